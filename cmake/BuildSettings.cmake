@@ -1,0 +1,31 @@
+# Compiler settings that every target of distgpu shares, as one interface
+# target, so that no directory-wide flag leaks into a consumer.
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM)
+    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  endif()
+endif()
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+add_library(distgpu_build_settings INTERFACE)
+target_compile_features(distgpu_build_settings INTERFACE cxx_std_20)
+target_compile_options(
+  distgpu_build_settings
+  INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+            -Wold-style-cast -Wcast-qual -Wformat=2 -fvisibility=hidden)
+if(DISTGPU_WERROR)
+  target_compile_options(distgpu_build_settings INTERFACE -Werror)
+endif()
+if(DISTGPU_SANITIZE)
+  target_compile_options(distgpu_build_settings INTERFACE -fsanitize=${DISTGPU_SANITIZE}
+                                                          -fno-sanitize-recover=all)
+  target_link_options(distgpu_build_settings INTERFACE -fsanitize=${DISTGPU_SANITIZE})
+endif()
+if(DISTGPU_COVERAGE)
+  target_compile_options(distgpu_build_settings INTERFACE --coverage)
+  target_link_options(distgpu_build_settings INTERFACE --coverage)
+endif()

@@ -1,0 +1,31 @@
+// Numbers that must never be swapped, each as a type of its own.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace distgpu {
+
+template <class Tag>
+struct StrongId {
+    std::uint32_t value = 0;
+
+    auto operator<=>(const StrongId&) const = default;
+};
+
+// Slurm's number of a task in its step, 0-based over the whole step (for a
+// heterogeneous step over all components): what Slurm exports as SLURM_PROCID.
+using TaskId = StrongId<struct TaskIdTag>;
+
+// A task's number among the tasks of its node, 0-based: SLURM_LOCALID.
+using LocalId = StrongId<struct LocalIdTag>;
+
+// A node's position in the step's node list, 0-based: SLURM_NODEID.
+using NodeIndex = StrongId<struct NodeIndexTag>;
+
+// A task's number in the framework's world, 0-based: RANK. Equal to the task
+// id today; kept apart because a rank order may become a choice, while MPI's
+// own rank always stays Slurm's.
+using GlobalRank = StrongId<struct GlobalRankTag>;
+
+}  // namespace distgpu

@@ -1,0 +1,70 @@
+// The one way in which distgpu's library reports failure: Result<T> holds a
+// value or an Error that says what was wrong, where, and what to do about it.
+#pragma once
+
+#include <tl/expected.hpp>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace distgpu {
+
+// What was refused. Every field is shown to the user, so `object` is a thing
+// that the user can find ("--distgpu=pytroch", "port 29500 on node07").
+struct Error {
+    std::string object;
+    std::string problem;
+    std::string remedy;  // empty when nothing can be advised
+
+    // "distgpu: <object>: <problem>; <remedy>", one line without a newline.
+    [[nodiscard]] std::string message() const {
+        return "distgpu: " + object + ": " + problem + (remedy.empty() ? "" : "; " + remedy);
+    }
+
+    bool operator==(const Error&) const = default;
+};
+
+// A value of type T or an Error. [[nodiscard]]: ignoring one does not compile
+// where warnings are errors. Only the operations that std::expected (C++23)
+// has under the same name are offered, so that it can take over one day.
+template <class T>
+class [[nodiscard]] Result {
+  public:
+    using value_type = T;
+
+    Result(T value) : state_(std::move(value)) {}
+    Result(Error error) : state_(tl::unexpect, std::move(error)) {}
+
+    [[nodiscard]] bool has_value() const { return state_.has_value(); }
+    explicit operator bool() const { return has_value(); }
+
+    // Precondition of both: has_value().
+    const T& operator*() const& { return *state_; }
+    T& operator*() & { return *state_; }
+    T&& operator*() && { return *std::move(state_); }
+    const T* operator->() const { return &*state_; }
+    T* operator->() { return &*state_; }
+
+    // Precondition: not has_value().
+    [[nodiscard]] const Error& error() const { return state_.error(); }
+
+    // f(T) -> Result<U>: continues with f, or hands the error on.
+    template <class F>
+    auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
+        if (!state_) return std::move(state_.error());
+        return std::forward<F>(f)(*std::move(state_));
+    }
+
+    // f(T) -> U: maps the value, or hands the error on.
+    template <class F>
+    auto transform(F&& f) && -> Result<std::invoke_result_t<F, T&&>> {
+        if (!state_) return std::move(state_.error());
+        return std::forward<F>(f)(*std::move(state_));
+    }
+
+  private:
+    tl::expected<T, Error> state_;
+};
+
+}  // namespace distgpu
