@@ -1,0 +1,131 @@
+# Writes a sandbox's files: name service, Slurm's configuration for each host.
+# Needs: state, hosts, cpus, gpus, plugins, confs, cgroup_confs. Sourced by ../sandbox.
+# shellcheck shell=bash
+# The files share variables: "Needs" above names what others set.
+# shellcheck disable=SC2034,SC2154
+
+# login is 10.77.0.1, node01 is 10.77.1.1, node02 is 10.77.1.2, ...
+address_of() { # HOST -> address
+    address=10.77.0.1
+    [[ $1 == login ]] || address=10.77.1.$((10#${1#node}))
+}
+
+write_config() {
+    local host
+    mkdir "$state"/{etc,log,munge,pmix}
+    write_name_service
+    (umask 077 && head -c 1024 /dev/urandom >"$state/munge/key")
+    slurm_conf >"$state/etc/slurm.conf"
+    for host in "${hosts[@]}"; do
+        mkdir -p "$state/$host"/{mnt,slurm,spool}
+        cp "$state/etc/slurm.conf" "$state/$host/slurm/"
+        plugstack_conf >"$state/$host/slurm/plugstack.conf"
+        printf 'PMIxCliTmpDirBase=%s\n' "$state/pmix" >"$state/$host/slurm/mpi.conf"
+        gres_conf >"$state/$host/slurm/gres.conf"
+        cgroup_conf >"$state/$host/slurm/cgroup.conf"
+    done
+    mkdir -m 700 "$state/login/controller"
+}
+
+# Names come from the hosts file alone, so that no lookup waits for a server.
+write_name_service() {
+    local host
+    {
+        printf '127.0.0.1\tlocalhost\n'
+        for host in "${hosts[@]}"; do
+            address_of "$host"
+            printf '%s\t%s\n' "$address" "$host"
+        done
+    } >"$state/etc/hosts"
+    : >"$state/etc/resolv.conf"
+    { sed '/^hosts:/d' /etc/nsswitch.conf 2>/dev/null; printf 'hosts: files\n'; } \
+        >"$state/etc/nsswitch.conf"
+}
+
+plugstack_conf() {
+    local plugin file
+    for plugin in "${plugins[@]}"; do
+        file=${plugin%% *}
+        printf 'required %s%s\n' "$(realpath -s "$file")" "${plugin#"$file"}"
+    done
+}
+
+gres_conf() {
+    ((gpus)) && printf 'AutoDetect=off\nName=gpu File=/dev/nvidia[0-%d]\n' $((gpus - 1))
+    return 0
+}
+
+# An empty file too: without one, Slurm 22.05 finds no control groups.
+cgroup_conf() {
+    ((${#cgroup_confs[@]})) && printf '%s\n' "${cgroup_confs[@]}"
+    return 0
+}
+
+uses_cgroups() {
+    local line
+    for line in "${confs[@]}"; do
+        [[ ${line,,} == *=*/cgroup* ]] && return
+    done
+    ((${#cgroup_confs[@]}))
+}
+
+# Slurm prints an error in every command where a key stands twice: so a line of
+# --conf replaces the line with its key, and the last of several stays.
+slurm_conf() {
+    local line key
+    declare -A given=()
+    for line in "${confs[@]}"; do
+        key_of "$line"
+        given[$key]=$line
+    done
+    printf '%s\n' "${given[@]}"
+    default_conf | while read -r line; do
+        key_of "$line"
+        [[ ${given[$key]+x} ]] || printf '%s\n' "$line"
+    done
+}
+
+# Lines of nodes and partitions differ by their first value too.
+key_of() { # LINE -> key
+    key=${1%%=*}
+    key=${key,,}
+    [[ $key =~ name$ && $key != clustername ]] && key=${1%% *} && key=${key,,}
+    return 0
+}
+
+default_conf() {
+    local host gres=''
+    cat <<TEXT
+ClusterName=sandbox
+SlurmctldHost=login(10.77.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$state/munge/socket,cred_expire=10
+StateSaveLocation=$state/login/controller
+SlurmctldPidFile=$state/login/slurmctld.pid
+SlurmctldLogFile=$state/log/slurmctld.log
+SlurmdSpoolDir=$state/%n/spool
+SlurmdPidFile=$state/%n/slurmd.pid
+SlurmdLogFile=$state/log/slurmd-%n.log
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+JobRequeue=1
+MaxTasksPerNode=65533
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
+KillWait=2
+SlurmdTimeout=30
+TCPTimeout=2
+TEXT
+    ((gpus)) && gres=" Gres=gpu:$gpus" && printf 'GresTypes=gpu\n'
+    for host in "${hosts[@]:1}"; do
+        address_of "$host"
+        printf 'NodeName=%s NodeAddr=%s Sockets=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=65536%s\n' \
+            "$host" "$address" "$cpus" "$gres"
+    done
+    printf 'PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n'
+}
