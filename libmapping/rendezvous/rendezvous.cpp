@@ -1,0 +1,82 @@
+// Who decides the address and the port, in which order.
+#include <distgpu/rendezvous.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace distgpu {
+namespace {
+
+std::string address_of(const Master& master, const RendezvousFacts& facts) {
+    switch (master.form) {
+        case Master::Form::host:
+            return master.text;
+        case Master::Form::suffix:
+            return facts.rank0_name + master.text;
+        case Master::Form::address:
+            // Slurm's own default: a node without NodeAddr is reached by its name.
+            return facts.rank0_address.empty() ? facts.rank0_name : facts.rank0_address;
+        case Master::Form::name:
+            break;
+    }
+    return facts.rank0_name;
+}
+
+std::string choose_address(const Request& request, const RendezvousFacts& facts) {
+    if (request.master) return address_of(*request.master, facts);
+    if (facts.exported_address) return *facts.exported_address;
+    return address_of(facts.default_master, facts);
+}
+
+}  // namespace
+
+std::string_view describe(PortSource source) {
+    switch (source) {
+        case PortSource::key:
+            return "port=N";
+        case PortSource::exported:
+            return "the exported MASTER_PORT";
+        case PortSource::reserved:
+            return "Slurm's reservation (SLURM_STEP_RESV_PORTS)";
+        case PortSource::derived:
+            break;
+    }
+    return "job and step id";
+}
+
+Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts) {
+    Rendezvous result{choose_address(request, facts), 0, PortSource::derived};
+    if (request.port) {
+        result.port = *request.port;
+        result.port_source = PortSource::key;
+        return result;
+    }
+    if (facts.exported_port) {
+        return parse_port("MASTER_PORT", *facts.exported_port).transform([&](std::uint16_t port) {
+            result.port = port;
+            result.port_source = PortSource::exported;
+            return result;
+        });
+    }
+    if (facts.reserved_ports) {
+        if (const auto port = first_contiguous_port(*facts.reserved_ports, facts.ports_needed)) {
+            result.port = *port;
+            result.port_source = PortSource::reserved;
+            return result;
+        }
+    }
+    // Megatron-LM and others use up to eight ports after the master's, TensorFlow
+    // one for each task of a node.
+    constexpr std::uint32_t usual_room = 9;
+    result.port = derived_port(facts.step, facts.derived_ports,
+                               std::max({usual_room, facts.ports_needed, facts.tasks_per_node}));
+    return result;
+}
+
+std::string host_and_port(std::string_view address, std::uint16_t port) {
+    const bool is_ipv6 = address.find(':') != std::string_view::npos;
+    return is_ipv6 ? fmt::format("[{}]:{}", address, port) : fmt::format("{}:{}", address, port);
+}
+
+}  // namespace distgpu

@@ -1,0 +1,226 @@
+// The plan of a step. Expected values are the golden table of the frameworks'
+// contracts: 2 nodes with 4 GPUs each, rank r on node r/4 with local rank r%4.
+#include <distgpu/plan.h>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+HostList hosts(const char* text) {
+    auto list = HostList::parse(text);
+    EXPECT_TRUE(list) << text;
+    return list ? *list : HostList{};
+}
+
+// From a task map: [nodeid, nnodes, ppn, repeat], ...
+StepLayout layout(const char* host_list, std::vector<TaskMapBlock> map) {
+    auto result = StepLayout::from_task_map(hosts(host_list), std::move(map));
+    EXPECT_TRUE(result) << host_list;
+    return *std::move(result);
+}
+
+Request request(const char* spec) {
+    auto result = parse_spec("--distgpu", spec);
+    EXPECT_TRUE(result) << spec;
+    return result ? *result : Request{};
+}
+
+RendezvousFacts facts() {
+    RendezvousFacts result;
+    result.step = {4242, 0, 0};
+    return result;
+}
+
+NodePlan planned(const char* spec, const StepLayout& step, std::uint32_t node,
+                 NodeFacts node_facts = {}) {
+    auto result = plan(request(spec), step, facts(), node_facts, NodeIndex{node});
+    EXPECT_TRUE(result) << spec;
+    return result ? *std::move(result) : NodePlan{};
+}
+
+Values values(const TaskPlan& task) {
+    return {task.set.begin(), task.set.end()};
+}
+
+TEST(Plan, PytorchOnTwoNodesWithFourTasksEach) {
+    const StepLayout step = layout("node[01-02]", {{0, 2, 4, 1}});
+    for (std::uint32_t n = 0; n < 2; ++n) {
+        const NodePlan node = planned("pytorch", step, n, {.gpus = 4, .cpus = 32});
+        EXPECT_EQ(node.node, NodeIndex{n});
+        EXPECT_EQ(node.node_name, n == 0 ? "node01" : "node02");
+        EXPECT_EQ(node.rendezvous, (Rendezvous{"node01", 26912, PortSource::derived}));
+        EXPECT_EQ(node.warnings, std::vector<std::string>{});
+        ASSERT_EQ(node.tasks.size(), 4U);
+        for (std::uint32_t l = 0; l < 4; ++l) {
+            const std::uint32_t r = 4 * n + l;
+            EXPECT_EQ(node.tasks[l].task, TaskId{r});
+            EXPECT_EQ(node.tasks[l].rank, GlobalRank{r});
+            EXPECT_EQ(node.tasks[l].local_id, LocalId{l});
+            EXPECT_EQ(node.tasks[l].unset,
+                      (std::vector<std::string>{"TORCHELASTIC_*", "PET_*", "OMPI_COMM_WORLD_*"}));
+            EXPECT_EQ(values(node.tasks[l]), (Values{{"MASTER_ADDR", "node01"},
+                                                     {"MASTER_PORT", "26912"},
+                                                     {"WORLD_SIZE", "8"},
+                                                     {"RANK", std::to_string(r)},
+                                                     {"LOCAL_RANK", std::to_string(l)},
+                                                     {"LOCAL_WORLD_SIZE", "4"},
+                                                     {"NODE_RANK", std::to_string(n)},
+                                                     {"GROUP_RANK", std::to_string(n)},
+                                                     {"GROUP_WORLD_SIZE", "2"}}));
+        }
+    }
+}
+
+TEST(Plan, TorchrunOnTwoNodes) {
+    const StepLayout step = layout("node[01-02]", {{0, 2, 1, 1}});
+    for (std::uint32_t n = 0; n < 2; ++n) {
+        const NodePlan node = planned("torchrun", step, n, {.gpus = 4, .cpus = 32});
+        ASSERT_EQ(node.tasks.size(), 1U);
+        EXPECT_EQ(node.tasks[0].task, TaskId{n});
+        EXPECT_EQ(values(node.tasks[0]), (Values{{"PET_NNODES", "2"},
+                                                 {"PET_NPROC_PER_NODE", "4"},
+                                                 {"PET_NODE_RANK", std::to_string(n)},
+                                                 {"PET_MASTER_ADDR", "node01"},
+                                                 {"PET_MASTER_PORT", "26912"},
+                                                 {"PET_RDZV_BACKEND", "static"},
+                                                 {"PET_RDZV_ID", "4242.0"},
+                                                 {"PET_LOCAL_ADDR", n == 0 ? "node01" : "node02"},
+                                                 {"MASTER_ADDR", "node01"},
+                                                 {"MASTER_PORT", "26912"},
+                                                 {"NODE_RANK", std::to_string(n)}}));
+    }
+}
+
+// srun -m arbitrary with the host file n3,n1,n3,n2,n1: Slurm lists n[1-3].
+TEST(Plan, RankZeroNeedNotRunOnTheFirstNode) {
+    const StepLayout step =
+        layout("n[1-3]", {{2, 1, 1, 1}, {0, 1, 1, 1}, {2, 1, 1, 1}, {1, 1, 1, 1}, {0, 1, 1, 1}});
+    EXPECT_EQ(rank0_node(step), NodeIndex{2});
+    const std::vector<std::vector<std::uint32_t>> ranks{{1, 4}, {3}, {0, 2}};
+    for (std::uint32_t n = 0; n < 3; ++n) {
+        const NodePlan node = planned("pytorch", step, n);
+        EXPECT_EQ(node.rendezvous.address, "n3") << n;
+        ASSERT_EQ(node.tasks.size(), ranks[n].size()) << n;
+        for (std::uint32_t l = 0; l < ranks[n].size(); ++l) {
+            Values set = values(node.tasks[l]);
+            EXPECT_EQ(set["RANK"], std::to_string(ranks[n][l]));
+            EXPECT_EQ(set["LOCAL_RANK"], std::to_string(l));
+            EXPECT_EQ(set["LOCAL_WORLD_SIZE"], std::to_string(ranks[n].size()));
+            EXPECT_EQ(set["NODE_RANK"], std::to_string(n));
+            EXPECT_EQ(set["MASTER_ADDR"], "n3");
+        }
+    }
+}
+
+TEST(Plan, TheRendezvousIsTheSameOnEveryNode) {
+    const StepLayout step = layout("n[1-3]", {{0, 1, 20, 1}, {1, 2, 1, 1}});
+    const Rendezvous first = planned("pytorch", step, 0, {.gpus = 8}).rendezvous;
+    for (std::uint32_t n = 1; n < 3; ++n) {
+        EXPECT_EQ(planned("pytorch", step, n, {.cpus = 7}).rendezvous, first);
+    }
+    // Room for a port a task, counted on the fullest node.
+    EXPECT_EQ(first.port, derived_port({4242, 0, 0}, default_ports, 20));
+}
+
+TEST(Plan, TheSuffixIsAddedToTheNodesOwnNameToo) {
+    const StepLayout step = layout("node[01-02]", {{0, 2, 1, 1}});
+    Values set = values(planned("torchrun,master=suffix:-ib0", step, 1).tasks.at(0));
+    EXPECT_EQ(set["PET_MASTER_ADDR"], "node01-ib0");
+    EXPECT_EQ(set["MASTER_ADDR"], "node01-ib0");
+    EXPECT_EQ(set["PET_LOCAL_ADDR"], "node02-ib0");
+    RendezvousFacts by_default = facts();
+    by_default.default_master = {Master::Form::suffix, "i"};
+    const auto node = plan(request("torchrun"), step, by_default, {}, NodeIndex{1});
+    ASSERT_TRUE(node);
+    Values administrators = values(node->tasks.at(0));
+    EXPECT_EQ(administrators["PET_MASTER_ADDR"], "node01i");
+    EXPECT_EQ(administrators["PET_LOCAL_ADDR"], "node02i");
+    Values plain = values(planned("torchrun,master=node01-eth1", step, 1).tasks.at(0));
+    EXPECT_EQ(plain["PET_MASTER_ADDR"], "node01-eth1");
+    EXPECT_EQ(plain["PET_LOCAL_ADDR"], "node02");
+}
+
+TEST(Plan, ALauncherStartsAProcessAGpuElseACpuElseAsAsked) {
+    struct Row {
+        const char* title;
+        const char* spec;
+        NodeFacts node;
+        std::string processes;
+    };
+    const std::vector<Row> rows = {
+        {"GPUs", "torchrun", {.gpus = 4, .cpus = 32}, "4"},
+        {"no GPU: CPUs", "torchrun", {.gpus = 0, .cpus = 32}, "32"},
+        {"asked for fewer", "torchrun,nproc=2", {.gpus = 4, .cpus = 32}, "2"},
+        {"asked for more", "torchrun,nproc=64", {.gpus = 4, .cpus = 32}, "64"},
+    };
+    const StepLayout step = layout("n1", {{0, 1, 1, 1}});
+    for (const auto& row : rows) {
+        Values set = values(planned(row.spec, step, 0, row.node).tasks.at(0));
+        EXPECT_EQ(set["PET_NPROC_PER_NODE"], row.processes) << row.title;
+    }
+}
+
+TEST(Plan, WarnsOfShapesThatAreSeldomMeant) {
+    const std::string one_task =
+        "distgpu: --distgpu=pytorch: one task on a node with 4 GPUs, which trains on one GPU only; "
+        "use --ntasks-per-node=4, or torchrun with --distgpu=torchrun";
+    const std::string one_cpu =
+        "distgpu: --distgpu=pytorch: one CPU for each task, which starves the data loaders; use "
+        "srun --cpus-per-task=N (srun does not take it over from sbatch)";
+    struct Row {
+        const char* title;
+        const char* spec;
+        std::uint32_t tasks;
+        NodeFacts node;
+        std::vector<std::string> warnings;
+    };
+    const std::vector<Row> rows = {
+        {"a task a GPU", "pytorch", 4, {4, 32, 8}, {}},
+        {"one task for four GPUs", "pytorch", 1, {4, 32, 32}, {one_task}},
+        {"one task for one GPU", "pytorch", 1, {1, 8, 8}, {}},
+        {"one task, no GPU", "pytorch", 1, {0, 8, 8}, {}},
+        {"one CPU a task", "pytorch", 4, {4, 4, 1}, {one_cpu}},
+        {"CPUs a task not known", "pytorch", 4, {4, 4, 0}, {}},
+        {"one CPU a task, no GPU", "pytorch", 4, {0, 4, 1}, {}},
+        {"both", "pytorch", 1, {4, 1, 1}, {one_task, one_cpu}},
+        {"a launcher is one task a node", "torchrun", 1, {4, 1, 1}, {}},
+    };
+    for (const auto& row : rows) {
+        const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
+        EXPECT_EQ(planned(row.spec, step, 0, row.node).warnings, row.warnings) << row.title;
+    }
+}
+
+TEST(Plan, HandsRefusalsOn) {
+    const StepLayout step = layout("n[1-2]", {{0, 2, 2, 1}});
+    const auto several = plan(request("torchrun"), step, facts(), {}, NodeIndex{0});
+    ASSERT_FALSE(several);
+    EXPECT_EQ(several.error().message(),
+              "distgpu: --distgpu=torchrun: 2 tasks on a node, but torchrun is started once a node "
+              "and starts the processes itself; use --ntasks-per-node=1, or --distgpu=pytorch and "
+              "start the script without torchrun");
+    RendezvousFacts exported = facts();
+    exported.exported_port = "80";
+    const auto no_port = plan(request("pytorch"), step, exported, {}, NodeIndex{0});
+    ASSERT_FALSE(no_port);
+    EXPECT_EQ(no_port.error().message(),
+              "distgpu: MASTER_PORT=80: not a port that a user may listen on; give a number from "
+              "1024 to 65535");
+}
+
+TEST(Plan, TheRanksAreSlurmsTaskOrder) {
+    for (const std::uint32_t task : {0U, 1U, 7U, 2147483646U}) {
+        EXPECT_EQ(rank_of(TaskId{task}), GlobalRank{task});
+    }
+}
+
+}  // namespace
+}  // namespace distgpu

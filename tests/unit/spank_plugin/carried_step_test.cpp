@@ -1,0 +1,227 @@
+// What srun tells the nodes: round trips, and text that a user forged.
+#include "carried_step.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+HostList hosts(const char* text) {
+    return *HostList::parse(text);
+}
+
+StepLayout layout(const char* host_list, std::vector<TaskMapBlock> map) {
+    return *StepLayout::from_task_map(hosts(host_list), std::move(map));
+}
+
+// What decode() refuses with; "" where it does not.
+std::string refusal(const std::string& json) {
+    const auto decoded = decode("v1:" + json);
+    return decoded ? "" : decoded.error().message();
+}
+
+std::string malformed(const std::string& what) {
+    return "distgpu: SLURM_DISTGPU_STEP: " + what +
+           " is missing or malformed; run again without SLURM_DISTGPU_STEP";
+}
+
+// Nodes that alternate against their order: a block of the map for each task.
+CarriedStep with_irregular_layout(std::uint32_t tasks) {
+    std::vector<std::uint32_t> nodes(tasks);
+    for (std::uint32_t task = 0; task < tasks; ++task) nodes[task] = task % 2 == 0 ? 2 : 0;
+    nodes.back() = 1;
+    CarriedStep step{4242, 0, std::nullopt, "10.0.0.1", false};
+    step.layout = *StepLayout::from_assignment(hosts("n[1-3]"), nodes);
+    return step;
+}
+
+TEST(CarriedStep, IsReadAsWritten) {
+    struct Row {
+        const char* title;
+        CarriedStep step;
+    };
+    const std::vector<Row> rows = {
+        {"nothing but ids", {4242, 0, std::nullopt, "", false}},
+        {"the largest ids", {UINT32_MAX, UINT32_MAX, std::nullopt, "", false}},
+        {"refused", {4242, 1, std::nullopt, "", true}},
+        {"an IPv6 address", {4242, 1, std::nullopt, "fd00::1", false}},
+        {"block", {4242, 1, layout("n[1-2]", {{0, 2, 4, 1}}), "10.0.0.1", false}},
+        {"cyclic 5,1,1", {7, 0, layout("n[1-3]", {{0, 3, 1, 1}, {0, 1, 4, 1}}), "", false}},
+        {"plane", {7, 0, layout("n[1-3]", {{0, 3, 2, 3}}), "", false}},
+        {"arbitrary",
+         {7, 0, layout("n[1-3]", {{2, 1, 1, 1}, {0, 1, 1, 1}, {2, 1, 1, 1}, {1, 1, 1, 1}}), "",
+          false}},
+        {"two million tasks", {7, 0, layout("x[0001-9999]", {{0, 9999, 200, 1}}), "", false}},
+        {"a layout that was refused", {7, 0, layout("n1", {{0, 1, 8, 1}}), "n1", true}},
+    };
+    for (const auto& row : rows) {
+        const auto decoded = decode(encode(row.step));
+        ASSERT_TRUE(decoded) << row.title << ": " << decoded.error().message();
+        ASSERT_TRUE(*decoded) << row.title;
+        EXPECT_EQ(**decoded, row.step) << row.title;
+    }
+}
+
+// The nodes of a cluster may run another version than srun: the text is an interface.
+TEST(CarriedStep, IsAVersionAndJson) {
+    const std::string text =
+        encode({4242, 7, layout("n[1-3]", {{0, 3, 1, 1}, {0, 1, 4, 1}}), "10.0.0.1", false});
+    ASSERT_EQ(text.substr(0, 3), "v1:");
+    EXPECT_EQ(nlohmann::json::parse(text.substr(3)),
+              nlohmann::json::parse(R"({"job_id": 4242, "step_id": 7, "rank0_address": "10.0.0.1",
+                  "nodes": "n[1-3]", "task_map": [[0,3,1,1],[0,1,4,1]]})"));
+    EXPECT_EQ(nlohmann::json::parse(encode({1, 2, std::nullopt, "", true}).substr(3)),
+              nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "refused": true})"));
+}
+
+TEST(CarriedStep, AHostNameThatIsNotUnicodeIsWrittenWithoutIt) {
+    const auto decoded = decode(encode({1, 2, std::nullopt, "n\xff", false}));
+    ASSERT_TRUE(decoded);
+    ASSERT_TRUE(*decoded);
+    EXPECT_EQ((*decoded)->rank0_address, "n\xef\xbf\xbd");
+}
+
+TEST(CarriedStep, AnotherVersionIsNotRead) {
+    for (const char* text : {"", "v", "v1", "v2:{\"job_id\":1,\"step_id\":2}", "v10:{}", "V1:{}",
+                             " v1:{}", "{}", "garbage"}) {
+        const auto decoded = decode(text);
+        ASSERT_TRUE(decoded) << text;
+        EXPECT_FALSE(decoded->has_value()) << text;
+    }
+}
+
+TEST(CarriedStep, TextThatIsNoObjectIsRefused) {
+    const std::vector<std::string> rows = {
+        "",
+        "{",
+        "}",
+        "[]",
+        "null",
+        "4242",
+        "\"x\"",
+        "{\"job_id\":1,\"step_id\":2",
+        "{} {}",
+        "{'job':1}",
+        "{\"a\":}",
+        "{\"job_id\":1,\"step_id\":2,}",
+        "nan",
+        "{\"a\":\x01}",
+        "\xff",
+        R"({"job_id":1,"step_id":2,"x":"\ud800"})",
+        std::string(100'000, '['),
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(refusal(row), malformed("the JSON object")) << row.substr(0, 60);
+    }
+}
+
+TEST(CarriedStep, IdsOutOfRangeAreRefused) {
+    const std::string ids = malformed("\"job_id\" or \"step_id\"");
+    for (const char* json :
+         {R"({})", R"({"job_id":1})", R"({"step_id":2})", R"({"job_id":4294967296,"step_id":2})",
+          R"({"job_id":1,"step_id":4294967296})", R"({"job_id":-1,"step_id":2})",
+          R"({"job_id":1.0,"step_id":2})", R"({"job_id":1e3,"step_id":2})",
+          R"({"job_id":"1","step_id":2})", R"({"job_id":null,"step_id":2})",
+          R"({"job_id":[1],"step_id":2})", R"({"job_id":true,"step_id":2})",
+          R"({"job_id":18446744073709551617,"step_id":2})"}) {
+        EXPECT_EQ(refusal(json), ids) << json;
+    }
+}
+
+TEST(CarriedStep, MalformedMembersAreRefused) {
+    struct Row {
+        const char* members;
+        const char* named;
+    };
+    const std::vector<Row> rows = {
+        {R"("rank0_address":7)", "\"rank0_address\""},
+        {R"("rank0_address":null)", "\"rank0_address\""},
+        {R"("nodes":7,"task_map":[[0,1,1,1]])", "\"nodes\""},
+        {R"("nodes":["n1"],"task_map":[[0,1,1,1]])", "\"nodes\""},
+        {R"("nodes":null,"task_map":[[0,1,1,1]])", "\"nodes\""},
+        {R"("nodes":"n1")", "\"task_map\""},
+        {R"("nodes":"n1","task_map":null)", "\"task_map\""},
+        {R"("nodes":"n1","task_map":"[0,1,1,1]")", "\"task_map\""},
+        {R"("nodes":"n1","task_map":{"0":1})", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[0,1,1,1])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1,1,1]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1,-1]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1,1.5]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1,"1"]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1,4294967297]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[0,1,1,1],[]])", "\"task_map\""},
+        {R"("nodes":"n1","task_map":[[[],1,1,1]])", "\"task_map\""},
+    };
+    for (const auto& row : rows) {
+        const std::string json = std::string(R"({"job_id":1,"step_id":2,)") + row.members + "}";
+        EXPECT_EQ(refusal(json), malformed(row.named)) << row.members;
+    }
+}
+
+// A layout that contradicts itself never becomes one; the layout's own words say why.
+TEST(CarriedStep, ForgedLayoutsAreRefused) {
+    const auto with_layout = [](const std::string& nodes, const std::string& map) {
+        return R"({"job_id":1,"step_id":2,"nodes":")" + nodes + R"(","task_map":)" + map + "}";
+    };
+    for (const char* nodes : {"", "n[1", "n[2-1]", "n1]", "n[1-99999999999]", "n\\u0007"}) {
+        const std::string text = std::string(nodes) == "n\\u0007" ? "n\a" : nodes;
+        EXPECT_EQ(refusal(with_layout(nodes, "[[0,1,1,1]]")),
+                  HostList::parse(text).error().message());
+    }
+    struct Row {
+        const char* json;
+        std::vector<TaskMapBlock> map;
+    };
+    const std::vector<Row> rows = {
+        {"[]", {}},
+        {"[[0,0,1,1]]", {{0, 0, 1, 1}}},
+        {"[[0,3,1,1]]", {{0, 3, 1, 1}}},
+        {"[[0,1,1,1]]", {{0, 1, 1, 1}}},
+        {"[[4294967295,2,1,1]]", {{UINT32_MAX, 2, 1, 1}}},
+        {"[[0,2,4294967295,4294967295]]", {{0, 2, UINT32_MAX, UINT32_MAX}}},
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(refusal(with_layout("n[1-2]", row.json)),
+                  StepLayout::from_task_map(hosts("n[1-2]"), row.map).error().message())
+            << row.json;
+    }
+}
+
+TEST(CarriedStep, UnknownMembersOfALaterVersionAreIgnored) {
+    const auto decoded = decode(R"(v1:{"job_id":1,"step_id":2,"later":[{"x":null}]})");
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(*decoded, (CarriedStep{1, 2, std::nullopt, "", false}));
+}
+
+// Linux takes 131,072 bytes of NAME=VALUE with its NUL.
+TEST(CarriedStep, ALayoutTooLongForExecveIsLeftOut) {
+    static_assert(sizeof("SLURM_DISTGPU_STEP=") + max_carried_length <= 131'072);
+    std::size_t longest = 0;
+    bool dropped = false;
+    for (std::uint32_t tasks = 13'000; tasks < 13'200; ++tasks) {
+        const CarriedStep step = with_irregular_layout(tasks);
+        const std::string text = encode(step);
+        ASSERT_LE(text.size(), max_carried_length);
+        const auto decoded = decode(text);
+        ASSERT_TRUE(decoded);
+        ASSERT_TRUE(*decoded);
+        if (!(*decoded)->layout) {
+            dropped = true;
+            EXPECT_EQ(**decoded, (CarriedStep{4242, 0, std::nullopt, "10.0.0.1", false}));
+            break;
+        }
+        EXPECT_EQ(**decoded, step);
+        longest = text.size();
+    }
+    EXPECT_TRUE(dropped);
+    // A block takes ten bytes: one more would not have fitted.
+    EXPECT_GT(longest + 20, max_carried_length);
+}
+
+}  // namespace
+}  // namespace distgpu
