@@ -1,0 +1,111 @@
+// See carried_step.h.
+#include "carried_step.h"
+
+#include "variables.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace distgpu {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view version = "v1:";
+
+Error malformed(std::string_view what) {
+    return {carried_variable, fmt::format("{} is missing or malformed", what),
+            fmt::format("run again without {}", carried_variable)};
+}
+
+std::optional<std::uint32_t> number(const Json& json) {
+    if (!json.is_number_unsigned()) return std::nullopt;
+    const auto value = json.get<std::uint64_t>();
+    if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    return static_cast<std::uint32_t>(value);
+}
+
+std::optional<std::uint32_t> number(const Json& object, const char* name) {
+    const auto member = object.find(name);
+    return member == object.end() ? std::nullopt : number(*member);
+}
+
+std::optional<TaskMapBlock> block(const Json& json) {
+    if (!json.is_array() || json.size() != 4) return std::nullopt;
+    const auto node = number(json[0]);
+    const auto nodes = number(json[1]);
+    const auto tasks_per_node = number(json[2]);
+    const auto repeat = number(json[3]);
+    if (!node || !nodes || !tasks_per_node || !repeat) return std::nullopt;
+    return TaskMapBlock{*node, *nodes, *tasks_per_node, *repeat};
+}
+
+Result<StepLayout> layout(const Json& object) {
+    const auto nodes = object.find("nodes");
+    if (nodes == object.end() || !nodes->is_string()) return malformed("\"nodes\"");
+    const auto map = object.find("task_map");
+    if (map == object.end() || !map->is_array()) return malformed("\"task_map\"");
+    std::vector<TaskMapBlock> blocks;
+    for (const Json& entry : *map) {
+        const auto next = block(entry);
+        if (!next) return malformed("\"task_map\"");
+        blocks.push_back(*next);
+    }
+    return HostList::parse(nodes->get_ref<const std::string&>()).and_then([&](HostList hosts) {
+        return StepLayout::from_task_map(std::move(hosts), std::move(blocks));
+    });
+}
+
+Result<std::optional<CarriedStep>> decode_object(const Json& object) {
+    if (!object.is_object()) return malformed("the JSON object");
+    CarriedStep step;
+    const auto job_id = number(object, "job_id");
+    const auto step_id = number(object, "step_id");
+    if (!job_id || !step_id) return malformed("\"job_id\" or \"step_id\"");
+    step.job = *job_id;
+    step.step = *step_id;
+    step.refused = object.contains("refused");
+    if (const auto address = object.find("rank0_address"); address != object.end()) {
+        if (!address->is_string()) return malformed("\"rank0_address\"");
+        step.rank0_address = address->get<std::string>();
+    }
+    if (object.contains("nodes")) {
+        auto decoded = layout(object);
+        if (!decoded) return decoded.error();
+        step.layout = *std::move(decoded);
+    }
+    return std::optional(std::move(step));
+}
+
+}  // namespace
+
+std::string encode(const CarriedStep& step) {
+    Json object{{"job_id", step.job}, {"step_id", step.step}};
+    if (!step.rank0_address.empty()) object["rank0_address"] = step.rank0_address;
+    if (step.refused) object["refused"] = true;
+    // A host name is ASCII; "replace" keeps dump() from throwing over one that is not.
+    const auto dump = [](const Json& json) {
+        return std::string(version) + json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    };
+    if (!step.layout) return dump(object);
+    Json with_layout = object;
+    with_layout["nodes"] = step.layout->hosts().to_string();
+    Json map = Json::array();
+    for (const TaskMapBlock& entry : step.layout->task_map()) {
+        map.push_back({entry.node, entry.nodes, entry.tasks_per_node, entry.repeat});
+    }
+    with_layout["task_map"] = std::move(map);
+    std::string text = dump(with_layout);
+    return text.size() <= max_carried_length ? text : dump(object);
+}
+
+Result<std::optional<CarriedStep>> decode(std::string_view text) {
+    if (text.substr(0, version.size()) != version) return std::optional<CarriedStep>{};
+    constexpr bool throw_on_error = false;
+    return decode_object(
+        Json::parse(text.substr(version.size()), /*callback=*/nullptr, throw_on_error));
+}
+
+}  // namespace distgpu

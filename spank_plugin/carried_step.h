@@ -1,0 +1,39 @@
+// What srun tells the nodes about a step, as one value of the environment
+// variable SLURM_DISTGPU_STEP: it asked slurmctld once, so that no node has to.
+// A name that begins with SLURM arrives under every --export (seen on 22.05,
+// 24.11 and 26.05). The value is under the user's control and is read so.
+#pragma once
+
+#include <distgpu/result.h>
+#include <distgpu/step_layout.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+struct CarriedStep {
+    std::uint32_t job = 0;
+    std::uint32_t step = 0;
+    std::optional<StepLayout> layout;  // absent: the nodes derive it
+    std::string rank0_address;         // NodeAddr of rank 0's node; empty: not known
+    bool refused = false;              // srun found the request impossible and said so
+
+    bool operator==(const CarriedStep&) const = default;
+};
+
+// The longest value that execve still takes beside its name (Linux's
+// MAX_ARG_STRLEN is 131,072 for NAME=VALUE and its NUL; 22 bytes are the name's).
+inline constexpr std::size_t max_carried_length = 131'000;
+
+// "v1:" and JSON. Without the layout where that makes it longer than max_carried_length.
+std::string encode(const CarriedStep& step);
+
+// Reads what encode() wrote. Nothing for another version, which a newer or older
+// srun side may send: the nodes then derive. Error: not what encode() writes, a
+// layout that contradicts itself.
+Result<std::optional<CarriedStep>> decode(std::string_view text);
+
+}  // namespace distgpu

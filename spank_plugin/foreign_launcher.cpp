@@ -1,0 +1,24 @@
+// See foreign_launcher.h.
+#include "foreign_launcher.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace distgpu {
+
+bool is_foreign_launcher(std::span<const std::string> arguments) {
+    static constexpr std::array<std::string_view, 5> daemons{
+        "orted",               // Open MPI 4
+        "prted",               // Open MPI 5, PRRTE
+        "hydra_pmi_proxy",     // MPICH, Intel MPI
+        "hydra_bstrap_proxy",  // Intel MPI
+        "pmi_proxy",           // MPICH 1.x
+    };
+    if (arguments.empty()) return false;
+    const std::string_view path = arguments.front();
+    const std::string_view program = path.substr(path.rfind('/') + 1);
+    return std::find(daemons.begin(), daemons.end(), program) != daemons.end();
+}
+
+}  // namespace distgpu

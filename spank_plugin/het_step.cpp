@@ -1,0 +1,80 @@
+// See het_step.h.
+#include "het_step.h"
+
+#include "slurm_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+Error refuse(std::uint32_t step, std::string problem, std::string remedy) {
+    return {fmt::format("heterogeneous step {}", step), std::move(problem), std::move(remedy)};
+}
+
+// The job ids of a heterogeneous job's components, or none within an ordinary job.
+std::vector<std::uint32_t> component_jobs(spank_t spank) {
+    std::vector<std::uint32_t> jobs;
+    for (;;) {
+        // PACK_GROUP is the only name in the steps of an srun that made the job
+        // itself (22.05); HET_GROUP is that of later releases.
+        const std::string index = fmt::to_string(jobs.size());
+        auto job = step_number(spank, ("SLURM_JOB_ID_HET_GROUP_" + index).c_str());
+        if (!job) job = step_number(spank, ("SLURM_JOB_ID_PACK_GROUP_" + index).c_str());
+        if (!job) return jobs;
+        jobs.push_back(*job);
+    }
+}
+
+// Components of a heterogeneous job: those of its jobs that run this step.
+std::vector<StepLayout> layouts_of_jobs(const std::vector<std::uint32_t>& jobs,
+                                        std::uint32_t step) {
+    std::vector<StepLayout> layouts;
+    for (const std::uint32_t job : jobs) {
+        if (auto layout = query_layout(job, step, std::nullopt)) {
+            layouts.push_back(*std::move(layout));
+        }
+    }
+    return layouts;
+}
+
+// Components within one job, numbered from 0.
+std::vector<StepLayout> layouts_of_components(std::uint32_t job, std::uint32_t step,
+                                              std::uint32_t tasks) {
+    std::vector<StepLayout> layouts;
+    for (std::uint32_t found = 0; found < tasks; found += layouts.back().task_count()) {
+        auto layout = query_layout(job, step, static_cast<std::uint32_t>(layouts.size()));
+        if (!layout) break;
+        layouts.push_back(*std::move(layout));
+    }
+    return layouts;
+}
+
+}  // namespace
+
+Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint32_t step) {
+    constexpr std::uint32_t most_nodes = 64;
+    const std::uint32_t nodes = step_number(spank, "SLURM_STEP_NUM_NODES").value_or(0);
+    if (nodes > most_nodes) {
+        return refuse(step,
+                      fmt::format("{} nodes, at most {} can ask for its layout", nodes, most_nodes),
+                      "run it as a step with one component");
+    }
+    const std::uint32_t tasks = step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
+    const auto jobs = component_jobs(spank);
+    const bool one_job = std::find(jobs.begin(), jobs.end(), job) == jobs.end();
+    const auto layouts =
+        one_job ? layouts_of_components(job, step, tasks) : layouts_of_jobs(jobs, step);
+    if (layouts.empty()) return refuse(step, "slurmctld did not tell its layout", "run it again");
+    auto merged = StepLayout::from_components(layouts);
+    if (!merged || merged->task_count() == tasks) return merged;
+    // slurmctld forgets a component as soon as that has ended.
+    return refuse(step,
+                  fmt::format("slurmctld knows {} of its {} tasks", merged->task_count(), tasks),
+                  "let no component end before the others have started");
+}
+
+}  // namespace distgpu

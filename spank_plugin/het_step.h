@@ -1,0 +1,21 @@
+// The layout of a heterogeneous step. Its components are launched apart, SPANK
+// numbers nodes and tasks within each, and what srun carries reaches one of them
+// alone, whichever is launched first (22.05), so every node asks slurmctld.
+#pragma once
+
+#include "spank_access.h"
+
+#include <distgpu/result.h>
+#include <distgpu/step_layout.h>
+
+#include <cstdint>
+
+namespace distgpu {
+
+// The merged layout, components in order. `job` is this component's. Does RPCs:
+// call it in init_post_opt, never in user_init, where Slurm from 23.02 on dies of
+// a lock held by its own thread.
+// Refused: a step on so many nodes that slurmctld would drown in their questions.
+Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint32_t step);
+
+}  // namespace distgpu

@@ -1,0 +1,26 @@
+// Whether a layout is the one that Slurm started: what SPANK says of this node
+// comes from slurmctld, while a carried or derived layout may be wrong or forged.
+#pragma once
+
+#include <distgpu/result.h>
+#include <distgpu/step_layout.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace distgpu {
+
+// This node in the whole step, heterogeneous components counted in.
+struct LocalTasks {
+    NodeIndex node;
+    std::vector<TaskId> tasks;  // in local id order
+
+    bool operator==(const LocalTasks&) const = default;
+};
+
+// Nothing when the layout has exactly these tasks on this node, in this order;
+// else which of the two differs, and how.
+std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& started);
+
+}  // namespace distgpu

@@ -1,0 +1,34 @@
+// The option --distgpu=SPEC in every context where Slurm asks for it.
+#pragma once
+
+#include "spank_access.h"
+
+#include <optional>
+#include <string>
+
+namespace distgpu {
+
+// The SPEC that the command line gave, as far as Slurm has called back.
+struct OptionState {
+    std::optional<std::string> spec;
+};
+
+// Registers the option (needed in srun, sbatch, salloc and stepd alike). In
+// srun it also moves a SPEC inherited from the allocation to SLURM_DISTGPU, so that
+// what the callback gets there is the command line's alone. `sbatch --distgpu=help` is
+// answered here: sbatch reads its script, from the terminal if need be, before
+// it calls back.
+Outcome register_option(spank_t spank, spank_opt_cb_f callback);
+
+// Prints the help and ends srun, sbatch or salloc. Never called in stepd.
+[[noreturn]] void print_help_and_exit();
+
+// The option's callback. Slurm before 24.05 calls it twice. The
+// SPEC is judged later, but `help` is answered at once: srun without a program
+// would complain before.
+Outcome take_option(OptionState& state, const char* value, bool in_stepd);
+
+// The SPEC in a variable of this process's environment; empty when unset.
+std::string twin_value(const char* variable);
+
+}  // namespace distgpu

@@ -1,0 +1,24 @@
+// The administrator's defaults: the arguments of the plugin's line in plugstack.conf.
+#pragma once
+
+#include <distgpu/rendezvous.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+struct PlugstackArguments {
+    Master master;                    // master=addr|name|suffix:S
+    PortRange ports = default_ports;  // ports=FIRST-LAST
+    // One line for each argument that was not understood, and was ignored: a
+    // typing error in plugstack.conf must not stop a cluster.
+    std::vector<std::string> complaints;
+
+    bool operator==(const PlugstackArguments&) const = default;
+};
+
+PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments);
+
+}  // namespace distgpu

@@ -1,0 +1,172 @@
+// See slurm_calls.h. The types are those of the release whose headers the
+// plugin was compiled with; Slurm loads it into that release alone.
+#include "slurm_calls.h"
+
+#include <fmt/format.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <netdb.h>
+#include <string_view>
+#include <sys/socket.h>
+#include <type_traits>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+// A function of the host process, or null.
+template <class Function>
+Function* find(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Frees what Slurm allocated, with Slurm's own function where the process has it.
+template <auto function_name, class T>
+struct SlurmDeleter {
+    void operator()(T* object) const {
+        if (auto* const free = find<void(T*)>(function_name)) free(object);
+    }
+};
+
+constexpr char layout_free[] = "slurm_job_step_layout_free";
+constexpr char node_info_free[] = "slurm_free_node_info_msg";
+using LayoutReply =
+    std::unique_ptr<slurm_step_layout_t, SlurmDeleter<layout_free, slurm_step_layout_t>>;
+using NodeReply = std::unique_ptr<node_info_msg_t, SlurmDeleter<node_info_free, node_info_msg_t>>;
+
+Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
+    return {fmt::format("task map of step {}.{}", job, step), std::move(problem),
+            "run again; if it stays, ask the administrator"};
+}
+
+// The node of every task, in task order.
+std::optional<std::vector<std::uint32_t>> node_of_task(const slurm_step_layout_t& reply) {
+    constexpr std::uint32_t nobody = ~0U;
+    std::vector<std::uint32_t> nodes(reply.task_cnt, nobody);
+    for (std::uint32_t node = 0; node < reply.node_cnt; ++node) {
+        for (std::uint32_t i = 0; i < reply.tasks[node]; ++i) {
+            const std::uint32_t task = reply.tids[node][i];
+            if (task >= nodes.size() || nodes[task] != nobody) return std::nullopt;
+            nodes[task] = node;
+        }
+    }
+    for (const std::uint32_t node : nodes) {
+        if (node == nobody) return std::nullopt;
+    }
+    return nodes;
+}
+
+// SLURM_NODE_ALIASES, where 22.05 tells the addresses of cloud nodes:
+// "name:[address]:hostname,...".
+std::string aliased_address(const std::string& node_name) {
+    const char* const variable = std::getenv("SLURM_NODE_ALIASES");
+    std::string_view rest = variable == nullptr ? "" : variable;
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+        if (entry.substr(0, node_name.size() + 1) != node_name + ":") continue;
+        std::string_view address = entry.substr(node_name.size() + 1);
+        if (!address.empty() && address.front() == '[') {
+            return std::string(address.substr(1, address.find(']') - 1));
+        }
+        return std::string(address.substr(0, address.find(':')));
+    }
+    return {};
+}
+
+std::string loaded_address(const std::string& node_name) {
+    using Load = int(node_info_msg_t**, char*, std::uint16_t);
+    auto* const load = find<Load>("slurm_load_node_single");
+    if (load == nullptr) return {};
+    node_info_msg_t* raw = nullptr;
+    std::string name = node_name;
+    if (load(&raw, name.data(), 0) != SLURM_SUCCESS || raw == nullptr) return {};
+    const NodeReply reply(raw);
+    if (reply->record_count == 0 || reply->node_array[0].node_addr == nullptr) return {};
+    return reply->node_array[0].node_addr;
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+// The current address even of a cloud node, and not refused by PrivateData=nodes.
+std::string current_address(const std::string& node_name) {
+    using Query = int(char*, slurm_node_alias_addrs_t**);
+    auto* const query = find<Query>("slurm_get_node_alias_addrs");
+    if (query == nullptr) return {};
+    slurm_node_alias_addrs_t* reply = nullptr;
+    std::string name = node_name;
+    if (query(name.data(), &reply) != SLURM_SUCCESS || reply == nullptr) return {};
+    std::string address;
+    if (reply->node_cnt == 1 && reply->node_addrs != nullptr) {
+        std::array<char, NI_MAXHOST> text{};
+        const auto* const socket_address = reinterpret_cast<const sockaddr*>(reply->node_addrs);
+        if (getnameinfo(socket_address, sizeof(slurm_addr_t), text.data(), text.size(), nullptr, 0,
+                        NI_NUMERICHOST) == 0) {
+            address = text.data();
+        }
+    }
+    if (auto* const free = find<void(slurm_node_alias_addrs_t*)>("slurm_free_node_alias_addrs")) {
+        free(reply);
+    }
+    return address;
+}
+#else
+std::string current_address(const std::string& node_name) {
+    return aliased_address(node_name);
+}
+#endif
+
+}  // namespace
+
+Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
+                                std::optional<std::uint32_t> component) {
+    using Query = slurm_step_layout_t*(slurm_step_id_t*);
+    auto* const query = find<Query>("slurm_job_step_layout_get");
+    if (query == nullptr) return no_layout(job, step, "this Slurm has no such query");
+    slurm_step_id_t id;
+    std::memset(&id, 0, sizeof(id));
+    id.job_id = job;
+    id.step_id = step;
+    id.step_het_comp = component.value_or(NO_VAL);
+    const LayoutReply reply(query(&id));
+    if (!reply || reply->node_list == nullptr) {
+        return no_layout(job, step, fmt::format("slurmctld did not answer (error {})", errno));
+    }
+    const auto nodes = node_of_task(*reply);
+    if (!nodes) return no_layout(job, step, "slurmctld's answer contradicts itself");
+    return HostList::parse(reply->node_list).and_then([&](HostList hosts) {
+        return StepLayout::from_assignment(std::move(hosts), *nodes);
+    });
+}
+
+std::string configured_node_address(const std::string& node_name) {
+    auto* const query = find<char*(const char*)>("slurm_conf_get_address");
+    auto* const free = find<void(void**)>("slurm_xfree");
+    char* text = query == nullptr ? nullptr : query(node_name.c_str());
+    if (text == nullptr) return {};
+    std::string address = text;
+    void* allocated = text;
+    if (free != nullptr) free(&allocated);
+    return address;
+}
+
+std::string node_address(const std::string& node_name) {
+    std::string address = current_address(node_name);
+    if (address.empty()) address = configured_node_address(node_name);
+    return address.empty() ? loaded_address(node_name) : address;
+}
+
+void end_step(std::uint32_t job, std::uint32_t step) {
+    // 24.11 added a fourth argument (flags), which an older release never reads.
+    using Kill = int(std::uint32_t, std::uint32_t, std::uint16_t, std::uint16_t);
+    if (auto* const kill = find<Kill>("slurm_kill_job_step")) kill(job, step, SIGKILL, 0);
+}
+
+}  // namespace distgpu

@@ -1,0 +1,31 @@
+// The few questions that only Slurm's own library can answer. libslurm is not
+// linked (its ABI changes with every release): the functions are looked up in
+// the process that loaded the plugin, and an absent one is an answer too.
+#pragma once
+
+#include <distgpu/result.h>
+#include <distgpu/step_layout.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace distgpu {
+
+// Asks slurmctld for the layout of a step, one RPC (0.6 ms; 2-3 ms for 100,000
+// tasks). `component`: of a heterogeneous step inside one allocation; nothing
+// for an ordinary step.
+// Error: slurmctld did not answer, or not with a layout.
+Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
+                                std::optional<std::uint32_t> component);
+
+// NodeAddr of a node, or empty where Slurm does not tell. May cost one RPC.
+std::string node_address(const std::string& node_name);
+
+// As node_address, but never with an RPC: what slurm.conf says.
+std::string configured_node_address(const std::string& node_name);
+
+// Asks slurmctld to end a step on all its nodes, one RPC.
+void end_step(std::uint32_t job, std::uint32_t step);
+
+}  // namespace distgpu

@@ -1,0 +1,68 @@
+// See srun_side.h.
+#include "srun_side.h"
+
+#include "carried_step.h"
+#include "foreign_launcher.h"
+#include "slurm_calls.h"
+#include "variables.h"
+
+#include <distgpu/plan.h>
+
+#include <cstdlib>
+
+namespace distgpu {
+namespace {
+
+void complain(const Error& error) {
+    slurm_error("%s", error.message().c_str());
+}
+
+}  // namespace
+
+Outcome SrunSide::options_read(const OptionState& option) {
+    const std::string spec = option.spec.value_or(twin_value(spec_variable));
+    if (!option.spec && spec.empty()) return Outcome::ok;
+    auto request = parse_spec(option.spec ? "--distgpu" : spec_variable, spec);
+    if (!request) {
+        complain(request.error());
+        return Outcome::refused;
+    }
+    request_ = *std::move(request);
+    if (request_.help) print_help_and_exit();
+    if (request_.framework == nullptr) {
+        unsetenv(spec_variable);
+        return Outcome::ok;
+    }
+    setenv(spec_variable, spec.c_str(), 1);
+    // A step without a reservation of its own would pass on that of the step
+    // around it, whose ports are in use.
+    unsetenv("SLURM_STEP_RESV_PORTS");
+    return Outcome::ok;
+}
+
+Outcome SrunSide::step_created(spank_t spank) const {
+    if (request_.framework == nullptr) return Outcome::ok;
+    const auto job = item(spank, S_JOB_ID);
+    const auto step_id = item(spank, S_JOB_STEPID);
+    if (!job || !step_id || is_special_step(*step_id) ||
+        is_foreign_launcher(program_arguments(spank))) {
+        return Outcome::ok;
+    }
+    CarriedStep step{*job, *step_id, std::nullopt, {}, false};
+    if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
+        step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
+        step.layout = *std::move(layout);
+        if (request_.framework->check_step != nullptr) {
+            if (const auto refusal = request_.framework->check_step(*step.layout)) {
+                complain(*refusal);
+                step.refused = true;
+            }
+        }
+    } else {
+        slurm_debug("%s", layout.error().message().c_str());
+    }
+    setenv(carried_variable, encode(step).c_str(), 1);
+    return Outcome::ok;
+}
+
+}  // namespace distgpu

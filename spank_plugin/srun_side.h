@@ -1,0 +1,28 @@
+// srun: judge the request before anything starts, then ask slurmctld once for
+// the layout of the step and send it to the nodes.
+#pragma once
+
+#include "options.h"
+#include "spank_access.h"
+
+#include <distgpu/request.h>
+
+#include <string>
+
+namespace distgpu {
+
+class SrunSide {
+  public:
+    // All options are read. Order: command line, SLURM_DISTGPU, the allocation's.
+    // A bad SPEC is refused here, where a refusal leaves nothing behind.
+    Outcome options_read(const OptionState& option);
+
+    // The step exists but has not started. Never refuses: srun would leave the
+    // step behind, and the next one would find its nodes busy (22.05 and 26.05).
+    Outcome step_created(spank_t spank) const;
+
+  private:
+    Request request_;
+};
+
+}  // namespace distgpu

@@ -1,0 +1,263 @@
+// See stepd_side.h.
+#include "stepd_side.h"
+
+#include "carried_step.h"
+#include "foreign_launcher.h"
+#include "het_step.h"
+#include "slurm_calls.h"
+#include "step_environment.h"
+#include "task_environment.h"
+#include "variables.h"
+
+#include <distgpu/port_check.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+LocalTasks component_tasks(spank_t spank) {
+    LocalTasks local{NodeIndex{item(spank, S_JOB_NODEID).value_or(0)}, {}};
+    const std::uint32_t count = item(spank, S_JOB_LOCAL_TASK_COUNT).value_or(0);
+    for (std::uint32_t id = 0; id < count; ++id) {
+        std::uint32_t task = 0;
+        if (spank_get_item(spank, S_JOB_LOCAL_TO_GLOBAL_ID, id, &task) == ESPANK_SUCCESS) {
+            local.tasks.push_back(TaskId{task});
+        }
+    }
+    return local;
+}
+
+// A variable that the user exported: set, not empty, and not what distgpu gave
+// the tasks of an outer step from which it was inherited.
+std::optional<std::string> exported(spank_t spank, const char* name, std::string_view inherited) {
+    auto value = step_variable(spank, name);
+    if (!value || value->empty() || *value == inherited) return std::nullopt;
+    return value;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return {};
+    return name.data();
+}
+
+}  // namespace
+
+Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
+                                std::span<const char* const> arguments) {
+    const auto step = item(spank, S_JOB_STEPID);
+    if (!step || is_special_step(*step)) return Outcome::ok;
+    auto spec = step_variable(spank, spec_variable);
+    if (spec && spec->empty()) spec.reset();
+    if (!spec && !option.spec) return Outcome::ok;
+    if (is_foreign_launcher(program_arguments(spank))) {
+        // mpirun's daemon hands its environment on to the ranks.
+        remove_request(spank);
+        return Outcome::ok;
+    }
+    read_step(spank, *step);
+    auto request = spec ? parse_spec(spec_variable, *spec) : parse_spec("--distgpu", *option.spec);
+    if (!request) {
+        fail(request.error(), Teller::first_node);
+        return Outcome::ok;
+    }
+    request_ = *std::move(request);
+    if (request_.framework == nullptr) return Outcome::ok;
+    arguments_ = parse_plugstack_arguments(arguments);
+    for (const std::string& complaint : arguments_.complaints) slurm_error("%s", complaint.c_str());
+    resolve_layout(spank);
+    collect_rendezvous_facts(spank);
+    return Outcome::ok;
+}
+
+void StepdSide::read_step(spank_t spank, std::uint32_t step) {
+    step_ = step;
+    job_ = item(spank, S_JOB_ID).value_or(0);
+    component_tasks_ = component_tasks(spank);
+    const auto tasks = item(spank, S_JOB_TOTAL_TASK_COUNT);
+    const auto step_tasks = step_number(spank, "SLURM_STEP_NUM_TASKS");
+    heterogeneous_ = tasks && step_tasks && *tasks != *step_tasks;
+}
+
+// Takes the layout that srun sent. False where it sent none for this step, and
+// the nodes have to find it themselves.
+bool StepdSide::take_carried(spank_t spank) {
+    const auto text = step_variable(spank, carried_variable);
+    if (!text) return false;
+    auto carried = decode(*text);
+    if (!carried) {
+        fail(carried.error(), Teller::first_node);
+        return true;
+    }
+    if (!*carried || (*carried)->job != job_ || (*carried)->step != step_) return false;
+    CarriedStep& step = **carried;
+    if (step.refused) {
+        fail({"step", "refused by srun", ""}, Teller::srun);
+        return true;
+    }
+    // What srun knows of a heterogeneous step is one component of it.
+    if (heterogeneous_) return false;
+    facts_.rank0_address = step.rank0_address;
+    if (!step.layout) return false;
+    if (auto mismatch = check_layout(*step.layout, component_tasks_)) {
+        fail(*std::move(mismatch), Teller::this_node);
+        return true;
+    }
+    layout_ = std::move(step.layout);
+    return true;
+}
+
+// Derives the layout from the step's environment. False where that does not
+// hold it, or holds something else than Slurm started.
+bool StepdSide::take_derived(spank_t spank) {
+    if (heterogeneous_) return false;
+    const auto variable = [spank](const char* name) {
+        return step_variable(spank, name).value_or("");
+    };
+    auto derived =
+        derive_layout({variable("SLURM_STEP_NODELIST"), variable("SLURM_STEP_TASKS_PER_NODE"),
+                       variable("SLURM_DISTRIBUTION"), variable("SLURM_DIST_PLANESIZE")});
+    if (!derived || !*derived || check_layout(**derived, component_tasks_)) return false;
+    layout_ = *std::move(derived);
+    return true;
+}
+
+void StepdSide::ask_slurmctld(spank_t spank) {
+    auto asked = heterogeneous_ ? query_het_layout(spank, job_, step_)
+                                : query_layout(job_, step_, std::nullopt);
+    if (!asked) {
+        fail(asked.error(), Teller::first_node);
+        return;
+    }
+    if (!heterogeneous_) {
+        if (auto mismatch = check_layout(*asked, component_tasks_)) {
+            fail(*std::move(mismatch), Teller::this_node);
+            return;
+        }
+    }
+    layout_ = *std::move(asked);
+}
+
+void StepdSide::resolve_layout(spank_t spank) {
+    if (!take_carried(spank) && !take_derived(spank)) ask_slurmctld(spank);
+}
+
+void StepdSide::collect_rendezvous_facts(spank_t spank) {
+    if (!layout_) return;
+    // SLURM_JOB_ID is the leader's in every component of a heterogeneous job.
+    const auto leader = heterogeneous_ ? step_number(spank, "SLURM_JOB_ID") : std::nullopt;
+    // S_SLURM_RESTART_COUNT is 0 in a step of a requeued job (22.05); the batch
+    // script's variable, which srun passes on, is right.
+    facts_.step = {leader.value_or(job_), step_,
+                   step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
+    const std::string inherited = step_variable(spank, master_variable).value_or("");
+    const std::size_t space = inherited.find(' ');
+    const std::string_view inherited_port = space == std::string::npos
+                                                ? std::string_view{}
+                                                : std::string_view(inherited).substr(space + 1);
+    facts_.exported_address = exported(spank, "MASTER_ADDR", inherited.substr(0, space));
+    facts_.exported_port = exported(spank, "MASTER_PORT", inherited_port);
+    // A heterogeneous step has the union of its components' ports, and one of
+    // those may not be reserved on rank 0's node.
+    if (!heterogeneous_) facts_.reserved_ports = step_variable(spank, "SLURM_STEP_RESV_PORTS");
+    facts_.derived_ports = arguments_.ports;
+    facts_.default_master = arguments_.master;
+    if (facts_.rank0_address.empty()) {
+        facts_.rank0_address = configured_node_address(layout_->hosts().name(rank0_node(*layout_)));
+    }
+}
+
+// SPANK numbers the components of a heterogeneous step apart: there rank 0's node
+// is the one of that name that holds the leader's first task.
+bool StepdSide::runs_rank0(spank_t spank) const {
+    const NodeIndex first = rank0_node(*layout_);
+    if (!heterogeneous_) return component_tasks_.node == first;
+    return step_number(spank, "SLURM_JOB_ID") == job_ && !component_tasks_.tasks.empty() &&
+           component_tasks_.tasks.front() == TaskId{0} &&
+           layout_->hosts().name(first) == host_name();
+}
+
+void StepdSide::check_port_of(const NodePlan& node_plan) {
+    const Rendezvous& meeting_point = node_plan.rendezvous;
+    if (check_port(meeting_point.port) != PortState::taken) return;
+    const Error taken{fmt::format("port {} (from {}) on {}", meeting_point.port,
+                                  describe(meeting_point.port_source), node_plan.node_name),
+                      "already in use", "give another with --distgpu=...,port=N"};
+    if (meeting_point.port_source == PortSource::exported) {
+        // The listener may be the user's own store.
+        slurm_spank_log("%s", taken.message().c_str());
+        return;
+    }
+    fail(taken, Teller::this_node);
+}
+
+// What would fail in the tasks is found here, where the step can still be ended.
+void StepdSide::check_plan(spank_t spank) {
+    const auto node_plan = plan(request_, *layout_, facts_, NodeFacts{}, rank0_node(*layout_));
+    if (!node_plan) {
+        fail(node_plan.error(), Teller::first_node);
+    } else if (runs_rank0(spank)) {
+        check_port_of(*node_plan);
+    }
+}
+
+Outcome StepdSide::before_tasks(spank_t spank) {
+    if (!active()) return Outcome::ok;
+    if (!failure_) check_plan(spank);
+    if (!failure_ || failure_->teller == Teller::srun) return Outcome::ok;
+    if (failure_->teller == Teller::first_node && component_tasks_.node != NodeIndex{0}) {
+        return Outcome::ok;
+    }
+    slurm_error("%s", failure_->error.message().c_str());
+    return Outcome::ok;
+}
+
+Outcome StepdSide::in_task(spank_t spank) {
+    if (!active()) return Outcome::ok;
+    // This is the task's own process: ending it keeps Slurm from adding two
+    // lines per task about a plugin that failed.
+    if (failure_ || prepare_task(spank) == Outcome::refused) _exit(EXIT_FAILURE);
+    return Outcome::ok;
+}
+
+Outcome StepdSide::prepare_task(spank_t spank) const {
+    const auto task = step_number(spank, "SLURM_PROCID");
+    const auto node = step_number(spank, "SLURM_NODEID");
+    const auto local = step_number(spank, "SLURM_LOCALID");
+    if (!task || !node || !local || *local >= component_tasks_.tasks.size()) {
+        slurm_error(
+            "distgpu: SLURM_PROCID, SLURM_NODEID or SLURM_LOCALID: not set by Slurm; run "
+            "again without --distgpu");
+        return Outcome::refused;
+    }
+    // Slurm sets these three over whatever was inherited. What they are ahead
+    // of SPANK's own numbers is the share of the components before this one.
+    const std::uint32_t offset = *task - component_tasks_.tasks[*local].value;
+    LocalTasks started{NodeIndex{*node}, {}};
+    for (const TaskId id : component_tasks_.tasks) started.tasks.push_back({id.value + offset});
+    if (const auto mismatch = check_layout(*layout_, started)) {
+        slurm_error("%s", mismatch->message().c_str());
+        return Outcome::refused;
+    }
+    const auto node_plan = plan(request_, *layout_, facts_, read_node_facts(spank), started.node);
+    if (!node_plan) {
+        slurm_error("%s", node_plan.error().message().c_str());
+        return Outcome::refused;
+    }
+    announce_task(request_, *layout_, *node_plan, LocalId{*local});
+    return set_task_environment(spank, *node_plan, LocalId{*local});
+}
+
+Outcome StepdSide::after_tasks(spank_t /*spank*/) const {
+    // The tasks of this node are gone, those of the others wait for them: with
+    // KillOnBadExit=0 they would wait for ever.
+    if (failure_) end_step(job_, step_);
+    return Outcome::ok;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,27 @@
+// Applies the plan to one task: the last thing before execve.
+#pragma once
+
+#include "spank_access.h"
+
+#include <distgpu/plan.h>
+
+namespace distgpu {
+
+// GPUs and CPUs of the step on this node, from what Slurm set in the task's
+// environment.
+NodeFacts read_node_facts(spank_t spank);
+
+// Removes the variables that carried the request here, so that a step started
+// inside asks anew.
+void remove_request(spank_t spank);
+
+// Tells what `verbose` asks for and the plan's warnings; for dry-run prints the
+// plan and ends the process. The task of rank 0 speaks for the whole step.
+void announce_task(const Request& request, const StepLayout& layout, const NodePlan& plan,
+                   LocalId local);
+
+// Sets and removes the variables of the task with this local id.
+// Refused: a variable that Slurm did not take.
+Outcome set_task_environment(spank_t spank, const NodePlan& plan, LocalId local);
+
+}  // namespace distgpu

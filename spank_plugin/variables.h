@@ -1,0 +1,19 @@
+// Names of the environment variables through which distgpu's parts talk.
+#pragma once
+
+namespace distgpu {
+
+// The SPEC of a step: what a user may export, and what srun sends to the nodes.
+inline constexpr const char* spec_variable = "SLURM_DISTGPU";
+
+// What srun tells the nodes about the step (carried_step.h).
+inline constexpr const char* carried_variable = "SLURM_DISTGPU_STEP";
+
+// "ADDRESS PORT" as distgpu set them: a MASTER_ADDR or MASTER_PORT with this
+// value was inherited from an outer step and is not the user's own.
+inline constexpr const char* master_variable = "SLURM_DISTGPU_MASTER";
+
+// How Slurm hands the option of sbatch or salloc to the srun inside (plugstack.c).
+inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";
+
+}  // namespace distgpu
