@@ -1,0 +1,70 @@
+"""Times srun with and without the plugin, one round of all variants at a time.
+
+Runs inside the sandbox, so that only srun itself is timed. Each round runs every
+variant once, in an order drawn anew; a variant is compared with the bare run of
+its own round, so that a slow moment of the machine hits both.
+"""
+
+import random
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+BARE = "no plugin"
+COMMAND = ["srun", "-N1", "-n1"]
+PROGRAM = ["/bin/true"]
+
+
+def variants(plugin: str) -> dict[str, tuple[str, list[str]]]:
+    """Name -> (line of plugstack.conf, options of srun)."""
+    load = f"required {plugin}\n"
+    return {
+        BARE: ("", []),
+        "no plugin again": ("", []),
+        "loaded, unused": (load, []),
+        "used (pytorch)": (load, ["--distgpu=pytorch"]),
+    }
+
+
+def timed_run(hosts: list[Path], line: str, options: list[str]) -> float:
+    for host in hosts:
+        (host / "slurm" / "plugstack.conf").write_text(line)
+    begin = time.perf_counter()
+    subprocess.run(COMMAND + options + PROGRAM, check=True)
+    return (time.perf_counter() - begin) * 1e3
+
+
+def quartiles(values: list[float]) -> tuple[float, float, float]:
+    low, middle, high = statistics.quantiles(values, n=4)
+    return low, middle, high
+
+
+def main() -> None:
+    rounds, plugin, state = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    hosts = [state / "login", state / "node01"]
+    cases = variants(plugin)
+    times: dict[str, list[float]] = {name: [] for name in cases}
+    order = list(cases)
+    for line, options in cases.values():  # the first run of each loads files
+        timed_run(hosts, line, options)
+    for _ in range(rounds):
+        random.shuffle(order)
+        for name in order:
+            times[name].append(timed_run(hosts, *cases[name]))
+    print(
+        f"{rounds} rounds of {' '.join(COMMAND + PROGRAM)}; milliseconds and ratios: median (quartiles)"
+    )
+    for name, values in times.items():
+        ratios = [value / bare for value, bare in zip(values, times[BARE])]
+        low, middle, high = quartiles(values)
+        ratio_low, ratio, ratio_high = quartiles(ratios)
+        print(
+            f"{name:<16} {middle:6.2f} ({low:.2f}-{high:.2f})"
+            f"  {ratio:.3f} ({ratio_low:.3f}-{ratio_high:.3f})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+// See golden_file.h.
+#include "golden_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace distgpu::golden {
+
+std::string read_file(const std::filesystem::path& file) {
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+
+void expect_file(const std::filesystem::path& file, const std::string& text) {
+    const char* const update = std::getenv("DISTGPU_UPDATE_GOLDEN");
+    if (update != nullptr && std::string_view(update) == "1") {
+        std::ofstream out(file);
+        out << text;
+        EXPECT_TRUE(out.flush()) << file << " can't be written";
+        return;
+    }
+    EXPECT_EQ(text, read_file(file)) << file << " differs; if the new text is right, rewrite it "
+                                     << "with DISTGPU_UPDATE_GOLDEN=1";
+}
+
+}  // namespace distgpu::golden

@@ -1,0 +1,145 @@
+// See variables_page.h. What a framework sets and removes comes from its record;
+// what distgpu itself reads stands below.
+#include "variables_page.h"
+
+#include "variables.h"
+
+#include <distgpu/framework.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+namespace distgpu::golden {
+namespace {
+
+struct Row {
+    std::string_view name;
+    std::string_view meaning;
+};
+
+// Read by srun, sbatch and salloc.
+constexpr std::array twins{
+    Row{spec_variable,
+        "read by `srun`: the same text as `--distgpu=`; the command line wins. srun also sends the "
+        "step's request to the nodes under this name"},
+    Row{"SBATCH_DISTGPU",
+        "read by `sbatch`, for the steps of the job, which get it as `SLURM_DISTGPU` over an "
+        "exported one; `--distgpu` wins, also as an `#SBATCH` line"},
+    Row{"SALLOC_DISTGPU", "read by `salloc`, in the same way"},
+};
+
+constexpr std::array internals{
+    Row{carried_variable,
+        "job and step id, the nodes, the task map and the address of rank 0's node, from srun to "
+        "the nodes. A value of another step is ignored; one that contradicts what Slurm started "
+        "is refused"},
+    Row{inherited_variable, "how Slurm hands the option of `sbatch` and `salloc` to srun"},
+};
+
+constexpr std::array inputs{
+    Row{"MASTER_ADDR",
+        "the rendezvous address, if you exported it and gave no `master=`. One that a task "
+        "inherited from an outer step's distgpu does not count"},
+    Row{"MASTER_PORT",
+        "the rendezvous port, if you exported it and gave no `port=`; 1024 to 65535. One that a "
+        "task inherited from an outer step's distgpu does not count"},
+    Row{"SLURM_STEP_RESV_PORTS",
+        "the ports that Slurm reserved for the step (`MpiParams=ports=` in slurm.conf, or "
+        "`srun --resv-ports=N`); used where enough of them are contiguous and the step is not "
+        "heterogeneous"},
+    Row{"SLURM_RESTART_COUNT", "part of the derived port, so that a requeued job moves on"},
+    Row{"CUDA_VISIBLE_DEVICES",
+        "the number of the node's GPUs in the step; where it is unset, `ROCR_VISIBLE_DEVICES`, "
+        "else `ZE_AFFINITY_MASK`"},
+    Row{"SLURM_CPUS_ON_NODE",
+        "the number of processes of a per-node launcher on a node without GPUs"},
+};
+
+template <class Rows>
+std::string table(std::string_view heading, const Rows& rows) {
+    std::string text = fmt::format("| Variable | {} |\n|---|---|\n", heading);
+    for (const auto& [name, meaning] : rows) text += fmt::format("| `{}` | {} |\n", name, meaning);
+    return text + '\n';
+}
+
+std::string introduction() {
+    return "<!-- Made from libmapping/frameworks/ by golden_tests: DISTGPU_UPDATE_GOLDEN=1 "
+           "rewrites "
+           "it. -->\n"
+           "# Environment variables\n"
+           "\n"
+           "`srun --distgpu=MODE` gives each task of the step the variables that its framework "
+           "reads, "
+           "and removes inherited ones that would mislead it. This page lists them all. Without "
+           "`--distgpu` and its environment twins, distgpu neither sets nor removes anything. "
+           "`--distgpu=MODE,dry-run` prints what each task would get.\n"
+           "\n"
+           "## Who wins\n"
+           "\n"
+           "Variables are applied on each node just before the program starts, in this order:\n"
+           "\n"
+           "1. The environment that Slurm gives the task, with what you exported.\n"
+           "2. distgpu removes the variables listed under *Removed* for the mode.\n"
+           "3. distgpu sets the variables listed under *Set*, over inherited values.\n"
+           "4. Slurm's TaskProlog and `--task-prolog` run after that and can still change them.\n"
+           "\n"
+           "Ranks and sizes are always those of the step: an exported `RANK` or `WORLD_SIZE` never "
+           "wins. The rendezvous is yours if you want it:\n"
+           "\n"
+           "- Address: `master=`, else your exported `MASTER_ADDR`, else the administrator's "
+           "`master=` in plugstack.conf, else the NodeAddr of the node that runs rank 0.\n"
+           "- Port: `port=`, else your exported `MASTER_PORT`, else the first of enough contiguous "
+           "ports in `SLURM_STEP_RESV_PORTS`, else a port derived from job id, step id and restart "
+           "count.\n"
+           "\n"
+           "Variables of MPI (`PMIX_*`, `PMI_*`, `OMPI_MCA_*`), `NCCL_*`, `UCX_*`, "
+           "`OMP_NUM_THREADS` "
+           "and `CUDA_VISIBLE_DEVICES` are left as they are.\n"
+           "\n";
+}
+
+std::string framework_section(const Framework& framework) {
+    std::string text = fmt::format("## {}\n\n{}.\n\nSet:\n\n", framework.mode, framework.summary);
+    std::string rows = "| Variable | Meaning |\n|---|---|\n";
+    for (const SetVariable& variable : framework.sets) {
+        rows += fmt::format("| `{}` | {} |\n", variable.name, variable.meaning);
+    }
+    text += rows + "\nRemoved:\n\n| Variable | Why |\n|---|---|\n";
+    for (const UnsetVariable& variable : framework.unsets) {
+        text += fmt::format("| `{}` | {} |\n", variable.name, variable.reason);
+    }
+    return text + '\n';
+}
+
+std::string own_section() {
+    return "## Variables that distgpu reads\n\n"
+           "The environment twins of `--distgpu`, for scripts and for jobs that are not submitted "
+           "from a command line. Order: srun's command line, `SLURM_DISTGPU`, what the allocation "
+           "asked for. `off` cancels an inherited mode.\n\n" +
+           table("Meaning", twins) + "From the environment of the step:\n\n" +
+           table("Used for", inputs) +
+           "## Variables between distgpu's parts\n\n"
+           "Do not set them. Each task gets:\n\n" +
+           table("Meaning",
+                 std::array{Row{master_variable,
+                                "\"ADDRESS PORT\" as distgpu set them, by which a step started "
+                                "inside the task tells an inherited `MASTER_ADDR` and "
+                                "`MASTER_PORT` from your own"}}) +
+           "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
+           "step started inside a task asks anew:\n\n" +
+           table("Meaning", internals);
+}
+
+}  // namespace
+
+std::string variables_page() {
+    std::string text = introduction();
+    for (const Framework* framework : frameworks()) text += framework_section(*framework);
+    text += own_section();
+    text.pop_back();  // the empty line after the last table
+    return text;
+}
+
+}  // namespace distgpu::golden

@@ -1,0 +1,58 @@
+# A sandbox cluster of its own for each bats file, with the plugin loaded.
+# shellcheck shell=bash
+#
+# A file's setup_file calls cluster_up, its teardown_file cluster_down; tests say
+# `run submit srun ...`. The plugin is $DISTGPU_PLUGIN, else the dev preset's.
+bats_require_minimum_version 1.5.0
+
+root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
+sandbox=$root/tools/sandbox/sandbox
+plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
+
+# Raises the file's cluster of 4 nodes; further arguments go to `sandbox up`.
+cluster_up() {
+    ((EUID == 0)) || {
+        echo "cluster: user $(id -un): the tests need root; run them with sudo" >&2
+        return 1
+    }
+    export CLUSTER=test$$
+    # Open to the user whose jobs run there, which bats's own folders are not.
+    export SCRATCH=/tmp/distgpu-$CLUSTER
+    mkdir -m 1777 "$SCRATCH"
+    "$sandbox" up --name "$CLUSTER" --plugin "$plugin" "$@"
+}
+
+cluster_down() {
+    "$sandbox" down --name "$CLUSTER"
+    rm -rf "$SCRATCH"
+}
+
+# Runs a command on the submit host as an ordinary user, in $SCRATCH.
+submit() {
+    (cd "$SCRATCH" && exec "$sandbox" run --name "$CLUSTER" -- "$@")
+}
+
+# Runs a command as root on one host: on node01 COMMAND...
+on() {
+    local host=$1
+    shift
+    "$sandbox" on --name "$CLUSTER" "$host" -- "$@"
+}
+
+# Fails with the output unless every node is idle again and no job is left.
+assert_cluster_clean() {
+    local state
+    for _ in {1..100}; do
+        state=$(submit bash -c 'squeue --noheader; sinfo --noheader --format=%T')
+        [ "$state" != idle ] || return 0
+        sleep 0.1
+    done
+    echo "cluster is not idle: $state" >&2
+    return 1
+}
+
+# The output of the last `run`, without what Slurm itself says.
+distgpu_lines() {
+    # shellcheck disable=SC2154 # set by run
+    grep -o 'distgpu: .*' <<<"$output"
+}

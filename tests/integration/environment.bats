@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# What a task finds in its environment: what the user exported stays, what an
+# outer step left behind goes, and the rendezvous is this step's own.
+# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+
+load cluster
+
+setup_file() { cluster_up --conf 'MpiParams=ports=20000-20999'; }
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+@test "MASTER_ADDR and MASTER_PORT that the user exported are kept" {
+    run submit env MASTER_ADDR=head.example MASTER_PORT=5555 srun -N2 -n2 --distgpu=pytorch sh -c 'echo $MASTER_ADDR $MASTER_PORT'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' 'head.example 5555' 'head.example 5555')" ]
+}
+
+@test "the keys master= and port= win over exported ones" {
+    run submit env MASTER_ADDR=head.example MASTER_PORT=5555 srun -n1 --distgpu=pytorch,master=name,port=5556 sh -c 'echo $MASTER_ADDR $MASTER_PORT'
+    [ "$status" -eq 0 ]
+    [ "$output" = "node01 5556" ]
+}
+
+@test "master=: NodeAddr, NodeName, suffix and a host" {
+    run submit sh -c 'for form in addr name suffix:-ib other.example; do
+        srun -n1 --distgpu=pytorch,master=$form printenv MASTER_ADDR; done'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' 10.77.1.1 node01 node01-ib other.example)" ]
+}
+
+@test "MASTER_ADDR is the node of rank 0, not the first of the node list" {
+    run submit srun -N2 -n2 -m arbitrary -w node03,node01 --distgpu=pytorch sh -c '[ $RANK = 1 ] || echo $MASTER_ADDR $(hostname) $SLURM_STEP_NODELIST'
+    [ "$status" -eq 0 ]
+    [ "$output" = "10.77.1.3 node03 node[01,03]" ]
+}
+
+@test "inherited rank variables are overwritten or removed, settings are not" {
+    run submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 LOCAL_WORLD_SIZE=9 NODE_RANK=5 GROUP_RANK=5 \
+        TORCHELASTIC_RUN_ID=x TORCHELASTIC_USE_AGENT_STORE=True PET_NNODES=9 OMPI_COMM_WORLD_SIZE=4 \
+        OMPI_MCA_btl=tcp NCCL_DEBUG=WARN \
+        srun -n1 --distgpu=pytorch sh -c 'env | grep -E "RANK|WORLD|TORCHELASTIC|PET_|OMPI|NCCL" | sort'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' GROUP_RANK=0 GROUP_WORLD_SIZE=1 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 \
+        NCCL_DEBUG=WARN NODE_RANK=0 OMPI_MCA_btl=tcp RANK=0 WORLD_SIZE=1)" ]
+}
+
+@test "torchrun: ranks are the launcher's, and a leaked endpoint goes" {
+    run submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 PET_RDZV_ENDPOINT=x:1 PET_MAX_RESTARTS=3 \
+        srun -N2 -n2 --gres=gpu:3 --distgpu=torchrun,port=29600 sh -c '[ $SLURM_PROCID = 0 ] || env | grep -E "RANK|WORLD|PET_|MASTER_(ADDR|PORT)=" | grep -v RDZV_ID | sort'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' MASTER_ADDR=10.77.1.1 MASTER_PORT=29600 NODE_RANK=1 \
+        PET_LOCAL_ADDR=node02 PET_MASTER_ADDR=10.77.1.1 PET_MASTER_PORT=29600 PET_MAX_RESTARTS=3 \
+        PET_NNODES=2 PET_NODE_RANK=1 PET_NPROC_PER_NODE=3 PET_RDZV_BACKEND=static)" ]
+}
+
+@test "torchrun: processes are the node's GPUs, its CPUs without GPUs, or nproc=" {
+    run submit sh -c '
+        srun -n1 --gres=gpu:2 --distgpu=torchrun printenv PET_NPROC_PER_NODE
+        srun -n1 -c4 --distgpu=torchrun printenv PET_NPROC_PER_NODE
+        srun -n1 --gres=gpu:2 --distgpu=torchrun,nproc=5 printenv PET_NPROC_PER_NODE'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' 2 4 5)" ]
+}
+
+@test "a nested srun is right for its own step" {
+    run submit salloc --quiet -N2 -n4 --overcommit srun -N2 -n2 --distgpu=pytorch sh -c '
+        [ $RANK = 1 ] || exit 0
+        echo "outer $RANK/$WORLD_SIZE $MASTER_ADDR $MASTER_PORT"
+        srun --overlap -N1 -n2 -w node02 --distgpu=pytorch sh -c "echo inner \$RANK/\$WORLD_SIZE \$NODE_RANK \$MASTER_ADDR \$MASTER_PORT" | sort'
+    [ "$status" -eq 0 ]
+    read -r _ ranks address outer_port <<<"${lines[0]}"
+    [ "$ranks $address" = "1/2 10.77.1.1" ]
+    read -r _ _ _ _ inner_port <<<"${lines[1]}"
+    [ "${lines[1]}" = "inner 0/2 0 10.77.1.2 $inner_port" ]
+    [ "${lines[2]}" = "inner 1/2 0 10.77.1.2 $inner_port" ]
+    [ "$inner_port" != "$outer_port" ]
+}
+
+@test "a nested srun without the option does not switch itself on" {
+    run submit salloc --quiet -n1 --distgpu=pytorch srun sh -c '
+        env | grep -E "^SLURM_(DISTGPU|DISTGPU_STEP|SPANK_.*)="
+        unset RANK; srun --overlap -n1 sh -c "echo inner rank=\$RANK"'
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "inner rank=" ]
+    [ "$(grep -c SLURM_ <<<"$output")" -eq 0 ]
+}
+
+@test "two concurrent steps on one node have different ports" {
+    run submit salloc --quiet -N1 -n2 sh -c '
+        for i in 1 2; do srun --exact -n1 --resv-ports=0 --distgpu=pytorch sh -c "echo \$MASTER_PORT; sleep 1" & done; wait'
+    [ "$status" -eq 0 ]
+    ports=$(grep -E '^[0-9]+$' <<<"$output")
+    [ "$(wc -l <<<"$ports")" -eq 2 ]
+    [ "$(sort -u <<<"$ports" | wc -l)" -eq 2 ]
+}
+
+@test "Slurm's reservation is used, and not that of the step around" {
+    run submit salloc --quiet -n1 srun --distgpu=pytorch sh -c '
+        echo "$MASTER_PORT $SLURM_STEP_RESV_PORTS"
+        srun --overlap -n1 --resv-ports=0 --distgpu=pytorch sh -c "echo \$MASTER_PORT reserved=\$SLURM_STEP_RESV_PORTS"'
+    [ "$status" -eq 0 ]
+    read -r port reserved <<<"${lines[-2]}"
+    [ "$port" = "${reserved%%[-,]*}" ]
+    read -r inner_port inner_reserved <<<"${lines[-1]}"
+    [ "$inner_reserved" = "reserved=" ]
+    ((inner_port >= 24608 && inner_port <= 29343))
+}
+
+@test "a requeued job gets a new port" {
+    cat >"$SCRATCH/job" <<'TEXT'
+#!/bin/bash
+srun --resv-ports=0 --distgpu=pytorch printenv MASTER_PORT >>ports
+[ "${SLURM_RESTART_COUNT:-0}" -ge 1 ] || { scontrol requeue "$SLURM_JOB_ID"; sleep 30; }
+TEXT
+    run submit sbatch --wait --requeue -n1 -o /dev/null "$SCRATCH/job"
+    [ "$status" -eq 0 ]
+    run cat "$SCRATCH/ports"
+    [ "${#lines[@]}" -eq 2 ]
+    [ "${lines[0]}" != "${lines[1]}" ]
+}
+
+@test "a job array: each element has its own rendezvous" {
+    cat >"$SCRATCH/job" <<'TEXT'
+#!/bin/bash
+srun --resv-ports=0 --distgpu=pytorch sh -c 'echo $RANK/$WORLD_SIZE $MASTER_PORT' >"array.$SLURM_ARRAY_TASK_ID"
+TEXT
+    run submit sbatch --wait --array=1-2 -N1 -n1 -o /dev/null "$SCRATCH/job"
+    [ "$status" -eq 0 ]
+    run cat "$SCRATCH/array.1" "$SCRATCH/array.2"
+    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[0]} == 0/1\ * && ${lines[1]} == 0/1\ * ]]
+    [ "${lines[0]}" != "${lines[1]}" ]
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# Launchers beside and inside distgpu: mpirun, --pty, and nodes without the plugin.
+# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+
+load cluster
+
+setup_file() { cluster_up --conf LaunchParameters=use_interactive_step; }
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+@test "mpirun under #SBATCH --distgpu: its daemons and ranks are left alone" {
+    command -v mpirun >/dev/null || {
+        echo "mpirun: not installed; apt-get install openmpi-bin" >&2
+        return 1
+    }
+    cat >"$SCRATCH/job" <<'TEXT'
+#!/bin/bash
+#SBATCH --distgpu=pytorch -N2 --ntasks-per-node=2
+mpirun sh -c 'echo "mpi $OMPI_COMM_WORLD_RANK rank=$RANK master=$MASTER_ADDR left=$(env | grep -c "^SLURM_DISTGPU")"'
+srun sh -c 'echo "srun $RANK"'
+TEXT
+    run submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job"
+    [ "$status" -eq 0 ]
+    run sort "$SCRATCH/out"
+    [ "$output" = "$(printf '%s\n' 'mpi 0 rank= master= left=0' 'mpi 1 rank= master= left=0' \
+        'mpi 2 rank= master= left=0' 'mpi 3 rank= master= left=0' 'srun 0' 'srun 1' 'srun 2' 'srun 3')" ]
+}
+
+@test "srun --pty on a terminal" {
+    run submit script -qec 'srun -n1 --pty --distgpu=pytorch sh -c "tty >/dev/null && echo terminal rank=\$RANK"' /dev/null
+    [ "$status" -eq 0 ]
+    [[ $output == *"terminal rank=0"* ]]
+}
+
+@test "salloc's interactive shell gets nothing, the srun in it does" {
+    run submit script -qec 'salloc --quiet -n1 --distgpu=pytorch' /dev/null <<<'echo "shell=$RANK"; srun sh -c "echo \"task=\$RANK\""; exit'
+    [ "$status" -eq 0 ]
+    [[ $output == *"shell="$'\r'* ]]
+    [[ $output == *"task=0"* ]]
+}
+
+@test "an empty twin asks for nothing" {
+    run submit env SLURM_DISTGPU= srun -n1 sh -c 'echo "rank=$RANK"'
+    [ "$status" -eq 0 ]
+    [ "$output" = "rank=" ]
+}
+
+@test "--mpi=pmix: MPI keeps Slurm's ranks, the variables agree" {
+    run submit srun -N2 -n4 --mpi=pmix --distgpu=pytorch sh -c 'echo $PMIX_RANK $RANK'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' '0 0' '1 1' '2 2' '3 3')" ]
+}
+
+@test "batch, interactive and extern steps get nothing" {
+    run submit salloc --quiet -n1 --distgpu=pytorch sh -c 'env | grep -cE "^(RANK|MASTER_ADDR)="'
+    [ "${lines[-1]}" = 0 ]
+    cat >"$SCRATCH/job" <<<$'#!/bin/bash\n#SBATCH --distgpu=pytorch -n1\nenv | grep -cE "^(RANK|MASTER_ADDR|SLURM_DISTGPU)="'
+    submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job" || true
+    [ "$(cat "$SCRATCH/out")" = 0 ]
+}
+
+@test "on a node without the plugin the tasks run, and name it by what survived" {
+    on node02 sh -c 'mv /etc/slurm/plugstack.conf /etc/slurm/plugstack.conf.away; : >/etc/slurm/plugstack.conf'
+    run submit srun -N3 -n3 --distgpu=pytorch sh -c 'echo "$(hostname) rank=$RANK ${SLURM_DISTGPU_STEP:+carried}"'
+    on node02 mv /etc/slurm/plugstack.conf.away /etc/slurm/plugstack.conf
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 rank=0 ' 'node02 rank= carried' 'node03 rank=2 ')" ]
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Launches shapes and compares what their tasks were given.
+
+    matrix.py random GROUP COUNT         random shapes of a group (random_shapes.py)
+    matrix.py one PLACEMENT -- srun ...  one command; PLACEMENT as '0-4:node01 5:node02'
+
+DISTGPU_MATRIX_SEED chooses other random shapes. ALLOCATION is put before each
+printed command: what the caller made the allocation with. The current folder
+has probe.c's program. Exit status 1 when a task is wrong, or when Slurm
+rejected more than one random shape in twenty.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+
+from launch_shape import Result, Shape, Verdict, launch
+from random_shapes import GROUPS, random_shapes
+from task_check import parse_placement
+
+FIXED_SEED = 20_221_103
+ENDLESS_SHAPES = 3
+
+
+def report(results: list[Result], title: str) -> int:
+    """Prints what went wrong and the counts; gives the exit status."""
+    for result in results:
+        if result.verdict is Verdict.RIGHT:
+            continue
+        print(f"{result.verdict.value}:")
+        print(result.shape.as_shell(os.environ.get("ALLOCATION", "")))
+        print("\n".join(f"  {problem}" for problem in result.problems))
+        print("\n".join(f"  | {line}" for line in result.output.splitlines()))
+    verdicts = Counter(result.verdict for result in results)
+    rejected = verdicts[Verdict.NOT_LAUNCHED]
+    checked = len(results) - rejected
+    wrong = checked - verdicts[Verdict.RIGHT]
+    print(f"{title}: {checked} shapes checked, {wrong} wrong, {rejected} not launched")
+    return int(wrong > 0 or rejected * 20 > len(results))
+
+
+def launch_all(shapes: list[Shape]) -> list[Result]:
+    """The results; of the first shapes only, where several do not end."""
+    results: list[Result] = []
+    for shape in shapes:
+        results.append(launch(shape))
+        if sum(result.verdict is Verdict.TOO_LONG for result in results) == ENDLESS_SHAPES:
+            break
+    return results
+
+
+def main() -> int:
+    """See the text above."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="action", required=True)
+    many = commands.add_parser("random")
+    many.add_argument("group", choices=GROUPS)
+    many.add_argument("count", type=int)
+    one = commands.add_parser("one")
+    one.add_argument("placement")
+    one.add_argument("command", nargs="+")
+    arguments = parser.parse_args()
+    if arguments.action == "one":
+        placement = parse_placement(arguments.placement)
+        shape = Shape(arguments.command, len(placement), placement)
+        result = launch(shape)
+        return report([result], "table") or int(result.verdict is not Verdict.RIGHT)
+    seed = int(os.environ.get("DISTGPU_MATRIX_SEED", FIXED_SEED))
+    begin = time.monotonic()
+    results = launch_all(random_shapes(arguments.group, seed, arguments.count))
+    seconds = time.monotonic() - begin
+    return report(results, f"{arguments.group}, seed {seed}, {seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# Where a request may come from, who wins, and in which steps nothing happens.
+# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+
+load cluster
+
+setup_file() { cluster_up; }
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+# Writes a batch script: job OPTIONS... <<<'LINES'
+job() {
+    {
+        echo '#!/bin/bash'
+        printf '#SBATCH %s\n' "$@" "--output=$SCRATCH/out"
+        cat
+    } >"$SCRATCH/job"
+}
+
+# Submits it, waits, and leaves its output in `output`.
+run_job() {
+    rm -f "$SCRATCH/out"
+    run submit "$@" sbatch --wait --quiet "$SCRATCH/job"
+    [ "$status" -eq 0 ]
+    output=$(sort "$SCRATCH/out")
+}
+
+tell='echo "rank=$RANK nnodes=$PET_NNODES"'
+
+@test "srun's command line" {
+    run submit srun -n1 --distgpu=pytorch sh -c "$tell"
+    [ "$status" -eq 0 ]
+    [ "$output" = "rank=0 nnodes=" ]
+}
+
+@test "SLURM_DISTGPU asks as the option does" {
+    run submit env SLURM_DISTGPU=torchrun srun -n1 sh -c "$tell"
+    [ "$status" -eq 0 ]
+    [ "$output" = "rank= nnodes=1" ]
+}
+
+@test "the command line wins over SLURM_DISTGPU" {
+    run submit env SLURM_DISTGPU=torchrun srun -n1 --distgpu=pytorch sh -c "$tell"
+    [ "$status" -eq 0 ]
+    [ "$output" = "rank=0 nnodes=" ]
+}
+
+@test "#SBATCH --distgpu reaches the steps, and not the batch script" {
+    job --distgpu=pytorch -n1 <<<"env | grep -c ^RANK=; srun sh -c '$tell'"
+    run_job
+    [ "$output" = "$(printf '%s\n' 0 'rank=0 nnodes=')" ]
+}
+
+@test "SLURM_DISTGPU wins over #SBATCH --distgpu" {
+    job --distgpu=pytorch -n1 <<<"SLURM_DISTGPU=torchrun srun sh -c '$tell'"
+    run_job
+    [ "$output" = "rank= nnodes=1" ]
+}
+
+@test "srun's own option wins over both, also when it repeats the allocation's" {
+    job --distgpu=pytorch -n1 <<<"SLURM_DISTGPU=torchrun srun --distgpu=pytorch sh -c '$tell'"
+    run_job
+    [ "$output" = "rank=0 nnodes=" ]
+}
+
+@test "--distgpu=off on an inner srun cancels the allocation's" {
+    job --distgpu=pytorch -n1 <<<"srun --distgpu=off sh -c '$tell'; SLURM_DISTGPU=off srun sh -c '$tell'"
+    run_job
+    [ "$output" = "$(printf '%s\n' 'rank= nnodes=' 'rank= nnodes=')" ]
+}
+
+@test "SBATCH_DISTGPU, with --export=ALL and NONE" {
+    job -n1 <<<"srun /bin/sh -c '$tell'"
+    for export in ALL NONE; do
+        run_job env SBATCH_DISTGPU=pytorch SBATCH_EXPORT=$export
+        [ "$output" = "rank=0 nnodes=" ]
+    done
+}
+
+@test "#SBATCH --distgpu wins over SBATCH_DISTGPU" {
+    job --distgpu=pytorch -n1 <<<"srun sh -c '$tell'"
+    run_job env SBATCH_DISTGPU=torchrun
+    [ "$output" = "rank=0 nnodes=" ]
+}
+
+@test "salloc --distgpu and SALLOC_DISTGPU reach the srun inside" {
+    run submit salloc --quiet -n1 --distgpu=pytorch srun sh -c "$tell"
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "rank=0 nnodes=" ]
+    run submit env SALLOC_DISTGPU=torchrun salloc --quiet -n1 srun sh -c "$tell"
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "rank= nnodes=1" ]
+}
+
+@test "sbatch says once what the option applies to" {
+    job --distgpu=pytorch -n1 <<<true
+    run submit sbatch --wait "$SCRATCH/job"
+    [ "$status" -eq 0 ]
+    [ "$(distgpu_lines)" = "distgpu: pytorch applies to the srun steps inside the job" ]
+}
+
+@test "every --export lets the request and the layout through" {
+    for export in ALL NONE A=1; do
+        run submit srun --export=$export -N2 -n2 -l --distgpu=pytorch /bin/sh -c 'echo "$RANK/$WORLD_SIZE $NODE_RANK $A"'
+        [ "$status" -eq 0 ]
+        value=$([ $export = A=1 ] && echo 1 || true)
+        [ "$(sort <<<"$output")" = "$(printf '%s\n' "0: 0/2 0 $value" "1: 1/2 1 $value")" ]
+        run submit env SLURM_DISTGPU=pytorch srun --export=$export -N2 -n2 -l /bin/sh -c 'echo "$RANK/$WORLD_SIZE"'
+        [ "$status" -eq 0 ]
+        [ "$(sort <<<"$output")" = "$(printf '%s\n' '0: 0/2' '1: 1/2')" ]
+    done
+}
+
+@test "--distgpu=help lists modes and keys and ends srun, sbatch and salloc" {
+    for command in srun sbatch salloc; do
+        run submit "$command" --distgpu=help
+        [ "$status" -eq 0 ]
+        [ "${lines[0]}" = "usage: --distgpu=MODE[,KEY[=VALUE]]..." ]
+        [[ $output == *"  pytorch "* && $output == *"  port=N "* ]]
+    done
+}
+
+@test "dry-run prints each task's variables and starts no program" {
+    run --separate-stderr submit srun -N2 -n2 --distgpu=pytorch,port=29600,dry-run touch "$SCRATCH/started"
+    [ "$status" -eq 0 ]
+    [ ! -e "$SCRATCH/started" ]
+    [ "$(grep -c '^  RANK=' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^  MASTER_PORT=29600$' <<<"$output")" -eq 2 ]
+    [ "$(grep '^distgpu: rank 1 ' <<<"$output")" = "distgpu: rank 1 on node02, local rank 0 of 1, node rank 1" ]
+    # shellcheck disable=SC2154 # set by run
+    [ "$stderr" = "distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=N" ]
+}
+
+@test "verbose prints one line for the step and one for each task, and runs" {
+    run --separate-stderr submit srun -N2 -n3 --distgpu=pytorch,port=29600,verbose printenv RANK
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 0 1 2)" ]
+    [ "$(sort <<<"$stderr")" = "$(
+        cat <<'TEXT'
+distgpu: pytorch: world size 3 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=N
+distgpu: rank 0 on node01, local rank 0 of 2, node rank 0
+distgpu: rank 1 on node01, local rank 1 of 2, node rank 0
+distgpu: rank 2 on node02, local rank 0 of 1, node rank 1
+TEXT
+    )" ]
+}
+
+@test "one task on a node with several GPUs is told the two ways out, once" {
+    run --separate-stderr submit srun -N2 -n2 -c2 --gres=gpu:4 --distgpu=pytorch true
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "distgpu: --distgpu=pytorch: one task on a node with 4 GPUs, which trains on one GPU only; use --ntasks-per-node=4, or torchrun with --distgpu=torchrun" ]
+}
+
+@test "one CPU for each GPU task names --cpus-per-task, once" {
+    run --separate-stderr submit srun -N2 -n4 --gres=gpu:2 --distgpu=pytorch true
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "distgpu: --distgpu=pytorch: one CPU for each task, which starves the data loaders; use srun --cpus-per-task=N (srun does not take it over from sbatch)" ]
+}

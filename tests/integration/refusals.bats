@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# Every refusal: its exact text (refusals/NAME.txt), that it ends the launch, and
+# that it leaves neither a busy step nor a drained node behind.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # the shell inside the sandbox expands them
+
+load cluster
+
+setup_file() { cluster_up; }
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+# refused NAME COMMAND...: it fails, and distgpu's lines are those of the file.
+refused() {
+    local name=$1
+    shift
+    run submit "$@"
+    [ "$status" -ne 0 ]
+    diff <(distgpu_lines) "$BATS_TEST_DIRNAME/refusals/$name.txt"
+}
+
+# Listens on a port of a host until stop_listening.
+listen() {
+    local host=$1 port=$2
+    "$sandbox" on --name "$CLUSTER" "$host" -- python3 -c "import socket, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(('127.0.0.1', $port))
+s.listen()
+print('listening', flush=True)
+time.sleep(60)" >"$SCRATCH/listener" 3>&- &
+    listener=$!
+    for _ in {1..50}; do
+        [ ! -s "$SCRATCH/listener" ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+stop_listening() {
+    kill "$listener"
+    wait "$listener" || true
+    : >"$SCRATCH/listener"
+}
+
+@test "unknown mode, by option and by each twin" {
+    refused unknown-mode srun -n1 --distgpu=pytorhc true
+    refused unknown-mode-srun-twin env SLURM_DISTGPU=pytorhc srun -n1 true
+    refused unknown-mode-sbatch-twin env SBATCH_DISTGPU=pytorhc sbatch --wrap true
+    refused unknown-mode-salloc-twin env SALLOC_DISTGPU=pytorhc salloc true
+}
+
+@test "a mode that resembles none" {
+    refused no-such-mode srun -n1 --distgpu=fortran true
+}
+
+@test "unknown key" {
+    refused unknown-key srun -n1 --distgpu=pytorch,prot=29500 true
+}
+
+@test "bad port, as a key and as MASTER_PORT" {
+    refused bad-port srun -n1 --distgpu=pytorch,port=80 true
+    refused bad-master-port env MASTER_PORT=http srun -N2 -n2 --distgpu=pytorch true
+}
+
+@test "torchrun with several tasks on a node" {
+    refused torchrun-tasks srun -N2 -n4 --ntasks-per-node=2 --distgpu=torchrun true
+}
+
+@test "a value of 131,000 bytes on the command line" {
+    refused long-value sh -c 'srun -n1 --distgpu=pytorch,$(head -c 130984 /dev/zero | tr "\0" x) true'
+}
+
+@test "a value of 1 MiB in an #SBATCH line" {
+    {
+        printf '#!/bin/bash\n#SBATCH --distgpu=pytorch,'
+        head -c 1048568 /dev/zero | tr '\0' x
+        printf '\ntrue\n'
+    } >"$SCRATCH/job"
+    refused long-batch-value sbatch "$SCRATCH/job"
+}
+
+@test "a bad option inside an allocation leaves the allocation usable" {
+    run submit salloc --quiet -N2 -n2 sh -c 'srun --distgpu=pytorhc true; srun --distgpu=torchrun -n4 -O true; srun -N2 -n2 --distgpu=pytorch printenv RANK'
+    [ "$status" -eq 0 ]
+    [ "$(tail -n2 <<<"$output" | sort)" = "$(printf '%s\n' 0 1)" ]
+}
+
+@test "a taken port ends the whole step with KillOnBadExit=0" {
+    listen node01 29600
+    started=$SECONDS
+    refused port-taken srun -N4 -n8 --kill-on-bad-exit=0 --distgpu=pytorch,port=29600 sleep 300
+    ((SECONDS - started < 10))
+    for node in node01 node02 node03 node04; do
+        run -1 on "$node" pgrep -x sleep
+    done
+    stop_listening
+}
+
+@test "a taken port that the user exported is a warning: the store may be theirs" {
+    listen node01 29600
+    run submit env MASTER_PORT=29600 srun -N2 -n2 --distgpu=pytorch printenv MASTER_PORT
+    stop_listening
+    [ "$status" -eq 0 ]
+    diff <(distgpu_lines) "$BATS_TEST_DIRNAME/refusals/exported-port-taken.txt"
+    [ "$(grep -c '^29600$' <<<"$output")" -eq 2 ]
+}
+
+@test "a port that another node's listener holds is free" {
+    listen node02 29600
+    run submit srun -N2 -n2 --distgpu=pytorch,port=29600 printenv MASTER_PORT
+    stop_listening
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' 29600 29600)" ]
+}
+
+without_plugin_on_login() {
+    on login sh -c 'mv /etc/slurm/plugstack.conf /etc/slurm/plugstack.conf.away; : >/etc/slurm/plugstack.conf'
+}
+
+with_plugin_on_login() {
+    on login mv /etc/slurm/plugstack.conf.away /etc/slurm/plugstack.conf
+}
+
+# forged NAME JSON: srun without the plugin, because with it srun overwrites the value.
+forged() {
+    local name=$1 json=$2
+    without_plugin_on_login
+    run submit env json="$json" salloc --quiet -N2 -n2 sh -c '
+        SLURM_DISTGPU=pytorch SLURM_DISTGPU_STEP=$(echo "$json" | sed "s/JOB/$SLURM_JOB_ID/") \
+            srun --kill-on-bad-exit=0 sh -c "echo rank=\$RANK/\$WORLD_SIZE"'
+    with_plugin_on_login
+    [ "$status" -ne 0 ]
+    diff <(distgpu_lines | sort -u) "$BATS_TEST_DIRNAME/refusals/$name.txt"
+    [[ $output != *rank=* ]]
+}
+
+@test "a forged layout" {
+    forged forged-layout 'v1:{"job_id":JOB,"step_id":0,"nodes":"node[01-02]","task_map":[[0,2,4,1]]}'
+}
+
+@test "a forged value that is not what srun writes" {
+    forged forged-value 'v1:{"job_id":JOB,"step_id":0,"nodes":17}'
+}
+
+@test "a bad request that only the nodes see drains none" {
+    without_plugin_on_login
+    run submit env SLURM_DISTGPU=pytorhc srun -N2 -n2 --kill-on-bad-exit=0 sleep 300
+    with_plugin_on_login
+    [ "$status" -ne 0 ]
+    diff <(distgpu_lines) "$BATS_TEST_DIRNAME/refusals/unknown-mode-srun-twin.txt"
+}
+
+@test "a value for another step, or of another version, is passed over" {
+    without_plugin_on_login
+    run submit sh -c 'export SLURM_DISTGPU=pytorch
+        SLURM_DISTGPU_STEP="v1:{\"job_id\":1,\"step_id\":99}" srun -N2 -n3 sh -c "echo \$RANK/\$WORLD_SIZE"
+        SLURM_DISTGPU_STEP=v2:anything srun -N2 -n3 -m cyclic sh -c "echo \$RANK/\$WORLD_SIZE"'
+    with_plugin_on_login
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/3 0/3 1/3 1/3 2/3 2/3)" ]
+}
+
+@test "srun with the plugin overwrites a forged value" {
+    run submit env SLURM_DISTGPU_STEP=v1:nonsense srun -N2 -n2 --distgpu=pytorch sh -c 'echo $RANK/$WORLD_SIZE'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/2 1/2)" ]
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# What distgpu asks of slurmctld: one question from srun for a step that uses it,
+# none from a compute node, none for a step that does not.
+
+load cluster
+
+setup_file() { cluster_up --conf SlurmctldDebug=debug2; }
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+# Counts the RPCs of a step by kind and user id, without those of the daemons'
+# own life (registration, ping).
+rpcs_of() {
+    local log=/run/distgpu-sandbox/$CLUSTER/log/slurmctld.log
+    assert_cluster_clean
+    : >"$log"
+    submit srun -N4 -n8 "$@" true
+    grep -oE 'Processing RPC: REQUEST_[A-Z_]+ from UID=[0-9]+' "$log" |
+        grep -E 'LAYOUT|NODE_INFO_SINGLE|JOB_INFO|STEP_INFO|CANCEL|KILL|HOSTLIST|ALIAS' | sort | uniq -c |
+        sed -E 's/^ +//; s/Processing RPC: //'
+}
+
+@test "a step with the option: one layout question, from the user's srun" {
+    user=$(submit id -u)
+    run rpcs_of --distgpu=pytorch
+    [ "$status" -eq 0 ]
+    [ "$output" = "1 REQUEST_STEP_LAYOUT from UID=$user" ]
+}
+
+@test "a step without it: none" {
+    run rpcs_of --distgpu=off
+    [ "$output" = "" ]
+    run rpcs_of
+    [ "$output" = "" ]
+}

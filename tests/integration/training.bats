@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# Real training: examples/train.py under real launchers, judged by its verdict,
+# which says that all ranks hold the same parameters and that the loss fell.
+# Torch is Debian's, and for torchrun the current one of tests/frameworks/environment:
+# torchrun of Debian 12 does not run on its Python 3.11.
+# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+# shellcheck disable=SC2154 # run sets output, lines and status
+
+load cluster
+
+setup_file() {
+    # Two threads in each of several ranks would wait for the machine's few CPUs.
+    export OMP_NUM_THREADS=1
+    cluster_up --nodes 2
+    cp -r "$root/examples" "$SCRATCH"
+    chmod -R go+rX "$SCRATCH/examples"
+}
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+need_debian_torch() {
+    [[ -d /usr/lib/python3/dist-packages/torch ]] || skip "python3-torch is not installed"
+    PATH=/usr/bin:$PATH
+}
+
+need_current_torch() {
+    local python status=0
+    python=$("$root/tests/frameworks/environment" torch 3>&-) || status=$?
+    ((status != 77)) || skip "the Python package index cannot be reached"
+    ((status == 0)) || return 1
+    PATH=${python%/*}:$PATH
+}
+
+# A run that hangs is ended before Slurm or bats would.
+launch() { run submit timeout --kill-after=5 90 srun "$@"; }
+
+batch() { # SBATCH_ARGUMENT... -> output and status as after `run`
+    local job
+    job=$(submit sbatch --parsable --output=batch.log --time=2 "$@")
+    for ((i = 0; i < 900; i++)); do
+        [[ $(submit squeue --noheader) ]] || break
+        sleep 0.1
+    done
+    run cat "$SCRATCH/batch.log"
+    [[ $(submit scontrol --oneliner show job "$job") == *" JobState=COMPLETED "* ]] || status=1
+}
+
+# The ranks' rows "RANK HOST ADDRESS LOCAL" and the verdict on them.
+assert_trained() { # ROW...
+    local verdict='^4 ranks on 2 nodes agree: loss 0\.[0-9]+ -> 0\.[0-9]+, parameters [0-9a-f]{12}$'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(awk '$NF == "cpu" { print $1, $2, $3, $4 }' <<<"$output")" = "$(printf '%s\n' "$@")" ]
+    [ "$(grep -cE "$verdict" <<<"$output")" -eq 1 ]
+}
+
+block=('0 node01 10.77.1.1 0' '1 node01 10.77.1.1 1' '2 node02 10.77.1.2 0' '3 node02 10.77.1.2 1')
+
+@test "srun without --distgpu: the same command does not train" {
+    need_debian_torch
+    launch -N2 --ntasks-per-node=2 -c2 --gres=gpu:2 python3 examples/train.py
+    [ "$status" -eq 2 ]
+    [ "${lines[0]}" = "train.py: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT: not set; start it with 'srun --distgpu=pytorch python3 train.py', or with torchrun" ]
+}
+
+@test "srun trains on two nodes" {
+    need_debian_torch
+    launch -N2 --ntasks-per-node=2 -c2 --gres=gpu:2 --distgpu=pytorch python3 examples/train.py
+    assert_trained "${block[@]}"
+}
+
+@test "srun trains with ranks dealt out cyclically" {
+    need_debian_torch
+    launch -N2 --ntasks-per-node=2 -c2 -m cyclic --distgpu=pytorch python3 examples/train.py
+    assert_trained '0 node01 10.77.1.1 0' '1 node02 10.77.1.2 0' '2 node01 10.77.1.1 1' \
+        '3 node02 10.77.1.2 1'
+}
+
+@test "srun trains with rank 0 on the second node of the list" {
+    need_debian_torch
+    launch -n4 -c2 -m arbitrary -w node02,node01,node01,node02 --distgpu=pytorch \
+        python3 examples/train.py
+    assert_trained '0 node02 10.77.1.2 0' '1 node01 10.77.1.1 0' '2 node01 10.77.1.1 1' \
+        '3 node02 10.77.1.2 1'
+}
+
+@test "srun trains with three ranks on one node and one on the other" {
+    need_debian_torch
+    launch -N2 -n4 -c2 -m plane=3 --distgpu=pytorch python3 examples/train.py
+    assert_trained '0 node01 10.77.1.1 0' '1 node01 10.77.1.1 1' '2 node01 10.77.1.1 2' \
+        '3 node02 10.77.1.2 0'
+}
+
+@test "sbatch trains with the option in its script" {
+    need_debian_torch
+    batch -N2 --ntasks-per-node=2 --gres=gpu:2 examples/train.sbatch
+    assert_trained "${block[@]}"
+}
+
+@test "current torch trains" {
+    need_current_torch
+    launch -N2 --ntasks-per-node=2 -c2 --gres=gpu:2 --distgpu=pytorch python3 examples/train.py
+    assert_trained "${block[@]}"
+}
+
+@test "torchrun trains" {
+    need_current_torch
+    launch -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2 torchrun examples/train.py
+    assert_trained "${block[@]}"
+}
+
+@test "torch.distributed.launch, given the variables as arguments, trains" {
+    need_current_torch
+    launch -N2 --ntasks-per-node=1 --distgpu=torchrun bash -c 'python -m torch.distributed.launch \
+        --nproc_per_node 2 --nnodes 2 --node_rank $NODE_RANK --master_addr $MASTER_ADDR \
+        --master_port $MASTER_PORT examples/train.py'
+    assert_trained "${block[@]}"
+}
+
+@test "sbatch trains with torchrun, a process for each GPU" {
+    need_current_torch
+    batch -N2 --gres=gpu:2 examples/torchrun.sbatch
+    assert_trained "${block[@]}"
+}
