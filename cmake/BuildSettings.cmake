@@ -16,7 +16,8 @@ target_compile_features(distgpu_build_settings INTERFACE cxx_std_20)
 target_compile_options(
   distgpu_build_settings
   INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-            -Wold-style-cast -Wcast-qual -Wformat=2 -fvisibility=hidden)
+            -Wold-style-cast -Wcast-qual -Wformat=2 -fvisibility=hidden -ffunction-sections
+            -fdata-sections)
 if(DISTGPU_WERROR)
   target_compile_options(distgpu_build_settings INTERFACE -Werror)
 endif()

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 namespace distgpu {
 namespace {
 
@@ -48,6 +47,7 @@ std::vector<std::string> warnings(const Framework& framework, std::uint32_t loca
 // gets it too.
 std::string name_on_network(const Request& request, const RendezvousFacts& facts,
                             const std::string& node_name) {
+    if (!request.master && facts.exported_address) return node_name;
     const Master& master = request.master ? *request.master : facts.default_master;
     return master.form == Master::Form::suffix ? node_name + master.text : node_name;
 }
@@ -60,7 +60,6 @@ std::vector<TaskPlan> plan_tasks(const Request& request, const StepLayout& layou
     TaskContext context;
     context.world_size = layout.task_count();
     context.local_world_size = layout.tasks_on(node.node);
-    context.node_rank = node.node;
     context.node_count = layout.node_count();
     context.node_name = own_name;
     context.master_address = node.rendezvous.address;
@@ -73,8 +72,9 @@ std::vector<TaskPlan> plan_tasks(const Request& request, const StepLayout& layou
     tasks.reserve(context.local_world_size);
     for (const TaskId id : layout.task_ids(node.node)) {
         context.rank = rank_of(id);
+        context.node_rank = node_rank_of(*request.framework, node.node, context.rank);
         context.local_rank = LocalId{static_cast<std::uint32_t>(tasks.size())};
-        tasks.push_back(TaskPlan{id, context.rank, context.local_rank,
+        tasks.push_back(TaskPlan{id, context.rank, context.node_rank, context.local_rank,
                                  unset_names(*request.framework),
                                  set_values(*request.framework, context)});
     }
@@ -83,9 +83,18 @@ std::vector<TaskPlan> plan_tasks(const Request& request, const StepLayout& layou
 
 }  // namespace
 
-GlobalRank rank_of(TaskId task) { return GlobalRank{task.value}; }
+GlobalRank rank_of(TaskId task) {
+    return GlobalRank{task.value};
+}
 
-NodeIndex rank0_node(const StepLayout& layout) { return layout.place(TaskId{0}).node; }
+NodeRank node_rank_of(const Framework& framework, NodeIndex node, GlobalRank rank) {
+    // A launcher is its node's only task, so its rank numbers the node.
+    return NodeRank{framework.launcher_per_node ? rank.value : node.value};
+}
+
+NodeIndex rank0_node(const StepLayout& layout) {
+    return layout.place(TaskId{0}).node;
+}
 
 Result<NodePlan> plan(const Request& request, const StepLayout& layout, RendezvousFacts facts,
                       const NodeFacts& node_facts, NodeIndex node) {

@@ -3,6 +3,8 @@
 
 #include "variables.h"
 
+#include <distgpu/request.h>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -15,9 +17,12 @@ using Json = nlohmann::json;
 
 constexpr std::string_view version = "v1:";
 
+std::string run_again() {
+    return fmt::format("run again without {}", carried_variable);
+}
+
 Error malformed(std::string_view what) {
-    return {carried_variable, fmt::format("{} is missing or malformed", what),
-            fmt::format("run again without {}", carried_variable)};
+    return {carried_variable, fmt::format("{} is missing or malformed", what), run_again()};
 }
 
 std::optional<std::uint32_t> number(const Json& json) {
@@ -53,9 +58,13 @@ Result<StepLayout> layout(const Json& object) {
         if (!next) return malformed("\"task_map\"");
         blocks.push_back(*next);
     }
-    return HostList::parse(nodes->get_ref<const std::string&>()).and_then([&](HostList hosts) {
-        return StepLayout::from_task_map(std::move(hosts), std::move(blocks));
-    });
+    auto layout =
+        HostList::parse(nodes->get_ref<const std::string&>()).and_then([&](HostList hosts) {
+            return StepLayout::from_task_map(std::move(hosts), std::move(blocks));
+        });
+    if (layout) return layout;
+    const Error& error = layout.error();
+    return Error{carried_variable, fmt::format("{}: {}", error.object, error.problem), run_again()};
 }
 
 Result<std::optional<CarriedStep>> decode_object(const Json& object) {
@@ -63,15 +72,19 @@ Result<std::optional<CarriedStep>> decode_object(const Json& object) {
     CarriedStep step;
     const auto job_id = number(object, "job_id");
     const auto step_id = number(object, "step_id");
-    if (!job_id || !step_id) return malformed("\"job_id\" or \"step_id\"");
+    if (!job_id || !step_id) return malformed(R"("job_id" or "step_id")");
     step.job = *job_id;
     step.step = *step_id;
-    step.refused = object.contains("refused");
+    if (const auto refused = object.find("refused"); refused != object.end()) {
+        if (!refused->is_boolean()) return malformed("\"refused\"");
+        step.refused = refused->get<bool>();
+    }
     if (const auto address = object.find("rank0_address"); address != object.end()) {
         if (!address->is_string()) return malformed("\"rank0_address\"");
         step.rank0_address = address->get<std::string>();
+        if (!is_host(step.rank0_address)) return malformed("\"rank0_address\"");
     }
-    if (object.contains("nodes")) {
+    if (object.contains("nodes") || object.contains("task_map")) {
         auto decoded = layout(object);
         if (!decoded) return decoded.error();
         step.layout = *std::move(decoded);
@@ -83,12 +96,9 @@ Result<std::optional<CarriedStep>> decode_object(const Json& object) {
 
 std::string encode(const CarriedStep& step) {
     Json object{{"job_id", step.job}, {"step_id", step.step}};
-    if (!step.rank0_address.empty()) object["rank0_address"] = step.rank0_address;
+    if (is_host(step.rank0_address)) object["rank0_address"] = step.rank0_address;
     if (step.refused) object["refused"] = true;
-    // A host name is ASCII; "replace" keeps dump() from throwing over one that is not.
-    const auto dump = [](const Json& json) {
-        return std::string(version) + json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    };
+    const auto dump = [](const Json& json) { return std::string(version) + json.dump(); };
     if (!step.layout) return dump(object);
     Json with_layout = object;
     with_layout["nodes"] = step.layout->hosts().to_string();

@@ -28,7 +28,8 @@ struct CarriedStep {
 // MAX_ARG_STRLEN is 131,072 for NAME=VALUE and its NUL; 22 bytes are the name's).
 inline constexpr std::size_t max_carried_length = 131'000;
 
-// "v1:" and JSON. Without the layout where that makes it longer than max_carried_length.
+// "v1:" and JSON. Without an address that is none, and without the layout where that makes it
+// longer than max_carried_length.
 std::string encode(const CarriedStep& step);
 
 // Reads what encode() wrote. Nothing for another version, which a newer or older

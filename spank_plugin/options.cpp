@@ -5,17 +5,15 @@
 
 #include <distgpu/request.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
 
 namespace distgpu {
 namespace {
-
-// SPANK's interface takes pointers to non-const char although it copies the texts.
-char name[] = "distgpu";
-char placeholder[] = "MODE[,KEY[=VALUE]]...";
-char usage[] = "launch distributed GPU training (--distgpu=help lists modes and keys)";
 
 void inherit_from_allocation() {
     const char* const inherited = std::getenv(inherited_variable);
@@ -25,22 +23,26 @@ void inherit_from_allocation() {
     unsetenv(inherited_variable);
 }
 
-// The first argument of this process, empty if it has none.
+// The first argument of this process, empty if it has none. Read with POSIX calls:
+// nothing else in the plugin needs C++ streams.
 std::string first_argument() {
-    std::ifstream command_line("/proc/self/cmdline");
-    std::string argument;
-    std::getline(command_line, argument, '\0');
-    argument.clear();
-    std::getline(command_line, argument, '\0');
-    return argument;
+    std::array<char, 4096> text{};
+    const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    const ssize_t size = read(file, text.data(), text.size() - 1);
+    close(file);
+    const std::string_view arguments(text.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+    const std::size_t program_end = arguments.find('\0');
+    if (program_end == std::string_view::npos) return {};
+    // Ends at the next NUL; the array's last byte is one.
+    return text.data() + program_end + 1;
 }
 
 }  // namespace
 
 void print_help_and_exit() {
-    std::fputs(spec_help().c_str(), stdout);
-    std::fflush(stdout);
-    std::exit(0);
+    const bool printed = std::fputs(spec_help().c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 std::string twin_value(const char* variable) {
@@ -55,8 +57,12 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     }
     if (context == S_CTX_LOCAL) inherit_from_allocation();
     if (context == S_CTX_ALLOCATOR && first_argument() == "--distgpu=help") print_help_and_exit();
+    // SPANK's interface takes pointers to non-const char although it copies the texts.
+    std::string name = "distgpu";
+    std::string placeholder = "MODE[,KEY[=VALUE]]...";
+    std::string usage = "launch distributed GPU training (--distgpu=help lists modes and keys)";
     constexpr int has_argument = 1;
-    spank_option option{name, placeholder, usage, has_argument, 0, callback};
+    spank_option option{name.data(), placeholder.data(), usage.data(), has_argument, 0, callback};
     if (spank_option_register(spank, &option) != ESPANK_SUCCESS) {
         slurm_error(
             "distgpu: option --distgpu: could not be registered; is the plugin listed "

@@ -29,18 +29,22 @@ Function* find(const char* name) {
 }
 
 // Frees what Slurm allocated, with Slurm's own function where the process has it.
-template <auto function_name, class T>
-struct SlurmDeleter {
-    void operator()(T* object) const {
-        if (auto* const free = find<void(T*)>(function_name)) free(object);
+template <class T>
+void release(T* object, const char* function) {
+    if (auto* const free = find<void(T*)>(function)) free(object);
+}
+
+struct FreeLayout {
+    void operator()(slurm_step_layout_t* reply) const {
+        release(reply, "slurm_job_step_layout_free");
     }
 };
+using LayoutReply = std::unique_ptr<slurm_step_layout_t, FreeLayout>;
 
-constexpr char layout_free[] = "slurm_job_step_layout_free";
-constexpr char node_info_free[] = "slurm_free_node_info_msg";
-using LayoutReply =
-    std::unique_ptr<slurm_step_layout_t, SlurmDeleter<layout_free, slurm_step_layout_t>>;
-using NodeReply = std::unique_ptr<node_info_msg_t, SlurmDeleter<node_info_free, node_info_msg_t>>;
+struct FreeNodeInfo {
+    void operator()(node_info_msg_t* reply) const { release(reply, "slurm_free_node_info_msg"); }
+};
+using NodeReply = std::unique_ptr<node_info_msg_t, FreeNodeInfo>;
 
 Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
     return {fmt::format("task map of step {}.{}", job, step), std::move(problem),
@@ -112,9 +116,7 @@ std::string current_address(const std::string& node_name) {
             address = text.data();
         }
     }
-    if (auto* const free = find<void(slurm_node_alias_addrs_t*)>("slurm_free_node_alias_addrs")) {
-        free(reply);
-    }
+    release(reply, "slurm_free_node_alias_addrs");
     return address;
 }
 #else

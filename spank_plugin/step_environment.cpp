@@ -20,8 +20,10 @@ std::optional<Distribution> read_distribution(const StepEnvironment& environment
     if (word == "plane") {
         std::uint32_t size = 0;
         const std::string& text = environment.plane_size;
-        std::from_chars(text.data(), text.data() + text.size(), size);
-        if (size > 0) return Distribution{Distribution::Kind::plane, size};
+        const char* const end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, size);
+        if (read.ec == std::errc{} && read.ptr == end && size > 0)
+            return Distribution{Distribution::Kind::plane, size};
     }
     return std::nullopt;
 }

@@ -63,7 +63,8 @@ std::string step_line(const Request& request, const StepLayout& layout, const No
 
 std::string task_line(const NodePlan& plan, const TaskPlan& task) {
     return fmt::format("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
-                       plan.node_name, task.local_id.value, plan.tasks.size(), plan.node.value);
+                       plan.node_name, task.local_id.value, plan.tasks.size(),
+                       task.node_rank.value);
 }
 
 // One write, so that the tasks' texts do not mix.

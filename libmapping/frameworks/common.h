@@ -9,8 +9,12 @@
 
 namespace distgpu::contract {
 
-inline std::string rank(const TaskContext& task) { return fmt::to_string(task.rank.value); }
-inline std::string world_size(const TaskContext& task) { return fmt::to_string(task.world_size); }
+inline std::string rank(const TaskContext& task) {
+    return fmt::to_string(task.rank.value);
+}
+inline std::string world_size(const TaskContext& task) {
+    return fmt::to_string(task.world_size);
+}
 inline std::string local_rank(const TaskContext& task) {
     return fmt::to_string(task.local_rank.value);
 }
@@ -20,7 +24,9 @@ inline std::string local_world_size(const TaskContext& task) {
 inline std::string node_rank(const TaskContext& task) {
     return fmt::to_string(task.node_rank.value);
 }
-inline std::string node_count(const TaskContext& task) { return fmt::to_string(task.node_count); }
+inline std::string node_count(const TaskContext& task) {
+    return fmt::to_string(task.node_count);
+}
 inline std::string master_address(const TaskContext& task) {
     return std::string(task.master_address);
 }

@@ -14,10 +14,18 @@ namespace {
 
 using namespace contract;
 
-std::string processes(const TaskContext& task) { return fmt::to_string(task.processes_per_node); }
-std::string backend(const TaskContext& /*task*/) { return "static"; }
-std::string step_name(const TaskContext& task) { return std::string(task.step_name); }
-std::string node_name(const TaskContext& task) { return std::string(task.node_name); }
+std::string processes(const TaskContext& task) {
+    return fmt::to_string(task.processes_per_node);
+}
+std::string backend(const TaskContext& /*task*/) {
+    return "static";
+}
+std::string step_name(const TaskContext& task) {
+    return std::string(task.step_name);
+}
+std::string node_name(const TaskContext& task) {
+    return std::string(task.node_name);
+}
 
 constexpr std::array sets{
     SetVariable{"PET_NNODES", "number of nodes in the step", node_count},
@@ -25,10 +33,9 @@ constexpr std::array sets{
                 "processes that the launcher starts here: nproc=N, else the node's GPUs in this "
                 "step, else its CPUs",
                 processes},
-    SetVariable{"PET_NODE_RANK", "this node's number in the step, from 0", node_rank},
-    SetVariable{"PET_MASTER_ADDR", "address of the first node", master_address},
-    SetVariable{"PET_MASTER_PORT", "port on which the first node serves the rendezvous",
-                master_port},
+    SetVariable{"PET_NODE_RANK", "number of this node's task in the step, from 0", node_rank},
+    SetVariable{"PET_MASTER_ADDR", "address of the node with PET_NODE_RANK 0", master_address},
+    SetVariable{"PET_MASTER_PORT", "port on which that node serves the rendezvous", master_port},
     SetVariable{"PET_RDZV_BACKEND", "static: ranks follow NODE_RANK", backend},
     SetVariable{"PET_RDZV_ID", "JOBID.STEPID, the same on every node", step_name},
     SetVariable{"PET_LOCAL_ADDR", "this node's name", node_name},

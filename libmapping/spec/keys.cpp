@@ -66,12 +66,6 @@ bool is_host_character(char c) {
            c == '-' || c == '_' || c == ':';
 }
 
-// RFC 1035: a host name has at most 253 characters.
-bool is_host(std::string_view text) {
-    return !text.empty() && text.size() <= 253 &&
-           std::all_of(text.begin(), text.end(), is_host_character);
-}
-
 }  // namespace
 
 std::span<const SpecKey> spec_keys() {
@@ -89,13 +83,20 @@ std::span<const SpecKey> spec_keys() {
     return keys;
 }
 
+bool is_host(std::string_view text) {
+    constexpr std::size_t longest = 253;  // RFC 1035
+    return !text.empty() && text.size() <= longest &&
+           std::count(text.begin(), text.end(), ':') != 1 &&
+           std::all_of(text.begin(), text.end(), is_host_character);
+}
+
 Result<Master> parse_master(std::string_view text) {
     constexpr std::string_view suffix = "suffix:";
     const bool is_suffix = text.substr(0, suffix.size()) == suffix;
     const std::string_view host = is_suffix ? text.substr(suffix.size()) : text;
     if (!is_host(host)) {
         return Error{fmt::format("master={}", excerpt(text)), "not a host name or address",
-                     "give addr, name, suffix:S, or the host that runs rank 0"};
+                     "give addr, name, suffix:S, or a host (its port is port=N)"};
     }
     if (is_suffix) return Master{Master::Form::suffix, std::string(host)};
     if (text == "addr") return Master{Master::Form::address, {}};

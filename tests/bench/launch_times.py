@@ -13,16 +13,17 @@ import time
 from pathlib import Path
 
 BARE = "no plugin"
-COMMAND = ["srun", "-N1", "-n1"]
+COMMAND = ["srun", "--quiet", "-N1", "-n1"]
 PROGRAM = ["/bin/true"]
 
 
-def variants(plugin: str) -> dict[str, tuple[str, list[str]]]:
+def variants(plugin: str, empty: str) -> dict[str, tuple[str, list[str]]]:
     """Name -> (line of plugstack.conf, options of srun)."""
     load = f"required {plugin}\n"
     return {
         BARE: ("", []),
         "no plugin again": ("", []),
+        "an empty plugin": (f"required {empty}\n", []),
         "loaded, unused": (load, []),
         "used (pytorch)": (load, ["--distgpu=pytorch"]),
     }
@@ -42,9 +43,9 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 
 def main() -> None:
-    rounds, plugin, state = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    rounds, plugin, empty, state = int(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
     hosts = [state / "login", state / "node01"]
-    cases = variants(plugin)
+    cases = variants(plugin, empty)
     times: dict[str, list[float]] = {name: [] for name in cases}
     order = list(cases)
     for line, options in cases.values():  # the first run of each loads files

@@ -123,7 +123,7 @@ Json task_json(const NodePlan& node, const TaskPlan& task) {
     for (const auto& [name, value] : task.set) set[name] = value;
     return {{"rank", task.rank.value},
             {"node", node.node_name},
-            {"node_rank", node.node.value},
+            {"node_rank", task.node_rank.value},
             {"local_rank", task.local_id.value},
             {"set", set},
             {"unset", task.unset}};

@@ -53,6 +53,12 @@ teardown() { assert_cluster_clean; }
         PET_NNODES=2 PET_NODE_RANK=1 PET_NPROC_PER_NODE=3 PET_RDZV_BACKEND=static)" ]
 }
 
+@test "torchrun: node rank 0 is the node of rank 0 under -m arbitrary" {
+    run submit srun -N2 -n2 -m arbitrary -w node03,node01 --distgpu=torchrun sh -c 'echo $(hostname) $PET_NODE_RANK $NODE_RANK $PET_MASTER_ADDR'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 1 1 10.77.1.3' 'node03 0 0 10.77.1.3')" ]
+}
+
 @test "torchrun: processes are the node's GPUs, its CPUs without GPUs, or nproc=" {
     run submit sh -c '
         srun -n1 --gres=gpu:2 --distgpu=torchrun printenv PET_NPROC_PER_NODE

@@ -24,7 +24,7 @@ struct TaskContext {
     std::uint32_t world_size = 0;        // tasks of the step
     LocalId local_rank;                  // 0 .. local_world_size-1
     std::uint32_t local_world_size = 0;  // tasks of the step on this node
-    NodeIndex node_rank;                 // 0 .. node_count-1, in the step's node order
+    NodeRank node_rank;                  // 0 .. node_count-1
     std::uint32_t node_count = 0;
     std::string_view node_name;       // this node's host name, with the suffix of master=suffix:S
     std::string_view master_address;  // host name, IPv4 or bare IPv6 address

@@ -27,6 +27,7 @@ struct NodeFacts {
 struct TaskPlan {
     TaskId task;
     GlobalRank rank;
+    NodeRank node_rank;
     LocalId local_id;
     // Applied in this order: first unset, then set.
     std::vector<std::string> unset;  // a name that ends with '*' stands for a prefix
@@ -44,6 +45,9 @@ struct NodePlan {
 
     bool operator==(const NodePlan&) const = default;
 };
+
+// The rank that a framework gives the task's node.
+NodeRank node_rank_of(const Framework& framework, NodeIndex node, GlobalRank rank);
 
 // The framework rank of a task. Today Slurm's own task order.
 GlobalRank rank_of(TaskId task);

@@ -39,15 +39,15 @@ struct StepId {
 
 struct RendezvousFacts {
     StepId step;
-    std::string rank0_name;                        // NodeName of the node that runs rank 0
-    std::string rank0_address;                     // its NodeAddr; empty when it is not known
-    std::optional<std::string> exported_address;   // MASTER_ADDR that the user exported
-    std::optional<std::string> exported_port;      // MASTER_PORT that the user exported
-    std::optional<std::string> reserved_ports;     // SLURM_STEP_RESV_PORTS, if valid on this node
-    PortRange derived_ports = default_ports;       // the administrator's, or the default
-    Master default_master;                         // the administrator's, or NodeAddr
-    std::uint32_t ports_needed = 1;    // the master's own and the framework's next to it
-    std::uint32_t tasks_per_node = 1;  // the most on one node
+    std::string rank0_name;                       // NodeName of the node that runs rank 0
+    std::string rank0_address;                    // its NodeAddr; empty when it is not known
+    std::optional<std::string> exported_address;  // MASTER_ADDR that the user exported
+    std::optional<std::string> exported_port;     // MASTER_PORT that the user exported
+    std::optional<std::string> reserved_ports;    // SLURM_STEP_RESV_PORTS, if valid on this node
+    PortRange derived_ports = default_ports;      // the administrator's, or the default
+    Master default_master;                        // the administrator's, or NodeAddr
+    std::uint32_t ports_needed = 1;               // the master's own and the framework's next to it
+    std::uint32_t tasks_per_node = 1;             // the most on one node
 
     bool operator==(const RendezvousFacts&) const = default;
 };
@@ -80,7 +80,8 @@ Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& fac
 // dealt in slots of 16 ports, without the slots that hold a well-known service:
 // 293 in the default range. Steps of one job and neighbouring jobs get different
 // slots, two unrelated jobs on one node the same one in 0.34 % of cases. A step
-// that needs room for more than 16 ports gets that many slots.
+// that needs room for more than 16 ports gets that many slots, of which there
+// are fewer: 145 for 32 ports.
 std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t room);
 
 // The first port of a stretch of `needed` contiguous ports in a list such as

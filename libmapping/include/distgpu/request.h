@@ -28,12 +28,16 @@ struct Master {
     bool operator==(const Master&) const = default;
 };
 
+// Whether `text` can be a host name, an IPv4 or a bare IPv6 address: 1 to 253
+// letters, digits, '.', '-', '_' and ':', but not one colon alone (HOST:PORT).
+bool is_host(std::string_view text);
+
 // Reads `name`, `addr`, `suffix:S` or a host name or address. The error's object is
-// "master=<text>".
+// "master=<text>", the text shortened.
 Result<Master> parse_master(std::string_view text);
 
 // A TCP port that an ordinary user may listen on: 1024 .. 65535. The error's
-// object is "<what>=<text>".
+// object is "<what>=<text>", the text shortened.
 Result<std::uint16_t> parse_port(std::string_view what, std::string_view text);
 
 struct Request {

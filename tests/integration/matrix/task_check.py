@@ -52,7 +52,7 @@ def rules(tasks: list[Task]) -> list[Rule]:
     """The rules of each variable; `tasks` are all of the step."""
     total = str(len(tasks))
     on_node = Counter(map(node_of, tasks))
-    first = next((task for task in tasks if task.get("SLURM_PROCID") == "0"), {})
+    first: Task = next((task for task in tasks if task.get("SLURM_PROCID") == "0"), {})
     return [
         Rule("SLURM_STEP_NUM_TASKS", lambda task: total, "tasks seen"),
         Rule("RANK", lambda task: task.get("SLURM_PROCID"), "SLURM_PROCID"),

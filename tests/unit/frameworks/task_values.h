@@ -18,7 +18,7 @@ inline TaskContext sample_task() {
     task.world_size = 8;
     task.local_rank = LocalId{2};
     task.local_world_size = 4;
-    task.node_rank = NodeIndex{1};
+    task.node_rank = NodeRank{1};
     task.node_count = 3;
     task.node_name = "node02";
     task.master_address = "node01";

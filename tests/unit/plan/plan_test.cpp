@@ -222,5 +222,17 @@ TEST(Plan, TheRanksAreSlurmsTaskOrder) {
     }
 }
 
+// torch's static rendezvous listens on the
+// agent with node rank 0, at PET_MASTER_ADDR: both have to name the same node.
+TEST(Plan, TheLauncherOfNodeRankZeroRunsAtTheMasterAddress) {
+    // srun -m arbitrary, one launcher each, host file n3,n1,n2.
+    const StepLayout step = layout("n[1-3]", {{2, 1, 1, 1}, {0, 2, 1, 1}});
+    for (std::uint32_t n = 0; n < 3; ++n) {
+        Values set = values(planned("torchrun", step, n).tasks.at(0));
+        EXPECT_EQ(set["PET_NODE_RANK"] == "0", set["PET_MASTER_ADDR"] == set["PET_LOCAL_ADDR"])
+            << n;
+    }
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -47,7 +47,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
     const std::string no_ports =
         ": not a range of ports; give FIRST-LAST, FIRST at least 1024, 512 ports or more; ignored";
     const std::string no_host =
-        ": not a host name or address; give addr, name, suffix:S, or the host that runs rank 0; "
+        ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N); "
         "ignored";
     struct Row {
         const char* argument;

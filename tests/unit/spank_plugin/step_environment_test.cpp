@@ -79,6 +79,7 @@ TEST(StepEnvironment, NothingIsGuessed) {
         {"a word that begins like block", {"n[1-3]", "2,1,2", "blocks", ""}},
         {"plane without its size", {"n[1-3]", "6,1(x2)", "plane", ""}},
         {"plane of no task", {"n[1-3]", "6,1(x2)", "plane", "0"}},
+        {"plane of a number and more", {"n[1-3]", "6,1(x2)", "plane", "2x"}},
         {"plane of a word", {"n[1-3]", "6,1(x2)", "plane", "two"}},
         {"plane past 2^32", {"n[1-3]", "6,1(x2)", "plane", "4294967298"}},
     };

@@ -51,6 +51,7 @@ TEST(ParseMaster, RefusesWhatIsNoHost) {
         {"a suffix without text", "suffix:", "suffix:"},
         {"a blank", "node 01", "node 01"},
         {"a bracketed IPv6 address", "[fd00::1]", "[fd00::1]"},
+        {"a host with its port", "node01:29500", "node01:29500"},
         {"an IPv6 zone", "fe80::1%eth0", "fe80::1%eth0"},
         {"a shell's remains", "$(hostname)", "$(hostname)"},
         {"a slash", "suffix:/x", "suffix:/x"},
@@ -62,8 +63,8 @@ TEST(ParseMaster, RefusesWhatIsNoHost) {
         ASSERT_FALSE(master) << row.title;
         EXPECT_EQ(master.error().message(),
                   "distgpu: master=" + row.quoted +
-                      ": not a host name or address; give addr, name, suffix:S, or the host that "
-                      "runs rank 0")
+                      ": not a host name or address; give addr, name, suffix:S, or a host "
+                      "(its port is port=N)")
             << row.title;
     }
 }

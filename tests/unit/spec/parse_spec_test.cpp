@@ -158,7 +158,7 @@ TEST(Spec, ValuesOutOfBoundsAreRefused) {
     const std::string no_port =
         ": not a port that a user may listen on; give a number from 1024 to 65535";
     const std::string no_host =
-        ": not a host name or address; give addr, name, suffix:S, or the host that runs rank 0";
+        ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N)";
     const std::string no_count = ": not a number of processes; give a number from 1 to 4096";
     expect_refusals({
         {"an empty port", "pytorch,port=", "port=" + no_port},
