@@ -19,7 +19,9 @@ cluster_up() {
     # Open to the user whose jobs run there, which bats's own folders are not.
     export SCRATCH=/tmp/distgpu-$CLUSTER
     mkdir -m 1777 "$SCRATCH"
-    "$sandbox" up --name "$CLUSTER" --plugin "$plugin" "$@"
+    # A copy: the user may be unable to enter the checkout, and srun loads it too.
+    install -m 644 "$plugin" "$SCRATCH"
+    "$sandbox" up --name "$CLUSTER" --plugin "$SCRATCH/${plugin##*/}" "$@"
 }
 
 cluster_down() {

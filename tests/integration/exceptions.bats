@@ -15,7 +15,7 @@ throw_in() {
     local callback=$1
     shift
     for host in "$@"; do
-        on "$host" sh -c "echo 'optional $throwing $callback' >/etc/slurm/plugstack.conf"
+        on "$host" sh -c "echo 'optional $SCRATCH/${throwing##*/} $callback' >/etc/slurm/plugstack.conf"
     done
     run submit srun -N2 -n2 echo survived
     [ "$status" -eq 0 ]

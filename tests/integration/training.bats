@@ -19,7 +19,10 @@ teardown_file() { cluster_down; }
 teardown() { assert_cluster_clean; }
 
 need_debian_torch() {
-    [[ -d /usr/lib/python3/dist-packages/torch ]] || skip "python3-torch is not installed"
+    [[ -d /usr/lib/python3/dist-packages/torch ]] || {
+        echo "python3-torch: not installed; apt-get install python3-torch" >&2
+        return 1
+    }
     PATH=/usr/bin:$PATH
 }
 

@@ -46,6 +46,7 @@ need_machine() {
     done
     [[ -z $missing ]] || fail "up" "programs are missing" "apt-get install$missing"
     [[ -d /etc/slurm ]] || fail "/etc/slurm" "no such folder" "mkdir /etc/slurm"
+    [[ -f /etc/hosts ]] || fail "/etc/hosts" "no such file" "touch /etc/hosts"
     local plugin
     for plugin in "${plugins[@]}"; do
         [[ -f ${plugin%% *} ]] ||
