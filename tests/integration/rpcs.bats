@@ -27,6 +27,14 @@ rpcs_of() {
     [ "$output" = "1 REQUEST_STEP_LAYOUT from UID=$user" ]
 }
 
+@test "an arbitrary distribution, which the nodes could not derive: srun alone asks" {
+    user=$(submit id -u)
+    run rpcs_of --distgpu=pytorch -m arbitrary \
+        -w node04,node04,node03,node03,node02,node02,node01,node01
+    [ "$status" -eq 0 ]
+    [ "$output" = "1 REQUEST_STEP_LAYOUT from UID=$user" ]
+}
+
 @test "a step without it: none" {
     run rpcs_of --distgpu=off
     [ "$output" = "" ]
