@@ -92,7 +92,7 @@ run_on_login() {
     [[ $user ]] || read -r user <"$state/user"
     need_user "$user"
     unset SLURM_CONF
-    export HOME=$user_home USER=$user LOGNAME=$user
+    export HOME=$user_home USER=$user LOGNAME=$user SHELL=$user_shell
     exec nsenter -t "$keeper" "${enter_login[@]}" env -C "$PWD" -- \
         setpriv --reuid "$user_id" --regid "$group_id" --init-groups -- "$@"
 }
@@ -109,9 +109,9 @@ run_on_host() {
     exec nsenter -t "$keeper" "${enter_node[@]}" env -C "$PWD" -- setpriv --pdeathsig TERM -- "$@"
 }
 
-need_user() { # NAME -> user_id, group_id, user_home
+need_user() { # NAME -> user_id, group_id, user_home, user_shell
     local entry
     entry=$(getent passwd "$1") ||
         fail "--user=$1" "no such user" "create it or leave the option out"
-    IFS=: read -r _ _ user_id group_id _ user_home _ <<<"$entry"
+    IFS=: read -r _ _ user_id group_id _ user_home user_shell <<<"$entry"
 }
