@@ -66,7 +66,8 @@ make_dev() {
     for ((i = 0; i < gpus; i++)); do
         mknod -m 666 "$here/mnt/nvidia$i" c 120 "$i"
     done
-    mkdir -p "$here/mnt/shm"
+    # Without -p, which would make the folders of a state that `down` moved away.
+    [[ -d $here/mnt/shm ]] || mkdir "$here/mnt/shm"
     mount -t tmpfs -o mode=1777 tmpfs "$here/mnt/shm"
     mount --move "$here/mnt" /dev
 }

@@ -11,12 +11,18 @@ up() {
     umask 022
     need_machine
     host_names "$nodes"
+    local interrupted=0
+    # From the folder's first moment on, a signal has to undo it.
+    trap 'interrupted=130' INT
+    trap 'interrupted=143' TERM
+    trap 'interrupted=129' HUP
     claim_state
     spawned=()
+    trap 'undo_up' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     trap 'exit 129' HUP
-    trap 'undo_up' EXIT
+    ((interrupted)) && exit "$interrupted"
     choose_user
     write_config || fail "$state" "cannot write" "see the message above"
     printf '%s\n' "$user" >"$state/user"
