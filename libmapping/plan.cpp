@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
 namespace distgpu {
 namespace {
 
@@ -17,28 +21,68 @@ std::vector<std::pair<std::string, std::string>> set_values(const Framework& fra
                                                             const TaskContext& task) {
     std::vector<std::pair<std::string, std::string>> values;
     values.reserve(framework.sets.size());
-    for (const SetVariable& variable : framework.sets) {
-        values.emplace_back(variable.name, variable.value(task));
+    for (const auto variables : {framework.sets, common_variables()}) {
+        for (const SetVariable& variable : variables) {
+            if (auto value = variable.value(task)) {
+                values.emplace_back(variable.name, *std::move(value));
+            }
+        }
     }
     return values;
 }
 
-// The traps of a first hour: legal shapes that are seldom what was meant.
-std::vector<std::string> warnings(const Framework& framework, std::uint32_t local_tasks,
-                                  const NodeFacts& node) {
-    std::vector<std::string> lines;
-    if (framework.launcher_per_node) return lines;
-    if (local_tasks == 1 && node.gpus > 1) {
-        lines.push_back(fmt::format(
-            "distgpu: --distgpu={}: one task on a node with {} GPUs, which trains on one GPU "
-            "only; use --ntasks-per-node={}, or torchrun with --distgpu=torchrun",
-            framework.mode, node.gpus, node.gpus));
+std::string counted(std::uint32_t count, std::string_view noun) {
+    return count == 1 ? fmt::format("one {}", noun) : fmt::format("{} {}s", count, noun);
+}
+
+std::uint32_t processes_on(const Request& request, const NodeFacts& node) {
+    return request.nproc.value_or(node.gpus > 0 ? node.gpus : node.cpus);
+}
+
+// What goes wrong with a launcher's processes on a node.
+std::optional<std::string> launcher_warning(const Request& request, const NodeFacts& node) {
+    const std::uint32_t processes = processes_on(request, node);
+    if (node.gpus == 0 || processes <= node.gpus) return std::nullopt;
+    return fmt::format("nproc={} on a node with {} in this step; use nproc={}, or ask for more",
+                       processes, counted(node.gpus, "GPU"), node.gpus);
+}
+
+// What goes wrong with a task for each GPU.
+std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t tasks,
+                                       std::uint32_t gpus) {
+    if (gpus == 0 || tasks == gpus) return std::nullopt;
+    if (tasks > gpus) {
+        return fmt::format(
+            "{} on a node, but each sees {}, so that device LOCAL_RANK is missing; "
+            "use --gpus-per-node={} or --gres=gpu:{} in place of --gpus-per-task "
+            "and --gpu-bind, or --ntasks-per-node={}",
+            counted(tasks, "task"), counted(gpus, "GPU"), tasks, tasks, gpus);
     }
+    std::string remedy = fmt::format("use --ntasks-per-node={}", gpus);
+    for (const Variant& variant : framework.variants) {
+        if (tasks == 1 && variant.framework->launcher_per_node) {
+            remedy += fmt::format(", or a launcher with --distgpu={}", variant.framework->mode);
+        }
+    }
+    return fmt::format("{} on a node with {} GPUs, of which {} idle; {}", counted(tasks, "task"),
+                       gpus, gpus - tasks == 1 ? "one is" : fmt::format("{} are", gpus - tasks),
+                       remedy);
+}
+
+// The traps of a first hour: legal shapes that are seldom what was meant.
+std::vector<std::string> warnings(const Request& request, std::uint32_t local_tasks,
+                                  const NodeFacts& node) {
+    const Framework& framework = *request.framework;
+    std::vector<std::string> lines;
+    const auto add = [&](const std::optional<std::string>& text) {
+        if (text) lines.push_back(fmt::format("distgpu: --distgpu={}: {}", framework.mode, *text));
+    };
+    if (framework.launcher_per_node) add(launcher_warning(request, node));
+    if (!framework.one_gpu_per_task) return lines;
+    add(gpu_warning(framework, local_tasks, node.gpus));
     if (node.gpus > 0 && node.cpus_per_task == 1) {
-        lines.push_back(fmt::format(
-            "distgpu: --distgpu={}: one CPU for each task, which starves the data loaders; use "
-            "srun --cpus-per-task=N (srun does not take it over from sbatch)",
-            framework.mode));
+        add("one CPU for each task, which starves the data loaders; use srun --cpus-per-task=N "
+            "(srun does not take it over from sbatch)");
     }
     return lines;
 }
@@ -52,21 +96,93 @@ std::string name_on_network(const Request& request, const RendezvousFacts& facts
     return master.form == Master::Form::suffix ? node_name + master.text : node_name;
 }
 
-std::vector<TaskPlan> plan_tasks(const Request& request, const StepLayout& layout,
-                                 const RendezvousFacts& facts, const NodeFacts& node_facts,
-                                 const NodePlan& node) {
+// The addresses of all nodes in the form that the request chose, and of rank 0's
+// node the rendezvous's; only where the framework names them.
+StepFacts with_addresses(const Request& request, const StepLayout& layout,
+                         const RendezvousFacts& facts, StepFacts step,
+                         const std::string& rank0_address) {
+    if (!request.framework->names_all_nodes) return step;
+    std::vector<std::string> addresses;
+    addresses.reserve(layout.node_count());
+    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
+        const NodeIndex node{i};
+        addresses.push_back(node_address(
+            request, facts, layout.hosts().name(node),
+            step.node_addresses.empty() ? std::string{} : step.node_addresses.name(node)));
+    }
+    if (!rank0_address.empty()) addresses[rank0_node(layout).value] = rank0_address;
+    step.node_addresses = HostList::from_names(addresses);
+    return step;
+}
+
+std::optional<Error> judge(const Request& request, const StepLayout& layout,
+                           const StepFacts& step) {
+    const auto refuse = request.framework->refuse;
+    return refuse == nullptr ? std::nullopt : refuse({request, layout, step});
+}
+
+// CPUs for each process of a task. Slurm counts one CPU per task where none was
+// asked for: then the task's share of the node, within its mask.
+std::uint32_t threads(const Request& request, const NodeFacts& node, std::uint32_t local_tasks) {
+    if (request.keep_omp || node.own_omp_threads) return 0;
+    std::uint32_t cpus = node.cpus_per_task;
+    if (cpus <= 1) {
+        cpus = node.cpus / local_tasks;
+        if (node.mask_cpus > 0) cpus = std::min(cpus, node.mask_cpus);
+    }
+    if (request.framework->launcher_per_node) cpus /= processes_on(request, node);
+    return std::max(cpus, 1U);
+}
+
+std::uint32_t ports_needed(const Framework& framework, const StepLayout& layout) {
+    return framework.port_per_task ? layout.max_tasks_per_node() : framework.ports;
+}
+
+// The first port that is one too many.
+std::optional<Error> past_the_last_port(const Rendezvous& meeting_point, std::uint32_t needed) {
+    constexpr std::uint32_t last = std::numeric_limits<std::uint16_t>::max();
+    if (needed <= 1 || meeting_point.port + (needed - 1) <= last) return std::nullopt;
+    return Error{
+        fmt::format("port {} (from {})", meeting_point.port, describe(meeting_point.port_source)),
+        fmt::format("{} ports are needed from there on", needed),
+        fmt::format("give one up to {} with --distgpu=...,port=N", last - needed + 1)};
+}
+
+std::vector<std::uint16_t> ports_on(const Framework& framework, const StepLayout& layout,
+                                    NodeIndex node, std::uint16_t first) {
+    std::uint32_t count = 0;
+    if (framework.port_per_task) {
+        count = layout.tasks_on(node);
+    } else if (node == rank0_node(layout)) {
+        count = framework.ports;
+    }
+    std::vector<std::uint16_t> ports(count);
+    std::iota(ports.begin(), ports.end(), first);
+    return ports;
+}
+
+std::vector<TaskPlan> plan_tasks(const StepView& step, const RendezvousFacts& facts,
+                                 const NodeFacts& node_facts, const NodePlan& node) {
+    const Request& request = step.request;
+    const StepLayout& layout = step.layout;
     const std::string own_name = name_on_network(request, facts, node.node_name);
+    const std::string own_address =
+        node_address(request, facts, node.node_name, node_facts.address);
     const std::string step_name = fmt::format("{}.{}", facts.step.job, facts.step.step);
     TaskContext context;
     context.world_size = layout.task_count();
     context.local_world_size = layout.tasks_on(node.node);
     context.node_count = layout.node_count();
     context.node_name = own_name;
+    context.node_address = own_address;
     context.master_address = node.rendezvous.address;
     context.master_port = node.rendezvous.port;
-    context.processes_per_node =
-        request.nproc.value_or(node_facts.gpus > 0 ? node_facts.gpus : node_facts.cpus);
+    context.processes_per_node = processes_on(request, node_facts);
     context.step_name = step_name;
+    context.gpus = node_facts.gpus;
+    context.threads = threads(request, node_facts, context.local_world_size);
+    context.node = node.node;
+    context.step = &step;
 
     std::vector<TaskPlan> tasks;
     tasks.reserve(context.local_world_size);
@@ -96,22 +212,37 @@ NodeIndex rank0_node(const StepLayout& layout) {
     return layout.place(TaskId{0}).node;
 }
 
+std::optional<Error> refusal(const Request& request, const StepLayout& layout,
+                             const RendezvousFacts& facts, const StepFacts& step_facts) {
+    return judge(request, layout, with_addresses(request, layout, facts, step_facts, {}));
+}
+
+std::optional<Error> warning(const Request& request, const StepLayout& layout,
+                             const StepFacts& step_facts) {
+    const auto warn = request.framework->warn;
+    return warn == nullptr ? std::nullopt : warn({request, layout, step_facts});
+}
+
 Result<NodePlan> plan(const Request& request, const StepLayout& layout, RendezvousFacts facts,
-                      const NodeFacts& node_facts, NodeIndex node) {
+                      const StepFacts& step_facts, const NodeFacts& node_facts, NodeIndex node) {
     const Framework& framework = *request.framework;
-    if (framework.check_step != nullptr) {
-        if (auto refusal = framework.check_step(layout)) return std::move(*refusal);
-    }
     facts.rank0_name = layout.hosts().name(rank0_node(layout));
-    facts.ports_needed = 1U + framework.extra_ports;
+    facts.ports_needed = std::max(1U, ports_needed(framework, layout));
     facts.tasks_per_node = layout.max_tasks_per_node();
-    return rendezvous(request, facts).transform([&](Rendezvous meeting_point) {
+    return rendezvous(request, facts).and_then([&](Rendezvous meeting_point) -> Result<NodePlan> {
+        if (auto error = past_the_last_port(meeting_point, facts.ports_needed)) {
+            return *std::move(error);
+        }
+        const StepFacts complete =
+            with_addresses(request, layout, facts, step_facts, meeting_point.address);
+        if (auto error = judge(request, layout, complete)) return *std::move(error);
         NodePlan result;
         result.node = node;
         result.node_name = layout.hosts().name(node);
         result.rendezvous = std::move(meeting_point);
-        result.warnings = warnings(framework, layout.tasks_on(node), node_facts);
-        result.tasks = plan_tasks(request, layout, facts, node_facts, result);
+        result.warnings = warnings(request, layout.tasks_on(node), node_facts);
+        result.ports = ports_on(framework, layout, node, result.rendezvous.port);
+        result.tasks = plan_tasks({request, layout, complete}, facts, node_facts, result);
         return result;
     });
 }

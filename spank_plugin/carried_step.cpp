@@ -84,10 +84,20 @@ Result<std::optional<CarriedStep>> decode_object(const Json& object) {
         step.rank0_address = address->get<std::string>();
         if (!is_host(step.rank0_address)) return malformed("\"rank0_address\"");
     }
+    if (const auto addresses = object.find("node_addresses"); addresses != object.end()) {
+        if (!addresses->is_string()) return malformed("\"node_addresses\"");
+        auto list = HostList::parse(addresses->get_ref<const std::string&>());
+        if (!list) return malformed("\"node_addresses\"");
+        step.node_addresses = *std::move(list);
+    }
     if (object.contains("nodes") || object.contains("task_map")) {
         auto decoded = layout(object);
         if (!decoded) return decoded.error();
         step.layout = *std::move(decoded);
+    }
+    const std::uint64_t addresses = step.node_addresses.size();
+    if (addresses > 0 && (!step.layout || step.layout->node_count() != addresses)) {
+        return malformed("\"node_addresses\"");
     }
     return std::optional(std::move(step));
 }
@@ -108,7 +118,11 @@ std::string encode(const CarriedStep& step) {
     }
     with_layout["task_map"] = std::move(map);
     std::string text = dump(with_layout);
-    return text.size() <= max_carried_length ? text : dump(object);
+    if (text.size() > max_carried_length) return dump(object);
+    if (step.node_addresses.empty()) return text;
+    with_layout["node_addresses"] = step.node_addresses.to_string();
+    std::string with_addresses = dump(with_layout);
+    return with_addresses.size() <= max_carried_length ? with_addresses : text;
 }
 
 Result<std::optional<CarriedStep>> decode(std::string_view text) {

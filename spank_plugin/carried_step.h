@@ -20,6 +20,7 @@ struct CarriedStep {
     std::optional<StepLayout> layout;  // absent: the nodes derive it
     std::string rank0_address;         // NodeAddr of rank 0's node; empty: not known
     bool refused = false;              // srun found the request impossible and said so
+    HostList node_addresses{};         // NodeAddr of every node; empty: not asked for
 
     bool operator==(const CarriedStep&) const = default;
 };
@@ -28,8 +29,8 @@ struct CarriedStep {
 // MAX_ARG_STRLEN is 131,072 for NAME=VALUE and its NUL; 22 bytes are the name's).
 inline constexpr std::size_t max_carried_length = 131'000;
 
-// "v1:" and JSON. Without an address that is none, and without the layout where that makes it
-// longer than max_carried_length.
+// "v1:" and JSON. Without an address that is none, without the nodes' addresses and then without
+// the layout where they make it longer than max_carried_length.
 std::string encode(const CarriedStep& step);
 
 // Reads what encode() wrote. Nothing for another version, which a newer or older

@@ -99,31 +99,47 @@ std::string loaded_address(const std::string& node_name) {
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-// The current address even of a cloud node, and not refused by PrivateData=nodes.
-std::string current_address(const std::string& node_name) {
+std::string numeric(const slurm_addr_t& address) {
+    std::array<char, NI_MAXHOST> text{};
+    const int failure = getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof(address),
+                                    text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+    return failure == 0 ? text.data() : std::string();
+}
+
+// The current addresses even of cloud nodes, and not refused by PrivateData=nodes. One for
+// each node, in their order, or none.
+std::vector<std::string> current_addresses(const HostList& nodes) {
     using Query = int(char*, slurm_node_alias_addrs_t**);
     auto* const query = find<Query>("slurm_get_node_alias_addrs");
     if (query == nullptr) return {};
     slurm_node_alias_addrs_t* reply = nullptr;
-    std::string name = node_name;
-    if (query(name.data(), &reply) != SLURM_SUCCESS || reply == nullptr) return {};
-    std::string address;
-    if (reply->node_cnt == 1 && reply->node_addrs != nullptr) {
-        std::array<char, NI_MAXHOST> text{};
-        const auto* const socket_address = reinterpret_cast<const sockaddr*>(reply->node_addrs);
-        if (getnameinfo(socket_address, sizeof(slurm_addr_t), text.data(), text.size(), nullptr, 0,
-                        NI_NUMERICHOST) == 0) {
-            address = text.data();
+    std::string list = nodes.to_string();
+    if (query(list.data(), &reply) != SLURM_SUCCESS || reply == nullptr) return {};
+    std::vector<std::string> addresses;
+    const auto answered = reply->node_list == nullptr ? Result<HostList>(HostList{})
+                                                      : HostList::parse(reply->node_list);
+    if (reply->node_addrs != nullptr && reply->node_cnt == nodes.size() && answered &&
+        *answered == nodes) {
+        for (std::uint32_t i = 0; i < reply->node_cnt; ++i) {
+            addresses.push_back(numeric(reply->node_addrs[i]));
         }
     }
     release(reply, "slurm_free_node_alias_addrs");
-    return address;
+    return addresses;
 }
 #else
-std::string current_address(const std::string& node_name) {
-    return aliased_address(node_name);
+std::vector<std::string> current_addresses(const HostList& nodes) {
+    std::vector<std::string> addresses;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        addresses.push_back(aliased_address(nodes.name(NodeIndex{i})));
+    }
+    return addresses;
 }
 #endif
+
+std::string first_known(const std::string& address, const std::string& node_name) {
+    return address.empty() ? configured_node_address(node_name) : address;
+}
 
 }  // namespace
 
@@ -160,9 +176,20 @@ std::string configured_node_address(const std::string& node_name) {
 }
 
 std::string node_address(const std::string& node_name) {
-    std::string address = current_address(node_name);
-    if (address.empty()) address = configured_node_address(node_name);
+    const auto current = current_addresses(HostList::from_names(std::array{node_name}));
+    std::string address = first_known(current.empty() ? "" : current.front(), node_name);
     return address.empty() ? loaded_address(node_name) : address;
+}
+
+HostList node_addresses(const HostList& nodes) {
+    std::vector<std::string> addresses = current_addresses(nodes);
+    addresses.resize(nodes.size());
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        std::string name = nodes.name(NodeIndex{i});
+        addresses[i] = first_known(addresses[i], name);
+        if (addresses[i].empty()) addresses[i] = std::move(name);
+    }
+    return HostList::from_names(addresses);
 }
 
 void end_step(std::uint32_t job, std::uint32_t step) {

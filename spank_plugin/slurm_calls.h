@@ -22,6 +22,10 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
 // NodeAddr of a node, or empty where Slurm does not tell. May cost one RPC.
 std::string node_address(const std::string& node_name);
 
+// NodeAddr of every node, in their order; of one that Slurm does not tell, its name.
+// At most one RPC.
+HostList node_addresses(const HostList& nodes);
+
 // As node_address, but never with an RPC: what slurm.conf says.
 std::string configured_node_address(const std::string& node_name);
 

@@ -1,17 +1,23 @@
 // See srun_side.h.
 #include "srun_side.h"
 
-#include "carried_step.h"
 #include "foreign_launcher.h"
 #include "slurm_calls.h"
 #include "variables.h"
 
 #include <distgpu/plan.h>
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 namespace distgpu {
 namespace {
+
+std::string own_variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
 
 void complain(const Error& error) {
     slurm_error("%s", error.message().c_str());
@@ -52,17 +58,31 @@ Outcome SrunSide::step_created(spank_t spank) const {
     if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
         step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
         step.layout = *std::move(layout);
-        if (request_.framework->check_step != nullptr) {
-            if (const auto refusal = request_.framework->check_step(*step.layout)) {
-                complain(*refusal);
-                step.refused = true;
-            }
-        }
+        // Of a heterogeneous step this is one component; its nodes judge the whole.
+        const bool whole =
+            own_variable("SLURM_NTASKS") == fmt::to_string(step.layout->task_count());
+        if (whole) judge(step);
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
     setenv(carried_variable, encode(step).c_str(), 1);
     return Outcome::ok;
+}
+
+// Tells what makes the step impossible, else what may not have been meant.
+void SrunSide::judge(CarriedStep& step) const {
+    StepFacts facts{
+        own_variable("SLURM_MPI_TYPE"), own_variable("SLURM_JOB_CPUS_PER_NODE"), {}, {}};
+    if (request_.framework->names_all_nodes) {
+        step.node_addresses = node_addresses(step.layout->hosts());
+        facts.node_addresses = step.node_addresses;
+    }
+    if (const auto error = refusal(request_, *step.layout, RendezvousFacts{}, facts)) {
+        complain(*error);
+        step.refused = true;
+    } else if (const auto doubt = warning(request_, *step.layout, facts)) {
+        slurm_spank_log("%s", doubt->message().c_str());
+    }
 }
 
 }  // namespace distgpu

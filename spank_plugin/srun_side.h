@@ -2,6 +2,7 @@
 // the layout of the step and send it to the nodes.
 #pragma once
 
+#include "carried_step.h"
 #include "options.h"
 #include "spank_access.h"
 
@@ -22,6 +23,8 @@ class SrunSide {
     Outcome step_created(spank_t spank) const;
 
   private:
+    void judge(CarriedStep& step) const;
+
     Request request_;
 };
 

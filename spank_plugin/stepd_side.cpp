@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <unistd.h>
@@ -30,14 +31,6 @@ LocalTasks component_tasks(spank_t spank) {
         }
     }
     return local;
-}
-
-// A variable that the user exported: set, not empty, and not what distgpu gave
-// the tasks of an outer step from which it was inherited.
-std::optional<std::string> exported(spank_t spank, const char* name, std::string_view inherited) {
-    auto value = step_variable(spank, name);
-    if (!value || value->empty() || *value == inherited) return std::nullopt;
-    return value;
 }
 
 std::string host_name() {
@@ -71,7 +64,10 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     arguments_ = parse_plugstack_arguments(arguments);
     for (const std::string& complaint : arguments_.complaints) slurm_error("%s", complaint.c_str());
     resolve_layout(spank);
-    collect_rendezvous_facts(spank);
+    if (layout_) {
+        collect_rendezvous_facts(spank);
+        collect_addresses();
+    }
     return Outcome::ok;
 }
 
@@ -109,6 +105,7 @@ bool StepdSide::take_carried(spank_t spank) {
         return true;
     }
     layout_ = std::move(step.layout);
+    step_facts_.node_addresses = std::move(step.node_addresses);
     return true;
 }
 
@@ -148,47 +145,58 @@ void StepdSide::resolve_layout(spank_t spank) {
 }
 
 void StepdSide::collect_rendezvous_facts(spank_t spank) {
-    if (!layout_) return;
     // SLURM_JOB_ID is the leader's in every component of a heterogeneous job.
     const auto leader = heterogeneous_ ? step_number(spank, "SLURM_JOB_ID") : std::nullopt;
     // S_SLURM_RESTART_COUNT is 0 in a step of a requeued job (22.05); the batch
     // script's variable, which srun passes on, is right.
     facts_.step = {leader.value_or(job_), step_,
                    step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
-    const std::string inherited = step_variable(spank, master_variable).value_or("");
-    const std::size_t space = inherited.find(' ');
-    const std::string_view inherited_port = space == std::string::npos
-                                                ? std::string_view{}
-                                                : std::string_view(inherited).substr(space + 1);
-    facts_.exported_address = exported(spank, "MASTER_ADDR", inherited.substr(0, space));
-    facts_.exported_port = exported(spank, "MASTER_PORT", inherited_port);
+    facts_.exported_address = exported(spank, "MASTER_ADDR");
+    facts_.exported_port = exported(spank, "MASTER_PORT");
     // A heterogeneous step has the union of its components' ports, and one of
     // those may not be reserved on rank 0's node.
     if (!heterogeneous_) facts_.reserved_ports = step_variable(spank, "SLURM_STEP_RESV_PORTS");
     facts_.derived_ports = arguments_.ports;
     facts_.default_master = arguments_.master;
-    if (facts_.rank0_address.empty()) {
-        facts_.rank0_address = configured_node_address(layout_->hosts().name(rank0_node(*layout_)));
-    }
+    step_facts_.cpus_per_node = step_variable(spank, "SLURM_JOB_CPUS_PER_NODE").value_or("");
+    step_facts_.job_name = step_variable(spank, "SLURM_JOB_NAME").value_or("");
 }
 
-// SPANK numbers the components of a heterogeneous step apart: there rank 0's node
-// is the one of that name that holds the leader's first task.
+// What srun did not send, from slurm.conf.
+void StepdSide::collect_addresses() {
+    const HostList& hosts = layout_->hosts();
+    if (facts_.rank0_address.empty()) {
+        facts_.rank0_address = configured_node_address(hosts.name(rank0_node(*layout_)));
+    }
+    own_address_ =
+        configured_node_address(heterogeneous_ ? host_name() : hosts.name(component_tasks_.node));
+    if (!request_.framework->names_all_nodes || !step_facts_.node_addresses.empty()) return;
+    std::vector<std::string> addresses;
+    for (std::uint32_t node = 0; node < layout_->node_count(); ++node) {
+        std::string name = hosts.name(NodeIndex{node});
+        std::string address = configured_node_address(name);
+        addresses.push_back(address.empty() ? std::move(name) : std::move(address));
+    }
+    step_facts_.node_addresses = HostList::from_names(addresses);
+}
+
+// In a heterogeneous step, whose components SPANK numbers apart: rank 0's node is
+// the one of that name that holds the leader's first task.
 bool StepdSide::runs_rank0(spank_t spank) const {
-    const NodeIndex first = rank0_node(*layout_);
-    if (!heterogeneous_) return component_tasks_.node == first;
     return step_number(spank, "SLURM_JOB_ID") == job_ && !component_tasks_.tasks.empty() &&
            component_tasks_.tasks.front() == TaskId{0} &&
-           layout_->hosts().name(first) == host_name();
+           layout_->hosts().name(rank0_node(*layout_)) == host_name();
 }
 
-void StepdSide::check_port_of(const NodePlan& node_plan) {
-    const Rendezvous& meeting_point = node_plan.rendezvous;
-    if (check_port(meeting_point.port) != PortState::taken) return;
-    const Error taken{fmt::format("port {} (from {}) on {}", meeting_point.port,
-                                  describe(meeting_point.port_source), node_plan.node_name),
-                      "already in use", "give another with --distgpu=...,port=N"};
-    if (meeting_point.port_source == PortSource::exported) {
+void StepdSide::check_ports_of(const NodePlan& node_plan) {
+    const auto is_taken = [](std::uint16_t port) { return check_port(port) == PortState::taken; };
+    const auto port = std::find_if(node_plan.ports.begin(), node_plan.ports.end(), is_taken);
+    if (port == node_plan.ports.end()) return;
+    const PortSource source = node_plan.rendezvous.port_source;
+    const Error taken{
+        fmt::format("port {} (from {}) on {}", *port, describe(source), node_plan.node_name),
+        "already in use", "give another with --distgpu=...,port=N"};
+    if (source == PortSource::exported) {
         // The listener may be the user's own store.
         slurm_spank_log("%s", taken.message().c_str());
         return;
@@ -198,11 +206,12 @@ void StepdSide::check_port_of(const NodePlan& node_plan) {
 
 // What would fail in the tasks is found here, where the step can still be ended.
 void StepdSide::check_plan(spank_t spank) {
-    const auto node_plan = plan(request_, *layout_, facts_, NodeFacts{}, rank0_node(*layout_));
+    const NodeIndex node = heterogeneous_ ? rank0_node(*layout_) : component_tasks_.node;
+    const auto node_plan = plan(request_, *layout_, facts_, step_facts_, NodeFacts{}, node);
     if (!node_plan) {
         fail(node_plan.error(), Teller::first_node);
-    } else if (runs_rank0(spank)) {
-        check_port_of(*node_plan);
+    } else if (!heterogeneous_ || runs_rank0(spank)) {
+        check_ports_of(*node_plan);
     }
 }
 
@@ -225,6 +234,12 @@ Outcome StepdSide::in_task(spank_t spank) {
     return Outcome::ok;
 }
 
+NodeFacts StepdSide::node_facts(spank_t spank) const {
+    NodeFacts facts = read_node_facts(spank);
+    facts.address = own_address_;
+    return facts;
+}
+
 Outcome StepdSide::prepare_task(spank_t spank) const {
     const auto task = step_number(spank, "SLURM_PROCID");
     const auto node = step_number(spank, "SLURM_NODEID");
@@ -244,7 +259,8 @@ Outcome StepdSide::prepare_task(spank_t spank) const {
         slurm_error("%s", mismatch->message().c_str());
         return Outcome::refused;
     }
-    const auto node_plan = plan(request_, *layout_, facts_, read_node_facts(spank), started.node);
+    const auto node_plan =
+        plan(request_, *layout_, facts_, step_facts_, node_facts(spank), started.node);
     if (!node_plan) {
         slurm_error("%s", node_plan.error().message().c_str());
         return Outcome::refused;

@@ -47,9 +47,11 @@ class StepdSide {
     bool take_derived(spank_t spank);
     void ask_slurmctld(spank_t spank);
     void collect_rendezvous_facts(spank_t spank);
-    bool runs_rank0(spank_t spank) const;
+    void collect_addresses();
+    bool runs_rank0(spank_t spank) const;  // of a heterogeneous step
     void check_plan(spank_t spank);
-    void check_port_of(const NodePlan& node_plan);
+    void check_ports_of(const NodePlan& node_plan);
+    NodeFacts node_facts(spank_t spank) const;
     Outcome prepare_task(spank_t spank) const;
 
     Request request_;
@@ -60,6 +62,8 @@ class StepdSide {
     LocalTasks component_tasks_;  // numbered within this component, as SPANK does
     std::optional<StepLayout> layout_;
     RendezvousFacts facts_;
+    StepFacts step_facts_;
+    std::string own_address_;  // NodeAddr of this node; empty: not known
     std::optional<Failure> failure_;
 };
 

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <sched.h>
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -22,6 +24,32 @@ std::uint32_t count_devices(spank_t spank) {
         return static_cast<std::uint32_t>(std::count(list->begin(), list->end(), ',') + 1);
     }
     return 0;
+}
+
+// CPUs on which this process may run.
+std::uint32_t count_mask_cpus() {
+    // The kernel refuses a set that is smaller than its own.
+    for (std::size_t cpus = 1024; cpus <= (std::size_t{1} << 20U); cpus *= 2) {
+        std::vector<cpu_set_t> set(cpus / CPU_SETSIZE);
+        const std::size_t bytes = set.size() * sizeof(cpu_set_t);
+        if (sched_getaffinity(0, bytes, set.data()) == 0) {
+            return static_cast<std::uint32_t>(CPU_COUNT_S(bytes, set.data()));
+        }
+    }
+    return 0;
+}
+
+// Variables that stay as they are where the user exported them.
+constexpr std::array users_own{"MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS"};
+
+// "NAME=VALUE" of those that distgpu gives this task.
+std::string given_values(const TaskPlan& task) {
+    std::string text;
+    for (const auto& [name, value] : task.set) {
+        if (std::find(users_own.begin(), users_own.end(), name) == users_own.end()) continue;
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+    }
+    return text;
 }
 
 void unset(spank_t spank, std::string_view pattern) {
@@ -53,10 +81,12 @@ bool set(spank_t spank, const std::string& name, const std::string& value) {
 }
 
 std::string step_line(const Request& request, const StepLayout& layout, const NodePlan& plan) {
+    const std::string size = request.framework->launcher_per_node
+                                 ? fmt::format("{} launchers", layout.task_count())
+                                 : fmt::format("world size {}", layout.task_count());
     return fmt::format(
-        "distgpu: {}: world size {} on {} ({}), rendezvous {} on {}, port from {}",
-        request.framework->mode, layout.task_count(),
-        layout.node_count() == 1 ? "1 node" : fmt::format("{} nodes", layout.node_count()),
+        "distgpu: {}: {} on {} ({}), rendezvous {} on {}, port from {}", request.framework->mode,
+        size, layout.node_count() == 1 ? "1 node" : fmt::format("{} nodes", layout.node_count()),
         layout.hosts().to_string(), host_and_port(plan.rendezvous.address, plan.rendezvous.port),
         layout.hosts().name(rank0_node(layout)), describe(plan.rendezvous.port_source));
 }
@@ -83,10 +113,25 @@ std::string task_line(const NodePlan& plan, const TaskPlan& task) {
 
 }  // namespace
 
+std::optional<std::string> exported(spank_t spank, std::string_view name) {
+    auto value = step_variable(spank, std::string(name).c_str());
+    if (!value || value->empty()) return std::nullopt;
+    const std::string given = step_variable(spank, given_variable).value_or("");
+    std::string_view rest = given;
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+        if (entry == fmt::format("{}={}", name, *value)) return std::nullopt;
+    }
+    return value;
+}
+
 NodeFacts read_node_facts(spank_t spank) {
     NodeFacts facts;
     facts.gpus = count_devices(spank);
     facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
+    facts.mask_cpus = count_mask_cpus();
+    facts.own_omp_threads = exported(spank, "OMP_NUM_THREADS").has_value();
     if (const auto text = step_variable(spank, "SLURM_CPUS_ON_NODE")) {
         std::from_chars(text->data(), text->data() + text->size(), facts.cpus);
     }
@@ -117,8 +162,7 @@ Outcome set_task_environment(spank_t spank, const NodePlan& plan, LocalId local)
     const TaskPlan& task = plan.tasks[local.value];
     remove_request(spank);
     for (const std::string& pattern : task.unset) unset(spank, pattern);
-    bool all_set = set(spank, master_variable,
-                       fmt::format("{} {}", plan.rendezvous.address, plan.rendezvous.port));
+    bool all_set = set(spank, given_variable, given_values(task));
     for (const auto& [name, value] : task.set) all_set = set(spank, name, value) && all_set;
     return all_set ? Outcome::ok : Outcome::refused;
 }

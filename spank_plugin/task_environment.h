@@ -5,7 +5,15 @@
 
 #include <distgpu/plan.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace distgpu {
+
+// A variable that the user exported: set, not empty, and not what distgpu gave
+// the tasks of an outer step from which it was inherited.
+std::optional<std::string> exported(spank_t spank, std::string_view name);
 
 // GPUs and CPUs of the step on this node, from what Slurm set in the task's
 // environment.

@@ -9,9 +9,9 @@ inline constexpr const char* spec_variable = "SLURM_DISTGPU";
 // What srun tells the nodes about the step (carried_step.h).
 inline constexpr const char* carried_variable = "SLURM_DISTGPU_STEP";
 
-// "ADDRESS PORT" as distgpu set them: a MASTER_ADDR or MASTER_PORT with this
-// value was inherited from an outer step and is not the user's own.
-inline constexpr const char* master_variable = "SLURM_DISTGPU_MASTER";
+// "NAME=VALUE NAME=VALUE" of the variables that are the user's where the user
+// exported them: one with this value was inherited from an outer step's distgpu.
+inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";
 
 // How Slurm hands the option of sbatch or salloc to the srun inside (plugstack.c).
 inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";

@@ -1,5 +1,4 @@
-// The list of frameworks. Adding one: its file here, its declaration in
-// registry.h, its row below.
+// The list of frameworks as data, and the search in it.
 #include "frameworks/registry.h"
 
 #include <array>
@@ -7,16 +6,18 @@
 namespace distgpu {
 
 std::span<const Framework* const> frameworks() {
-    static constexpr std::array all{
-        &pytorch,
-        &torchrun,
-    };
+#define DISTGPU_ADDRESS(name) &(name),
+    static constexpr std::array all{DISTGPU_FRAMEWORKS(DISTGPU_ADDRESS)};
+#undef DISTGPU_ADDRESS
     return all;
 }
 
-const Framework* find_framework(std::string_view mode) {
+const Framework* find_framework(std::string_view word) {
     for (const Framework* framework : frameworks()) {
-        if (framework->mode == mode) return framework;
+        if (framework->mode == word) return framework;
+        for (const std::string_view alias : framework->aliases) {
+            if (alias == word) return framework;
+        }
     }
     return nullptr;
 }

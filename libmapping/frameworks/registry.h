@@ -1,11 +1,26 @@
-// The records that registry.cpp lists, one declaration per framework file.
+// The list of frameworks, in the order of the help text. Adding one: its file here
+// and its row below.
 #pragma once
 
 #include <distgpu/framework.h>
 
+// One row a framework: the name of its record, of its file and of its mode.
+#define DISTGPU_FRAMEWORKS(ROW) \
+    ROW(pytorch)                \
+    ROW(torchrun)               \
+    ROW(lightning)              \
+    ROW(accelerate)             \
+    ROW(deepspeed)              \
+    ROW(megatron)               \
+    ROW(composer)               \
+    ROW(ompi)                   \
+    ROW(horovod)                \
+    ROW(tensorflow)
+
 namespace distgpu {
 
-extern const Framework pytorch;
-extern const Framework torchrun;
+#define DISTGPU_DECLARE(name) extern const Framework name;
+DISTGPU_FRAMEWORKS(DISTGPU_DECLARE)
+#undef DISTGPU_DECLARE
 
 }  // namespace distgpu

@@ -8,28 +8,28 @@
 namespace distgpu {
 namespace {
 
-std::string address_of(const Master& master, const RendezvousFacts& facts) {
-    switch (master.form) {
-        case Master::Form::host:
-            return master.text;
-        case Master::Form::suffix:
-            return facts.rank0_name + master.text;
-        case Master::Form::address:
-            // Slurm's own default: a node without NodeAddr is reached by its name.
-            return facts.rank0_address.empty() ? facts.rank0_name : facts.rank0_address;
-        case Master::Form::name:
-            break;
-    }
-    return facts.rank0_name;
-}
-
 std::string choose_address(const Request& request, const RendezvousFacts& facts) {
-    if (request.master) return address_of(*request.master, facts);
-    if (facts.exported_address) return *facts.exported_address;
-    return address_of(facts.default_master, facts);
+    if (!request.master && facts.exported_address) return *facts.exported_address;
+    const Master& master = request.master ? *request.master : facts.default_master;
+    if (master.form == Master::Form::host) return master.text;
+    return node_address(request, facts, facts.rank0_name, facts.rank0_address);
 }
 
 }  // namespace
+
+std::string node_address(const Request& request, const RendezvousFacts& facts,
+                         const std::string& name, const std::string& address) {
+    // An exported address or a host of master= is rank 0's: the others keep theirs.
+    Master master;
+    if (request.master) {
+        master = *request.master;
+    } else if (!facts.exported_address) {
+        master = facts.default_master;
+    }
+    if (master.form == Master::Form::suffix) return name + master.text;
+    // Slurm's own default: a node without NodeAddr is reached by its name.
+    return master.form == Master::Form::name || address.empty() ? name : address;
+}
 
 std::string_view describe(PortSource source) {
     switch (source) {

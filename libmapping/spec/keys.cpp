@@ -9,6 +9,8 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -51,6 +53,71 @@ Result<Request> apply_nproc(Request request, std::string_view value) {
     return request;
 }
 
+Result<Request> apply_omp(Request request, std::string_view value) {
+    if (value != "auto" && value != "keep") {
+        return Error{fmt::format("omp={}", excerpt(value)), "unknown value", "give auto or keep"};
+    }
+    request.keep_omp = value == "keep";
+    return request;
+}
+
+// Reads a number of tasks with one of TensorFlow's roles into `count`.
+Result<Request> apply_count(Request request, std::uint32_t Request::*count, std::string_view name,
+                            std::string_view value, std::uint32_t most) {
+    const auto tasks = parse_number<std::uint32_t>(value);
+    if (!tasks || *tasks > most) {
+        return Error{fmt::format("{}={}", name, excerpt(value)), "not a number of such tasks",
+                     fmt::format("give a number from 0 to {}", most)};
+    }
+    request.*count = *tasks;
+    return request;
+}
+
+Result<Request> apply_chief(Request request, std::string_view value) {
+    return apply_count(std::move(request), &Request::chief, "chief", value, 1);
+}
+
+Result<Request> apply_ps(Request request, std::string_view value) {
+    // TF_CONFIG has room for fewer tasks than this.
+    constexpr std::uint32_t most = 10'000;
+    return apply_count(std::move(request), &Request::ps, "ps", value, most);
+}
+
+Result<Request> apply_evaluator(Request request, std::string_view value) {
+    return apply_count(std::move(request), &Request::evaluator, "evaluator", value, 1);
+}
+
+// Takes the contract that the framework keeps under this key and value.
+Result<Request> apply_variant(Request request, std::string_view name, std::string_view value) {
+    if (request.framework == nullptr) return request;
+    const std::string wanted =
+        value.empty() ? std::string(name) : fmt::format("{}={}", name, value);
+    std::vector<std::string_view> known;
+    for (const Variant& variant : request.framework->variants) {
+        if (variant.key == wanted) {
+            request.framework = variant.framework;
+            return request;
+        }
+        if (variant.key.substr(0, name.size()) == name) known.push_back(variant.key);
+    }
+    // A key that the framework does not take at all is refused by the parser.
+    if (known.empty()) return request;
+    return Error{excerpt(wanted), "unknown value",
+                 fmt::format("give {}", fmt::join(known, " or "))};
+}
+
+Result<Request> apply_per_node(Request request, std::string_view value) {
+    return apply_variant(std::move(request), "per-node", value);
+}
+
+Result<Request> apply_rdzv(Request request, std::string_view value) {
+    return apply_variant(std::move(request), "rdzv", value);
+}
+
+Result<Request> apply_backend(Request request, std::string_view value) {
+    return apply_variant(std::move(request), "backend", value);
+}
+
 Result<Request> apply_dry_run(Request request, std::string_view /*value*/) {
     request.dry_run = true;
     return request;
@@ -74,8 +141,20 @@ std::span<const SpecKey> spec_keys() {
         SpecKey{"master", "addr|name|suffix:S|HOST",
                 "MASTER_ADDR: rank 0's NodeAddr (default), NodeName, NodeName+S, or HOST",
                 apply_master},
-        SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node",
-                apply_nproc},
+        SpecKey{"omp", "auto|keep",
+                "OMP_NUM_THREADS from each task's CPUs (default), or left alone", apply_omp},
+        SpecKey{"per-node", "", "one task per node, which starts the processes itself",
+                apply_per_node, true},
+        SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node", apply_nproc,
+                true},
+        SpecKey{"rdzv", "static|c10d", "how torchrun's launchers meet: c10d for elastic jobs",
+                apply_rdzv, true},
+        SpecKey{"backend", "mpi|gloo", "what Horovod starts over", apply_backend, true},
+        SpecKey{"chief", "N", "TensorFlow tasks with the role chief, from rank 0 on: 0 or 1",
+                apply_chief, true},
+        SpecKey{"ps", "N", "TensorFlow tasks with the role ps, after the chief", apply_ps, true},
+        SpecKey{"evaluator", "N", "TensorFlow tasks with the role evaluator, the last: 0 or 1",
+                apply_evaluator, true},
         SpecKey{"dry-run", "", "print each task's variables and run no program", apply_dry_run},
         SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
                 apply_verbose},

@@ -17,7 +17,10 @@ constexpr std::string_view help_mode = "help";
 
 std::vector<std::string_view> mode_words() {
     std::vector<std::string_view> words;
-    for (const Framework* framework : frameworks()) words.push_back(framework->mode);
+    for (const Framework* framework : frameworks()) {
+        words.push_back(framework->mode);
+        words.insert(words.end(), framework->aliases.begin(), framework->aliases.end());
+    }
     words.push_back(off_mode);
     words.push_back(help_mode);
     return words;
@@ -27,6 +30,19 @@ std::vector<std::string_view> key_words() {
     std::vector<std::string_view> words;
     for (const SpecKey& key : spec_keys()) words.push_back(key.name);
     return words;
+}
+
+bool lists(const Framework& framework, std::string_view key) {
+    return std::find(framework.keys.begin(), framework.keys.end(), key) != framework.keys.end();
+}
+
+// "torchrun or composer": the frameworks that take a special key.
+std::string takers(std::string_view key) {
+    std::vector<std::string_view> modes;
+    for (const Framework* framework : frameworks()) {
+        if (lists(*framework, key)) modes.push_back(framework->mode);
+    }
+    return fmt::format("{}", fmt::join(modes, ", "));
 }
 
 // "did you mean 'x'?", or the whole list where nothing is near.
@@ -46,6 +62,7 @@ class Parser {
 
     Result<Request> parse() {
         return parse_mode(next_item()).and_then([this](Request request) {
+            mode_ = request.framework;
             return parse_keys(std::move(request));
         });
     }
@@ -102,6 +119,10 @@ class Parser {
             return refuse(fmt::format("key '{}' given twice", name), "give it once");
         }
         seen.push_back(name);
+        if (key->special && mode_ != nullptr && !lists(*mode_, name)) {
+            return refuse(fmt::format("key '{}' is not for {}", name, mode_->mode),
+                          fmt::format("it is for {}", takers(name)));
+        }
         if (has_value && key->placeholder.empty()) {
             return refuse(fmt::format("key '{}' takes no value", name),
                           fmt::format("write '{}' alone", name));
@@ -122,6 +143,7 @@ class Parser {
     }
 
     std::string object_;
+    const Framework* mode_ = nullptr;  // as written, before a key takes a variant of it
     std::string_view rest_;
     bool more_ = false;
 };
@@ -143,7 +165,11 @@ std::string spec_help() {
         "Gives every task of a step the variables that its framework needs.\n"
         "\nModes:\n";
     for (const Framework* framework : frameworks()) {
-        text += fmt::format("  {:<12} {}\n", framework->mode, framework->summary);
+        text += fmt::format("  {:<12} {}", framework->mode, framework->summary);
+        if (!framework->aliases.empty()) {
+            text += fmt::format(" (also: {})", fmt::join(framework->aliases, ", "));
+        }
+        text += '\n';
     }
     text += fmt::format("  {:<12} {}\n", off_mode, "nothing, also where the allocation asked");
     text += fmt::format("  {:<12} {}\n", help_mode, "this text");
@@ -152,7 +178,8 @@ std::string spec_help() {
         const std::string usage = key.placeholder.empty()
                                       ? std::string(key.name)
                                       : fmt::format("{}={}", key.name, key.placeholder);
-        text += fmt::format("  {:<31} {}\n", usage, key.help);
+        const std::string only = key.special ? fmt::format(" ({})", takers(key.name)) : "";
+        text += fmt::format("  {:<31} {}{}\n", usage, key.help, only);
     }
     text +=
         "\nEnvironment: SLURM_DISTGPU (srun), SBATCH_DISTGPU, SALLOC_DISTGPU hold a SPEC as well.\n"

@@ -51,7 +51,7 @@ Result<Words> read_options(std::string_view shape) {
     if (words.size() % 2 != 0) return refuse(words.back(), "an option without a value");
     for (const auto& [name, value] : options) {
         if (name != "--nodelist" && name != "--tasks-per-node" && name != "--distribution" &&
-            name != "--gpus-per-node") {
+            name != "--gpus-per-node" && name != "--cpus-per-task") {
             return refuse(name, "unknown option");
         }
     }
@@ -180,6 +180,8 @@ Result<Shape> read_shape(std::string_view text) {
     return read_options(text).and_then([](Words options) -> Result<Shape> {
         const auto gpus = number(options.emplace("--gpus-per-node", "0").first->second);
         if (!gpus) return refuse(options["--gpus-per-node"], "not a number of GPUs");
+        const auto cpus = number(options.emplace("--cpus-per-task", "8").first->second);
+        if (!cpus) return refuse(options["--cpus-per-task"], "not a number of CPUs");
         const std::string distribution = options.emplace("--distribution", "block").first->second;
         return HostList::parse(options["--nodelist"])
             .and_then([&](HostList hosts) {
@@ -188,6 +190,7 @@ Result<Shape> read_shape(std::string_view text) {
             .transform([&](StepLayout layout) {
                 NodeFacts node_facts;
                 node_facts.gpus = *gpus;
+                node_facts.cpus_per_task = *cpus;
                 return Shape{std::move(layout), node_facts};
             });
     });
@@ -203,7 +206,7 @@ Result<std::string> plan_json(const Case& golden_case) {
     facts.step = step_id;
     std::vector<NodePlan> nodes;
     for (std::uint32_t node = 0; node < shape->layout.node_count(); ++node) {
-        auto planned = plan(*request, shape->layout, facts, shape->node_facts, NodeIndex{node});
+        auto planned = plan(*request, shape->layout, facts, {}, shape->node_facts, NodeIndex{node});
         if (!planned) return planned.error();
         nodes.push_back(*std::move(planned));
     }

@@ -16,8 +16,8 @@ struct Case {
     std::string about;  // what the case shows, and where its values come from
     std::string spec;   // as after --distgpu=
     // --nodelist LIST --tasks-per-node COUNTS, --distribution block (default)|
-    // cyclic|plane=N|arbitrary=NODE,NODE,..., --gpus-per-node N. With arbitrary
-    // the counts are left out: the node of each task says them.
+    // cyclic|plane=N|arbitrary=NODE,NODE,..., --gpus-per-node N (default 0), --cpus-per-task N
+    // (default 8). With arbitrary the counts are left out: the node of each task says them.
     std::string shape;
 };
 

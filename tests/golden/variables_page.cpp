@@ -32,8 +32,9 @@ constexpr std::array twins{
 
 constexpr std::array internals{
     Row{carried_variable,
-        "job and step id, the nodes, the task map and the address of rank 0's node, from srun to "
-        "the nodes. A value of another step is ignored; one that contradicts what Slurm started "
+        "job and step id, the nodes, the task map and the address of rank 0's node (for "
+        "tensorflow of every node), from srun to the nodes. A value of another step is ignored; "
+        "one that contradicts what Slurm started "
         "is refused"},
     Row{inherited_variable, "how Slurm hands the option of `sbatch` and `salloc` to srun"},
 };
@@ -54,7 +55,12 @@ constexpr std::array inputs{
         "the number of the node's GPUs in the step; where it is unset, `ROCR_VISIBLE_DEVICES`, "
         "else `ZE_AFFINITY_MASK`"},
     Row{"SLURM_CPUS_ON_NODE",
-        "the number of processes of a per-node launcher on a node without GPUs"},
+        "the number of processes of a per-node launcher on a node without GPUs, and the share of "
+        "`OMP_NUM_THREADS` without `--cpus-per-task`"},
+    Row{"OMP_NUM_THREADS", "left alone, if you exported it"},
+    Row{"SLURM_MPI_TYPE", "`--mpi`, for the check of modes that need MPI"},
+    Row{"SLURM_JOB_NAME", "whether Lightning would take the job for an interactive one"},
+    Row{"SLURM_JOB_CPUS_PER_NODE", "whether the nodes are equal, for the check of `composer`"},
 };
 
 template <class Rows>
@@ -94,19 +100,27 @@ std::string introduction() {
            "ports in `SLURM_STEP_RESV_PORTS`, else a port derived from job id, step id and restart "
            "count.\n"
            "\n"
-           "Variables of MPI (`PMIX_*`, `PMI_*`, `OMPI_MCA_*`), `NCCL_*`, `UCX_*`, "
-           "`OMP_NUM_THREADS` "
-           "and `CUDA_VISIBLE_DEVICES` are left as they are.\n"
+           "Variables of MPI (`PMIX_*`, `PMI_*`, `OMPI_MCA_*` but for the one that JAX "
+           "mistakes), `NCCL_*`, `UCX_*` and `CUDA_VISIBLE_DEVICES` are left as they are.\n"
+           "\n"
+           "## In every mode\n"
            "\n";
 }
 
-std::string framework_section(const Framework& framework) {
-    std::string text = fmt::format("## {}\n\n{}.\n\nSet:\n\n", framework.mode, framework.summary);
+template <class Variables>
+std::string set_table(const Variables& variables) {
     std::string rows = "| Variable | Meaning |\n|---|---|\n";
-    for (const SetVariable& variable : framework.sets) {
+    for (const SetVariable& variable : variables) {
         rows += fmt::format("| `{}` | {} |\n", variable.name, variable.meaning);
     }
-    text += rows + "\nRemoved:\n\n| Variable | Why |\n|---|---|\n";
+    return rows + '\n';
+}
+
+std::string framework_section(const Framework& framework) {
+    std::string text = fmt::format("## {}\n\n{}.\n\nSet:\n\n", framework.mode, framework.summary) +
+                       set_table(framework.sets);
+    if (framework.unsets.empty()) return text;
+    text += "Removed:\n\n| Variable | Why |\n|---|---|\n";
     for (const UnsetVariable& variable : framework.unsets) {
         text += fmt::format("| `{}` | {} |\n", variable.name, variable.reason);
     }
@@ -123,10 +137,10 @@ std::string own_section() {
            "## Variables between distgpu's parts\n\n"
            "Do not set them. Each task gets:\n\n" +
            table("Meaning",
-                 std::array{Row{master_variable,
-                                "\"ADDRESS PORT\" as distgpu set them, by which a step started "
-                                "inside the task tells an inherited `MASTER_ADDR` and "
-                                "`MASTER_PORT` from your own"}}) +
+                 std::array{Row{given_variable,
+                                "`MASTER_ADDR`, `MASTER_PORT` and `OMP_NUM_THREADS` as distgpu "
+                                "set them, by which a step started inside the task tells "
+                                "inherited ones from your own"}}) +
            "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
            "step started inside a task asks anew:\n\n" +
            table("Meaning", internals);
@@ -135,8 +149,16 @@ std::string own_section() {
 }  // namespace
 
 std::string variables_page() {
-    std::string text = introduction();
-    for (const Framework* framework : frameworks()) text += framework_section(*framework);
+    std::string text = introduction() + set_table(common_variables());
+    for (const Framework* framework : frameworks()) {
+        text += framework_section(*framework);
+        for (const Variant& variant : framework->variants) {
+            // Others have sections of their own.
+            if (variant.framework->mode.find(',') != std::string_view::npos) {
+                text += framework_section(*variant.framework);
+            }
+        }
+    }
     text += own_section();
     text.pop_back();  // the empty line after the last table
     return text;

@@ -34,6 +34,18 @@ submit() {
     (cd "$SCRATCH" && exec "$sandbox" run --name "$CLUSTER" -- "$@")
 }
 
+# Submits a batch script and waits for it; then as after `run`, with the job's output and
+# a status that is not 0 unless it completed. Debian's `sbatch --wait` would look at the
+# job every ten seconds only.
+batch() { # SBATCH_ARGUMENT...
+    local job
+    job=$(submit sbatch --parsable --output=batch.log --time=4 "$@")
+    while [[ $(submit squeue --noheader) ]]; do sleep 0.2; done
+    run cat "$SCRATCH/batch.log"
+    # shellcheck disable=SC2034 # as run does
+    [[ $(submit scontrol --oneliner show job "$job") == *" JobState=COMPLETED "* ]] || status=1
+}
+
 # Runs a command as root on one host: on node01 COMMAND...
 on() {
     local host=$1

@@ -46,10 +46,10 @@ teardown() { assert_cluster_clean; }
 
 @test "torchrun: ranks are the launcher's, and a leaked endpoint goes" {
     run submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 PET_RDZV_ENDPOINT=x:1 PET_MAX_RESTARTS=3 \
-        srun -N2 -n2 --gres=gpu:3 --distgpu=torchrun,port=29600 sh -c '[ $SLURM_PROCID = 0 ] || env | grep -E "RANK|WORLD|PET_|MASTER_(ADDR|PORT)=" | grep -v RDZV_ID | sort'
+        srun -N2 -n2 --gres=gpu:3 --distgpu=torchrun,port=29600 sh -c '[ $SLURM_PROCID = 0 ] || env | grep -E "^(RANK|LOCAL_RANK|NODE_RANK|WORLD|PET_|MASTER_)" | grep -v RDZV_ID | sort'
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' MASTER_ADDR=10.77.1.1 MASTER_PORT=29600 NODE_RANK=1 \
-        PET_LOCAL_ADDR=node02 PET_MASTER_ADDR=10.77.1.1 PET_MASTER_PORT=29600 PET_MAX_RESTARTS=3 \
+        PET_LOCAL_ADDR=10.77.1.2 PET_MASTER_ADDR=10.77.1.1 PET_MASTER_PORT=29600 PET_MAX_RESTARTS=3 \
         PET_NNODES=2 PET_NODE_RANK=1 PET_NPROC_PER_NODE=3 PET_RDZV_BACKEND=static)" ]
 }
 
@@ -60,12 +60,44 @@ teardown() { assert_cluster_clean; }
 }
 
 @test "torchrun: processes are the node's GPUs, its CPUs without GPUs, or nproc=" {
-    run submit sh -c '
+    run --separate-stderr submit sh -c '
         srun -n1 --gres=gpu:2 --distgpu=torchrun printenv PET_NPROC_PER_NODE
         srun -n1 -c4 --distgpu=torchrun printenv PET_NPROC_PER_NODE
         srun -n1 --gres=gpu:2 --distgpu=torchrun,nproc=5 printenv PET_NPROC_PER_NODE'
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' 2 4 5)" ]
+}
+
+@test "OMP_NUM_THREADS is the CPUs of each process" {
+    threads() {
+        run --separate-stderr submit srun "$@" sh -c 'echo "${OMP_NUM_THREADS-unset}"'
+        [ "$status" -eq 0 ]
+        sort -u <<<"$output"
+    }
+    unset OMP_NUM_THREADS
+    [ "$(threads -n2 -c3 --distgpu=pytorch)" = 3 ]
+    [ "$(threads -n1 -c8 --distgpu=torchrun,nproc=2)" = 4 ]
+    [ "$(threads -n2 -c3 --distgpu=pytorch,omp=keep)" = unset ]
+    export OMP_NUM_THREADS=7
+    [ "$(threads -n2 -c3 --distgpu=pytorch)" = 7 ]
+}
+
+@test "OMP_NUM_THREADS of an outer step is not taken for the user's own" {
+    unset OMP_NUM_THREADS
+    run submit salloc --quiet -n1 -c4 srun -n1 -c4 --distgpu=pytorch sh -c '
+        echo "outer $OMP_NUM_THREADS"
+        srun --overlap -n1 -c2 --distgpu=pytorch sh -c "echo inner \$OMP_NUM_THREADS"'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' 'outer 4' 'inner 2')" ]
+}
+
+@test "tensorflow: the workers' addresses come from Slurm, their ports from local ranks" {
+    run submit srun --export=NONE -n3 -m arbitrary -w node02,node01,node01 \
+        --distgpu=tensorflow,port=29600 /usr/bin/printenv TF_CONFIG
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(for i in 0 1 2; do
+        echo '{"cluster":{"worker":["10.77.1.2:29600","10.77.1.1:29600","10.77.1.1:29601"]},"task":{"type":"worker","index":'$i'}}'
+    done)" ]
 }
 
 @test "a nested srun is right for its own step" {

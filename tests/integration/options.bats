@@ -145,14 +145,8 @@ TEXT
     )" ]
 }
 
-@test "one task on a node with several GPUs is told the two ways out, once" {
-    run --separate-stderr submit srun -N2 -n2 -c2 --gres=gpu:4 --distgpu=pytorch true
-    [ "$status" -eq 0 ]
-    [ "$stderr" = "distgpu: --distgpu=pytorch: one task on a node with 4 GPUs, which trains on one GPU only; use --ntasks-per-node=4, or torchrun with --distgpu=torchrun" ]
-}
-
 @test "one CPU for each GPU task names --cpus-per-task, once" {
-    run --separate-stderr submit srun -N2 -n4 --gres=gpu:2 --distgpu=pytorch true
+    run --separate-stderr submit srun -N2 --ntasks-per-node=2 --gres=gpu:2 --distgpu=pytorch true
     [ "$status" -eq 0 ]
     [ "$stderr" = "distgpu: --distgpu=pytorch: one CPU for each task, which starves the data loaders; use srun --cpus-per-task=N (srun does not take it over from sbatch)" ]
 }

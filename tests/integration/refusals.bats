@@ -50,7 +50,9 @@ stop_listening() {
 }
 
 @test "a mode that resembles none" {
-    refused no-such-mode srun -n1 --distgpu=fortran true
+    run submit srun -n1 --distgpu=fortran true
+    [ "$status" -ne 0 ]
+    [[ $(distgpu_lines) == 'distgpu: --distgpu=fortran: unknown mode; modes are pytorch, '*', off, help' ]]
 }
 
 @test "unknown key" {
@@ -60,10 +62,6 @@ stop_listening() {
 @test "bad port, as a key and as MASTER_PORT" {
     refused bad-port srun -n1 --distgpu=pytorch,port=80 true
     refused bad-master-port env MASTER_PORT=http srun -N2 -n2 --distgpu=pytorch true
-}
-
-@test "torchrun with several tasks on a node" {
-    refused torchrun-tasks srun -N2 -n4 --ntasks-per-node=2 --distgpu=torchrun true
 }
 
 @test "a value of 131,000 bytes on the command line" {

@@ -9,6 +9,7 @@
 #include <distgpu/step_layout.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +18,12 @@ namespace distgpu {
 
 // What one node gives to the step.
 struct NodeFacts {
-    std::uint32_t gpus = 0;           // GPUs of the step on this node; 0: none or not known
+    std::uint32_t gpus = 0;           // GPUs that a task of the step sees; 0: none or not known
     std::uint32_t cpus = 1;           // CPUs of the step on this node
-    std::uint32_t cpus_per_task = 0;  // 0: not known
+    std::uint32_t cpus_per_task = 0;  // what --cpus-per-task gave, 1 without it; 0: not known
+    std::uint32_t mask_cpus = 0;      // CPUs on which the asking task may run; 0: not known
+    std::string address{};            // NodeAddr; empty: the node is reached by its name
+    bool own_omp_threads = false;     // the user exported OMP_NUM_THREADS
 
     bool operator==(const NodeFacts&) const = default;
 };
@@ -41,6 +45,7 @@ struct NodePlan {
     std::string node_name;
     Rendezvous rendezvous;
     std::vector<TaskPlan> tasks;        // in local id order
+    std::vector<std::uint16_t> ports;   // on which the framework will listen on this node
     std::vector<std::string> warnings;  // each one line: what, and the remedy
 
     bool operator==(const NodePlan&) const = default;
@@ -55,12 +60,22 @@ GlobalRank rank_of(TaskId task);
 // The node that runs rank 0: its MASTER_ADDR is everybody's.
 NodeIndex rank0_node(const StepLayout& layout);
 
+// Judges the step as plan() does, before its rendezvous is known. Nothing: the framework can
+// run in it. Preconditions as for plan().
+std::optional<Error> refusal(const Request& request, const StepLayout& layout,
+                             const RendezvousFacts& facts, const StepFacts& step_facts);
+
+// What may not be meant in this step, although it is not refused: for srun to say once.
+std::optional<Error> warning(const Request& request, const StepLayout& layout,
+                             const StepFacts& step_facts);
+
 // Plans one node. `facts.rank0_name`, `ports_needed` and `tasks_per_node` are
 // filled in here from the layout and the framework. Preconditions:
-// request.framework is set, node < layout.node_count().
+// request.framework is set, node < layout.node_count(), step_facts.node_addresses
+// is empty or has one address for each node.
 // Errors: the step is not one that the framework can run in; an exported
-// MASTER_PORT that is no port.
+// MASTER_PORT that is no port; a port with too few ports after it.
 Result<NodePlan> plan(const Request& request, const StepLayout& layout, RendezvousFacts facts,
-                      const NodeFacts& node_facts, NodeIndex node);
+                      const StepFacts& step_facts, const NodeFacts& node_facts, NodeIndex node);
 
 }  // namespace distgpu

@@ -70,6 +70,11 @@ struct Rendezvous {
     bool operator==(const Rendezvous&) const = default;
 };
 
+// How the other nodes reach the node with this NodeName and NodeAddr (empty: not known), in
+// the form that the request or the administrator chose: name, name and suffix, or address.
+std::string node_address(const Request& request, const RendezvousFacts& facts,
+                         const std::string& name, const std::string& address);
+
 // Decides both. Address, the first that applies: the key master=, the exported
 // MASTER_ADDR, the administrator's default (else NodeAddr). Port: the key
 // port=, the exported MASTER_PORT, the first reserved ports that are contiguous

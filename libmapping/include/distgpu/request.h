@@ -46,6 +46,11 @@ struct Request {
     std::optional<std::uint16_t> port;
     std::optional<Master> master;
     std::optional<std::uint32_t> nproc;
+    bool keep_omp = false;  // omp=keep: OMP_NUM_THREADS is left alone
+    // tensorflow: tasks with this role, in rank order before and after the workers.
+    std::uint32_t chief = 0;      // 0 or 1
+    std::uint32_t ps = 0;         // parameter servers
+    std::uint32_t evaluator = 0;  // 0 or 1
     bool dry_run = false;
     bool verbose = false;
 
@@ -57,8 +62,8 @@ inline constexpr std::size_t max_spec_length = 1024;
 
 // Reads a SPEC. `origin` is where it stood ("--distgpu", "SLURM_DISTGPU"): the error's object is
 // "<origin>=<spec>", shortened. Refused: an unknown mode or key (with the nearest valid word), a
-// key given twice, a value that is missing, unexpected or out of range, a SPEC longer than
-// max_spec_length.
+// key given twice, a key that the mode does not take, a value that is missing, unexpected or out of
+// range, a SPEC longer than max_spec_length.
 Result<Request> parse_spec(std::string_view origin, std::string_view spec);
 
 // One key of SPEC.
@@ -68,6 +73,8 @@ struct SpecKey {
     std::string_view help;         // one line
     // Puts the value into the request; `value` is empty for a key without one.
     Result<Request> (*apply)(Request, std::string_view value);
+    // Only the frameworks that list it take it.
+    bool special = false;
 };
 std::span<const SpecKey> spec_keys();
 

@@ -34,8 +34,8 @@ TEST(Pytorch, RemovesWhatOuterLaunchersLeft) {
 
 TEST(Pytorch, RunsOneProcessATaskInAnyStep) {
     EXPECT_FALSE(pytorch.launcher_per_node);
-    EXPECT_EQ(pytorch.extra_ports, 0);
-    EXPECT_EQ(pytorch.check_step, nullptr);
+    EXPECT_EQ(pytorch.ports, 1);
+    EXPECT_EQ(pytorch.refuse, nullptr);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The list of frameworks against the folder of their files, and what every
 // record has to keep to.
 #include <distgpu/framework.h>
+#include <distgpu/request.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -39,14 +41,32 @@ std::vector<std::string> records_in(const std::filesystem::path& file) {
     return names;
 }
 
+// All records: the frameworks, and the variants that hang on them.
+std::vector<const Framework*> all_records() {
+    std::vector<const Framework*> records(frameworks().begin(), frameworks().end());
+    for (const Framework* framework : frameworks()) {
+        for (const Variant& variant : framework->variants) {
+            if (std::find(records.begin(), records.end(), variant.framework) == records.end()) {
+                records.push_back(variant.framework);
+            }
+        }
+    }
+    return records;
+}
+
 TEST(Frameworks, EachFileOfTheFolderIsOneListedRecord) {
     const std::filesystem::path folder = DISTGPU_SOURCE_DIR "/libmapping/frameworks";
     Names files;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         const auto& file = entry.path();
-        if (file.extension() != ".cpp" || file.stem() == "registry") continue;
+        if (file.extension() != ".cpp" || file.stem() == "registry" || file.stem() == "common") {
+            continue;
+        }
         files.insert(file.stem());
-        EXPECT_EQ(records_in(file), std::vector<std::string>{file.stem()}) << file;
+        // Its variants stand before it.
+        const auto records = records_in(file);
+        ASSERT_FALSE(records.empty()) << file;
+        EXPECT_EQ(records.back(), file.stem()) << file;
     }
     Names listed;
     for (const Framework* framework : frameworks()) listed.insert(std::string(framework->mode));
@@ -59,6 +79,27 @@ TEST(Frameworks, ModesAreUniqueWordsOfTheGrammar) {
         const std::string mode(framework->mode);
         EXPECT_TRUE(modes.insert(mode).second) << mode << " stands twice";
         EXPECT_TRUE(std::regex_match(mode, std::regex("[a-z][a-z0-9-]*"))) << mode;
+        for (const std::string_view alias : framework->aliases) {
+            EXPECT_TRUE(modes.insert(std::string(alias)).second) << alias << " stands twice";
+            EXPECT_EQ(find_framework(alias), framework) << alias;
+        }
+    }
+}
+
+// A message that names a record's mode can be typed again.
+TEST(Frameworks, ModesAndVariantsAreWhatTheUserWrites) {
+    for (const Framework* framework : frameworks()) {
+        for (const Variant& variant : framework->variants) {
+            const std::string spec = fmt::format("{},{}", framework->mode, variant.key);
+            const auto request = parse_spec("--distgpu", spec);
+            ASSERT_TRUE(request) << spec;
+            EXPECT_EQ(request->framework, variant.framework) << spec;
+        }
+    }
+    for (const Framework* record : all_records()) {
+        const auto request = parse_spec("--distgpu", record->mode);
+        ASSERT_TRUE(request) << record->mode;
+        EXPECT_EQ(request->framework, record) << record->mode;
     }
 }
 
@@ -73,7 +114,7 @@ TEST(Frameworks, AreFoundByTheirModeAlone) {
 
 // A set variable that an unset pattern matches would depend on the order.
 TEST(Frameworks, NoVariableIsBothSetAndUnset) {
-    for (const Framework* framework : frameworks()) {
+    for (const Framework* framework : all_records()) {
         for (const SetVariable& variable : framework->sets) {
             for (const UnsetVariable& pattern : framework->unsets) {
                 EXPECT_FALSE(matches(variable.name, pattern.name))
@@ -84,7 +125,7 @@ TEST(Frameworks, NoVariableIsBothSetAndUnset) {
 }
 
 TEST(Frameworks, VariablesStandOnceInARecord) {
-    for (const Framework* framework : frameworks()) {
+    for (const Framework* framework : all_records()) {
         Names set;
         for (const SetVariable& variable : framework->sets) {
             EXPECT_TRUE(set.insert(std::string(variable.name)).second)
@@ -101,7 +142,7 @@ TEST(Frameworks, VariablesStandOnceInARecord) {
 }
 
 TEST(Frameworks, NeverTouchWhatIsSlurmsOrTheUsers) {
-    for (const Framework* framework : frameworks()) {
+    for (const Framework* framework : all_records()) {
         for (const SetVariable& variable : framework->sets) {
             for (const char* pattern : {"OMPI_MCA_*", "PMIX_*", "PMI_*", "NCCL_*", "UCX_*"}) {
                 EXPECT_FALSE(matches(variable.name, pattern)) << variable.name;
@@ -122,7 +163,7 @@ TEST(Frameworks, TextsAreFitForTheDocumentation) {
         return !text.empty() && !text.ends_with('.') &&
                text.find_first_of("|\n") == std::string_view::npos;
     };
-    for (const Framework* framework : frameworks()) {
+    for (const Framework* framework : all_records()) {
         EXPECT_TRUE(fit(framework->summary)) << framework->mode;
         for (const SetVariable& variable : framework->sets) {
             EXPECT_TRUE(fit(variable.meaning)) << variable.name;

@@ -1,9 +1,14 @@
-// One task's facts, each number different, and what a framework makes of them.
+// A task, and what the record of a framework makes of it.
 #pragma once
 
 #include <distgpu/framework.h>
+#include <distgpu/request.h>
+#include <distgpu/step_layout.h>
+
+#include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +26,7 @@ inline TaskContext sample_task() {
     task.node_rank = NodeRank{1};
     task.node_count = 3;
     task.node_name = "node02";
+    task.node_address = "10.0.0.2";
     task.master_address = "node01";
     task.master_port = 29500;
     task.processes_per_node = 5;
@@ -31,7 +37,7 @@ inline TaskContext sample_task() {
 inline Values values(const Framework& framework, const TaskContext& task) {
     Values result;
     for (const SetVariable& variable : framework.sets) {
-        result[std::string(variable.name)] = variable.value(task);
+        if (const auto value = variable.value(task)) result[std::string(variable.name)] = *value;
     }
     return result;
 }
@@ -40,6 +46,29 @@ inline std::vector<std::string> unset_patterns(const Framework& framework) {
     std::vector<std::string> names;
     for (const UnsetVariable& variable : framework.unsets) names.emplace_back(variable.name);
     return names;
+}
+
+// A SPEC, and tasks dealt out in blocks over hosts, as "4(x2),1".
+struct SampleStep {
+    SampleStep(const char* spec, const char* hosts, const char* counts)
+        : request(*parse_spec("--distgpu", spec)),
+          layout(
+              *StepLayout::distribute(*HostList::parse(hosts), *parse_tasks_per_node(counts), {})) {
+        facts.node_addresses = layout.hosts();
+    }
+
+    StepView view() const { return {request, layout, facts}; }
+    std::optional<Error> refusal() const { return request.framework->refuse(view()); }
+
+    Request request;
+    StepLayout layout;
+    StepFacts facts;
+};
+
+// The refusal of a step, as the user sees it; empty: it is not refused.
+inline std::string refusal_of(const SampleStep& step) {
+    const auto error = step.refusal();
+    return error ? error->message() : "";
 }
 
 }  // namespace distgpu

@@ -2,23 +2,12 @@
 #include "frameworks/registry.h"
 #include "task_values.h"
 
-#include <distgpu/step_layout.h>
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace distgpu {
 namespace {
-
-std::optional<StepLayout> layout(const char* hosts, const char* counts) {
-    const auto runs = parse_tasks_per_node(counts);
-    auto list = HostList::parse(hosts);
-    if (!runs || !list) return std::nullopt;
-    auto result = StepLayout::distribute(*std::move(list), *runs, {});
-    return result ? std::optional(*std::move(result)) : std::nullopt;
-}
 
 TEST(Torchrun, TellsALauncherItsNode) {
     // Task 1 of 3, alone on node 1.
@@ -34,7 +23,7 @@ TEST(Torchrun, TellsALauncherItsNode) {
                                               {"PET_MASTER_PORT", "29500"},
                                               {"PET_RDZV_BACKEND", "static"},
                                               {"PET_RDZV_ID", "4242.7"},
-                                              {"PET_LOCAL_ADDR", "node02"},
+                                              {"PET_LOCAL_ADDR", "10.0.0.2"},
                                               {"MASTER_ADDR", "node01"},
                                               {"MASTER_PORT", "29500"},
                                               {"NODE_RANK", "1"}}));
@@ -51,25 +40,48 @@ TEST(Torchrun, RemovesRanksAndTheEndpoint) {
 
 TEST(Torchrun, RunsOncePerNode) {
     EXPECT_TRUE(torchrun.launcher_per_node);
-    ASSERT_NE(torchrun.check_step, nullptr);
-    const auto step = layout("n[1-3]", "1(x3)");
-    ASSERT_TRUE(step);
-    EXPECT_EQ(torchrun.check_step(*step), std::nullopt);
+    EXPECT_EQ(refusal_of({"torchrun", "n[1-3]", "1(x3)"}), "");
 }
 
 TEST(Torchrun, RefusesSeveralTasksOnANode) {
-    ASSERT_NE(torchrun.check_step, nullptr);
     // The fullest node counts, wherever it stands.
     for (const char* counts : {"4,1,1", "1,1,4", "4(x3)"}) {
-        const auto step = layout("n[1-3]", counts);
-        ASSERT_TRUE(step);
-        const auto refusal = torchrun.check_step(*step);
-        ASSERT_TRUE(refusal) << counts;
-        EXPECT_EQ(refusal->message(),
-                  "distgpu: --distgpu=torchrun: 4 tasks on a node, but torchrun is started once a "
-                  "node and starts the processes itself; use --ntasks-per-node=1, or "
-                  "--distgpu=pytorch and start the script without torchrun");
+        EXPECT_EQ(refusal_of({"torchrun", "n[1-3]", counts}),
+                  "distgpu: --distgpu=torchrun: 4 tasks on a node, but a launcher that is started "
+                  "once a node starts the processes itself; use --ntasks-per-node=1, or the mode "
+                  "for one process per task and no launcher")
+            << counts;
     }
+}
+
+// torch's c10d rendezvous: run.py ignores the node's rank, the store is served
+// where is_host says so, and an endpoint names its address and port in one.
+TEST(TorchrunC10d, TellsALauncherWhereTheStoreIs) {
+    const SampleStep step("torchrun,rdzv=c10d", "n[1-3]", "1(x3)");
+    TaskContext task = sample_task();
+    task.master_address = "fd00::1";
+    EXPECT_EQ(values(*step.request.framework, task),
+              (Values{{"PET_NNODES", "3"},
+                      {"PET_NPROC_PER_NODE", "5"},
+                      {"PET_RDZV_ID", "4242.7"},
+                      {"PET_LOCAL_ADDR", "10.0.0.2"},
+                      {"PET_RDZV_BACKEND", "c10d"},
+                      {"PET_RDZV_ENDPOINT", "[fd00::1]:29500"},
+                      {"PET_RDZV_CONF", "is_host=0"},
+                      {"MASTER_ADDR", "fd00::1"},
+                      {"MASTER_PORT", "29500"},
+                      {"NODE_RANK", "1"}}));
+    task.rank = GlobalRank{0};
+    EXPECT_EQ(values(*step.request.framework, task)["PET_RDZV_CONF"], "is_host=1");
+}
+
+TEST(TorchrunC10d, RemovesWhatTheStaticRendezvousReads) {
+    const SampleStep step("torchrun,rdzv=c10d", "n[1-3]", "1(x3)");
+    const auto names = unset_patterns(*step.request.framework);
+    for (const char* name : {"RANK", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}) {
+        EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+    }
+    EXPECT_NE(refusal_of({"torchrun,rdzv=c10d", "n1", "2"}), "");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ RendezvousFacts facts() {
 
 NodePlan planned(const char* spec, const StepLayout& step, std::uint32_t node,
                  NodeFacts node_facts = {}) {
-    auto result = plan(request(spec), step, facts(), node_facts, NodeIndex{node});
+    auto result = plan(request(spec), step, facts(), {}, node_facts, NodeIndex{node});
     EXPECT_TRUE(result) << spec;
     return result ? *std::move(result) : NodePlan{};
 }
@@ -74,7 +74,8 @@ TEST(Plan, PytorchOnTwoNodesWithFourTasksEach) {
                                                      {"LOCAL_WORLD_SIZE", "4"},
                                                      {"NODE_RANK", std::to_string(n)},
                                                      {"GROUP_RANK", std::to_string(n)},
-                                                     {"GROUP_WORLD_SIZE", "2"}}));
+                                                     {"GROUP_WORLD_SIZE", "2"},
+                                                     {"OMP_NUM_THREADS", "8"}}));
         }
     }
 }
@@ -95,7 +96,8 @@ TEST(Plan, TorchrunOnTwoNodes) {
                                                  {"PET_LOCAL_ADDR", n == 0 ? "node01" : "node02"},
                                                  {"MASTER_ADDR", "node01"},
                                                  {"MASTER_PORT", "26912"},
-                                                 {"NODE_RANK", std::to_string(n)}}));
+                                                 {"NODE_RANK", std::to_string(n)},
+                                                 {"OMP_NUM_THREADS", "8"}}));
     }
 }
 
@@ -138,7 +140,7 @@ TEST(Plan, TheSuffixIsAddedToTheNodesOwnNameToo) {
     EXPECT_EQ(set["PET_LOCAL_ADDR"], "node02-ib0");
     RendezvousFacts by_default = facts();
     by_default.default_master = {Master::Form::suffix, "i"};
-    const auto node = plan(request("torchrun"), step, by_default, {}, NodeIndex{1});
+    const auto node = plan(request("torchrun"), step, by_default, {}, {}, NodeIndex{1});
     ASSERT_TRUE(node);
     Values administrators = values(node->tasks.at(0));
     EXPECT_EQ(administrators["PET_MASTER_ADDR"], "node01i");
@@ -169,12 +171,15 @@ TEST(Plan, ALauncherStartsAProcessAGpuElseACpuElseAsAsked) {
 }
 
 TEST(Plan, WarnsOfShapesThatAreSeldomMeant) {
-    const std::string one_task =
-        "distgpu: --distgpu=pytorch: one task on a node with 4 GPUs, which trains on one GPU only; "
-        "use --ntasks-per-node=4, or torchrun with --distgpu=torchrun";
+    const std::string begin = "distgpu: --distgpu=";
+    const std::string idle =
+        begin +
+        "pytorch: one task on a node with 4 GPUs, of which 3 are idle; use --ntasks-per-node=4, or "
+        "a launcher with --distgpu=torchrun";
     const std::string one_cpu =
-        "distgpu: --distgpu=pytorch: one CPU for each task, which starves the data loaders; use "
-        "srun --cpus-per-task=N (srun does not take it over from sbatch)";
+        begin +
+        "pytorch: one CPU for each task, which starves the data loaders; use srun "
+        "--cpus-per-task=N (srun does not take it over from sbatch)";
     struct Row {
         const char* title;
         const char* spec;
@@ -184,14 +189,44 @@ TEST(Plan, WarnsOfShapesThatAreSeldomMeant) {
     };
     const std::vector<Row> rows = {
         {"a task a GPU", "pytorch", 4, {4, 32, 8}, {}},
-        {"one task for four GPUs", "pytorch", 1, {4, 32, 32}, {one_task}},
+        {"one task for four GPUs", "pytorch", 1, {4, 32, 32}, {idle}},
         {"one task for one GPU", "pytorch", 1, {1, 8, 8}, {}},
         {"one task, no GPU", "pytorch", 1, {0, 8, 8}, {}},
         {"one CPU a task", "pytorch", 4, {4, 4, 1}, {one_cpu}},
         {"CPUs a task not known", "pytorch", 4, {4, 4, 0}, {}},
         {"one CPU a task, no GPU", "pytorch", 4, {0, 4, 1}, {}},
-        {"both", "pytorch", 1, {4, 1, 1}, {one_task, one_cpu}},
+        {"both", "pytorch", 1, {4, 1, 1}, {idle, one_cpu}},
+        {"three tasks for four GPUs",
+         "deepspeed",
+         3,
+         {4, 32, 8},
+         {begin + "deepspeed: 3 tasks on a node with 4 GPUs, of which one is idle; use "
+                  "--ntasks-per-node=4"}},
+        {"one task where the launcher is a key",
+         "lightning",
+         1,
+         {2, 32, 8},
+         {begin + "lightning: one task on a node with 2 GPUs, of which one is idle; use "
+                  "--ntasks-per-node=2, or a launcher with --distgpu=lightning,per-node"}},
+        {"--gpus-per-task=1",
+         "megatron",
+         4,
+         {1, 32, 8},
+         {begin + "megatron: 4 tasks on a node, but each sees one GPU, so that device LOCAL_RANK "
+                  "is missing; use --gpus-per-node=4 or --gres=gpu:4 in place of --gpus-per-task "
+                  "and --gpu-bind, or --ntasks-per-node=1"}},
         {"a launcher is one task a node", "torchrun", 1, {4, 1, 1}, {}},
+        {"a launcher's processes are the GPUs", "composer,nproc=4", 1, {4, 1, 1}, {}},
+        {"more processes than GPUs",
+         "composer,nproc=4",
+         1,
+         {2, 32, 32},
+         {begin + "composer: nproc=4 on a node with 2 GPUs in this step; use nproc=2, or ask for "
+                  "more"}},
+        {"processes on CPUs", "torchrun,nproc=4", 1, {0, 32, 32}, {}},
+        {"TensorFlow takes all GPUs", "tensorflow", 1, {4, 32, 8}, {}},
+        {"an MPI program may start anything", "ompi", 1, {4, 32, 8}, {}},
+        {"and see what it likes", "ompi", 4, {1, 32, 1}, {}},
     };
     for (const auto& row : rows) {
         const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
@@ -199,17 +234,122 @@ TEST(Plan, WarnsOfShapesThatAreSeldomMeant) {
     }
 }
 
+TEST(Plan, ThreadsAreTheCpusOfEachProcess) {
+    struct Row {
+        const char* title;
+        const char* spec;
+        std::uint32_t tasks;
+        NodeFacts node;
+        std::string threads;  // empty: not set
+    };
+    const std::vector<Row> rows = {
+        {"asked for", "pytorch", 4, {.cpus = 32, .cpus_per_task = 8, .mask_cpus = 8}, "8"},
+        {"asked for, unbound",
+         "pytorch",
+         2,
+         {.cpus = 32, .cpus_per_task = 4, .mask_cpus = 32},
+         "4"},
+        {"not asked for: the share", "pytorch", 4, {.cpus = 32, .cpus_per_task = 1}, "8"},
+        {"not asked for, bound to fewer",
+         "pytorch",
+         4,
+         {.cpus = 32, .cpus_per_task = 1, .mask_cpus = 2},
+         "2"},
+        {"not known, more tasks than CPUs", "pytorch", 4, {.cpus = 2}, "1"},
+        {"a launcher's processes share",
+         "torchrun,nproc=4",
+         1,
+         {.cpus = 32, .cpus_per_task = 32},
+         "8"},
+        {"a launcher on GPUs", "composer", 1, {.gpus = 4, .cpus = 32, .cpus_per_task = 16}, "4"},
+        {"more processes than CPUs", "torchrun,nproc=9", 1, {.cpus = 8}, "1"},
+        {"the user's own", "pytorch", 4, {.cpus = 32, .own_omp_threads = true}, ""},
+        {"as they are", "pytorch,omp=keep", 4, {.cpus = 32, .cpus_per_task = 8}, ""},
+        {"in every mode", "ompi", 4, {.cpus = 32, .cpus_per_task = 8}, "8"},
+    };
+    for (const auto& row : rows) {
+        const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
+        const Values set = values(planned(row.spec, step, 0, row.node).tasks.at(0));
+        const auto threads = set.find("OMP_NUM_THREADS");
+        EXPECT_EQ(threads == set.end() ? "" : threads->second, row.threads) << row.title;
+    }
+}
+
+TEST(Plan, KnowsThePortsOnWhichANodeWillListen) {
+    using Ports = std::vector<std::uint16_t>;
+    const StepLayout step = layout("n[1-2]", {{1, 1, 1, 1}, {0, 1, 2, 1}});  // task 0 on n2
+    EXPECT_EQ(planned("pytorch,port=2000", step, 0).ports, Ports{});
+    EXPECT_EQ(planned("pytorch,port=2000", step, 1).ports, Ports{2000});
+    EXPECT_EQ(planned("megatron,port=2000", step, 1).ports, (Ports{2000, 2001, 2002}));
+    EXPECT_EQ(planned("tensorflow,port=2000", step, 0).ports, (Ports{2000, 2001}));
+    EXPECT_EQ(planned("tensorflow,port=2000", step, 1).ports, Ports{2000});
+    // MPI needs no rendezvous of ours.
+    EXPECT_EQ(planned("horovod,port=2000", step, 1).ports, Ports{});
+}
+
+TEST(Plan, RefusesAPortWithTooFewAfterIt) {
+    const StepLayout step = layout("n1", {{0, 1, 4, 1}});
+    EXPECT_EQ(planned("tensorflow,port=65532", step, 0).ports.back(), 65535);
+    const auto refused =
+        plan(request("tensorflow,port=65533"), step, facts(), {}, {}, NodeIndex{0});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message(),
+              "distgpu: port 65533 (from port=N): 4 ports are needed from there on; give one up to "
+              "65532 with --distgpu=...,port=N");
+    EXPECT_EQ(planned("pytorch,port=65535", step, 0).ports.back(), 65535);
+}
+
+TEST(Plan, NamesEveryNodeInTheFormOfTheMaster) {
+    struct Row {
+        const char* spec;
+        const char* worker0;
+        const char* worker1;
+    };
+    const std::vector<Row> rows = {
+        {"tensorflow,port=2000", "10.0.0.1:2000", "10.0.0.2:2000"},
+        {"tensorflow,port=2000,master=name", "n1:2000", "n2:2000"},
+        {"tensorflow,port=2000,master=suffix:-ib", "n1-ib:2000", "n2-ib:2000"},
+        {"tensorflow,port=2000,master=10.9.9.9", "10.9.9.9:2000", "10.0.0.2:2000"},
+    };
+    const StepLayout step = layout("n[1-2]", {{0, 2, 1, 1}});
+    StepFacts addresses;
+    addresses.node_addresses = hosts("10.0.0.[1-2]");
+    for (const auto& row : rows) {
+        RendezvousFacts known = facts();
+        known.rank0_address = "10.0.0.1";
+        const auto node = plan(request(row.spec), step, known, addresses, {}, NodeIndex{1});
+        ASSERT_TRUE(node) << row.spec;
+        EXPECT_EQ(values(node->tasks.at(0))["TF_CONFIG"],
+                  std::string(R"({"cluster":{"worker":[")") + row.worker0 + R"(",")" + row.worker1 +
+                      R"("]},"task":{"type":"worker","index":1}})");
+    }
+}
+
+// For srun: the same judgement as plan()'s, without a rendezvous.
+TEST(Plan, JudgesAStepBeforeItsLaunch) {
+    const StepLayout step = layout("n[1-2]", {{0, 2, 1, 1}});
+    EXPECT_EQ(refusal(request("pytorch"), step, facts(), {}), std::nullopt);
+    EXPECT_EQ(refusal(request("tensorflow,ps=1"), step, facts(), {}), std::nullopt);
+    EXPECT_NE(refusal(request("tensorflow,ps=2"), step, facts(), {}), std::nullopt);
+    StepFacts without_mpi;
+    without_mpi.mpi_type = "none";
+    EXPECT_NE(refusal(request("horovod"), step, facts(), without_mpi), std::nullopt);
+    EXPECT_NE(warning(request("ompi"), step, without_mpi), std::nullopt);
+    EXPECT_EQ(warning(request("pytorch"), step, without_mpi), std::nullopt);
+}
+
 TEST(Plan, HandsRefusalsOn) {
     const StepLayout step = layout("n[1-2]", {{0, 2, 2, 1}});
-    const auto several = plan(request("torchrun"), step, facts(), {}, NodeIndex{0});
+    const auto several = plan(request("torchrun"), step, facts(), {}, {}, NodeIndex{0});
     ASSERT_FALSE(several);
-    EXPECT_EQ(several.error().message(),
-              "distgpu: --distgpu=torchrun: 2 tasks on a node, but torchrun is started once a node "
-              "and starts the processes itself; use --ntasks-per-node=1, or --distgpu=pytorch and "
-              "start the script without torchrun");
+    EXPECT_EQ(
+        several.error().message(),
+        "distgpu: --distgpu=torchrun: 2 tasks on a node, but a launcher that is started once a "
+        "node starts the processes itself; use --ntasks-per-node=1, or the mode for one "
+        "process per task and no launcher");
     RendezvousFacts exported = facts();
     exported.exported_port = "80";
-    const auto no_port = plan(request("pytorch"), step, exported, {}, NodeIndex{0});
+    const auto no_port = plan(request("pytorch"), step, exported, {}, {}, NodeIndex{0});
     ASSERT_FALSE(no_port);
     EXPECT_EQ(no_port.error().message(),
               "distgpu: MASTER_PORT=80: not a port that a user may listen on; give a number from "

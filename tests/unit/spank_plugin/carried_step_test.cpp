@@ -50,6 +50,9 @@ TEST(CarriedStep, IsReadAsWritten) {
         {"refused", {4242, 1, std::nullopt, "", true}},
         {"an IPv6 address", {4242, 1, std::nullopt, "fd00::1", false}},
         {"block", {4242, 1, layout("n[1-2]", {{0, 2, 4, 1}}), "10.0.0.1", false}},
+        {"every node's address",
+         {4242, 1, layout("n[1-2]", {{0, 2, 4, 1}}), "10.0.0.1", false,
+          HostList::from_names(std::vector<std::string>{"10.0.0.1", "fd00::2"})}},
         {"cyclic 5,1,1", {7, 0, layout("n[1-3]", {{0, 3, 1, 1}, {0, 1, 4, 1}}), "", false}},
         {"plane", {7, 0, layout("n[1-3]", {{0, 3, 2, 3}}), "", false}},
         {"arbitrary",
@@ -76,6 +79,35 @@ TEST(CarriedStep, IsAVersionAndJson) {
                   "nodes": "n[1-3]", "task_map": [[0,3,1,1],[0,1,4,1]]})"));
     EXPECT_EQ(nlohmann::json::parse(encode({1, 2, std::nullopt, "", true}).substr(3)),
               nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "refused": true})"));
+}
+
+// Addresses of other nodes than the layout's would be taken for theirs.
+TEST(CarriedStep, NeedsAnAddressForEachNode) {
+    const std::string step = R"(v1:{"job_id":1,"step_id":2,)";
+    const std::string nodes = R"("nodes":"n[1-2]","task_map":[[0,2,1,1]],)";
+    EXPECT_TRUE(decode(step + nodes + R"("node_addresses":"10.0.0.[1-2]"})"));
+    for (const std::string& text :
+         {step + nodes + R"("node_addresses":"10.0.0.[1-3]"})",
+          step + nodes + R"("node_addresses":"10.0.0.[1"})",
+          step + nodes + R"("node_addresses":7})", step + R"("node_addresses":"10.0.0.[1-2]"})"}) {
+        const auto decoded = decode(text);
+        ASSERT_FALSE(decoded) << text;
+        EXPECT_EQ(decoded.error().message(),
+                  "distgpu: SLURM_DISTGPU_STEP: \"node_addresses\" is missing or malformed; run "
+                  "again without SLURM_DISTGPU_STEP");
+    }
+}
+
+// Too many of them: the nodes look them up in slurm.conf.
+TEST(CarriedStep, LeavesOutAddressesThatMakeItTooLong) {
+    std::vector<std::string> addresses;
+    for (int i = 0; i < 20'000; ++i) addresses.push_back(std::to_string(7919 * i) + ".example.org");
+    CarriedStep step{1,          2,     layout("n[1-20000]", {{0, 20'000, 1, 1}}),
+                     "10.0.0.1", false, HostList::from_names(addresses)};
+    const auto decoded = decode(encode(step));
+    ASSERT_TRUE(decoded);
+    step.node_addresses = {};
+    EXPECT_EQ(**decoded, step);
 }
 
 TEST(CarriedStep, AnAddressThatIsNoneIsNotWritten) {

@@ -14,7 +14,10 @@ namespace {
 // The lists of all modes and all keys grow with each framework.
 std::string all_modes() {
     std::string text = "modes are ";
-    for (const Framework* framework : frameworks()) text += fmt::format("{}, ", framework->mode);
+    for (const Framework* framework : frameworks()) {
+        text += fmt::format("{}, ", framework->mode);
+        for (const std::string_view alias : framework->aliases) text += fmt::format("{}, ", alias);
+    }
     return text + "off, help";
 }
 
@@ -79,6 +82,15 @@ TEST(Spec, ReadsKeysInAnyOrder) {
          }},
         {"one process", "pytorch,nproc=1", [](Request& r) { r.nproc = 1; }},
         {"the most processes", "pytorch,nproc=4096", [](Request& r) { r.nproc = 4096; }},
+        {"threads as they are", "pytorch,omp=keep", [](Request& r) { r.keep_omp = true; }},
+        {"threads from the CPUs", "pytorch,omp=auto", [](Request& /*r*/) {}},
+        {"roles", "tensorflow,chief=1,ps=2,evaluator=1",
+         [](Request& r) {
+             r.framework = find_framework("tensorflow");
+             r.chief = 1;
+             r.ps = 2;
+             r.evaluator = 1;
+         }},
         {"a word alone", "pytorch,dry-run", [](Request& r) { r.dry_run = true; }},
         {"another word alone", "pytorch,verbose", [](Request& r) { r.verbose = true; }},
         {"everything, the last key first", "pytorch,verbose,dry-run,nproc=8,master=name,port=2000",
@@ -154,6 +166,45 @@ TEST(Spec, MisusedKeysAreRefused) {
     });
 }
 
+TEST(Spec, KeysOfOtherFrameworksAreRefused) {
+    expect_refusals({
+        {"one taker", "pytorch,chief=1", "key 'chief' is not for pytorch; it is for tensorflow"},
+        {"several takers", "megatron,nproc=2",
+         "key 'nproc' is not for megatron; it is for pytorch, torchrun, lightning, accelerate, "
+         "deepspeed, composer, ompi"},
+        {"a word alone", "composer,per-node",
+         "key 'per-node' is not for composer; it is for pytorch, lightning, accelerate, "
+         "deepspeed, ompi"},
+        {"by an alias", "tf,backend=gloo",
+         "key 'backend' is not for tensorflow; it is for horovod"},
+        {"even with a bad value", "megatron,rdzv=x",
+         "key 'rdzv' is not for megatron; it is for torchrun"},
+    });
+    EXPECT_TRUE(parse_spec("--distgpu", "off,chief=1,per-node,backend=gloo"));
+}
+
+TEST(Spec, AKeyMayTakeAnotherContract) {
+    struct Row {
+        const char* spec;
+        const char* mode;
+    };
+    const std::vector<Row> rows = {
+        {"lightning,per-node", "lightning,per-node"},
+        {"lightning,nproc=2,per-node,verbose", "lightning,per-node"},
+        {"transformers,per-node", "accelerate,per-node"},
+        {"pytorch,per-node", "torchrun"},
+        {"torchrun,rdzv=static", "torchrun"},
+        {"torchrun,rdzv=c10d,nproc=2", "torchrun,rdzv=c10d"},
+        {"horovod,backend=mpi", "horovod"},
+        {"horovod,backend=gloo", "horovod,backend=gloo"},
+    };
+    for (const auto& row : rows) {
+        const auto request = parse_spec("--distgpu", row.spec);
+        ASSERT_TRUE(request) << row.spec;
+        EXPECT_EQ(request->framework->mode, row.mode) << row.spec;
+    }
+}
+
 TEST(Spec, ValuesOutOfBoundsAreRefused) {
     const std::string no_port =
         ": not a port that a user may listen on; give a number from 1024 to 65535";
@@ -172,6 +223,17 @@ TEST(Spec, ValuesOutOfBoundsAreRefused) {
         {"too many processes", "torchrun,nproc=4097", "nproc=4097" + no_count},
         {"2^32 + 1 processes", "torchrun,nproc=4294967297", "nproc=4294967297" + no_count},
         {"torchrun's own word", "torchrun,nproc=gpu", "nproc=gpu" + no_count},
+        {"no rendezvous of torchrun's", "torchrun,rdzv=etcd",
+         "rdzv=etcd: unknown value; give rdzv=static or rdzv=c10d"},
+        {"no back end",
+         "horovod,backend=", "backend: unknown value; give backend=mpi or backend=gloo"},
+        {"omp by number", "pytorch,omp=4", "omp=4: unknown value; give auto or keep"},
+        {"two chiefs", "tf,chief=2",
+         "chief=2: not a number of such tasks; give a number from 0 to 1"},
+        {"a negative server", "tf,ps=-1",
+         "ps=-1: not a number of such tasks; give a number from 0 to 10000"},
+        {"two evaluators", "tf,evaluator=2",
+         "evaluator=2: not a number of such tasks; give a number from 0 to 1"},
         {"the first wrong key is named", "pytorch,port=1,master=", "port=1" + no_port},
     });
 }
@@ -218,7 +280,7 @@ TEST(SpecHelp, NamesEveryModeKeyAndTwin) {
     const auto has_line = [&help](const std::string& begin, std::string_view end) {
         const std::size_t at = help.find("\n  " + begin + " ");
         return at != std::string::npos &&
-               help.substr(at + 1, help.find('\n', at + 1) - at - 1).ends_with(end);
+               help.substr(at + 1, help.find('\n', at + 1) - at - 1).find(end) != std::string::npos;
     };
     for (const Framework* framework : frameworks()) {
         EXPECT_TRUE(has_line(std::string(framework->mode), framework->summary)) << framework->mode;
