@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# Every batch script of examples/, as a user submits it, on two nodes with two GPUs each.
+# shellcheck disable=SC2154 # need sets python; run sets output and status
+
+load frameworks
+
+# Debian's Open MPI crashes at its start in about one of a hundred runs on a machine with
+# fewer CPUs than ranks, so a test may try twice; bats prints the first failure.
+export BATS_TEST_RETRIES=1
+
+setup_file() {
+    frameworks_up
+    deepspeed_operator
+}
+teardown_file() { cluster_down; }
+teardown() { assert_cluster_clean; }
+
+# A script on two nodes with two tasks each, or with one launcher or worker each.
+trains() { # SCRIPT ENVIRONMENT PACKAGE TASKS_PER_NODE ROW...
+    local script=$1 package=$3 tasks=$4
+    need "$2"
+    shift 4
+    SECONDS=0
+    batch -N2 --ntasks-per-node="$tasks" --gres=gpu:2 "examples/$script.sbatch"
+    # shellcheck disable=SC2034 # result takes it
+    seconds=$SECONDS
+    assert_trained "$@"
+    result "$script" "$(version_of "$package")" "$script.sbatch" '2 nodes'
+}
+
+workers=('0 node01 0' '1 node02 0')
+
+@test "train.sbatch" { trains train torch torch 2 "${block[@]}"; }
+@test "torchrun.sbatch" { trains torchrun torch torch 1 "${block[@]}"; }
+@test "lightning.sbatch" { trains lightning torch lightning 2 "${block[@]}"; }
+@test "accelerate.sbatch" { trains accelerate torch accelerate 2 "${block[@]}"; }
+@test "transformers.sbatch" { trains transformers torch transformers 2 "${block[@]}"; }
+@test "deepspeed.sbatch" { trains deepspeed torch deepspeed 2 "${block[@]}"; }
+@test "megatron.sbatch" { trains megatron torch megatron-core 2 "${block[@]}"; }
+@test "composer.sbatch" { trains composer composer mosaicml 1 "${block[@]}"; }
+@test "horovod.sbatch" { trains horovod horovod horovod 2 "${block[@]}"; }
+@test "tensorflow.sbatch" { trains tensorflow tensorflow tensorflow-cpu 1 "${workers[@]}"; }
+@test "mpi.sbatch" { trains mpi jax mpi4py 2 "${block[@]}"; }
+
+@test "every batch script stands above" {
+    for script in "$root"/examples/*.sbatch; do
+        script=${script##*/}
+        grep -qF "@test \"$script\" {" "$BATS_TEST_FILENAME"
+    done
+}
