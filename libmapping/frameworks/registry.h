@@ -15,7 +15,8 @@
     ROW(composer)               \
     ROW(ompi)                   \
     ROW(horovod)                \
-    ROW(tensorflow)
+    ROW(tensorflow)             \
+    ROW(jax)
 
 namespace distgpu {
 

@@ -40,6 +40,7 @@ workers=('0 node01 0' '1 node02 0')
 @test "composer.sbatch" { trains composer composer mosaicml 1 "${block[@]}"; }
 @test "horovod.sbatch" { trains horovod horovod horovod 2 "${block[@]}"; }
 @test "tensorflow.sbatch" { trains tensorflow tensorflow tensorflow-cpu 1 "${workers[@]}"; }
+@test "jax.sbatch" { trains jax jax jax 2 "${block[@]}"; }
 @test "mpi.sbatch" { trains mpi jax mpi4py 2 "${block[@]}"; }
 
 @test "every batch script stands above" {
