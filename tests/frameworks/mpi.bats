@@ -50,7 +50,7 @@ c_ranks() { # SHAPE MPI PMI SRUN_ARGUMENT... -- ROW...
 
 c_version() { # MPI
     case $1 in
-        openmpi) mpirun.openmpi --version | sed -n 's/.*(Open MPI) //p' ;;
+        openmpi) ompi_info --version | sed -n 's/^Open MPI v//p' ;;
         mpich) mpichversion | sed -n 's/^MPICH Version:[[:space:]]*//p' ;;
     esac
 }
