@@ -66,6 +66,12 @@ launcher='exec accelerate launch --multi_gpu --num_machines $SLURM_NNODES \
     result transformers "$(version_of transformers)" transformers '2 + 2'
 }
 
+@test "the Trainer of transformers trains with ranks dealt out cyclically" {
+    launch "${cyclically[@]}" --distgpu=transformers python examples/transformers_train.py
+    assert_trained "${cyclic[@]}"
+    result transformers "$(version_of transformers)" transformers 'cyclic'
+}
+
 @test "the Trainer of transformers trains with rank 0 on the second node" {
     launch "${in_reverse[@]}" --distgpu=transformers python examples/transformers_train.py
     assert_trained "${reversed[@]}"
