@@ -87,15 +87,6 @@ std::vector<std::string> warnings(const Request& request, std::uint32_t local_ta
     return lines;
 }
 
-// The suffix names the network on which rank 0 listens, so the node's own name
-// gets it too.
-std::string name_on_network(const Request& request, const RendezvousFacts& facts,
-                            const std::string& node_name) {
-    if (!request.master && facts.exported_address) return node_name;
-    const Master& master = request.master ? *request.master : facts.default_master;
-    return master.form == Master::Form::suffix ? node_name + master.text : node_name;
-}
-
 // The addresses of all nodes in the form that the request chose, and of rank 0's
 // node the rendezvous's; only where the framework names them.
 StepFacts with_addresses(const Request& request, const StepLayout& layout,
@@ -165,7 +156,7 @@ std::vector<TaskPlan> plan_tasks(const StepView& step, const RendezvousFacts& fa
                                  const NodeFacts& node_facts, const NodePlan& node) {
     const Request& request = step.request;
     const StepLayout& layout = step.layout;
-    const std::string own_name = name_on_network(request, facts, node.node_name);
+    const std::string own_name = node_address(request, facts, node.node_name, {});
     const std::string own_address =
         node_address(request, facts, node.node_name, node_facts.address);
     const std::string step_name = fmt::format("{}.{}", facts.step.job, facts.step.step);

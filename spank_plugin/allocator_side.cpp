@@ -22,7 +22,7 @@ const char* twin_of_this_command() {
 
 Outcome hand_on_to_job(const OptionState& option) {
     const char* const twin = twin_of_this_command();
-    const std::string spec = option.spec.value_or(twin_value(twin));
+    const std::string spec = option.spec.value_or(own_variable(twin));
     if (!option.spec && spec.empty()) return Outcome::ok;
     const auto request = parse_spec(option.spec ? "--distgpu" : twin, spec);
     if (!request) {

@@ -45,7 +45,7 @@ void print_help_and_exit() {
     std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-std::string twin_value(const char* variable) {
+std::string own_variable(const char* variable) {
     const char* const value = std::getenv(variable);
     return value == nullptr ? "" : value;
 }

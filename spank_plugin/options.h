@@ -28,7 +28,7 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback);
 // would complain before.
 Outcome take_option(OptionState& state, const char* value, bool in_stepd);
 
-// The SPEC in a variable of this process's environment; empty when unset.
-std::string twin_value(const char* variable);
+// A variable of this process's environment; empty when unset.
+std::string own_variable(const char* variable);
 
 }  // namespace distgpu

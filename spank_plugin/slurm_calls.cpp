@@ -141,6 +141,17 @@ std::string first_known(const std::string& address, const std::string& node_name
     return address.empty() ? configured_node_address(node_name) : address;
 }
 
+// `addresses`, in the nodes' order, may be empty or have gaps.
+HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addresses) {
+    addresses.resize(nodes.size());
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        std::string name = nodes.name(NodeIndex{i});
+        addresses[i] = first_known(addresses[i], name);
+        if (addresses[i].empty()) addresses[i] = std::move(name);
+    }
+    return HostList::from_names(addresses);
+}
+
 }  // namespace
 
 Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
@@ -182,14 +193,11 @@ std::string node_address(const std::string& node_name) {
 }
 
 HostList node_addresses(const HostList& nodes) {
-    std::vector<std::string> addresses = current_addresses(nodes);
-    addresses.resize(nodes.size());
-    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-        std::string name = nodes.name(NodeIndex{i});
-        addresses[i] = first_known(addresses[i], name);
-        if (addresses[i].empty()) addresses[i] = std::move(name);
-    }
-    return HostList::from_names(addresses);
+    return addresses_or_names(nodes, current_addresses(nodes));
+}
+
+HostList configured_node_addresses(const HostList& nodes) {
+    return addresses_or_names(nodes, {});
 }
 
 void end_step(std::uint32_t job, std::uint32_t step) {

@@ -29,6 +29,9 @@ HostList node_addresses(const HostList& nodes);
 // As node_address, but never with an RPC: what slurm.conf says.
 std::string configured_node_address(const std::string& node_name);
 
+// The same from slurm.conf alone, without an RPC.
+HostList configured_node_addresses(const HostList& nodes);
+
 // Asks slurmctld to end a step on all its nodes, one RPC.
 void end_step(std::uint32_t job, std::uint32_t step);
 

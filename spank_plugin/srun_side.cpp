@@ -14,11 +14,6 @@
 namespace distgpu {
 namespace {
 
-std::string own_variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
-
 void complain(const Error& error) {
     slurm_error("%s", error.message().c_str());
 }
@@ -26,7 +21,7 @@ void complain(const Error& error) {
 }  // namespace
 
 Outcome SrunSide::options_read(const OptionState& option) {
-    const std::string spec = option.spec.value_or(twin_value(spec_variable));
+    const std::string spec = option.spec.value_or(own_variable(spec_variable));
     if (!option.spec && spec.empty()) return Outcome::ok;
     auto request = parse_spec(option.spec ? "--distgpu" : spec_variable, spec);
     if (!request) {

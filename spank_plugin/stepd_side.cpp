@@ -170,14 +170,9 @@ void StepdSide::collect_addresses() {
     }
     own_address_ =
         configured_node_address(heterogeneous_ ? host_name() : hosts.name(component_tasks_.node));
-    if (!request_.framework->names_all_nodes || !step_facts_.node_addresses.empty()) return;
-    std::vector<std::string> addresses;
-    for (std::uint32_t node = 0; node < layout_->node_count(); ++node) {
-        std::string name = hosts.name(NodeIndex{node});
-        std::string address = configured_node_address(name);
-        addresses.push_back(address.empty() ? std::move(name) : std::move(address));
+    if (request_.framework->names_all_nodes && step_facts_.node_addresses.empty()) {
+        step_facts_.node_addresses = configured_node_addresses(hosts);
     }
-    step_facts_.node_addresses = HostList::from_names(addresses);
 }
 
 // In a heterogeneous step, whose components SPANK numbers apart: rank 0's node is

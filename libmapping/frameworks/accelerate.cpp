@@ -10,7 +10,6 @@ namespace {
 
 using namespace contract;
 
-constexpr auto node_unsets = joined(launcher_owned, env_rendezvous_leftovers);
 constexpr std::array<std::string_view, 1> aliases{"transformers"};
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 
@@ -19,7 +18,7 @@ const Framework per_node{
     .summary = "accelerate launch, one launcher per node",
     .launcher_per_node = true,
     .sets = node_rendezvous,
-    .unsets = node_unsets,
+    .unsets = launcher_unsets,
     .refuse = one_task_per_node,
 };
 

@@ -115,6 +115,9 @@ inline constexpr std::array launcher_owned{
     UnsetVariable{"GROUP_WORLD_SIZE", "the launcher owns the group size"},
 };
 
+// The same for a launcher that takes nothing from PET_*.
+inline constexpr auto launcher_unsets = joined(launcher_owned, env_rendezvous_leftovers);
+
 // What a launcher needs to know of its node.
 inline constexpr std::array node_rendezvous{
     master_addr_variable,

@@ -9,7 +9,6 @@ namespace {
 
 using namespace contract;
 
-constexpr auto node_unsets = joined(launcher_owned, env_rendezvous_leftovers);
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 
 const Framework per_node{
@@ -17,7 +16,7 @@ const Framework per_node{
     .summary = "the deepspeed launcher with --no_ssh, one per node",
     .launcher_per_node = true,
     .sets = node_rendezvous,
-    .unsets = node_unsets,
+    .unsets = launcher_unsets,
     .refuse = one_task_per_node,
 };
 

@@ -39,7 +39,6 @@ std::optional<Error> equal_tasks_per_node(const StepView& step) {
 }
 
 constexpr auto node_sets = joined(node_rendezvous, std::array{hidden_slurm});
-constexpr auto node_unsets = joined(launcher_owned, env_rendezvous_leftovers);
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 
 const Framework per_node{
@@ -47,7 +46,7 @@ const Framework per_node{
     .summary = "Lightning, one task per node: the Trainer starts a process for each device",
     .launcher_per_node = true,
     .sets = node_sets,
-    .unsets = node_unsets,
+    .unsets = launcher_unsets,
     .refuse = one_task_per_node,
 };
 
