@@ -1,4 +1,6 @@
 // The pure function from facts to plan.
+#include "binding/device_values.h"
+
 #include <distgpu/plan.h>
 
 #include <fmt/format.h>
@@ -17,12 +19,19 @@ std::vector<std::string> unset_names(const Framework& framework) {
     return names;
 }
 
+bool is_users_own(const SetVariable& variable, const NodeFacts& node) {
+    return variable.users_own && std::find(node.exported.begin(), node.exported.end(),
+                                           variable.name) != node.exported.end();
+}
+
 std::vector<std::pair<std::string, std::string>> set_values(const Framework& framework,
+                                                            const NodeFacts& node,
                                                             const TaskContext& task) {
     std::vector<std::pair<std::string, std::string>> values;
     values.reserve(framework.sets.size());
-    for (const auto variables : {framework.sets, common_variables()}) {
+    for (const auto variables : {framework.sets, common_variables(), device_variables()}) {
         for (const SetVariable& variable : variables) {
+            if (is_users_own(variable, node)) continue;
             if (auto value = variable.value(task)) {
                 values.emplace_back(variable.name, *std::move(value));
             }
@@ -77,6 +86,7 @@ std::vector<std::string> warnings(const Request& request, std::uint32_t local_ta
     const auto add = [&](const std::optional<std::string>& text) {
         if (text) lines.push_back(fmt::format("distgpu: --distgpu={}: {}", framework.mode, *text));
     };
+    for (const std::string& text : binding_warnings(request, node)) add(text);
     if (framework.launcher_per_node) add(launcher_warning(request, node));
     if (!framework.one_gpu_per_task) return lines;
     add(gpu_warning(framework, local_tasks, node.gpus));
@@ -113,16 +123,29 @@ std::optional<Error> judge(const Request& request, const StepLayout& layout,
 }
 
 // CPUs for each process of a task. Slurm counts one CPU per task where none was
-// asked for: then the task's share of the node, within its mask.
-std::uint32_t threads(const Request& request, const NodeFacts& node, std::uint32_t local_tasks) {
-    if (request.keep_omp || node.own_omp_threads) return 0;
+// asked for: then the task's share of the node, within the CPUs on which it runs.
+std::uint32_t threads(const Request& request, const NodeFacts& node, std::uint32_t local_tasks,
+                      const CpuSet* cpus_of_task) {
+    if (request.keep_omp) return 0;
     std::uint32_t cpus = node.cpus_per_task;
     if (cpus <= 1) {
         cpus = node.cpus / local_tasks;
-        if (node.mask_cpus > 0) cpus = std::min(cpus, node.mask_cpus);
+        if (cpus_of_task != nullptr) cpus = std::min(cpus, cpus_of_task->count());
     }
     if (request.framework->launcher_per_node) cpus /= processes_on(request, node);
     return std::max(cpus, 1U);
+}
+
+std::optional<NodeBinding> bind_node(const Request& request, const NodeFacts& node) {
+    if (node.topology == nullptr || node.share.masks.empty()) return std::nullopt;
+    return bind(*node.topology, binding_policy(request, node), node.share);
+}
+
+// On which CPUs a task will run; null: not known.
+const CpuSet* cpus_of(const NodeFacts& node, const std::optional<NodeBinding>& binding,
+                      std::size_t task) {
+    if (binding) return &binding->tasks[task].cpus;
+    return node.share.masks.empty() ? nullptr : &node.share.masks[task];
 }
 
 std::uint32_t ports_needed(const Framework& framework, const StepLayout& layout) {
@@ -171,19 +194,28 @@ std::vector<TaskPlan> plan_tasks(const StepView& step, const RendezvousFacts& fa
     context.processes_per_node = processes_on(request, node_facts);
     context.step_name = step_name;
     context.gpus = node_facts.gpus;
-    context.threads = threads(request, node_facts, context.local_world_size);
     context.node = node.node;
     context.step = &step;
 
+    const std::optional<NodeBinding> binding = bind_node(request, node_facts);
+    const std::vector<DeviceValues> devices =
+        device_values(request, node_facts, binding ? &*binding : nullptr, context.local_world_size,
+                      context.node_count);
     std::vector<TaskPlan> tasks;
     tasks.reserve(context.local_world_size);
     for (const TaskId id : layout.task_ids(node.node)) {
         context.rank = rank_of(id);
         context.node_rank = node_rank_of(*request.framework, node.node, context.rank);
-        context.local_rank = LocalId{static_cast<std::uint32_t>(tasks.size())};
-        tasks.push_back(TaskPlan{id, context.rank, context.node_rank, context.local_rank,
-                                 unset_names(*request.framework),
-                                 set_values(*request.framework, context)});
+        const std::size_t local = tasks.size();
+        context.local_rank = LocalId{static_cast<std::uint32_t>(local)};
+        context.devices = &devices[local];
+        context.threads = threads(request, node_facts, context.local_world_size,
+                                  cpus_of(node_facts, binding, local));
+        TaskPlan& task = tasks.emplace_back(
+            TaskPlan{id, context.rank, context.node_rank, context.local_rank,
+                     unset_names(*request.framework),
+                     set_values(*request.framework, node_facts, context), std::nullopt});
+        if (binding) task.binding = binding->tasks[local];
     }
     return tasks;
 }
@@ -212,6 +244,11 @@ std::optional<Error> warning(const Request& request, const StepLayout& layout,
                              const StepFacts& step_facts) {
     const auto warn = request.framework->warn;
     return warn == nullptr ? std::nullopt : warn({request, layout, step_facts});
+}
+
+bool needs_topology(const Request& request) {
+    const BindingPolicy policy = binding_policy(request, NodeFacts{.confined = true});
+    return policy.gpus != GpuChoice::keep || policy.near_cpus || policy.near_hcas;
 }
 
 Result<NodePlan> plan(const Request& request, const StepLayout& layout, RendezvousFacts facts,

@@ -1,6 +1,7 @@
 // See allocator_side.h.
 #include "allocator_side.h"
 
+#include "own_process.h"
 #include "variables.h"
 
 #include <distgpu/request.h>

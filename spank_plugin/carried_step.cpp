@@ -37,6 +37,13 @@ std::optional<std::uint32_t> number(const Json& object, const char* name) {
     return member == object.end() ? std::nullopt : number(*member);
 }
 
+// False where it is absent; nothing where it is something else.
+std::optional<bool> flag(const Json& object, const char* name) {
+    const auto member = object.find(name);
+    if (member == object.end()) return false;
+    return member->is_boolean() ? std::optional(member->get<bool>()) : std::nullopt;
+}
+
 std::optional<TaskMapBlock> block(const Json& json) {
     if (!json.is_array() || json.size() != 4) return std::nullopt;
     const auto node = number(json[0]);
@@ -75,10 +82,12 @@ Result<std::optional<CarriedStep>> decode_object(const Json& object) {
     if (!job_id || !step_id) return malformed(R"("job_id" or "step_id")");
     step.job = *job_id;
     step.step = *step_id;
-    if (const auto refused = object.find("refused"); refused != object.end()) {
-        if (!refused->is_boolean()) return malformed("\"refused\"");
-        step.refused = refused->get<bool>();
-    }
+    const auto refused = flag(object, "refused");
+    if (!refused) return malformed("\"refused\"");
+    const auto cpu_bind = flag(object, "cpu_bind");
+    if (!cpu_bind) return malformed("\"cpu_bind\"");
+    step.refused = *refused;
+    step.cpu_bind = *cpu_bind;
     if (const auto address = object.find("rank0_address"); address != object.end()) {
         if (!address->is_string()) return malformed("\"rank0_address\"");
         step.rank0_address = address->get<std::string>();
@@ -108,6 +117,7 @@ std::string encode(const CarriedStep& step) {
     Json object{{"job_id", step.job}, {"step_id", step.step}};
     if (is_host(step.rank0_address)) object["rank0_address"] = step.rank0_address;
     if (step.refused) object["refused"] = true;
+    if (step.cpu_bind) object["cpu_bind"] = true;
     const auto dump = [](const Json& json) { return std::string(version) + json.dump(); };
     if (!step.layout) return dump(object);
     Json with_layout = object;

@@ -1,16 +1,14 @@
 // See options.h.
 #include "options.h"
 
+#include "own_process.h"
 #include "variables.h"
 
 #include <distgpu/request.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <fcntl.h>
-#include <string_view>
-#include <unistd.h>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -23,19 +21,9 @@ void inherit_from_allocation() {
     unsetenv(inherited_variable);
 }
 
-// The first argument of this process, empty if it has none. Read with POSIX calls:
-// nothing else in the plugin needs C++ streams.
-std::string first_argument() {
-    std::array<char, 4096> text{};
-    const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return {};
-    const ssize_t size = read(file, text.data(), text.size() - 1);
-    close(file);
-    const std::string_view arguments(text.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
-    const std::size_t program_end = arguments.find('\0');
-    if (program_end == std::string_view::npos) return {};
-    // Ends at the next NUL; the array's last byte is one.
-    return text.data() + program_end + 1;
+// The first argument of sbatch or salloc.
+bool asks_for_help(const std::vector<std::string>& command_line) {
+    return command_line.size() > 1 && command_line[1] == "--distgpu=help";
 }
 
 }  // namespace
@@ -45,18 +33,13 @@ void print_help_and_exit() {
     std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-std::string own_variable(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value == nullptr ? "" : value;
-}
-
 Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     const spank_context_t context = spank_context();
     if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) {
         return Outcome::ok;
     }
     if (context == S_CTX_LOCAL) inherit_from_allocation();
-    if (context == S_CTX_ALLOCATOR && first_argument() == "--distgpu=help") print_help_and_exit();
+    if (context == S_CTX_ALLOCATOR && asks_for_help(own_command_line())) print_help_and_exit();
     // SPANK's interface takes pointers to non-const char although it copies the texts.
     std::string name = "distgpu";
     std::string placeholder = "MODE[,KEY[=VALUE]]...";

@@ -28,7 +28,4 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback);
 // would complain before.
 Outcome take_option(OptionState& state, const char* value, bool in_stepd);
 
-// A variable of this process's environment; empty when unset.
-std::string own_variable(const char* variable);
-
 }  // namespace distgpu

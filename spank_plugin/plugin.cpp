@@ -69,6 +69,12 @@ int slurm_spank_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
     return guarded("user_init", [&] { return plugin().stepd.before_tasks(spank); });
 }
 
+int slurm_spank_task_post_fork(spank_t spank, int /*ac*/, char** /*av*/) {
+    // A failure here would end the step.
+    guarded("task_post_fork", [&] { return plugin().stepd.task_forked(spank); });
+    return 0;
+}
+
 int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {
     return guarded("task_init", [&] { return plugin().stepd.in_task(spank); });
 }

@@ -8,8 +8,8 @@
 namespace distgpu {
 namespace {
 
-template <class T>
-void take(T& field, Result<T> value, std::vector<std::string>& complaints) {
+template <class Field, class T>
+void take(Field& field, Result<T> value, std::vector<std::string>& complaints) {
     if (value) {
         field = *std::move(value);
         return;
@@ -17,6 +17,12 @@ void take(T& field, Result<T> value, std::vector<std::string>& complaints) {
     complaints.push_back(fmt::format("distgpu: plugstack.conf: {}: {}; {}; ignored",
                                      value.error().object, value.error().problem,
                                      value.error().remedy));
+}
+
+Result<std::string> parse_path(std::string_view name, std::string_view text) {
+    if (!text.empty() && text.front() == '/') return std::string(text);
+    return Error{fmt::format("{}={}", name, text), "not a path from the root",
+                 "give one that begins with /"};
 }
 
 }  // namespace
@@ -32,10 +38,20 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.master, parse_master(value), result.complaints);
         } else if (name == "ports") {
             take(result.ports, parse_port_range(value), result.complaints);
+        } else if (name == "gpus") {
+            take(result.gpus, parse_gpu_choice(value), result.complaints);
+        } else if (name == "cpus") {
+            take(result.cpus, parse_binding_choice(name, value), result.complaints);
+        } else if (name == "hcas") {
+            take(result.hcas, parse_binding_choice(name, value), result.complaints);
+        } else if (name == "topology") {
+            take(result.topology, parse_path(name, value), result.complaints);
+        } else if (name == "command") {
+            take(result.command, parse_path(name, value), result.complaints);
         } else {
             result.complaints.push_back(
                 fmt::format("distgpu: plugstack.conf: {}: unknown argument; arguments are master=, "
-                            "ports=; ignored",
+                            "ports=, gpus=, cpus=, hcas=, topology=, command=; ignored",
                             argument));
         }
     }

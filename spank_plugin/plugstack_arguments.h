@@ -2,7 +2,9 @@
 #pragma once
 
 #include <distgpu/rendezvous.h>
+#include <distgpu/request.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,12 @@ namespace distgpu {
 struct PlugstackArguments {
     Master master;                    // master=addr|name|suffix:S
     PortRange ports = default_ports;  // ports=FIRST-LAST
+    // gpus=, cpus= and hcas=: for those whom the user does not give. Nothing: near.
+    std::optional<GpuChoice> gpus;
+    std::optional<BindingChoice> cpus;
+    std::optional<BindingChoice> hcas;
+    std::string topology;  // topology=PATH with %n and %h; empty: default_topology_file
+    std::string command;   // command=PATH of the distgpu command; empty: as installed
     // One line for each argument that was not understood, and was ignored: a
     // typing error in plugstack.conf must not stop a cluster.
     std::vector<std::string> complaints;

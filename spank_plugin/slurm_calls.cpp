@@ -200,6 +200,11 @@ HostList configured_node_addresses(const HostList& nodes) {
     return addresses_or_names(nodes, {});
 }
 
+std::optional<bool> numbers_devices_locally() {
+    auto* const query = find<bool()>("gres_use_local_device_index");
+    return query == nullptr ? std::nullopt : std::optional(query());
+}
+
 void end_step(std::uint32_t job, std::uint32_t step) {
     // 24.11 added a fourth argument (flags), which an older release never reads.
     using Kill = int(std::uint32_t, std::uint32_t, std::uint16_t, std::uint16_t);

@@ -32,6 +32,10 @@ std::string configured_node_address(const std::string& node_name);
 // The same from slurm.conf alone, without an RPC.
 HostList configured_node_addresses(const HostList& nodes);
 
+// In slurmstepd: whether the tasks see their GPUs numbered from 0, as ConstrainDevices makes them
+// (gres_use_local_device_index() of gres.c, 22.05 to 26.05). Nothing: Slurm does not tell.
+std::optional<bool> numbers_devices_locally();
+
 // Asks slurmctld to end a step on all its nodes, one RPC.
 void end_step(std::uint32_t job, std::uint32_t step);
 

@@ -1,7 +1,9 @@
 // See srun_side.h.
 #include "srun_side.h"
 
+#include "cpu_bind_option.h"
 #include "foreign_launcher.h"
+#include "own_process.h"
 #include "slurm_calls.h"
 #include "variables.h"
 
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -45,11 +48,15 @@ Outcome SrunSide::step_created(spank_t spank) const {
     if (request_.framework == nullptr) return Outcome::ok;
     const auto job = item(spank, S_JOB_ID);
     const auto step_id = item(spank, S_JOB_STEPID);
-    if (!job || !step_id || is_special_step(*step_id) ||
-        is_foreign_launcher(program_arguments(spank))) {
+    const std::vector<std::string> program = program_arguments(spank);
+    if (!job || !step_id || is_special_step(*step_id) || is_foreign_launcher(program)) {
         return Outcome::ok;
     }
-    CarriedStep step{*job, *step_id, std::nullopt, {}, false};
+    CarriedStep step;
+    step.job = *job;
+    step.step = *step_id;
+    step.cpu_bind =
+        chooses_cpus(own_command_line(), program.size(), own_variable("SLURM_CPU_BIND"));
     if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
         step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
         step.layout = *std::move(layout);

@@ -1,6 +1,8 @@
 // See stepd_side.h.
 #include "stepd_side.h"
 
+#include "announce.h"
+#include "binding/affinity.h"
 #include "carried_step.h"
 #include "foreign_launcher.h"
 #include "het_step.h"
@@ -33,6 +35,15 @@ LocalTasks component_tasks(spank_t spank) {
     return local;
 }
 
+// The administrator's choices, where the user made none. Near is what holds without any, and said
+// in plugstack.conf it does not outdo the user's --cpu-bind.
+void take_defaults(Request& request, const PlugstackArguments& arguments) {
+    if (request.keep_all) return;
+    if (!request.gpus) request.gpus = arguments.gpus;
+    if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;
+    if (!request.hcas) request.hcas = arguments.hcas;
+}
+
 std::string host_name() {
     std::array<char, 256> name{};
     if (gethostname(name.data(), name.size() - 1) != 0) return {};
@@ -63,6 +74,7 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     if (request_.framework == nullptr) return Outcome::ok;
     arguments_ = parse_plugstack_arguments(arguments);
     for (const std::string& complaint : arguments_.complaints) slurm_error("%s", complaint.c_str());
+    take_defaults(request_, arguments_);
     resolve_layout(spank);
     if (layout_) {
         collect_rendezvous_facts(spank);
@@ -92,6 +104,7 @@ bool StepdSide::take_carried(spank_t spank) {
     }
     if (!*carried || (*carried)->job != job_ || (*carried)->step != step_) return false;
     CarriedStep& step = **carried;
+    user_bound_ = step.cpu_bind;
     if (step.refused) {
         fail({"step", "refused by srun", ""}, Teller::srun);
         return true;
@@ -213,11 +226,21 @@ void StepdSide::check_plan(spank_t spank) {
 Outcome StepdSide::before_tasks(spank_t spank) {
     if (!active()) return Outcome::ok;
     if (!failure_) check_plan(spank);
-    if (!failure_ || failure_->teller == Teller::srun) return Outcome::ok;
+    if (!failure_) {
+        binding_.before_tasks(spank, request_, arguments_, component_tasks_.tasks.size(),
+                              own_address_);
+        return Outcome::ok;
+    }
+    if (failure_->teller == Teller::srun) return Outcome::ok;
     if (failure_->teller == Teller::first_node && component_tasks_.node != NodeIndex{0}) {
         return Outcome::ok;
     }
     slurm_error("%s", failure_->error.message().c_str());
+    return Outcome::ok;
+}
+
+Outcome StepdSide::task_forked(spank_t spank) {
+    if (active() && !failure_) binding_.task_forked(spank);
     return Outcome::ok;
 }
 
@@ -229,9 +252,11 @@ Outcome StepdSide::in_task(spank_t spank) {
     return Outcome::ok;
 }
 
-NodeFacts StepdSide::node_facts(spank_t spank) const {
+NodeFacts StepdSide::node_facts(spank_t spank, LocalId local) const {
     NodeFacts facts = read_node_facts(spank);
     facts.address = own_address_;
+    facts.user_bound = user_bound_;
+    binding_.add_to(facts, spank, local.value);
     return facts;
 }
 
@@ -254,13 +279,18 @@ Outcome StepdSide::prepare_task(spank_t spank) const {
         slurm_error("%s", mismatch->message().c_str());
         return Outcome::refused;
     }
-    const auto node_plan =
-        plan(request_, *layout_, facts_, step_facts_, node_facts(spank), started.node);
+    const NodeFacts facts = node_facts(spank, LocalId{*local});
+    const auto node_plan = plan(request_, *layout_, facts_, step_facts_, facts, started.node);
     if (!node_plan) {
         slurm_error("%s", node_plan.error().message().c_str());
         return Outcome::refused;
     }
-    announce_task(request_, *layout_, *node_plan, LocalId{*local});
+    announce_task(request_, *layout_, facts, *node_plan, LocalId{*local});
+    const auto& binding = node_plan->tasks[*local].binding;
+    if (binding && binding->cpus != facts.share.masks[*local] && !set_affinity(binding->cpus)) {
+        slurm_error("distgpu: rank %u: the kernel refused CPUs %s; they stay as Slurm set them",
+                    *task, binding->cpus.to_string().c_str());
+    }
     return set_task_environment(spank, *node_plan, LocalId{*local});
 }
 

@@ -2,6 +2,7 @@
 // give each task its environment.
 #pragma once
 
+#include "binding/step_binding.h"
 #include "layout_check.h"
 #include "options.h"
 #include "plugstack_arguments.h"
@@ -23,6 +24,9 @@ class StepdSide {
 
     // user_init, as the user, once a node; messages reach srun from here on.
     Outcome before_tasks(spank_t spank);
+
+    // task_post_fork, as root, for each task before any of them goes on.
+    Outcome task_forked(spank_t spank);
 
     // task_init, as the user, in each task's process just before execve. Ends
     // that process where the task must not start.
@@ -51,7 +55,7 @@ class StepdSide {
     bool runs_rank0(spank_t spank) const;  // of a heterogeneous step
     void check_plan(spank_t spank);
     void check_ports_of(const NodePlan& node_plan);
-    NodeFacts node_facts(spank_t spank) const;
+    NodeFacts node_facts(spank_t spank, LocalId local) const;
     Outcome prepare_task(spank_t spank) const;
 
     Request request_;
@@ -64,6 +68,8 @@ class StepdSide {
     RendezvousFacts facts_;
     StepFacts step_facts_;
     std::string own_address_;  // NodeAddr of this node; empty: not known
+    StepBinding binding_;
+    bool user_bound_ = false;  // the user gave srun --cpu-bind
     std::optional<Failure> failure_;
 };
 

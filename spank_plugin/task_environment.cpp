@@ -6,12 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <sched.h>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 namespace distgpu {
@@ -26,27 +23,24 @@ std::uint32_t count_devices(spank_t spank) {
     return 0;
 }
 
-// CPUs on which this process may run.
-std::uint32_t count_mask_cpus() {
-    // The kernel refuses a set that is smaller than its own.
-    for (std::size_t cpus = 1024; cpus <= (std::size_t{1} << 20U); cpus *= 2) {
-        std::vector<cpu_set_t> set(cpus / CPU_SETSIZE);
-        const std::size_t bytes = set.size() * sizeof(cpu_set_t);
-        if (sched_getaffinity(0, bytes, set.data()) == 0) {
-            return static_cast<std::uint32_t>(CPU_COUNT_S(bytes, set.data()));
+// Variables that stay as they are where the user exported them, but for the rendezvous.
+std::vector<std::string_view> users_own() {
+    std::vector<std::string_view> names;
+    for (const auto variables : {common_variables(), device_variables()}) {
+        for (const SetVariable& variable : variables) {
+            if (variable.users_own) names.push_back(variable.name);
         }
     }
-    return 0;
+    return names;
 }
-
-// Variables that stay as they are where the user exported them.
-constexpr std::array users_own{"MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS"};
 
 // "NAME=VALUE" of those that distgpu gives this task.
 std::string given_values(const TaskPlan& task) {
+    std::vector<std::string_view> marked = users_own();
+    marked.insert(marked.end(), {"MASTER_ADDR", "MASTER_PORT"});
     std::string text;
     for (const auto& [name, value] : task.set) {
-        if (std::find(users_own.begin(), users_own.end(), name) == users_own.end()) continue;
+        if (std::find(marked.begin(), marked.end(), name) == marked.end()) continue;
         text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
     }
     return text;
@@ -80,37 +74,6 @@ bool set(spank_t spank, const std::string& name, const std::string& value) {
     return false;
 }
 
-std::string step_line(const Request& request, const StepLayout& layout, const NodePlan& plan) {
-    const std::string size = request.framework->launcher_per_node
-                                 ? fmt::format("{} launchers", layout.task_count())
-                                 : fmt::format("world size {}", layout.task_count());
-    return fmt::format(
-        "distgpu: {}: {} on {} ({}), rendezvous {} on {}, port from {}", request.framework->mode,
-        size, layout.node_count() == 1 ? "1 node" : fmt::format("{} nodes", layout.node_count()),
-        layout.hosts().to_string(), host_and_port(plan.rendezvous.address, plan.rendezvous.port),
-        layout.hosts().name(rank0_node(layout)), describe(plan.rendezvous.port_source));
-}
-
-std::string task_line(const NodePlan& plan, const TaskPlan& task) {
-    return fmt::format("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
-                       plan.node_name, task.local_id.value, plan.tasks.size(),
-                       task.node_rank.value);
-}
-
-// One write, so that the tasks' texts do not mix.
-[[noreturn]] void print_and_end(const NodePlan& plan, const TaskPlan& task) {
-    std::string text = task_line(plan, task) + '\n';
-    for (const auto& [name, value] : task.set) text += fmt::format("  {}={}\n", name, value);
-    for (const std::string& name : task.unset) text += fmt::format("  unset {}\n", name);
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());
-        if (written <= 0) _exit(1);
-        rest.remove_prefix(static_cast<std::size_t>(written));
-    }
-    _exit(0);
-}
-
 }  // namespace
 
 std::optional<std::string> exported(spank_t spank, std::string_view name) {
@@ -130,8 +93,9 @@ NodeFacts read_node_facts(spank_t spank) {
     NodeFacts facts;
     facts.gpus = count_devices(spank);
     facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
-    facts.mask_cpus = count_mask_cpus();
-    facts.own_omp_threads = exported(spank, "OMP_NUM_THREADS").has_value();
+    for (const std::string_view name : users_own()) {
+        if (exported(spank, name)) facts.exported.emplace_back(name);
+    }
     if (const auto text = step_variable(spank, "SLURM_CPUS_ON_NODE")) {
         std::from_chars(text->data(), text->data() + text->size(), facts.cpus);
     }
@@ -142,20 +106,6 @@ void remove_request(spank_t spank) {
     for (const char* name : {spec_variable, carried_variable, inherited_variable}) {
         spank_unsetenv(spank, name);
     }
-}
-
-void announce_task(const Request& request, const StepLayout& layout, const NodePlan& plan,
-                   LocalId local) {
-    const TaskPlan& task = plan.tasks[local.value];
-    const bool first = task.task == TaskId{0};
-    if (first && (request.verbose || request.dry_run)) {
-        slurm_spank_log("%s", step_line(request, layout, plan).c_str());
-    }
-    if (first) {
-        for (const std::string& line : plan.warnings) slurm_spank_log("%s", line.c_str());
-    }
-    if (request.dry_run) print_and_end(plan, task);
-    if (request.verbose) slurm_spank_log("%s", task_line(plan, task).c_str());
 }
 
 Outcome set_task_environment(spank_t spank, const NodePlan& plan, LocalId local) {

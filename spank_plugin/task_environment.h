@@ -23,11 +23,6 @@ NodeFacts read_node_facts(spank_t spank);
 // inside asks anew.
 void remove_request(spank_t spank);
 
-// Tells what `verbose` asks for and the plan's warnings; for dry-run prints the
-// plan and ends the process. The task of rank 0 speaks for the whole step.
-void announce_task(const Request& request, const StepLayout& layout, const NodePlan& plan,
-                   LocalId local);
-
 // Sets and removes the variables of the task with this local id.
 // Refused: a variable that Slurm did not take.
 Outcome set_task_environment(spank_t spank, const NodePlan& plan, LocalId local);

@@ -32,7 +32,7 @@ std::span<const SetVariable> common_variables() {
         SetVariable{"OMP_NUM_THREADS",
                     "CPUs of each process, unless you exported it or wrote `omp=keep`: without it "
                     "every process starts a thread for each CPU that it sees",
-                    threads},
+                    threads, true},
     };
     return variables;
 }

@@ -53,11 +53,49 @@ Result<Request> apply_nproc(Request request, std::string_view value) {
     return request;
 }
 
+Error unknown_value(std::string_view key, std::string_view value, std::string_view valid) {
+    return {fmt::format("{}={}", key, excerpt(value)), "unknown value",
+            fmt::format("give {}", valid)};
+}
+
 Result<Request> apply_omp(Request request, std::string_view value) {
-    if (value != "auto" && value != "keep") {
-        return Error{fmt::format("omp={}", excerpt(value)), "unknown value", "give auto or keep"};
-    }
+    if (value != "auto" && value != "keep") return unknown_value("omp", value, "auto or keep");
     request.keep_omp = value == "keep";
+    return request;
+}
+
+Result<Request> apply_gpus(Request request, std::string_view value) {
+    return parse_gpu_choice(value).transform([&](GpuChoice choice) {
+        request.gpus = choice;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_cpus(Request request, std::string_view value) {
+    return parse_binding_choice("cpus", value).transform([&](BindingChoice choice) {
+        request.cpus = choice;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_hcas(Request request, std::string_view value) {
+    return parse_binding_choice("hcas", value).transform([&](BindingChoice choice) {
+        request.hcas = choice;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_gpu_ids(Request request, std::string_view value) {
+    if (value != "index" && value != "uuid") {
+        return unknown_value("gpu-ids", value, "index or uuid");
+    }
+    request.gpu_uuids = value == "uuid";
+    return request;
+}
+
+Result<Request> apply_bind(Request request, std::string_view value) {
+    if (value != "none") return unknown_value("bind", value, "none");
+    request.keep_all = true;
     return request;
 }
 
@@ -143,6 +181,19 @@ std::span<const SpecKey> spec_keys() {
                 apply_master},
         SpecKey{"omp", "auto|keep",
                 "OMP_NUM_THREADS from each task's CPUs (default), or left alone", apply_omp},
+        SpecKey{"gpus", "near|isolate|keep",
+                "all GPUs with the nearest as device LOCAL_RANK (default), the task's own, or "
+                "Slurm's choice",
+                apply_gpus},
+        SpecKey{"gpu-ids", "index|uuid", "how the GPUs are named to the task", apply_gpu_ids},
+        SpecKey{"cpus", "near|keep",
+                "the CPUs near the task's GPUs (default without --cpu-bind), or Slurm's choice",
+                apply_cpus},
+        SpecKey{"hcas", "near|keep",
+                "NCCL's and UCX's network devices: the nearest (default), or left alone",
+                apply_hcas},
+        SpecKey{"bind", "none", "gpus, cpus and hcas are kept as Slurm set them, unless given",
+                apply_bind},
         SpecKey{"per-node", "", "one task per node, which starts the processes itself",
                 apply_per_node, true},
         SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node", apply_nproc,
@@ -160,6 +211,19 @@ std::span<const SpecKey> spec_keys() {
                 apply_verbose},
     };
     return keys;
+}
+
+Result<GpuChoice> parse_gpu_choice(std::string_view text) {
+    if (text == "near") return GpuChoice::near;
+    if (text == "isolate") return GpuChoice::isolate;
+    if (text == "keep") return GpuChoice::keep;
+    return unknown_value("gpus", text, "near, isolate or keep");
+}
+
+Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text) {
+    if (text == "near") return BindingChoice::near;
+    if (text == "keep") return BindingChoice::keep;
+    return unknown_value(name, text, "near or keep");
 }
 
 bool is_host(std::string_view text) {

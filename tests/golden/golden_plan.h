@@ -2,10 +2,8 @@
 // its nodes as JSON.
 #pragma once
 
-#include <distgpu/plan.h>
 #include <distgpu/result.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -24,15 +22,8 @@ struct Case {
 // Refused: an unknown, repeated or missing line.
 Result<Case> read_case(std::string_view text);
 
-// The step that a shape describes.
-struct Shape {
-    StepLayout layout;
-    NodeFacts node_facts;  // of every node
-};
-Result<Shape> read_shape(std::string_view text);
-
 // The plan in the form distgpu.plan/1, one rank a line: job 4242, step 0, no
 // exported variable, no reserved port, addresses not known.
-Result<std::string> plan_json(const Case& golden_case);
+Result<std::string> case_plan(const Case& golden_case);
 
 }  // namespace distgpu::golden

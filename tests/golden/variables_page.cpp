@@ -52,12 +52,21 @@ constexpr std::array inputs{
         "heterogeneous"},
     Row{"SLURM_RESTART_COUNT", "part of the derived port, so that a requeued job moves on"},
     Row{"CUDA_VISIBLE_DEVICES",
-        "the number of the node's GPUs in the step; where it is unset, `ROCR_VISIBLE_DEVICES`, "
-        "else `ZE_AFFINITY_MASK`"},
+        "the step's GPUs on the node and how the tasks name them; where it is unset, "
+        "`ROCR_VISIBLE_DEVICES`, else `ZE_AFFINITY_MASK`"},
     Row{"SLURM_CPUS_ON_NODE",
         "the number of processes of a per-node launcher on a node without GPUs, and the share of "
         "`OMP_NUM_THREADS` without `--cpus-per-task`"},
-    Row{"OMP_NUM_THREADS", "left alone, if you exported it"},
+    Row{"SLURM_STEP_GPUS", "which of the node's GPUs the step has, in PCI order"},
+    Row{"SLURMD_TRES_BIND",
+        "how Slurm bound GPUs to tasks, where each task counts its own from 0"},
+    Row{"SLURM_CPU_BIND", "read by `srun`: whether you chose the tasks' CPUs, as by `--cpu-bind`"},
+    Row{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+        "GPUs that jobs share, by MPS or `SLURM_SHARDS_ON_NODE`, are not ordered"},
+    Row{"SLURMD_NODENAME", "`%n` in the administrator's `topology=`"},
+    Row{"OMP_NUM_THREADS",
+        "left alone, if you exported it; so are `NCCL_IB_HCA`, `UCX_NET_DEVICES`, "
+        "`NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME`"},
     Row{"SLURM_MPI_TYPE", "`--mpi`, for the check of modes that need MPI"},
     Row{"SLURM_JOB_NAME", "whether Lightning would take the job for an interactive one"},
     Row{"SLURM_JOB_CPUS_PER_NODE", "whether the nodes are equal, for the check of `composer`"},
@@ -101,7 +110,8 @@ std::string introduction() {
            "count.\n"
            "\n"
            "Variables of MPI (`PMIX_*`, `PMI_*`, `OMPI_MCA_*` but for the one that JAX "
-           "mistakes), `NCCL_*`, `UCX_*` and `CUDA_VISIBLE_DEVICES` are left as they are.\n"
+           "mistakes) and those of `NCCL_*` and `UCX_*` that are not named here are left as they "
+           "are.\n"
            "\n"
            "## In every mode\n"
            "\n";
@@ -138,9 +148,9 @@ std::string own_section() {
            "Do not set them. Each task gets:\n\n" +
            table("Meaning",
                  std::array{Row{given_variable,
-                                "`MASTER_ADDR`, `MASTER_PORT` and `OMP_NUM_THREADS` as distgpu "
-                                "set them, by which a step started inside the task tells "
-                                "inherited ones from your own"}}) +
+                                "`MASTER_ADDR`, `MASTER_PORT` and the variables that stay where "
+                                "you exported them, as distgpu set them: by these a step started "
+                                "inside the task tells inherited ones from your own"}}) +
            "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
            "step started inside a task asks anew:\n\n" +
            table("Meaning", internals);
@@ -149,7 +159,11 @@ std::string own_section() {
 }  // namespace
 
 std::string variables_page() {
-    std::string text = introduction() + set_table(common_variables());
+    std::string text = introduction() + set_table(common_variables()) +
+                       "GPUs and network devices, where the node's topology is known "
+                       "([binding](binding.md) says who gets what). An exported `NCCL_*`, `UCX_*` "
+                       "or `GLOO_*` variable stays as it is:\n\n" +
+                       set_table(device_variables());
     for (const Framework* framework : frameworks()) {
         text += framework_section(*framework);
         for (const Variant& variant : framework->variants) {

@@ -2,12 +2,15 @@
 # shellcheck shell=bash
 #
 # A file's setup_file calls cluster_up, its teardown_file cluster_down; tests say
-# `run submit srun ...`. The plugin is $DISTGPU_PLUGIN, else the dev preset's.
+# `run submit srun ...`. The plugin is $DISTGPU_PLUGIN, the command by which nodes
+# discover their topology $DISTGPU_COMMAND, else the dev preset's.
 bats_require_minimum_version 1.5.0
 
 root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
 sandbox=$root/tools/sandbox/sandbox
 plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
+command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
+plugin_arguments=() # of the plugin's line in plugstack.conf, besides the command
 
 # Raises the file's cluster of 4 nodes; further arguments go to `sandbox up`.
 cluster_up() {
@@ -19,9 +22,11 @@ cluster_up() {
     # Open to the user whose jobs run there, which bats's own folders are not.
     export SCRATCH=/tmp/distgpu-$CLUSTER
     mkdir -m 1777 "$SCRATCH"
-    # A copy: the user may be unable to enter the checkout, and srun loads it too.
+    # Copies: the user may be unable to enter the checkout, and srun loads the plugin too.
     install -m 644 "$plugin" "$SCRATCH"
-    "$sandbox" up --name "$CLUSTER" --plugin "$SCRATCH/${plugin##*/}" "$@"
+    install -m 755 "$command" "$SCRATCH/distgpu"
+    local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/distgpu" "${plugin_arguments[@]}")
+    "$sandbox" up --name "$CLUSTER" --plugin "${line[*]}" "$@"
 }
 
 cluster_down() {
@@ -69,4 +74,9 @@ assert_cluster_clean() {
 distgpu_lines() {
     # shellcheck disable=SC2154 # set by run
     grep -o 'distgpu: .*' <<<"$output"
+}
+
+# The output of the last `run`, without distgpu's own lines.
+distgpu_free_lines() {
+    grep -v 'distgpu: ' <<<"$output"
 }

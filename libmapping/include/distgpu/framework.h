@@ -18,6 +18,7 @@
 namespace distgpu {
 
 class StepLayout;
+struct DeviceValues;
 struct Framework;
 struct Request;
 
@@ -50,10 +51,11 @@ struct TaskContext {
     std::string_view node_address;    // how the other nodes reach this one
     std::string_view master_address;  // host name, IPv4 or bare IPv6 address
     std::uint16_t master_port = 0;
-    std::uint32_t processes_per_node = 0;  // what a per-node launcher starts here
-    std::string_view step_name;            // "JOBID.STEPID"
-    std::uint32_t gpus = 0;                // GPUs that the task sees; 0: none or not known
-    std::uint32_t threads = 0;             // OMP_NUM_THREADS of a process; 0: leave it alone
+    std::uint32_t processes_per_node = 0;   // what a per-node launcher starts here
+    std::string_view step_name;             // "JOBID.STEPID"
+    std::uint32_t gpus = 0;                 // GPUs that the task sees; 0: none or not known
+    std::uint32_t threads = 0;              // OMP_NUM_THREADS of a process; 0: leave it alone
+    const DeviceValues* devices = nullptr;  // what binding chose; null: nothing
     NodeIndex node;
     const StepView* step = nullptr;  // the whole step
 };
@@ -64,6 +66,8 @@ struct SetVariable {
     std::string_view meaning;  // for documentation: a phrase without a full stop
     // Nothing: this task does not get the variable.
     std::optional<std::string> (*value)(const TaskContext&);
+    // Stays as it is where the user exported it.
+    bool users_own = false;
 };
 
 // Variables that must not reach the program although they were inherited.
@@ -109,7 +113,8 @@ std::span<const Framework* const> frameworks();
 // The framework whose mode or alias is `word`, or null.
 const Framework* find_framework(std::string_view word);
 
-// What the tasks of every framework get.
-std::span<const SetVariable> common_variables();
+// What the tasks of every framework get besides.
+std::span<const SetVariable> common_variables();  // of the process itself
+std::span<const SetVariable> device_variables();  // of its GPUs and network devices
 
 }  // namespace distgpu

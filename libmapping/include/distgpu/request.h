@@ -3,6 +3,7 @@
 // One table of keys serves the parser, the help text and the documentation.
 #pragma once
 
+#include <distgpu/binding.h>
 #include <distgpu/framework.h>
 #include <distgpu/result.h>
 
@@ -40,6 +41,14 @@ Result<Master> parse_master(std::string_view text);
 // object is "<what>=<text>", the text shortened.
 Result<std::uint16_t> parse_port(std::string_view what, std::string_view text);
 
+// Where CPUs or network devices are to be.
+enum class BindingChoice : std::uint8_t { near, keep };
+
+// The values of the keys gpus=, cpus= and hcas=, also of plugstack.conf's arguments. The errors'
+// object is "<name>=<text>", the text shortened.
+Result<GpuChoice> parse_gpu_choice(std::string_view text);
+Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text);
+
 struct Request {
     const Framework* framework = nullptr;  // null: off
     bool help = false;                     // the mode was `help`
@@ -47,6 +56,12 @@ struct Request {
     std::optional<Master> master;
     std::optional<std::uint32_t> nproc;
     bool keep_omp = false;  // omp=keep: OMP_NUM_THREADS is left alone
+    // Nothing: the administrator's default, else near.
+    std::optional<GpuChoice> gpus;
+    std::optional<BindingChoice> cpus;
+    std::optional<BindingChoice> hcas;
+    bool keep_all = false;   // bind=none: those of the three that are not given are kept
+    bool gpu_uuids = false;  // gpu-ids=uuid
     // tensorflow: tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers

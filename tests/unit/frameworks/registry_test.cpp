@@ -54,6 +54,15 @@ std::vector<const Framework*> all_records() {
     return records;
 }
 
+// What every task of a framework may get.
+std::vector<SetVariable> all_variables(const Framework& framework) {
+    std::vector<SetVariable> all;
+    for (const auto variables : {framework.sets, common_variables(), device_variables()}) {
+        all.insert(all.end(), variables.begin(), variables.end());
+    }
+    return all;
+}
+
 TEST(Frameworks, EachFileOfTheFolderIsOneListedRecord) {
     const std::filesystem::path folder = DISTGPU_SOURCE_DIR "/libmapping/frameworks";
     Names files;
@@ -115,7 +124,7 @@ TEST(Frameworks, AreFoundByTheirModeAlone) {
 // A set variable that an unset pattern matches would depend on the order.
 TEST(Frameworks, NoVariableIsBothSetAndUnset) {
     for (const Framework* framework : all_records()) {
-        for (const SetVariable& variable : framework->sets) {
+        for (const SetVariable& variable : all_variables(*framework)) {
             for (const UnsetVariable& pattern : framework->unsets) {
                 EXPECT_FALSE(matches(variable.name, pattern.name))
                     << framework->mode << ": " << variable.name << ", " << pattern.name;
@@ -127,7 +136,7 @@ TEST(Frameworks, NoVariableIsBothSetAndUnset) {
 TEST(Frameworks, VariablesStandOnceInARecord) {
     for (const Framework* framework : all_records()) {
         Names set;
-        for (const SetVariable& variable : framework->sets) {
+        for (const SetVariable& variable : all_variables(*framework)) {
             EXPECT_TRUE(set.insert(std::string(variable.name)).second)
                 << framework->mode << ": " << variable.name;
             EXPECT_NE(variable.value, nullptr) << framework->mode << ": " << variable.name;
@@ -157,6 +166,21 @@ TEST(Frameworks, NeverTouchWhatIsSlurmsOrTheUsers) {
     }
 }
 
+// The adapters look for exported values of these alone: a framework's own are its contract.
+TEST(Frameworks, OnlyWhatAllOfThemShareStaysWithTheUser) {
+    for (const Framework* framework : all_records()) {
+        for (const SetVariable& variable : framework->sets) {
+            EXPECT_FALSE(variable.users_own) << framework->mode << ": " << variable.name;
+        }
+    }
+    Names kept;
+    for (const SetVariable& variable : all_variables(Framework{})) {
+        if (variable.users_own) kept.insert(std::string(variable.name));
+    }
+    EXPECT_EQ(kept, (Names{"GLOO_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME",
+                           "OMP_NUM_THREADS", "UCX_NET_DEVICES"}));
+}
+
 // docs/variables.md puts them into the cells of a table.
 TEST(Frameworks, TextsAreFitForTheDocumentation) {
     const auto fit = [](std::string_view text) {
@@ -165,7 +189,7 @@ TEST(Frameworks, TextsAreFitForTheDocumentation) {
     };
     for (const Framework* framework : all_records()) {
         EXPECT_TRUE(fit(framework->summary)) << framework->mode;
-        for (const SetVariable& variable : framework->sets) {
+        for (const SetVariable& variable : all_variables(*framework)) {
             EXPECT_TRUE(fit(variable.meaning)) << variable.name;
         }
         for (const UnsetVariable& variable : framework->unsets) {

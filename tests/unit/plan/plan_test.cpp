@@ -1,54 +1,13 @@
 // The plan of a step. Expected values are the golden table of the frameworks'
 // contracts: 2 nodes with 4 GPUs each, rank r on node r/4 with local rank r%4.
-#include <distgpu/plan.h>
+#include "plan_testing.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace distgpu {
+namespace distgpu::plan_testing {
 namespace {
-
-using Values = std::map<std::string, std::string>;
-
-HostList hosts(const char* text) {
-    auto list = HostList::parse(text);
-    EXPECT_TRUE(list) << text;
-    return list ? *list : HostList{};
-}
-
-// From a task map: [nodeid, nnodes, ppn, repeat], ...
-StepLayout layout(const char* host_list, std::vector<TaskMapBlock> map) {
-    auto result = StepLayout::from_task_map(hosts(host_list), std::move(map));
-    EXPECT_TRUE(result) << host_list;
-    return *std::move(result);
-}
-
-Request request(const char* spec) {
-    auto result = parse_spec("--distgpu", spec);
-    EXPECT_TRUE(result) << spec;
-    return result ? *result : Request{};
-}
-
-RendezvousFacts facts() {
-    RendezvousFacts result;
-    result.step = {4242, 0, 0};
-    return result;
-}
-
-NodePlan planned(const char* spec, const StepLayout& step, std::uint32_t node,
-                 NodeFacts node_facts = {}) {
-    auto result = plan(request(spec), step, facts(), {}, node_facts, NodeIndex{node});
-    EXPECT_TRUE(result) << spec;
-    return result ? *std::move(result) : NodePlan{};
-}
-
-Values values(const TaskPlan& task) {
-    return {task.set.begin(), task.set.end()};
-}
 
 TEST(Plan, PytorchOnTwoNodesWithFourTasksEach) {
     const StepLayout step = layout("node[01-02]", {{0, 2, 4, 1}});
@@ -122,6 +81,15 @@ TEST(Plan, RankZeroNeedNotRunOnTheFirstNode) {
     }
 }
 
+// An outer step's rank would be another task's.
+TEST(Plan, ExportedRanksDoNotStay) {
+    const StepLayout step = layout("n1", {{0, 1, 1, 1}});
+    const NodeFacts node{.cpus = 4, .exported = {"RANK", "OMP_NUM_THREADS"}};
+    EXPECT_EQ(of_all(planned("pytorch", step, 0, node), "RANK"), std::vector<std::string>{"0"});
+    EXPECT_EQ(of_all(planned("pytorch", step, 0, node), "OMP_NUM_THREADS"),
+              std::vector<std::string>{"-"});
+}
+
 TEST(Plan, TheRendezvousIsTheSameOnEveryNode) {
     const StepLayout step = layout("n[1-3]", {{0, 1, 20, 1}, {1, 2, 1, 1}});
     const Rendezvous first = planned("pytorch", step, 0, {.gpus = 8}).rendezvous;
@@ -167,111 +135,6 @@ TEST(Plan, ALauncherStartsAProcessAGpuElseACpuElseAsAsked) {
     for (const auto& row : rows) {
         Values set = values(planned(row.spec, step, 0, row.node).tasks.at(0));
         EXPECT_EQ(set["PET_NPROC_PER_NODE"], row.processes) << row.title;
-    }
-}
-
-TEST(Plan, WarnsOfShapesThatAreSeldomMeant) {
-    const std::string begin = "distgpu: --distgpu=";
-    const std::string idle =
-        begin +
-        "pytorch: one task on a node with 4 GPUs, of which 3 are idle; use --ntasks-per-node=4, or "
-        "a launcher with --distgpu=torchrun";
-    const std::string one_cpu =
-        begin +
-        "pytorch: one CPU for each task, which starves the data loaders; use srun "
-        "--cpus-per-task=N (srun does not take it over from sbatch)";
-    struct Row {
-        const char* title;
-        const char* spec;
-        std::uint32_t tasks;
-        NodeFacts node;
-        std::vector<std::string> warnings;
-    };
-    const std::vector<Row> rows = {
-        {"a task a GPU", "pytorch", 4, {4, 32, 8}, {}},
-        {"one task for four GPUs", "pytorch", 1, {4, 32, 32}, {idle}},
-        {"one task for one GPU", "pytorch", 1, {1, 8, 8}, {}},
-        {"one task, no GPU", "pytorch", 1, {0, 8, 8}, {}},
-        {"one CPU a task", "pytorch", 4, {4, 4, 1}, {one_cpu}},
-        {"CPUs a task not known", "pytorch", 4, {4, 4, 0}, {}},
-        {"one CPU a task, no GPU", "pytorch", 4, {0, 4, 1}, {}},
-        {"both", "pytorch", 1, {4, 1, 1}, {idle, one_cpu}},
-        {"three tasks for four GPUs",
-         "deepspeed",
-         3,
-         {4, 32, 8},
-         {begin + "deepspeed: 3 tasks on a node with 4 GPUs, of which one is idle; use "
-                  "--ntasks-per-node=4"}},
-        {"one task where the launcher is a key",
-         "lightning",
-         1,
-         {2, 32, 8},
-         {begin + "lightning: one task on a node with 2 GPUs, of which one is idle; use "
-                  "--ntasks-per-node=2, or a launcher with --distgpu=lightning,per-node"}},
-        {"--gpus-per-task=1",
-         "megatron",
-         4,
-         {1, 32, 8},
-         {begin + "megatron: 4 tasks on a node, but each sees one GPU, so that device LOCAL_RANK "
-                  "is missing; use --gpus-per-node=4 or --gres=gpu:4 in place of --gpus-per-task "
-                  "and --gpu-bind, or --ntasks-per-node=1"}},
-        {"a launcher is one task a node", "torchrun", 1, {4, 1, 1}, {}},
-        {"a launcher's processes are the GPUs", "composer,nproc=4", 1, {4, 1, 1}, {}},
-        {"more processes than GPUs",
-         "composer,nproc=4",
-         1,
-         {2, 32, 32},
-         {begin + "composer: nproc=4 on a node with 2 GPUs in this step; use nproc=2, or ask for "
-                  "more"}},
-        {"processes on CPUs", "torchrun,nproc=4", 1, {0, 32, 32}, {}},
-        {"TensorFlow takes all GPUs", "tensorflow", 1, {4, 32, 8}, {}},
-        {"an MPI program may start anything", "ompi", 1, {4, 32, 8}, {}},
-        {"and see what it likes", "ompi", 4, {1, 32, 1}, {}},
-    };
-    for (const auto& row : rows) {
-        const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
-        EXPECT_EQ(planned(row.spec, step, 0, row.node).warnings, row.warnings) << row.title;
-    }
-}
-
-TEST(Plan, ThreadsAreTheCpusOfEachProcess) {
-    struct Row {
-        const char* title;
-        const char* spec;
-        std::uint32_t tasks;
-        NodeFacts node;
-        std::string threads;  // empty: not set
-    };
-    const std::vector<Row> rows = {
-        {"asked for", "pytorch", 4, {.cpus = 32, .cpus_per_task = 8, .mask_cpus = 8}, "8"},
-        {"asked for, unbound",
-         "pytorch",
-         2,
-         {.cpus = 32, .cpus_per_task = 4, .mask_cpus = 32},
-         "4"},
-        {"not asked for: the share", "pytorch", 4, {.cpus = 32, .cpus_per_task = 1}, "8"},
-        {"not asked for, bound to fewer",
-         "pytorch",
-         4,
-         {.cpus = 32, .cpus_per_task = 1, .mask_cpus = 2},
-         "2"},
-        {"not known, more tasks than CPUs", "pytorch", 4, {.cpus = 2}, "1"},
-        {"a launcher's processes share",
-         "torchrun,nproc=4",
-         1,
-         {.cpus = 32, .cpus_per_task = 32},
-         "8"},
-        {"a launcher on GPUs", "composer", 1, {.gpus = 4, .cpus = 32, .cpus_per_task = 16}, "4"},
-        {"more processes than CPUs", "torchrun,nproc=9", 1, {.cpus = 8}, "1"},
-        {"the user's own", "pytorch", 4, {.cpus = 32, .own_omp_threads = true}, ""},
-        {"as they are", "pytorch,omp=keep", 4, {.cpus = 32, .cpus_per_task = 8}, ""},
-        {"in every mode", "ompi", 4, {.cpus = 32, .cpus_per_task = 8}, "8"},
-    };
-    for (const auto& row : rows) {
-        const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
-        const Values set = values(planned(row.spec, step, 0, row.node).tasks.at(0));
-        const auto threads = set.find("OMP_NUM_THREADS");
-        EXPECT_EQ(threads == set.end() ? "" : threads->second, row.threads) << row.title;
     }
 }
 
@@ -375,4 +238,4 @@ TEST(Plan, TheLauncherOfNodeRankZeroRunsAtTheMasterAddress) {
 }
 
 }  // namespace
-}  // namespace distgpu
+}  // namespace distgpu::plan_testing

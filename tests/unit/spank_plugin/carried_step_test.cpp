@@ -18,6 +18,11 @@ StepLayout layout(const char* host_list, std::vector<TaskMapBlock> map) {
     return *StepLayout::from_task_map(hosts(host_list), std::move(map));
 }
 
+// A step of which nothing but flags is known.
+CarriedStep bare(std::uint32_t job, std::uint32_t step, bool refused, bool cpu_bind) {
+    return {job, step, std::nullopt, "", refused, {}, cpu_bind};
+}
+
 // What decode() refuses with; "" where it does not.
 std::string refusal(const std::string& json) {
     const auto decoded = decode("v1:" + json);
@@ -48,6 +53,7 @@ TEST(CarriedStep, IsReadAsWritten) {
         {"nothing but ids", {4242, 0, std::nullopt, "", false}},
         {"the largest ids", {UINT32_MAX, UINT32_MAX, std::nullopt, "", false}},
         {"refused", {4242, 1, std::nullopt, "", true}},
+        {"CPUs that the user bound", bare(4242, 1, false, true)},
         {"an IPv6 address", {4242, 1, std::nullopt, "fd00::1", false}},
         {"block", {4242, 1, layout("n[1-2]", {{0, 2, 4, 1}}), "10.0.0.1", false}},
         {"every node's address",
@@ -79,6 +85,8 @@ TEST(CarriedStep, IsAVersionAndJson) {
                   "nodes": "n[1-3]", "task_map": [[0,3,1,1],[0,1,4,1]]})"));
     EXPECT_EQ(nlohmann::json::parse(encode({1, 2, std::nullopt, "", true}).substr(3)),
               nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "refused": true})"));
+    EXPECT_EQ(nlohmann::json::parse(encode(bare(1, 2, false, true)).substr(3)),
+              nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "cpu_bind": true})"));
 }
 
 // Addresses of other nodes than the layout's would be taken for theirs.
@@ -174,6 +182,9 @@ TEST(CarriedStep, MalformedMembersAreRefused) {
         {R"("rank0_address":"")", "\"rank0_address\""},
         {R"("rank0_address":"n1:29500")", "\"rank0_address\""},
         {R"("refused":1)", "\"refused\""},
+        {R"("cpu_bind":1)", "\"cpu_bind\""},
+        {R"("cpu_bind":"cores")", "\"cpu_bind\""},
+        {R"("cpu_bind":null)", "\"cpu_bind\""},
         {R"("task_map":[[0,1,1,1]])", "\"nodes\""},
         {R"("nodes":7,"task_map":[[0,1,1,1]])", "\"nodes\""},
         {R"("nodes":["n1"],"task_map":[[0,1,1,1]])", "\"nodes\""},
@@ -204,13 +215,14 @@ std::string in_variable(const Error& error) {
            "; run again without SLURM_DISTGPU_STEP";
 }
 
-TEST(CarriedStep, RefusedIsWhatItSays) {
-    for (const bool refused : {true, false}) {
-        const auto decoded = decode(std::string(R"(v1:{"job_id":1,"step_id":2,"refused":)") +
-                                    (refused ? "true}" : "false}"));
-        ASSERT_TRUE(decoded);
-        EXPECT_EQ((*decoded)->refused, refused);
-    }
+TEST(CarriedStep, FlagsAreWhatTheySay) {
+    const auto with_flags = [](const char* flags) {
+        const auto decoded = decode(std::string(R"(v1:{"job_id":1,"step_id":2,)") + flags + "}");
+        EXPECT_TRUE(decoded && *decoded) << flags;
+        return decoded && *decoded ? **decoded : CarriedStep{};
+    };
+    EXPECT_EQ(with_flags(R"("refused":true,"cpu_bind":false)"), bare(1, 2, true, false));
+    EXPECT_EQ(with_flags(R"("refused":false,"cpu_bind":true)"), bare(1, 2, false, true));
 }
 
 // A layout that contradicts itself never becomes one; the layout's own words say why.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ TEST(PlugstackArguments, DefaultsWithoutAny) {
     const auto result = parse_plugstack_arguments({});
     EXPECT_EQ(result.master, (Master{Form::address, ""}));
     EXPECT_EQ(result.ports, (PortRange{24608, 29343}));
+    EXPECT_EQ(result.gpus, std::nullopt);
+    EXPECT_EQ(result.cpus, std::nullopt);
+    EXPECT_EQ(result.hcas, std::nullopt);
+    EXPECT_EQ(result.topology, "");
+    EXPECT_EQ(result.command, "");
     EXPECT_EQ(result.complaints, std::vector<std::string>{});
 }
 
@@ -42,6 +48,31 @@ TEST(PlugstackArguments, AreRead) {
     }
 }
 
+TEST(PlugstackArguments, ChooseWhatIsNear) {
+    struct Row {
+        const char* argument;
+        void (*expect)(PlugstackArguments&);
+    };
+    const std::vector<Row> rows = {
+        {"gpus=near", [](auto& a) { a.gpus = GpuChoice::near; }},
+        {"gpus=isolate", [](auto& a) { a.gpus = GpuChoice::isolate; }},
+        {"gpus=keep", [](auto& a) { a.gpus = GpuChoice::keep; }},
+        {"cpus=near", [](auto& a) { a.cpus = BindingChoice::near; }},
+        {"cpus=keep", [](auto& a) { a.cpus = BindingChoice::keep; }},
+        {"hcas=near", [](auto& a) { a.hcas = BindingChoice::near; }},
+        {"hcas=keep", [](auto& a) { a.hcas = BindingChoice::keep; }},
+        {"topology=/etc/distgpu/%n.xml", [](auto& a) { a.topology = "/etc/distgpu/%n.xml"; }},
+        {"topology=/a=b", [](auto& a) { a.topology = "/a=b"; }},
+        {"command=/opt/distgpu/bin/distgpu",
+         [](auto& a) { a.command = "/opt/distgpu/bin/distgpu"; }},
+    };
+    for (const auto& row : rows) {
+        PlugstackArguments expected;
+        row.expect(expected);
+        EXPECT_EQ(parse_plugstack_arguments(Arguments{row.argument}), expected) << row.argument;
+    }
+}
+
 // A typing error in plugstack.conf must not stop a cluster.
 TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
     const std::string no_ports =
@@ -49,6 +80,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
     const std::string no_host =
         ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N); "
         "ignored";
+    const std::string no_path = ": not a path from the root; give one that begins with /; ignored";
     struct Row {
         const char* argument;
         std::string complaint;
@@ -59,33 +91,41 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
         {"ports", "ports=" + no_ports},
         {"master=", "master=" + no_host},
         {"master=a b", "master=a b" + no_host},
+        {"gpus=all", "gpus=all: unknown value; give near, isolate or keep; ignored"},
+        {"gpus", "gpus=: unknown value; give near, isolate or keep; ignored"},
+        {"cpus=isolate", "cpus=isolate: unknown value; give near or keep; ignored"},
+        {"hcas=none", "hcas=none: unknown value; give near or keep; ignored"},
+        {"topology=topology.xml", "topology=topology.xml" + no_path},
+        {"topology=", "topology=" + no_path},
+        {"command=distgpu", "command=distgpu" + no_path},
+        {"command", "command=" + no_path},
     };
     for (const auto& row : rows) {
-        const auto result = parse_plugstack_arguments(Arguments{row.argument});
-        EXPECT_EQ(result.master, Master{}) << row.argument;
-        EXPECT_EQ(result.ports, default_ports) << row.argument;
-        EXPECT_EQ(result.complaints,
-                  std::vector<std::string>{"distgpu: plugstack.conf: " + row.complaint});
+        PlugstackArguments expected;
+        expected.complaints = {"distgpu: plugstack.conf: " + row.complaint};
+        EXPECT_EQ(parse_plugstack_arguments(Arguments{row.argument}), expected) << row.argument;
     }
 }
 
 TEST(PlugstackArguments, UnknownOnesAreNamed) {
-    for (const std::string argument : {"port=20000-29999", "Master=name", "", "qqq", "=name"}) {
+    for (const std::string argument :
+         {"port=20000-29999", "Master=name", "gpu=near", "bind=none", "", "qqq", "=name"}) {
         const auto result = parse_plugstack_arguments(Arguments{argument.c_str()});
-        ASSERT_EQ(result.complaints.size(), 1U) << argument;
-        EXPECT_TRUE(result.complaints[0].starts_with("distgpu: plugstack.conf: " + argument +
-                                                     ": unknown argument; arguments are "))
-            << result.complaints[0];
-        EXPECT_TRUE(result.complaints[0].ends_with("; ignored")) << result.complaints[0];
+        EXPECT_EQ(result.complaints,
+                  std::vector<std::string>{"distgpu: plugstack.conf: " + argument +
+                                           ": unknown argument; arguments are master=, ports=, "
+                                           "gpus=, cpus=, hcas=, topology=, command=; ignored"});
     }
 }
 
 TEST(PlugstackArguments, AMistakeDoesNotSpoilTheOthers) {
-    const auto result = parse_plugstack_arguments(
-        Arguments{"ports=1-2", "qqq", "master=suffix:i", "ports=30000-31000", "master="});
+    const auto result =
+        parse_plugstack_arguments(Arguments{"ports=1-2", "qqq", "master=suffix:i", "cpus=keep",
+                                            "ports=30000-31000", "master=", "cpus=far"});
     EXPECT_EQ(result.master, (Master{Form::suffix, "i"}));
     EXPECT_EQ(result.ports, (PortRange{30000, 31000}));
-    EXPECT_EQ(result.complaints.size(), 3U);
+    EXPECT_EQ(result.cpus, BindingChoice::keep);
+    EXPECT_EQ(result.complaints.size(), 4U);
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// The CPUs on which a process may run, as the kernel keeps them.
+#pragma once
+
+#include <distgpu/cpu_set.h>
+
+#include <array>
+#include <optional>
+#include <sys/types.h>
+
+namespace distgpu {
+
+// A CPU set as sched_getaffinity(2) fills it. Linux has at most 8192 CPUs (NR_CPUS with MAXSMP,
+// arch/x86/Kconfig of 6.1).
+using KernelCpuSet = std::array<CpuSet::Word, 8192 / CpuSet::word_bits>;
+
+// `pid` 0: this process. False: the kernel refused.
+bool read_affinity(pid_t pid, KernelCpuSet& cpus);
+
+// Restricts this process. Precondition: not empty. False: the kernel refused.
+bool set_affinity(const CpuSet& cpus);
+
+}  // namespace distgpu

@@ -1,0 +1,19 @@
+// The network interface through which the other nodes reach this one.
+#pragma once
+
+#include <string>
+
+namespace distgpu {
+
+struct NetworkInterface {
+    std::string name;      // "eth0"; empty: none of this node's has the address
+    std::string loopback;  // the address, where it is one of the loopback's: "127.0.1.1"
+
+    bool operator==(const NetworkInterface&) const = default;
+};
+
+// `address`: a host name, an IPv4 or a bare IPv6 address; a name is looked up. Of several addresses
+// that belong to this node, one that is not the loopback's.
+NetworkInterface interface_of(const std::string& address);
+
+}  // namespace distgpu

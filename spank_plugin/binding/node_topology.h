@@ -1,0 +1,36 @@
+// This node's topology: saved since the boot, or discovered for this step.
+#pragma once
+
+#include <distgpu/machine.h>
+#include <distgpu/result.h>
+#include <distgpu/topology.h>
+
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+struct TopologySource {
+    std::string file;     // topology=, or default_topology_file
+    bool given = false;   // the administrator named the file
+    std::string command;  // the distgpu command, which discovers
+};
+
+// Where packaging/systemd's unit saves the topology at boot.
+inline constexpr const char* default_topology_file = "/run/distgpu/topology.json";
+
+// %n: the node's name; %h: its host name; %%: a percent sign.
+std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host);
+
+struct FoundTopology {
+    NodeTopology topology;
+    std::string ignored;  // why the file was not used; empty: it was, or there is none
+};
+
+// Reads the file where it is a saved topology of this boot and machine; converts it where it is
+// hwloc's XML; else discovers. What `distgpu topo` does, its hangs and crashes included, happens in
+// a process of its own, for 5 s at most.
+// Errors: that command failed.
+Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots = {});
+
+}  // namespace distgpu

@@ -1,0 +1,33 @@
+# A cluster whose nodes have a topology of their own, and the comparison of its tasks with
+# `distgpu plan`. Loaded after ../cluster.bash.
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # cluster.bash and run set root, output and status
+
+# Raises a cluster with real CPUs and four GPUs a node; arguments go to `sandbox up`.
+binding_cluster_up() {
+    local parts=$root/tests/integration/binding
+    export TOPOLOGY=/tmp/distgpu-test$$/topology.xml
+    plugin_arguments+=("topology=$TOPOLOGY")
+    cluster_up --cpus "$(nproc)" --gpus 4 "$@"
+    python3 "$parts/sandbox_topology.py" >"$TOPOLOGY"
+    install -m 755 "$parts/compare.py" "$parts/show_task.sh" "$SCRATCH"
+}
+
+# The tests' masks are those of CPUs 0 and 1, which are all that Slurm may find.
+two_cpus_here() {
+    [[ $(</sys/devices/system/cpu/online) == 0-1 ]] || skip "needs a machine of two CPUs"
+}
+
+# Fails unless the tasks of the step are bound as `distgpu plan` has it.
+as_planned() { # [OPTION OF compare.py]... -- SRUN_ARGUMENT...
+    local options=()
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    run submit ./compare.py --distgpu "$SCRATCH/distgpu" --topology "$TOPOLOGY" \
+        --show "$SCRATCH/show_task.sh" "${options[@]}" -- srun "${@:2}"
+    echo "srun ${*:2}"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}

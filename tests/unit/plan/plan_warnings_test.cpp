@@ -1,0 +1,75 @@
+// What a plan warns of: shapes of a step that Slurm allows and the user seldom meant.
+#include "plan_testing.h"
+
+#include <string>
+#include <vector>
+
+namespace distgpu::plan_testing {
+namespace {
+
+TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
+    const std::string begin = "distgpu: --distgpu=";
+    const std::string idle =
+        begin +
+        "pytorch: one task on a node with 4 GPUs, of which 3 are idle; use --ntasks-per-node=4, or "
+        "a launcher with --distgpu=torchrun";
+    const std::string one_cpu =
+        begin +
+        "pytorch: one CPU for each task, which starves the data loaders; use srun "
+        "--cpus-per-task=N (srun does not take it over from sbatch)";
+    struct Row {
+        const char* title;
+        const char* spec;
+        std::uint32_t tasks;
+        NodeFacts node;
+        std::vector<std::string> warnings;
+    };
+    const std::vector<Row> rows = {
+        {"a task a GPU", "pytorch", 4, {4, 32, 8}, {}},
+        {"one task for four GPUs", "pytorch", 1, {4, 32, 32}, {idle}},
+        {"one task for one GPU", "pytorch", 1, {1, 8, 8}, {}},
+        {"one task, no GPU", "pytorch", 1, {0, 8, 8}, {}},
+        {"one CPU a task", "pytorch", 4, {4, 4, 1}, {one_cpu}},
+        {"CPUs a task not known", "pytorch", 4, {4, 4, 0}, {}},
+        {"one CPU a task, no GPU", "pytorch", 4, {0, 4, 1}, {}},
+        {"both", "pytorch", 1, {4, 1, 1}, {idle, one_cpu}},
+        {"three tasks for four GPUs",
+         "deepspeed",
+         3,
+         {4, 32, 8},
+         {begin + "deepspeed: 3 tasks on a node with 4 GPUs, of which one is idle; use "
+                  "--ntasks-per-node=4"}},
+        {"one task where the launcher is a key",
+         "lightning",
+         1,
+         {2, 32, 8},
+         {begin + "lightning: one task on a node with 2 GPUs, of which one is idle; use "
+                  "--ntasks-per-node=2, or a launcher with --distgpu=lightning,per-node"}},
+        {"--gpus-per-task=1",
+         "megatron",
+         4,
+         {1, 32, 8},
+         {begin + "megatron: 4 tasks on a node, but each sees one GPU, so that device LOCAL_RANK "
+                  "is missing; use --gpus-per-node=4 or --gres=gpu:4 in place of --gpus-per-task "
+                  "and --gpu-bind, or --ntasks-per-node=1"}},
+        {"a launcher is one task a node", "torchrun", 1, {4, 1, 1}, {}},
+        {"a launcher's processes are the GPUs", "composer,nproc=4", 1, {4, 1, 1}, {}},
+        {"more processes than GPUs",
+         "composer,nproc=4",
+         1,
+         {2, 32, 32},
+         {begin + "composer: nproc=4 on a node with 2 GPUs in this step; use nproc=2, or ask for "
+                  "more"}},
+        {"processes on CPUs", "torchrun,nproc=4", 1, {0, 32, 32}, {}},
+        {"TensorFlow takes all GPUs", "tensorflow", 1, {4, 32, 8}, {}},
+        {"an MPI program may start anything", "ompi", 1, {4, 32, 8}, {}},
+        {"and see what it likes", "ompi", 4, {1, 32, 1}, {}},
+    };
+    for (const auto& row : rows) {
+        const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
+        EXPECT_EQ(planned(row.spec, step, 0, row.node).warnings, row.warnings) << row.title;
+    }
+}
+
+}  // namespace
+}  // namespace distgpu::plan_testing

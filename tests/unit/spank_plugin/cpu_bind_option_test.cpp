@@ -1,0 +1,98 @@
+// Whether the user chose the CPUs of a step: srun's command lines, as 22.05's srun reads them.
+#include "cpu_bind_option.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// Of `srun OPTIONS... ./train --epochs 3` and an unset SLURM_CPU_BIND.
+bool chosen_by(Arguments options) {
+    options.insert(options.begin(), "srun");
+    options.insert(options.end(), {"./train", "--epochs", "3"});
+    return chooses_cpus(options, 3, "");
+}
+
+TEST(ChoosesCpus, ByTheOption) {
+    const std::vector<Arguments> rows = {
+        {"--cpu-bind=cores"},
+        {"--cpu-bind", "cores"},
+        {"--cpu-bind=none"},
+        {"--cpu-bind=map_cpu:0,4"},
+        {"--cpu-bind=verbose,cores"},
+        {"--cpu-bind=v,q,none"},
+        {"--cpu-bind", "verbose,mask_cpu:0x3,0xc"},
+        {"-n", "4", "--cpu-bind=cores", "--distgpu=pytorch"},
+        // The last of several holds for srun; one of them is a choice nevertheless.
+        {"--cpu-bind=cores", "--cpu-bind=verbose"},
+        {"--cpu-bind=verbose", "--cpu-bind=cores"},
+    };
+    for (const auto& options : rows) {
+        EXPECT_TRUE(chosen_by(options)) << testing::PrintToString(options);
+    }
+}
+
+// getopt_long(3) takes every unique beginning. The old spelling is an option of its own, hidden
+// from the manual.
+TEST(ChoosesCpus, ByTheOptionsOtherSpellings) {
+    for (const char* option : {"--cpu-b", "--cpu-bi", "--cpu-bin", "--cpu_", "--cpu_bind"}) {
+        EXPECT_TRUE(chosen_by({std::string(option) + "=cores"})) << option;
+        EXPECT_TRUE(chosen_by({option, "none"})) << option;
+    }
+}
+
+TEST(ChoosesCpus, NotByAReport) {
+    for (const char* value : {"verbose", "v", "quiet", "q", "quiet,verbose", ""}) {
+        EXPECT_FALSE(chosen_by({std::string("--cpu-bind=") + value})) << value;
+        EXPECT_FALSE(chosen_by({"--cpu-bind", value})) << value;
+    }
+}
+
+TEST(ChoosesCpus, NotByOtherOptions) {
+    const std::vector<Arguments> rows = {
+        {},
+        {"-n", "4"},
+        {"--cpu-freq=high"},
+        {"--cpus-per-task=4"},
+        {"--mem-bind=local"},
+        {"--gpu-bind=closest"},
+        {"--cpu-bindings=cores"},
+        {"-cpu-bind=cores"},
+        {"--job-name=--cpu-bind"},
+    };
+    for (const auto& options : rows) {
+        EXPECT_FALSE(chosen_by(options)) << testing::PrintToString(options);
+    }
+}
+
+TEST(ChoosesCpus, NotByTheProgramsOwnArguments) {
+    const Arguments line{"srun", "-n4", "numactl", "--cpu-bind=cores", "--cpu-bind", "none"};
+    EXPECT_FALSE(chooses_cpus(line, 4, ""));
+    EXPECT_TRUE(chooses_cpus(line, 2, ""));
+    // The option's value is not the program's first argument.
+    EXPECT_FALSE(chooses_cpus(Arguments{"srun", "--cpu-bind", "cores"}, 1, ""));
+}
+
+// A command line that /proc did not tell, or less of it than the program's arguments.
+TEST(ChoosesCpus, NotByNothing) {
+    EXPECT_FALSE(chooses_cpus({}, 0, ""));
+    EXPECT_FALSE(chooses_cpus({}, 3, ""));
+    EXPECT_FALSE(chooses_cpus(Arguments{"--cpu-bind=cores"}, 3, ""));
+}
+
+TEST(ChoosesCpus, ByTheVariable) {
+    for (const char* value : {"cores", "none", "quiet,mask_cpu:0x1", "verbose,rank"}) {
+        EXPECT_TRUE(chooses_cpus(Arguments{"srun", "./train"}, 1, value)) << value;
+    }
+    for (const char* value : {"", "verbose", "quiet,v"}) {
+        EXPECT_FALSE(chooses_cpus(Arguments{"srun", "./train"}, 1, value)) << value;
+    }
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,46 @@
+/* Stands in for NVIDIA's management library: a GPU at 0000:06:00.0 with three places for MIG
+ * instances, of which the middle one is free. Anything else fails, as the library does. */
+#include <stdio.h>
+#include <string.h>
+
+static int gpu, instances[3];
+static int sessions;
+
+int nvmlInit_v2(void) {
+    ++sessions;
+    return 0;
+}
+
+int nvmlShutdown(void) {
+    --sessions;
+    return 0;
+}
+
+int fake_nvml_sessions(void) {
+    return sessions;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
+    *device = &gpu;
+    return strcmp(address, "0000:06:00.0") == 0 ? 0 : 6;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count) {
+    *count = 3;
+    return device == &gpu ? 0 : 2;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void* device, unsigned index, void** instance) {
+    if (device != &gpu || index == 1) return 6;
+    *instance = &instances[index];
+    return 0;
+}
+
+int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
+    return snprintf(text, size, "MIG-%d", (int)((int*)device - instances)) < 0;
+}
+
+int nvmlDeviceGetName(void* device, char* text, unsigned size) {
+    const char* name = device == &instances[0] ? "NVIDIA H200 MIG 1g.18gb" : "MIG 3g.71gb+me";
+    return snprintf(text, size, "%s", name) < 0;
+}

@@ -1,0 +1,12 @@
+// A topology for people, in the form that they know from `nvidia-smi topo -m`.
+#pragma once
+
+#include <distgpu/topology.h>
+
+#include <string>
+
+namespace distgpu {
+
+std::string topo_table(const NodeTopology& topology);
+
+}  // namespace distgpu
