@@ -17,15 +17,19 @@ COMMAND = ["srun", "--quiet", "-N1", "-n1"]
 PROGRAM = ["/bin/true"]
 
 
-def variants(plugin: str, empty: str) -> dict[str, tuple[str, list[str]]]:
+def variants(plugin: str, scratch: str) -> dict[str, tuple[str, list[str]]]:
     """Name -> (line of plugstack.conf, options of srun)."""
-    load = f"required {plugin}\n"
+    discovering = f"required {plugin} topology={scratch}/none.json\n"
+    saved = f"required {plugin} topology={scratch}/topology.json\n"
+    use = ["--distgpu=pytorch"]
     return {
         BARE: ("", []),
         "no plugin again": ("", []),
-        "an empty plugin": (f"required {empty}\n", []),
-        "loaded, unused": (load, []),
-        "used (pytorch)": (load, ["--distgpu=pytorch"]),
+        "an empty plugin": (f"required {scratch}/empty.so\n", []),
+        "loaded, unused": (saved, []),
+        "used, topology saved": (saved, use),
+        "used, discovering": (discovering, use),
+        "used, bind=none": (saved, ["--distgpu=pytorch,bind=none"]),
     }
 
 
@@ -43,9 +47,9 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 
 def main() -> None:
-    rounds, plugin, empty, state = int(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    rounds, state, plugin, scratch = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     hosts = [state / "login", state / "node01"]
-    cases = variants(plugin, empty)
+    cases = variants(plugin, scratch)
     times: dict[str, list[float]] = {name: [] for name in cases}
     order = list(cases)
     for line, options in cases.values():  # the first run of each loads files
@@ -62,7 +66,7 @@ def main() -> None:
         low, middle, high = quartiles(values)
         ratio_low, ratio, ratio_high = quartiles(ratios)
         print(
-            f"{name:<16} {middle:6.2f} ({low:.2f}-{high:.2f})"
+            f"{name:<20} {middle:6.2f} ({low:.2f}-{high:.2f})"
             f"  {ratio:.3f} ({ratio_low:.3f}-{ratio_high:.3f})"
         )
 

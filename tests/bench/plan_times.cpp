@@ -1,0 +1,102 @@
+// How long the binding and the whole plan of a node of 8 tasks take from a loaded topology:
+//   plan_times FILE...      XML of lstopo or JSON of distgpu topo
+// Prints the least and the median of many runs in microseconds; one task's task_init makes the
+// whole node's plan once.
+#include <distgpu/discover.h>
+#include <distgpu/plan.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace distgpu;
+
+constexpr std::uint32_t tasks = 8;
+constexpr int runs = 2000;
+
+// "least / median".
+template <class Work>
+std::string microseconds(Work&& work) {
+    using Clock = std::chrono::steady_clock;
+    std::vector<double> times;
+    for (int i = 0; i < runs; ++i) {
+        const auto begin = Clock::now();
+        work();
+        times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+    }
+    std::sort(times.begin(), times.end());
+    return fmt::format("{:.1f} / {:.1f}", times.front(), times[times.size() / 2]);
+}
+
+NodeFacts whole_node(const NodeTopology& topology) {
+    CpuSet all;
+    for (const Core& core : topology.cores) all |= core.cpus;
+    NodeFacts facts;
+    facts.cpus = all.count();
+    facts.gpus = static_cast<std::uint32_t>(topology.gpus.size());
+    facts.topology = &topology;
+    facts.confined = true;
+    facts.share.masks.assign(tasks, all);
+    facts.share.gpus.resize(topology.gpus.size());
+    std::iota(facts.share.gpus.begin(), facts.share.gpus.end(), 0U);
+    for (const std::uint32_t gpu : facts.share.gpus) {
+        facts.gpu_names.names.push_back(std::to_string(gpu));
+    }
+    facts.gpu_names.variables = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
+    return facts;
+}
+
+// Every task a part of the CPUs, the last first, so that GPUs are assigned by distance.
+SlurmShare bound_by_slurm(const NodeTopology& topology, SlurmShare share) {
+    const std::size_t cores = topology.cores.size();
+    for (std::uint32_t task = 0; task < tasks; ++task) {
+        CpuSet mask;
+        for (std::size_t core = task * cores / tasks; core < (task + 1) * cores / tasks; ++core) {
+            mask |= topology.cores[core].cpus;
+        }
+        share.masks[tasks - 1 - task] = mask;
+    }
+    return share;
+}
+
+std::string plan_time(const NodeFacts& facts, std::uint32_t nodes) {
+    const auto request = parse_spec("SPEC", "pytorch");
+    const auto layout = HostList::parse(fmt::format("n[1-{}]", nodes)).and_then([&](HostList list) {
+        const std::vector<TasksRun> counts{{tasks, nodes}};
+        return StepLayout::distribute(std::move(list), counts, {});
+    });
+    if (!layout) std::exit(1);
+    return microseconds([&] {
+        if (!plan(*request, *layout, {}, {}, facts, NodeIndex{nodes / 2})) std::exit(1);
+    });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    fmt::print("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", "8 tasks, least / median", "one mask",
+               "own masks", "plan, 1 node", "plan, 1000", "plan, 10000");
+    for (int i = 1; i < argc; ++i) {
+        const auto topology = load_topology(argv[i]);
+        if (!topology) {
+            fmt::print(stderr, "{}\n", topology.error().message());
+            return 1;
+        }
+        const NodeFacts facts = whole_node(*topology);
+        const SlurmShare own = bound_by_slurm(*topology, facts.share);
+        const std::string path = argv[i];
+        fmt::print("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", path.substr(path.rfind('/') + 1),
+                   microseconds([&] { bind(*topology, {}, facts.share); }),
+                   microseconds([&] { bind(*topology, {}, own); }), plan_time(facts, 1),
+                   plan_time(facts, 1000), plan_time(facts, 10000));
+    }
+    return 0;
+}
