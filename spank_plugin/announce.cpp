@@ -44,7 +44,7 @@ std::string port_text(const NodeTopology& topology, const TaskBinding& binding) 
 }
 
 std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
-    const std::string line =
+    std::string line =
         fmt::format("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
                     plan.node_name, task.local_id.value, plan.tasks.size(), task.node_rank.value);
     if (!task.binding) return line;

@@ -3,8 +3,8 @@
 #include "assignment.h"
 
 #include <algorithm>
-#include <compare>
 #include <optional>
+#include <tuple>
 
 namespace distgpu {
 namespace {
@@ -15,7 +15,10 @@ struct Cost {
     std::int64_t cost = 0;
     std::int64_t disorder = 0;
 
-    auto operator<=>(const Cost&) const = default;
+    friend bool operator<(const Cost& a, const Cost& b) {
+        return std::tie(a.above_share, a.cost, a.disorder) <
+               std::tie(b.above_share, b.cost, b.disorder);
+    }
     friend Cost operator+(const Cost& a, const Cost& b) {
         return {a.above_share + b.above_share, a.cost + b.cost, a.disorder + b.disorder};
     }

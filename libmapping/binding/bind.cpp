@@ -61,6 +61,7 @@ std::vector<std::uint32_t> gpu_order(const std::vector<std::uint32_t>& gpus,
                                      const std::vector<TaskBinding>& tasks) {
     if (tasks.size() > gpus.size()) return gpus;
     std::vector<std::uint32_t> order;
+    order.reserve(gpus.size());
     for (const TaskBinding& task : tasks) order.push_back(task.gpus.front());
     for (const std::uint32_t gpu : gpus) {
         if (std::find(order.begin(), order.end(), gpu) == order.end()) order.push_back(gpu);

@@ -206,7 +206,8 @@ std::vector<CpuSet> divide_cpus(const NodeTopology& topology, const Locality& lo
                                 std::uint32_t at_least) {
     const std::size_t tasks = gpus_of.size();
     const auto even = static_cast<std::uint32_t>(mask.count() / tasks);
-    if (even == 0) return std::vector<CpuSet>(tasks, mask);
+    std::vector<CpuSet> cpus(tasks, mask);
+    if (even == 0) return cpus;
     const Pieces cores = cores_in(topology, mask);
     std::vector<CpuSet> near;
     if (gpus_of.front().empty()) {
@@ -219,10 +220,11 @@ std::vector<CpuSet> divide_cpus(const NodeTopology& topology, const Locality& lo
     std::vector<Pieces> shares(tasks);
     Pieces unused = split_classes(cores, near, shares);
     std::vector<Surroundings> surroundings;
-    for (const CpuSet& cpus : near) surroundings.emplace_back(topology, locality, cpus);
+    surroundings.reserve(tasks);
+    for (const CpuSet& own : near) surroundings.emplace_back(topology, locality, own);
     fill_up(surroundings, std::clamp(at_least, 1U, even), std::move(unused), shares);
-    std::vector<CpuSet> cpus(tasks);
     for (std::size_t task = 0; task < tasks; ++task) {
+        cpus[task] = {};
         for (const Piece& piece : shares[task]) cpus[task] |= piece.cpus;
     }
     return cpus;

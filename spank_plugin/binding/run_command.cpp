@@ -75,6 +75,7 @@ Pipe make_pipe() {
 
 pid_t spawn(std::vector<std::string> arguments, int output, int errors) {
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     const pid_t child = fork();

@@ -127,8 +127,8 @@ std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const Sl
     const std::uint32_t each = per_task(step_variable(spank, "SLURMD_TRES_BIND").value_or(""));
     const bool in_order = each > 0 && each * share.masks.size() == share.gpus.size();
     if (in_order) {
-        const auto first = share.gpus.begin() + static_cast<std::ptrdiff_t>(local_id * each);
-        own.gpus.assign(first, first + static_cast<std::ptrdiff_t>(each));
+        const std::size_t first = std::size_t{local_id} * each;
+        for (std::size_t i = first; i < first + each; ++i) own.gpus.push_back(share.gpus[i]);
     }
     return own;
 }

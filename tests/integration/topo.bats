@@ -176,7 +176,8 @@ PYTHON
     refused 3 "plan.json: \"schema\": not distgpu.topo/1; $anew distgpu topo" --topology plan.json
     echo '<topology version="2.0"><object type="Machine"' >truncated.xml
     run --separate-stderr -3 "$command" topo --topology truncated.xml
-    [[ $stderr == "distgpu: truncated.xml: not a topology that hwloc "[23]" reads; $anew lstopo FILE.xml" ]]
+    # hwloc may have complained before.
+    [[ ${stderr_lines[-1]} == "distgpu: truncated.xml: not a topology that hwloc "[23]" reads; $anew lstopo FILE.xml" ]]
 }
 
 @test "output that nobody takes is refused with status 3" {

@@ -50,7 +50,10 @@ struct PortRef {
     std::uint32_t hca = 0;   // index into NodeTopology::hcas
     std::uint32_t port = 0;  // index into Hca::ports
 
-    auto operator<=>(const PortRef&) const = default;
+    bool operator==(const PortRef&) const = default;
+    bool operator<(const PortRef& other) const {
+        return hca != other.hca ? hca < other.hca : port < other.port;
+    }
 };
 
 struct TaskBinding {

@@ -15,8 +15,8 @@ namespace distgpu {
 // Errors: hwloc cannot read the machine.
 Result<NodeTopology> discover(const MachineRoots& roots = {});
 
-// Errors: no such file, not an XML that this hwloc reads (2.x refuses 3.x's). hwloc 2.9 dies of
-// some XML that no lstopo wrote: not to be called in a daemon.
+// Errors: no such file, not an XML that this hwloc reads (before 2.10: not 3.x's). hwloc 2.9 dies
+// of some XML that no lstopo wrote: not to be called in a daemon.
 Result<NodeTopology> load_xml(const std::string& path);
 
 // The same of an XML or of a distgpu.topo/1 text, whichever the file holds.

@@ -69,13 +69,14 @@ char xml_version(std::string_view xml) {
 }
 
 Error refused_xml(const std::string& path, std::string_view xml) {
-    const unsigned newest = newest_xml();
+    const unsigned major = hwloc_major();
     const char version = xml_version(xml);
-    if (version > static_cast<char>('0' + newest)) {
-        return {path, fmt::format("an XML of hwloc {}; this program has hwloc {}", version, newest),
-                fmt::format("write it with lstopo --export-xml-flags v{}", newest)};
+    // hwloc reads XML of the next version from 2.10 on.
+    if (version > static_cast<char>('0' + major)) {
+        return {path, fmt::format("an XML of hwloc {}; this program has hwloc {}", version, major),
+                fmt::format("write it with lstopo --export-xml-flags v{}", major)};
     }
-    return {path, fmt::format("not a topology that hwloc {} reads", newest),
+    return {path, fmt::format("not a topology that hwloc {} reads", major),
             "write it anew with lstopo FILE.xml"};
 }
 

@@ -48,7 +48,7 @@ unsigned long latency_kind() {
 
 #endif
 
-unsigned newest_xml() {
+unsigned hwloc_major() {
     return hwloc_get_api_version() >> 16U;
 }
 

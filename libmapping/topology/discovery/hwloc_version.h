@@ -16,7 +16,7 @@ std::string machine_info(hwloc_topology_t topology, const char* name);
 // The kind of the distances between NUMA nodes that the firmware tells (its SLIT).
 unsigned long latency_kind();
 
-// The newest version of XML that this hwloc reads, 2 or 3.
-unsigned newest_xml();
+// 2 or 3.
+unsigned hwloc_major();
 
 }  // namespace distgpu::discovery

@@ -3,13 +3,16 @@
 #include "binding/node_topology.h"
 
 #include "../../binding/two_socket_node.h"
-#include "temporary_folder.h"
+#include "../../topology/made_up_folder.h"
 
 #include <distgpu/topology_json.h>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -48,7 +51,7 @@ const MachineIdentity machine{"boot-1", {"0000:01:00.0", "0000:02:00.0"}};
 const NodeTopology saved_node = two_socket_node({0, 1}, {0, 1});
 const NodeTopology discovered_node = two_socket_node({2, 3}, {2, 3});
 
-constexpr std::string_view writes_down_and_answers =
+const std::string writes_down_and_answers =
     "#!/bin/sh\n"
     "echo \"$@\" > \"${0%/*}\"/asked\n"
     "exec cat \"${0%/*}\"/answer.json\n";
@@ -65,7 +68,15 @@ class FindTopology : public testing::Test {
         set_command(writes_down_and_answers);
     }
 
-    void set_command(std::string_view script) { folder_.write_program("distgpu", script); }
+    // Returns the file's path.
+    std::string write(const std::string& file, const std::string& text) const {
+        folder_.write(file, text);
+        return folder_.path(file);
+    }
+
+    void set_command(const std::string& script) {
+        std::filesystem::permissions(write("distgpu", script), std::filesystem::perms::owner_all);
+    }
 
     Result<FoundTopology> find(const std::string& file, bool given = true) const {
         return find_topology({file, given, folder_.path("distgpu")},
@@ -74,9 +85,10 @@ class FindTopology : public testing::Test {
 
     // What the command was asked since the last call; "" if it was not.
     std::string asked() const {
-        std::string arguments = folder_.read("asked");
+        std::stringstream arguments;
+        arguments << std::ifstream(folder_.path("asked")).rdbuf();
         std::filesystem::remove(folder_.path("asked"));
-        return arguments;
+        return arguments.str();
     }
 
     // The file is passed over for the reason, and the command discovers.
@@ -89,11 +101,11 @@ class FindTopology : public testing::Test {
         EXPECT_EQ(asked(), "topo --format json\n");
     }
 
-    const TemporaryFolder folder_;
+    const MadeUpFolder folder_;
 };
 
 TEST_F(FindTopology, ATopologyOfThisBootIsUsed) {
-    const std::string file = folder_.write("saved.json", to_json(saved_node, machine));
+    const std::string file = write("saved.json", to_json(saved_node, machine));
     for (const bool given : {true, false}) {
         const auto found = find(file, given);
         ASSERT_TRUE(found) << found.error().message();
@@ -108,10 +120,10 @@ TEST_F(FindTopology, ATopologyOfThisBootIsUsed) {
 // A link may have come up, or gone down, since the boot.
 TEST_F(FindTopology, ThePortsOfASavedTopologyAreReadAnew) {
     const std::string port = "sys/class/infiniband/mlx5_0/ports/1/";
-    folder_.write(port + "state", "1: DOWN\n");
-    folder_.write(port + "link_layer", "InfiniBand\n");
-    folder_.write(port + "rate", "10 Gb/sec (4X SDR)\n");
-    const auto found = find(folder_.write("saved.json", to_json(saved_node, machine)));
+    write(port + "state", "1: DOWN\n");
+    write(port + "link_layer", "InfiniBand\n");
+    write(port + "rate", "10 Gb/sec (4X SDR)\n");
+    const auto found = find(write("saved.json", to_json(saved_node, machine)));
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ(found->topology.hcas[0].ports,
               (std::vector<HcaPort>{{1, HcaPort::State::down, HcaPort::Link::infiniband, 10}}));
@@ -120,7 +132,7 @@ TEST_F(FindTopology, ThePortsOfASavedTopologyAreReadAnew) {
 
 // One that an administrator wrote for all nodes of a kind.
 TEST_F(FindTopology, ATopologyOfNoMachineIsUsedAsItIs) {
-    const auto found = find(folder_.write("saved.json", to_json(saved_node, std::nullopt)));
+    const auto found = find(write("saved.json", to_json(saved_node, std::nullopt)));
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ(found->topology, saved_node);
     EXPECT_EQ(found->ignored, "");
@@ -142,7 +154,7 @@ TEST_F(FindTopology, AStaleTopologyIsPassedOver) {
         {{"boot-1", {"0000:01:00.0", "0000:03:00.0"}}, other_devices},
     };
     for (const auto& row : rows) {
-        const std::string file = folder_.write("saved.json", to_json(saved_node, row.identity));
+        const std::string file = write("saved.json", to_json(saved_node, row.identity));
         expect_discovered(file, file + ": " + row.why);
         // The file at its usual place is nobody's wish, but an unused one is worth a line.
         expect_discovered(file, file + ": " + row.why, false);
@@ -152,13 +164,13 @@ TEST_F(FindTopology, AStaleTopologyIsPassedOver) {
 TEST_F(FindTopology, OnAMachineOfUnknownBootASavedTopologyIsPassedOver) {
     const std::string boot_id = folder_.path("proc/sys/kernel/random/boot_id");
     std::filesystem::remove(boot_id);
-    const std::string file = folder_.write("saved.json", to_json(saved_node, machine));
+    const std::string file = write("saved.json", to_json(saved_node, machine));
     expect_discovered(file, file + ": " + boot_id + ": cannot be read");
 }
 
 TEST_F(FindTopology, WhatIsNoTopologyIsPassedOver) {
     for (const char* text : {"{", "{}", " \n\t{\"schema\": \"distgpu.topo/9\"}"}) {
-        const std::string file = folder_.write("saved.json", text);
+        const std::string file = write("saved.json", text);
         const auto refused = parse_topology(file, text);
         ASSERT_FALSE(refused);
         expect_discovered(file, file + ": " + refused.error().problem);
@@ -168,7 +180,7 @@ TEST_F(FindTopology, WhatIsNoTopologyIsPassedOver) {
 // As a full disk leaves one.
 TEST_F(FindTopology, AnEmptyFileIsPassedOver) {
     for (const char* text : {"", " \n"}) {
-        const std::string file = folder_.write("saved.json", text);
+        const std::string file = write("saved.json", text);
         expect_discovered(file, file + ": neither a topology nor an XML");
     }
 }
@@ -191,7 +203,7 @@ TEST_F(FindTopology, WhatIsNoFileIsPassedOver) {
 }
 
 TEST_F(FindTopology, AnXmlIsTheCommandsToConvert) {
-    const std::string file = folder_.write("node.xml", "<?xml version=\"1.0\"?>\n<topology/>\n");
+    const std::string file = write("node.xml", "<?xml version=\"1.0\"?>\n<topology/>\n");
     const auto found = find(file);
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ(found->topology, discovered_node);
@@ -205,7 +217,7 @@ TEST_F(FindTopology, WhatTheCommandCannotDoIsTold) {
     const auto failed = find(folder_.path("missing.json"));
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().message(), "distgpu: " + command + ": hwloc: no memory");
-    const std::string xml = folder_.write("node.xml", "<topology");
+    const std::string xml = write("node.xml", "<topology");
     const auto unconverted = find(xml);
     ASSERT_FALSE(unconverted);
     EXPECT_EQ(unconverted.error().message(),
@@ -213,7 +225,7 @@ TEST_F(FindTopology, WhatTheCommandCannotDoIsTold) {
 }
 
 TEST_F(FindTopology, AnAnswerOfTheCommandIsDistrusted) {
-    folder_.write("answer.json", "{}");
+    write("answer.json", "{}");
     const auto found = find(folder_.path("missing.json"));
     ASSERT_FALSE(found);
     const std::string command = folder_.path("distgpu");

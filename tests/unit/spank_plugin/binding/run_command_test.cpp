@@ -2,7 +2,7 @@
 // stays.
 #include "binding/run_command.h"
 
-#include "temporary_folder.h"
+#include "../../topology/made_up_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <string>
-#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,9 +71,9 @@ TEST(RunCommand, ACrashIsItsSignal) {
 }
 
 TEST(RunCommand, WhatIsNoProgramCannotBeStarted) {
-    const TemporaryFolder folder;
-    const std::string text = folder.write("text", "#!/bin/sh\n");
-    for (const std::string& path : {folder.path("missing"), folder.path(""), text}) {
+    const MadeUpFolder folder;
+    folder.write("text", "#!/bin/sh\n");
+    for (const std::string& path : {folder.path("missing"), folder.path(), folder.path("text")}) {
         const auto output = run_command({path, "topo"}, ample);
         ASSERT_FALSE(output) << path;
         EXPECT_EQ(output.error().message(), "distgpu: " + path + " topo: cannot be started");

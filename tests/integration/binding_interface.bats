@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# The interface for NCCL's and Gloo's sockets where slurm.conf names nodes instead of addresses, and
+# a node takes its own name for the loopback, as Debian's installer writes /etc/hosts.
+# shellcheck disable=SC2154 # cluster.bash sets sandbox; run sets output and status
+
+load cluster
+
+setup_file() {
+    cluster_up --nodes 2 \
+        --conf 'NodeName=node01 NodeAddr=node01 CPUs=2 RealMemory=65536' \
+        --conf 'NodeName=node02 NodeAddr=node02 CPUs=2 RealMemory=65536' --gpus 0
+}
+
+teardown_file() { cluster_down; }
+
+setup() { assert_cluster_clean; }
+
+# shellcheck disable=SC2016 # for the tasks' shell
+show='echo $(hostname) ${NCCL_SOCKET_IFNAME:-none} ${GLOO_SOCKET_IFNAME:-none}'
+
+@test "a node's name is looked up" {
+    run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "node01 =eth0 eth0
+node02 =eth0 eth0" ]
+}
+
+@test "a node that is 127.0.1.1 to itself is warned about, once, and names no interface" {
+    { sed '/node01/d' "/run/distgpu-sandbox/$CLUSTER/etc/hosts" && echo '127.0.1.1 node01'; } \
+        >"$SCRATCH/hosts"
+    on node01 mount --bind "$SCRATCH/hosts" /etc/hosts
+    run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
+    on node01 umount /etc/hosts
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "distgpu: node01: is 127.0.1.1 on its own node, where other nodes cannot reach it; take it off that line of /etc/hosts, or set NodeAddr in slurm.conf
+node01 none none
+node02 =eth0 eth0" ]
+}
+
+@test "a step on one node needs no interface" {
+    run submit srun -N1 -n2 --distgpu=pytorch bash -c "$show"
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<<"$output")" = "node01 none none" ]
+}
