@@ -143,7 +143,9 @@ void end_child(pid_t child) {
 std::string why_failed(const Output& output, int status) {
     if (WIFSIGNALED(status)) return fmt::format("ended by signal {}", WTERMSIG(status));
     if (WEXITSTATUS(status) == cannot_start && output.errors.empty()) return "cannot be started";
-    if (!output.errors.empty()) return output.errors.substr(0, output.errors.find('\n'));
+    constexpr std::size_t longest = 500;
+    std::string line = output.errors.substr(0, std::min(output.errors.find('\n'), longest));
+    if (!line.empty()) return line;
     return fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 

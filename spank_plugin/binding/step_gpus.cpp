@@ -36,12 +36,21 @@ std::optional<StepGpus> step_gpus(std::string_view global, std::string_view visi
 }
 
 std::uint32_t per_task(std::string_view tres_bind) {
+    // One part for each kind of device: "gpu:verbose,per_task:2+nic:closest",
+    // "gres/gpu:per_task:2".
+    constexpr std::string_view gres = "gres/";
+    constexpr std::string_view gpu = "gpu:";
     constexpr std::string_view word = "per_task:";
-    const std::size_t at = tres_bind.find(word);
     std::uint32_t count = 0;
-    if (at != std::string_view::npos) {
-        const std::string_view number = tres_bind.substr(at + word.size());
-        std::from_chars(number.data(), number.data() + number.size(), count);
+    for (std::size_t at = 0; at < tres_bind.size();) {
+        const std::size_t end = std::min(tres_bind.find('+', at), tres_bind.size());
+        std::string_view part = tres_bind.substr(at, end - at);
+        if (part.substr(0, gres.size()) == gres) part.remove_prefix(gres.size());
+        const std::size_t found = part.find(word);
+        if (part.substr(0, gpu.size()) == gpu && found != std::string_view::npos) {
+            std::from_chars(part.data() + found + word.size(), part.data() + part.size(), count);
+        }
+        at = end + 1;
     }
     return count;
 }

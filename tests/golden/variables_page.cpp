@@ -58,8 +58,7 @@ constexpr std::array inputs{
         "the number of processes of a per-node launcher on a node without GPUs, and the share of "
         "`OMP_NUM_THREADS` without `--cpus-per-task`"},
     Row{"SLURM_STEP_GPUS", "which of the node's GPUs the step has, in PCI order"},
-    Row{"SLURMD_TRES_BIND",
-        "how Slurm bound GPUs to tasks, where each task counts its own from 0"},
+    Row{"SLURMD_TRES_BIND", "how Slurm bound GPUs to tasks, where each task counts its own from 0"},
     Row{"SLURM_CPU_BIND", "read by `srun`: whether you chose the tasks' CPUs, as by `--cpu-bind`"},
     Row{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
         "GPUs that jobs share, by MPS or `SLURM_SHARDS_ON_NODE`, are not ordered"},

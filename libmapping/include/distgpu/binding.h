@@ -36,7 +36,7 @@ struct SlurmShare {
     std::vector<std::uint32_t> gpus;
     // Where Slurm bound GPUs to tasks: those of the asking task, which cannot know the others'.
     struct OwnGpus {
-        std::uint32_t task = 0;  // local id
+        std::uint32_t task = 0;           // local id
         std::vector<std::uint32_t> gpus;  // empty: Slurm does not tell which
 
         bool operator==(const OwnGpus&) const = default;

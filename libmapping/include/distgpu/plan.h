@@ -94,7 +94,7 @@ bool needs_topology(const Request& request);
 // filled in here from the layout and the framework. Preconditions:
 // request.framework is set, node < layout.node_count(), step_facts.node_addresses
 // is empty or has one address for each node, node_facts.share.masks is empty or has one mask for
-// each task of the node.
+// each task of the node, node_facts.gpu_names.names has one for each of node_facts.share.gpus.
 // Errors: the step is not one that the framework can run in; an exported
 // MASTER_PORT that is no port; a port with too few ports after it.
 Result<NodePlan> plan(const Request& request, const StepLayout& layout, RendezvousFacts facts,

@@ -5,6 +5,10 @@
 #include "topology/discovery/natural_order.h"
 #include "topology/discovery/nvidia_driver.h"
 
+#include <distgpu/file_text.h>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -67,6 +71,12 @@ std::vector<Gpu> by_kfd(const Gpu& whole, const std::vector<KfdGpu>& known) {
     return gpus;
 }
 
+// Boards for data centres tell it.
+std::string amd_model(const MachineRoots& roots, const std::string& pci) {
+    const std::string file = fmt::format("{}/bus/pci/devices/{}/product_name", roots.sys, pci);
+    return read_trimmed(file).value_or("");
+}
+
 }  // namespace
 
 GpuIdentities::GpuIdentities(const MachineRoots* roots) : roots_(roots) {
@@ -79,6 +89,7 @@ std::vector<Gpu> GpuIdentities::identify(const Gpu& gpu, hwloc_obj_t pci_device)
     whole.model = info(pci_device, "PCIDevice");
     describe(whole, os_devices);
     if (gpu.vendor == GpuVendor::amd) {
+        if (roots_ != nullptr && whole.model.empty()) whole.model = amd_model(*roots_, gpu.pci);
         return kfd_.empty() ? by_rsmi(whole, os_devices) : by_kfd(whole, kfd_);
     }
     if (gpu.vendor == GpuVendor::nvidia && roots_ != nullptr) ask_nvidia_driver(whole);

@@ -58,7 +58,8 @@ TEST(ReadTrimmed, DropsWhiteSpaceAtTheEnd) {
 }
 
 TEST(ValueAfter, IsTheRestOfTheFirstLineThatBeginsWithTheKey) {
-    const std::string text = "Submodel: A\nModel: \t\t Tesla V100 \r\nModel: B\nEmpty:\n";
+    const std::string text =
+        "Submodel: A\nOther Model: A\nModel: \t\t Tesla V100 \r\nModel: B\nEmpty:\n";
     EXPECT_EQ(value_after(text, "Model:"), "Tesla V100");
     EXPECT_EQ(value_after(text, "Empty:"), "");
     EXPECT_EQ(value_after(text, "Missing:"), "");

@@ -58,10 +58,14 @@ TEST(RunCommand, AFailureIsItsFirstLineOfErrors) {
     EXPECT_EQ(problem_of("echo some; echo first >&2; echo second >&2; exit 3"), "first");
     EXPECT_EQ(problem_of("printf unended >&2; exit 1"), "unended");
     EXPECT_EQ(problem_of("echo not mine >&2; exit 127"), "not mine");
+    const auto endless = run_shell("head -c 2000 /dev/zero | tr '\\0' x >&2; exit 3", ample);
+    ASSERT_FALSE(endless);
+    EXPECT_EQ(endless.error().problem, std::string(500, 'x'));
 }
 
 TEST(RunCommand, ASilentFailureIsItsStatus) {
     EXPECT_EQ(problem_of("exit 3"), "ended with status 3");
+    EXPECT_EQ(problem_of("printf '\\nlater\\n' >&2; exit 3"), "ended with status 3");
 }
 
 // What a crashing library wrote before says less.

@@ -66,6 +66,7 @@ TEST(Discover, CountsAmdsGpusAsTheirDriverDoes) {
     machine.add_pci("0000:01:00.0", "120000", "1002", 0);
     machine.add_pci("0001:01:00.0", "120000", "1002", 1);
     machine.add_pci("0002:01:00.0", "030000", "1002", 1);  // a screen, which the driver leaves out
+    machine.write("sys/bus/pci/devices/0001:01:00.0/product_name", "AMD Instinct MI300A");
     const auto add_kfd = [&](int node, std::uint64_t partition, int domain) {
         machine.write(fmt::format("sys/class/kfd/kfd/topology/nodes/{}/properties", node),
                       fmt::format("simd_count 152\nlocation_id {}\ndomain {}\nunique_id 0",
@@ -81,6 +82,7 @@ TEST(Discover, CountsAmdsGpusAsTheirDriverDoes) {
     EXPECT_EQ(node.gpus[1],
               (Gpu{"0000:01:00.0", 1, GpuVendor::amd, "", "", std::nullopt, 0, {0, 1}, {}}));
     EXPECT_EQ(node.gpus[2].pci, "0001:01:00.0");
+    EXPECT_EQ(node.gpus[2].model, "AMD Instinct MI300A");
 }
 
 TEST(Discover, KnowsANumaNodeWithoutCpus) {
@@ -109,6 +111,24 @@ TEST(Discover, ReadsThePortsOfHcas) {
     EXPECT_THAT(node.hcas,
                 ElementsAre(Hca{"efa_0", "0000:c5:00.0", HcaKind::efa, 0, {0, 1}, {}},
                             Hca{"mlx5_0", "0000:05:00.0", HcaKind::verbs, 1, {2, 3}, {active}}));
+}
+
+// By bridges: bus 0 has one to buses 1 and 2, which has one to bus 2, and one to bus 3.
+TEST(Discover, MeasuresDistances) {
+    const MadeUpMachine machine;
+    machine.add_bridge("0000:00:01.0", 1, 2, 0);
+    machine.add_bridge("0000:01:00.0", 2, 2, 0);
+    machine.add_bridge("0000:00:02.0", 3, 3, 0);
+    machine.add_pci("0000:02:00.0", "030200", "10de", 0);
+    const auto add_hca = [&](const std::string& name, const std::string& address) {
+        machine.add_pci(address, "020700", "15b3", 0);
+        machine.add_infiniband(name, address);
+    };
+    add_hca("mlx5_0", "0000:01:01.0");
+    add_hca("mlx5_1", "0000:03:00.0");
+    add_hca("mlx5_2", "0000:c1:00.0");
+    EXPECT_THAT(discovered(machine).distances,
+                ElementsAre(ElementsAre(Distance::pix, Distance::phb, Distance::node)));
 }
 
 // Whatever machine runs the tests.

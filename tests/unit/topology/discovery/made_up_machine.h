@@ -62,6 +62,16 @@ class MadeUpMachine {
         write(device + "/numa_node", fmt::to_string(numa));
     }
 
+    // A PCI bridge to the buses `first` .. `last`, which are bytes of its configuration space.
+    void add_bridge(const std::string& address, char first, char last, int numa) const {
+        add_pci(address, "060400", "1022", numa);
+        std::string config(64, '\0');
+        config[0x0e] = 1;  // a bridge's header
+        config[0x19] = first;
+        config[0x1a] = last;
+        folder_.write("sys/bus/pci/devices/" + address + "/config", config);
+    }
+
     // Its folder, which sys/class/infiniband links to, as in Linux.
     std::string add_infiniband(const std::string& name, const std::string& address) const {
         const std::string below_sys =
