@@ -58,4 +58,11 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
     return result;
 }
 
+void take_defaults(Request& request, const PlugstackArguments& arguments) {
+    if (request.keep_all) return;
+    if (!request.gpus) request.gpus = arguments.gpus;
+    if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;
+    if (!request.hcas) request.hcas = arguments.hcas;
+}
+
 }  // namespace distgpu

@@ -29,4 +29,8 @@ struct PlugstackArguments {
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments);
 
+// Puts the administrator's choices of gpus=, cpus= and hcas= where the user made none. Near is what
+// holds without any: said in plugstack.conf it does not outdo the user's --cpu-bind.
+void take_defaults(Request& request, const PlugstackArguments& arguments);
+
 }  // namespace distgpu

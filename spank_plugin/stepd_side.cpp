@@ -35,15 +35,6 @@ LocalTasks component_tasks(spank_t spank) {
     return local;
 }
 
-// The administrator's choices, where the user made none. Near is what holds without any, and said
-// in plugstack.conf it does not outdo the user's --cpu-bind.
-void take_defaults(Request& request, const PlugstackArguments& arguments) {
-    if (request.keep_all) return;
-    if (!request.gpus) request.gpus = arguments.gpus;
-    if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;
-    if (!request.hcas) request.hcas = arguments.hcas;
-}
-
 std::string host_name() {
     std::array<char, 256> name{};
     if (gethostname(name.data(), name.size() - 1) != 0) return {};

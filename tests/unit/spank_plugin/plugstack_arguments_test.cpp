@@ -128,5 +128,43 @@ TEST(PlugstackArguments, AMistakeDoesNotSpoilTheOthers) {
     EXPECT_EQ(result.complaints.size(), 4U);
 }
 
+TEST(TakeDefaults, FillWhatTheUserLeftOpen) {
+    PlugstackArguments site;
+    site.gpus = GpuChoice::isolate;
+    site.cpus = BindingChoice::keep;
+    site.hcas = BindingChoice::keep;
+    Request silent;
+    take_defaults(silent, site);
+    EXPECT_EQ(silent.gpus, GpuChoice::isolate);
+    EXPECT_EQ(silent.cpus, BindingChoice::keep);
+    EXPECT_EQ(silent.hcas, BindingChoice::keep);
+    Request outspoken;
+    outspoken.gpus = GpuChoice::near;
+    outspoken.cpus = BindingChoice::near;
+    outspoken.hcas = BindingChoice::near;
+    const Request before = outspoken;
+    take_defaults(outspoken, site);
+    EXPECT_EQ(outspoken, before);
+}
+
+TEST(TakeDefaults, BindNoneLeavesNothingOpen) {
+    PlugstackArguments site;
+    site.gpus = GpuChoice::isolate;
+    Request request;
+    request.keep_all = true;
+    const Request before = request;
+    take_defaults(request, site);
+    EXPECT_EQ(request, before);
+}
+
+// An explicit cpus=near would win over --cpu-bind.
+TEST(TakeDefaults, NearCpusAreNoChoiceOfTheUsers) {
+    PlugstackArguments site;
+    site.cpus = BindingChoice::near;
+    Request request;
+    take_defaults(request, site);
+    EXPECT_EQ(request.cpus, std::nullopt);
+}
+
 }  // namespace
 }  // namespace distgpu

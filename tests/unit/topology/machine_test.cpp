@@ -78,7 +78,8 @@ TEST(ReadPorts, ReadsVerbsPorts) {
 TEST(ReadPorts, SortsPortsByNumber) {
     const MadeUpFolder folder;
     for (const char* port : {"10", "2", "1"}) {
-        folder.write(std::string("sys/class/infiniband/opa/ports/") + port + "/state", "2: INIT\n");
+        folder.write(std::string("sys/class/infiniband/opa/ports/") + port + "/state",
+                     "5: ACTIVE_DEFER\n");
     }
     EXPECT_THAT(ports_of(folder, "opa", HcaKind::verbs),
                 ElementsAre(HcaPort{1, State::down, Link::unknown, 0},

@@ -97,6 +97,14 @@ TEST(Discover, KnowsANumaNodeWithoutCpus) {
     EXPECT_EQ(node.gpus[1].cpus, CpuSet::range(0, 3));
 }
 
+// The firmware may say which node's CPUs use a memory, beside how far it is from all of them.
+TEST(Discover, TakesTheCpusThatTheFirmwareNamesBeforeTheNearest) {
+    const MadeUpMachine machine;
+    machine.write("sys/devices/system/node/node2/access0/initiators/node0/cpulist", "0-1");
+    machine.add_pci("0000:06:00.0", "030200", "10de", 2);
+    EXPECT_EQ(discovered(machine).gpus.at(0).cpus, CpuSet({0, 1}));
+}
+
 TEST(Discover, ReadsThePortsOfHcas) {
     const MadeUpMachine machine;
     machine.add_pci("0000:05:00.0", "020700", "15b3", 1);
