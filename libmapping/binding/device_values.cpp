@@ -2,6 +2,7 @@
 #include "binding/device_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,7 @@
 #include <distgpu/request.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 #include "binding/run_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
