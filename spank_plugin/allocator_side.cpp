@@ -1,8 +1,8 @@
 // See allocator_side.h.
 #include "allocator_side.h"
 
+#include "node/variables.h"
 #include "own_process.h"
-#include "variables.h"
 
 #include <distgpu/request.h>
 

@@ -1,68 +1,21 @@
 // See announce.h.
 #include "announce.h"
 
+#include "node/announcement.h"
 #include "spank_access.h"
 
-#include <distgpu/rendezvous.h>
-
-#include <fmt/format.h>
-
-#include <string>
 #include <string_view>
 #include <unistd.h>
 
 namespace distgpu {
 namespace {
 
-std::string step_line(const Request& request, const StepLayout& layout, const NodePlan& plan) {
-    const std::string size = request.framework->launcher_per_node
-                                 ? fmt::format("{} launchers", layout.task_count())
-                                 : fmt::format("world size {}", layout.task_count());
-    return fmt::format(
-        "distgpu: {}: {} on {} ({}), rendezvous {} on {}, port from {}", request.framework->mode,
-        size, layout.node_count() == 1 ? "1 node" : fmt::format("{} nodes", layout.node_count()),
-        layout.hosts().to_string(), host_and_port(plan.rendezvous.address, plan.rendezvous.port),
-        layout.hosts().name(rank0_node(layout)), describe(plan.rendezvous.port_source));
-}
-
-std::string gpu_text(const NodeTopology& topology, const std::vector<std::uint32_t>& gpus) {
-    if (gpus.empty()) return {};
-    std::string text = gpus.size() == 1 ? ", GPU" : ", GPUs";
-    for (const std::uint32_t index : gpus) {
-        const Gpu& gpu = topology.gpus[index];
-        text += fmt::format("{} {} ({}{}{})", index == gpus.front() ? "" : ",", index, gpu.model,
-                            gpu.model.empty() ? "" : ", ", gpu.pci);
-    }
-    return text;
-}
-
-std::string port_text(const NodeTopology& topology, const TaskBinding& binding) {
-    if (!binding.port) return {};
-    const Hca& hca = topology.hcas[binding.port->hca];
-    return fmt::format(", {}:{} ({})", hca.name, hca.ports[binding.port->port].number,
-                       word(binding.port_distance));
-}
-
-std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
-    std::string line =
-        fmt::format("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
-                    plan.node_name, task.local_id.value, plan.tasks.size(), task.node_rank.value);
-    if (!task.binding) return line;
-    return fmt::format("{}: CPUs {}{}{}", line, task.binding->cpus.to_string(),
-                       gpu_text(*node.topology, task.binding->gpus),
-                       port_text(*node.topology, *task.binding));
-}
-
 // One write, so that the tasks' texts do not mix.
-[[noreturn]] void print_and_end(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
-    std::string text = task_line(node, plan, task) + '\n';
-    for (const auto& [name, value] : task.set) text += fmt::format("  {}={}\n", name, value);
-    for (const std::string& name : task.unset) text += fmt::format("  unset {}\n", name);
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());
+[[noreturn]] void print_and_end(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
         if (written <= 0) _exit(1);
-        rest.remove_prefix(static_cast<std::size_t>(written));
+        text.remove_prefix(static_cast<std::size_t>(written));
     }
     _exit(0);
 }
@@ -71,21 +24,9 @@ std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPla
 
 void announce_task(const Request& request, const StepLayout& layout, const NodeFacts& node,
                    const NodePlan& plan, LocalId local) {
-    const TaskPlan& task = plan.tasks[local.value];
-    const bool first = task.task == TaskId{0};
-    const bool speaks = request.verbose || request.dry_run;
-    if (first && speaks) slurm_spank_log("%s", step_line(request, layout, plan).c_str());
-    if (first) {
-        for (const std::string& line : plan.warnings) slurm_spank_log("%s", line.c_str());
-    }
-    if (first && speaks && node.topology != nullptr && !node.confined) {
-        slurm_spank_log(
-            "distgpu: %s: the tasks are not confined to the step's CPUs, which are left as they "
-            "are; see TaskPlugin and ConstrainCores",
-            plan.node_name.c_str());
-    }
-    if (request.dry_run) print_and_end(node, plan, task);
-    if (request.verbose) slurm_spank_log("%s", task_line(node, plan, task).c_str());
+    const Announcement said = announcement(request, layout, node, plan, local);
+    for (const std::string& line : said.lines) slurm_spank_log("%s", line.c_str());
+    if (!said.dry_run.empty()) print_and_end(said.dry_run);
 }
 
 }  // namespace distgpu

@@ -1,7 +1,7 @@
 // See carried_step.h.
 #include "carried_step.h"
 
-#include "variables.h"
+#include "node/variables.h"
 
 #include <distgpu/request.h>
 

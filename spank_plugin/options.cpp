@@ -1,8 +1,8 @@
 // See options.h.
 #include "options.h"
 
+#include "node/variables.h"
 #include "own_process.h"
-#include "variables.h"
 
 #include <distgpu/request.h>
 

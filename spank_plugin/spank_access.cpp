@@ -2,6 +2,7 @@
 #include "spank_access.h"
 
 #include <charconv>
+#include <string_view>
 
 namespace distgpu {
 
@@ -49,14 +50,30 @@ std::optional<std::uint32_t> step_number(spank_t spank, const char* name) {
     return value;
 }
 
-std::vector<std::string_view> step_variables(spank_t spank) {
+std::optional<std::string> StepVariables::get(const std::string& name) const {
+    return step_variable(spank_, name.c_str());
+}
+
+// spank_setenv() returns success although it dropped a value that is too long: read it back.
+bool StepVariables::set(const std::string& name, const std::string& value) {
+    constexpr int overwrite = 1;
+    return spank_setenv(spank_, name.c_str(), value.c_str(), overwrite) == ESPANK_SUCCESS &&
+           get(name) == value;
+}
+
+void StepVariables::unset(const std::string& name) {
+    spank_unsetenv(spank_, name.c_str());
+}
+
+std::vector<std::string> StepVariables::names() const {
     char** environment = nullptr;
-    std::vector<std::string_view> variables;
-    if (spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS) return variables;
+    std::vector<std::string> result;
+    if (spank_get_item(spank_, S_JOB_ENV, &environment) != ESPANK_SUCCESS) return result;
     for (; environment != nullptr && *environment != nullptr; ++environment) {
-        variables.emplace_back(*environment);
+        const std::string_view variable = *environment;
+        result.emplace_back(variable.substr(0, variable.find('=')));
     }
-    return variables;
+    return result;
 }
 
 }  // namespace distgpu

@@ -6,10 +6,11 @@ extern "C" {
 #include <slurm/spank.h>
 }
 
+#include <distgpu/environment.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace distgpu {
@@ -36,7 +37,18 @@ std::optional<std::string> step_variable(spank_t spank, const char* name);
 // A variable that holds a number; nothing where it is unset or does not begin with one.
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name);
 
-// The step's environment as NAME=VALUE views, valid until the next change.
-std::vector<std::string_view> step_variables(spank_t spank);
+// The step's environment (stepd only); within a task's callback that of the task.
+class StepVariables : public Environment {
+  public:
+    explicit StepVariables(spank_t spank) : spank_(spank) {}
+
+    std::optional<std::string> get(const std::string& name) const override;
+    bool set(const std::string& name, const std::string& value) override;
+    void unset(const std::string& name) override;
+    std::vector<std::string> names() const override;
+
+  private:
+    spank_t spank_;
+};
 
 }  // namespace distgpu

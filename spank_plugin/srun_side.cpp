@@ -3,9 +3,9 @@
 
 #include "cpu_bind_option.h"
 #include "foreign_launcher.h"
+#include "node/variables.h"
 #include "own_process.h"
 #include "slurm_calls.h"
-#include "variables.h"
 
 #include <distgpu/plan.h>
 

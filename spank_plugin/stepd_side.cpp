@@ -2,14 +2,14 @@
 #include "stepd_side.h"
 
 #include "announce.h"
-#include "binding/affinity.h"
 #include "carried_step.h"
 #include "foreign_launcher.h"
 #include "het_step.h"
+#include "node/affinity.h"
+#include "node/step_environment.h"
+#include "node/task_environment.h"
+#include "node/variables.h"
 #include "slurm_calls.h"
-#include "step_environment.h"
-#include "task_environment.h"
-#include "variables.h"
 
 #include <distgpu/port_check.h>
 
@@ -52,7 +52,8 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     if (!spec && !option.spec) return Outcome::ok;
     if (is_foreign_launcher(program_arguments(spank))) {
         // mpirun's daemon hands its environment on to the ranks.
-        remove_request(spank);
+        StepVariables variables(spank);
+        remove_request(variables);
         return Outcome::ok;
     }
     read_step(spank, *step);
@@ -155,8 +156,9 @@ void StepdSide::collect_rendezvous_facts(spank_t spank) {
     // script's variable, which srun passes on, is right.
     facts_.step = {leader.value_or(job_), step_,
                    step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
-    facts_.exported_address = exported(spank, "MASTER_ADDR");
-    facts_.exported_port = exported(spank, "MASTER_PORT");
+    const StepVariables variables(spank);
+    facts_.exported_address = exported(variables, "MASTER_ADDR");
+    facts_.exported_port = exported(variables, "MASTER_PORT");
     // A heterogeneous step has the union of its components' ports, and one of
     // those may not be reserved on rank 0's node.
     if (!heterogeneous_) facts_.reserved_ports = step_variable(spank, "SLURM_STEP_RESV_PORTS");
@@ -244,7 +246,8 @@ Outcome StepdSide::in_task(spank_t spank) {
 }
 
 NodeFacts StepdSide::node_facts(spank_t spank, LocalId local) const {
-    NodeFacts facts = read_node_facts(spank);
+    NodeFacts facts = read_node_facts(StepVariables(spank));
+    facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
     facts.address = own_address_;
     facts.user_bound = user_bound_;
     binding_.add_to(facts, spank, local.value);
@@ -282,7 +285,11 @@ Outcome StepdSide::prepare_task(spank_t spank) const {
         slurm_error("distgpu: rank %u: the kernel refused CPUs %s; they stay as Slurm set them",
                     *task, binding->cpus.to_string().c_str());
     }
-    return set_task_environment(spank, *node_plan, LocalId{*local});
+    StepVariables variables(spank);
+    const auto done = set_task_environment(variables, *node_plan, LocalId{*local});
+    if (done) return Outcome::ok;
+    slurm_error("%s", done.error().message().c_str());
+    return Outcome::refused;
 }
 
 Outcome StepdSide::after_tasks(spank_t /*spank*/) const {

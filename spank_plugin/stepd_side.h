@@ -2,11 +2,11 @@
 // give each task its environment.
 #pragma once
 
-#include "binding/step_binding.h"
-#include "layout_check.h"
+#include "node/layout_check.h"
 #include "options.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
+#include "step_binding.h"
 
 #include <distgpu/plan.h>
 

@@ -1,6 +1,6 @@
 // SLURM_DISTGPU_STEP, which a user can forge.
 #include "carried_step.h"
-#include "layout_check.h"
+#include "node/layout_check.h"
 #include "require.h"
 
 #include <cstddef>

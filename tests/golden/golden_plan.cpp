@@ -1,8 +1,8 @@
 // See golden_plan.h.
 #include "golden_plan.h"
 
-#include "plan_json.h"
-#include "shape.h"
+#include "plan/plan_json.h"
+#include "plan/shape.h"
 
 #include <algorithm>
 #include <map>
@@ -49,9 +49,9 @@ Result<Words> read_options(std::string_view shape) {
 Result<ShapeOptions> read_shape(std::string_view text) {
     return read_options(text).transform([](Words options) {
         ShapeOptions shape;
-        shape.nodelist = options["--nodelist"];
-        shape.tasks_per_node = options["--tasks-per-node"];
-        shape.distribution = options["--distribution"];
+        shape.layout.nodelist = options["--nodelist"];
+        shape.layout.tasks_per_node = options["--tasks-per-node"];
+        shape.layout.distribution = options["--distribution"];
         shape.gpus_per_node = options.emplace("--gpus-per-node", "0").first->second;
         shape.cpus_per_task = options.emplace("--cpus-per-task", "8").first->second;
         return shape;
@@ -78,15 +78,23 @@ Result<Case> read_case(std::string_view text) {
 }
 
 Result<std::string> case_plan(const Case& golden_case) {
-    const auto request = parse_spec("--distgpu", golden_case.spec);
+    auto request = parse_spec("--distgpu", golden_case.spec);
     if (!request) return request.error();
     if (request->framework == nullptr) return refuse(golden_case.spec, "not a framework's mode");
-    return read_shape(golden_case.shape)
-        .and_then([](const ShapeOptions& options) { return make_shape(options, nullptr); })
-        .and_then([&](const Shape& shape) {
-            constexpr StepId step{4242, 0, 0};
-            return plan_json(*request, shape, step);
-        });
+    const auto options = read_shape(golden_case.shape);
+    if (!options) return options.error();
+    auto layout = parse_layout(options->layout);
+    if (!layout) return layout.error();
+    auto shape = Shape::make(*options, *std::move(layout), {});
+    if (!shape) return shape.error();
+    constexpr StepId step{4242, 0, 0};
+    std::string text;
+    return write_plan_json({*std::move(request), *std::move(shape), step},
+                           [&text](std::string_view piece) -> Result<Done> {
+                               text += piece;
+                               return Done{};
+                           })
+        .transform([&](Done /*done*/) { return text; });
 }
 
 }  // namespace distgpu::golden

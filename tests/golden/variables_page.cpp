@@ -2,7 +2,7 @@
 // what distgpu itself reads stands below.
 #include "variables_page.h"
 
-#include "variables.h"
+#include "node/variables.h"
 
 #include <distgpu/framework.h>
 

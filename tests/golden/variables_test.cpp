@@ -1,5 +1,5 @@
 // docs/variables.md says what the code does.
-#include "variables.h"
+#include "node/variables.h"
 
 #include "golden_file.h"
 #include "variables_page.h"

@@ -13,9 +13,9 @@ setup() {
 field() { # FIELD OPTION...
     local name=$1
     shift
-    run --separate-stderr -0 "$command" plan "$@"
+    run --separate-stderr -0 "$command" plan "$@" --format json
     python3 -c 'import json, sys
-for task in json.load(sys.stdin)["tasks"]:
+for task in sorted(json.load(sys.stdin)["tasks"], key=lambda task: task["rank"]):
     print(eval(sys.argv[1], task))' "$name" <<<"$output"
 }
 
@@ -75,10 +75,19 @@ n2" ]
     local help="see distgpu plan --help" two=(--nodelist 'n[1-2]' --tasks-per-node '1(x2)')
     refused "SPEC=pytroch: unknown mode; did you mean 'pytorch'?" pytroch --nodelist n1
     refused "SPEC=off: plans nothing; give the mode of a framework" off --nodelist n1
-    refused "command line: --nodelist is required; see distgpu --help" pytorch
+    refused "shape: no nodes are given; give --nodes N or --nodelist NODES" pytorch
+    refused "--nodes 2: given beside --nodelist, which counts them; $help" \
+        pytorch --nodelist n1 --nodes 2
+    refused "--nodes two: not a number from 1 to 16777216; $help" pytorch --nodes two
+    refused "--ntasks 4: given beside --tasks-per-node, which counts them; $help" \
+        pytorch --nodes 2 --ntasks 4 --tasks-per-node 2
+    refused "--ntasks 1: fewer than the 2 nodes; $help" pytorch --nodes 2 --ntasks 1
+    refused "--rank 2: the step has ranks 0 to 1" pytorch "${two[@]}" --rank 2
+    refused "--node n3: not a node of the step; its nodes are n[1-2]" pytorch "${two[@]}" --node n3
+    refused "--format env: of which rank; give --rank N" pytorch "${two[@]}" --format env
     refused "--distribution spiral: not block, cyclic, plane=N or arbitrary=NODE,...; $help" \
         pytorch "${two[@]}" --distribution spiral
-    refused "--distribution plane= x: not a number from 0 to 65536; $help" \
+    refused "--distribution plane= x: not a number from 1 to 2147483647; $help" \
         pytorch "${two[@]}" --distribution plane=x
     refused "--distribution arbitrary: n3: not in --nodelist; $help" \
         pytorch "${two[@]}" --distribution arbitrary=n1,n3
@@ -93,6 +102,48 @@ n2" ]
         pytorch "${two[@]}" --cpu-masks 0-3:
     refused "--cpu-masks 0:1:2: another number of masks than of tasks; $help" \
         pytorch --nodelist n1 --tasks-per-node 2 --cpu-masks 0:1:2
+}
+
+@test "each node can have a topology of its own" {
+    [ "$(field 'node, len(gpus)' pytorch --nodes 2 --topology "$node" \
+        --topology "node2=$root/tests/topologies/h200-8numa.xml")" = "('node1', 2)
+('node2', 4)" ]
+    run --separate-stderr -3 "$command" plan pytorch --nodes 2 --topology "node3=$node"
+    [ "$stderr" = "distgpu: --topology node3=$node: node3 is not a node of the step; its nodes are node[1-2]" ]
+}
+
+@test "a rank's shell lines give a shell the rank's environment" {
+    local lines
+    lines=$("$command" plan pytorch --nodes 2 --tasks-per-node 2 --rank 3 --format env)
+    # shellcheck disable=SC2016 # for the inner shell
+    run env PET_NNODES=7 TORCHELASTIC_A=1 TORCHELASTIC_B=2 RANK=9 sh -c \
+        'eval "$1"; echo "$RANK $LOCAL_RANK ${PET_NNODES-gone} ${TORCHELASTIC_B-gone}"' sh "$lines"
+    [ "$output" = "3 1 gone gone" ]
+}
+
+@test "within a job the shape comes from Slurm's variables, which it names" {
+    export SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[1-2]' SLURM_TASKS_PER_NODE='2(x2)'
+    run --separate-stderr -0 "$command" plan pytorch --format json
+    [ "$stderr" = "distgpu: read SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE, SLURM_JOB_ID" ]
+    [ "$(python3 -c 'import json, sys; plan = json.load(sys.stdin)
+print(plan["step"]["job_id"], plan["step"]["nodes"], len(plan["tasks"]))' <<<"$output")" = \
+        "7 ['n1', 'n2'] 4" ]
+    run --separate-stderr -0 "$command" plan pytorch --nodes 1
+    [ -z "$stderr" ]
+    SLURM_DISTRIBUTION=arbitrary refused "SLURM_DISTRIBUTION=arbitrary: which node each task has \
+stands in no variable; give --distribution arbitrary=NODE,NODE,..." pytorch
+}
+
+@test "colour is for terminals, and not for all of those" {
+    local bold=$'\e[1m'
+    run -0 "$command" plan pytorch --nodes 1
+    [[ $output != *"$bold"* ]]
+    run -0 script -qec "'$command' plan pytorch --nodes 1" /dev/null
+    [[ $output == *"$bold"* ]]
+    NO_COLOR=1 run -0 script -qec "'$command' plan pytorch --nodes 1" /dev/null
+    [[ $output != *"$bold"* ]]
+    TERM=dumb run -0 script -qec "'$command' plan pytorch --nodes 1" /dev/null
+    [[ $output != *"$bold"* ]]
 }
 
 @test "a step that the framework cannot run in is refused with its reason" {

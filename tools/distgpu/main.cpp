@@ -1,7 +1,8 @@
 // The command `distgpu`: which subcommand the command line names.
+#include "exec/exec.h"
 #include "exit_code.h"
-#include "plan.h"
-#include "topo.h"
+#include "plan/plan.h"
+#include "topo/topo.h"
 
 #include <distgpu/result.h>
 
@@ -24,6 +25,7 @@ int run(int argc, char** argv) {
                  "distgpu");
     app.require_subcommand(1);
     std::function<ExitCode()> subcommand;
+    add_exec(app, subcommand);
     add_plan(app, subcommand);
     add_topo(app, subcommand);
     try {
@@ -33,7 +35,8 @@ int run(int argc, char** argv) {
     } catch (const CLI::ParseError& refused) {
         const Error error{"command line", refused.what(), "see distgpu --help"};
         fmt::print(stderr, "{}\n", error.message());
-        return end_of(ExitCode::usage);
+        // Its own failures must not look like the program's.
+        return end_of(app.got_subcommand("exec") ? ExitCode::exec_failed : ExitCode::usage);
     }
     return end_of(subcommand());
 }

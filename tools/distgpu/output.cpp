@@ -5,14 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace distgpu {
 namespace {
-
-using Done = std::monostate;
 
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
@@ -31,7 +28,7 @@ bool fill(int fd, const std::string& text) {
 
 }  // namespace
 
-Result<Done> print(const std::string& text) {
+Result<Done> print(std::string_view text) {
     if (write_all(STDOUT_FILENO, text)) return Done{};
     return Error{"standard output", std::strerror(errno), ""};
 }

@@ -3,16 +3,23 @@
 
 #include <distgpu/result.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace distgpu {
 
+using Done = std::monostate;
+
+// Takes a long text piece by piece.
+using Writer = std::function<Result<Done>(std::string_view)>;
+
 // Errors: standard output takes no more (a full disk, a closed pipe).
-Result<std::monostate> print(const std::string& text);
+Result<Done> print(std::string_view text);
 
 // Replaces `path` as a whole: who reads it meanwhile sees the old text or the new one. Mode 0644.
 // Errors: its folder is missing or not writable.
-Result<std::monostate> replace_file(const std::string& path, const std::string& text);
+Result<Done> replace_file(const std::string& path, const std::string& text);
 
 }  // namespace distgpu

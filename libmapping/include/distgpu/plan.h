@@ -75,6 +75,9 @@ NodeRank node_rank_of(const Framework& framework, NodeIndex node, GlobalRank ran
 // The framework rank of a task. Today Slurm's own task order.
 GlobalRank rank_of(TaskId task);
 
+// Its inverse: the task that has the rank.
+TaskId task_of(GlobalRank rank);
+
 // The node that runs rank 0: its MASTER_ADDR is everybody's.
 NodeIndex rank0_node(const StepLayout& layout);
 

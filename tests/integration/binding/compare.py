@@ -57,6 +57,7 @@ def planned(options: argparse.Namespace, host: str, slurm: list[Task]) -> list[T
     masks = ":".join(",".join(map(str, sorted(task.cpus))) for task in slurm)
     command = [options.distgpu, "plan", options.plan_spec or options.spec, "--nodelist", host]
     command += ["--tasks-per-node", str(len(slurm)), "--topology", options.topology]
+    command += ["--format", "json"]
     command += ["--cpu-masks", masks]
     command += ["--gpus", options.gpus] if options.gpus else ["--gpus-per-node", "0"]
     plan = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -1,0 +1,90 @@
+// See network_interface.h.
+#include "node/network_interface.h"
+
+#include <array>
+#include <cstring>
+#include <ifaddrs.h>
+#include <memory>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace distgpu {
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+using Interfaces = std::unique_ptr<ifaddrs, decltype(&freeifaddrs)>;
+
+Addresses look_up(const std::string& address) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) found = nullptr;
+    return {found, freeaddrinfo};
+}
+
+Interfaces all_interfaces() {
+    ifaddrs* found = nullptr;
+    if (getifaddrs(&found) != 0) found = nullptr;
+    return {found, freeifaddrs};
+}
+
+bool same_address(const sockaddr& left, const sockaddr& right) {
+    if (left.sa_family != right.sa_family) return false;
+    if (left.sa_family == AF_INET) {
+        sockaddr_in a{};
+        sockaddr_in b{};
+        std::memcpy(&a, &left, sizeof a);
+        std::memcpy(&b, &right, sizeof b);
+        return a.sin_addr.s_addr == b.sin_addr.s_addr;
+    }
+    if (left.sa_family != AF_INET6) return false;
+    sockaddr_in6 a{};
+    sockaddr_in6 b{};
+    std::memcpy(&a, &left, sizeof a);
+    std::memcpy(&b, &right, sizeof b);
+    return std::memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
+}
+
+// The whole of 127.0.0.0/8 is the loopback's, although it may list 127.0.0.1 alone.
+bool is_loopback(const sockaddr& address) {
+    if (address.sa_family == AF_INET) {
+        sockaddr_in ipv4{};
+        std::memcpy(&ipv4, &address, sizeof ipv4);
+        return ntohl(ipv4.sin_addr.s_addr) >> 24U == 127;
+    }
+    sockaddr_in6 ipv6{};
+    if (address.sa_family != AF_INET6) return false;
+    std::memcpy(&ipv6, &address, sizeof ipv6);
+    return IN6_IS_ADDR_LOOPBACK(&ipv6.sin6_addr);
+}
+
+std::string to_text(const addrinfo& address) {
+    std::array<char, NI_MAXHOST> text{};
+    getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0,
+                NI_NUMERICHOST);
+    return text.data();
+}
+
+}  // namespace
+
+NetworkInterface interface_of(const std::string& address) {
+    NetworkInterface result;
+    const Addresses addresses = look_up(address);
+    const Interfaces interfaces = all_interfaces();
+    for (const addrinfo* own = addresses.get(); own != nullptr; own = own->ai_next) {
+        if (is_loopback(*own->ai_addr)) {
+            result.loopback = to_text(*own);
+            continue;
+        }
+        for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {
+            if (each->ifa_addr != nullptr && same_address(*each->ifa_addr, *own->ai_addr)) {
+                return {each->ifa_name, {}};
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace distgpu

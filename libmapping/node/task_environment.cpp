@@ -1,0 +1,112 @@
+// See task_environment.h.
+#include "node/task_environment.h"
+
+#include "node/variables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+std::uint32_t count_devices(const Environment& environment) {
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+        const auto list = environment.get(name);
+        if (!list || list->empty()) continue;
+        return static_cast<std::uint32_t>(std::count(list->begin(), list->end(), ',') + 1);
+    }
+    return 0;
+}
+
+// Variables that stay as they are where the user exported them, but for the rendezvous.
+std::vector<std::string_view> users_own() {
+    std::vector<std::string_view> names;
+    for (const auto variables : {common_variables(), device_variables()}) {
+        for (const SetVariable& variable : variables) {
+            if (variable.users_own) names.push_back(variable.name);
+        }
+    }
+    return names;
+}
+
+// "NAME=VALUE" of those that distgpu gives this task.
+std::string given_values(const TaskPlan& task) {
+    std::vector<std::string_view> marked = users_own();
+    marked.insert(marked.end(), {"MASTER_ADDR", "MASTER_PORT"});
+    std::string text;
+    for (const auto& [name, value] : task.set) {
+        if (std::find(marked.begin(), marked.end(), name) == marked.end()) continue;
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+    }
+    return text;
+}
+
+void unset(Environment& environment, std::string_view pattern) {
+    if (pattern.back() != '*') {
+        environment.unset(std::string(pattern));
+        return;
+    }
+    pattern.remove_suffix(1);
+    for (const std::string& name : environment.names()) {
+        if (std::string_view(name).substr(0, pattern.size()) == pattern) environment.unset(name);
+    }
+}
+
+Result<std::monostate> set(Environment& environment, const std::string& name,
+                           const std::string& value) {
+    if (environment.set(name, value)) return std::monostate{};
+    return Error{fmt::format("variable {}", name),
+                 fmt::format("not taken ({} bytes)", value.size()), "report this"};
+}
+
+}  // namespace
+
+std::optional<std::string> exported(const Environment& environment, std::string_view name) {
+    auto value = environment.get(std::string(name));
+    if (!value || value->empty()) return std::nullopt;
+    const std::string given = environment.get(given_variable).value_or("");
+    std::string_view rest = given;
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+        if (entry == fmt::format("{}={}", name, *value)) return std::nullopt;
+    }
+    return value;
+}
+
+NodeFacts read_node_facts(const Environment& environment) {
+    NodeFacts facts;
+    facts.gpus = count_devices(environment);
+    for (const std::string_view name : users_own()) {
+        if (exported(environment, name)) facts.exported.emplace_back(name);
+    }
+    if (const auto text = environment.get("SLURM_CPUS_ON_NODE")) {
+        std::from_chars(text->data(), text->data() + text->size(), facts.cpus);
+    }
+    return facts;
+}
+
+void remove_request(Environment& environment) {
+    for (const char* name : {spec_variable, carried_variable, inherited_variable}) {
+        environment.unset(name);
+    }
+}
+
+Result<std::monostate> set_task_environment(Environment& environment, const NodePlan& plan,
+                                            LocalId local) {
+    const TaskPlan& task = plan.tasks[local.value];
+    remove_request(environment);
+    for (const std::string& pattern : task.unset) unset(environment, pattern);
+    auto done = set(environment, given_variable, given_values(task));
+    for (const auto& [name, value] : task.set) {
+        if (auto next = set(environment, name, value); !next) done = std::move(next);
+    }
+    return done;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,32 @@
+// What a task's environment says of its node and its user, and the plan applied to it.
+#pragma once
+
+#include <distgpu/environment.h>
+#include <distgpu/plan.h>
+#include <distgpu/result.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace distgpu {
+
+// A variable that the user exported: set, not empty, and not what distgpu gave
+// the tasks of an outer step from which it was inherited.
+std::optional<std::string> exported(const Environment& environment, std::string_view name);
+
+// GPUs and CPUs of the step on this node, from what Slurm set in the task's environment, and what
+// its user exported. CPUs per task are left unknown.
+NodeFacts read_node_facts(const Environment& environment);
+
+// Removes the variables that carried the request here, so that a step started
+// inside asks anew.
+void remove_request(Environment& environment);
+
+// Sets and removes the variables of the task with this local id.
+// Errors: a variable that was not taken.
+Result<std::monostate> set_task_environment(Environment& environment, const NodePlan& plan,
+                                            LocalId local);
+
+}  // namespace distgpu

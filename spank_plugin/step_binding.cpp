@@ -1,0 +1,151 @@
+// See step_binding.h.
+#include "step_binding.h"
+
+#include "node/network_interface.h"
+#include "node/node_topology.h"
+#include "node/step_gpus.h"
+#include "slurm_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return {};
+    return name.data();
+}
+
+TopologySource topology_source(spank_t spank, const PlugstackArguments& arguments) {
+    const std::string host = host_name();
+    const std::string node = step_variable(spank, "SLURMD_NODENAME").value_or(host);
+    TopologySource source{default_topology_file, !arguments.topology.empty(), arguments.command};
+    if (source.given) source.file = expand_path(arguments.topology, node, host);
+    if (source.command.empty()) source.command = DISTGPU_COMMAND;
+    return source;
+}
+
+// Those that Slurm sets for the kinds of GPUs in gres.conf, the one that names them first.
+std::vector<std::string> gpu_variables(spank_t spank) {
+    std::vector<std::string> names;
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+        if (!step_variable(spank, name).value_or("").empty()) names.emplace_back(name);
+    }
+    return names;
+}
+
+std::string first_gpu_variable(spank_t spank) {
+    const std::vector<std::string> names = gpu_variables(spank);
+    return names.empty() ? std::string{} : *step_variable(spank, names.front().c_str());
+}
+
+// GPUs that jobs share are not ours to order.
+bool shares_gpus(spank_t spank) {
+    return step_variable(spank, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") ||
+           step_variable(spank, "SLURM_SHARDS_ON_NODE");
+}
+
+}  // namespace
+
+void StepBinding::before_tasks(spank_t spank, const Request& request,
+                               const PlugstackArguments& arguments, std::size_t tasks,
+                               const std::string& address) {
+    masks_.create(tasks);
+    find_interface(address);
+    if (!needs_topology(request)) return;
+    step_gpus_ = step_variable(spank, "SLURM_STEP_GPUS").value_or("");
+    visible_of_step_ = first_gpu_variable(spank);
+    auto found = find_topology(topology_source(spank, arguments));
+    if (!found) {
+        slurm_spank_log(
+            "distgpu: topology of %s: %s: %s; CPUs, GPUs and network devices stay as Slurm set "
+            "them",
+            host_name().c_str(), found.error().object.c_str(), found.error().problem.c_str());
+        return;
+    }
+    if (!found->ignored.empty()) slurm_info("distgpu: ignored %s", found->ignored.c_str());
+    topology_ = std::move(found->topology);
+}
+
+void StepBinding::find_interface(const std::string& address) {
+    if (address.empty()) return;
+    NetworkInterface found = interface_of(address);
+    interface_ = std::move(found.name);
+    if (!found.loopback.empty()) {
+        slurm_spank_log(
+            "distgpu: %s: is %s on its own node, where other nodes cannot reach it; take it off "
+            "that line of /etc/hosts, or set NodeAddr in slurm.conf",
+            address.c_str(), found.loopback.c_str());
+    }
+}
+
+void StepBinding::task_forked(spank_t spank) {
+    const auto local_id = item(spank, S_TASK_ID);
+    pid_t task = 0;
+    if (local_id && spank_get_item(spank, S_TASK_PID, &task) == ESPANK_SUCCESS) {
+        masks_.record(*local_id, task);
+    }
+}
+
+void StepBinding::add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id) const {
+    facts.interface = interface_;
+    facts.share.masks = masks_.read();
+    facts.share.cpus_per_task = facts.cpus_per_task;
+    if (!topology_) return;
+    facts.topology = &*topology_;
+    facts.confined = is_confined(spank, facts.share);
+    add_gpus(facts, spank);
+    facts.share.own = own_gpus(spank, facts.share, local_id);
+}
+
+void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
+    facts.gpu_names.variables = gpu_variables(spank);
+    if (facts.gpu_names.variables.empty() || shares_gpus(spank)) return;
+    auto gpus = step_gpus(step_gpus_, visible_of_step_, topology_->gpus.size());
+    if (!gpus) return;
+    facts.share.gpus = std::move(gpus->indices);
+    facts.gpu_names.names = std::move(gpus->names);
+}
+
+// The task's GPUs where Slurm bound GPUs to tasks. Nothing: the task has all of the step's.
+std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const SlurmShare& share,
+                                                         std::uint32_t local_id) const {
+    const std::string visible = first_gpu_variable(spank);
+    if (share.gpus.empty() || visible == visible_of_step_) return std::nullopt;
+    SlurmShare::OwnGpus own{local_id, {}};
+    if (!numbers_devices_locally().value_or(true)) {
+        if (auto gpus = step_gpus(visible, visible, topology_->gpus.size())) {
+            own.gpus = std::move(gpus->indices);
+        }
+        return own;
+    }
+    // Slurm then counts each task's GPUs from 0, in SLURM_STEP_GPUS too (22.05). But
+    // --gpus-per-task deals them in order.
+    const std::uint32_t each = per_task(step_variable(spank, "SLURMD_TRES_BIND").value_or(""));
+    const bool in_order = each > 0 && each * share.masks.size() == share.gpus.size();
+    if (in_order) {
+        const std::size_t first = std::size_t{local_id} * each;
+        for (std::size_t i = first; i < first + each; ++i) own.gpus.push_back(share.gpus[i]);
+    }
+    return own;
+}
+
+// Slurm counts cores; a mask over more of them was not made for this step alone.
+bool StepBinding::is_confined(spank_t spank, const SlurmShare& share) const {
+    char* cores = nullptr;
+    if (spank_get_item(spank, S_STEP_ALLOC_CORES, &cores) != ESPANK_SUCCESS || cores == nullptr) {
+        return false;
+    }
+    const auto allocated = CpuSet::parse(cores);
+    if (!allocated) return false;
+    CpuSet mask;
+    for (const CpuSet& of_task : share.masks) mask |= of_task;
+    const auto used = std::count_if(topology_->cores.begin(), topology_->cores.end(),
+                                    [&](const Core& core) { return core.cpus.intersects(mask); });
+    return static_cast<std::uint32_t>(used) <= allocated->count();
+}
+
+}  // namespace distgpu

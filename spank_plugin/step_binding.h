@@ -1,0 +1,46 @@
+// What binding needs to know of a step on this node, collected where each part can be had: the
+// topology before the tasks are forked, their masks as Slurm sets them, and a task's own GPUs in
+// its own process.
+#pragma once
+
+#include "plugstack_arguments.h"
+#include "spank_access.h"
+#include "task_masks.h"
+
+#include <distgpu/plan.h>
+#include <distgpu/topology.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace distgpu {
+
+class StepBinding {
+  public:
+    // user_init. `request` has the administrator's defaults in it. What goes wrong is logged, and
+    // the step is left as Slurm binds it.
+    void before_tasks(spank_t spank, const Request& request, const PlugstackArguments& arguments,
+                      std::size_t tasks, const std::string& address);
+
+    // task_post_fork, in slurmstepd.
+    void task_forked(spank_t spank);
+
+    // task_init: adds to the facts what is known.
+    void add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id) const;
+
+  private:
+    void find_interface(const std::string& address);
+    void add_gpus(NodeFacts& facts, spank_t spank) const;
+    std::optional<SlurmShare::OwnGpus> own_gpus(spank_t spank, const SlurmShare& share,
+                                                std::uint32_t local_id) const;
+    bool is_confined(spank_t spank, const SlurmShare& share) const;
+
+    std::optional<NodeTopology> topology_;
+    TaskMasks masks_;
+    std::string step_gpus_;        // SLURM_STEP_GPUS of the whole step
+    std::string visible_of_step_;  // CUDA_VISIBLE_DEVICES or its like of the whole step
+    std::string interface_;
+};
+
+}  // namespace distgpu

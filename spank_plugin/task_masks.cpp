@@ -1,0 +1,31 @@
+// See task_masks.h.
+#include "task_masks.h"
+
+#include <sys/mman.h>
+
+namespace distgpu {
+
+void TaskMasks::create(std::size_t tasks) {
+    void* const memory = mmap(nullptr, tasks * sizeof(KernelCpuSet), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    shared_ = static_cast<KernelCpuSet*>(memory);  // all zeros
+    tasks_ = tasks;
+}
+
+void TaskMasks::record(std::size_t local_id, pid_t task) {
+    if (local_id >= tasks_) return;
+    KernelCpuSet cpus{};
+    if (read_affinity(task, cpus)) shared_[local_id] = cpus;
+}
+
+std::vector<CpuSet> TaskMasks::read() const {
+    std::vector<CpuSet> masks;
+    for (std::size_t task = 0; task < tasks_; ++task) {
+        masks.push_back(CpuSet::from_words(shared_[task]));
+        if (masks.back().empty()) return {};
+    }
+    return masks;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# `distgpu exec`: a task without the plugin's help, under srun, under mpirun and alone, and how it
+# becomes the program. The plugin is loaded, but the steps do not ask for it.
+# shellcheck disable=SC2154,SC2016 # cluster.bash sets root and command; run sets output and status
+
+load cluster
+
+setup_file() {
+    cluster_up --cpus 24
+    cp "$root/tests/integration/shapes.py" "$SCRATCH"
+    chmod a+rx "$SCRATCH/shapes.py"
+}
+teardown_file() { cluster_down; }
+
+setup() {
+    distgpu=$SCRATCH/distgpu
+}
+
+# Fails unless it ends with this status and message.
+ends_with() { # STATUS MESSAGE ARGUMENT...
+    local code=$1 message=$2
+    shift 2
+    run --separate-stderr "-$code" "$distgpu" exec "$@"
+    echo "$stderr"
+    [ "$stderr" = "distgpu: $message" ]
+}
+
+@test "in a step of srun every task has what distgpu plan says" {
+    local modes
+    modes='pytorch lightning accelerate megatron ompi jax torchrun,nproc=2 composer,nproc=2 tensorflow'
+    run submit ./shapes.py --distgpu "$distgpu" --topology none --exec "$modes" 20 7
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a single process is a world of its own" {
+    run -0 "$distgpu" exec pytorch -- bash -c 'echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR"'
+    [ "$output" = "0 1 0 $(hostname)" ]
+}
+
+@test "under mpirun ranks and sizes are those of mpirun" {
+    local print='echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NODE_RANK $MASTER_ADDR ${OMPI_COMM_WORLD_RANK-gone}"'
+    run -0 submit env -u SLURM_JOB_ID mpirun --host localhost:3 -np 3 \
+        "$distgpu" exec pytorch,master=name -- bash -c "$print"
+    echo "$output"
+    [ "$(grep gone <<<"$output" | sort)" = "0/3 0/3 0 login gone
+1/3 1/3 0 login gone
+2/3 2/3 0 login gone" ]
+}
+
+@test "the program's status, signals and streams are its own" {
+    run -7 "$distgpu" exec pytorch -- bash -c 'exit 7'
+    run -0 "$distgpu" exec pytorch -- cat <<<'from standard input'
+    [ "$output" = 'from standard input' ]
+    # It is the same process.
+    run -0 bash -c '"$1" exec pytorch -- bash -c "echo \$\$" & wait; echo $!' bash "$distgpu"
+    [ "${lines[0]}" = "${lines[1]}" ]
+    run "$distgpu" exec pytorch -- bash -c 'kill -TERM $$'
+    [ "$status" -eq 143 ]
+    run -0 "$distgpu" exec pytorch -- printf '%s\n' --help -x 'a b'
+    [ "$output" = $'--help\n-x\na b' ]
+}
+
+@test "what cannot be run has the status that env would give it" {
+    ends_with 127 "none: No such file or directory; name a program that can be run" \
+        pytorch -- none
+    ends_with 126 "/etc/passwd: Permission denied; name a program that can be run" \
+        pytorch -- /etc/passwd
+    ends_with 125 "SPEC=pytroch: unknown mode; did you mean 'pytorch'?" pytroch -- true
+    run -125 "$distgpu" exec pytorch
+    run -0 "$distgpu" exec off -- true
+    run -0 "$distgpu" exec help -- none
+    [[ $output == *"dry-run"* ]]
+}
+
+@test "what the launcher does not tell has to be given" {
+    local ranks=(OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0
+        OMPI_COMM_WORLD_LOCAL_SIZE=1)
+    run -125 env "${ranks[@]}" "$distgpu" exec pytorch -- true
+    [ "$output" = "distgpu: MASTER_ADDR: mpirun does not tell which node has rank 0; give the key \
+master=HOST, or export MASTER_ADDR" ]
+    run --separate-stderr -0 env "${ranks[@]}" "$distgpu" exec pytorch,master=n1 -- bash -c 'echo "$MASTER_ADDR"'
+    [ "$output" = n1 ]
+    run --separate-stderr -0 env "${ranks[@]}" MASTER_ADDR=n2 "$distgpu" exec pytorch -- bash -c 'echo "$MASTER_ADDR"'
+    [ "$output" = n2 ]
+    run -125 env "${ranks[@]}" "$distgpu" exec tensorflow,master=n1 -- true
+    [ "$output" = "distgpu: --distgpu=tensorflow: names every node, of which mpirun tells none; \
+start it with srun" ]
+}
+
+@test "a step that the framework cannot run in is refused by one rank for all" {
+    run -125 submit srun -N2 -n3 "$distgpu" exec lightning -- true
+    [ "$(distgpu_lines)" = "distgpu: --distgpu=lightning: 1 to 2 tasks on a node, but Lightning \
+needs as many on each; use --ntasks-per-node=N" ]
+}
+
+@test "under the plugin it agrees or refuses" {
+    run -0 submit srun -N2 -n4 --distgpu=pytorch "$distgpu" exec pytorch -- \
+        bash -c 'echo "$RANK $WORLD_SIZE"'
+    [ "$(sort <<<"$output")" = "0 4
+1 4
+2 4
+3 4" ]
+    run submit srun -n2 --distgpu=pytorch env RANK=7 "$distgpu" exec pytorch -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *"distgpu: RANK: 7 from srun --distgpu, 0 from distgpu exec; use one of the two \
+with one mode, or unset SLURM_DISTGPU_GIVEN"* ]]
+}
+
+@test "a taken port is refused, an exported one not" {
+    local port
+    python3 -c 'import socket, time
+s = socket.socket(); s.bind(("", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' \
+        >"$SCRATCH/port" 3>&- &
+    local listener=$!
+    while [[ ! -s $SCRATCH/port ]]; do sleep 0.05; done
+    port=$(<"$SCRATCH/port")
+    ends_with 125 "port $port (from port=N): already in use; give another with the key port=N" \
+        "pytorch,port=$port" -- true
+    MASTER_PORT=$port run -0 "$distgpu" exec pytorch -- true
+    kill "$listener"
+    wait "$listener" || true
+}
+
+@test "dry-run prints and runs nothing, verbose prints and runs" {
+    run --separate-stderr -0 "$distgpu" exec pytorch,dry-run,master=name -- touch "$SCRATCH/ran"
+    [ ! -e "$SCRATCH/ran" ]
+    [[ $output == *"  RANK=0"* ]]
+    [[ $stderr == "distgpu: pytorch: world size 1 on 1 node ("* ]]
+    run --separate-stderr -0 "$distgpu" exec pytorch,verbose -- echo ran
+    [ "$output" = ran ]
+    [[ $stderr == *"distgpu: rank 0 on "* ]]
+}

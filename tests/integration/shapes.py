@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Launches steps of many modes and shapes and compares every task with `distgpu plan`.
+
+shapes.py --distgpu PROGRAM --topology FILE [--exec] MODES SHAPES SEED
+
+Runs as a user of a sandbox cluster with four nodes, node01 to node04, and the administrator's
+topology FILE. First each mode once, then SHAPES random ones. Each task writes its place and its
+environment, which have to be what the plan of the same shape has for its rank. --exec: without the
+plugin, `srun distgpu exec SPEC`.
+
+Prints each launch and exits with 1 where anything differs.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+# What no command line tells: the interface that holds the node's address, and the step's id.
+UNKNOWN_BEFOREHAND = {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "PET_RDZV_ID"}
+# Launchers take one task a node. Without nproc= they start a process for each of the CPUs that
+# Slurm gives the step.
+PER_NODE = {
+    "torchrun,nproc=2",
+    "composer,nproc=2",
+    "lightning,per-node,nproc=2",
+    "accelerate,per-node,nproc=2",
+    "deepspeed,per-node",
+}
+NODES = ["node01", "node02", "node03", "node04"]
+CPUS_PER_TASK = 2
+SAVE = """
+cpus=$(grep Cpus_allowed_list: /proc/self/status)
+echo "$SLURMD_NODENAME $SLURM_LOCALID ${cpus##*[[:space:]]}" >place.$SLURM_PROCID
+env -0 >env.$SLURM_PROCID
+"""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One shape, as srun and as `distgpu plan` are told it."""
+
+    srun: list[str]
+    plan: list[str]
+
+
+def plain_shape(tasks: int, nodes: int, distribution: str) -> Shape:
+    """Tasks dealt by Slurm over the first nodes."""
+    names = f"node[01-{nodes:02}]" if nodes > 1 else "node01"
+    return Shape(
+        [f"-N{nodes}", f"-n{tasks}", "-w", names, "-m", distribution],
+        ["--nodelist", names, "--ntasks", str(tasks), "--distribution", distribution],
+    )
+
+
+def arbitrary_shape(order: list[str]) -> Shape:
+    """A node for each task."""
+    listed = ",".join(order)
+    nodes = ",".join(sorted(set(order)))  # as Slurm numbers them
+    return Shape(
+        [f"-n{len(order)}", "-m", "arbitrary", "-w", listed],
+        ["--nodelist", nodes, "--distribution", f"arbitrary={listed}"],
+    )
+
+
+def random_shape(mode: str, source: random.Random, exec_only: bool) -> Shape:
+    """Up to four nodes and twelve tasks."""
+    nodes = source.randint(1, 4)
+    if mode in PER_NODE:
+        return plain_shape(nodes, nodes, "block")
+    kind = source.choice(["block", "cyclic", "plane", "arbitrary"])
+    if kind == "arbitrary" and not exec_only:
+        return arbitrary_shape([source.choice(NODES) for _ in range(source.randint(1, 8))])
+    tasks = source.randint(nodes, 12)
+    if kind == "plane":
+        return plain_shape(tasks, nodes, f"plane={source.randint(1, 3)}")
+    return plain_shape(tasks, nodes, "block" if kind == "arbitrary" else kind)
+
+
+def launch(command: list[str], shape: Shape, folder: str) -> str:
+    """Runs the step; its standard error."""
+    step = subprocess.run(
+        ["srun", "--mpi=pmix", f"--cpus-per-task={CPUS_PER_TASK}", "--exclusive", "--chdir", folder]
+        + shape.srun
+        + command
+        + ["bash", "-c", SAVE],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return step.stderr if step.returncode else ""
+
+
+def read_environment(path: Path) -> dict[str, str]:
+    entries = path.read_bytes().decode().rstrip("\0").split("\0")
+    return dict(entry.split("=", 1) for entry in entries)
+
+
+def matches(pattern: str, name: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def differences(task: dict, folder: Path) -> list[str]:
+    """Where a task is not what the plan has for its rank."""
+    rank = task["rank"]
+    found = []
+    environment = read_environment(folder / f"env.{rank}")
+    node, local_id, cpus = (folder / f"place.{rank}").read_text().split()
+    if (node, local_id) != (task["node"], str(task["local_rank"])):
+        found.append(
+            f"rank {rank}: {local_id} on {node}, planned {task['local_rank']} on {task['node']}"
+        )
+    if task["cpus"] is not None and cpus != task["cpus"]:
+        found.append(f"rank {rank}: CPUs {cpus}, planned {task['cpus']}")
+    for name, value in task["set"].items():
+        if name not in UNKNOWN_BEFOREHAND and environment.get(name) != value:
+            found.append(f"rank {rank}: {name}={environment.get(name)}, planned {value}")
+    for name in environment:
+        removed = any(matches(pattern, name) for pattern in task["unset"])
+        if removed and name not in task["set"]:
+            found.append(f"rank {rank}: {name} is there, planned removed")
+    return found
+
+
+def topology_options(topology: str) -> list[str]:
+    """A node without GPUs whose tasks have the CPUs of this process."""
+    masks = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    return ["--topology", topology, "--gpus-per-node", "0", "--cpu-masks", masks]
+
+
+def compare(options: argparse.Namespace, mode: str, port: int, shape: Shape) -> bool:
+    """One launch; whether it is as planned."""
+    spec = f"{mode},master=name,port={port}"
+    command = [options.distgpu, "exec", spec, "--"] if options.exec else [f"--distgpu={spec}"]
+    print(spec, *shape.srun, flush=True)
+    plan = subprocess.run(
+        [options.distgpu, "plan", spec, "--format", "json", "--cpus-per-task", str(CPUS_PER_TASK)]
+        + shape.plan
+        + ([] if options.exec else topology_options(options.topology)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    with tempfile.TemporaryDirectory(dir=os.getcwd()) as name:
+        folder = Path(name)
+        problem = launch(command, shape, name)
+        if plan.returncode:  # the framework cannot run so: the step says the same
+            print(f"  plan: {plan.stderr.strip()}\n  srun: {problem.strip()}")
+            return plan.stderr.strip() in problem
+        if problem:
+            print(f"  srun: {problem.strip()}")
+            return False
+        tasks = json.loads(plan.stdout)["tasks"]
+        found = [line for task in tasks for line in differences(task, folder)]
+        if len(list(folder.glob("env.*"))) != len(tasks):
+            found.append(f"{len(list(folder.glob('env.*')))} tasks, planned {len(tasks)}")
+    for line in found:
+        print(f"  {line}")
+    return not found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--distgpu", required=True)
+    parser.add_argument("--topology", required=True)
+    parser.add_argument("--exec", action="store_true")
+    parser.add_argument("modes")
+    parser.add_argument("shapes", type=int)
+    parser.add_argument("seed", type=int)
+    options = parser.parse_args()
+    modes = options.modes.split()
+    source = random.Random(options.seed)
+    chosen = modes + [source.choice(modes) for _ in range(options.shapes)]
+    results = [
+        compare(options, mode, 25000 + 16 * i, random_shape(mode, source, options.exec))
+        for i, mode in enumerate(chosen)
+    ]
+    print(f"{results.count(True)} of {len(results)} as planned")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

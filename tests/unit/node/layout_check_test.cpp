@@ -1,0 +1,101 @@
+// A layout against what Slurm started on this node.
+#include "node/layout_check.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Tasks = std::vector<TaskId>;
+
+StepLayout layout(std::vector<TaskMapBlock> map) {
+    return *StepLayout::from_task_map(*HostList::parse("n[1-3]"), std::move(map));
+}
+
+// 5,1,1 tasks, block: 0-4 on n1, 5 on n2, 6 on n3.
+StepLayout block() {
+    return layout({{0, 1, 5, 1}, {1, 2, 1, 1}});
+}
+
+// 5,1,1 tasks, cyclic: 0 and 3-6 on n1, 1 on n2, 2 on n3.
+StepLayout cyclic() {
+    return layout({{0, 3, 1, 1}, {0, 1, 4, 1}});
+}
+
+// 3 rounds of 2 on each of 3 nodes.
+StepLayout plane() {
+    return layout({{0, 3, 2, 3}});
+}
+
+TEST(LayoutCheck, AcceptsWhatSlurmStarted) {
+    struct Row {
+        const char* title;
+        StepLayout layout;
+        LocalTasks started;
+    };
+    const std::vector<Row> rows = {
+        {"block, the first node", block(), {{0}, {{0}, {1}, {2}, {3}, {4}}}},
+        {"block, the last node", block(), {{2}, {{6}}}},
+        {"cyclic, two blocks of the map", cyclic(), {{0}, {{0}, {3}, {4}, {5}, {6}}}},
+        {"cyclic, one block", cyclic(), {{1}, {{1}}}},
+        {"plane, the second node", plane(), {{1}, {{2}, {3}, {8}, {9}, {14}, {15}}}},
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(check_layout(row.layout, row.started), std::nullopt) << row.title;
+    }
+}
+
+TEST(LayoutCheck, RefusesEverythingElse) {
+    struct Row {
+        const char* title;
+        StepLayout layout;
+        LocalTasks started;
+        std::string problem;
+    };
+    const std::vector<Row> rows = {
+        {"a node past the end",
+         block(),
+         {{3}, {{0}}},
+         "3 nodes, Slurm started a task on node number 3"},
+        {"a node far past the end",
+         block(),
+         {{UINT32_MAX}, {{0}}},
+         "3 nodes, Slurm started a task on node number 4294967295"},
+        {"fewer tasks", block(), {{0}, {{0}, {1}, {2}, {3}}}, "5 tasks on n1, Slurm started 4"},
+        {"more tasks", block(), {{1}, {{5}, {6}}}, "1 tasks on n2, Slurm started 2"},
+        {"no task", block(), {{2}, {}}, "1 tasks on n3, Slurm started 0"},
+        {"another task",
+         block(),
+         {{1}, {{6}}},
+         "task 5 has local id 0 on n2, Slurm started task 6"},
+        {"swapped tasks",
+         block(),
+         {{0}, {{0}, {2}, {1}, {3}, {4}}},
+         "task 1 has local id 1 on n1, Slurm started task 2"},
+        {"block where Slurm dealt cyclic",
+         block(),
+         {{0}, {{0}, {3}, {4}, {5}, {6}}},
+         "task 1 has local id 1 on n1, Slurm started task 3"},
+        {"cyclic where Slurm dealt block",
+         cyclic(),
+         {{0}, {{0}, {1}, {2}, {3}, {4}}},
+         "task 3 has local id 1 on n1, Slurm started task 1"},
+        {"the last task of the last round",
+         plane(),
+         {{1}, {{2}, {3}, {8}, {9}, {14}, {16}}},
+         "task 15 has local id 5 on n2, Slurm started task 16"},
+    };
+    for (const auto& row : rows) {
+        const auto refusal = check_layout(row.layout, row.started);
+        ASSERT_TRUE(refusal) << row.title;
+        EXPECT_EQ(refusal->message(),
+                  "distgpu: task map: " + row.problem + "; run again without SLURM_DISTGPU_STEP")
+            << row.title;
+    }
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,76 @@
+// What a task's environment says, and the plan applied to it.
+#include "node/task_environment.h"
+
+#include "map_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using Variables = MapEnvironment::Variables;
+
+NodePlan plan_with(std::vector<std::string> unset,
+                   std::vector<std::pair<std::string, std::string>> set) {
+    NodePlan plan;
+    plan.tasks.resize(1);
+    plan.tasks[0].unset = std::move(unset);
+    plan.tasks[0].set = std::move(set);
+    return plan;
+}
+
+TEST(Exported, IsWhatTheUserSetAndNotWhatAnOuterStepGave) {
+    const Variables outer{{"MASTER_ADDR", "n1"}, {"SLURM_DISTGPU_GIVEN", "A=1 MASTER_ADDR=n1"}};
+    EXPECT_EQ(exported(MapEnvironment(Variables{{"MASTER_ADDR", "n1"}}), "MASTER_ADDR"), "n1");
+    EXPECT_EQ(exported(MapEnvironment(Variables{{"MASTER_ADDR", ""}}), "MASTER_ADDR"),
+              std::nullopt);
+    EXPECT_EQ(exported(MapEnvironment(Variables{}), "MASTER_ADDR"), std::nullopt);
+    EXPECT_EQ(exported(MapEnvironment(outer), "MASTER_ADDR"), std::nullopt);
+    Variables changed = outer;
+    changed["MASTER_ADDR"] = "n2";
+    EXPECT_EQ(exported(MapEnvironment(changed), "MASTER_ADDR"), "n2");
+}
+
+TEST(NodeFacts, ComeFromWhatSlurmSets) {
+    const NodeFacts facts = read_node_facts(MapEnvironment(
+        {{"CUDA_VISIBLE_DEVICES", "0,1,2"}, {"SLURM_CPUS_ON_NODE", "24"}, {"NCCL_IB_HCA", "x"}}));
+    EXPECT_EQ(facts.gpus, 3U);
+    EXPECT_EQ(facts.cpus, 24U);
+    EXPECT_EQ(facts.exported, std::vector<std::string>{"NCCL_IB_HCA"});
+    EXPECT_EQ(read_node_facts(MapEnvironment(Variables{{"ROCR_VISIBLE_DEVICES", "4"}})).gpus, 1U);
+    EXPECT_EQ(read_node_facts(MapEnvironment(Variables{})).gpus, 0U);
+}
+
+TEST(TaskEnvironment, IsSetAfterItIsRemoved) {
+    MapEnvironment environment(Variables{{"PET_A", "1"},
+                                         {"PET_B", "2"},
+                                         {"PETER", "3"},
+                                         {"RANK", "9"},
+                                         {"SLURM_DISTGPU", "pytorch"},
+                                         {"SLURM_DISTGPU_STEP", "v1:"}});
+    ASSERT_TRUE(set_task_environment(
+        environment, plan_with({"PET_*", "RANK"}, {{"RANK", "0"}, {"MASTER_PORT", "29500"}}),
+        LocalId{0}));
+    EXPECT_EQ(environment.variables(), (Variables{{"PETER", "3"},
+                                                  {"RANK", "0"},
+                                                  {"MASTER_PORT", "29500"},
+                                                  {"SLURM_DISTGPU_GIVEN", "MASTER_PORT=29500"}}));
+}
+
+TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
+    MapEnvironment environment(Variables{});
+    const auto done = set_task_environment(
+        environment,
+        plan_with({},
+                  {{"TF_CONFIG", std::string(MapEnvironment::longest + 1, 'x')}, {"RANK", "0"}}),
+        LocalId{0});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message(),
+              "distgpu: variable TF_CONFIG: not taken (101 bytes); report this");
+    EXPECT_EQ(environment.get("RANK"), "0");
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,126 @@
+// Where a process stands, from the variables of the launcher that started it.
+#include "exec/place.h"
+
+#include "map_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using Variables = MapEnvironment::Variables;
+
+// "srun: task 2 of 4 is 0 on n2 (2 nodes)"; of an error its message.
+std::string place_of(const Variables& variables) {
+    const auto place = find_place(MapEnvironment(variables), "host");
+    if (!place) return place.error().message();
+    const StepLayout& layout = place->layout;
+    return std::string(name_of(place->launcher)) + ": task " +
+           std::to_string(layout.task(place->node, place->local).value) + " of " +
+           std::to_string(layout.task_count()) + " is " + std::to_string(place->local.value) +
+           " on " + layout.hosts().name(place->node) + " (" + std::to_string(layout.node_count()) +
+           " nodes" + (place->knows_hosts ? ")" : ", unknown)");
+}
+
+Variables step() {
+    return {{"SLURM_JOB_ID", "7"},
+            {"SLURM_STEP_ID", "0"},
+            {"SLURM_STEP_NODELIST", "n[1-2]"},
+            {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+            {"SLURM_NODEID", "1"},
+            {"SLURM_LOCALID", "0"},
+            {"SLURM_GTIDS", "2,3"}};
+}
+
+Variables with(Variables variables, const Variables& more) {
+    for (const auto& [name, value] : more) variables[name] = value;
+    return variables;
+}
+
+Variables mpirun(const char* rank, const char* size, const char* local_rank,
+                 const char* local_size) {
+    return {{"OMPI_COMM_WORLD_RANK", rank},
+            {"OMPI_COMM_WORLD_SIZE", size},
+            {"OMPI_COMM_WORLD_LOCAL_RANK", local_rank},
+            {"OMPI_COMM_WORLD_LOCAL_SIZE", local_size}};
+}
+
+constexpr const char* uneven =
+    "the ranks of the other nodes are not known; start the same number on every node, or use srun";
+
+TEST(Place, InAStepOfSlurm) {
+    EXPECT_EQ(place_of(step()), "srun: task 2 of 4 is 0 on n2 (2 nodes)");
+    EXPECT_EQ(place_of(with(step(), {{"SLURM_DISTRIBUTION", "cyclic"}, {"SLURM_GTIDS", "1,3"}})),
+              "srun: task 1 of 4 is 0 on n2 (2 nodes)");
+    EXPECT_EQ(find_place(MapEnvironment(step()), "host")->step, (StepId{7, 0, 0}));
+}
+
+TEST(Place, IsNeverGuessedWhereSlurmStartedSomethingElse) {
+    const std::string problem =
+        "distgpu: step 7.0: its variables do not tell which node each task has; use srun "
+        "--distgpu, or start it with block, cyclic or plane";
+    EXPECT_EQ(place_of(with(step(), {{"SLURM_GTIDS", "1,3"}})), problem);
+    EXPECT_EQ(place_of(with(step(), {{"SLURM_LOCALID", "2"}})), problem);
+    EXPECT_EQ(place_of(with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}})),
+              "distgpu: SLURM_DISTRIBUTION=arbitrary: which node each task has stands in no "
+              "variable; use block, cyclic or plane, or srun --distgpu");
+}
+
+TEST(Place, OfABatchScriptOrAnInteractiveShellIsASingleProcess) {
+    EXPECT_EQ(place_of({}), "a single process: task 0 of 1 is 0 on host (1 nodes)");
+    EXPECT_EQ(place_of({{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}}),
+              "a single process: task 0 of 1 is 0 on host (1 nodes)");
+    EXPECT_EQ(place_of(with(step(), {{"SLURM_STEP_ID", "4294967290"}})),
+              "a single process: task 0 of 1 is 0 on host (1 nodes)");
+}
+
+TEST(Place, UnderMpirunIsDealtInBlocksOrCyclically) {
+    EXPECT_EQ(place_of(mpirun("1", "2", "1", "2")), "mpirun: task 1 of 2 is 1 on host (1 nodes)");
+    EXPECT_EQ(place_of(mpirun("3", "4", "1", "2")),
+              "mpirun: task 3 of 4 is 1 on host (2 nodes, unknown)");
+    EXPECT_EQ(place_of(mpirun("2", "4", "1", "2")),
+              "mpirun: task 2 of 4 is 1 on host (2 nodes, unknown)");
+    // Of four on two nodes: neither block (local rank 1) nor cyclic (1).
+    EXPECT_EQ(place_of(mpirun("3", "4", "0", "2")),
+              std::string("distgpu: mpirun: rank 3 of 4, 2 of them on this node: ") + uneven);
+    EXPECT_EQ(place_of(mpirun("0", "4", "0", "3")),
+              std::string("distgpu: mpirun: rank 0 of 4, 3 of them on this node: ") + uneven);
+}
+
+TEST(Place, UnderMpirunInAJobHasTheJobsNodes) {
+    const Variables job{{"SLURM_JOB_ID", "7"},
+                        {"SLURM_JOB_NUM_NODES", "2"},
+                        {"SLURM_JOB_NODELIST", "n[1-2]"},
+                        {"SLURMD_NODENAME", "n2"}};
+    // Before the variables of the step in which mpirun's daemon runs.
+    EXPECT_EQ(place_of(with(step(), with(mpirun("3", "4", "1", "2"), job))),
+              "mpirun: task 3 of 4 is 1 on n2 (2 nodes)");
+    // Rank 1 would be on the first node.
+    EXPECT_EQ(place_of(with(mpirun("1", "4", "1", "2"), job)),
+              "mpirun: task 1 of 4 is 1 on host (2 nodes, unknown)");
+    // One of four ranks here, and the job has two nodes: the other has three.
+    EXPECT_EQ(place_of(with(mpirun("3", "4", "0", "1"), job)),
+              std::string("distgpu: mpirun: rank 3 of 4, 1 of them on this node: ") + uneven);
+}
+
+TEST(Place, UnderOtherLaunchers) {
+    EXPECT_EQ(place_of({{"FLUX_TASK_RANK", "1"},
+                        {"FLUX_JOB_SIZE", "2"},
+                        {"FLUX_TASK_LOCAL_ID", "0"},
+                        {"FLUX_JOB_NNODES", "2"}}),
+              "flux: task 1 of 2 is 0 on host (2 nodes, unknown)");
+    const Variables hydra{
+        {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+    EXPECT_EQ(place_of(hydra), "mpiexec: task 1 of 2 is 1 on host (1 nodes)");
+    EXPECT_EQ(place_of(with(hydra, {{"PMI_RANK", "2"}})),
+              "distgpu: mpiexec MPI_LOCALRANKID: its variables do not tell the rank of this "
+              "process and how many there are on each node; start the same number on every node");
+    // Slurm's own PMI sets PMI_RANK too, and no local rank.
+    EXPECT_EQ(place_of(with(step(), {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}})),
+              "srun: task 2 of 4 is 0 on n2 (2 nodes)");
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,119 @@
+// The shape of a step from Slurm's variables.
+#include "plan/slurm_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+Result<std::optional<SlurmShape>> complete(const ShapeOptions& given, Environment environment) {
+    return complete_from_slurm(given,
+                               [environment = std::move(environment)](
+                                   const std::string& name) -> std::optional<std::string> {
+                                   const auto found = environment.find(name);
+                                   if (found == environment.end()) return std::nullopt;
+                                   return found->second;
+                               });
+}
+
+Environment allocation() {
+    return {{"SLURM_JOB_ID", "42"},
+            {"SLURM_JOB_NODELIST", "n[1-4]"},
+            {"SLURM_TASKS_PER_NODE", "2(x4)"},
+            {"SLURM_GPUS_ON_NODE", "2"},
+            {"SLURM_CPUS_PER_TASK", "6"}};
+}
+
+Environment step() {
+    Environment variables = allocation();
+    variables.insert({{"SLURM_STEP_ID", "3"},
+                      {"SLURM_STEP_NODELIST", "n[3-4]"},
+                      {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"}});
+    return variables;
+}
+
+TEST(SlurmShape, OfAnAllocation) {
+    const auto shape = complete({}, allocation());
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.layout,
+              (LayoutText{.nodelist = "n[1-4]", .tasks_per_node = "2(x4)"}));
+    EXPECT_EQ((*shape)->options.gpus_per_node, "2");
+    EXPECT_EQ((*shape)->options.cpus_per_task, "6");
+    EXPECT_EQ((*shape)->step, (StepId{42, 0, 0}));
+    EXPECT_EQ((*shape)->read, (std::vector<std::string>{
+                                  "SLURM_JOB_NODELIST", "SLURM_TASKS_PER_NODE",
+                                  "SLURM_GPUS_ON_NODE", "SLURM_CPUS_PER_TASK", "SLURM_JOB_ID"}));
+}
+
+TEST(SlurmShape, OfAStepAndNotOfItsAllocation) {
+    Environment variables = step();
+    variables["SLURM_RESTART_COUNT"] = "1";
+    const auto shape = complete({}, variables);
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.layout,
+              (LayoutText{.nodelist = "n[3-4]", .tasks_per_node = "1(x2)"}));
+    EXPECT_EQ((*shape)->step, (StepId{42, 3, 1}));
+}
+
+TEST(SlurmShape, WhatTheUserGivesStays) {
+    ShapeOptions given;
+    given.layout.ntasks = "4";
+    given.gpus = "1";
+    given.cpus_per_task = "3";
+    const auto shape = complete(given, allocation());
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.layout, (LayoutText{.nodelist = "n[1-4]", .ntasks = "4"}));
+    EXPECT_EQ((*shape)->options.gpus_per_node, "");
+    EXPECT_EQ((*shape)->options.cpus_per_task, "3");
+}
+
+TEST(SlurmShape, OtherNodesOrNoJobReadNothing) {
+    ShapeOptions given;
+    given.layout.nodes = "8";
+    auto shape = complete(given, allocation());
+    ASSERT_TRUE(shape);
+    EXPECT_FALSE(*shape);
+    given.layout = {.nodelist = "x1"};
+    shape = complete(given, allocation());
+    ASSERT_TRUE(shape);
+    EXPECT_FALSE(*shape);
+    shape = complete({}, {});
+    ASSERT_TRUE(shape);
+    EXPECT_FALSE(*shape);
+}
+
+TEST(SlurmShape, Distributions) {
+    struct Row {
+        const char* variable;
+        const char* distribution;
+    };
+    for (const auto& [variable, distribution] :
+         {Row{"block:cyclic,pack", "block"}, Row{"cyclic", "cyclic"}, Row{"plane", "plane=2"}}) {
+        Environment variables = step();
+        variables["SLURM_DISTRIBUTION"] = variable;
+        variables["SLURM_DIST_PLANESIZE"] = "2";
+        const auto shape = complete({}, variables);
+        ASSERT_TRUE(shape);
+        EXPECT_EQ((*shape)->options.layout.distribution, distribution);
+    }
+    Environment variables = step();
+    variables["SLURM_DISTRIBUTION"] = "arbitrary";
+    EXPECT_FALSE(complete({}, variables));
+    ShapeOptions given;
+    given.layout.distribution = "arbitrary=n4,n3";
+    const auto shape = complete(given, variables);
+    ASSERT_TRUE(shape);
+    EXPECT_EQ((*shape)->options.layout.distribution, "arbitrary=n4,n3");
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,220 @@
+// See exec.h.
+#include "exec/exec.h"
+
+#include "exec/own_node.h"
+#include "exec/place.h"
+#include "exec/prepared.h"
+#include "exec/process_environment.h"
+#include "node/affinity.h"
+#include "node/announcement.h"
+#include "node/task_environment.h"
+#include "output.h"
+
+#include <distgpu/port_check.h>
+#include <distgpu/request.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+struct Arguments {
+    std::string spec;
+    std::vector<std::string> program;
+};
+
+// A step and this process's part in it.
+struct OwnTask {
+    Request request;
+    Place place;
+    OwnNode node;
+    NodePlan plan;
+
+    const TaskPlan& task() const { return plan.tasks[place.local.value]; }
+};
+
+ExitCode complain(const Error& error, ExitCode code) {
+    fmt::print(stderr, "{}\n", error.message());
+    return code;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return {};
+    return name.data();
+}
+
+// This program itself, for a discovery that may be ended when it hangs.
+std::string own_command() {
+    std::array<char, 4096> path{};
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "distgpu";
+}
+
+// What the launcher does not tell, and the user has to.
+std::optional<Error> unknown_nodes(const Request& request, const Place& place,
+                                   const Environment& environment) {
+    if (place.knows_hosts) return std::nullopt;
+    const std::string launcher(name_of(place.launcher));
+    if (request.framework->names_all_nodes) {
+        return Error{fmt::format("--distgpu={}", request.framework->mode),
+                     fmt::format("names every node, of which {} tells none", launcher),
+                     "start it with srun"};
+    }
+    const bool given = request.master && request.master->form == Master::Form::host;
+    if (given || exported(environment, "MASTER_ADDR")) return std::nullopt;
+    return Error{"MASTER_ADDR", fmt::format("{} does not tell which node has rank 0", launcher),
+                 "give the key master=HOST, or export MASTER_ADDR"};
+}
+
+RendezvousFacts rendezvous_facts(const Environment& environment, const Place& place) {
+    RendezvousFacts facts;
+    facts.step = place.step;
+    facts.exported_address = exported(environment, "MASTER_ADDR");
+    facts.exported_port = exported(environment, "MASTER_PORT");
+    if (place.launcher == Launcher::slurm) {
+        facts.reserved_ports = environment.get("SLURM_STEP_RESV_PORTS");
+    }
+    return facts;
+}
+
+StepFacts step_facts(const Environment& environment, const Place& place) {
+    StepFacts facts;
+    if (place.launcher == Launcher::slurm) {
+        facts.mpi_type = environment.get("SLURM_MPI_TYPE").value_or("");
+    }
+    facts.cpus_per_node = environment.get("SLURM_JOB_CPUS_PER_NODE").value_or("");
+    facts.job_name = environment.get("SLURM_JOB_NAME").value_or("");
+    return facts;
+}
+
+// Why a step is not one that this can prepare: the same for all its processes.
+std::optional<Error> refused(const Request& request, const Place& place,
+                             const Environment& environment) {
+    if (auto error = unknown_nodes(request, place, environment)) return error;
+    return refusal(request, place.layout, rendezvous_facts(environment, place),
+                   step_facts(environment, place));
+}
+
+Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment) {
+    OwnNode node = find_own_node(environment, request, place, own_command());
+    return plan(request, place.layout, rendezvous_facts(environment, place),
+                step_facts(environment, place), node.facts, place.node)
+        .transform([&](NodePlan planned) {
+            return OwnTask{std::move(request), std::move(place), std::move(node),
+                           std::move(planned)};
+        });
+}
+
+// A port on which this process's program will listen. Those of the other tasks may be in use by
+// them already.
+std::optional<Error> taken_port(const OwnTask& own) {
+    std::vector<std::uint16_t> ports = own.plan.ports;
+    if (own.request.framework->port_per_task) {
+        ports = {ports[own.place.local.value]};
+    } else if (own.task().task != TaskId{0}) {
+        return std::nullopt;
+    }
+    for (const std::uint16_t port : ports) {
+        // The listener of an exported port may be the user's own store.
+        if (own.plan.rendezvous.port_source == PortSource::exported) break;
+        if (check_port(port) != PortState::taken) continue;
+        return Error{
+            fmt::format("port {} (from {})", port, describe(own.plan.rendezvous.port_source)),
+            "already in use", "give another with the key port=N"};
+    }
+    return std::nullopt;
+}
+
+void narrow_cpus(const OwnTask& own) {
+    const auto& binding = own.task().binding;
+    if (!binding || binding->cpus == own.node.facts.share.masks[own.place.local.value]) return;
+    if (set_affinity(binding->cpus)) return;
+    fmt::print(stderr, "distgpu: rank {}: the kernel refused CPUs {}; they stay as they were\n",
+               own.task().rank.value, binding->cpus.to_string());
+}
+
+// Becomes the program; returns only where it cannot.
+ExitCode become(const std::vector<std::string>& program) {
+    std::vector<char*> arguments;
+    for (const std::string& argument : program) {
+        arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp() does not change them
+    }
+    arguments.push_back(nullptr);
+    execvp(arguments.front(), arguments.data());
+    const int problem = errno;
+    const bool missing = problem == ENOENT;
+    return complain({program.front(), std::strerror(problem), "name a program that can be run"},
+                    missing ? ExitCode::not_found : ExitCode::not_executable);
+}
+
+// Says what verbose and dry-run ask for; the code to end with, where no program shall run.
+std::optional<ExitCode> announce(const OwnTask& own) {
+    for (const std::string& note : own.node.notes) fmt::print(stderr, "{}\n", note);
+    const Announcement said =
+        announcement(own.request, own.place.layout, own.node.facts, own.plan, own.place.local);
+    for (const std::string& line : said.lines) fmt::print(stderr, "{}\n", line);
+    if (said.dry_run.empty()) return std::nullopt;
+    const auto printed = print(said.dry_run);
+    return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
+}
+
+ExitCode run_exec(const Arguments& arguments) {
+    ProcessEnvironment environment;
+    auto request = parse_spec("SPEC", arguments.spec);
+    if (!request) return complain(request.error(), ExitCode::exec_failed);
+    if (request->help) {
+        const auto printed = print(spec_help());
+        return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
+    }
+    if (request->framework == nullptr) return become(arguments.program);  // `off`
+    auto place = find_place(environment, host_name());
+    if (!place) return complain(place.error(), ExitCode::exec_failed);
+    if (const auto error = refused(*request, *place, environment)) {
+        const bool first = place->layout.task(place->node, place->local) == TaskId{0};
+        return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
+    }
+    const auto own = plan_own_task(*std::move(request), *std::move(place), environment);
+    if (!own) return complain(own.error(), ExitCode::exec_failed);
+    if (is_prepared(environment)) {
+        if (const auto error = disagreement(environment, own->task())) {
+            return complain(*error, ExitCode::exec_failed);
+        }
+        return become(arguments.program);
+    }
+    if (const auto error = taken_port(*own)) return complain(*error, ExitCode::exec_failed);
+    if (const auto end = announce(*own)) return *end;
+    narrow_cpus(*own);
+    const auto set = set_task_environment(environment, own->plan, own->place.local);
+    if (!set) return complain(set.error(), ExitCode::exec_failed);
+    return become(arguments.program);
+}
+
+}  // namespace
+
+void add_exec(CLI::App& app, std::function<ExitCode()>& run) {
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* const exec = app.add_subcommand(
+        "exec",
+        "Run a program as srun --distgpu=SPEC would, without the plugin: as a task of "
+        "srun, mpirun, flux or mpiexec, or alone.");
+    exec->add_option("SPEC", arguments->spec, "What --distgpu= takes: MODE[,KEY[=VALUE]]...")
+        ->required();
+    exec->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")
+        ->required();
+    exec->callback([arguments, &run] { run = [arguments] { return run_exec(*arguments); }; });
+}
+
+}  // namespace distgpu

@@ -1,0 +1,147 @@
+// See own_node.h.
+#include "exec/own_node.h"
+
+#include "node/affinity.h"
+#include "node/network_interface.h"
+#include "node/node_topology.h"
+#include "node/step_gpus.h"
+#include "node/task_environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+// The CPUs of one hexadecimal mask; empty: not one.
+CpuSet parse_mask(std::string_view text) {
+    if (text.substr(0, 2) == "0x") text.remove_prefix(2);
+    CpuSet cpus;
+    constexpr std::uint32_t digit_bits = 4;
+    std::uint32_t first = 0;
+    for (auto digit = text.rbegin(); digit != text.rend(); ++digit, first += digit_bits) {
+        unsigned bits = 0;
+        if (std::from_chars(&*digit, &*digit + 1, bits, 16).ec != std::errc{} ||
+            first + digit_bits > CpuSet::cpu_limit) {
+            return {};
+        }
+        for (std::uint32_t bit = 0; bit < digit_bits; ++bit) {
+            if ((bits >> bit & 1U) != 0) cpus.add(first + bit);
+        }
+    }
+    return cpus;
+}
+
+CpuSet own_mask() {
+    KernelCpuSet cpus{};
+    return read_affinity(0, cpus) ? CpuSet::from_words(cpus) : CpuSet{};
+}
+
+// Of all tasks of the node; empty: not known.
+std::vector<CpuSet> masks_of_node(const Environment& environment, const Place& place) {
+    const std::size_t tasks = place.layout.tasks_on(place.node);
+    const CpuSet own = own_mask();
+    if (own.empty()) return {};
+    const std::string type = environment.get("SLURM_CPU_BIND_TYPE").value_or("");
+    if (tasks == 1 || type.empty() || type.substr(0, 4) == "none") return {tasks, own};
+    if (type.substr(0, 8) != "mask_cpu") return {};
+    auto masks = parse_masks(environment.get("SLURM_CPU_BIND_LIST").value_or(""), tasks);
+    // A list that is wrong about this task says nothing of the others.
+    if (!masks.empty() && masks[place.local.value] != own) masks.clear();
+    return masks;
+}
+
+CpuSet all_of(const std::vector<CpuSet>& masks) {
+    CpuSet all;
+    for (const CpuSet& mask : masks) all |= mask;
+    return all;
+}
+
+bool chose_gpus(const Environment& environment) {
+    const auto is_set = [&](const char* name) {
+        return !environment.get(name).value_or("").empty();
+    };
+    return is_set("SLURM_GPUS_PER_TASK") || is_set("SLURM_GPU_BIND") || is_set("SLURM_TRES_BIND") ||
+           is_set("SLURM_NTASKS_PER_GPU") || is_set("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") ||
+           is_set("SLURM_SHARDS_ON_NODE");
+}
+
+void add_gpus(NodeFacts& facts, const Environment& environment) {
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+        if (!environment.get(name).value_or("").empty()) {
+            facts.gpu_names.variables.emplace_back(name);
+        }
+    }
+    if (facts.gpu_names.variables.empty() || chose_gpus(environment)) return;
+    auto gpus =
+        step_gpus(environment.get("SLURM_STEP_GPUS").value_or(""),
+                  *environment.get(facts.gpu_names.variables.front()), facts.topology->gpus.size());
+    if (!gpus) return;
+    facts.share.gpus = std::move(gpus->indices);
+    facts.gpu_names.names = std::move(gpus->names);
+}
+
+void add_interface(OwnNode& node, const std::string& name) {
+    const NetworkInterface found = interface_of(name);
+    node.facts.interface = found.name;
+    if (!found.loopback.empty()) {
+        node.notes.push_back(fmt::format(
+            "distgpu: {}: is {} on its own node, where other nodes cannot reach it; take it off "
+            "that line of /etc/hosts",
+            name, found.loopback));
+    }
+}
+
+void add_topology(OwnNode& node, const Environment& environment, const std::string& command) {
+    auto found = find_topology({default_topology_file, false, command});
+    if (!found) {
+        node.notes.push_back(fmt::format(
+            "distgpu: topology: {}: {}; CPUs, GPUs and network devices stay as they are",
+            found.error().object, found.error().problem));
+        return;
+    }
+    node.topology = std::make_unique<NodeTopology>(std::move(found->topology));
+    node.facts.topology = node.topology.get();
+    add_gpus(node.facts, environment);
+}
+
+}  // namespace
+
+std::vector<CpuSet> parse_masks(std::string_view list, std::size_t tasks) {
+    std::vector<CpuSet> masks;
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        masks.push_back(parse_mask(list.substr(at, end - at)));
+        if (masks.back().empty()) return {};
+        at = end + 1;
+    }
+    if (masks.size() != tasks) masks.clear();
+    return masks;
+}
+
+OwnNode find_own_node(const Environment& environment, const Request& request, const Place& place,
+                      const std::string& command) {
+    OwnNode node;
+    NodeFacts& facts = node.facts;
+    facts = read_node_facts(environment);
+    const std::string cpus = environment.get("SLURM_CPUS_PER_TASK").value_or("");
+    std::from_chars(cpus.data(), cpus.data() + cpus.size(), facts.cpus_per_task);
+    facts.share.cpus_per_task = facts.cpus_per_task;
+    // Slurm's variables speak of its own tasks, not of what mpirun started in one of them.
+    const bool in_step = place.launcher == Launcher::slurm;
+    if (place.layout.node_count() > 1) {
+        add_interface(node, place.layout.hosts().name(place.node));
+    }
+    if (!in_step) return node;
+    facts.share.masks = masks_of_node(environment, place);
+    facts.user_bound = environment.get("SLURM_CPU_BIND_TYPE").value_or("").substr(0, 4) == "none";
+    facts.confined = all_of(facts.share.masks).count() <= facts.cpus;
+    if (needs_topology(request)) add_topology(node, environment, command);
+    return node;
+}
+
+}  // namespace distgpu

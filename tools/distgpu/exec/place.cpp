@@ -1,0 +1,217 @@
+// See place.h. Variables of the launchers: Open MPI 4.1 and 5.0 (OMPI_COMM_WORLD_*), Hydra of
+// MPICH 4.0 (PMI_*, MPI_LOCALRANKID, MPI_LOCALNRANKS), flux-core 0.50 (FLUX_*, with PMI_*).
+#include "exec/place.h"
+
+#include "node/layout_check.h"
+#include "node/step_environment.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+std::optional<std::uint32_t> number(const Environment& environment, const char* name) {
+    const std::string text = environment.get(name).value_or("");
+    std::uint32_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+// "3,4,5": the tasks of this node, in local id order.
+std::vector<TaskId> task_list(std::string_view list) {
+    std::vector<TaskId> tasks;
+    for (std::size_t at = 0; at < list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        std::uint32_t task = 0;
+        std::from_chars(list.data() + at, list.data() + end, task);
+        tasks.push_back(TaskId{task});
+        at = end + 1;
+    }
+    return tasks;
+}
+
+StepId slurm_step(const Environment& environment) {
+    return {number(environment, "SLURM_JOB_ID").value_or(0),
+            number(environment, "SLURM_STEP_ID").value_or(0),
+            number(environment, "SLURM_RESTART_COUNT").value_or(0)};
+}
+
+// What a process of mpirun, flux or Hydra is told.
+struct Counts {
+    Launcher launcher = Launcher::none;
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    std::uint32_t local_rank = 0;
+    std::uint32_t local_size = 1;
+};
+
+struct CountVariables {
+    Launcher launcher;
+    const char* rank;
+    const char* size;
+    const char* local_rank;
+    const char* local_size;  // null: tells the number of nodes instead
+};
+
+constexpr CountVariables mpirun_variables{Launcher::mpirun, "OMPI_COMM_WORLD_RANK",
+                                          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                          "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr CountVariables flux_variables{Launcher::flux, "FLUX_TASK_RANK", "FLUX_JOB_SIZE",
+                                        "FLUX_TASK_LOCAL_ID", nullptr};
+constexpr CountVariables hydra_variables{Launcher::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
+                                         "MPI_LOCALNRANKS"};
+
+// Nothing: not started by this launcher.
+std::optional<Result<Counts>> read_counts(const Environment& environment,
+                                          const CountVariables& variables) {
+    if (!environment.get(variables.local_rank)) return std::nullopt;
+    const auto read = [&](const char* name) { return number(environment, name); };
+    const auto rank = read(variables.rank);
+    const auto size = read(variables.size);
+    const auto local_rank = read(variables.local_rank);
+    std::optional<std::uint32_t> local_size;
+    if (variables.local_size != nullptr) {
+        local_size = read(variables.local_size);
+    } else if (const auto nodes = read("FLUX_JOB_NNODES"); nodes && size && *nodes > 0) {
+        if (*size % *nodes == 0) local_size = *size / *nodes;
+    }
+    const bool complete = rank && size && local_rank && local_size && *rank < *size &&
+                          *local_rank < *local_size && *local_size <= *size;
+    if (complete) return Counts{variables.launcher, *rank, *size, *local_rank, *local_size};
+    return Error{fmt::format("{} {}", name_of(variables.launcher), variables.local_rank),
+                 "its variables do not tell the rank of this process and how many there are on "
+                 "each node",
+                 "start the same number on every node"};
+}
+
+Error uneven(const Counts& counts) {
+    return {fmt::format("{}: rank {} of {}, {} of them on this node", name_of(counts.launcher),
+                        counts.rank, counts.size, counts.local_size),
+            "the ranks of the other nodes are not known",
+            "start the same number on every node, or use srun"};
+}
+
+// The nodes of the Slurm job around a launcher, where this is one of them.
+std::optional<HostList> job_nodes(const Environment& environment, const std::string& host,
+                                  std::uint32_t nodes, NodeIndex own) {
+    auto hosts = HostList::parse(environment.get("SLURM_JOB_NODELIST").value_or(""));
+    if (!hosts || hosts->size() != nodes) return std::nullopt;
+    const std::string name = environment.get("SLURMD_NODENAME").value_or(host);
+    if (hosts->name(own) != name) return std::nullopt;
+    return *std::move(hosts);
+}
+
+HostList made_up(std::uint32_t nodes, NodeIndex own, const std::string& host) {
+    std::vector<std::string> names;
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        names.push_back(node == own.value ? host : fmt::format("node-{}-of-{}", node, nodes));
+    }
+    return HostList::from_names(names);
+}
+
+Result<Place> place_of(const Counts& counts, const Environment& environment,
+                       const std::string& host) {
+    if (counts.size % counts.local_size != 0) return uneven(counts);
+    const std::uint32_t nodes = counts.size / counts.local_size;
+    const bool block = counts.rank % counts.local_size == counts.local_rank;
+    if (!block && counts.rank / nodes != counts.local_rank) return uneven(counts);
+    // A job with fewer nodes shows that this one has fewer ranks than others.
+    const auto job = number(environment, "SLURM_JOB_NUM_NODES");
+    if (job && nodes > *job) return uneven(counts);
+    const NodeIndex own{block ? counts.rank / counts.local_size : counts.rank % nodes};
+    auto hosts = job_nodes(environment, host, nodes, own);
+    const bool known = hosts.has_value() || nodes == 1;
+    const Distribution distribution{block ? Distribution::Kind::block : Distribution::Kind::cyclic,
+                                    0};
+    const std::vector<TasksRun> runs{{counts.local_size, nodes}};
+    return StepLayout::distribute(hosts ? *std::move(hosts) : made_up(nodes, own, host), runs,
+                                  distribution)
+        .transform([&](StepLayout layout) {
+            return Place{counts.launcher,
+                         std::move(layout),
+                         own,
+                         LocalId{counts.local_rank},
+                         slurm_step(environment),
+                         known};
+        });
+}
+
+Error not_derived() {
+    return {"SLURM_DISTRIBUTION=arbitrary", "which node each task has stands in no variable",
+            "use block, cyclic or plane, or srun --distgpu"};
+}
+
+// A step of srun, without asking slurmctld.
+Result<Place> place_in_step(const Environment& environment) {
+    const auto text = [&](const char* name) { return environment.get(name).value_or(""); };
+    auto layout = derive_layout({text("SLURM_STEP_NODELIST"), text("SLURM_STEP_TASKS_PER_NODE"),
+                                 text("SLURM_DISTRIBUTION"), text("SLURM_DIST_PLANESIZE")});
+    if (!layout) return layout.error();
+    if (!*layout) return not_derived();
+    const auto node = number(environment, "SLURM_NODEID");
+    const auto local = number(environment, "SLURM_LOCALID");
+    const LocalTasks started{NodeIndex{node.value_or(0)}, task_list(text("SLURM_GTIDS"))};
+    if (!node || !local || *local >= started.tasks.size() || check_layout(**layout, started)) {
+        return Error{fmt::format("step {}.{}", text("SLURM_JOB_ID"), text("SLURM_STEP_ID")),
+                     "its variables do not tell which node each task has",
+                     "use srun --distgpu, or start it with block, cyclic or plane"};
+    }
+    return Place{Launcher::slurm, **std::move(layout),     started.node,
+                 LocalId{*local}, slurm_step(environment), true};
+}
+
+Result<Place> single(const Environment& environment, const std::string& host) {
+    const std::vector<TasksRun> one{{1, 1}};
+    const std::vector<std::string> name{host};
+    return StepLayout::distribute(HostList::from_names(name), one, {})
+        .transform([&](StepLayout layout) {
+            return Place{Launcher::none, std::move(layout),       NodeIndex{0},
+                         LocalId{0},     slurm_step(environment), true};
+        });
+}
+
+}  // namespace
+
+std::string_view name_of(Launcher launcher) {
+    switch (launcher) {
+        case Launcher::mpirun:
+            return "mpirun";
+        case Launcher::flux:
+            return "flux";
+        case Launcher::hydra:
+            return "mpiexec";
+        case Launcher::slurm:
+            return "srun";
+        case Launcher::none:
+            break;
+    }
+    return "a single process";
+}
+
+// What started this process itself comes before what started that: mpirun's daemons and the
+// proxies of Hydra are tasks of Slurm in a job.
+Result<Place> find_place(const Environment& environment, const std::string& host) {
+    for (const CountVariables& variables : {mpirun_variables, flux_variables, hydra_variables}) {
+        if (auto counts = read_counts(environment, variables)) {
+            return std::move(*counts).and_then(
+                [&](const Counts& known) { return place_of(known, environment, host); });
+        }
+    }
+    // The batch script has SLURM_PROCID too, but no SLURM_STEP_NODELIST; the shell of salloc has
+    // both, in the step SLURM_INTERACTIVE_STEP (slurm.h).
+    constexpr std::uint32_t first_special_step = 0xfffffffa;
+    const auto step = number(environment, "SLURM_STEP_ID");
+    if (step && *step < first_special_step && environment.get("SLURM_STEP_NODELIST")) {
+        return place_in_step(environment);
+    }
+    return single(environment, host);
+}
+
+}  // namespace distgpu

@@ -1,0 +1,40 @@
+// Where this process stands among those that were launched together, from the variables of the
+// launcher that started it.
+#pragma once
+
+#include <distgpu/environment.h>
+#include <distgpu/rendezvous.h>
+#include <distgpu/result.h>
+#include <distgpu/step_layout.h>
+
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+enum class Launcher {
+    mpirun,  // Open MPI's, or PRRTE's prterun
+    flux,
+    hydra,  // mpiexec of MPICH or Intel MPI
+    slurm,  // srun
+    none,   // a single process
+};
+std::string_view name_of(Launcher launcher);
+
+struct Place {
+    Launcher launcher = Launcher::none;
+    StepLayout layout;
+    NodeIndex node;
+    LocalId local;
+    StepId step{};             // all zero without Slurm
+    bool knows_hosts = false;  // else the other nodes' names in the layout are made up
+};
+
+// `host`: this machine's name. mpirun, flux and Hydra tell a process how many there are, and how
+// many of them on its node, but nothing of the other nodes: they are taken to have equally many,
+// dealt in blocks or cyclically. Within a Slurm job those are the job's nodes.
+// Errors: variables that contradict each other or what is said above, an arbitrary distribution of
+// srun over several nodes.
+Result<Place> find_place(const Environment& environment, const std::string& host);
+
+}  // namespace distgpu

@@ -1,0 +1,165 @@
+// See plan.h.
+#include "plan/plan.h"
+
+#include "output.h"
+#include "plan/plan_input.h"
+#include "plan/plan_json.h"
+#include "plan/plan_shell.h"
+#include "plan/plan_table.h"
+#include "plan/slurm_shape.h"
+#include "plan/step_topologies.h"
+#include "topo/hwloc_environment.h"
+
+#include <distgpu/request.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+struct Arguments {
+    std::string spec;
+    ShapeOptions shape;
+    std::vector<std::string> topologies;
+    std::string format = "table";
+    std::optional<std::uint32_t> rank;
+    std::string node;
+};
+
+ExitCode complain(const Error& error, ExitCode code) {
+    fmt::print(stderr, "{}\n", error.message());
+    return code;
+}
+
+std::optional<std::string> variable(const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+}
+
+// https://no-color.org
+bool wants_colour() {
+    return isatty(STDOUT_FILENO) == 1 && !variable("NO_COLOR") && variable("TERM") != "dumb";
+}
+
+Result<Request> read_spec(const std::string& spec) {
+    return parse_spec("SPEC", spec).and_then([&](Request request) -> Result<Request> {
+        if (request.framework != nullptr) return request;
+        return Error{"SPEC=" + spec, "plans nothing", "give the mode of a framework"};
+    });
+}
+
+// Fills in which tasks are asked for.
+std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
+    const StepLayout& layout = input.shape.layout();
+    if (arguments.rank) {
+        if (*arguments.rank >= layout.task_count()) {
+            return Error{fmt::format("--rank {}", *arguments.rank),
+                         fmt::format("the step has ranks 0 to {}", layout.task_count() - 1), ""};
+        }
+        input.rank = GlobalRank{*arguments.rank};
+    } else if (arguments.format == "env") {
+        return Error{"--format env", "of which rank", "give --rank N"};
+    }
+    if (arguments.node.empty()) return std::nullopt;
+    input.node = layout.hosts().find(arguments.node);
+    if (input.node) return std::nullopt;
+    return Error{"--node " + arguments.node, "not a node of the step",
+                 fmt::format("its nodes are {}", layout.hosts().to_string())};
+}
+
+ExitCode write_plan(const Arguments& arguments, const PlanInput& input) {
+    bool begun = false;
+    const Writer write = [&begun](std::string_view text) {
+        begun = true;
+        return print(text);
+    };
+    const auto done = arguments.format == "json"  ? write_plan_json(input, write)
+                      : arguments.format == "env" ? write_plan_shell(input, write)
+                                                  : write_plan_table(input, wants_colour(), write);
+    if (done) return ExitCode::done;
+    return complain(done.error(), begun ? ExitCode::environment : ExitCode::usage);
+}
+
+ExitCode run_plan(const Arguments& arguments) {
+    take_hwloc_environment();
+    auto request = read_spec(arguments.spec);
+    if (!request) return complain(request.error(), ExitCode::usage);
+    const auto slurm = complete_from_slurm(arguments.shape, variable);
+    if (!slurm) return complain(slurm.error(), ExitCode::usage);
+    if (*slurm) fmt::print(stderr, "distgpu: read {}\n", fmt::join((*slurm)->read, ", "));
+    const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;
+    auto layout = parse_layout(options.layout);
+    if (!layout) return complain(layout.error(), ExitCode::usage);
+    auto topologies = load_topologies(arguments.topologies, *layout);
+    if (!topologies) return complain(topologies.error(), ExitCode::environment);
+    auto shape = Shape::make(options, *std::move(layout), *std::move(topologies));
+    if (!shape) return complain(shape.error(), ExitCode::usage);
+    PlanInput input{*std::move(request), *std::move(shape), *slurm ? (*slurm)->step : StepId{}};
+    if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
+    return write_plan(arguments, input);
+}
+
+using Add = std::function<CLI::Option*(const char*, std::string&, const char*, const char*)>;
+
+void add_shape_options(ShapeOptions& shape, const Add& add) {
+    LayoutText& layout = shape.layout;
+    add("--nodelist", layout.nodelist, "NODES", "The step's nodes, as node[01-02]");
+    add("--nodes", layout.nodes, "N", "How many nodes, in place of --nodelist: node1 to nodeN");
+    add("--tasks-per-node", layout.tasks_per_node, "COUNTS",
+        "Tasks of each node, as 4(x2),1; one number is for every node");
+    add("--ntasks", layout.ntasks, "N", "All tasks, dealt evenly, in place of --tasks-per-node");
+    add("--distribution", layout.distribution, "HOW",
+        "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task");
+    add("--gpus-per-node", shape.gpus_per_node, "N", "The first N GPUs of each node (all)");
+    add("--gpus", shape.gpus, "LIST", "Which GPUs of each node, as 2,3");
+    add("--cpus-per-task", shape.cpus_per_task, "N", "CPUs that each task asked for (1)");
+    add("--cpu-masks", shape.cpu_masks, "LISTS",
+        "CPUs on which the tasks of a node may run, one list for all or one each, as 0-3:4-7 "
+        "(all CPUs of the node)");
+}
+
+void add_output_options(CLI::App& plan, Arguments& arguments, const Add& add) {
+    plan.add_option("--topology", arguments.topologies,
+                    "Every node's topology, or NODES=FILE for some: XML of hwloc's lstopo, or JSON "
+                    "of distgpu topo; without it nothing is bound")
+        ->type_name("[NODES=]FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    CLI::Option* const rank =
+        plan.add_option("--rank", arguments.rank, "This rank alone, with its variables");
+    rank->type_name("N");
+    add("--node", arguments.node, "NODE", "The ranks of this node alone")->excludes(rank);
+    add("--format", arguments.format, "FORMAT", "table (the default), json, or env for a shell")
+        ->check(CLI::IsMember({"table", "json", "env"}));
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, std::function<ExitCode()>& run) {
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* const plan = app.add_subcommand(
+        "plan",
+        "Show what each task of a step would get. Within a job, Slurm's variables tell its "
+        "shape.");
+    plan->add_option("SPEC", arguments->spec, "What --distgpu= takes: MODE[,KEY[=VALUE]]...")
+        ->required();
+    const Add add = [&](const char* name, std::string& value, const char* type, const char* help) {
+        return plan->add_option(name, value, help)->type_name(type);
+    };
+    add_shape_options(arguments->shape, add);
+    add_output_options(*plan, *arguments, add);
+    plan->callback([arguments, &run] { run = [arguments] { return run_plan(*arguments); }; });
+}
+
+}  // namespace distgpu

@@ -1,0 +1,32 @@
+// What `distgpu plan` plans, and which of the step's tasks are asked for.
+#pragma once
+
+#include "output.h"
+#include "plan/shape.h"
+
+#include <distgpu/plan.h>
+#include <distgpu/rendezvous.h>
+#include <distgpu/request.h>
+
+#include <functional>
+#include <optional>
+
+namespace distgpu {
+
+struct PlanInput {
+    Request request;  // its framework is set
+    Shape shape;
+    StepId step{};
+    // Only these; at most one of the two.
+    std::optional<NodeIndex> node{};
+    std::optional<GlobalRank> rank{};
+};
+
+// The plan of one node, of whose tasks only those that are asked for are left.
+using NodeVisitor = std::function<Result<Done>(const NodePlan&, const NodeFacts&)>;
+
+// Plans one node after the other, in the order of the step's nodes, and keeps none of the plans.
+// Errors: as plan(), and the visitor's.
+Result<Done> for_each_node(const PlanInput& input, const NodeVisitor& visit);
+
+}  // namespace distgpu

@@ -1,0 +1,47 @@
+// See plan_shell.h.
+#include "plan/plan_shell.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+namespace {
+
+// In single quotes, where a shell changes nothing; a quote itself stands outside of them.
+std::string quoted(std::string_view text) {
+    std::string result = "'";
+    for (const char c : text) {
+        if (c == '\'') {
+            result += "'\\''";
+        } else {
+            result += c;
+        }
+    }
+    return result + "'";
+}
+
+// A pattern removes what the shell that reads the line has then.
+std::string unset_line(std::string_view pattern) {
+    if (pattern.back() != '*') return fmt::format("unset {}\n", pattern);
+    pattern.remove_suffix(1);
+    return fmt::format("unset $(env | sed -n 's/^\\({}[A-Za-z0-9_]*\\)=.*/\\1/p')\n", pattern);
+}
+
+}  // namespace
+
+Result<Done> write_plan_shell(const PlanInput& input, const Writer& write) {
+    return for_each_node(input, [&](const NodePlan& node, const NodeFacts& /*facts*/) {
+        std::string text;
+        for (const TaskPlan& task : node.tasks) {
+            for (const std::string& pattern : task.unset) text += unset_line(pattern);
+            for (const auto& [name, value] : task.set) {
+                text += fmt::format("export {}={}\n", name, quoted(value));
+            }
+        }
+        return write(text);
+    });
+}
+
+}  // namespace distgpu

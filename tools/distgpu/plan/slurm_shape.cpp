@@ -1,0 +1,83 @@
+// See slurm_shape.h. Slurm's variables: the environment sections of sbatch(1) and srun(1), 22.05.
+#include "plan/slurm_shape.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+// Reads variables, and remembers which of them were there.
+class Reader {
+  public:
+    explicit Reader(const Variables& variables) : variables_(variables) {}
+
+    // Fills a text that is still empty.
+    void complete(std::string& text, const char* name) {
+        if (!text.empty()) return;
+        if (auto value = get(name)) text = *std::move(value);
+    }
+
+    std::optional<std::string> get(const char* name) {
+        auto value = variables_(name);
+        if (value) read_.emplace_back(name);
+        return value;
+    }
+
+    std::uint32_t number(const char* name) {
+        const std::string text = get(name).value_or("");
+        std::uint32_t value = 0;
+        std::from_chars(text.data(), text.data() + text.size(), value);
+        return value;
+    }
+
+    std::vector<std::string> take_read() { return std::move(read_); }
+
+  private:
+    const Variables& variables_;
+    std::vector<std::string> read_;
+};
+
+// "block:cyclic,pack" -> "block": the rest is about sockets.
+Result<std::string> distribution(Reader& reader) {
+    std::string text = reader.get("SLURM_DISTRIBUTION").value_or("");
+    text.resize(std::min(text.find_first_of(":,"), text.size()));
+    if (text == "arbitrary") {
+        return Error{"SLURM_DISTRIBUTION=arbitrary",
+                     "which node each task has stands in no variable",
+                     "give --distribution arbitrary=NODE,NODE,..."};
+    }
+    if (text == "plane") text += "=" + reader.get("SLURM_DIST_PLANESIZE").value_or("");
+    return text;
+}
+
+}  // namespace
+
+Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
+                                                      const Variables& variables) {
+    LayoutText& layout = options.layout;
+    if (!layout.nodelist.empty() || !layout.nodes.empty()) return std::optional<SlurmShape>{};
+    Reader reader(variables);
+    const bool in_step = variables("SLURM_STEP_NODELIST").has_value();
+    reader.complete(layout.nodelist, in_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST");
+    if (layout.nodelist.empty()) return std::optional<SlurmShape>{};
+    if (layout.ntasks.empty()) {
+        reader.complete(layout.tasks_per_node,
+                        in_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE");
+    }
+    if (layout.distribution.empty()) {
+        auto text = distribution(reader);
+        if (!text) return text.error();
+        layout.distribution = *std::move(text);
+    }
+    if (options.gpus.empty()) reader.complete(options.gpus_per_node, "SLURM_GPUS_ON_NODE");
+    reader.complete(options.cpus_per_task, "SLURM_CPUS_PER_TASK");
+    const StepId step{reader.number("SLURM_JOB_ID"), in_step ? reader.number("SLURM_STEP_ID") : 0,
+                      reader.number("SLURM_RESTART_COUNT")};
+    return std::optional(SlurmShape{std::move(options), step, reader.take_read()});
+}
+
+}  // namespace distgpu

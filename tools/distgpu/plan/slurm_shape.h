@@ -1,0 +1,31 @@
+// The shape of a Slurm step or allocation, from the variables that its processes have.
+#pragma once
+
+#include "plan/shape.h"
+
+#include <distgpu/rendezvous.h>
+#include <distgpu/result.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+// The value of a variable; nothing where it is unset or empty.
+using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+
+struct SlurmShape {
+    ShapeOptions options;           // what the user gave, completed
+    StepId step{};                  // of an allocation its step 0
+    std::vector<std::string> read;  // the variables that had a part in it
+};
+
+// Completes what the user did not give. With nodes of their own, --nodes or --nodelist, nothing is
+// read. Nothing: not in a job.
+// Errors: an arbitrary distribution, whose order stands in no variable, and none was given.
+Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
+                                                      const Variables& variables);
+
+}  // namespace distgpu

@@ -1,0 +1,73 @@
+// See topo.h.
+#include "topo/topo.h"
+
+#include "output.h"
+#include "topo/hwloc_environment.h"
+#include "topo/topo_table.h"
+
+#include <distgpu/discover.h>
+#include <distgpu/machine.h>
+#include <distgpu/topology_json.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace distgpu {
+namespace {
+
+struct Arguments {
+    std::optional<std::string> topology;
+    std::string format = "table";
+    std::optional<std::string> save;
+};
+
+Result<Done> show(const Arguments& arguments) {
+    auto topology = arguments.topology ? load_topology(*arguments.topology) : discover();
+    return std::move(topology).and_then([&](const NodeTopology& node) {
+        return print(arguments.format == "json" ? to_json(node, std::nullopt) : topo_table(node));
+    });
+}
+
+Result<Done> save(const std::string& path) {
+    // Before the discovery: what is plugged in meanwhile makes the text stale, not wrong.
+    const auto identity = machine_identity();
+    if (!identity) return identity.error();
+    return discover().and_then(
+        [&](const NodeTopology& node) { return replace_file(path, to_json(node, *identity)); });
+}
+
+ExitCode run_topo(const Arguments& arguments) {
+    take_hwloc_environment();
+    const auto done = arguments.save ? save(*arguments.save) : show(arguments);
+    if (done) return ExitCode::done;
+    fmt::print(stderr, "{}\n", done.error().message());
+    return ExitCode::environment;
+}
+
+}  // namespace
+
+void add_topo(CLI::App& app, std::function<ExitCode()>& run) {
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* const topo =
+        app.add_subcommand("topo", "Show this node's GPUs and HCAs, and how near they are.");
+    CLI::Option* const file = topo->add_option(
+        "--topology", arguments->topology,
+        "Show the machine of FILE instead: XML of hwloc's lstopo, or JSON of distgpu topo");
+    CLI::Option* const format =
+        topo->add_option("--format", arguments->format, "table (the default) or json");
+    topo->add_option("--save", arguments->save,
+                     "Write the JSON to FILE, for the steps that run until the next boot")
+        ->type_name("FILE")
+        ->excludes(file)
+        ->excludes(format);
+    file->type_name("FILE");
+    format->type_name("FORMAT")->check(CLI::IsMember({"table", "json"}));
+    topo->callback([arguments, &run] { run = [arguments] { return run_topo(*arguments); }; });
+}
+
+}  // namespace distgpu

@@ -1,0 +1,123 @@
+// See topo_table.h.
+#include "topo/topo_table.h"
+
+#include <distgpu/binding.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Row = std::vector<std::string>;
+
+constexpr std::string_view distance_legend =
+    "\nLegend:\n\n"
+    "  PIX  = across one PCI bridge at most\n"
+    "  PXB  = across several PCI bridges, not through the CPU\n"
+    "  PHB  = through a PCI host bridge, that is through the CPU\n"
+    "  NODE = through two host bridges of one NUMA node\n"
+    "  SYS  = between NUMA nodes\n";
+
+std::string or_unknown(const std::string& text) {
+    return text.empty() ? "N/A" : text;
+}
+
+// Columns as wide as their widest cell; text that another wrote must not steer the terminal.
+std::string aligned(const std::vector<Row>& rows) {
+    std::vector<std::size_t> widths;
+    for (const Row& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += fmt::format("{:<{}}  ", row[i], widths[i]);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        std::replace_if(
+            line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+        text += line + "\n";
+    }
+    return text;
+}
+
+std::string matrix(const NodeTopology& topology) {
+    std::vector<Row> rows{{""}};
+    for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
+        rows[0].push_back(fmt::format("NIC{}", i));
+    }
+    rows[0].insert(rows[0].end(), {"CPU Affinity", "NUMA Affinity"});
+    for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+        const Gpu& gpu = topology.gpus[i];
+        Row& row = rows.emplace_back(Row{fmt::format("GPU{}", i)});
+        for (const Distance distance : topology.distances[i]) row.emplace_back(word(distance));
+        row.push_back(or_unknown(gpu.cpus.to_string()));
+        row.push_back(gpu.numa ? fmt::to_string(*gpu.numa) : or_unknown(""));
+    }
+    return aligned(rows);
+}
+
+std::string gpu_legend(const NodeTopology& topology) {
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+        const Gpu& gpu = topology.gpus[i];
+        rows.push_back(
+            {fmt::format("  GPU{}:", i), gpu.pci, or_unknown(gpu.model), or_unknown(gpu.uuid)});
+        for (const MigInstance& mig : gpu.mig) {
+            rows.push_back({"", "", "  MIG " + or_unknown(mig.profile), mig.uuid});
+        }
+    }
+    return "\nGPU Legend:\n\n" + aligned(rows);
+}
+
+std::string_view state_word(HcaPort::State state) {
+    if (state == HcaPort::State::unknown) return "N/A";
+    return state == HcaPort::State::active ? "ACTIVE" : "DOWN";
+}
+
+std::string_view link_word(HcaPort::Link link) {
+    if (link == HcaPort::Link::unknown) return "N/A";
+    return link == HcaPort::Link::infiniband ? "InfiniBand" : "Ethernet";
+}
+
+Row port_row(const HcaPort& port, const PortVerdict& verdict) {
+    return {fmt::format("port {}", port.number), std::string(state_word(port.state)),
+            std::string(link_word(port.link)),
+            port.gbps > 0 ? fmt::format("{} Gb/s", port.gbps) : or_unknown(""),
+            verdict.eligible ? "eligible" : "not eligible: " + verdict.why};
+}
+
+std::string nic_legend(const NodeTopology& topology) {
+    const auto verdicts = judge_ports(topology);
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
+        const Hca& hca = topology.hcas[i];
+        Row head{fmt::format("  NIC{}:", i), hca.name, or_unknown(hca.pci)};
+        if (hca.ports.empty()) rows.push_back(head);
+        for (std::size_t p = 0; p < hca.ports.size(); ++p) {
+            Row row = port_row(hca.ports[p], verdicts[i][p]);
+            row.insert(row.begin(), head.begin(), head.end());
+            rows.push_back(std::move(row));
+        }
+    }
+    return "\nNIC Legend:\n\n" + aligned(rows);
+}
+
+}  // namespace
+
+std::string topo_table(const NodeTopology& topology) {
+    if (topology.gpus.empty() && topology.hcas.empty()) return "no GPU and no HCA\n";
+    std::string text = matrix(topology);
+    if (!topology.gpus.empty() && !topology.hcas.empty()) text += distance_legend;
+    if (!topology.gpus.empty()) text += gpu_legend(topology);
+    if (!topology.hcas.empty()) text += nic_legend(topology);
+    return text;
+}
+
+}  // namespace distgpu
