@@ -3,6 +3,7 @@
 #include "exit_code.h"
 #include "plan/plan.h"
 #include "topo/topo.h"
+#include "vars/vars.h"
 
 #include <distgpu/result.h>
 
@@ -28,6 +29,7 @@ int run(int argc, char** argv) {
     add_exec(app, subcommand);
     add_plan(app, subcommand);
     add_topo(app, subcommand);
+    add_vars(app, subcommand);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {

@@ -1,0 +1,162 @@
+// The text of `distgpu vars`.
+#include "vars/vars_text.h"
+#include "vars/wrapped_table.h"
+
+#include <distgpu/request.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr std::array made_up_sets{SetVariable{"A_RANK", "the rank", nullptr},
+                                  SetVariable{"A_STORE", "the store", nullptr, true}};
+constexpr std::array made_up_unsets{UnsetVariable{"B_*", "of another step"}};
+constexpr std::array<std::string_view, 1> made_up_aliases{"invented"};
+constexpr std::array<std::string_view, 1> made_up_keys{"nproc"};
+const Framework made_up{
+    .mode = "made-up",
+    .summary = "A framework",
+    .aliases = made_up_aliases,
+    .keys = made_up_keys,
+    .sets = made_up_sets,
+    .unsets = made_up_unsets,
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+TEST(WrappedTable, LastColumnIsBrokenAtSpaces) {
+    // Six columns are left for the words: "one two" has seven.
+    EXPECT_EQ(wrapped_table({{"A", "one two three"}, {"LONG", "x"}}, 2, 14),
+              "  A     one\n"
+              "        two\n"
+              "        three\n"
+              "  LONG  x\n");
+}
+
+TEST(WrappedTable, LineMayFillTheWidth) {
+    EXPECT_EQ(wrapped_table({{"A", "one two"}}, 0, 10), "A  one two\n");
+}
+
+TEST(WrappedTable, WordLongerThanTheColumnStaysWhole) {
+    EXPECT_EQ(wrapped_table({{"A", "x incomprehensible y"}}, 0, 8),
+              "A  x\n"
+              "   incomprehensible\n"
+              "   y\n");
+}
+
+TEST(WrappedTable, EmptyCellKeepsItsColumn) {
+    EXPECT_EQ(wrapped_table({{"A", "b", "c"}, {"A", "", "c"}}, 0, 80), "A  b  c\nA     c\n");
+}
+
+TEST(Contracts, HoldEveryFrameworkAndVariantOnce) {
+    std::set<const Framework*> expected;
+    for (const Framework* framework : frameworks()) {
+        expected.insert(framework);
+        for (const Variant& variant : framework->variants) expected.insert(variant.framework);
+    }
+    const auto all = contracts();
+    EXPECT_EQ(std::set(all.begin(), all.end()), expected);
+    EXPECT_THAT(all, SizeIs(expected.size()));
+}
+
+TEST(ModesTable, NamesAliasesAndKeys) {
+    const auto lines = lines_of(modes_table());
+    EXPECT_THAT(lines, Contains(AllOf(StartsWith("tensorflow "), HasSubstr(" tf "),
+                                      HasSubstr(" chief, ps, evaluator "),
+                                      HasSubstr(" TensorFlow (tf.distribute), one worker"))));
+    EXPECT_THAT(lines, Contains(StartsWith("lightning,per-node ")));
+}
+
+TEST(ModesTable, TellsKeysOfEveryModeFromOthers) {
+    EXPECT_THAT(lines_of(modes_table()),
+                Contains(AllOf(StartsWith("Keys of every mode:  "), HasSubstr("dry-run"),
+                               Not(HasSubstr("nproc")))));
+}
+
+TEST(ContractTable, SaysWhatIsSetAndRemoved) {
+    EXPECT_THAT(contract_table(made_up), StartsWith("made-up:  A framework\n"
+                                                    "\n"
+                                                    "Set:\n"
+                                                    "  A_RANK   the rank\n"
+                                                    "  A_STORE  the store\n"
+                                                    "\n"
+                                                    "Removed:\n"
+                                                    "  B_*  of another step\n"
+                                                    "\n"
+                                                    "Set in every mode:\n"
+                                                    "  OMP_NUM_THREADS  "));
+}
+
+TEST(ContractTable, HasNoSectionForNothing) {
+    Framework removes_nothing = made_up;
+    removes_nothing.unsets = {};
+    EXPECT_THAT(contract_table(removes_nothing), Not(HasSubstr("Removed")));
+}
+
+TEST(ContractTable, NamesVariablesOfGpusAndNetworkDevices) {
+    EXPECT_THAT(lines_of(contract_table(made_up)),
+                IsSupersetOf({StartsWith("  NCCL_IB_HCA "), StartsWith("  ZE_AFFINITY_MASK ")}));
+}
+
+// docs/variables.md lists these four and OMP_NUM_THREADS.
+TEST(ContractTable, EndsWithWhatIsTheUsers) {
+    EXPECT_THAT(contract_table(made_up),
+                EndsWith("\n\n"
+                         "Left alone where you exported them:  A_STORE, OMP_NUM_THREADS, "
+                         "NCCL_IB_HCA, UCX_NET_DEVICES,\n"
+                         "                                     NCCL_SOCKET_IFNAME, "
+                         "GLOO_SOCKET_IFNAME\n"));
+}
+
+TEST(VarsText, LinesFitTheTerminal) {
+    std::string all = modes_table();
+    for (const Framework* contract : contracts()) all += contract_table(*contract);
+    EXPECT_THAT(lines_of(all), Each(SizeIs(testing::Le(100U))));
+}
+
+TEST(VarsJson, HoldsTheContract) {
+    const auto json = nlohmann::json::parse(vars_json(std::array{&made_up}));
+    EXPECT_EQ(json.at("schema"), "distgpu.vars/1");
+    EXPECT_EQ(json.at("modes"), nlohmann::json::parse(R"([{
+        "mode": "made-up", "aliases": ["invented"], "keys": ["nproc"], "summary": "A framework",
+        "set": [{"name": "A_RANK", "meaning": "the rank", "users_own": false},
+                {"name": "A_STORE", "meaning": "the store", "users_own": true}],
+        "unset": [{"name": "B_*", "reason": "of another step"}]}])"));
+}
+
+TEST(VarsJson, HoldsWhatEveryModeHas) {
+    const auto json = nlohmann::json::parse(vars_json(contracts()));
+    EXPECT_EQ(json.at("modes").size(), contracts().size());
+    EXPECT_THAT(json.at("keys").get<std::vector<std::string>>(),
+                AllOf(Contains("port"), Not(Contains("nproc"))));
+    EXPECT_EQ(json.at("common").at(0).at("name"), "OMP_NUM_THREADS");
+    EXPECT_EQ(json.at("devices").at(0).at("name"), "CUDA_VISIBLE_DEVICES");
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,70 @@
+// See vars.h.
+#include "vars/vars.h"
+
+#include "output.h"
+#include "vars/vars_text.h"
+
+#include <distgpu/request.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace distgpu {
+namespace {
+
+struct Arguments {
+    std::optional<std::string> mode;  // nothing: all
+    std::string format = "table";
+};
+
+Result<std::string> contract_text(const Request& request, const Arguments& arguments) {
+    if (request.help) return spec_help();
+    if (request.framework == nullptr) {
+        return Error{"MODE=" + *arguments.mode, "sets nothing", "give the mode of a framework"};
+    }
+    if (arguments.format == "json") return vars_json(std::array{request.framework});
+    return contract_table(*request.framework);
+}
+
+Result<std::string> text_of(const Arguments& arguments) {
+    if (arguments.mode) {
+        return parse_spec("MODE", *arguments.mode).and_then([&](const Request& request) {
+            return contract_text(request, arguments);
+        });
+    }
+    return arguments.format == "json" ? vars_json(contracts()) : modes_table();
+}
+
+ExitCode complain(const Error& error, ExitCode code) {
+    fmt::print(stderr, "{}\n", error.message());
+    return code;
+}
+
+ExitCode run_vars(const Arguments& arguments) {
+    const auto text = text_of(arguments);
+    if (!text) return complain(text.error(), ExitCode::usage);
+    const auto printed = print(*text);
+    return printed ? ExitCode::done : complain(printed.error(), ExitCode::environment);
+}
+
+}  // namespace
+
+void add_vars(CLI::App& app, std::function<ExitCode()>& run) {
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* const vars =
+        app.add_subcommand("vars", "Show which variables each mode sets and removes.");
+    vars->add_option("MODE", arguments->mode,
+                     "Of this mode, as MODE[,KEY[=VALUE]]..., or help for the keys; all modes");
+    vars->add_option("--format", arguments->format, "table (the default) or json")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"table", "json"}));
+    vars->callback([arguments, &run] { run = [arguments] { return run_vars(*arguments); }; });
+}
+
+}  // namespace distgpu
