@@ -1,23 +1,16 @@
 // See step_binding.h.
 #include "step_binding.h"
 
+#include "node/host_name.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"
 #include "node/step_gpus.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
-#include <array>
-#include <unistd.h>
 
 namespace distgpu {
 namespace {
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (gethostname(name.data(), name.size() - 1) != 0) return {};
-    return name.data();
-}
 
 TopologySource topology_source(spank_t spank, const PlugstackArguments& arguments) {
     const std::string host = host_name();

@@ -6,6 +6,7 @@
 #include "foreign_launcher.h"
 #include "het_step.h"
 #include "node/affinity.h"
+#include "node/host_name.h"
 #include "node/step_environment.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
@@ -16,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -33,12 +33,6 @@ LocalTasks component_tasks(spank_t spank) {
         }
     }
     return local;
-}
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (gethostname(name.data(), name.size() - 1) != 0) return {};
-    return name.data();
 }
 
 }  // namespace

@@ -33,6 +33,11 @@ Result<Done> print(std::string_view text) {
     return Error{"standard output", std::strerror(errno), ""};
 }
 
+ExitCode complain(const Error& error, ExitCode code) {
+    static_cast<void>(std::fprintf(stderr, "%s\n", error.message().c_str()));
+    return code;
+}
+
 Result<Done> replace_file(const std::string& path, const std::string& text) {
     std::string draft = path + ".XXXXXX";
     const int fd = mkstemp(draft.data());

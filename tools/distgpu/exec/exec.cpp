@@ -7,6 +7,7 @@
 #include "exec/process_environment.h"
 #include "node/affinity.h"
 #include "node/announcement.h"
+#include "node/host_name.h"
 #include "node/task_environment.h"
 #include "output.h"
 
@@ -44,17 +45,6 @@ struct OwnTask {
 
     const TaskPlan& task() const { return plan.tasks[place.local.value]; }
 };
-
-ExitCode complain(const Error& error, ExitCode code) {
-    fmt::print(stderr, "{}\n", error.message());
-    return code;
-}
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (gethostname(name.data(), name.size() - 1) != 0) return {};
-    return name.data();
-}
 
 // This program itself, for a discovery that may be ended when it hangs.
 std::string own_command() {

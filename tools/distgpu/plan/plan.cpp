@@ -36,11 +36,6 @@ struct Arguments {
     std::string node;
 };
 
-ExitCode complain(const Error& error, ExitCode code) {
-    fmt::print(stderr, "{}\n", error.message());
-    return code;
-}
-
 std::optional<std::string> variable(const std::string& name) {
     const char* const value = std::getenv(name.c_str());
     if (value == nullptr || *value == '\0') return std::nullopt;

@@ -44,10 +44,10 @@ std::string counted(std::uint32_t count, std::string_view noun) {
 // A laptop has no job: the port that its id would give is not the one that a step will have.
 std::string where(const PlanInput& input, const Rendezvous& meeting_point) {
     const bool known = input.step.job != 0 || meeting_point.port_source != PortSource::derived;
-    return fmt::format("{} (port from {})",
-                       known ? host_and_port(meeting_point.address, meeting_point.port)
-                             : meeting_point.address,
-                       describe(meeting_point.port_source));
+    return fmt::format(
+        "{} (port from {})",
+        known ? host_and_port(meeting_point.address, meeting_point.port) : meeting_point.address,
+        describe(meeting_point.port_source));
 }
 
 std::string head(const PlanInput& input, const Columns& columns, const Rendezvous& meeting_point,
@@ -62,8 +62,8 @@ std::string head(const PlanInput& input, const Columns& columns, const Rendezvou
     return fmt::format(
         "{}: {} on {}, rendezvous {}\n{}\n", framework.mode,
         counted(layout.task_count(), framework.launcher_per_node ? "launcher" : "rank"),
-        counted(layout.node_count(), "node"),
-        where(input, meeting_point), styled(colour, "1", title));
+        counted(layout.node_count(), "node"), where(input, meeting_point),
+        styled(colour, "1", title));
 }
 
 std::string binding_cells(const NodeTopology& topology, const TaskBinding& binding) {

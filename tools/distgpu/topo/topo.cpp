@@ -10,9 +10,7 @@
 #include <distgpu/topology_json.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +43,7 @@ ExitCode run_topo(const Arguments& arguments) {
     take_hwloc_environment();
     const auto done = arguments.save ? save(*arguments.save) : show(arguments);
     if (done) return ExitCode::done;
-    fmt::print(stderr, "{}\n", done.error().message());
-    return ExitCode::environment;
+    return complain(done.error(), ExitCode::environment);
 }
 
 }  // namespace

@@ -7,10 +7,8 @@
 #include <distgpu/request.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,11 +37,6 @@ Result<std::string> text_of(const Arguments& arguments) {
         });
     }
     return arguments.format == "json" ? vars_json(contracts()) : modes_table();
-}
-
-ExitCode complain(const Error& error, ExitCode code) {
-    fmt::print(stderr, "{}\n", error.message());
-    return code;
 }
 
 ExitCode run_vars(const Arguments& arguments) {
