@@ -20,6 +20,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # What no command line tells: the interface that holds the node's address, and the step's id.
 UNKNOWN_BEFOREHAND = {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "PET_RDZV_ID"}
@@ -105,7 +106,7 @@ def matches(pattern: str, name: str) -> bool:
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
-def differences(task: dict, folder: Path) -> list[str]:
+def differences(task: dict[str, Any], folder: Path) -> list[str]:
     """Where a task is not what the plan has for its rank."""
     rank = task["rank"]
     found = []

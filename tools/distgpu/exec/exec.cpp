@@ -139,6 +139,7 @@ void narrow_cpus(const OwnTask& own) {
 // Becomes the program; returns only where it cannot.
 ExitCode become(const std::vector<std::string>& program) {
     std::vector<char*> arguments;
+    arguments.reserve(program.size() + 1);
     for (const std::string& argument : program) {
         arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp() does not change them
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time and memory of `distgpu plan` for one node of steps that grow to a million ranks.
 
-    tests/bench/plan_command [ROUNDS]    default 20; the release preset must be built
+    tests/bench/plan_command.py [ROUNDS]    default 20; the release preset must be built
 
 8 ranks a node, the last node selected, each distribution in each round once, in an order drawn
 anew. The table has the median of the wall time in milliseconds and the largest memory in MiB; the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The time of `distgpu topo` beside that of hwloc's own lstopo on this machine.
 
-    tests/bench/discovery [ROUNDS]    default 200; the release preset must be built
+    tests/bench/discovery.py [ROUNDS]    default 200; the release preset must be built
 
 Each round runs every command once, in an order drawn anew. lstopo is told to keep all
 I/O devices with their bridges, as distgpu does. Milliseconds: median (quartiles).
