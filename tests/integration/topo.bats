@@ -147,12 +147,12 @@ PYTHON
 }
 
 @test "wrong usage is refused with status 2" {
-    refused 2 "command line: --topology excludes --save; see distgpu --help" \
+    refused 2 "command line: --topology excludes --save; see distgpu topo --help" \
         --save a --topology b
-    refused 2 "command line: --format excludes --save; see distgpu --help" \
+    refused 2 "command line: --format excludes --save; see distgpu topo --help" \
         --save a --format json
-    refused 2 "command line: --format: xml not in {table,json}; see distgpu --help" --format xml
-    refused 2 "command line: The following argument was not expected: --bogus; see distgpu --help" \
+    refused 2 "command line: --format: xml not in {table,json}; see distgpu topo --help" --format xml
+    refused 2 "command line: The following argument was not expected: --bogus; see distgpu topo --help" \
         --bogus
     run --separate-stderr -2 "$command"
     [ "$stderr" = "distgpu: command line: A subcommand is required; see distgpu --help" ]

@@ -48,7 +48,7 @@ assert {"pytorch", "torchrun,rdzv=c10d", "jax"} <= set(modes), modes'
     refused "MODE=pytroch: unknown mode; did you mean 'pytorch'?" pytroch
     refused "MODE=pytorch,prot=1: unknown key 'prot'; did you mean 'port'?" pytorch,prot=1
     refused "MODE=off: sets nothing; give the mode of a framework" off
-    refused "command line: --format: xml not in {table,json}; see distgpu --help" --format xml
+    refused "command line: --format: xml not in {table,json}; see distgpu vars --help" --format xml
 }
 
 @test "output that nobody takes is refused with status 3" {

@@ -1,7 +1,9 @@
 // The command `distgpu`: which subcommand the command line names.
 #include "exec/exec.h"
 #include "exit_code.h"
+#include "output.h"
 #include "plan/plan.h"
+#include "spec/nearest_word.h"
 #include "topo/topo.h"
 #include "vars/vars.h"
 
@@ -10,15 +12,39 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace distgpu {
 namespace {
 
 int end_of(ExitCode code) {
     return static_cast<int>(code);
+}
+
+// What was wrong with the command line, and whose help to read.
+Error judge(const CLI::App& app, const CLI::ParseError& refused, std::string_view first) {
+    const auto named = app.get_subcommands();
+    if (!named.empty()) {
+        return {"command line", refused.what(),
+                fmt::format("see distgpu {} --help", named.front()->get_name())};
+    }
+    if (first.empty() || first.front() == '-') {
+        return {"command line", refused.what(), "see distgpu --help"};
+    }
+    const auto known = app.get_subcommands([](const CLI::App* /*any*/) { return true; });
+    std::vector<std::string> names(known.size());
+    std::transform(known.begin(), known.end(), names.begin(),
+                   [](const CLI::App* subcommand) { return subcommand->get_name(); });
+    const std::vector<std::string_view> words(names.begin(), names.end());
+    const auto nearest = nearest_word(first, words);
+    return {fmt::format("distgpu {}", first), "unknown subcommand",
+            nearest ? fmt::format("did you mean '{}'?", *nearest) : "see distgpu --help"};
 }
 
 int run(int argc, char** argv) {
@@ -35,10 +61,11 @@ int run(int argc, char** argv) {
     } catch (const CLI::Success& help) {
         return app.exit(help);
     } catch (const CLI::ParseError& refused) {
-        const Error error{"command line", refused.what(), "see distgpu --help"};
-        fmt::print(stderr, "{}\n", error.message());
-        // Its own failures must not look like the program's.
-        return end_of(app.got_subcommand("exec") ? ExitCode::exec_failed : ExitCode::usage);
+        const std::string_view first = argc > 1 ? argv[1] : "";
+        // The failures of exec must not look like the program's.
+        return end_of(complain(judge(app, refused, first), app.got_subcommand("exec")
+                                                               ? ExitCode::exec_failed
+                                                               : ExitCode::usage));
     }
     return end_of(subcommand());
 }

@@ -34,7 +34,7 @@ struct Place {
 // many of them on its node, but nothing of the other nodes: they are taken to have equally many,
 // dealt in blocks or cyclically. Within a Slurm job those are the job's nodes.
 // Errors: variables that contradict each other or what is said above, an arbitrary distribution of
-// srun over several nodes.
+// srun.
 Result<Place> find_place(const Environment& environment, const std::string& host);
 
 }  // namespace distgpu

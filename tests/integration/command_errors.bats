@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# Every error of command_errors.txt, with its exit status and its message. Needs no cluster.
+# shellcheck disable=SC2154 # cluster.bash sets root and command; run sets output and status
+
+load cluster
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    cp "$root/tests/topologies/one-socket-gpus.xml" node.xml
+    head -c 3000 node.xml >cut.xml
+    echo '<topology version="3.0"><object type="Machine"/></topology>' >hwloc3.xml
+    echo '{"schema": "other"}' >other.json
+    mkdir folder
+}
+
+# Fails unless `distgpu ARGUMENTS` ends as expected, and prints nothing else.
+ends_so() { # ARGUMENTS STATUS MESSAGE
+    local words
+    read -ra words <<<"$1"
+    run --separate-stderr "-$2" "$command" "${words[@]}"
+    [[ $stderr != "$3" || -n $output ]] || return 0
+    printf 'distgpu %s\nexpected: %s\nseen:     %s\n%s\n' "$1" "$3" "$stderr" "$output"
+    return 1
+}
+
+@test "each error says what, where and what to do" {
+    local line arguments='' code message count=0
+    while read -r line; do
+        if [[ $line =~ ^([0-9]+)\ (distgpu:\ .*)$ ]]; then
+            code=${BASH_REMATCH[1]} message=${BASH_REMATCH[2]}
+            ends_so "$arguments" "$code" "$message"
+            ((count += 1))
+        else
+            arguments=$line
+        fi
+    done < <(grep -vE '^(#|$)' "$root/tests/integration/command_errors.txt")
+    ((count >= 25))
+}
