@@ -50,6 +50,8 @@ TEST(LayoutText, TasksAreCountedForEachNodeOrTogether) {
     // One for each, then the rest of the first plane.
     EXPECT_EQ(written({.nodes = "2", .ntasks = "4", .distribution = "plane=3"}),
               "node1:0,1,2 node2:3");
+    EXPECT_EQ(written({.nodes = "2", .ntasks = "5", .distribution = "plane=3"}),
+              "node1:0,1,2 node2:3,4");
     EXPECT_EQ(written({.nodes = "2", .ntasks = "3", .distribution = "plane=3"}),
               "node1:0,1 node2:2");
     // Two for each, then two for the first.
