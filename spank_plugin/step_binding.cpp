@@ -5,6 +5,7 @@
 #include "node/network_interface.h"
 #include "node/node_topology.h"
 #include "node/step_gpus.h"
+#include "node/task_environment.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
@@ -21,17 +22,8 @@ TopologySource topology_source(spank_t spank, const PlugstackArguments& argument
     return source;
 }
 
-// Those that Slurm sets for the kinds of GPUs in gres.conf, the one that names them first.
-std::vector<std::string> gpu_variables(spank_t spank) {
-    std::vector<std::string> names;
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
-        if (!step_variable(spank, name).value_or("").empty()) names.emplace_back(name);
-    }
-    return names;
-}
-
 std::string first_gpu_variable(spank_t spank) {
-    const std::vector<std::string> names = gpu_variables(spank);
+    const std::vector<std::string> names = gpu_variables(StepVariables(spank));
     return names.empty() ? std::string{} : *step_variable(spank, names.front().c_str());
 }
 
@@ -95,7 +87,7 @@ void StepBinding::add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id
 }
 
 void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
-    facts.gpu_names.variables = gpu_variables(spank);
+    facts.gpu_names.variables = gpu_variables(StepVariables(spank));
     if (facts.gpu_names.variables.empty() || shares_gpus(spank)) return;
     auto gpus = step_gpus(step_gpus_, visible_of_step_, topology_->gpus.size());
     if (!gpus) return;

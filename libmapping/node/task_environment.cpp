@@ -15,12 +15,10 @@ namespace distgpu {
 namespace {
 
 std::uint32_t count_devices(const Environment& environment) {
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
-        const auto list = environment.get(name);
-        if (!list || list->empty()) continue;
-        return static_cast<std::uint32_t>(std::count(list->begin(), list->end(), ',') + 1);
-    }
-    return 0;
+    const std::vector<std::string> names = gpu_variables(environment);
+    if (names.empty()) return 0;
+    const std::string list = *environment.get(names.front());
+    return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
 }
 
 // Variables that stay as they are where the user exported them, but for the rendezvous.
@@ -77,6 +75,14 @@ std::optional<std::string> exported(const Environment& environment, std::string_
         if (entry == fmt::format("{}={}", name, *value)) return std::nullopt;
     }
     return value;
+}
+
+std::vector<std::string> gpu_variables(const Environment& environment) {
+    std::vector<std::string> names;
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+        if (!environment.get(name).value_or("").empty()) names.emplace_back(name);
+    }
+    return names;
 }
 
 NodeFacts read_node_facts(const Environment& environment) {

@@ -9,12 +9,17 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace distgpu {
 
 // A variable that the user exported: set, not empty, and not what distgpu gave
 // the tasks of an outer step from which it was inherited.
 std::optional<std::string> exported(const Environment& environment, std::string_view name);
+
+// Those of the variables in which Slurm names a task's GPUs that are set, one for each kind in
+// gres.conf; the first decides where they differ.
+std::vector<std::string> gpu_variables(const Environment& environment);
 
 // GPUs and CPUs of the step on this node, from what Slurm set in the task's environment, and what
 // its user exported. CPUs per task are left unknown.

@@ -71,11 +71,7 @@ bool chose_gpus(const Environment& environment) {
 }
 
 void add_gpus(NodeFacts& facts, const Environment& environment) {
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
-        if (!environment.get(name).value_or("").empty()) {
-            facts.gpu_names.variables.emplace_back(name);
-        }
-    }
+    facts.gpu_names.variables = gpu_variables(environment);
     if (facts.gpu_names.variables.empty() || chose_gpus(environment)) return;
     auto gpus =
         step_gpus(environment.get("SLURM_STEP_GPUS").value_or(""),
