@@ -51,7 +51,8 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
         return Outcome::ok;
     }
     read_step(spank, *step);
-    auto request = spec ? parse_spec(spec_variable, *spec) : parse_spec("--distgpu", *option.spec);
+    spec_ = spec ? *spec : *option.spec;
+    auto request = parse_spec(spec ? spec_variable : "--distgpu", spec_);
     if (!request) {
         fail(request.error(), Teller::first_node);
         return Outcome::ok;
@@ -280,7 +281,7 @@ Outcome StepdSide::prepare_task(spank_t spank) const {
                     *task, binding->cpus.to_string().c_str());
     }
     StepVariables variables(spank);
-    const auto done = set_task_environment(variables, *node_plan, LocalId{*local});
+    const auto done = set_task_environment(variables, spec_, *node_plan, LocalId{*local});
     if (done) return Outcome::ok;
     slurm_error("%s", done.error().message().c_str());
     return Outcome::refused;

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 namespace distgpu {
 
@@ -58,6 +59,7 @@ class StepdSide {
     NodeFacts node_facts(spank_t spank, LocalId local) const;
     Outcome prepare_task(spank_t spank) const;
 
+    std::string spec_;
     Request request_;
     PlugstackArguments arguments_;
     std::uint32_t job_ = 0;

@@ -62,6 +62,12 @@ Result<std::monostate> set(Environment& environment, const std::string& name,
                  fmt::format("not taken ({} bytes)", value.size()), "report this"};
 }
 
+// Before the SPEC in the mark of a prepared task.
+std::string step_mark(const Environment& environment) {
+    const auto id = [&](const char* name) { return environment.get(name).value_or("0"); };
+    return fmt::format("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
+}
+
 }  // namespace
 
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {
@@ -103,16 +109,25 @@ void remove_request(Environment& environment) {
     }
 }
 
-Result<std::monostate> set_task_environment(Environment& environment, const NodePlan& plan,
-                                            LocalId local) {
+Result<std::monostate> set_task_environment(Environment& environment, std::string_view spec,
+                                            const NodePlan& plan, LocalId local) {
     const TaskPlan& task = plan.tasks[local.value];
     remove_request(environment);
     for (const std::string& pattern : task.unset) unset(environment, pattern);
     auto done = set(environment, given_variable, given_values(task));
+    const std::string mark = step_mark(environment).append(spec);
+    if (auto next = set(environment, prepared_variable, mark); !next) done = std::move(next);
     for (const auto& [name, value] : task.set) {
         if (auto next = set(environment, name, value); !next) done = std::move(next);
     }
     return done;
+}
+
+std::optional<std::string> prepared_spec(const Environment& environment) {
+    const std::string mark = step_mark(environment);
+    const std::string value = environment.get(prepared_variable).value_or("");
+    if (value.compare(0, mark.size(), mark) != 0) return std::nullopt;
+    return value.substr(mark.size());
 }
 
 }  // namespace distgpu

@@ -13,6 +13,9 @@ inline constexpr const char* carried_variable = "SLURM_DISTGPU_STEP";
 // exported them: one with this value was inherited from an outer step's distgpu.
 inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";
 
+// "JOB.STEP SPEC" of a task that distgpu prepared: what was asked for, and in which step.
+inline constexpr const char* prepared_variable = "SLURM_DISTGPU_PREPARED";
+
 // How Slurm hands the option of sbatch or salloc to the srun inside (plugstack.c).
 inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";
 

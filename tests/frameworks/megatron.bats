@@ -45,7 +45,7 @@ train=examples/megatron_train.py
 }
 
 # Without the variables Megatron-LM takes RANK=0 and WORLD_SIZE=1: each process trains on its
-# own where it has a node for itself, and two on a node want the same port.
+# own where it has a node for itself, and two at a time on a node want the same port.
 @test "megatron without ranks trains apart or not at all, with distgpu from rank 0 on node02" {
     local by_hand='RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=localhost MASTER_PORT=29500 \
         exec python '"$train"
@@ -54,8 +54,10 @@ train=examples/megatron_train.py
     [ "$(grep -c '^1 ranks on 1 node agree: ' <<<"$output")" -eq 2 ]
     assert_cluster_clean
     launch "${on_one_node[@]}" bash -c "$by_hand --tensor-parallel=1"
-    [ "$status" -eq 1 ]
-    [[ $output == *EADDRINUSE* ]]
+    [[ $output != *'2 ranks'* ]]
+    # Or the first has ended before the second wants the port.
+    [[ $output == *EADDRINUSE* ]] ||
+        [ "$(grep -c '^1 ranks on 1 node agree: ' <<<"$output")" -eq 2 ]
     assert_cluster_clean
 
     launch "${in_reverse[@]}" --distgpu=megatron python "$train"

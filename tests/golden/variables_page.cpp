@@ -149,7 +149,10 @@ std::string own_section() {
                  std::array{Row{given_variable,
                                 "`MASTER_ADDR`, `MASTER_PORT` and the variables that stay where "
                                 "you exported them, as distgpu set them: by these a step started "
-                                "inside the task tells inherited ones from your own"}}) +
+                                "inside the task tells inherited ones from your own"},
+                            Row{prepared_variable,
+                                "the step's id and its SPEC: by these `distgpu check` and `distgpu "
+                                "exec` know what the task was prepared for"}}) +
            "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
            "step started inside a task asks anew:\n\n" +
            table("Meaning", internals);

@@ -103,8 +103,8 @@ needs as many on each; use --ntasks-per-node=N" ]
 3 4" ]
     run submit srun -n2 --distgpu=pytorch env RANK=7 "$distgpu" exec pytorch -- true
     [ "$status" -eq 125 ]
-    [[ $output == *"distgpu: RANK: 7 from srun --distgpu, 0 from distgpu exec; use one of the two \
-with one mode, or unset SLURM_DISTGPU_GIVEN"* ]]
+    [[ $output == *"distgpu: RANK: 7 as the task was prepared, 0 from distgpu exec; use one of the two \
+with one mode, or unset SLURM_DISTGPU_PREPARED"* ]]
 }
 
 @test "a taken port is refused, an exported one not" {

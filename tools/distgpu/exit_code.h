@@ -5,8 +5,10 @@ namespace distgpu {
 
 enum class ExitCode {
     done = 0,
+    check_failed = 1,
     usage = 2,
     environment = 3,  // it is not what is needed, or failed
+    timed_out = 4,
     // Of exec, beside the program's own, as env(1) has them.
     exec_failed = 125,
     not_executable = 126,

@@ -1,4 +1,5 @@
 // The command `distgpu`: which subcommand the command line names.
+#include "check/check.h"
 #include "exec/exec.h"
 #include "exit_code.h"
 #include "output.h"
@@ -52,6 +53,7 @@ int run(int argc, char** argv) {
                  "distgpu");
     app.require_subcommand(1);
     std::function<ExitCode()> subcommand;
+    add_check(app, subcommand);
     add_exec(app, subcommand);
     add_plan(app, subcommand);
     add_topo(app, subcommand);

@@ -49,20 +49,41 @@ TEST(TaskEnvironment, IsSetAfterItIsRemoved) {
                                          {"PETER", "3"},
                                          {"RANK", "9"},
                                          {"SLURM_DISTGPU", "pytorch"},
-                                         {"SLURM_DISTGPU_STEP", "v1:"}});
+                                         {"SLURM_DISTGPU_STEP", "v1:"},
+                                         {"SLURM_JOB_ID", "42"},
+                                         {"SLURM_STEP_ID", "7"}});
     ASSERT_TRUE(set_task_environment(
-        environment, plan_with({"PET_*", "RANK"}, {{"RANK", "0"}, {"MASTER_PORT", "29500"}}),
-        LocalId{0}));
-    EXPECT_EQ(environment.variables(), (Variables{{"PETER", "3"},
-                                                  {"RANK", "0"},
-                                                  {"MASTER_PORT", "29500"},
-                                                  {"SLURM_DISTGPU_GIVEN", "MASTER_PORT=29500"}}));
+        environment, "pytorch,port=29500",
+        plan_with({"PET_*", "RANK"}, {{"RANK", "0"}, {"MASTER_PORT", "29500"}}), LocalId{0}));
+    EXPECT_EQ(environment.variables(),
+              (Variables{{"PETER", "3"},
+                         {"RANK", "0"},
+                         {"MASTER_PORT", "29500"},
+                         {"SLURM_JOB_ID", "42"},
+                         {"SLURM_STEP_ID", "7"},
+                         {"SLURM_DISTGPU_GIVEN", "MASTER_PORT=29500"},
+                         {"SLURM_DISTGPU_PREPARED", "42.7 pytorch,port=29500"}}));
+}
+
+TEST(PreparedSpec, IsOfThisStepAlone) {
+    const auto spec = [](const Variables& variables) {
+        return prepared_spec(MapEnvironment(variables));
+    };
+    Variables task{{"SLURM_DISTGPU_PREPARED", "42.7 pytorch,port=2000"}, {"SLURM_JOB_ID", "42"}};
+    EXPECT_EQ(spec(task), std::nullopt);  // no step: of an outer one
+    task["SLURM_STEP_ID"] = "7";
+    EXPECT_EQ(spec(task), "pytorch,port=2000");
+    task["SLURM_STEP_ID"] = "8";
+    EXPECT_EQ(spec(task), std::nullopt);
+    EXPECT_EQ(spec(Variables{}), std::nullopt);
+    // Outside Slurm, by distgpu exec.
+    EXPECT_EQ(spec(Variables{{"SLURM_DISTGPU_PREPARED", "0.0 jax"}}), "jax");
 }
 
 TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
     MapEnvironment environment(Variables{});
     const auto done = set_task_environment(
-        environment,
+        environment, "tensorflow",
         plan_with({},
                   {{"TF_CONFIG", std::string(MapEnvironment::longest + 1, 'x')}, {"RANK", "0"}}),
         LocalId{0});

@@ -1,5 +1,5 @@
 // The masks in Slurm's variable.
-#include "exec/own_node.h"
+#include "task/own_node.h"
 
 #include <gtest/gtest.h>
 

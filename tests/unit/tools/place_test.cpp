@@ -1,5 +1,5 @@
 // Where a process stands, from the variables of the launcher that started it.
-#include "exec/place.h"
+#include "task/place.h"
 
 #include "map_environment.h"
 

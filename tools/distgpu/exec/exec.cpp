@@ -1,15 +1,15 @@
 // See exec.h.
 #include "exec/exec.h"
 
-#include "exec/own_node.h"
-#include "exec/place.h"
-#include "exec/prepared.h"
-#include "exec/process_environment.h"
 #include "node/affinity.h"
 #include "node/announcement.h"
 #include "node/host_name.h"
 #include "node/task_environment.h"
+#include "node/variables.h"
 #include "output.h"
+#include "task/own_task.h"
+#include "task/process_environment.h"
+#include "task/task_variables.h"
 
 #include <distgpu/port_check.h>
 #include <distgpu/request.h>
@@ -35,78 +35,6 @@ struct Arguments {
     std::string spec;
     std::vector<std::string> program;
 };
-
-// A step and this process's part in it.
-struct OwnTask {
-    Request request;
-    Place place;
-    OwnNode node;
-    NodePlan plan;
-
-    const TaskPlan& task() const { return plan.tasks[place.local.value]; }
-};
-
-// This program itself, for a discovery that may be ended when it hangs.
-std::string own_command() {
-    std::array<char, 4096> path{};
-    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "distgpu";
-}
-
-// What the launcher does not tell, and the user has to.
-std::optional<Error> unknown_nodes(const Request& request, const Place& place,
-                                   const Environment& environment) {
-    if (place.knows_hosts) return std::nullopt;
-    const std::string launcher(name_of(place.launcher));
-    if (request.framework->names_all_nodes) {
-        return Error{fmt::format("--distgpu={}", request.framework->mode),
-                     fmt::format("names every node, of which {} tells none", launcher),
-                     "start it with srun"};
-    }
-    const bool given = request.master && request.master->form == Master::Form::host;
-    if (given || exported(environment, "MASTER_ADDR")) return std::nullopt;
-    return Error{"MASTER_ADDR", fmt::format("{} does not tell which node has rank 0", launcher),
-                 "give the key master=HOST, or export MASTER_ADDR"};
-}
-
-RendezvousFacts rendezvous_facts(const Environment& environment, const Place& place) {
-    RendezvousFacts facts;
-    facts.step = place.step;
-    facts.exported_address = exported(environment, "MASTER_ADDR");
-    facts.exported_port = exported(environment, "MASTER_PORT");
-    if (place.launcher == Launcher::slurm) {
-        facts.reserved_ports = environment.get("SLURM_STEP_RESV_PORTS");
-    }
-    return facts;
-}
-
-StepFacts step_facts(const Environment& environment, const Place& place) {
-    StepFacts facts;
-    if (place.launcher == Launcher::slurm) {
-        facts.mpi_type = environment.get("SLURM_MPI_TYPE").value_or("");
-    }
-    facts.cpus_per_node = environment.get("SLURM_JOB_CPUS_PER_NODE").value_or("");
-    facts.job_name = environment.get("SLURM_JOB_NAME").value_or("");
-    return facts;
-}
-
-// Why a step is not one that this can prepare: the same for all its processes.
-std::optional<Error> refused(const Request& request, const Place& place,
-                             const Environment& environment) {
-    if (auto error = unknown_nodes(request, place, environment)) return error;
-    return refusal(request, place.layout, rendezvous_facts(environment, place),
-                   step_facts(environment, place));
-}
-
-Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment) {
-    OwnNode node = find_own_node(environment, request, place, own_command());
-    return plan(request, place.layout, rendezvous_facts(environment, place),
-                step_facts(environment, place), node.facts, place.node)
-        .transform([&](NodePlan planned) {
-            return OwnTask{std::move(request), std::move(place), std::move(node),
-                           std::move(planned)};
-        });
-}
 
 // A port on which this process's program will listen. Those of the other tasks may be in use by
 // them already.
@@ -162,6 +90,17 @@ std::optional<ExitCode> announce(const OwnTask& own) {
     return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
 }
 
+// With the plugin, or another exec, which prepared the task already.
+Error disagreement(const Difference& difference) {
+    const auto said = [](const std::optional<std::string>& value) {
+        return value ? *value : std::string("nothing");
+    };
+    return {difference.name,
+            fmt::format("{} as the task was prepared, {} from distgpu exec",
+                        said(difference.present), said(difference.planned)),
+            fmt::format("use one of the two with one mode, or unset {}", prepared_variable)};
+}
+
 ExitCode run_exec(const Arguments& arguments) {
     ProcessEnvironment environment;
     auto request = parse_spec("SPEC", arguments.spec);
@@ -179,16 +118,15 @@ ExitCode run_exec(const Arguments& arguments) {
     }
     const auto own = plan_own_task(*std::move(request), *std::move(place), environment);
     if (!own) return complain(own.error(), ExitCode::exec_failed);
-    if (is_prepared(environment)) {
-        if (const auto error = disagreement(environment, own->task())) {
-            return complain(*error, ExitCode::exec_failed);
-        }
-        return become(arguments.program);
+    if (prepared_spec(environment)) {
+        const auto differing = differences(environment, own->task());
+        return differing.empty() ? become(arguments.program)
+                                 : complain(disagreement(differing.front()), ExitCode::exec_failed);
     }
     if (const auto error = taken_port(*own)) return complain(*error, ExitCode::exec_failed);
     if (const auto end = announce(*own)) return *end;
     narrow_cpus(*own);
-    const auto set = set_task_environment(environment, own->plan, own->place.local);
+    const auto set = set_task_environment(environment, arguments.spec, own->plan, own->place.local);
     if (!set) return complain(set.error(), ExitCode::exec_failed);
     return become(arguments.program);
 }

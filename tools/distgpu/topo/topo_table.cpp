@@ -1,6 +1,8 @@
 // See topo_table.h.
 #include "topo/topo_table.h"
 
+#include "aligned_table.h"
+
 #include <distgpu/binding.h>
 
 #include <fmt/format.h>
@@ -26,27 +28,6 @@ std::string or_unknown(const std::string& text) {
     return text.empty() ? "N/A" : text;
 }
 
-// Columns as wide as their widest cell; text that another wrote must not steer the terminal.
-std::string aligned(const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths;
-    for (const Row& row : rows) {
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string text;
-    for (const Row& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            line += fmt::format("{:<{}}  ", row[i], widths[i]);
-        }
-        line.erase(line.find_last_not_of(' ') + 1);
-        std::replace_if(
-            line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-        text += line + "\n";
-    }
-    return text;
-}
-
 std::string matrix(const NodeTopology& topology) {
     std::vector<Row> rows{{""}};
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
@@ -60,7 +41,7 @@ std::string matrix(const NodeTopology& topology) {
         row.push_back(or_unknown(gpu.cpus.to_string()));
         row.push_back(gpu.numa ? fmt::to_string(*gpu.numa) : or_unknown(""));
     }
-    return aligned(rows);
+    return aligned_table(rows);
 }
 
 std::string gpu_legend(const NodeTopology& topology) {
@@ -73,7 +54,7 @@ std::string gpu_legend(const NodeTopology& topology) {
             rows.push_back({"", "", "  MIG " + or_unknown(mig.profile), mig.uuid});
         }
     }
-    return "\nGPU Legend:\n\n" + aligned(rows);
+    return "\nGPU Legend:\n\n" + aligned_table(rows);
 }
 
 std::string_view state_word(HcaPort::State state) {
@@ -106,7 +87,7 @@ std::string nic_legend(const NodeTopology& topology) {
             rows.push_back(std::move(row));
         }
     }
-    return "\nNIC Legend:\n\n" + aligned(rows);
+    return "\nNIC Legend:\n\n" + aligned_table(rows);
 }
 
 }  // namespace

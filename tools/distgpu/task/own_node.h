@@ -2,7 +2,7 @@
 // variables and the machine itself tell it.
 #pragma once
 
-#include "exec/place.h"
+#include "task/place.h"
 
 #include <distgpu/environment.h>
 #include <distgpu/plan.h>

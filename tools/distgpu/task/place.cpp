@@ -1,6 +1,6 @@
 // See place.h. Variables of the launchers: Open MPI 4.1 and 5.0 (OMPI_COMM_WORLD_*), Hydra of
 // MPICH 4.0 (PMI_*, MPI_LOCALRANKID, MPI_LOCALNRANKS), flux-core 0.50 (FLUX_*, with PMI_*).
-#include "exec/place.h"
+#include "task/place.h"
 
 #include "node/layout_check.h"
 #include "node/step_environment.h"
@@ -195,14 +195,22 @@ std::string_view name_of(Launcher launcher) {
     return "a single process";
 }
 
+// The variables that mpirun sets, as --distgpu=ompi sets them for a task of srun.
+bool are_of_the_step(const Environment& environment, const Counts& counts) {
+    return counts.launcher == Launcher::mpirun &&
+           number(environment, "SLURM_PROCID") == counts.rank &&
+           number(environment, "SLURM_STEP_NUM_TASKS") == counts.size &&
+           number(environment, "SLURM_LOCALID") == counts.local_rank;
+}
+
 // What started this process itself comes before what started that: mpirun's daemons and the
 // proxies of Hydra are tasks of Slurm in a job.
 Result<Place> find_place(const Environment& environment, const std::string& host) {
     for (const CountVariables& variables : {mpirun_variables, flux_variables, hydra_variables}) {
-        if (auto counts = read_counts(environment, variables)) {
-            return std::move(*counts).and_then(
-                [&](const Counts& known) { return place_of(known, environment, host); });
-        }
+        auto counts = read_counts(environment, variables);
+        if (!counts || (*counts && are_of_the_step(environment, **counts))) continue;
+        return std::move(*counts).and_then(
+            [&](const Counts& known) { return place_of(known, environment, host); });
     }
     // The batch script has SLURM_PROCID too, but no SLURM_STEP_NODELIST; the shell of salloc has
     // both, in the step SLURM_INTERACTIVE_STEP (slurm.h).

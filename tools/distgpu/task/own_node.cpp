@@ -1,5 +1,5 @@
 // See own_node.h.
-#include "exec/own_node.h"
+#include "task/own_node.h"
 
 #include "node/affinity.h"
 #include "node/network_interface.h"

@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# `distgpu check` in real steps: what it says of a good one, and that it names each fault.
+# shellcheck disable=SC2154,SC2016 # cluster.bash sets sandbox; run sets output and status
+
+load cluster
+
+setup_file() {
+    cluster_up --nodes 2 --gpus 2
+    # The null device stands in for the driver that no machine here has: it can be opened.
+    for node in node01 node02; do
+        on "$node" bash -c 'for i in 0 1; do rm /dev/nvidia$i; mknod -m 666 /dev/nvidia$i c 1 3; done'
+    done
+}
+
+teardown_file() { cluster_down; }
+
+setup() {
+    assert_cluster_clean
+    check="$SCRATCH/distgpu check"
+    two_and_two=(srun -N2 -n4 --ntasks-per-node=2)
+    # Of a shell that becomes the check: $1 is a command for the rank $0, before.
+    in_rank='[[ $SLURM_PROCID != "$0" ]] || eval "$1"; exec '"$check"
+}
+
+# A step with a fault: runs it, and fails unless it ends with this status and verdict.
+judged() { # STATUS VERDICT COMMAND...
+    local expected=$1 verdict=$2
+    shift 2
+    run submit "$@"
+    echo "$output"
+    [ "$status" -eq "$expected" ]
+    [[ $'\n'$output == *$'\n'"$verdict"* ]]
+}
+
+@test "a good step is ready, in every shape" {
+    judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:' \
+        "${two_and_two[@]}" --distgpu=pytorch $check
+    [[ $output == *$'\nnode01  0-1    0-1   0          eth0       none        ok\n'* ]]
+    [[ $output == *$'\nnode02  2-3    0-1   0          eth0       none        ok\n'* ]]
+    [[ $output == *$'\nno InfiniBand: between nodes NCCL uses sockets over eth0\n'* ]]
+    judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" -m cyclic --distgpu=pytorch $check
+    [[ $output == *$'\nnode02  1,3 '* ]]
+    judged 0 'ready: 3 ranks on 2 nodes' srun -N2 -n3 --distgpu=pytorch $check
+    judged 0 'ready: 1 rank on 1 node reach' srun -n1 --distgpu=pytorch $check
+}
+
+@test "every mode that distgpu prepared is ready" {
+    local mode
+    for mode in lightning accelerate megatron horovod,backend=gloo ompi tensorflow jax deepspeed \
+        pytorch,port=29123,master=name; do
+        judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" --distgpu=$mode $check
+    done
+    for mode in torchrun,nproc=2 composer,nproc=2 lightning,per-node; do
+        judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --distgpu=$mode $check
+    done
+}
+
+@test "so is what distgpu exec prepared, and what a script exports itself" {
+    judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at node01:' \
+        "${two_and_two[@]}" "$SCRATCH/distgpu" exec pytorch -- $check
+    judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at node01:29511' "${two_and_two[@]}" bash -c \
+        'RANK=$SLURM_PROCID WORLD_SIZE=4 LOCAL_RANK=$SLURM_LOCALID LOCAL_WORLD_SIZE=2 \
+        NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID GROUP_WORLD_SIZE=2 \
+        MASTER_ADDR=node01 MASTER_PORT=29511 exec '"$check pytorch"
+}
+
+@test "an unset and a changed variable" {
+    local after='something changed it after distgpu: look for a wrapper script'
+    judged 1 "not ready: rank 3 on node02: LOCAL_RANK: not set; $after" \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 3 'unset LOCAL_RANK'
+    judged 1 "not ready: rank 0 on node01: WORLD_SIZE: 2, but 4 by Slurm; $after" \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 0 'export WORLD_SIZE=2'
+    judged 1 'not ready: rank 2 on node02: PET_NNODES: set, although the framework would be' \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 2 'export PET_NNODES=2'
+    judged 1 'not ready: rank 1 on node01: MASTER_ADDR: not set;' \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 1 'unset MASTER_ADDR'
+    judged 1 'not ready: rank 3 on node02: MASTER_ADDR and MASTER_PORT: ' \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 3 'export MASTER_PORT=2000'
+    judged 1 'not ready: rank 0 on node01: TF_CONFIG: not set;' \
+        "${two_and_two[@]}" --distgpu=tensorflow bash -c "$in_rank" 0 'unset TF_CONFIG'
+}
+
+@test "a variable that no distgpu set" {
+    judged 1 'not ready: ranks 0-3 on node[01-02]: MASTER_ADDR: not set; start it with srun --distgpu=pytorch, or with distgpu exec pytorch' \
+        "${two_and_two[@]}" $check pytorch
+}
+
+@test "a taken port" {
+    on node01 timeout 60 python3 -c 'import os, socket, time
+listener = socket.create_server(("", 29511))
+print(os.getpid(), flush=True)
+time.sleep(60)' >"$SCRATCH/listener" 3>&- &
+    until [[ -s $SCRATCH/listener ]]; do sleep 0.05; done
+    MASTER_PORT=29511 run submit "${two_and_two[@]}" --distgpu=pytorch $check
+    on node01 kill "$(<"$SCRATCH/listener")"
+    wait
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == *$'\nnot ready: rank 0 on node01: port 29511 on node01: Address already in use; give another with the key port=N'* ]]
+    # All ranks reported, past that port.
+    [[ $output != *missing* && $(grep -c '^failed: ' <<<"$output") -eq 1 ]]
+}
+
+@test "a GPU without permission, and one without a driver" {
+    judged 0 'ready: 4 ranks on 2 nodes' \
+        "${two_and_two[@]}" --cpus-per-task=2 --gres=gpu:2 --distgpu=pytorch $check
+    [[ $output == *$'\nnode02  2-3    0-1   2          eth0 '* ]]
+    on node02 chmod 600 /dev/nvidia1
+    judged 1 'not ready: ranks 2-3 on node02: /dev/nvidia1: Permission denied; ask the administra' \
+        "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch $check
+    # Another job's GPU is not this one's trouble.
+    judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch $check
+    on node02 bash -c 'rm /dev/nvidia1; mknod -m 666 /dev/nvidia1 c 120 1'
+    judged 1 'not ready: ranks 2-3 on node02: /dev/nvidia1: no driver answers; look at the driver' \
+        "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch $check
+    on node02 bash -c 'rm /dev/nvidia1; mknod -m 666 /dev/nvidia1 c 1 3'
+}
+
+@test "a host name that is 127.0.1.1" {
+    local hosts=/run/distgpu-sandbox/$CLUSTER/etc/hosts
+    { sed '/node01/d' "$hosts" && echo '127.0.1.1 node01'; } >"$SCRATCH/hosts"
+    local one=("${two_and_two[@]}" --distgpu=pytorch,master=name $check --timeout 3)
+    # Where rank 0 runs it may do, with NCCL.
+    on node01 mount --bind "$SCRATCH/hosts" /etc/hosts
+    run submit "${one[@]}"
+    on node01 umount /etc/hosts
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *$'\nwarning: ranks 0-1 on node01: rendezvous address node01: is 127.0.1.1 on node01 itself, where other nodes cannot reach it; take it off that line of /etc/hosts on node01'* ]]
+    # Elsewhere not: node02 then looks for rank 0 at home, and says so itself.
+    on node02 mount --bind "$SCRATCH/hosts" /etc/hosts
+    run submit "${one[@]}"
+    on node02 umount /etc/hosts
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [[ $output == *$'\nnot ready: ranks 2-3 on node02: no report within 3 s;'* ]]
+    [[ $output == *"distgpu: rank 2 on node02: rendezvous address node01: is 127.0.1.1 on node02, which is node02 itself and not rank 0's node; take it off that line of /etc/hosts on node02"* ]]
+}
+
+@test "a name that nobody knows, an interface that no node has" {
+    MASTER_ADDR=nowhere.invalid judged 1 'not ready: ranks 0-3 on node[01-02]: rendezvous address nowhere.invalid: no address:' \
+        "${two_and_two[@]}" --distgpu=pytorch $check --timeout 5
+    NCCL_SOCKET_IFNAME=ib judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: '"'ib' is no interface of this node that is up; it has" \
+        "${two_and_two[@]}" --distgpu=pytorch $check
+}
+
+@test "a rank that never starts" {
+    judged 4 'not ready: rank 3 on node02: no report within 2 s; see their own lines' \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID < 3)) || exec sleep 4
+exec '"$check --timeout 2"
+    [[ $output =~ node02\ +2-3\ .*\ 1\ of\ 2\ missing ]]
+}
+
+@test "rank 0 never starts: the others say so, one a node" {
+    run submit "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID > 0)) || exec sleep 4
+exec '"$check --timeout 2"
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [ "$(grep -c '^distgpu: rank 2 on node02: rank 0 at 10.77.1.1:[0-9]*: Connection refused; ' \
+        <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^distgpu: rank' <<<"$output")" -eq 1 ]
+}
+
+@test "a node whose link is cut" {
+    local step
+    submit "${two_and_two[@]}" --distgpu=pytorch bash -c 'touch started.$SLURM_PROCID
+until [[ -e cut ]]; do sleep 0.1; done
+exec '"$check --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
+    step=$!
+    until [[ -e $SCRATCH/started.0 && -e $SCRATCH/started.1 && -e $SCRATCH/started.2 &&
+        -e $SCRATCH/started.3 ]]; do sleep 0.1; done
+    "$sandbox" link --name "$CLUSTER" cut node02
+    touch "$SCRATCH/cut"
+    # Rank 0 does not wait for the link.
+    for _ in {1..80}; do
+        ! grep -q '^not ready' "$SCRATCH/said" || break
+        sleep 0.1
+    done
+    grep '^not ready: ranks 2-3 on node02: no report within 3 s; ' "$SCRATCH/said"
+    "$sandbox" link --name "$CLUSTER" restore node02
+    status=0
+    wait "$step" || status=$?
+    cat "$SCRATCH/said"
+    [ "$status" -eq 4 ]
+    grep 'distgpu: rank 2 on node02: rank 0 at 10.77.1.1:[0-9]*: Network is unreachable; ' \
+        "$SCRATCH/said"
+}
+
+@test "what it cannot check it says" {
+    run -3 "$SCRATCH/distgpu" check
+    [ "$output" = 'distgpu: distgpu check: this process is no task of srun; start it with srun --distgpu=MODE distgpu check' ]
+    run -2 submit "${two_and_two[@]}" $check
+    [[ $(distgpu_lines) == 'distgpu: distgpu check: no distgpu prepared this process, so that its mode is not known; start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu check MODE' ]]
+    run -2 submit "${two_and_two[@]}" $check pytroch
+    [[ $(distgpu_lines) == "distgpu: SPEC=pytroch: unknown mode; did you mean 'pytorch'?" ]]
+    run -1 submit srun -N2 -n3 $check lightning
+    [[ $(distgpu_lines) == 'distgpu: --distgpu=lightning: 1 to 2 tasks on a node, but Lightning '* ]]
+}

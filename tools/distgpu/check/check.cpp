@@ -1,0 +1,201 @@
+// See check.h.
+#include "check/check.h"
+
+#include "check/gather.h"
+#include "check/look.h"
+#include "check/verdict.h"
+#include "node/host_name.h"
+#include "node/task_environment.h"
+#include "output.h"
+#include "task/own_task.h"
+#include "task/process_environment.h"
+
+#include <distgpu/request.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using std::chrono::seconds;
+
+struct Arguments {
+    std::string spec;
+    std::uint32_t timeout = 20;  // seconds
+};
+
+// Beside the rendezvous, where that fails: known to all ranks whatever their variables say. The
+// last of the 16 ports that job and step are dealt, where hardly any framework listens.
+std::uint16_t spare_port(const StepId& step) {
+    constexpr std::uint16_t last_of_slot = 15;
+    return static_cast<std::uint16_t>(derived_port(step, default_ports, 1) + last_of_slot);
+}
+
+std::vector<Endpoint> endpoints_of(const OwnTask& own) {
+    const Rendezvous& meeting = own.plan.rendezvous;
+    const StepLayout& layout = own.place.layout;
+    const std::uint16_t spare = spare_port(own.place.step);
+    return {{meeting.address, meeting.port},
+            {layout.hosts().name(rank0_node(layout)), spare},
+            {meeting.address, spare}};
+}
+
+std::string step_name(const OwnTask& own) {
+    return fmt::format("{}.{}", own.place.step.job, own.place.step.step);
+}
+
+bool failed(const Report& report) {
+    return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+        return finding.weight == Finding::Weight::fatal;
+    });
+}
+
+// Rank 0's ears: on the rendezvous port as its framework would listen, and on the spare one.
+struct Ears {
+    std::vector<Socket> listeners;
+    Findings findings;
+};
+
+Ears listen_as_rank0(const OwnTask& own) {
+    Ears ears;
+    const std::uint16_t port = own.plan.rendezvous.port;
+    if (auto listener = listen_on(port)) {
+        ears.listeners.push_back(*std::move(listener));
+    } else {
+        ears.findings.push_back({Finding::Weight::fatal,
+                                 {fmt::format("port {} on {}", port, own.plan.node_name),
+                                  listener.error().problem, listener.error().remedy}});
+    }
+    if (auto spare = listen_on(spare_port(own.place.step))) {
+        ears.listeners.push_back(*std::move(spare));
+    }
+    return ears;
+}
+
+ExitCode check_as_rank0(const std::shared_ptr<const OwnTask>& own, seconds timeout,
+                        Deadline deadline, Deadline look_deadline) {
+    // Before it looks at anything: the others are on their way.
+    const Ears ears = listen_as_rank0(*own);
+    std::vector<Report> reports{look(ProcessEnvironment(), own, look_deadline)};
+    Findings& findings = reports.front().findings;
+    findings.insert(findings.begin(), ears.findings.begin(), ears.findings.end());
+    const StepLayout& layout = own->place.layout;
+    for (Report& other : gather(ears.listeners, step_name(*own), layout.task_count(), deadline)) {
+        // No news where nobody listened, or where the rank was told of another place.
+        const bool same_place = other.rendezvous == reports.front().rendezvous;
+        if (other.unreached && ears.findings.empty() && same_place) {
+            other.findings.push_back({Finding::Weight::fatal, *other.unreached});
+        }
+        reports.push_back(std::move(other));
+    }
+    const Verdict verdict = judge_reports(own->request.framework->mode, layout, reports, timeout);
+    const auto printed = print(verdict.text);
+    return printed ? verdict.code : complain(printed.error(), ExitCode::environment);
+}
+
+// Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, its
+// first rank speaks for all.
+void say_undelivered(const OwnTask& own, const Report& report, const Error& problem) {
+    if (own.place.local != LocalId{0} && !failed(report)) return;
+    const auto say = [&](const Error& error) {
+        fmt::print(stderr, "distgpu: rank {} on {}: {}: {}; {}\n", report.rank, own.plan.node_name,
+                   error.object, error.problem, error.remedy);
+    };
+    for (const Finding& finding : report.findings) {
+        if (finding.weight == Finding::Weight::fatal) say(finding.error);
+    }
+    say({"rank 0 at " + problem.object, problem.problem, problem.remedy});
+}
+
+ExitCode check_as_other(const std::shared_ptr<const OwnTask>& own, Deadline deadline,
+                        Deadline look_deadline) {
+    const Report report = look(ProcessEnvironment(), own, look_deadline);
+    const auto problem = deliver(report, endpoints_of(*own), step_name(*own), deadline);
+    if (!problem) return failed(report) ? ExitCode::check_failed : ExitCode::done;
+    say_undelivered(*own, report, *problem);
+    return ExitCode::timed_out;
+}
+
+// The SPEC of the command line, else that by which the task was prepared.
+Result<Request> wanted(const Arguments& arguments, const Environment& environment) {
+    if (!arguments.spec.empty()) return parse_spec("SPEC", arguments.spec);
+    if (const auto spec = prepared_spec(environment)) return parse_spec("SPEC", *spec);
+    return Error{"distgpu check", "no distgpu prepared this process, so that its mode is not known",
+                 "start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu "
+                 "check MODE"};
+}
+
+Result<Place> place_in_slurm(const Environment& environment) {
+    auto place = find_place(environment, host_name());
+    if (!place || place->launcher == Launcher::slurm) return place;
+    return Error{"distgpu check", "this process is no task of srun",
+                 "start it with srun --distgpu=MODE distgpu check"};
+}
+
+// What stops all ranks is said by one.
+ExitCode stop(const Environment& environment, const Error& error, ExitCode code) {
+    return environment.get("SLURM_PROCID").value_or("0") == "0" ? complain(error, code) : code;
+}
+
+ExitCode run_check(const Arguments& arguments) {
+    const Deadline start = Clock::now();
+    const seconds timeout(arguments.timeout);
+    const Deadline look_deadline = start + timeout / 2;
+    const ProcessEnvironment environment;
+    auto place = place_in_slurm(environment);
+    if (!place) return stop(environment, place.error(), ExitCode::environment);
+    auto request = wanted(arguments, environment);
+    if (!request) return stop(environment, request.error(), ExitCode::usage);
+    if (request->framework == nullptr) {
+        return stop(environment, {"SPEC=" + arguments.spec, "no mode", "see distgpu vars help"},
+                    ExitCode::usage);
+    }
+    if (const auto error = refused(*request, *place, environment)) {
+        return stop(environment, *error, ExitCode::check_failed);
+    }
+    const std::string name = host_name();
+    auto planned = within(look_deadline, [request = *request, place = *place] {
+        return plan_own_task(request, place, ProcessEnvironment());
+    });
+    if (!planned) {
+        return complain({name, "looking up names and devices does not end",
+                         "look at /etc/resolv.conf and the kernel's log there: dmesg"},
+                        ExitCode::timed_out);
+    }
+    if (!*planned) return complain(planned->error(), ExitCode::check_failed);
+    const auto own = std::make_shared<const OwnTask>(**std::move(planned));
+    return own->task().rank == GlobalRank{0}
+               ? check_as_rank0(own, timeout, start + timeout, look_deadline)
+               : check_as_other(own, start + timeout, look_deadline);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, std::function<ExitCode()>& run) {
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* const check = app.add_subcommand(
+        "check",
+        "Say whether a job would start: each rank checks its variables, CPUs, GPUs and network, "
+        "and reaches rank 0.");
+    check->add_option("SPEC", arguments->spec,
+                      "What the tasks are prepared for, where distgpu did not do it");
+    constexpr std::uint32_t longest = 3600;
+    check
+        ->add_option("--timeout", arguments->timeout,
+                     "After how many seconds ranks count as missing (default 20)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(std::uint32_t{1}, longest));
+    check->callback([arguments, &run] { run = [arguments] { return run_check(*arguments); }; });
+}
+
+}  // namespace distgpu

@@ -1,0 +1,31 @@
+// Whether the GPUs that Slurm gave a task can be opened.
+#pragma once
+
+#include "check/finding.h"
+
+#include <distgpu/environment.h>
+#include <distgpu/topology.h>
+
+#include <cstdint>
+#include <string>
+
+namespace distgpu {
+
+// Tests give folders of their own.
+struct DeviceRoots {
+    std::string dev = "/dev";
+    std::string sys = "/sys";
+};
+
+struct GpuCheck {
+    std::uint32_t gpus = 0;  // that the task was given
+    Findings findings;
+};
+
+// Opens the device nodes of the task's GPUs (NVIDIA: /dev/nvidiaN and nvidiactl, AMD: kfd and the
+// GPU's DRM render node, Intel: the render node), which a broken driver may delay.
+// `topology`: null where it is not known; Slurm's numbers are then taken for those of the nodes.
+GpuCheck check_gpus(const Environment& environment, const NodeTopology* topology,
+                    const DeviceRoots& roots = {});
+
+}  // namespace distgpu

@@ -1,0 +1,152 @@
+// See network.h.
+#include "check/network.h"
+
+#include "node/network_interface.h"
+#include "tcp/resolve.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ifaddrs.h>
+#include <memory>
+#include <net/if.h>
+#include <string_view>
+#include <sys/socket.h>
+
+namespace distgpu {
+namespace {
+
+using Weight = Finding::Weight;
+
+std::vector<std::string_view> parts(std::string_view list) {
+    std::vector<std::string_view> result;
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        if (end > at) result.push_back(list.substr(at, end - at));
+        at = end + 1;
+    }
+    return result;
+}
+
+// NCCL's syntax: prefixes, or whole names after '=', of which '^' before all excludes
+// (NCCL 2.28, misc/param and os/linux).
+bool nccl_finds(std::string_view value, const std::vector<std::string>& interfaces) {
+    const bool excludes = value.substr(0, 1) == "^";
+    if (excludes) value.remove_prefix(1);
+    const bool whole = value.substr(0, 1) == "=";
+    if (whole) value.remove_prefix(1);
+    const auto names = parts(value);
+    const auto is_named = [&](const std::string& interface) {
+        return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+            return whole ? interface == name
+                         : std::string_view(interface).substr(0, name.size()) == name;
+        });
+    };
+    return std::any_of(interfaces.begin(), interfaces.end(), [&](const std::string& interface) {
+        return is_named(interface) != excludes;
+    });
+}
+
+// Gloo's: whole names, each of which has to be there (torch 2.x, ProcessGroupGloo).
+bool gloo_finds(std::string_view value, const std::vector<std::string>& interfaces) {
+    const auto names = parts(value);
+    return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
+        return std::find(interfaces.begin(), interfaces.end(), name) != interfaces.end();
+    });
+}
+
+Finding no_such_interface(const char* variable, const std::string& value,
+                          const std::vector<std::string>& interfaces) {
+    return {Weight::fatal,
+            {variable,
+             fmt::format("'{}' is no interface of this node that is up; it has {}", value,
+                         fmt::join(interfaces, ", ")),
+             "unset it, or name one that all nodes have"}};
+}
+
+// The first address of the name that is the loopback's; empty: none is.
+Result<std::string> loopback_of(const std::string& host, Deadline deadline) {
+    auto addresses = resolve(host, 0, deadline);
+    if (!addresses) return addresses.error();
+    const auto found = std::find_if(addresses->begin(), addresses->end(),
+                                    [](const Address& each) { return each.is_loopback(); });
+    return found == addresses->end() ? std::string() : found->to_string();
+}
+
+Finding own_loopback(const std::string& object, const std::string& loopback,
+                     const std::string& host) {
+    return {Weight::warning,
+            {object,
+             fmt::format("is {} on {} itself, where other nodes cannot reach it", loopback, host),
+             fmt::format("take it off that line of /etc/hosts on {}, or export "
+                         "GLOO_SOCKET_IFNAME",
+                         host)}};
+}
+
+// Of a node that does not run rank 0.
+Finding foreign_loopback(const std::string& object, const std::string& loopback,
+                         const std::string& host) {
+    return {
+        Weight::fatal,
+        {object,
+         fmt::format("is {} on {}, which is {} itself and not rank 0's node", loopback, host, host),
+         fmt::format("take it off that line of /etc/hosts on {}", host)}};
+}
+
+}  // namespace
+
+Findings check_interfaces(const Environment& environment,
+                          const std::vector<std::string>& interfaces) {
+    Findings findings;
+    const auto judge = [&](const char* variable, auto finds) {
+        const std::string value = environment.get(variable).value_or("");
+        if (value.empty() || finds(value, interfaces)) return;
+        findings.push_back(no_such_interface(variable, value, interfaces));
+    };
+    judge("NCCL_SOCKET_IFNAME", nccl_finds);
+    judge("GLOO_SOCKET_IFNAME", gloo_finds);
+    return findings;
+}
+
+std::vector<std::string> usable_interfaces() {
+    std::vector<std::string> names;
+    ifaddrs* list = nullptr;
+    if (getifaddrs(&list) != 0) return names;
+    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
+    for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+        const int family = each->ifa_addr == nullptr ? AF_UNSPEC : each->ifa_addr->sa_family;
+        if ((each->ifa_flags & IFF_UP) == 0 || (family != AF_INET && family != AF_INET6)) continue;
+        if (std::find(names.begin(), names.end(), each->ifa_name) == names.end()) {
+            names.emplace_back(each->ifa_name);
+        }
+    }
+    return names;
+}
+
+Findings check_names(const Environment& environment, const NameCheck& node,
+                     const Rendezvous& rendezvous, Deadline deadline) {
+    const std::string master = fmt::format("rendezvous address {}", rendezvous.address);
+    const auto loopback = loopback_of(rendezvous.address, deadline);
+    if (!loopback) {
+        return {{Weight::fatal, {master, loopback.error().problem, loopback.error().remedy}}};
+    }
+    Findings findings;
+    if (!node.several_nodes) return findings;
+    if (!loopback->empty()) {
+        findings.push_back(node.runs_rank0 ? own_loopback(master, *loopback, node.host)
+                                           : foreign_loopback(master, *loopback, node.host));
+    } else if (node.runs_rank0 && interface_of(rendezvous.address).name.empty()) {
+        findings.push_back({Weight::fatal,
+                            {master, fmt::format("none of {}, where rank 0 runs", node.host),
+                             "unset MASTER_ADDR, or give the key master=name"}});
+    }
+    if (node.host == rendezvous.address || environment.get("GLOO_SOCKET_IFNAME")) return findings;
+    const auto own = loopback_of(node.host, deadline);
+    if (own && !own->empty()) {
+        findings.push_back(own_loopback(fmt::format("host name {}", node.host), *own, node.host));
+    }
+    return findings;
+}
+
+}  // namespace distgpu

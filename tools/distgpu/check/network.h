@@ -1,0 +1,32 @@
+// Names and interfaces by which the ranks are to find each other.
+#pragma once
+
+#include "check/finding.h"
+#include "tcp/deadline.h"
+
+#include <distgpu/environment.h>
+#include <distgpu/rendezvous.h>
+
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+// Whether NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME each name one of `interfaces`.
+Findings check_interfaces(const Environment& environment,
+                          const std::vector<std::string>& interfaces);
+
+// This node's interfaces that are up and have an address.
+std::vector<std::string> usable_interfaces();
+
+struct NameCheck {
+    std::string host;           // this node's host name
+    bool several_nodes = true;  // whether anybody else needs to reach them
+    bool runs_rank0 = false;    // on this node
+};
+
+// What the rendezvous address and this host's own name stand for, as this node sees it.
+Findings check_names(const Environment& environment, const NameCheck& node,
+                     const Rendezvous& rendezvous, Deadline deadline);
+
+}  // namespace distgpu

@@ -1,0 +1,36 @@
+// What one rank found out, as it tells it to rank 0.
+#pragma once
+
+#include "check/finding.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+struct Report {
+    std::uint32_t rank = 0;
+    std::uint32_t node = 0;  // in the step's node list
+    std::string cpus;        // "0-3,8"
+    std::uint32_t gpus = 0;
+    std::string interface;   // that NCCL is told to take, or that has the node's address
+    std::string ports;       // "mlx5_0:1 400 Gb/s +3"; empty: no InfiniBand
+    std::string rendezvous;  // "node01:24608", as this rank has it
+    Findings findings;
+    std::optional<Error> unreached{};  // why rank 0 got this report past the rendezvous port
+
+    bool operator==(const Report&) const = default;
+};
+
+// One line of JSON, without a newline.
+std::string encode_report(const Report& report);
+
+inline constexpr std::size_t longest_report = 64 * 1024;
+
+// Nothing: not what encode_report() writes. Anybody may send anything to a port, so that texts are
+// cut to what a line can show.
+std::optional<Report> decode_report(std::string_view line);
+
+}  // namespace distgpu

@@ -1,0 +1,97 @@
+// See variables.h.
+#include "check/variables.h"
+
+#include "node/task_environment.h"
+#include "task/task_variables.h"
+
+#include <distgpu/framework.h>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using Weight = Finding::Weight;
+
+// What can be done about a variable that is not as planned.
+std::string remedy(const Environment& environment, const Framework& framework) {
+    if (prepared_spec(environment)) {
+        return "something changed it after distgpu: look for a wrapper script, a TaskProlog or a "
+               "shell's start-up file";
+    }
+    return fmt::format("start it with srun --distgpu={0}, or with distgpu exec {0}",
+                       framework.mode);
+}
+
+Error judge(const Difference& difference, const std::string& remedy) {
+    if (!difference.planned) {
+        return {difference.name, "set, although the framework would be misled by it",
+                "unset it in the script"};
+    }
+    if (!difference.present) return {difference.name, "not set", remedy};
+    return {difference.name,
+            fmt::format("{}, but {} by Slurm", *difference.present, *difference.planned), remedy};
+}
+
+// A port that the SPEC gives is not what the task has.
+std::optional<Finding> another_port(const Environment& environment, const Rendezvous& rendezvous) {
+    const auto port = environment.get("MASTER_PORT");
+    if (!port || port->empty() || *port == fmt::to_string(rendezvous.port)) return std::nullopt;
+    return Finding{Weight::fatal,
+                   {"MASTER_PORT", fmt::format("{}, but {} by port=", *port, rendezvous.port),
+                    "give it in one place"}};
+}
+
+std::optional<std::uint32_t> count(const Environment& environment, const char* name) {
+    const std::string text = environment.get(name).value_or("");
+    std::uint32_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    if (problem != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+Findings check_variables(const Environment& environment, const OwnTask& own) {
+    Findings findings;
+    const std::string todo = remedy(environment, *own.request.framework);
+    for (const Difference& difference : differences(environment, own.task())) {
+        findings.push_back({Weight::fatal, judge(difference, todo)});
+    }
+    if (auto finding = another_port(environment, own.plan.rendezvous)) {
+        findings.push_back(*std::move(finding));
+    }
+    return findings;
+}
+
+Findings check_cpus(const Environment& environment, const CpuSet& cpus) {
+    Findings findings;
+    const auto asked = count(environment, "SLURM_CPUS_PER_TASK");
+    if (asked && cpus.count() < *asked) {
+        findings.push_back(
+            {Weight::warning,
+             {"CPUs", fmt::format("{} of the {} of --cpus-per-task", cpus.count(), *asked),
+              "look at --cpu-bind and at what starts this program"}});
+    }
+    const auto threads = count(environment, "OMP_NUM_THREADS");
+    if (threads && *threads > cpus.count()) {
+        findings.push_back(
+            {Weight::warning,
+             {"OMP_NUM_THREADS", fmt::format("{} threads for {} CPUs", *threads, cpus.count()),
+              "export less, or give --cpus-per-task"}});
+    }
+    if (cpus.count() == 1 && !gpu_variables(environment).empty()) {
+        findings.push_back(
+            {Weight::warning,
+             {"CPUs", "one for a process with a GPU", "give srun --cpus-per-task=N"}});
+    }
+    return findings;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,17 @@
+// A task's variables beside what Slurm says of it.
+#pragma once
+
+#include "check/finding.h"
+#include "task/own_task.h"
+
+#include <distgpu/environment.h>
+
+namespace distgpu {
+
+// What is missing, left over or another rank than Slurm's.
+Findings check_variables(const Environment& environment, const OwnTask& own);
+
+// Whether the task's CPUs are enough for what it was given and told to start.
+Findings check_cpus(const Environment& environment, const CpuSet& cpus);
+
+}  // namespace distgpu

@@ -1,0 +1,209 @@
+// See verdict.h.
+#include "check/verdict.h"
+
+#include "aligned_table.h"
+
+#include <distgpu/cpu_set.h>
+#include <distgpu/plan.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+using Ranks = std::set<std::uint32_t>;
+
+// "ranks 0-3,5".
+std::string ranks_text(const Ranks& ranks) {
+    std::string text;
+    for (auto at = ranks.begin(); at != ranks.end();) {
+        const std::uint32_t first = *at;
+        std::uint32_t last = first;
+        while (++at != ranks.end() && *at == last + 1) last = *at;
+        text += fmt::format("{}{}", text.empty() ? "" : ",", first);
+        if (last > first) text += fmt::format("-{}", last);
+    }
+    return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", text);
+}
+
+// "rank 3 on node02", "ranks 0-7 on node[01-02]".
+std::string who(const Ranks& ranks, const StepLayout& layout) {
+    std::set<std::uint32_t> nodes;
+    for (const std::uint32_t rank : ranks) {
+        nodes.insert(layout.place(task_of(GlobalRank{rank})).node.value);
+    }
+    std::vector<std::string> names;
+    names.reserve(nodes.size());
+    for (const std::uint32_t node : nodes) names.push_back(layout.hosts().name(NodeIndex{node}));
+    return fmt::format("{} on {}", ranks_text(ranks), HostList::from_names(names).to_string());
+}
+
+// One finding, and all the ranks that have it.
+struct Shared {
+    Finding finding;
+    Ranks ranks;
+};
+
+// Fatal ones first, then as the ranks have them.
+std::vector<Shared> shared_findings(const std::vector<Report>& reports) {
+    std::vector<Shared> shared;
+    for (const Report& report : reports) {
+        for (const Finding& finding : report.findings) {
+            const auto same = [&](const Shared& each) { return each.finding == finding; };
+            auto at = std::find_if(shared.begin(), shared.end(), same);
+            if (at == shared.end()) at = shared.insert(at, {finding, {}});
+            at->ranks.insert(report.rank);
+        }
+    }
+    std::stable_partition(shared.begin(), shared.end(), [](const Shared& each) {
+        return each.finding.weight == Finding::Weight::fatal;
+    });
+    return shared;
+}
+
+std::string line(const Shared& shared, const StepLayout& layout) {
+    const Error& error = shared.finding.error;
+    return fmt::format("{}: {}: {}; {}", who(shared.ranks, layout), error.object, error.problem,
+                       error.remedy);
+}
+
+// Ranks must agree on where they meet.
+void compare_rendezvous(std::vector<Report>& reports) {
+    const std::string& first = reports.front().rendezvous;
+    for (Report& report : reports) {
+        if (report.rendezvous == first) continue;
+        report.findings.push_back({Finding::Weight::fatal,
+                                   {"MASTER_ADDR and MASTER_PORT",
+                                    fmt::format("{}, but rank 0 has {}", report.rendezvous, first),
+                                    "export the same everywhere, or nothing"}});
+    }
+}
+
+// "rank 3 fails", "2 of 4 ranks missing"; "ok".
+std::string state(const std::vector<const Report*>& reports, std::uint32_t tasks) {
+    const auto fails = [](const Report* report) {
+        return std::any_of(report->findings.begin(), report->findings.end(),
+                           [](const Finding& f) { return f.weight == Finding::Weight::fatal; });
+    };
+    const auto failing = std::count_if(reports.begin(), reports.end(), fails);
+    std::string text;
+    if (reports.size() < tasks) {
+        text = fmt::format("{} of {} missing", tasks - reports.size(), tasks);
+    }
+    if (failing > 0) {
+        text += fmt::format("{}{} of {} failed", text.empty() ? "" : ", ", failing, tasks);
+    }
+    return text.empty() ? "ok" : text;
+}
+
+std::string or_none(const std::string& text) {
+    return text.empty() ? "none" : text;
+}
+
+// Of all the node's ranks together.
+std::string all_cpus(const std::vector<const Report*>& reports) {
+    CpuSet cpus;
+    for (const Report* report : reports) {
+        if (const auto own = CpuSet::parse(report->cpus)) cpus |= *own;
+    }
+    return cpus.to_string();
+}
+
+std::vector<std::string> node_row(const StepLayout& layout, NodeIndex node,
+                                  const std::vector<const Report*>& reports) {
+    Ranks ranks;
+    for (const TaskId task : layout.task_ids(node)) ranks.insert(rank_of(task).value);
+    std::string numbers = ranks_text(ranks);
+    numbers.erase(0, numbers.find(' ') + 1);
+    const std::uint32_t tasks = layout.tasks_on(node);
+    if (reports.empty()) {
+        return {layout.hosts().name(node), numbers, "", "", "", "", state(reports, tasks)};
+    }
+    const Report& first = *reports.front();
+    return {layout.hosts().name(node), numbers,
+            all_cpus(reports),         fmt::to_string(first.gpus),
+            or_none(first.interface),  or_none(first.ports),
+            state(reports, tasks)};
+}
+
+std::string node_table(const StepLayout& layout, const std::vector<Report>& reports) {
+    std::vector<std::vector<const Report*>> by_node(layout.node_count());
+    for (const Report& report : reports) {
+        by_node[layout.place(task_of(GlobalRank{report.rank})).node.value].push_back(&report);
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"node", "ranks", "CPUs", "GPUs/rank", "interface", "InfiniBand", "state"}};
+    for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
+        rows.push_back(node_row(layout, NodeIndex{node}, by_node[node]));
+    }
+    return aligned_table(rows);
+}
+
+// What it means where no node can use InfiniBand.
+std::string fabric_note(const StepLayout& layout, const std::vector<Report>& reports) {
+    const bool none = std::all_of(reports.begin(), reports.end(),
+                                  [](const Report& report) { return report.ports.empty(); });
+    if (!none || layout.node_count() == 1) return "";
+    const std::string& interface = reports.front().interface;
+    return fmt::format("no InfiniBand: between nodes NCCL uses sockets{}\n",
+                       interface.empty() ? "" : " over " + interface);
+}
+
+Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports) {
+    Ranks missing;
+    for (std::uint32_t rank = 0; rank < layout.task_count(); ++rank) missing.insert(rank);
+    for (const Report& report : reports) missing.erase(report.rank);
+    return missing;
+}
+
+std::string plural(std::size_t count, std::string_view word) {
+    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Verdict judge_reports(std::string_view mode, const StepLayout& layout,
+                      const std::vector<Report>& gathered, std::chrono::seconds waited) {
+    std::vector<Report> reports = gathered;
+    compare_rendezvous(reports);
+    const auto findings = shared_findings(reports);
+    const Ranks missing = missing_ranks(layout, reports);
+    const std::string ranks = plural(layout.task_count(), "rank");
+    const std::string nodes = plural(layout.node_count(), "node");
+    Verdict verdict;
+    verdict.text = fmt::format("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}", mode, ranks,
+                               nodes, reports.front().rendezvous, node_table(layout, reports),
+                               fabric_note(layout, reports));
+    std::string worst;
+    std::size_t warnings = 0;
+    for (const Shared& shared : findings) {
+        const bool fatal = shared.finding.weight == Finding::Weight::fatal;
+        const std::string text = line(shared, layout);
+        verdict.text += fmt::format("{}: {}\n", fatal ? "failed" : "warning", text);
+        if (fatal && worst.empty()) worst = text;
+        warnings += fatal ? 0 : 1;
+    }
+    if (!missing.empty()) {
+        const std::string text = fmt::format(
+            "{}: no report within {} s; see their own lines, and the nodes' state: sinfo -N",
+            who(missing, layout), waited.count());
+        verdict.text += fmt::format("missing: {}\n", text);
+        if (worst.empty()) worst = text;
+        verdict.code = ExitCode::timed_out;
+    } else if (!worst.empty()) {
+        verdict.code = ExitCode::check_failed;
+    }
+    verdict.text += worst.empty() ? fmt::format("ready: {} on {} reach rank 0 at {}{}\n", ranks,
+                                                nodes, reports.front().rendezvous,
+                                                warnings > 0 ? ", " + plural(warnings, "warning")
+                                                             : std::string())
+                                  : fmt::format("not ready: {}\n", worst);
+    return verdict;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,25 @@
+// What all the reports together say.
+#pragma once
+
+#include "check/report.h"
+#include "exit_code.h"
+
+#include <distgpu/step_layout.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+struct Verdict {
+    std::string text;  // a table by node, what was found, and one line at the end
+    ExitCode code = ExitCode::done;
+};
+
+// `reports`: by rank, rank 0's own first; those who did not report within `waited` are missing.
+Verdict judge_reports(std::string_view mode, const StepLayout& layout,
+                      const std::vector<Report>& reports, std::chrono::seconds waited);
+
+}  // namespace distgpu

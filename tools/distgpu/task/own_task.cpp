@@ -1,0 +1,87 @@
+// See own_task.h.
+#include "task/own_task.h"
+
+#include "node/task_environment.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+// This program itself, for a discovery that may be ended when it hangs.
+std::string own_command() {
+    std::array<char, 4096> path{};
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "distgpu";
+}
+
+// What the launcher does not tell, and the user has to.
+std::optional<Error> unknown_nodes(const Request& request, const Place& place,
+                                   const Environment& environment) {
+    if (place.knows_hosts) return std::nullopt;
+    const std::string launcher(name_of(place.launcher));
+    if (request.framework->names_all_nodes) {
+        return Error{fmt::format("--distgpu={}", request.framework->mode),
+                     fmt::format("names every node, of which {} tells none", launcher),
+                     "start it with srun"};
+    }
+    const bool given = request.master && request.master->form == Master::Form::host;
+    if (given || exported(environment, "MASTER_ADDR")) return std::nullopt;
+    return Error{"MASTER_ADDR", fmt::format("{} does not tell which node has rank 0", launcher),
+                 "give the key master=HOST, or export MASTER_ADDR"};
+}
+
+// Of a task that is prepared already, as it was prepared; else as the user exported it.
+std::optional<std::string> rendezvous_variable(const Environment& environment, const char* name) {
+    if (!prepared_spec(environment)) return exported(environment, name);
+    auto value = environment.get(name);
+    if (value && value->empty()) value.reset();
+    return value;
+}
+
+RendezvousFacts rendezvous_facts(const Environment& environment, const Place& place) {
+    RendezvousFacts facts;
+    facts.step = place.step;
+    facts.exported_address = rendezvous_variable(environment, "MASTER_ADDR");
+    facts.exported_port = rendezvous_variable(environment, "MASTER_PORT");
+    if (place.launcher == Launcher::slurm) {
+        facts.reserved_ports = environment.get("SLURM_STEP_RESV_PORTS");
+    }
+    return facts;
+}
+
+StepFacts step_facts(const Environment& environment, const Place& place) {
+    StepFacts facts;
+    if (place.launcher == Launcher::slurm) {
+        facts.mpi_type = environment.get("SLURM_MPI_TYPE").value_or("");
+    }
+    facts.cpus_per_node = environment.get("SLURM_JOB_CPUS_PER_NODE").value_or("");
+    facts.job_name = environment.get("SLURM_JOB_NAME").value_or("");
+    return facts;
+}
+
+}  // namespace
+
+std::optional<Error> refused(const Request& request, const Place& place,
+                             const Environment& environment) {
+    if (auto error = unknown_nodes(request, place, environment)) return error;
+    return refusal(request, place.layout, rendezvous_facts(environment, place),
+                   step_facts(environment, place));
+}
+
+Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment) {
+    OwnNode node = find_own_node(environment, request, place, own_command());
+    return plan(request, place.layout, rendezvous_facts(environment, place),
+                step_facts(environment, place), node.facts, place.node)
+        .transform([&](NodePlan planned) {
+            return OwnTask{std::move(request), std::move(place), std::move(node),
+                           std::move(planned)};
+        });
+}
+
+}  // namespace distgpu

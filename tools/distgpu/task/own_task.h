@@ -1,0 +1,32 @@
+// The step that this process is a task of, and the plan of its node.
+#pragma once
+
+#include "task/own_node.h"
+#include "task/place.h"
+
+#include <distgpu/environment.h>
+#include <distgpu/plan.h>
+#include <distgpu/result.h>
+
+#include <optional>
+
+namespace distgpu {
+
+struct OwnTask {
+    Request request;
+    Place place;
+    OwnNode node;
+    NodePlan plan;
+
+    const TaskPlan& task() const { return plan.tasks[place.local.value]; }
+};
+
+// Why a step is not one that can be prepared: the same for all its processes.
+std::optional<Error> refused(const Request& request, const Place& place,
+                             const Environment& environment);
+
+// As plan(). Looks up names and may discover the topology, which takes up to 5 s.
+// Precondition: not refused.
+Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment);
+
+}  // namespace distgpu

@@ -1,0 +1,27 @@
+// Waits that have an end, also for calls that have none of their own.
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+namespace distgpu {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+
+// What `call` returns; nothing where it has not returned at the deadline. It then goes on in a
+// thread of its own, so it must own what it uses.
+template <class Call>
+std::optional<std::invoke_result_t<Call>> within(Deadline deadline, Call call) {
+    std::packaged_task<std::invoke_result_t<Call>()> task(std::move(call));
+    auto result = task.get_future();
+    std::thread(std::move(task)).detach();
+    if (result.wait_until(deadline) != std::future_status::ready) return std::nullopt;
+    return result.get();
+}
+
+}  // namespace distgpu
