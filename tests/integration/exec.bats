@@ -28,9 +28,28 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
 @test "in a step of srun every task has what distgpu plan says" {
     local modes
     modes='pytorch lightning accelerate megatron ompi jax torchrun,nproc=2 composer,nproc=2 tensorflow'
-    run submit ./shapes.py --distgpu "$distgpu" --topology none --exec "$modes" 20 7
+    run submit ./shapes.py --distgpu "$distgpu" --topology none --launcher exec "$modes" 20 7
     echo "$output"
     [ "$status" -eq 0 ]
+}
+
+# Unlike srun it tells nothing of the nodes, but in an allocation they are known.
+@test "under mpirun in an allocation every process has what distgpu plan says" {
+    local modes
+    modes='pytorch lightning accelerate deepspeed megatron horovod ompi jax torchrun,nproc=2 composer,nproc=2 tensorflow'
+    run submit ./shapes.py --distgpu "$distgpu" --topology none --launcher mpirun "$modes" 20 7
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "31 of 31 as planned" ]
+}
+
+@test "mpirun that deals ranks in turns is refused" {
+    run submit salloc --quiet --exclusive -N3 --ntasks-per-node=2 mpirun --map-by node \
+        "$distgpu" exec pytorch -- true
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"distgpu: mpirun: rank 1 has local rank 0: ranks are not dealt to the nodes in \
+blocks, and which node each has is not known; use mpirun --map-by slot, or srun"* ]]
 }
 
 @test "a single process is a world of its own" {

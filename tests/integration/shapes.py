@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Launches steps of many modes and shapes and compares every task with `distgpu plan`.
 
-shapes.py --distgpu PROGRAM --topology FILE [--exec] MODES SHAPES SEED
+shapes.py --distgpu PROGRAM --topology FILE [--launcher plugin|exec|mpirun] MODES SHAPES SEED
 
 Runs as a user of a sandbox cluster with four nodes, node01 to node04, and the administrator's
 topology FILE. First each mode once, then SHAPES random ones. Each task writes its place and its
-environment, which have to be what the plan of the same shape has for its rank. --exec: without the
-plugin, `srun distgpu exec SPEC`.
+environment, which have to be what the plan of the same shape has for its rank. Launchers: the
+plugin; without it `srun distgpu exec SPEC`; `mpirun distgpu exec SPEC` in an allocation.
 
 Prints each launch and exits with 1 where anything differs.
 """
@@ -33,20 +33,23 @@ PER_NODE = {
     "accelerate,per-node,nproc=2",
     "deepspeed,per-node",
 }
+# mpirun tells nothing of CPUs, and Slurm's variables are those of its daemon.
+UNKNOWN_TO_MPIRUN = {"OMP_NUM_THREADS", "SLURM_LOCALID"}
 NODES = ["node01", "node02", "node03", "node04"]
 CPUS_PER_TASK = 2
 SAVE = """
 cpus=$(grep Cpus_allowed_list: /proc/self/status)
-echo "$SLURMD_NODENAME $SLURM_LOCALID ${cpus##*[[:space:]]}" >place.$SLURM_PROCID
-env -0 >env.$SLURM_PROCID
+rank=${PMIX_RANK:-$SLURM_PROCID}
+echo "$(hostname) $SLURM_LOCALID ${cpus##*[[:space:]]}" >place.$rank
+env -0 >env.$rank
 """
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One shape, as srun and as `distgpu plan` are told it."""
+    """One shape, as a launcher and as `distgpu plan` are told it."""
 
-    srun: list[str]
+    launch: list[str]
     plan: list[str]
 
 
@@ -69,13 +72,26 @@ def arbitrary_shape(order: list[str]) -> Shape:
     )
 
 
-def random_shape(mode: str, source: random.Random, exec_only: bool) -> Shape:
+def mpirun_shape(tasks_per_node: int, nodes: int) -> Shape:
+    """As many tasks on each node, all of an allocation."""
+    names = f"node[01-{nodes:02}]" if nodes > 1 else "node01"
+    allocation = ["salloc", "--quiet", "--exclusive", f"-N{nodes}", "-w", names]
+    return Shape(
+        allocation + [f"--ntasks-per-node={tasks_per_node}", "mpirun", "--bind-to", "none"],
+        ["--nodelist", names, "--ntasks", str(nodes * tasks_per_node)],
+    )
+
+
+def random_shape(mode: str, source: random.Random, launcher: str) -> Shape:
     """Up to four nodes and twelve tasks."""
     nodes = source.randint(1, 4)
+    if launcher == "mpirun":
+        tasks_per_node = 1 if mode in PER_NODE else source.randint(1, 3)
+        return mpirun_shape(tasks_per_node, nodes)
     if mode in PER_NODE:
         return plain_shape(nodes, nodes, "block")
     kind = source.choice(["block", "cyclic", "plane", "arbitrary"])
-    if kind == "arbitrary" and not exec_only:
+    if kind == "arbitrary" and launcher == "plugin":
         return arbitrary_shape([source.choice(NODES) for _ in range(source.randint(1, 8))])
     tasks = source.randint(nodes, 12)
     if kind == "plane":
@@ -83,16 +99,21 @@ def random_shape(mode: str, source: random.Random, exec_only: bool) -> Shape:
     return plain_shape(tasks, nodes, "block" if kind == "arbitrary" else kind)
 
 
-def launch(command: list[str], shape: Shape, folder: str) -> str:
+def command_line(options: argparse.Namespace, spec: str, shape: Shape, folder: str) -> list[str]:
+    """What a user types."""
+    step = ["--mpi=pmix", f"--cpus-per-task={CPUS_PER_TASK}", "--exclusive", "--chdir", folder]
+    by_exec = [options.distgpu, "exec", spec, "--"]
+    if options.launcher == "mpirun":
+        return shape.launch + by_exec
+    if options.launcher == "exec":
+        return ["srun"] + step + shape.launch + by_exec
+    return ["srun"] + step + shape.launch + [f"--distgpu={spec}"]
+
+
+def launch(command: list[str], folder: str) -> str:
     """Runs the step; its standard error."""
     step = subprocess.run(
-        ["srun", "--mpi=pmix", f"--cpus-per-task={CPUS_PER_TASK}", "--exclusive", "--chdir", folder]
-        + shape.srun
-        + command
-        + ["bash", "-c", SAVE],
-        capture_output=True,
-        text=True,
-        check=False,
+        command + ["bash", "-c", SAVE], cwd=folder, capture_output=True, text=True, check=False
     )
     return step.stderr if step.returncode else ""
 
@@ -106,20 +127,20 @@ def matches(pattern: str, name: str) -> bool:
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
-def differences(task: dict[str, Any], folder: Path) -> list[str]:
+def differences(task: dict[str, Any], folder: Path, unknown: set[str]) -> list[str]:
     """Where a task is not what the plan has for its rank."""
     rank = task["rank"]
     found = []
     environment = read_environment(folder / f"env.{rank}")
     node, local_id, cpus = (folder / f"place.{rank}").read_text().split()
-    if (node, local_id) != (task["node"], str(task["local_rank"])):
-        found.append(
-            f"rank {rank}: {local_id} on {node}, planned {task['local_rank']} on {task['node']}"
-        )
+    if node != task["node"]:
+        found.append(f"rank {rank}: on {node}, planned on {task['node']}")
+    if "SLURM_LOCALID" not in unknown and local_id != str(task["local_rank"]):
+        found.append(f"rank {rank}: local id {local_id}, planned {task['local_rank']}")
     if task["cpus"] is not None and cpus != task["cpus"]:
         found.append(f"rank {rank}: CPUs {cpus}, planned {task['cpus']}")
     for name, value in task["set"].items():
-        if name not in UNKNOWN_BEFOREHAND and environment.get(name) != value:
+        if name not in unknown and environment.get(name) != value:
             found.append(f"rank {rank}: {name}={environment.get(name)}, planned {value}")
     for name in environment:
         removed = any(matches(pattern, name) for pattern in task["unset"])
@@ -137,19 +158,18 @@ def topology_options(topology: str) -> list[str]:
 def compare(options: argparse.Namespace, mode: str, port: int, shape: Shape) -> bool:
     """One launch; whether it is as planned."""
     spec = f"{mode},master=name,port={port}"
-    command = [options.distgpu, "exec", spec, "--"] if options.exec else [f"--distgpu={spec}"]
-    print(spec, *shape.srun, flush=True)
+    print(spec, *shape.launch, flush=True)
     plan = subprocess.run(
         [options.distgpu, "plan", spec, "--format", "json", "--cpus-per-task", str(CPUS_PER_TASK)]
         + shape.plan
-        + ([] if options.exec else topology_options(options.topology)),
+        + (topology_options(options.topology) if options.launcher == "plugin" else []),
         capture_output=True,
         text=True,
         check=False,
     )
     with tempfile.TemporaryDirectory(dir=os.getcwd()) as name:
         folder = Path(name)
-        problem = launch(command, shape, name)
+        problem = launch(command_line(options, spec, shape, name), name)
         if plan.returncode:  # the framework cannot run so: the step says the same
             print(f"  plan: {plan.stderr.strip()}\n  srun: {problem.strip()}")
             return plan.stderr.strip() in problem
@@ -157,7 +177,10 @@ def compare(options: argparse.Namespace, mode: str, port: int, shape: Shape) -> 
             print(f"  srun: {problem.strip()}")
             return False
         tasks = json.loads(plan.stdout)["tasks"]
-        found = [line for task in tasks for line in differences(task, folder)]
+        unknown = UNKNOWN_BEFOREHAND | (
+            UNKNOWN_TO_MPIRUN if options.launcher == "mpirun" else set()
+        )
+        found = [line for task in tasks for line in differences(task, folder, unknown)]
         if len(list(folder.glob("env.*"))) != len(tasks):
             found.append(f"{len(list(folder.glob('env.*')))} tasks, planned {len(tasks)}")
     for line in found:
@@ -169,7 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--distgpu", required=True)
     parser.add_argument("--topology", required=True)
-    parser.add_argument("--exec", action="store_true")
+    parser.add_argument("--launcher", choices=["plugin", "exec", "mpirun"], default="plugin")
     parser.add_argument("modes")
     parser.add_argument("shapes", type=int)
     parser.add_argument("seed", type=int)
@@ -178,7 +201,7 @@ def main() -> None:
     source = random.Random(options.seed)
     chosen = modes + [source.choice(modes) for _ in range(options.shapes)]
     results = [
-        compare(options, mode, 25000 + 16 * i, random_shape(mode, source, options.exec))
+        compare(options, mode, 25000 + 16 * i, random_shape(mode, source, options.launcher))
         for i, mode in enumerate(chosen)
     ]
     print(f"{results.count(True)} of {len(results)} as planned")

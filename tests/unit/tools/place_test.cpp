@@ -57,6 +57,18 @@ TEST(Place, InAStepOfSlurm) {
     EXPECT_EQ(find_place(MapEnvironment(step()), "host")->step, (StepId{7, 0, 0}));
 }
 
+// --distgpu=ompi sets what mpirun would.
+TEST(Place, InAStepWithTheVariablesOfOmpi) {
+    Variables task = with(step(), mpirun("2", "4", "0", "2"));
+    task["SLURM_PROCID"] = "2";
+    task["SLURM_STEP_NUM_TASKS"] = "4";
+    EXPECT_EQ(place_of(task), "srun: task 2 of 4 is 0 on n2 (2 nodes)");
+    // mpirun's own, within a task of srun.
+    task["OMPI_COMM_WORLD_RANK"] = "3";
+    task["OMPI_COMM_WORLD_LOCAL_RANK"] = "1";
+    EXPECT_EQ(place_of(task).substr(0, 22), "mpirun: task 3 of 4 is");
+}
+
 TEST(Place, IsNeverGuessedWhereSlurmStartedSomethingElse) {
     const std::string problem =
         "distgpu: step 7.0: its variables do not tell which node each task has; use srun "
@@ -76,15 +88,15 @@ TEST(Place, OfABatchScriptOrAnInteractiveShellIsASingleProcess) {
               "a single process: task 0 of 1 is 0 on host (1 nodes)");
 }
 
-TEST(Place, UnderMpirunIsDealtInBlocksOrCyclically) {
+TEST(Place, UnderMpirunIsDealtInBlocks) {
     EXPECT_EQ(place_of(mpirun("1", "2", "1", "2")), "mpirun: task 1 of 2 is 1 on host (1 nodes)");
     EXPECT_EQ(place_of(mpirun("3", "4", "1", "2")),
               "mpirun: task 3 of 4 is 1 on host (2 nodes, unknown)");
-    EXPECT_EQ(place_of(mpirun("2", "4", "1", "2")),
-              "mpirun: task 2 of 4 is 1 on host (2 nodes, unknown)");
-    // Of four on two nodes: neither block (local rank 1) nor cyclic (1).
-    EXPECT_EQ(place_of(mpirun("3", "4", "0", "2")),
-              std::string("distgpu: mpirun: rank 3 of 4, 2 of them on this node: ") + uneven);
+    // In turns rank 1 is the first on the second node.
+    EXPECT_EQ(
+        place_of(mpirun("1", "4", "0", "2")),
+        "distgpu: mpirun: rank 1 has local rank 0: ranks are not dealt to the nodes in blocks, "
+        "and which node each has is not known; use mpirun --map-by slot, or srun");
     EXPECT_EQ(place_of(mpirun("0", "4", "0", "3")),
               std::string("distgpu: mpirun: rank 0 of 4, 3 of them on this node: ") + uneven);
 }

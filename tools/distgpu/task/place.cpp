@@ -98,6 +98,13 @@ Error uneven(const Counts& counts) {
             "start the same number on every node, or use srun"};
 }
 
+Error not_in_blocks(const Counts& counts) {
+    return {fmt::format("{}: rank {} has local rank {}", name_of(counts.launcher), counts.rank,
+                        counts.local_rank),
+            "ranks are not dealt to the nodes in blocks, and which node each has is not known",
+            "use mpirun --map-by slot, or srun"};
+}
+
 // The nodes of the Slurm job around a launcher, where this is one of them.
 std::optional<HostList> job_nodes(const Environment& environment, const std::string& host,
                                   std::uint32_t nodes, NodeIndex own) {
@@ -116,23 +123,22 @@ HostList made_up(std::uint32_t nodes, NodeIndex own, const std::string& host) {
     return HostList::from_names(names);
 }
 
+// Ranks that are dealt to the nodes in turns are not told apart by all of them (of 6 on 3 nodes,
+// rank 3 has local rank 1 either way), but the second is never where blocks put it: it ends the
+// launch.
 Result<Place> place_of(const Counts& counts, const Environment& environment,
                        const std::string& host) {
     if (counts.size % counts.local_size != 0) return uneven(counts);
     const std::uint32_t nodes = counts.size / counts.local_size;
-    const bool block = counts.rank % counts.local_size == counts.local_rank;
-    if (!block && counts.rank / nodes != counts.local_rank) return uneven(counts);
     // A job with fewer nodes shows that this one has fewer ranks than others.
     const auto job = number(environment, "SLURM_JOB_NUM_NODES");
     if (job && nodes > *job) return uneven(counts);
-    const NodeIndex own{block ? counts.rank / counts.local_size : counts.rank % nodes};
+    if (counts.rank % counts.local_size != counts.local_rank) return not_in_blocks(counts);
+    const NodeIndex own{counts.rank / counts.local_size};
     auto hosts = job_nodes(environment, host, nodes, own);
     const bool known = hosts.has_value() || nodes == 1;
-    const Distribution distribution{block ? Distribution::Kind::block : Distribution::Kind::cyclic,
-                                    0};
     const std::vector<TasksRun> runs{{counts.local_size, nodes}};
-    return StepLayout::distribute(hosts ? *std::move(hosts) : made_up(nodes, own, host), runs,
-                                  distribution)
+    return StepLayout::distribute(hosts ? *std::move(hosts) : made_up(nodes, own, host), runs, {})
         .transform([&](StepLayout layout) {
             return Place{counts.launcher,
                          std::move(layout),

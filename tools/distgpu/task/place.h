@@ -32,7 +32,7 @@ struct Place {
 
 // `host`: this machine's name. mpirun, flux and Hydra tell a process how many there are, and how
 // many of them on its node, but nothing of the other nodes: they are taken to have equally many,
-// dealt in blocks or cyclically. Within a Slurm job those are the job's nodes.
+// dealt in blocks. Within a Slurm job those are the job's nodes.
 // Errors: variables that contradict each other or what is said above, an arbitrary distribution of
 // srun.
 Result<Place> find_place(const Environment& environment, const std::string& host);

@@ -1,0 +1,88 @@
+// A task's variables and CPUs, as check judges them.
+#include "check/variables.h"
+#include "map_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using Variables = MapEnvironment::Variables;
+
+std::string text(const Findings& findings) {
+    std::string all;
+    for (const Finding& finding : findings) {
+        all += finding.weight == Finding::Weight::fatal ? "failed " : "warning ";
+        all += finding.error.object + ": " + finding.error.problem + "\n";
+    }
+    return all;
+}
+
+std::string cpus(const char* list, const Variables& variables) {
+    return text(check_cpus(MapEnvironment(variables), *CpuSet::parse(list)));
+}
+
+TEST(CheckCpus, AreEnough) {
+    EXPECT_EQ(cpus("0-3", {{"SLURM_CPUS_PER_TASK", "4"},
+                           {"OMP_NUM_THREADS", "4"},
+                           {"CUDA_VISIBLE_DEVICES", "0"}}),
+              "");
+    EXPECT_EQ(cpus("0", {}), "");
+}
+
+TEST(CheckCpus, AreFewerThanAskedFor) {
+    EXPECT_EQ(cpus("0-2", {{"SLURM_CPUS_PER_TASK", "4"}}),
+              "warning CPUs: 3 of the 4 of --cpus-per-task\n");
+    EXPECT_EQ(cpus("0-2", {{"OMP_NUM_THREADS", "4"}}),
+              "warning OMP_NUM_THREADS: 4 threads for 3 CPUs\n");
+    EXPECT_EQ(cpus("0", {{"CUDA_VISIBLE_DEVICES", "0"}}),
+              "warning CPUs: one for a process with a GPU\n");
+}
+
+// The plan of one task of one node.
+OwnTask own(const std::string& spec, std::uint16_t port) {
+    const std::vector<TasksRun> runs{{1, 1}};
+    OwnTask own{*parse_spec("SPEC", spec),
+                {Launcher::slurm,
+                 *StepLayout::distribute(*HostList::parse("n1"), runs, {}),
+                 {},
+                 {},
+                 {},
+                 true},
+                {},
+                {}};
+    own.plan.rendezvous.port = port;
+    own.plan.tasks.resize(1);
+    own.plan.tasks[0].set = {{"RANK", "0"}};
+    own.plan.tasks[0].unset = {"PET_*"};
+    return own;
+}
+
+TEST(CheckVariables, SaysWhatIsWrong) {
+    const auto found = [](const Variables& variables) {
+        return text(check_variables(MapEnvironment(variables), own("pytorch,port=2000", 2000)));
+    };
+    EXPECT_EQ(found({{"RANK", "0"}, {"MASTER_PORT", "2000"}}), "");
+    EXPECT_EQ(found({}), "failed RANK: not set\n");
+    EXPECT_EQ(found({{"RANK", "1"}}), "failed RANK: 1, but 0 by Slurm\n");
+    EXPECT_EQ(found({{"RANK", "0"}, {"PET_X", "1"}}),
+              "failed PET_X: set, although the framework would be misled by it\n");
+    EXPECT_EQ(found({{"RANK", "0"}, {"MASTER_PORT", "2001"}}),
+              "failed MASTER_PORT: 2001, but 2000 by port=\n");
+}
+
+TEST(CheckVariables, SaysWhoCanMendThem) {
+    const auto remedy = [](const Variables& variables) {
+        return check_variables(MapEnvironment(variables), own("pytorch", 2000))
+            .front()
+            .error.remedy;
+    };
+    EXPECT_EQ(remedy({}), "start it with srun --distgpu=pytorch, or with distgpu exec pytorch");
+    EXPECT_EQ(remedy({{"SLURM_DISTGPU_PREPARED", "0.0 pytorch"}}).substr(0, 35),
+              "something changed it after distgpu:");
+}
+
+}  // namespace
+}  // namespace distgpu

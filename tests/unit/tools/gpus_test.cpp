@@ -1,0 +1,150 @@
+// The device nodes of a task's GPUs, on file systems of the test's own.
+#include "check/gpus.h"
+
+#include "map_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+namespace fs = std::filesystem;
+using Variables = MapEnvironment::Variables;
+
+class Gpus : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = fs::temp_directory_path() / "distgpu-gpus-XXXXXX";
+        folder_ = mkdtemp(pattern.data());
+        fs::create_directories(roots().dev + "/dri");
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    DeviceRoots roots() const { return {folder_ + "/dev", folder_ + "/sys"}; }
+
+    // A plain file stands for a device that opens.
+    void device(const std::string& name) const { std::ofstream(roots().dev + "/" + name); }
+    // A socket cannot be opened: ENXIO, as of a device without a driver.
+    void dead_device(const std::string& name) const {
+        ASSERT_EQ(mknod((roots().dev + "/" + name).c_str(), S_IFSOCK | 0666U, 0), 0);
+    }
+
+    // The messages of all findings, a line each.
+    std::string findings(const Variables& variables, const NodeTopology* topology) const {
+        std::string text;
+        for (const Finding& finding :
+             check_gpus(MapEnvironment(variables), topology, roots()).findings) {
+            text += finding.weight == Finding::Weight::fatal ? "failed " : "warning ";
+            text += finding.error.object + ": " + finding.error.problem + "\n";
+        }
+        const std::string dev = roots().dev;
+        for (auto at = text.find(dev); at != std::string::npos; at = text.find(dev)) {
+            text.replace(at, dev.size(), "/dev");
+        }
+        return text;
+    }
+
+  private:
+    std::string folder_;
+};
+
+NodeTopology with_gpus(GpuVendor vendor, std::size_t count) {
+    NodeTopology topology;
+    for (std::size_t i = 0; i < count; ++i) {
+        Gpu gpu;
+        gpu.vendor = vendor;
+        gpu.pci = "0000:0" + std::to_string(i + 1) + ":00.0";
+        topology.gpus.push_back(gpu);
+    }
+    return topology;
+}
+
+TEST_F(Gpus, NvidiasOpenWhereAllIsWell) {
+    device("nvidia0");
+    device("nvidia1");
+    device("nvidiactl");
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "1,0"}}, nullptr), "");
+    EXPECT_EQ(
+        check_gpus(MapEnvironment(Variables{{"CUDA_VISIBLE_DEVICES", "1,0"}}), nullptr, roots())
+            .gpus,
+        2U);
+}
+
+TEST_F(Gpus, ANodeIsMissingOrDead) {
+    device("nvidia0");
+    dead_device("nvidia1");
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "0,1,2"}}, nullptr),
+              "failed /dev/nvidia1: no driver answers\n"
+              "failed /dev/nvidia2: No such file or directory\n");
+    // Nobody asked for the second.
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "0"}}, nullptr), "");
+}
+
+TEST_F(Gpus, TheControlNodeIsNeededWhereItIs) {
+    device("nvidia0");
+    dead_device("nvidiactl");
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "0"}}, nullptr),
+              "failed /dev/nvidiactl: no driver answers\n");
+}
+
+TEST_F(Gpus, TheTopologyKnowsTheNodeOfAnIndex) {
+    device("nvidia0");
+    dead_device("nvidia1");
+    NodeTopology topology = with_gpus(GpuVendor::nvidia, 2);
+    topology.gpus[0].minor = 1;
+    topology.gpus[1].minor = 0;
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "0"}}, &topology),
+              "failed /dev/nvidia1: no driver answers\n");
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "1"}}, &topology), "");
+}
+
+// UUIDs, also of MIG instances, tell no node: one that opens is enough, as several instances may be
+// of one GPU.
+TEST_F(Gpus, ByUuidOneHasToOpen) {
+    dead_device("nvidia0");
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"}}, nullptr),
+              "failed /dev/nvidia0: no driver answers\n");
+    device("nvidia1");
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"}}, nullptr), "");
+}
+
+TEST_F(Gpus, AmdsAreKfdAndARenderNode) {
+    const NodeTopology topology = with_gpus(GpuVendor::amd, 1);
+    fs::create_directories(roots().sys + "/bus/pci/devices/0000:01:00.0/drm/renderD128");
+    fs::create_directories(roots().sys + "/bus/pci/devices/0000:01:00.0/drm/card0");
+    dead_device("dri/renderD128");
+    // ROCR_VISIBLE_DEVICES comes with CUDA_VISIBLE_DEVICES.
+    const Variables task{{"CUDA_VISIBLE_DEVICES", "0"}, {"ROCR_VISIBLE_DEVICES", "0"}};
+    EXPECT_EQ(findings(task, &topology),
+              "failed /dev/kfd: No such file or directory\n"
+              "failed /dev/dri/renderD128: no driver answers\n");
+    device("kfd");
+    fs::remove(roots().dev + "/dri/renderD128");
+    device("dri/renderD128");
+    EXPECT_EQ(findings(task, &topology), "");
+}
+
+TEST_F(Gpus, IntelsAreARenderNodeAlsoOfATile) {
+    const NodeTopology topology = with_gpus(GpuVendor::intel, 2);
+    fs::create_directories(roots().sys + "/bus/pci/devices/0000:02:00.0/drm/renderD129");
+    dead_device("dri/renderD129");
+    EXPECT_EQ(findings({{"ZE_AFFINITY_MASK", "0"}}, &topology), "");
+    EXPECT_EQ(findings({{"ZE_AFFINITY_MASK", "1.0"}}, &topology),
+              "failed /dev/dri/renderD129: no driver answers\n");
+}
+
+TEST_F(Gpus, NoneInTheStepIsAWarningWhereTheNodeHasSome) {
+    const NodeTopology topology = with_gpus(GpuVendor::nvidia, 4);
+    EXPECT_EQ(findings({}, &topology), "warning GPUs: none in this step, 4 on this node\n");
+    EXPECT_EQ(findings({}, nullptr), "");
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,109 @@
+// What rank 0 says of all the reports.
+#include "check/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using std::chrono::seconds;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using Weight = Finding::Weight;
+
+StepLayout two_nodes() {
+    const std::vector<TasksRun> runs{{2, 2}};
+    return *StepLayout::distribute(*HostList::parse("n[1-2]"), runs, {});
+}
+
+Report report(std::uint32_t rank) {
+    return {rank, rank / 2, rank % 2 == 0 ? "0-1" : "4-5", 2, "eth0", "", "n1:2000", {}, {}};
+}
+
+std::vector<Report> all() {
+    return {report(0), report(1), report(2), report(3)};
+}
+
+Verdict judge(const std::vector<Report>& reports) {
+    return judge_reports("pytorch", two_nodes(), reports, seconds(20));
+}
+
+TEST(Verdict, Ready) {
+    const Verdict verdict = judge(all());
+    EXPECT_EQ(verdict.code, ExitCode::done);
+    EXPECT_EQ(verdict.text,
+              "distgpu check: pytorch, 4 ranks on 2 nodes, rendezvous n1:2000\n"
+              "\n"
+              "node  ranks  CPUs     GPUs/rank  interface  InfiniBand  state\n"
+              "n1    0-1    0-1,4-5  2          eth0       none        ok\n"
+              "n2    2-3    0-1,4-5  2          eth0       none        ok\n"
+              "\n"
+              "no InfiniBand: between nodes NCCL uses sockets over eth0\n"
+              "ready: 4 ranks on 2 nodes reach rank 0 at n1:2000\n");
+}
+
+TEST(Verdict, ReadyWithWarnings) {
+    auto reports = all();
+    for (Report& each : reports) each.findings = {{Weight::warning, {"CPUs", "one", "more"}}};
+    const Verdict verdict = judge(reports);
+    EXPECT_EQ(verdict.code, ExitCode::done);
+    EXPECT_THAT(verdict.text, HasSubstr("\nwarning: ranks 0-3 on n[1-2]: CPUs: one; more\n"));
+    EXPECT_THAT(verdict.text, EndsWith("reach rank 0 at n1:2000, 1 warning\n"));
+}
+
+TEST(Verdict, TheFirstFailureIsTheVerdict) {
+    auto reports = all();
+    reports[1].findings = {{Weight::warning, {"CPUs", "one", "more"}}};
+    reports[2].findings = {{Weight::fatal, {"RANK", "not set", "set it"}}};
+    reports[3].findings = {{Weight::fatal, {"RANK", "not set", "set it"}},
+                           {Weight::fatal, {"GPU", "dead", "revive it"}}};
+    const Verdict verdict = judge(reports);
+    EXPECT_EQ(verdict.code, ExitCode::check_failed);
+    EXPECT_THAT(verdict.text, EndsWith("failed: ranks 2-3 on n2: RANK: not set; set it\n"
+                                       "failed: rank 3 on n2: GPU: dead; revive it\n"
+                                       "warning: rank 1 on n1: CPUs: one; more\n"
+                                       "not ready: ranks 2-3 on n2: RANK: not set; set it\n"));
+    EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 failed\n"));
+}
+
+TEST(Verdict, MissingRanksAreATimeOut) {
+    const Verdict verdict = judge({report(0), report(2)});
+    EXPECT_EQ(verdict.code, ExitCode::timed_out);
+    EXPECT_THAT(verdict.text, HasSubstr("n1    0-1    0-1   2          eth0       none        1 of "
+                                        "2 missing\n"));
+    EXPECT_THAT(verdict.text, EndsWith("not ready: ranks 1,3 on n[1-2]: no report within 20 s; see "
+                                       "their own lines, and the nodes' state: sinfo -N\n"));
+}
+
+TEST(Verdict, OfAWholeNodeMissing) {
+    const Verdict verdict = judge({report(0), report(1)});
+    EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 missing\n"));
+    EXPECT_THAT(verdict.text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
+}
+
+TEST(Verdict, RanksMeetInOnePlace) {
+    auto reports = all();
+    reports[3].rendezvous = "n2:2000";
+    const Verdict verdict = judge(reports);
+    EXPECT_EQ(verdict.code, ExitCode::check_failed);
+    EXPECT_THAT(verdict.text,
+                EndsWith("not ready: rank 3 on n2: MASTER_ADDR and MASTER_PORT: n2:2000, but rank "
+                         "0 has n1:2000; export the same everywhere, or nothing\n"));
+}
+
+TEST(Verdict, InfiniBandOnAnyNodeIsNotNone) {
+    auto reports = all();
+    reports[2].ports = "mlx5_0:1 400 Gb/s";
+    const std::string text = judge(reports).text;
+    EXPECT_THAT(text, Not(HasSubstr("no InfiniBand")));
+    EXPECT_THAT(text, HasSubstr(" mlx5_0:1 400 Gb/s "));
+}
+
+}  // namespace
+}  // namespace distgpu
