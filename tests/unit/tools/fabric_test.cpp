@@ -30,7 +30,7 @@ class Fabric : public testing::Test {
             const std::string verbs = roots().sys + "/class/infiniband_verbs/uverbs" + number;
             fs::create_directories(verbs);
             std::ofstream(verbs + "/ibdev") << "mlx5_" << number << "\n";
-            std::ofstream(node(number));
+            const std::ofstream device(node(number));
             Hca hca;
             hca.name = std::string("mlx5_") + number;
             hca.ports = {{1, HcaPort::State::active, HcaPort::Link::infiniband, 400}};

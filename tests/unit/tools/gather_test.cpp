@@ -107,6 +107,16 @@ TEST_F(Gather, IsNotKeptBySilentAndStrangePeers) {
     EXPECT_EQ(reports.get(), std::vector<Report>{report(1)});
 }
 
+// More than it takes at a time, and all of them gone again.
+TEST_F(Gather, IsNotFilledByPeersThatLeft) {
+    auto reports = gathered(2, 10s);
+    for (int peer = 0; peer < 600; ++peer) {
+        ASSERT_TRUE(connect_to("127.0.0.1", endpoint(0).port, Clock::now() + 5s));
+    }
+    EXPECT_EQ(deliver(report(1), {endpoint(0)}, "7.0", Clock::now() + 5s), std::nullopt);
+    EXPECT_EQ(reports.get(), std::vector<Report>{report(1)});
+}
+
 TEST_F(Gather, GetsWhatCannotGoTheFirstWayWithTheReason) {
     const Endpoint closed{"127.0.0.1", port_of(*listen_on(0))};
     auto reports = gathered(2, 10s);

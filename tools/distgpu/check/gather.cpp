@@ -96,7 +96,8 @@ class Gathering {
         auto report = decode_report(std::string_view(peer.received).substr(0, end));
         if (!report || report->rank == 0 || report->rank >= world_size_) return;
         if (!send_all(peer.socket, taken, Clock::now())) return;
-        reports_.emplace(report->rank, *std::move(report));
+        const std::uint32_t rank = report->rank;
+        reports_.emplace(rank, *std::move(report));
     }
 
     const std::vector<Socket>& listeners_;

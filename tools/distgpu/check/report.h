@@ -3,6 +3,7 @@
 
 #include "check/finding.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,7 +28,7 @@ struct Report {
 // One line of JSON, without a newline.
 std::string encode_report(const Report& report);
 
-inline constexpr std::size_t longest_report = 64 * 1024;
+inline constexpr std::size_t longest_report = std::size_t{64} * 1024;
 
 // Nothing: not what encode_report() writes. Anybody may send anything to a port, so that texts are
 // cut to what a line can show.

@@ -18,8 +18,8 @@ struct Verdict {
     ExitCode code = ExitCode::done;
 };
 
-// `reports`: by rank, rank 0's own first; those who did not report within `waited` are missing.
+// `gathered`: by rank, rank 0's own first; those who did not report within `waited` are missing.
 Verdict judge_reports(std::string_view mode, const StepLayout& layout,
-                      const std::vector<Report>& reports, std::chrono::seconds waited);
+                      const std::vector<Report>& gathered, std::chrono::seconds waited);
 
 }  // namespace distgpu
