@@ -1,4 +1,6 @@
 // See layout_text.h.
+#include "text/values.h"
+
 #include <distgpu/layout_text.h>
 
 #include <fmt/format.h>
@@ -93,13 +95,10 @@ Result<std::vector<TasksRun>> read_counts(const LayoutText& text, std::uint32_t 
 
 Result<StepLayout> read_arbitrary(HostList hosts, std::string_view nodes) {
     std::vector<std::uint32_t> node_of_task;
-    for (std::size_t at = 0; at <= nodes.size();) {
-        const std::size_t end = std::min(nodes.find(',', at), nodes.size());
-        const std::string_view name = nodes.substr(at, end - at);
+    for (const std::string_view name : comma_items(nodes)) {
         const auto node = hosts.find(name);
         if (!node) return refuse("--distribution arbitrary:", name, "not in --nodelist");
         node_of_task.push_back(node->value);
-        at = end + 1;
     }
     return StepLayout::from_assignment(std::move(hosts), node_of_task);
 }

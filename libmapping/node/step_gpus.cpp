@@ -1,6 +1,8 @@
 // See step_gpus.h.
 #include "node/step_gpus.h"
 
+#include "text/values.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -10,15 +12,11 @@ namespace {
 // "0,2" as numbers below the limit, ascending; nothing where it is another text.
 std::optional<std::vector<std::uint32_t>> numbers(std::string_view list, std::size_t limit) {
     std::vector<std::uint32_t> result;
-    for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        std::uint32_t number = 0;
-        const char* const stop = list.data() + end;
-        const auto [read, error] = std::from_chars(list.data() + at, stop, number);
-        if (error != std::errc{} || read != stop || number >= limit) return std::nullopt;
-        if (!result.empty() && number <= result.back()) return std::nullopt;
-        result.push_back(number);
-        at = end + 1;
+    for (const std::string_view item : comma_items(list)) {
+        const auto number = whole_number(item);
+        if (!number || *number >= limit) return std::nullopt;
+        if (!result.empty() && *number <= result.back()) return std::nullopt;
+        result.push_back(*number);
     }
     return result;
 }

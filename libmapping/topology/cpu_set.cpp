@@ -1,5 +1,6 @@
 // See cpu_set.h.
 #include "text/excerpt.h"
+#include "text/values.h"
 
 #include <distgpu/cpu_set.h>
 
@@ -55,15 +56,13 @@ CpuSet CpuSet::range(std::uint32_t first, std::uint32_t last) {
 Result<CpuSet> CpuSet::parse(std::string_view list) {
     CpuSet set;
     if (list.empty()) return set;
-    for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        const auto ends = cpu_range(list.substr(at, end - at));
+    for (const std::string_view item : comma_items(list)) {
+        const auto ends = cpu_range(item);
         if (!ends) {
             return Error{fmt::format("CPU list {}", excerpt(list)), "not a list of CPUs",
                          "write it as 0-3,8"};
         }
         set |= range(ends->first, ends->second);
-        at = end + 1;
     }
     return set;
 }

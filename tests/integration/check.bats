@@ -16,10 +16,10 @@ teardown_file() { cluster_down; }
 
 setup() {
     assert_cluster_clean
-    check="$SCRATCH/distgpu check"
+    check=("$SCRATCH/distgpu" check)
     two_and_two=(srun -N2 -n4 --ntasks-per-node=2)
     # Of a shell that becomes the check: $1 is a command for the rank $0, before.
-    in_rank='[[ $SLURM_PROCID != "$0" ]] || eval "$1"; exec '"$check"
+    in_rank='[[ $SLURM_PROCID != "$0" ]] || eval "$1"; exec '"${check[*]}"
 }
 
 # A step with a fault: runs it, and fails unless it ends with this status and verdict.
@@ -34,34 +34,34 @@ judged() { # STATUS VERDICT COMMAND...
 
 @test "a good step is ready, in every shape" {
     judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:' \
-        "${two_and_two[@]}" --distgpu=pytorch $check
+        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
     [[ $output == *$'\nnode01  0-1    0-1   0          eth0       none        ok\n'* ]]
     [[ $output == *$'\nnode02  2-3    0-1   0          eth0       none        ok\n'* ]]
     [[ $output == *$'\nno InfiniBand: between nodes NCCL uses sockets over eth0\n'* ]]
-    judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" -m cyclic --distgpu=pytorch $check
+    judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" -m cyclic --distgpu=pytorch "${check[@]}"
     [[ $output == *$'\nnode02  1,3 '* ]]
-    judged 0 'ready: 3 ranks on 2 nodes' srun -N2 -n3 --distgpu=pytorch $check
-    judged 0 'ready: 1 rank on 1 node reach' srun -n1 --distgpu=pytorch $check
+    judged 0 'ready: 3 ranks on 2 nodes' srun -N2 -n3 --distgpu=pytorch "${check[@]}"
+    judged 0 'ready: 1 rank on 1 node reach' srun -n1 --distgpu=pytorch "${check[@]}"
 }
 
 @test "every mode that distgpu prepared is ready" {
     local mode
     for mode in lightning accelerate megatron horovod,backend=gloo ompi tensorflow jax deepspeed \
         pytorch,port=29123,master=name; do
-        judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" --distgpu=$mode $check
+        judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" --distgpu=$mode "${check[@]}"
     done
     for mode in torchrun,nproc=2 composer,nproc=2 lightning,per-node; do
-        judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --distgpu=$mode $check
+        judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --distgpu=$mode "${check[@]}"
     done
 }
 
 @test "so is what distgpu exec prepared, and what a script exports itself" {
     judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at node01:' \
-        "${two_and_two[@]}" "$SCRATCH/distgpu" exec pytorch -- $check
+        "${two_and_two[@]}" "$SCRATCH/distgpu" exec pytorch -- "${check[@]}"
     judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at node01:29511' "${two_and_two[@]}" bash -c \
         'RANK=$SLURM_PROCID WORLD_SIZE=4 LOCAL_RANK=$SLURM_LOCALID LOCAL_WORLD_SIZE=2 \
         NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID GROUP_WORLD_SIZE=2 \
-        MASTER_ADDR=node01 MASTER_PORT=29511 exec '"$check pytorch"
+        MASTER_ADDR=node01 MASTER_PORT=29511 exec '"${check[*]} pytorch"
 }
 
 @test "an unset and a changed variable" {
@@ -82,7 +82,7 @@ judged() { # STATUS VERDICT COMMAND...
 
 @test "a variable that no distgpu set" {
     judged 1 'not ready: ranks 0-3 on node[01-02]: MASTER_ADDR: not set; start it with srun --distgpu=pytorch, or with distgpu exec pytorch' \
-        "${two_and_two[@]}" $check pytorch
+        "${two_and_two[@]}" "${check[@]}" pytorch
 }
 
 @test "a taken port" {
@@ -91,7 +91,7 @@ listener = socket.create_server(("", 29511))
 print(os.getpid(), flush=True)
 time.sleep(60)' >"$SCRATCH/listener" 3>&- &
     until [[ -s $SCRATCH/listener ]]; do sleep 0.05; done
-    MASTER_PORT=29511 run submit "${two_and_two[@]}" --distgpu=pytorch $check
+    MASTER_PORT=29511 run submit "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
     on node01 kill "$(<"$SCRATCH/listener")"
     wait
     echo "$output"
@@ -103,23 +103,23 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
 
 @test "a GPU without permission, and one without a driver" {
     judged 0 'ready: 4 ranks on 2 nodes' \
-        "${two_and_two[@]}" --cpus-per-task=2 --gres=gpu:2 --distgpu=pytorch $check
+        "${two_and_two[@]}" --cpus-per-task=2 --gres=gpu:2 --distgpu=pytorch "${check[@]}"
     [[ $output == *$'\nnode02  2-3    0-1   2          eth0 '* ]]
     on node02 chmod 600 /dev/nvidia1
     judged 1 'not ready: ranks 2-3 on node02: /dev/nvidia1: Permission denied; ask the administra' \
-        "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch $check
+        "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch "${check[@]}"
     # Another job's GPU is not this one's trouble.
-    judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch $check
+    judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch "${check[@]}"
     on node02 bash -c 'rm /dev/nvidia1; mknod -m 666 /dev/nvidia1 c 120 1'
     judged 1 'not ready: ranks 2-3 on node02: /dev/nvidia1: no driver answers; look at the driver' \
-        "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch $check
+        "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch "${check[@]}"
     on node02 bash -c 'rm /dev/nvidia1; mknod -m 666 /dev/nvidia1 c 1 3'
 }
 
 @test "a host name that is 127.0.1.1" {
     local hosts=/run/distgpu-sandbox/$CLUSTER/etc/hosts
     { sed '/node01/d' "$hosts" && echo '127.0.1.1 node01'; } >"$SCRATCH/hosts"
-    local one=("${two_and_two[@]}" --distgpu=pytorch,master=name $check --timeout 3)
+    local one=("${two_and_two[@]}" "--distgpu=pytorch,master=name" "${check[@]}" --timeout 3)
     # Where rank 0 runs it may do, with NCCL.
     on node01 mount --bind "$SCRATCH/hosts" /etc/hosts
     run submit "${one[@]}"
@@ -139,21 +139,21 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
 
 @test "a name that nobody knows, an interface that no node has" {
     MASTER_ADDR=nowhere.invalid judged 1 'not ready: ranks 0-3 on node[01-02]: rendezvous address nowhere.invalid: no address:' \
-        "${two_and_two[@]}" --distgpu=pytorch $check --timeout 5
+        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --timeout 5
     NCCL_SOCKET_IFNAME=ib judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: '"'ib' is no interface of this node that is up; it has" \
-        "${two_and_two[@]}" --distgpu=pytorch $check
+        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
 }
 
 @test "a rank that never starts" {
     judged 4 'not ready: rank 3 on node02: no report within 2 s; see their own lines' \
         "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID < 3)) || exec sleep 4
-exec '"$check --timeout 2"
+exec '"${check[*]} --timeout 2"
     [[ $output =~ node02\ +2-3\ .*\ 1\ of\ 2\ missing ]]
 }
 
 @test "rank 0 never starts: the others say so, one a node" {
     run submit "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID > 0)) || exec sleep 4
-exec '"$check --timeout 2"
+exec '"${check[*]} --timeout 2"
     echo "$output"
     [ "$status" -eq 4 ]
     [ "$(grep -c '^distgpu: rank 2 on node02: rank 0 at 10.77.1.1:[0-9]*: Connection refused; ' \
@@ -165,7 +165,7 @@ exec '"$check --timeout 2"
     local step
     submit "${two_and_two[@]}" --distgpu=pytorch bash -c 'touch started.$SLURM_PROCID
 until [[ -e cut ]]; do sleep 0.1; done
-exec '"$check --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
+exec '"${check[*]} --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
     step=$!
     until [[ -e $SCRATCH/started.0 && -e $SCRATCH/started.1 && -e $SCRATCH/started.2 &&
         -e $SCRATCH/started.3 ]]; do sleep 0.1; done
@@ -189,10 +189,10 @@ exec '"$check --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
 @test "what it cannot check it says" {
     run -3 "$SCRATCH/distgpu" check
     [ "$output" = 'distgpu: distgpu check: this process is no task of srun; start it with srun --distgpu=MODE distgpu check' ]
-    run -2 submit "${two_and_two[@]}" $check
+    run -2 submit "${two_and_two[@]}" "${check[@]}"
     [[ $(distgpu_lines) == 'distgpu: distgpu check: no distgpu prepared this process, so that its mode is not known; start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu check MODE' ]]
-    run -2 submit "${two_and_two[@]}" $check pytroch
+    run -2 submit "${two_and_two[@]}" "${check[@]}" pytroch
     [[ $(distgpu_lines) == "distgpu: SPEC=pytroch: unknown mode; did you mean 'pytorch'?" ]]
-    run -1 submit srun -N2 -n3 $check lightning
+    run -1 submit srun -N2 -n3 "${check[@]}" lightning
     [[ $(distgpu_lines) == 'distgpu: --distgpu=lightning: 1 to 2 tasks on a node, but Lightning '* ]]
 }

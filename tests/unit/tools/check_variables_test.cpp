@@ -1,6 +1,7 @@
 // A task's variables and CPUs, as check judges them.
 #include "check/variables.h"
 #include "map_environment.h"
+#include "tools/findings_text.h"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +11,6 @@ namespace distgpu {
 namespace {
 
 using Variables = MapEnvironment::Variables;
-
-std::string text(const Findings& findings) {
-    std::string all;
-    for (const Finding& finding : findings) {
-        all += finding.weight == Finding::Weight::fatal ? "failed " : "warning ";
-        all += finding.error.object + ": " + finding.error.problem + "\n";
-    }
-    return all;
-}
 
 std::string cpus(const char* list, const Variables& variables) {
     return text(check_cpus(MapEnvironment(variables), *CpuSet::parse(list)));

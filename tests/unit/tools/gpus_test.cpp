@@ -2,6 +2,7 @@
 #include "check/gpus.h"
 
 #include "map_environment.h"
+#include "tools/findings_text.h"
 
 #include <gtest/gtest.h>
 
@@ -38,17 +39,12 @@ class Gpus : public testing::Test {
 
     // The messages of all findings, a line each.
     std::string findings(const Variables& variables, const NodeTopology* topology) const {
-        std::string text;
-        for (const Finding& finding :
-             check_gpus(MapEnvironment(variables), topology, roots()).findings) {
-            text += finding.weight == Finding::Weight::fatal ? "failed " : "warning ";
-            text += finding.error.object + ": " + finding.error.problem + "\n";
-        }
+        std::string found = text(check_gpus(MapEnvironment(variables), topology, roots()).findings);
         const std::string dev = roots().dev;
-        for (auto at = text.find(dev); at != std::string::npos; at = text.find(dev)) {
-            text.replace(at, dev.size(), "/dev");
+        for (auto at = found.find(dev); at != std::string::npos; at = found.find(dev)) {
+            found.replace(at, dev.size(), "/dev");
         }
-        return text;
+        return found;
     }
 
   private:

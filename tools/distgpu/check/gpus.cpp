@@ -4,12 +4,12 @@
 #include "check/gpus.h"
 
 #include "node/task_environment.h"
+#include "text/values.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -25,23 +25,6 @@ namespace {
 using Weight = Finding::Weight;
 namespace fs = std::filesystem;
 
-std::vector<std::string> words(std::string_view list) {
-    std::vector<std::string> result;
-    for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        result.emplace_back(list.substr(at, end - at));
-        at = end + 1;
-    }
-    return result;
-}
-
-std::optional<std::uint32_t> number(std::string_view text) {
-    std::uint32_t value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 // 0, or errno.
 int open_error(const std::string& path) {
     const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
@@ -56,7 +39,8 @@ std::vector<std::string> numbered(const std::string& folder, std::string_view pr
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
         const std::string name = entry.path().filename();
-        if (name.compare(0, prefix.size(), prefix) == 0 && number(name.substr(prefix.size()))) {
+        if (name.compare(0, prefix.size(), prefix) == 0 &&
+            whole_number(name.substr(prefix.size()))) {
             paths.push_back(entry.path());
         }
     }
@@ -114,12 +98,12 @@ std::optional<Finding> too_few(std::uint32_t gpus, const std::vector<std::string
                     "ask the administrator for gres.conf and cgroup.conf of this node"}};
 }
 
-Findings check_nvidia(const std::vector<std::string>& names, const NodeTopology* topology,
+Findings check_nvidia(const std::vector<std::string_view>& names, const NodeTopology* topology,
                       const DeviceRoots& roots) {
     Findings findings;
     bool numbers = true;
-    for (const std::string& name : names) {
-        const auto index = number(name);
+    for (const std::string_view name : names) {
+        const auto index = whole_number(name);
         numbers = numbers && index;
         if (!index) continue;  // a UUID
         if (auto finding = cannot_open(nvidia_node(*index, topology, roots))) {
@@ -140,12 +124,13 @@ Findings check_nvidia(const std::vector<std::string>& names, const NodeTopology*
     return findings;
 }
 
-Findings check_render_nodes(const std::vector<std::string>& names, const NodeTopology* topology,
-                            const DeviceRoots& roots, bool amd) {
+Findings check_render_nodes(const std::vector<std::string_view>& names,
+                            const NodeTopology* topology, const DeviceRoots& roots, bool amd) {
     std::vector<std::string> paths;
     if (amd) paths.push_back(roots.dev + "/kfd");
-    for (const std::string& name : names) {
-        const auto index = number(name.substr(0, name.find('.')));  // "0.1" is a tile of GPU 0
+    for (const std::string_view name : names) {
+        const auto index =
+            whole_number(name.substr(0, name.find('.')));  // "0.1" is a tile of GPU 0
         const auto path = index ? render_node(*index, topology, roots) : std::nullopt;
         if (path) paths.push_back(*path);
     }
@@ -170,7 +155,8 @@ GpuCheck check_gpus(const Environment& environment, const NodeTopology* topology
     const auto variables = gpu_variables(environment);
     if (variables.empty()) return {0, no_gpu(topology)};
     const std::string& variable = variables.front();
-    const auto names = words(*environment.get(variable));
+    const std::string list = *environment.get(variable);
+    const auto names = comma_items(list);
     const auto gpus = static_cast<std::uint32_t>(names.size());
     // Slurm sets CUDA_VISIBLE_DEVICES for AMD's too, beside ROCR_VISIBLE_DEVICES.
     const bool amd = topology != nullptr && !topology->gpus.empty() &&

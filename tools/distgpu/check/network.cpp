@@ -3,6 +3,7 @@
 
 #include "node/network_interface.h"
 #include "tcp/resolve.h"
+#include "text/values.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,16 +20,6 @@ namespace {
 
 using Weight = Finding::Weight;
 
-std::vector<std::string_view> parts(std::string_view list) {
-    std::vector<std::string_view> result;
-    for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        if (end > at) result.push_back(list.substr(at, end - at));
-        at = end + 1;
-    }
-    return result;
-}
-
 // NCCL's syntax: prefixes, or whole names after '=', of which '^' before all excludes
 // (NCCL 2.28, misc/param and os/linux).
 bool nccl_finds(std::string_view value, const std::vector<std::string>& interfaces) {
@@ -36,11 +27,11 @@ bool nccl_finds(std::string_view value, const std::vector<std::string>& interfac
     if (excludes) value.remove_prefix(1);
     const bool whole = value.substr(0, 1) == "=";
     if (whole) value.remove_prefix(1);
-    const auto names = parts(value);
+    const auto names = comma_items(value);
     const auto is_named = [&](const std::string& interface) {
         return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-            return whole ? interface == name
-                         : std::string_view(interface).substr(0, name.size()) == name;
+            const std::string_view beginning = std::string_view(interface).substr(0, name.size());
+            return !name.empty() && (whole ? interface == name : beginning == name);
         });
     };
     return std::any_of(interfaces.begin(), interfaces.end(), [&](const std::string& interface) {
@@ -50,9 +41,10 @@ bool nccl_finds(std::string_view value, const std::vector<std::string>& interfac
 
 // Gloo's: whole names, each of which has to be there (torch 2.x, ProcessGroupGloo).
 bool gloo_finds(std::string_view value, const std::vector<std::string>& interfaces) {
-    const auto names = parts(value);
+    const auto names = comma_items(value);
     return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
-        return std::find(interfaces.begin(), interfaces.end(), name) != interfaces.end();
+        return name.empty() ||
+               std::find(interfaces.begin(), interfaces.end(), name) != interfaces.end();
     });
 }
 

@@ -3,12 +3,12 @@
 
 #include "node/task_environment.h"
 #include "task/task_variables.h"
+#include "text/values.h"
 
 #include <distgpu/framework.h>
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,12 +48,7 @@ std::optional<Finding> another_port(const Environment& environment, const Rendez
 }
 
 std::optional<std::uint32_t> count(const Environment& environment, const char* name) {
-    const std::string text = environment.get(name).value_or("");
-    std::uint32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
+    return whole_number(environment.get(name).value_or(""));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "node/node_topology.h"
 #include "node/step_gpus.h"
 #include "node/task_environment.h"
+#include "text/values.h"
 
 #include <fmt/format.h>
 
@@ -109,11 +110,9 @@ void add_topology(OwnNode& node, const Environment& environment, const std::stri
 
 std::vector<CpuSet> parse_masks(std::string_view list, std::size_t tasks) {
     std::vector<CpuSet> masks;
-    for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        masks.push_back(parse_mask(list.substr(at, end - at)));
+    for (const std::string_view item : comma_items(list)) {
+        masks.push_back(parse_mask(item));
         if (masks.back().empty()) return {};
-        at = end + 1;
     }
     if (masks.size() != tasks) masks.clear();
     return masks;

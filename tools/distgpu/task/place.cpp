@@ -4,10 +4,10 @@
 
 #include "node/layout_check.h"
 #include "node/step_environment.h"
+#include "text/values.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,23 +16,14 @@ namespace distgpu {
 namespace {
 
 std::optional<std::uint32_t> number(const Environment& environment, const char* name) {
-    const std::string text = environment.get(name).value_or("");
-    std::uint32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stop != end) return std::nullopt;
-    return value;
+    return whole_number(environment.get(name).value_or(""));
 }
 
-// "3,4,5": the tasks of this node, in local id order.
+// "3,4,5": the tasks of this node, in local id order; what is none is left out.
 std::vector<TaskId> task_list(std::string_view list) {
     std::vector<TaskId> tasks;
-    for (std::size_t at = 0; at < list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        std::uint32_t task = 0;
-        std::from_chars(list.data() + at, list.data() + end, task);
-        tasks.push_back(TaskId{task});
-        at = end + 1;
+    for (const std::string_view item : comma_items(list)) {
+        if (const auto task = whole_number(item)) tasks.push_back(TaskId{*task});
     }
     return tasks;
 }

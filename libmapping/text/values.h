@@ -1,0 +1,17 @@
+// Values of variables and options that are lists or numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+// What stands between the commas, empty items too; of an empty list one empty item.
+std::vector<std::string_view> comma_items(std::string_view list);
+
+// Decimal digits and nothing else; nothing: another text, or above 2^32 - 1.
+std::optional<std::uint32_t> whole_number(std::string_view text);
+
+}  // namespace distgpu
