@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# nccl-scaling under srun, on host memory: a whole run on four nodes, and how it ends where a
+# rank is stopped, killed or has wrong data. Rank 0's own exit status counts: srun's is that of
+# the tasks that Slurm killed after it.
+# shellcheck disable=SC2154 # run sets output and status
+
+load cluster
+
+# Debian's Open MPI crashes at its start now and then where there are fewer CPUs than ranks
+# (tests/frameworks/mpi.bats), so a test may try twice; bats prints the first failure.
+export BATS_TEST_RETRIES=1
+
+program=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
+
+setup_file() {
+    # The nodes are one machine with few CPUs: ranks of MPI that wait must not spin there.
+    export OMPI_MCA_mpi_yield_when_idle=1
+    plugin_arguments+=(cpus=keep)
+    cluster_up
+    install -m 755 "$program" "${program%/*}/libnccl_scaling_mpi.so" "$SCRATCH"
+    cat >"$SCRATCH/noted" <<'SCRIPT'
+#!/bin/bash
+# Runs a program, and notes its process id and its exit status under its rank.
+"$@" &
+echo $! >"pid.$RANK"
+wait $!
+status=$?
+echo $status >"status.$RANK"
+exit $status
+SCRIPT
+    chmod 755 "$SCRATCH/noted"
+}
+teardown_file() { cluster_down; }
+teardown() {
+    assert_cluster_clean
+    rm -f "$SCRATCH"/{pid,status}.* "$SCRATCH"/results.*
+}
+
+# One rank on each of four nodes; the status is rank 0's.
+scaling() { # SRUN_ARGUMENT... -- ARGUMENT...
+    local srun=()
+    while [[ $1 != -- ]]; do
+        srun+=("$1")
+        shift
+    done
+    run submit timeout --kill-after=5 120 srun -N4 --ntasks-per-node=1 --mpi=pmix \
+        --distgpu=pytorch "${srun[@]}" ./noted ./nccl-scaling "${@:2}"
+    echo "$output"
+    status=$(cat "$SCRATCH/status.0")
+}
+
+small=(--backend mpi -b 1K -e 64K -f 8 --iterations 3 --warmup 1)
+
+# Long enough for something to happen to it.
+endless() { # SRUN_ARGUMENT... -- ARGUMENT...
+    scaling "$@" --backend mpi -b 64K -e 64M -i 64K --json results.json
+}
+
+# Does something to the process of a rank once the run has results.
+once_running() { # SIGNAL RANK
+    local have
+    for _ in {1..300}; do
+        have=$(jq '.measurements | length' "$SCRATCH/results.json" 2>/dev/null) || have=0
+        ((have < 3)) || break
+        sleep 0.1
+    done
+    on "node0$(($2 + 1))" kill "-$1" "$(cat "$SCRATCH/pid.$2")"
+}
+
+@test "a whole run on four nodes" {
+    scaling -- "${small[@]}" --json results.json --csv results.csv --html results.html
+    [ "$status" -eq 0 ]
+    [[ $output == *"host memory; not a GPU measurement"* ]]
+    [[ ${lines[-1]} =~ ^"4 nodes: "[0-9]+"% of linear (weak), "[0-9]+"% (strong); limiter: " ]]
+    # 3 sizes of each form of the seven collectives (7 out of place, all-reduce, all-gather,
+    # broadcast and reduce in place, but no broadcast out of place: 10) on 2 and on 4 nodes;
+    # 24 rounds of two pairs; four times three nodes.
+    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 10 * 2 + 24 * 2 + 4)) ]
+    [ "$(jq --compact-output .failure "$SCRATCH/results.json")" = null ]
+    [ "$(jq --raw-output '[.nodes[].name] | join(",")' "$SCRATCH/results.json")" = \
+        node01,node02,node03,node04 ]
+    [ "$(wc -l <"$SCRATCH/results.csv")" -eq 113 ]
+    grep -q '</html>' "$SCRATCH/results.html"
+}
+
+# 128 KiB take 5 ms at this rate, which the few CPUs of one machine do not blur.
+@test "a node whose link has a tenth of the others' rate is the limiter, else none is" {
+    local node one=(--backend mpi --collective all-reduce -b 128K -e 128K --iterations 5 --warmup 1)
+    for node in node01 node02 node03 node04; do
+        "$sandbox" link --name "$CLUSTER" slow "$node" 200mbit
+    done
+    scaling -- "${one[@]}"
+    [ "$status" -eq 0 ]
+    [[ ${lines[-1]} == *"; limiter: none" ]]
+    "$sandbox" link --name "$CLUSTER" slow node03 20mbit
+    scaling -- "${one[@]}"
+    [ "$status" -eq 0 ]
+    [[ ${lines[-1]} == *"; limiter: node03" ]]
+    for node in node01 node02 node03 node04; do
+        "$sandbox" link --name "$CLUSTER" restore "$node"
+    done
+}
+
+@test "a rank that is stopped ends the run at the time-out, by name, with what was measured" {
+    once_running STOP 2 &
+    SECONDS=0
+    # Slurm's own -K also ends the rank that is stopped.
+    endless --kill-on-bad-exit -- --timeout 4
+    wait
+    [ "$status" -eq 4 ]
+    [ "$SECONDS" -lt 30 ]
+    [ -z "$(submit squeue --noheader)" ]
+    [[ $output == *"distgpu: nccl-scaling: "*": rank 2 on node03: no progress for 4 s"* ]]
+    [ "$(jq --compact-output .failure.missing "$SCRATCH/results.json")" = '["rank 2 on node03"]' ]
+    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -ge 3 ]
+}
+
+@test "a rank that is killed ends the run at once, by name, with what was measured" {
+    once_running KILL 3 &
+    endless -- --timeout 60
+    wait
+    [ "$status" -eq 3 ]
+    [[ $output == *"distgpu: nccl-scaling: "*": rank 3 on node04: has died"* ]]
+    [ "$(jq --compact-output .failure.missing "$SCRATCH/results.json")" = '["rank 3 on node04"]' ]
+}
+
+@test "wrong data is found, by rank and element" {
+    DISTGPU_SCALING_CORRUPT=1:7 scaling -- "${small[@]}" --json results.json
+    [ "$status" -eq 5 ]
+    [[ $output == *": rank 1 on node02: wrong data: element 7 is "* ]]
+    [ "$(jq --compact-output .failure.missing "$SCRATCH/results.json")" = '["rank 1 on node02"]' ]
+}
+
+@test "without CUDA it says which library was not found, once" {
+    scaling -- -b 8
+    [ "$status" -eq 3 ]
+    [ "$(distgpu_lines)" = "distgpu: libcuda.so.1: cannot open shared object file: No such file \
+or directory; run on a node with NVIDIA's driver, or measure host memory with --backend mpi" ]
+}
+
+@test "without distgpu it says how to start it" {
+    run submit srun -N1 ./nccl-scaling --backend mpi
+    [ "$(distgpu_lines)" = 'distgpu: WORLD_SIZE: not set; start it with srun --distgpu=pytorch nccl-scaling' ]
+    [[ $output == *"Exited with exit code 3"* ]]
+}
+
+@test "a rank that never comes is named at the time-out" {
+    # shellcheck disable=SC2016 # the task's variable
+    run submit srun -N4 --distgpu=pytorch sh -c \
+        '[ "$RANK" = 2 ] || exec ./noted ./nccl-scaling --backend mpi --timeout 2'
+    [ "$(cat "$SCRATCH/status.0")" -eq 4 ]
+    [ "$(distgpu_lines | grep ' of 4 ')" = 'distgpu: nccl-scaling: ranks find each other: rank 2 on node03: 3 of 4 ranks came within 2 s' ]
+}
+
+@test "a wrong command line ends with status 2" {
+    local case
+    for case in '-b 5Q' '-b 2M -e 1M' '--collective all-redcue' '--type double' '--iterations 0' \
+        '--backend gloo' '-f 1' '--timeout 0' 'surplus'; do
+        # shellcheck disable=SC2086 # words
+        run "$program" $case
+        echo "$case: $output"
+        [ "$status" -eq 2 ]
+        [[ $output == "distgpu: "* ]]
+    done
+}

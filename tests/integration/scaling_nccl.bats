@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# nccl-scaling's back end for NCCL as a whole, where no GPU is: two nodes of two GPUs, which are
+# stand-ins for NCCL and CUDA in processes of mpirun. They do the collectives on host memory, and
+# refuse what NCCL's documentation forbids (scaling_nccl/). Nothing here is a measurement.
+# shellcheck disable=SC2154 # run sets output and status
+
+load cluster
+
+# Debian's Open MPI crashes at its start now and then where there are fewer CPUs than ranks
+# (tests/frameworks/mpi.bats), so a test may try twice; bats prints the first failure.
+export BATS_TEST_RETRIES=1
+
+program=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
+fakes=$root/tests/integration/scaling_nccl
+
+setup_file() {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    make_libraries new
+    make_libraries old -DWITHOUT_ALL_TO_ALL
+    make_libraries ancient -DWITHOUT_SPLIT
+}
+
+make_libraries() { # NAME COMPILER_ARGUMENT...
+    local folder=$BATS_FILE_TMPDIR/$1
+    mkdir "$folder"
+    compile "$folder/libcuda.so.1" "$fakes/fake_cuda.c"
+    compile "$folder/libnccl.so.2" "${@:2}" "$fakes/fake_nccl.c" -lm
+}
+
+compile() { # LIBRARY ARGUMENT...
+    mpicc -std=gnu11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -o "$@"
+}
+
+setup() { results=$BATS_TEST_TMPDIR/results.json; }
+
+# Runs it in `ranks` processes with the libraries of that name; the status is rank 0's. Every rank
+# has ended by itself.
+ranks=4
+scaling() { # LIBRARIES ARGUMENT...
+    local statuses=$BATS_TEST_TMPDIR/statuses
+    rm -rf "$statuses"
+    mkdir "$statuses"
+    MASTER_PORT=$((20000 + RANDOM % 10000)) LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/$1 \
+        run timeout --kill-after=5 100 mpirun --oversubscribe --bind-to none -np "$ranks" \
+        "$fakes/task" "$statuses" "$program" --timeout 20 "${@:2}"
+    echo "$output"
+    status=$(cat "$statuses/0")
+    local ended=("$statuses"/*)
+    [ "${#ended[@]}" -eq "$ranks" ]
+}
+
+# An entry of the results' fingerprint.
+fingerprint() { # NAME
+    jq --raw-output --arg name "$1" '.fingerprint[] | select(.name == $name).value' "$results"
+}
+
+small=(-b 4K -e 4K --iterations 2 --warmup 1)
+
+# What rank 0 complains of, without the phase.
+complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
+
+has_compute_kernel() {
+    PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null
+}
+
+@test "a whole run: every collective and type, in and out of place" {
+    scaling new -b 1K -e 16K -f 4 --type float,half,bfloat16,int8,int32,int64 \
+        --iterations 2 --warmup 1 --json "$results"
+    [ "$status" -eq 0 ]
+    # 3 sizes of 6 types of 12 forms (7 collectives, 5 of them also in place), on one node and on
+    # two; 24 times the two rails. Their data was checked.
+    [ "$(jq '.measurements | length' "$results")" -eq $((3 * 6 * 12 * 2 + 24 * 2)) ]
+    [ "$(jq --compact-output .failure "$results")" = null ]
+    [[ ${lines[-1]} =~ ^"2 nodes: "[0-9]+"% of linear (weak), "[0-9]+"% (strong); limiter: " ]]
+}
+
+@test "the results say what was measured" {
+    scaling new "${small[@]}" --collective broadcast --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(fingerprint library)" = "$BATS_FILE_TMPDIR/new/libnccl.so.2" ]
+    [ "$(fingerprint NCCL)" = 2.28.7 ]
+    [ "$(fingerprint 'CUDA driver API')" = 13.0 ]
+    [ "$(fingerprint GPU)" = 'Fake GPU' ]
+    [ "$(fingerprint 'GPU clock')" = '1980 MHz' ]
+    # The second GPU of the second node.
+    [ "$(jq --raw-output '.nodes[1].gpus[1]' "$results")" = \
+        'Fake GPU GPU-00010203-0405-0607-0809-0a0b0c0d0e01' ]
+}
+
+@test "all-to-all is the library's own where it has one, else sends and receives" {
+    scaling new "${small[@]}" --collective all-to-all
+    [ "$status" -eq 0 ]
+    FAKE_NCCL_ERROR=1:ncclSend scaling new "${small[@]}" --collective all-to-all
+    [ "$status" -eq 0 ]
+    scaling old "${small[@]}" --collective all-to-all
+    [ "$status" -eq 0 ]
+    FAKE_NCCL_ERROR=1:ncclSend scaling old "${small[@]}" --collective all-to-all
+    [ "$status" -eq 3 ]
+}
+
+# The stand-in's kernels and collectives take 1 and 8 ms, and 1.25 and 1.5 times as long together.
+@test "compute and collectives slow each other down" {
+    has_compute_kernel || skip 'nvcc was not there to build the kernel'
+    scaling new "${small[@]}" --collective broadcast --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(jq --compact-output .overlap "$results")" = \
+        '{"compute_slowdown":0.25,"communication_slowdown":0.5}' ]
+}
+
+@test "a GPU that cannot compute is named, and the run goes on" {
+    FAKE_CUDA_NO_KERNEL=3 scaling new "${small[@]}" --collective broadcast --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(jq .overlap "$results")" = null ]
+    if has_compute_kernel; then
+        [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 3 on node02: cuModuleLoadData: no kernel image is available for execution on the device'* ]]
+    else
+        [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 0 on node01: compute kernel: built without CUDA; build where nvcc is found'* ]]
+    fi
+}
+
+@test "one GPU has nothing to measure overlap with" {
+    ranks=1 scaling new "${small[@]}" --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(jq .overlap "$results")" = null ]
+    [[ $output != *overlap* ]]
+}
+
+@test "another version on one rank is named before NCCL meets it" {
+    FAKE_NCCL_VERSION=2:21805 scaling new "${small[@]}"
+    [ "$status" -eq 3 ]
+    [ "$(complaint)" = 'rank 2 on node02: NCCL is 2.18.5, on rank 0 2.28.7' ]
+}
+
+@test "an error of NCCL is passed on, on one line" {
+    local case text='socketPollConnect: connect to 10.0.0.7 failed No route to host'
+    for case in 0:ncclGetUniqueId=ncclGetUniqueId 2:ncclCommInitRank=ncclCommInitRank \
+        1:ncclCommSplit=ncclCommSplit 3:ncclReduceScatter='collective of NCCL' \
+        1:ncclRecv='collective of NCCL' 2:ncclCommDestroy=ncclCommDestroy; do
+        FAKE_NCCL_ERROR=${case%=*} scaling old "${small[@]}"
+        [ "$status" -eq 3 ]
+        [[ $(complaint) == "rank ${case%%:*} on node0"?": ${case#*=}: unhandled system error: $text; run again with NCCL_DEBUG=INFO" ]]
+    done
+}
+
+@test "a collective that never ends, as another rank is lost, is left" {
+    SECONDS=0
+    FAKE_NCCL_HANG=1 scaling new "${small[@]}"
+    [ "$status" -eq 3 ]
+    [ "$SECONDS" -lt 20 ] # the time-out
+    [ "$(complaint)" = 'rank 1 on node01: collective of NCCL: remote process exited or there was a network error: connection closed by remote peer 10.0.0.7; run again with NCCL_DEBUG=INFO' ]
+}
+
+@test "the rank that died is named, not the one whose connection broke" {
+    FAKE_NCCL_DIES=3 FAKE_NCCL_HANG=2 scaling new "${small[@]}"
+    [ "$status" -eq 3 ]
+    [ "$(complaint)" = 'rank 3 on node02: has died' ]
+}
+
+@test "two ranks on one GPU: what NCCL says, and what to do" {
+    FAKE_CUDA_DEVICES=1 scaling new "${small[@]}"
+    [ "$status" -eq 3 ]
+    [[ $(complaint) == "rank "?" on node0"?": ncclCommInitRank: invalid usage: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 0; give each task a GPU of its own; NCCL_DEBUG=INFO tells more" ]]
+}
+
+@test "a node without GPUs" {
+    FAKE_CUDA_DEVICES=0 scaling new "${small[@]}"
+    [ "$status" -eq 3 ]
+    [[ $(complaint) == "rank "?" on node0"?": local rank "?": sees 0 GPUs; start one task a GPU" ]]
+}
+
+@test "a library that is too old" {
+    scaling ancient "${small[@]}"
+    [ "$status" -eq 3 ]
+    [ "$(grep '^distgpu: ' <<<"$output")" = \
+        "distgpu: $BATS_FILE_TMPDIR/ancient/libnccl.so.2 (2.28.7): has no ncclCommSplit; install NCCL 2.18 or newer" ]
+}
+
+# Not by waiting for the others in ncclCommDestroy.
+@test "wrong data ends the run at once" {
+    SECONDS=0
+    DISTGPU_SCALING_CORRUPT=1:7 scaling new "${small[@]}"
+    [ "$status" -eq 5 ]
+    [ "$SECONDS" -lt 20 ]
+    [[ $(complaint) == "rank 1 on node01: wrong data: element 7 is "* ]]
+}

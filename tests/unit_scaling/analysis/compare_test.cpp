@@ -1,0 +1,173 @@
+// Thresholds and baselines: what fails, what passes, what was not there to be judged.
+#include "analysis/compare.h"
+
+#include "made_up_results.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+// One node of two ranks, for which the factor of all-reduce is 1: 100 and 200 B/s.
+Results small_run() {
+    auto results = made_up_results(2, 2);
+    results.backend = "nccl";
+    results.fingerprint = {{"NCCL", "2.30.7"}, {"driver", "575.1"}};
+    const auto group = add_nodes(results, 1);
+    add_measurement(results, group, {.bytes = 100, .seconds = 1});
+    add_measurement(results, group, {.bytes = 400, .seconds = 2});
+    return results;
+}
+
+Threshold at_least(double bandwidth, std::uint64_t bytes = 100, std::uint32_t ranks = 2) {
+    return {.collective = Collective::all_reduce,
+            .bytes = bytes,
+            .ranks = ranks,
+            .bandwidth = bandwidth};
+}
+
+TEST(Compare, BelowTheThresholdIsAViolation) {
+    const auto comparison = compare(small_run(), {at_least(100.5)});
+    ASSERT_EQ(comparison.violations.size(), 1);
+    EXPECT_EQ(comparison.violations[0].measurement, 0);
+    EXPECT_DOUBLE_EQ(comparison.violations[0].bandwidth, 100);
+    EXPECT_EQ(comparison.violations[0].threshold, at_least(100.5));
+    EXPECT_EQ(comparison.passed, 0);
+    EXPECT_TRUE(comparison.waived.empty());
+}
+
+TEST(Compare, AtTheThresholdPasses) {
+    const auto comparison = compare(small_run(), {at_least(100), at_least(199, 400)});
+    EXPECT_TRUE(comparison.violations.empty());
+    EXPECT_EQ(comparison.passed, 2);
+}
+
+TEST(Compare, WhatWasNotMeasuredIsWaived) {
+    auto broadcast = at_least(1);
+    broadcast.collective = Collective::broadcast;
+    const std::vector<Threshold> thresholds = {at_least(1, 800), at_least(1, 100, 4), broadcast};
+    const auto comparison = compare(small_run(), thresholds);
+    EXPECT_EQ(comparison.waived, thresholds);
+    EXPECT_TRUE(comparison.violations.empty());
+    EXPECT_EQ(comparison.passed, 0);
+}
+
+TEST(Compare, EachMeasurementForItselfAndNoAverage) {
+    auto results = small_run();
+    add_measurement(results, 0, {.in_place = true, .bytes = 100, .seconds = 0.1});
+    add_measurement(results, 0, {.type = DataType::f16, .bytes = 100, .seconds = 4});
+    // 100, 1000 and 25 B/s: two fail, however high the third is.
+    const auto comparison = compare(results, {at_least(150)});
+    ASSERT_EQ(comparison.violations.size(), 2);
+    EXPECT_EQ(comparison.violations[0].measurement, 0);
+    EXPECT_EQ(comparison.violations[1].measurement, 3);
+    EXPECT_EQ(comparison.passed, 1);
+}
+
+TEST(Compare, PairsAndRailsHaveNoThresholds) {
+    auto results = made_up_results(2, 1);
+    for (const auto kind : {Group::Kind::pair, Group::Kind::rail, Group::Kind::without}) {
+        const auto group =
+            add_group(results, {.kind = kind, .nodes = {0, 1}, .ranks = 2, .number = 0});
+        add_measurement(results, group, {.bytes = 100, .seconds = 1});
+    }
+    EXPECT_EQ(compare(results, {at_least(1e9)}).waived.size(), 1);
+    EXPECT_TRUE(thresholds_of(results, 0).empty());
+}
+
+TEST(CompareToBaseline, WithinTheTolerance) {
+    // 100 B/s against 104 less 5 % = 98.8, and 200 against 212 less 5 % = 201.4.
+    auto baseline = small_run();
+    baseline.measurements[0].time.median = 100.0 / 104;
+    baseline.measurements[1].time.median = 400.0 / 212;
+    const auto comparison = compare_to_baseline(small_run(), baseline, 0.05, "old.json");
+    ASSERT_TRUE(comparison);
+    EXPECT_EQ(comparison->passed, 1);
+    ASSERT_EQ(comparison->violations.size(), 1);
+    EXPECT_EQ(comparison->violations[0].measurement, 1);
+    EXPECT_NEAR(comparison->violations[0].threshold.bandwidth, 201.4, 1e-9);
+}
+
+TEST(CompareToBaseline, ARunPassesAgainstItself) {
+    const auto comparison = compare_to_baseline(small_run(), small_run(), 0, "same.json");
+    ASSERT_TRUE(comparison);
+    EXPECT_EQ(comparison->passed, 2);
+    EXPECT_TRUE(comparison->violations.empty());
+    EXPECT_TRUE(comparison->waived.empty());
+}
+
+TEST(CompareToBaseline, TypePlacementAndKindOfGroupAreKeptApart) {
+    auto baseline = small_run();
+    auto results = small_run();
+    // Slower than the baseline's float out of place, and of another kind each.
+    add_measurement(results, 0, {.in_place = true, .bytes = 100, .seconds = 9});
+    add_measurement(results, 0, {.type = DataType::i8, .bytes = 100, .seconds = 9});
+    const auto gpus =
+        add_group(results, {.kind = Group::Kind::gpus, .nodes = {0}, .ranks = 2, .number = 2});
+    add_measurement(results, gpus, {.bytes = 100, .seconds = 9});
+    const auto comparison = compare_to_baseline(results, baseline, 0, "old.json");
+    ASSERT_TRUE(comparison);
+    EXPECT_TRUE(comparison->violations.empty());
+    EXPECT_EQ(comparison->passed, 2);
+}
+
+TEST(CompareToBaseline, WhatOnlyTheBaselineHasIsWaived) {
+    auto results = small_run();
+    results.measurements.pop_back();
+    const auto comparison = compare_to_baseline(results, small_run(), 0, "old.json");
+    ASSERT_TRUE(comparison);
+    ASSERT_EQ(comparison->waived.size(), 1);
+    EXPECT_EQ(comparison->waived[0].bytes, 400);
+}
+
+std::string refusal(const Results& results, const Results& baseline, double tolerance = 0) {
+    const auto comparison = compare_to_baseline(results, baseline, tolerance, "old.json");
+    return comparison ? "" : comparison.error().message();
+}
+
+TEST(CompareToBaseline, AnotherFingerprintIsRefusedByItsFirstDifference) {
+    auto baseline = small_run();
+    baseline.fingerprint = {{"NCCL", "2.29.2"}, {"driver", "570.8"}};
+    EXPECT_EQ(refusal(small_run(), baseline),
+              "distgpu: baseline old.json: NCCL is '2.29.2' there, '2.30.7' here; "
+              "compare with a run of the same kind, or save one with --json");
+    baseline.fingerprint[0].second = "2.30.7";
+    EXPECT_EQ(refusal(small_run(), baseline),
+              "distgpu: baseline old.json: driver is '570.8' there, '575.1' here; "
+              "compare with a run of the same kind, or save one with --json");
+}
+
+TEST(CompareToBaseline, AMissingEntryIsADifferenceOnEitherSide) {
+    auto shorter = small_run();
+    shorter.fingerprint.pop_back();
+    EXPECT_EQ(refusal(small_run(), shorter),
+              "distgpu: baseline old.json: driver is missing there, '575.1' here; "
+              "compare with a run of the same kind, or save one with --json");
+    EXPECT_EQ(refusal(shorter, small_run()),
+              "distgpu: baseline old.json: driver is '575.1' there, missing here; "
+              "compare with a run of the same kind, or save one with --json");
+}
+
+TEST(CompareToBaseline, AnotherBackEndIsRefused) {
+    auto baseline = small_run();
+    baseline.backend = "mpi";
+    EXPECT_EQ(refusal(small_run(), baseline),
+              "distgpu: baseline old.json: backend is 'mpi' there, 'nccl' here; "
+              "compare with a run of the same kind, or save one with --json");
+}
+
+TEST(CompareToBaseline, ToleranceIsAShare) {
+    EXPECT_EQ(refusal(small_run(), small_run(), 5),
+              "distgpu: tolerance: 5 is not between 0 and 1; "
+              "0.05 lets each bus bandwidth be 5% lower");
+    EXPECT_NE(refusal(small_run(), small_run(), -0.1), "");
+    EXPECT_NE(refusal(small_run(), small_run(), std::numeric_limits<double>::quiet_NaN()), "");
+    EXPECT_EQ(refusal(small_run(), small_run(), 1), "");
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

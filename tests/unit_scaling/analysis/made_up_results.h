@@ -1,0 +1,59 @@
+// Results of a run that never was, put together a group and a measurement at a time.
+#pragma once
+
+#include "results.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace distgpu::scaling {
+
+// Nodes "n0", "n1", ... with so many ranks each.
+inline Results made_up_results(std::uint32_t nodes, std::uint32_t ranks_each) {
+    Results results;
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        results.nodes.push_back(
+            {.name = "n" + std::to_string(node), .ranks = ranks_each, .gpus = {}, .rails = {}});
+    }
+    return results;
+}
+
+// Returns the group's index. Nothing else is known of it than results.h asks for.
+inline std::size_t add_group(Results& results, Group group) {
+    results.groups.push_back(std::move(group));
+    return results.groups.size() - 1;
+}
+
+// All ranks of the first `count` nodes.
+inline std::size_t add_nodes(Results& results, std::uint32_t count) {
+    std::vector<std::uint32_t> nodes(count);
+    std::iota(nodes.begin(), nodes.end(), 0U);
+    const auto ranks = count * results.nodes.front().ranks;
+    return add_group(
+        results,
+        {.kind = Group::Kind::nodes, .nodes = std::move(nodes), .ranks = ranks, .number = count});
+}
+
+struct Timed {
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::f32;
+    bool in_place = false;
+    std::uint64_t bytes = 0;
+    double seconds = 0;  // median
+};
+
+inline void add_measurement(Results& results, std::size_t group, const Timed& timed) {
+    Statistics time;
+    time.median = timed.seconds;
+    results.measurements.push_back({.group = group,
+                                    .collective = timed.collective,
+                                    .type = timed.type,
+                                    .in_place = timed.in_place,
+                                    .bytes = timed.bytes,
+                                    .time = time});
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,129 @@
+// The round-robin tournament of node pairs.
+#include "analysis/pairs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+std::map<Pair, std::uint32_t> times_of_pairs(const std::vector<Round>& rounds) {
+    std::map<Pair, std::uint32_t> times;
+    for (const auto& round : rounds) {
+        for (const auto pair : round) ++times[pair];
+    }
+    return times;
+}
+
+std::vector<std::uint32_t> matches_of_nodes(const std::vector<Round>& rounds, std::uint32_t nodes) {
+    std::vector<std::uint32_t> matches(nodes);
+    for (const auto& round : rounds) {
+        for (const auto pair : round) {
+            ++matches[pair.first];
+            ++matches[pair.second];
+        }
+    }
+    return matches;
+}
+
+TEST(Tournament, FourNodesMeetInThreeRounds) {
+    // The three ways to split four into two pairs; each is one round.
+    const std::set<std::set<Pair>> splits = {{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}, {{0, 3}, {1, 2}}};
+    std::set<std::set<Pair>> rounds;
+    for (const auto& round : tournament(4, 3)) rounds.emplace(round.begin(), round.end());
+    EXPECT_EQ(rounds, splits);
+}
+
+TEST(Tournament, WholeOneHasEachPairOnce) {
+    for (std::uint32_t nodes = 2; nodes <= 65; ++nodes) {
+        const auto rounds = tournament(nodes, nodes - 1);
+        // Even: k - 1 rounds; odd: k, with a bye in each.
+        EXPECT_EQ(rounds.size(), nodes % 2 == 0 ? nodes - 1 : nodes) << nodes;
+        const auto times = times_of_pairs(rounds);
+        EXPECT_EQ(times.size(), std::size_t{nodes} * (nodes - 1) / 2) << nodes;
+        for (const auto& [pair, count] : times) {
+            EXPECT_EQ(count, 1) << nodes;
+            EXPECT_LT(pair.first, pair.second) << nodes;
+            EXPECT_LT(pair.second, nodes) << nodes;
+        }
+    }
+}
+
+TEST(Tournament, PairsOfARoundAreDisjoint) {
+    for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 8U, 33U, 100U, 4095U, 4096U}) {
+        for (const auto& round : tournament(nodes)) {
+            std::set<std::uint32_t> seen;
+            for (const auto pair : round) {
+                seen.insert(pair.first);
+                seen.insert(pair.second);
+            }
+            ASSERT_EQ(round.size(), nodes / 2) << nodes;
+            ASSERT_EQ(seen.size(), 2 * round.size()) << nodes;
+        }
+    }
+}
+
+TEST(Tournament, SmallClustersPlayWholeOnesUntilEachNodeHasEnoughMatches) {
+    // 3 nodes: 2 matches each in a tournament, so 12 of them for 24; 5: 4 each, 6 times; 8: 7
+    // each, 4 times.
+    struct Row {
+        std::uint32_t nodes;
+        std::uint32_t times;
+    };
+    for (const auto row : {Row{3, 12}, Row{4, 8}, Row{5, 6}, Row{8, 4}, Row{24, 2}, Row{25, 1}}) {
+        const auto times = times_of_pairs(tournament(row.nodes, 24));
+        EXPECT_EQ(times.size(), std::size_t{row.nodes} * (row.nodes - 1) / 2) << row.nodes;
+        for (const auto& [pair, count] : times) EXPECT_EQ(count, row.times) << row.nodes;
+    }
+}
+
+TEST(Tournament, RepeatedOnesTakeTurnsWithTheirRounds) {
+    // One after the other, so that what disturbs for a while meets different pairs.
+    const auto rounds = tournament(4, 6);
+    ASSERT_EQ(rounds.size(), 6);
+    EXPECT_NE(rounds[0], rounds[1]);
+    EXPECT_EQ(rounds[0], rounds[3]);
+}
+
+TEST(Tournament, LargeClustersPlayPartOfOne) {
+    for (const std::uint32_t nodes : {26U, 27U, 101U, 512U, 4095U, 4096U}) {
+        const auto rounds = tournament(nodes, 24);
+        // One more where the number is odd: a node may have a bye.
+        EXPECT_EQ(rounds.size(), 24 + nodes % 2) << nodes;
+        for (const auto& [pair, count] : times_of_pairs(rounds)) ASSERT_EQ(count, 1) << nodes;
+        const auto matches = matches_of_nodes(rounds, nodes);
+        EXPECT_GE(*std::min_element(matches.begin(), matches.end()), 24) << nodes;
+    }
+}
+
+TEST(Tournament, PartnersInALargeClusterAreSpreadOverIt) {
+    // Each quarter of the cluster holds about a quarter of a node's 24 partners.
+    constexpr std::uint32_t nodes = 4096;
+    for (const std::uint32_t node : {0U, 1000U, 4095U}) {
+        std::vector<std::uint32_t> of_quarter(4);
+        for (const auto& round : tournament(nodes, 24)) {
+            for (const auto pair : round) {
+                if (pair.first == node) ++of_quarter[pair.second / (nodes / 4)];
+                if (pair.second == node) ++of_quarter[pair.first / (nodes / 4)];
+            }
+        }
+        for (const auto partners : of_quarter) {
+            EXPECT_GE(partners, 4) << node;
+            EXPECT_LE(partners, 8) << node;
+        }
+    }
+}
+
+TEST(Tournament, TwoNodesAreOnePairAndFewerNone) {
+    EXPECT_EQ(tournament(2), std::vector<Round>(1, Round(1, Pair{0, 1})));
+    EXPECT_TRUE(tournament(1).empty());
+    EXPECT_TRUE(tournament(0).empty());
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

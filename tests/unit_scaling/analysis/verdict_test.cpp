@@ -1,0 +1,98 @@
+// The run's last line, word for word.
+#include "analysis/verdict.h"
+
+#include "made_up_results.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+Blame found(std::vector<Limiter> limiters) {
+    Blame blame;
+    blame.decidable = true;
+    blame.limiters = std::move(limiters);
+    return blame;
+}
+
+Results with_ports(std::uint32_t nodes) {
+    auto results = made_up_results(nodes, 2);
+    for (auto& node : results.nodes) node.rails = {"mlx5_0", "mlx5_3"};
+    return results;
+}
+
+TEST(VerdictLine, NamesThePort) {
+    auto results = with_ports(8);
+    results.nodes[5].name = "node17";
+    EXPECT_EQ(verdict_line(results,
+                           found({{.kind = Limiter::Kind::node_rail, .node = 5, .local_rank = 1}}),
+                           0.94, 0.71),
+              "8 nodes: 94% of linear (weak), 71% (strong); limiter: node17/mlx5_3");
+}
+
+TEST(VerdictLine, NoLimiter) {
+    EXPECT_EQ(verdict_line(with_ports(8), found({}), 0.999, 1.004),
+              "8 nodes: 100% of linear (weak), 100% (strong); limiter: none");
+}
+
+TEST(VerdictLine, OneNodeHasNothingToScaleTo) {
+    EXPECT_EQ(verdict_line(with_ports(1), Blame{}, 1, 1),
+              "1 node: nothing to scale to; limiter: not decidable with 1 node");
+}
+
+TEST(VerdictLine, TwoNodesCannotBeToldApart) {
+    EXPECT_EQ(verdict_line(with_ports(2), Blame{}, 0.9, 0.8),
+              "2 nodes: 90% of linear (weak), 80% (strong); limiter: not decidable with 2 nodes");
+}
+
+TEST(VerdictLine, TheirRailsCan) {
+    Blame blame;
+    blame.limiters = {{.kind = Limiter::Kind::rail, .local_rank = 1}};
+    EXPECT_EQ(verdict_line(with_ports(2), blame, 0.9, 0.8),
+              "2 nodes: 90% of linear (weak), 80% (strong); limiter: rail mlx5_3");
+}
+
+TEST(VerdictLine, WhatWasNotMeasured) {
+    EXPECT_EQ(verdict_line(with_ports(4), Blame{}, std::nullopt, std::nullopt),
+              "4 nodes: scaling not measured; limiter: not measured");
+    EXPECT_EQ(verdict_line(with_ports(4), found({}), 0.5, std::nullopt),
+              "4 nodes: 50% of linear (weak); limiter: none");
+    EXPECT_EQ(verdict_line(with_ports(4), found({}), std::nullopt, 0.5),
+              "4 nodes: 50% of linear (strong); limiter: none");
+}
+
+TEST(VerdictLine, SeveralLimiters) {
+    EXPECT_EQ(verdict_line(with_ports(8), found({{.node = 1}, {.node = 6}}), 0.5, 0.5),
+              "8 nodes: 50% of linear (weak), 50% (strong); limiter: n1, n6");
+}
+
+TEST(VerdictLine, NamesEightAtMost) {
+    std::vector<Limiter> limiters(8);
+    EXPECT_EQ(verdict_line(with_ports(64), found(limiters), 0.5, 0.5),
+              "64 nodes: 50% of linear (weak), 50% (strong); "
+              "limiter: n0, n0, n0, n0, n0, n0, n0, n0");
+    limiters.resize(10);
+    EXPECT_EQ(verdict_line(with_ports(64), found(limiters), 0.5, 0.5),
+              "64 nodes: 50% of linear (weak), 50% (strong); "
+              "limiter: n0, n0, n0, n0, n0, n0, n0, n0 and 2 more");
+}
+
+TEST(LimiterName, NumbersAPortWithoutAName) {
+    const auto results = made_up_results(4, 2);
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::node_rail, .node = 2, .local_rank = 1}),
+              "n2/rail 1");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 1}), "rail 1");
+}
+
+TEST(LimiterName, NumbersARailWhosePortsDifferInName) {
+    auto results = with_ports(4);
+    results.nodes[3].rails[1] = "mlx5_9";
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 1}), "rail 1");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 0}), "rail mlx5_0");
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

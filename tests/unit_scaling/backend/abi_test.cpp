@@ -1,0 +1,93 @@
+// Compiles only if what backend/ declares of NCCL and CUDA agrees with their headers.
+#include "backend/cuda_driver.h"
+#include "backend/nccl_library.h"
+
+#include <cuda.h>
+#include <nccl.h>
+#include <type_traits>
+
+namespace distgpu::scaling {
+namespace {
+
+// Passed in the same way: pointers as pointers, numbers and structs as wide as theirs.
+template <class Own, class Theirs>
+constexpr bool alike = sizeof(Own) == sizeof(Theirs) && alignof(Own) == alignof(Theirs) &&
+                       std::is_pointer_v<Own> == std::is_pointer_v<Theirs>&& std::is_class_v<Own> ==
+                           std::is_class_v<Theirs>;
+
+// Their enumerations are our int.
+template <class Own, class Theirs>
+constexpr bool alike_signatures = false;
+template <class OwnResult, class... Own, class Result, class... Theirs>
+constexpr bool alike_signatures<OwnResult (*)(Own...), Result(Theirs...)> = [] {
+    if constexpr (sizeof...(Own) != sizeof...(Theirs)) {
+        return false;
+    } else {
+        return alike<OwnResult, Result> && (alike<Own, Theirs> && ...);
+    }
+}();
+
+using nccl::Library;
+static_assert(alike_signatures<decltype(Library::get_version), decltype(ncclGetVersion)>);
+static_assert(alike_signatures<decltype(Library::error_string), decltype(ncclGetErrorString)>);
+static_assert(alike_signatures<decltype(Library::last_error), decltype(ncclGetLastError)>);
+static_assert(alike_signatures<decltype(Library::get_unique_id), decltype(ncclGetUniqueId)>);
+static_assert(alike_signatures<decltype(Library::init_rank), decltype(ncclCommInitRank)>);
+static_assert(alike_signatures<decltype(Library::split), decltype(ncclCommSplit)>);
+static_assert(alike_signatures<decltype(Library::destroy), decltype(ncclCommDestroy)>);
+static_assert(alike_signatures<decltype(Library::async_error), decltype(ncclCommGetAsyncError)>);
+static_assert(alike_signatures<decltype(Library::all_reduce), decltype(ncclAllReduce)>);
+static_assert(alike_signatures<decltype(Library::broadcast), decltype(ncclBroadcast)>);
+static_assert(alike_signatures<decltype(Library::reduce), decltype(ncclReduce)>);
+static_assert(alike_signatures<decltype(Library::all_gather), decltype(ncclAllGather)>);
+static_assert(alike_signatures<decltype(Library::reduce_scatter), decltype(ncclReduceScatter)>);
+static_assert(alike_signatures<decltype(Library::send), decltype(ncclSend)>);
+static_assert(alike_signatures<decltype(Library::receive), decltype(ncclRecv)>);
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+static_assert(alike_signatures<decltype(Library::all_to_all), decltype(ncclAlltoAll)>);
+#endif
+static_assert(alike_signatures<decltype(Library::group_start), decltype(ncclGroupStart)>);
+static_assert(alike_signatures<decltype(Library::group_end), decltype(ncclGroupEnd)>);
+
+static_assert(nccl::remote_error == ncclRemoteError);
+static_assert(nccl::invalid_usage == ncclInvalidUsage && nccl::in_progress == ncclInProgress);
+static_assert(nccl::success == ncclSuccess && nccl::sum == ncclSum);
+static_assert(nccl::no_colour == NCCL_SPLIT_NOCOLOR);
+static_assert(nccl::type_of(DataType::f32) == ncclFloat32);
+static_assert(nccl::type_of(DataType::f16) == ncclFloat16);
+static_assert(nccl::type_of(DataType::bf16) == ncclBfloat16);
+static_assert(nccl::type_of(DataType::i8) == ncclInt8);
+static_assert(nccl::type_of(DataType::i32) == ncclInt32);
+static_assert(nccl::type_of(DataType::i64) == ncclInt64);
+
+using cuda::Driver;
+static_assert(alike_signatures<decltype(Driver::init), decltype(cuInit)>);
+static_assert(alike_signatures<decltype(Driver::driver_version), decltype(cuDriverGetVersion)>);
+static_assert(alike_signatures<decltype(Driver::error_string), decltype(cuGetErrorString)>);
+static_assert(alike_signatures<decltype(Driver::device_count), decltype(cuDeviceGetCount)>);
+static_assert(alike_signatures<decltype(Driver::device_get), decltype(cuDeviceGet)>);
+static_assert(alike_signatures<decltype(Driver::device_name), decltype(cuDeviceGetName)>);
+static_assert(alike_signatures<decltype(Driver::device_uuid), decltype(cuDeviceGetUuid)>);
+static_assert(alike_signatures<decltype(Driver::device_attribute), decltype(cuDeviceGetAttribute)>);
+static_assert(
+    alike_signatures<decltype(Driver::retain_primary_context), decltype(cuDevicePrimaryCtxRetain)>);
+static_assert(alike_signatures<decltype(Driver::set_current_context), decltype(cuCtxSetCurrent)>);
+static_assert(alike_signatures<decltype(Driver::query_stream), decltype(cuStreamQuery)>);
+static_assert(alike_signatures<decltype(Driver::create_stream), decltype(cuStreamCreate)>);
+static_assert(
+    alike_signatures<decltype(Driver::synchronize_stream), decltype(cuStreamSynchronize)>);
+static_assert(alike_signatures<decltype(Driver::allocate), decltype(cuMemAlloc)>);
+static_assert(alike_signatures<decltype(Driver::copy_to_device), decltype(cuMemcpyHtoDAsync)>);
+static_assert(alike_signatures<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
+static_assert(alike_signatures<decltype(Driver::create_event), decltype(cuEventCreate)>);
+static_assert(alike_signatures<decltype(Driver::record_event), decltype(cuEventRecord)>);
+static_assert(alike_signatures<decltype(Driver::elapsed), decltype(cuEventElapsedTime)>);
+static_assert(alike_signatures<decltype(Driver::load_module), decltype(cuModuleLoadData)>);
+static_assert(alike_signatures<decltype(Driver::get_function), decltype(cuModuleGetFunction)>);
+static_assert(alike_signatures<decltype(Driver::launch), decltype(cuLaunchKernel)>);
+static_assert(cuda::success == CUDA_SUCCESS && cuda::not_ready == CUDA_ERROR_NOT_READY);
+static_assert(cuda::non_blocking == CU_STREAM_NON_BLOCKING && CU_EVENT_DEFAULT == 0);
+static_assert(cuda::clock_rate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+
+}  // namespace
+}  // namespace distgpu::scaling

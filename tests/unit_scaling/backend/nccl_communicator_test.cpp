@@ -1,0 +1,126 @@
+#include "backend/nccl_communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+// What NCCL and CUDA, which are made up here, are to answer, and what was asked of them.
+struct Script {
+    int queries_until_done = 0;  // -1: never
+    nccl::Status asynchronous = nccl::success;
+    nccl::Status of_group = nccl::success;
+    std::vector<std::string> calls;
+};
+Script script;
+
+nccl::Status note(const std::string& call) {
+    script.calls.push_back(call);
+    return nccl::success;
+}
+
+std::array<std::byte, 64> sent;
+std::array<std::byte, 64> received;
+
+std::string place(const void* buffer, const std::array<std::byte, 64>& of) {
+    return std::to_string(static_cast<const std::byte*>(buffer) - of.data());
+}
+
+Gpu made_up_gpu() {
+    script = {};
+    Gpu gpu{};
+    gpu.cuda.query_stream = [](cuda::Stream) -> cuda::Status {
+        note("query");
+        if (script.queries_until_done == 0) return cuda::success;
+        --script.queries_until_done;
+        return cuda::not_ready;
+    };
+    gpu.nccl.error_string = [](nccl::Status status) {
+        return status == nccl::remote_error ? "remote error" : "other error";
+    };
+    gpu.nccl.last_error = [](nccl::Communicator) { return "peer is gone\ntwice"; };
+    gpu.nccl.async_error = [](nccl::Communicator, nccl::Status* error) -> nccl::Status {
+        *error = script.asynchronous;
+        return nccl::success;
+    };
+    gpu.nccl.group_start = [] { return note("start"); };
+    gpu.nccl.group_end = []() -> nccl::Status {
+        note("end");
+        return script.of_group;
+    };
+    gpu.nccl.send = [](const void* from, std::size_t count, int type, int peer, nccl::Communicator,
+                       nccl::Stream) {
+        return note("send " + std::to_string(count) + " of " + std::to_string(type) + " at " +
+                    place(from, sent) + " to " + std::to_string(peer));
+    };
+    gpu.nccl.receive = [](void* to, std::size_t, int, int peer, nccl::Communicator, nccl::Stream) {
+        return note("receive at " + place(to, received) + " from " + std::to_string(peer));
+    };
+    return gpu;
+}
+
+Call call_of_two_floats(Collective collective) {
+    return {collective, DataType::f32, 2, sent.data(), received.data()};
+}
+
+using Calls = std::vector<std::string>;
+
+TEST(NcclCommunicator, WaitsUntilTheStreamIsDone) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    script.queries_until_done = 3;
+    EXPECT_EQ(group.synchronize(), std::nullopt);
+    EXPECT_EQ(script.calls.size(), 4U);
+}
+
+TEST(NcclCommunicator, DoesNotWaitForARankThatIsLost) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    script.queries_until_done = -1;
+    script.asynchronous = nccl::remote_error;
+    const Error expected{"collective of NCCL", "remote error: peer is gone twice",
+                         "run again with NCCL_DEBUG=INFO"};
+    EXPECT_EQ(group.synchronize(), expected);
+}
+
+// Two floats, NCCL's type 7, are 8 bytes: the part of rank 1 begins there.
+TEST(NcclCommunicator, AllToAllIsSendsAndReceivesInOlderLibraries) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {1, 2}, nullptr);
+    EXPECT_EQ(group.run(call_of_two_floats(Collective::all_to_all)), std::nullopt);
+    EXPECT_EQ(script.calls, (Calls{"start", "send 2 of 7 at 0 to 0", "receive at 0 from 0",
+                                   "send 2 of 7 at 8 to 1", "receive at 8 from 1", "end"}));
+}
+
+TEST(NcclCommunicator, AllToAllIsTheLibrarysOwnWhereItHasOne) {
+    Gpu gpu = made_up_gpu();
+    gpu.nccl.all_to_all = [](const void*, void*, std::size_t count, int type, nccl::Communicator,
+                             nccl::Stream) {
+        return note("all-to-all " + std::to_string(count) + " of " + std::to_string(type));
+    };
+    NcclCommunicator group(gpu, nullptr, {1, 2}, nullptr);
+    EXPECT_EQ(group.run(call_of_two_floats(Collective::all_to_all)), std::nullopt);
+    EXPECT_EQ(script.calls, Calls{"all-to-all 2 of 7"});
+}
+
+TEST(NcclCommunicator, SendsGoRoundTheRing) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {2, 3}, nullptr);
+    EXPECT_EQ(group.run(call_of_two_floats(Collective::send_recv)), std::nullopt);
+    EXPECT_EQ(script.calls,
+              (Calls{"start", "send 2 of 7 at 0 to 0", "receive at 0 from 1", "end"}));
+}
+
+TEST(NcclCommunicator, TheEndOfAGroupTellsWhatFailedInIt) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    script.of_group = 2;
+    EXPECT_TRUE(group.run(call_of_two_floats(Collective::send_recv)).has_value());
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

@@ -1,0 +1,64 @@
+#include "bootstrap/place.h"
+
+#include "made_up_variables.h"
+
+#include <gtest/gtest.h>
+
+namespace distgpu::scaling {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+const Values under_srun{{"RANK", "5"},
+                        {"WORLD_SIZE", "8"},
+                        {"LOCAL_RANK", "1"},
+                        {"MASTER_ADDR", "node01"},
+                        {"MASTER_PORT", "25008"},
+                        {"SLURM_JOB_ID", "17"},
+                        {"SLURM_STEP_ID", "2"},
+                        {"SLURMD_NODENAME", "node03"}};
+const Values under_mpirun{{"OMPI_COMM_WORLD_RANK", "3"},
+                          {"OMPI_COMM_WORLD_SIZE", "4"},
+                          {"OMPI_COMM_WORLD_LOCAL_RANK", "3"},
+                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
+
+Error refusal(Values values, const std::string& name, const std::string& value) {
+    values[name] = value;
+    return read_place(variables_of(values), "host").error();
+}
+
+// The port is the last of MASTER_PORT's slot of 16.
+TEST(Place, UnderSrun) {
+    EXPECT_EQ(*read_place(variables_of(under_srun), "host"),
+              (Place{5, 8, 1, "node03", "node01", 25023, "17.2"}));
+}
+
+// torch's own default port, since mpirun gives none.
+TEST(Place, UnderMpirunOnOneNode) {
+    EXPECT_EQ(*read_place(variables_of(under_mpirun), "host"),
+              (Place{3, 4, 3, "host", "localhost", 29515, "."}));
+}
+
+TEST(Place, MpirunOverNodesNeedsTheAddress) {
+    EXPECT_EQ(refusal(under_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+              (Error{"MASTER_ADDR", "not set, and mpirun does not tell which node has rank 0",
+                     "start it with mpirun -x MASTER_ADDR=HOST"}));
+}
+
+TEST(Place, WithoutALauncherItSaysHowToStart) {
+    EXPECT_EQ(
+        read_place(variables_of({}), "host").error(),
+        (Error{"WORLD_SIZE", "not set", "start it with srun --distgpu=pytorch nccl-scaling"}));
+}
+
+TEST(Place, NumbersAreChecked) {
+    EXPECT_EQ(refusal(under_srun, "RANK", "8").problem, "not a number below 8");
+    EXPECT_EQ(refusal(under_srun, "RANK", "-1").object, "RANK=-1");
+    EXPECT_EQ(refusal(under_srun, "LOCAL_RANK", "").object, "LOCAL_RANK=");
+    EXPECT_EQ(refusal(under_srun, "WORLD_SIZE", "8x").object, "WORLD_SIZE=8x");
+    // 65536 - 15: the port beside it must exist too.
+    EXPECT_EQ(refusal(under_srun, "MASTER_PORT", "65521").problem, "not a number below 65521");
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

@@ -1,0 +1,54 @@
+// What is printed of 100 s on one node and 125 s on two: weak scaling is 100 / 125, strong scaling
+// 100 / (2 * 125).
+#include "report/times_report.h"
+
+#include "report/html_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace distgpu::scaling {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+const TimesReport slower{{{1, 100, 1}, {2, 125, 0.8}}, {{1, 100, 1}, {2, 125, 0.4}}};
+
+TEST(TimesReport, TableEndsWithTheVerdict) {
+    const std::string table = times_table(slower);
+    EXPECT_THAT(table, HasSubstr("         2           125      80.0 %        40.0 %\n"));
+    EXPECT_THAT(table, HasSubstr("\n# weak: each node had the same work in every run; strong: "));
+    EXPECT_THAT(table,
+                EndsWith("\n2 nodes: 80% of linear (weak), 40% (strong); limiter: not measured\n"));
+}
+
+TEST(TimesReport, Csv) {
+    EXPECT_EQ(times_csv(slower), "nodes,seconds,weak,strong\r\n1,100,1,1\r\n2,125,0.8,0.4\r\n");
+}
+
+TEST(TimesReport, Json) {
+    const auto json = nlohmann::json::parse(times_json(slower));
+    EXPECT_EQ(json.at("schema"), "distgpu.scaling-times/1");
+    EXPECT_EQ(json.at("baseline_nodes"), 1);
+    EXPECT_EQ(json.at("times").size(), 2U);
+    EXPECT_EQ(json.at("times").at(1),
+              (nlohmann::json{{"nodes", 2}, {"seconds", 125.0}, {"weak", 0.8}, {"strong", 0.4}}));
+}
+
+// A dot for each time on each of two plots, and nothing of a run that was not.
+TEST(TimesReport, PageHasBothPlots) {
+    const std::string page = to_html(times_page(slower));
+    EXPECT_THAT(page, HasSubstr("id=\"efficiency-weak"));
+    EXPECT_THAT(page, HasSubstr("id=\"efficiency-strong"));
+    EXPECT_THAT(page, HasSubstr("given times, 2 nodes: 80.0 % of linear"));
+    EXPECT_THAT(page, Not(HasSubstr("0 nodes")));
+    EXPECT_THAT(page, Not(HasSubstr("Partial")));
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

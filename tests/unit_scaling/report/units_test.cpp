@@ -1,0 +1,45 @@
+#include "report/units.h"
+
+#include <gtest/gtest.h>
+
+namespace distgpu::scaling {
+namespace {
+
+TEST(FormatBytes, PowersOf1024HaveTheirUnit) {
+    EXPECT_EQ(format_bytes(8), "8 B");
+    EXPECT_EQ(format_bytes(1023), "1023 B");
+    EXPECT_EQ(format_bytes(1024), "1 KiB");
+    EXPECT_EQ(format_bytes(64ULL << 20U), "64 MiB");
+    EXPECT_EQ(format_bytes(16ULL << 30U), "16 GiB");
+    EXPECT_EQ(format_bytes(1ULL << 50U), "1024 TiB");  // the last unit
+}
+
+TEST(FormatBytes, FractionsHaveTwoDecimalsAtMost) {
+    EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+    EXPECT_EQ(format_bytes(1000000), "976.56 KiB");  // 1e6 / 1024 = 976.5625
+}
+
+TEST(FormatSeconds, TheUnitLeavesThreeDigits) {
+    EXPECT_EQ(format_seconds(8.5e-6), "8.5 us");
+    EXPECT_EQ(format_seconds(12e-3), "12 ms");
+    EXPECT_EQ(format_seconds(1.254), "1.25 s");
+    EXPECT_EQ(format_seconds(0), "0 us");
+}
+
+TEST(FormatBandwidth, GigabytesAreDecimal) {
+    EXPECT_EQ(format_bandwidth(480e9), "480.00");
+    EXPECT_EQ(format_bandwidth(std::nullopt), "n/a");
+}
+
+TEST(FormatPercent, OneDecimal) {
+    EXPECT_EQ(format_percent(0.9259), "92.6 %");
+}
+
+TEST(Counted, OneIsSingular) {
+    EXPECT_EQ(counted(1, "node"), "1 node");
+    EXPECT_EQ(counted(0, "node"), "0 nodes");
+    EXPECT_EQ(counted(4, "node"), "4 nodes");
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

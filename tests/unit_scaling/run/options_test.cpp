@@ -1,0 +1,110 @@
+#include "run/options.h"
+
+#include <gtest/gtest.h>
+
+namespace distgpu::scaling {
+namespace {
+
+Result<Asked> parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "nccl-scaling");
+    return parse_options(static_cast<int>(words.size()), words.data());
+}
+
+Options options(const std::vector<const char*>& words) {
+    return std::get<Options>(*parse(words));
+}
+
+// nccl-tests' range of sizes, and every collective of one type.
+TEST(Options, Defaults) {
+    const Options plain = options({});
+    EXPECT_EQ(plain.wishes.collectives.size(), 7U);
+    EXPECT_EQ(plain.wishes.types, std::vector{DataType::f32});
+    EXPECT_EQ(plain.wishes.sizes.front(), 8U);
+    EXPECT_EQ(plain.wishes.sizes.back(), 64U << 20U);
+    EXPECT_EQ(plain.wishes.sizes.size(), 24U);  // 2^3 to 2^26
+    EXPECT_EQ(plain.backend, "nccl");
+    EXPECT_TRUE(plain.files.json.empty());
+    EXPECT_TRUE(plain.demands.baseline.empty());
+}
+
+TEST(Options, AreTaken) {
+    const Options given = options({"-b",        "1K",        "-e",           "4K",
+                                   "-i",        "1K",        "--collective", "send-recv,all-reduce",
+                                   "--type",    "half,int8", "--iterations", "7",
+                                   "--warmup",  "2",         "--timeout",    "1.5",
+                                   "--backend", "mpi",       "--json",       "a",
+                                   "--csv",     "b",         "--html",       "c"});
+    EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048, 3072, 4096}));
+    EXPECT_EQ(given.wishes.collectives,
+              (std::vector{Collective::all_reduce, Collective::send_recv}));
+    EXPECT_EQ(given.wishes.types, (std::vector{DataType::f16, DataType::i8}));
+    EXPECT_EQ(given.iterations, 7U);
+    EXPECT_EQ(given.warmup, 2U);
+    EXPECT_EQ(given.timeout, std::chrono::milliseconds(1500));
+    EXPECT_EQ(given.backend, "mpi");
+    EXPECT_EQ(given.files.json + given.files.csv + given.files.html, "abc");
+}
+
+TEST(Options, WrongOnesAreRefused) {
+    for (const auto& words : std::vector<std::vector<const char*>>{{"--collective", "all-redcue"},
+                                                                   {"--type", "double"},
+                                                                   {"--iterations", "0"},
+                                                                   {"--backend", "gloo"},
+                                                                   {"--timeout", "0"},
+                                                                   {"surplus"},
+                                                                   {"-f", "2", "-i", "8"},
+                                                                   {"-b", "8T"},
+                                                                   {"--tolerance", "5"},
+                                                                   {"times"},
+                                                                   {"times", "1=2", "-b", "8"}}) {
+        EXPECT_FALSE(parse(words)) << words.front();
+    }
+}
+
+TEST(Options, OfAComparison) {
+    const Options given =
+        options({"--baseline", "old.json", "--tolerance", "7.5", "--threshold", "limits"});
+    EXPECT_EQ(given.demands.baseline, "old.json");
+    EXPECT_DOUBLE_EQ(given.demands.tolerance, 0.075);
+    EXPECT_EQ(given.demands.thresholds, "limits");
+    EXPECT_DOUBLE_EQ(options({"--baseline", "old.json"}).demands.tolerance, 0.05);
+    EXPECT_FALSE(parse({"--baseline", "old.json", "--tolerance", "101"}));
+}
+
+TEST(Options, TheBaselineIsNotOverwritten) {
+    const auto asked = parse({"--baseline", "run.json", "--json", "run.json"});
+    ASSERT_FALSE(asked);
+    EXPECT_EQ(asked.error().message(),
+              "distgpu: --json run.json: is the baseline; write to another file");
+}
+
+TEST(Options, TimesHasItsOwnFiles) {
+    const auto asked = parse({"times", "1=100", "2=50", "--html", "page"});
+    ASSERT_TRUE(asked);
+    const Times& times = std::get<Times>(*asked);
+    EXPECT_EQ(times.report.weak.size(), 2U);
+    EXPECT_EQ(times.files.html, "page");
+    EXPECT_TRUE(times.files.json.empty());
+}
+
+TEST(Options, OfARunAreNotLostBeforeTimes) {
+    const auto asked = parse({"--html", "page", "times", "1=100", "2=50"});
+    ASSERT_FALSE(asked);
+    EXPECT_EQ(asked.error().message(),
+              "distgpu: --html: stands before times; give options of times after it");
+}
+
+TEST(Options, HelpOfTimes) {
+    const auto help = parse({"times", "--help"});
+    ASSERT_TRUE(help);
+    EXPECT_NE(std::get<Help>(*help).find("NODES=SECONDS"), std::string::npos);
+}
+
+TEST(Options, HelpIsAText) {
+    const auto help = parse({"--help"});
+    ASSERT_TRUE(help);
+    EXPECT_NE(std::get<Help>(*help).find("--backend"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

@@ -1,0 +1,69 @@
+#include "run/pattern.h"
+
+#include "backend/number.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+namespace distgpu::scaling {
+namespace {
+
+class SummedPattern : public testing::TestWithParam<std::tuple<DataType, std::uint32_t>> {
+  protected:
+    DataType type = std::get<0>(GetParam());
+    std::uint32_t ranks = std::get<1>(GetParam());
+    static constexpr std::size_t elements = 5000;  // more than a period
+    Pattern pattern{type, ranks, elements};
+};
+
+TEST_P(SummedPattern, SumIsThatOfAllRanksAndExact) {
+    for (std::size_t element = 0; element < elements; element += 7) {
+        std::uint64_t sum = 0;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) sum += pattern.value(rank, element);
+        ASSERT_EQ(pattern.sum(element), sum);
+        ASSERT_GE(sum, 1U);
+        ASSERT_LE(sum, exact_integers(type));
+    }
+}
+
+// Of what a rank adds, another rank's in its place or none at all must change some sum; and so
+// must the values of the next element.
+TEST_P(SummedPattern, AWrongRankOrElementChangesSums) {
+    std::size_t other_rank = 0;
+    std::size_t none = 0;
+    std::size_t next_element = 0;
+    for (std::size_t element = 0; element + 1 < elements; ++element) {
+        const auto own = pattern.value(0, element);
+        other_rank += own != pattern.value(ranks - 1, element);
+        none += own != 0;
+        next_element += pattern.sum(element) != pattern.sum(element + 1);
+    }
+    // Where a type has room for two values only, half of the elements tell; where few ranks have a
+    // value in an element, as few do.
+    const std::size_t few = elements / (4 * std::max(1U, 2 * ranks / exact_integers(type)));
+    EXPECT_GT(other_rank, few);
+    EXPECT_GT(none, few);
+    EXPECT_GT(next_element, elements / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(TypesAndRanks, SummedPattern,
+                         testing::Combine(testing::Values(DataType::f32, DataType::bf16,
+                                                          DataType::i8),
+                                          testing::Values(2U, 8U, 63U, 512U)));
+
+TEST(CopiedPattern, DiffersBetweenRanksAndElements) {
+    const Pattern pattern(DataType::i8, 1, 4096);
+    std::size_t same_rank = 0;
+    std::size_t same_element = 0;
+    for (std::size_t element = 0; element < 4000; ++element) {
+        same_rank += pattern.value(3, element) == pattern.value(4, element);
+        same_element += pattern.value(3, element) == pattern.value(3, element + 1);
+    }
+    // 127 values: by chance one in 127, 31 of 4000.
+    EXPECT_LT(same_rank, 70U);
+    EXPECT_LT(same_element, 70U);
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

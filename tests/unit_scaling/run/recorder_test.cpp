@@ -1,0 +1,151 @@
+#include "run/recorder.h"
+
+#include "made_up_results.h"
+#include "report/report_json.h"
+#include "scratch_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+namespace distgpu::scaling {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+// Rank 0 of a run on one node of two ranks, with every file.
+class RecorderTest : public testing::Test {
+  protected:
+    RecorderTest() {
+        options_.files = {folder_.path("json"), folder_.path("csv"), folder_.path("html")};
+        results_ = made_up_results(1, 2);
+        results_.backend = "mpi";
+        results_.fingerprint = {{"MPI", "4.1"}};
+        add_nodes(results_, 1);
+        // 1 GB/s
+        add_measurement(results_, 0, {.bytes = 1000000, .seconds = 0.001});
+        measurement_ = results_.measurements.front();
+        results_.measurements.clear();
+    }
+    ~RecorderTest() override { static_cast<void>(std::fclose(out_)); }
+    RecorderTest(const RecorderTest&) = delete;
+    RecorderTest& operator=(const RecorderTest&) = delete;
+    RecorderTest(RecorderTest&&) = delete;
+    RecorderTest& operator=(RecorderTest&&) = delete;
+
+    std::size_t saved_measurements() const {
+        const auto results = read_results(options_.files.json);
+        EXPECT_TRUE(results);
+        return results->measurements.size();
+    }
+
+    Judge judge(const std::string& thresholds) const {
+        auto judge =
+            Judge::make({.baseline = "", .thresholds = folder_.write("limits", thresholds)});
+        EXPECT_TRUE(judge);
+        return *std::move(judge);
+    }
+
+    const ScratchFolder folder_;
+    Options options_;
+    Results results_;
+    Measurement measurement_;
+    std::FILE* const out_ = std::fopen(folder_.path("out").c_str(), "w");
+};
+
+TEST_F(RecorderTest, TheFilesAreThereFromTheBeginning) {
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    EXPECT_EQ(saved_measurements(), 0U);
+    EXPECT_THAT(folder_.read("csv"), HasSubstr("\r\n"));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("the run has not ended"));
+}
+
+TEST_F(RecorderTest, AFileThatCannotBeWrittenIsNoticedBeforeTheMeasurements) {
+    options_.files.html = "/nowhere/page";
+    Recorder recorder(options_, out_);
+    const auto error = recorder.begin(results_);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->object, "/nowhere/page");
+}
+
+TEST_F(RecorderTest, ARunThatIsNotComparableIsNoticedBeforeTheMeasurements) {
+    auto other = results_;
+    other.fingerprint = {{"MPI", "5.0"}};
+    ReportInput report;
+    report.results = other;
+    auto judge =
+        Judge::make({.baseline = folder_.write("old.json", to_json(report)), .thresholds = ""});
+    ASSERT_TRUE(judge);
+    Recorder recorder(options_, out_);
+    recorder.hold_against(*std::move(judge));
+    const auto error = recorder.begin(results_);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->problem, "MPI is '5.0' there, '4.1' here");
+}
+
+TEST_F(RecorderTest, JsonIsWrittenOnceASecond) {
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    EXPECT_EQ(saved_measurements(), 0U);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    EXPECT_EQ(saved_measurements(), 101U);
+    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    EXPECT_EQ(saved_measurements(), 101U);
+}
+
+TEST_F(RecorderTest, AFailureKeepsAllThatWasMeasuredMarkedAsPartial) {
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    recorder.fail({"all-reduce", "has died", {"rank 1 on n0"}});
+    EXPECT_EQ(saved_measurements(), 1U);
+    EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": false"));
+    EXPECT_THAT(folder_.read("json"), HasSubstr("\"verdict\": null"));
+    EXPECT_THAT(folder_.read("csv"), HasSubstr(",false,nodes,1 node,1,2,all-reduce,"));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("Partial results: the run ended early."));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("rank 1 on n0"));
+}
+
+// Where the ranks did not even find each other.
+TEST_F(RecorderTest, AFailureBeforeTheBeginning) {
+    Recorder recorder(options_, out_);
+    recorder.fail({"ranks find each other", "1 of 2 ranks came", {"rank 1"}});
+    EXPECT_EQ(saved_measurements(), 0U);
+    EXPECT_THAT(folder_.read("html"), HasSubstr("1 of 2 ranks came"));
+}
+
+TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
+    Recorder recorder(options_, out_);
+    recorder.hold_against(judge("all-reduce,1000000,2,4\n"));
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    EXPECT_EQ(recorder.complete(), std::nullopt);
+    EXPECT_EQ(recorder.exit_code(), ExitCode::check_failed);
+    EXPECT_THAT(folder_.read("out"),
+                EndsWith("25.0 % of the 4 that it must reach\n"
+                         "# thresholds " +
+                         folder_.path("limits") +
+                         ": 0 passed, 1 failed, 0 not measured\n"
+                         "1 node: nothing to scale to; limiter: not decidable with 1 node\n"));
+    EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": true"));
+    EXPECT_THAT(folder_.read("html"), Not(HasSubstr("Partial results")));
+}
+
+TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    EXPECT_EQ(recorder.complete(), std::nullopt);
+    EXPECT_EQ(recorder.exit_code(), ExitCode::done);
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

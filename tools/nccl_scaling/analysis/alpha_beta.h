@@ -1,0 +1,35 @@
+// The latency-bandwidth model of a collective's time: t = alpha + S f / beta, with S the buffer's
+// bytes and f the bus factor of the number of ranks.
+#pragma once
+
+#include "results.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace distgpu::scaling {
+
+struct AlphaBeta {
+    double alpha = 0;  // seconds, at least 0
+    double beta = 0;   // bytes per second: the bus bandwidth of large buffers
+    // Relative root mean square of (fit - t) / t: 0.1 is 10 %. NCCL changes its protocol with the
+    // size (LL, LL128, Simple), so one line never fits all sizes well; this says how badly.
+    double residual = 0;
+};
+
+struct CarriedTime {
+    double bytes = 0;    // S f
+    double seconds = 0;  // > 0
+};
+
+// Least squares of the relative errors: sizes span many powers of two, and of absolute errors the
+// largest size alone would decide. Nothing: fewer than two sizes, or a time that does not grow.
+std::optional<AlphaBeta> fit_alpha_beta(std::span<const CarriedTime> times);
+
+// Of one group's collective with one type and placement, over the sizes. Nothing: as above, or a
+// group of one rank.
+std::optional<AlphaBeta> fit_alpha_beta(const Results& results, std::size_t group,
+                                        Collective collective, DataType type, bool in_place);
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,81 @@
+// The tables of collectives and data types; bandwidths.
+#include "analysis/bus_bandwidth.h"
+
+#include <algorithm>
+
+namespace distgpu::scaling {
+
+namespace {
+
+// Every element goes over a link once on the way to its sum, and once back.
+double reduced_and_returned(double ranks) {
+    return 2 * (ranks - 1) / ranks;
+}
+// Each rank has one part of n already.
+double all_but_own_part(double ranks) {
+    return (ranks - 1) / ranks;
+}
+double whole_buffer(double /*ranks*/) {
+    return 1;
+}
+
+template <class Table>
+auto named(const Table& table, std::string_view name) {
+    return std::find_if(table.begin(), table.end(),
+                        [&](const auto& row) { return row.name == name; });
+}
+
+}  // namespace
+
+const std::array<CollectiveRow, 7> collectives{
+    CollectiveRow{Collective::all_reduce, "all-reduce", reduced_and_returned},
+    CollectiveRow{Collective::all_gather, "all-gather", all_but_own_part},
+    CollectiveRow{Collective::reduce_scatter, "reduce-scatter", all_but_own_part},
+    CollectiveRow{Collective::broadcast, "broadcast", whole_buffer},
+    CollectiveRow{Collective::reduce, "reduce", whole_buffer},
+    CollectiveRow{Collective::all_to_all, "all-to-all", all_but_own_part},
+    CollectiveRow{Collective::send_recv, "send-recv", whole_buffer},
+};
+
+const std::array<DataTypeRow, 6> data_types{
+    DataTypeRow{DataType::f32, "float", 4},     DataTypeRow{DataType::f16, "half", 2},
+    DataTypeRow{DataType::bf16, "bfloat16", 2}, DataTypeRow{DataType::i8, "int8", 1},
+    DataTypeRow{DataType::i32, "int32", 4},     DataTypeRow{DataType::i64, "int64", 8},
+};
+
+const CollectiveRow& row_of(Collective collective) {
+    return *std::find_if(collectives.begin(), collectives.end(),
+                         [&](const auto& row) { return row.collective == collective; });
+}
+
+const DataTypeRow& row_of(DataType type) {
+    return *std::find_if(data_types.begin(), data_types.end(),
+                         [&](const auto& row) { return row.type == type; });
+}
+
+std::optional<Collective> collective_named(std::string_view name) {
+    const auto row = named(collectives, name);
+    return row == collectives.end() ? std::nullopt : std::optional(row->collective);
+}
+
+std::optional<DataType> data_type_named(std::string_view name) {
+    const auto row = named(data_types, name);
+    return row == data_types.end() ? std::nullopt : std::optional(row->type);
+}
+
+double algorithm_bandwidth(std::uint64_t bytes, double seconds) {
+    return static_cast<double>(bytes) / seconds;
+}
+
+std::optional<double> bus_factor(Collective collective, std::uint32_t ranks) {
+    if (ranks < 2) return std::nullopt;
+    return row_of(collective).bus_factor(ranks);
+}
+
+std::optional<double> bus_bandwidth(const Results& results, const Measurement& measurement) {
+    const auto factor = bus_factor(measurement.collective, results.groups[measurement.group].ranks);
+    if (!factor || measurement.time.median <= 0) return std::nullopt;
+    return *factor * algorithm_bandwidth(measurement.bytes, measurement.time.median);
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,49 @@
+// What each collective and data type is called, and the bus bandwidth of a measurement.
+//
+// algorithm bandwidth = S / t, of a buffer of S bytes. Bus bandwidth is that times a factor of the
+// number of ranks n: what each rank's link carries at least, so that it can be held against the
+// link's rate and does not depend on n where the links are the limit. S and the factors are those
+// of nccl-tests (doc/PERFORMANCE.md there).
+#pragma once
+
+#include "results.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace distgpu::scaling {
+
+struct CollectiveRow {
+    Collective collective;
+    std::string_view name;               // on the command line and in every output
+    double (*bus_factor)(double ranks);  // ranks >= 2
+};
+
+struct DataTypeRow {
+    DataType type;
+    std::string_view name;  // as nccl-tests calls it
+    std::uint32_t bytes;    // of one element
+};
+
+extern const std::array<CollectiveRow, 7> collectives;
+extern const std::array<DataTypeRow, 6> data_types;
+
+const CollectiveRow& row_of(Collective collective);
+const DataTypeRow& row_of(DataType type);
+
+// By the exact name. Nothing: none is called so.
+std::optional<Collective> collective_named(std::string_view name);
+std::optional<DataType> data_type_named(std::string_view name);
+
+// Bytes per second. Precondition: seconds > 0.
+double algorithm_bandwidth(std::uint64_t bytes, double seconds);
+
+// Nothing: one rank, which has no link to another.
+std::optional<double> bus_factor(Collective collective, std::uint32_t ranks);
+
+// Bytes per second, from the median time. Nothing: a group of one rank, or no time was measured.
+std::optional<double> bus_bandwidth(const Results& results, const Measurement& measurement);
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,52 @@
+// How far from linear: communication efficiency from bus bandwidths, weak and strong scaling from
+// the times of the same work on different numbers of nodes. 1 is linear.
+#pragma once
+
+#include "results.h"
+
+#include <distgpu/result.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace distgpu::scaling {
+
+// eta(n) = bus bandwidth with n ranks / bus bandwidth with n0 ranks, of the same subject.
+struct CommunicationEfficiency {
+    std::size_t measurement = 0;  // index into Results::measurements; its group has the n ranks
+    double efficiency = 0;
+};
+
+// n0: the group of the fewest nodes that has two ranks or more. That is one full node; of nodes
+// with one GPU each it is two nodes, as a single rank has no bus bandwidth.
+// Nothing: there is no such group.
+std::optional<std::size_t> communication_baseline(const Results& results);
+
+// For each measurement of a group of nodes, its baseline's too (1), in their order; without those
+// whose subject the baseline group did not measure.
+std::vector<CommunicationEfficiency> communication_efficiency(const Results& results);
+
+enum class Scaling : std::uint8_t {
+    weak,    // the same work for each node: E_w = T(N0) / T(N)
+    strong,  // the same work for all nodes together: E_s = N0 T(N0) / (N T(N))
+};
+
+struct NodesTime {
+    std::uint32_t nodes = 0;
+    double seconds = 0;
+};
+
+struct ScalingPoint {
+    std::uint32_t nodes = 0;
+    double seconds = 0;
+    double efficiency = 0;  // 1 of the fewest nodes; above 1: better than linear
+};
+
+// By ascending number of nodes; N0 is the smallest.
+// Errors: fewer than two times; a number of nodes that is 0 or comes twice; a time that is not a
+// positive finite number.
+Result<std::vector<ScalingPoint>> scaling_efficiency(Scaling scaling, std::vector<NodesTime> times);
+
+}  // namespace distgpu::scaling

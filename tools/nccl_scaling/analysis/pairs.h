@@ -1,0 +1,42 @@
+// Which pairs of nodes are measured together: a round-robin tournament. In a round each node plays
+// at most one match, so that all its pairs run at the same time without sharing a node's links.
+//
+// Circle method (Lucas, 1883; used since for chess and football): one node stays, the others
+// move on by one place a round, and opposite places meet. k nodes need k - 1 rounds where k is
+// even; where it is odd k rounds, in each of which one node has a bye.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace distgpu::scaling {
+
+// Indices into Results::nodes, first < second.
+struct Pair {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+
+    bool operator==(const Pair&) const = default;
+    bool operator<(const Pair& other) const {
+        return first != other.first ? first < other.first : second < other.second;
+    }
+};
+
+// Disjoint pairs.
+using Round = std::vector<Pair>;
+
+// Matches that each node plays at least, and times that each rail is measured. Four nodes need the
+// most: one of a node's three partners may be the slow one, and is no help to its score. Of
+// clusters of four with a node that is 15 % slower, and 3 % noise (one standard deviation) on each
+// match, 9 % go unnoticed with 8 matches, 1 % with 16 and 0.4 % with 24; from six nodes on 8 would
+// do. blame_simulation_test.cpp measures it.
+inline constexpr std::uint32_t matches_per_node = 24;
+
+// The rounds in their order, each node in at least `matches` matches. A small cluster plays whole
+// tournaments again and again: a disturbance that lasts meets different pairs. A large cluster
+// plays part of one, its rounds evenly spread over the tournament, so that a node's partners are
+// spread over the cluster. Two nodes are one pair, once: they decide nothing about a node. Fewer:
+// no round.
+std::vector<Round> tournament(std::uint32_t nodes, std::uint32_t matches = matches_per_node);
+
+}  // namespace distgpu::scaling

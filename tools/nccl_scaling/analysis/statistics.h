@@ -1,0 +1,41 @@
+// Order statistics of measured values, and robust ones that a few outliers do not move.
+#pragma once
+
+#include "results.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace distgpu::scaling {
+
+// The value below which `share` (0 to 1) of the values lie, interpolated linearly between the two
+// nearest, as numpy's default: with the 20 or so iterations of a measurement a nearest rank would
+// make p95 and p99 the maximum, and the median of an even number one of two values by convention.
+// Precondition: `sorted` is ascending and not empty.
+double percentile(std::span<const double> sorted, double share);
+
+// Of the iterations' seconds. cv has the sample's standard deviation (n - 1), and is 0 of one
+// iteration. Of none: all 0.
+Statistics statistics_of(std::vector<double> seconds);
+
+// Precondition of both: not empty.
+double median(std::vector<double> values);
+// The larger of the two middle values where their number is even, never a mean of both.
+double upper_median(std::vector<double> values);
+
+// The middle of a sample of peers and their usual distance from it.
+struct Peers {
+    double median = 0;
+    double deviation = 0;  // median absolute deviation (MAD)
+    std::size_t count = 0;
+
+    // 0.6745 (value - median) / MAD: in standard deviations where the values are normally
+    // distributed (Iglewicz and Hoaglin, 1993). Nothing: MAD is 0, more than half are equal.
+    std::optional<double> robust_z(double value) const;
+};
+
+// Of no values: all 0.
+Peers peers_of(const std::vector<double>& values);
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,26 @@
+// What a measurement is of, apart from the group that did it.
+#pragma once
+
+#include "results.h"
+
+#include <cstdint>
+
+namespace distgpu::scaling {
+
+struct Subject {
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::f32;
+    bool in_place = false;
+    std::uint64_t bytes = 0;
+
+    bool operator==(const Subject&) const = default;
+};
+
+inline Subject subject_of(const Measurement& measurement) {
+    return {.collective = measurement.collective,
+            .type = measurement.type,
+            .in_place = measurement.in_place,
+            .bytes = measurement.bytes};
+}
+
+}  // namespace distgpu::scaling

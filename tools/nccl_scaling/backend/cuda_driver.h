@@ -1,0 +1,63 @@
+// What is used of CUDA's driver API. Declared here, since the program is built without CUDA's
+// headers and runs without its library. Values and signatures: CUDA Driver API manual; the _v2
+// functions are what cuda.h calls by the plain name since CUDA 4.
+#pragma once
+
+#include "backend/shared_library.h"
+
+#include <distgpu/result.h>
+
+#include <array>
+#include <cstddef>
+
+namespace distgpu::scaling::cuda {
+
+using Status = int;  // CUresult
+using Device = int;  // CUdevice
+using Context = void*;
+using Stream = void*;
+using Event = void*;
+using Module = void*;
+using Function = void*;
+using Address = unsigned long long;  // CUdeviceptr
+
+inline constexpr Status success = 0;
+inline constexpr Status not_ready = 600;
+inline constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr int clock_rate = 13;        // CU_DEVICE_ATTRIBUTE_CLOCK_RATE, in kHz
+
+struct Uuid {
+    std::array<unsigned char, 16> bytes;
+};
+
+struct Driver {
+    Status (*init)(unsigned flags);
+    Status (*driver_version)(int* version);  // 12040: 12.4
+    Status (*error_string)(Status status, const char** text);
+    Status (*device_count)(int* count);
+    Status (*device_get)(Device* device, int ordinal);
+    Status (*device_name)(char* name, int length, Device device);
+    Status (*device_uuid)(Uuid* uuid, Device device);
+    Status (*device_attribute)(int* value, int attribute, Device device);
+    Status (*retain_primary_context)(Context* context, Device device);
+    Status (*set_current_context)(Context context);
+    Status (*create_stream)(Stream* stream, unsigned flags);
+    Status (*query_stream)(Stream stream);
+    Status (*synchronize_stream)(Stream stream);
+    Status (*allocate)(Address* address, std::size_t bytes);
+    Status (*copy_to_device)(Address to, const void* from, std::size_t bytes, Stream stream);
+    Status (*copy_to_host)(void* to, Address from, std::size_t bytes);
+    Status (*create_event)(Event* event, unsigned flags);
+    Status (*record_event)(Event event, Stream stream);
+    Status (*elapsed)(float* milliseconds, Event begin, Event end);
+    Status (*load_module)(Module* module, const void* image);
+    Status (*get_function)(Function* function, Module module, const char* name);
+    Status (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                     Stream stream, void** parameters, void** extra);
+};
+
+// Errors (object: libcuda.so.1): not found; too old, naming what it lacks.
+Result<Driver> load_driver();
+
+}  // namespace distgpu::scaling::cuda

@@ -1,0 +1,192 @@
+// The nccl back end: NCCL's collectives on GPU memory, one GPU for each rank.
+#include "backend/backend.h"
+#include "backend/cuda_compute.h"
+#include "backend/gpu.h"
+#include "backend/nccl_communicator.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distgpu::scaling {
+namespace {
+
+std::string hexadecimal(const nccl::UniqueId& id) {
+    std::string text;
+    text.reserve(2 * id.bytes.size());
+    for (const char byte : id.bytes) {
+        text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    }
+    return text;
+}
+
+// Precondition: what hexadecimal() made.
+nccl::UniqueId unique_id(std::string_view text) {
+    nccl::UniqueId id{};
+    for (std::size_t i = 0; i < id.bytes.size() && 2 * i + 2 <= text.size(); ++i) {
+        unsigned char byte = 0;
+        std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, byte, 16);
+        id.bytes[i] = static_cast<char>(byte);
+    }
+    return id;
+}
+
+// As nvidia-smi writes it: GPU-01234567-89ab-cdef-0123-456789abcdef.
+std::string text_of(const cuda::Uuid& uuid) {
+    std::string text = "GPU";
+    for (std::size_t i = 0; i < uuid.bytes.size(); ++i) {
+        const bool starts_part = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        text += fmt::format("{}{:02x}", starts_part ? "-" : "", uuid.bytes[i]);
+    }
+    return text;
+}
+
+// "580.65.06", which libcuda does not tell. Empty: the kernel's module is not to be seen here.
+std::string driver_version() {
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string version;
+    std::getline(file, version);
+    return version;
+}
+
+class NcclBackend final : public Backend {
+  public:
+    explicit NcclBackend(Gpu gpu) : gpu_(std::move(gpu)) {}
+
+    Result<Description> start(const Member& member) override {
+        member_ = member;
+        auto device = take_device();
+        if (!device) return device.error();
+        auto token = allocate(sizeof(int));
+        if (!token) return token.error();
+        token_ = *token;
+        return describe(*device);
+    }
+
+    std::optional<Error> connect(const Broadcast& broadcast) override {
+        nccl::UniqueId id{};
+        if (member_.rank == 0) {
+            const auto status = gpu_.nccl.get_unique_id(&id);
+            if (auto error = gpu_.judge_nccl(status, "ncclGetUniqueId", nullptr)) return error;
+        }
+        const auto shared = broadcast(hexadecimal(id));
+        if (!shared) return shared.error();
+        const auto status = gpu_.nccl.init_rank(&world_, static_cast<int>(member_.world_size),
+                                                unique_id(*shared), static_cast<int>(member_.rank));
+        return gpu_.judge_nccl(status, "ncclCommInitRank", nullptr);
+    }
+
+    Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
+                                                Seat seat) override {
+        nccl::Communicator made = nullptr;
+        const int key = colour ? static_cast<int>(*colour) : nccl::no_colour;
+        const auto status =
+            gpu_.nccl.split(world_, key, static_cast<int>(member_.rank), &made, nullptr);
+        if (auto error = gpu_.judge_nccl(status, "ncclCommSplit", world_)) return *error;
+        if (made == nullptr) return std::unique_ptr<Communicator>();
+        return std::unique_ptr<Communicator>(
+            std::make_unique<NcclCommunicator>(gpu_, made, seat, token_));
+    }
+
+    // Sends and receives cannot share a buffer.
+    bool offers(Collective collective, bool in_place) const override {
+        return !in_place ||
+               (collective != Collective::all_to_all && collective != Collective::send_recv);
+    }
+
+    Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }
+
+    // On the collectives' stream: a plain copy may still be under way when it returns, and other
+    // streams do not wait for it.
+    std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) override {
+        auto error = gpu_.judge(
+            gpu_.cuda.copy_to_device(address_of(to), from.data(), from.size(), gpu_.stream),
+            "cuMemcpyHtoDAsync");
+        return error ? error
+                     : gpu_.judge(gpu_.cuda.synchronize_stream(gpu_.stream), "cuStreamSynchronize");
+    }
+
+    std::optional<Error> download(std::span<std::byte> to, const std::byte* from) override {
+        return gpu_.judge(gpu_.cuda.copy_to_host(to.data(), address_of(from), to.size()),
+                          "cuMemcpyDtoH");
+    }
+
+    Result<std::unique_ptr<Compute>> make_compute() override { return CudaCompute::make(gpu_); }
+
+    // The memory goes with the process.
+    std::optional<Error> finish() override {
+        return gpu_.judge_nccl(gpu_.nccl.destroy(world_), "ncclCommDestroy", nullptr);
+    }
+
+  private:
+    // The GPU with the local rank's number; where each task sees only its own, that one.
+    Result<cuda::Device> take_device() {
+        int count = 0;
+        cuda::Device device = 0;
+        cuda::Context context = nullptr;
+        if (auto error = gpu_.judge(gpu_.cuda.init(0), "cuInit")) return *error;
+        if (auto error = gpu_.judge(gpu_.cuda.device_count(&count), "cuDeviceGetCount")) {
+            return *error;
+        }
+        const int wanted = count == 1 ? 0 : static_cast<int>(member_.local_rank);
+        if (wanted >= count) {
+            return Error{fmt::format("local rank {}", wanted), fmt::format("sees {} GPUs", count),
+                         "start one task a GPU"};
+        }
+        const auto& cuda = gpu_.cuda;
+        auto error = gpu_.judge(cuda.device_get(&device, wanted), "cuDeviceGet");
+        if (!error) {
+            error = gpu_.judge(cuda.retain_primary_context(&context, device),
+                               "cuDevicePrimaryCtxRetain");
+        }
+        if (!error) error = gpu_.judge(cuda.set_current_context(context), "cuCtxSetCurrent");
+        if (!error) {
+            error =
+                gpu_.judge(cuda.create_stream(&gpu_.stream, cuda::non_blocking), "cuStreamCreate");
+        }
+        if (error) return *error;
+        return device;
+    }
+
+    Description describe(cuda::Device device) const {
+        std::array<char, 256> name{};
+        cuda::Uuid uuid{};
+        int version = 0;
+        int kilohertz = 0;
+        gpu_.cuda.device_name(name.data(), static_cast<int>(name.size()), device);
+        gpu_.cuda.device_uuid(&uuid, device);
+        gpu_.cuda.device_attribute(&kilohertz, cuda::clock_rate, device);
+        gpu_.cuda.driver_version(&version);
+        return {{{"library", gpu_.nccl.path},
+                 {"NCCL", gpu_.nccl.version},
+                 {"driver", driver_version()},
+                 {"CUDA driver API", fmt::format("{}.{}", version / 1000, version % 1000 / 10)},
+                 {"GPU", name.data()},
+                 {"GPU clock", fmt::format("{} MHz", kilohertz / 1000)}},
+                fmt::format("{} {}", name.data(), text_of(uuid))};
+    }
+
+    Gpu gpu_;
+    Member member_;
+    nccl::Communicator world_ = nullptr;
+    std::byte* token_ = nullptr;
+};
+
+}  // namespace
+
+// The driver first: without it NCCL can do nothing.
+Result<std::unique_ptr<Backend>> load_nccl_backend() {
+    auto driver = cuda::load_driver();
+    if (!driver) return driver.error();
+    auto library = nccl::load_library();
+    if (!library) return library.error();
+    return std::unique_ptr<Backend>(
+        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library), nullptr}));
+}
+
+}  // namespace distgpu::scaling

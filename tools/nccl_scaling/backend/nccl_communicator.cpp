@@ -1,0 +1,102 @@
+// See nccl_communicator.h.
+#include "backend/nccl_communicator.h"
+
+#include "analysis/bus_bandwidth.h"
+
+#include <chrono>
+#include <thread>
+
+namespace distgpu::scaling {
+namespace {
+
+constexpr const char* any_collective = "collective of NCCL";
+
+// A rank that is lost breaks the others' connections. It is the one to be named, so the control
+// channel, which looks every tenth of a second, gets time to miss it before the others complain.
+constexpr std::chrono::milliseconds to_name_the_lost{500};
+
+}  // namespace
+
+std::optional<Error> NcclCommunicator::run(const Call& call) {
+    return gpu_.judge_nccl(start(call, nccl::type_of(call.type)), any_collective, communicator_);
+}
+
+// NCCL's kernel waits for ever for a rank that is lost; only the asynchronous error tells.
+std::optional<Error> NcclCommunicator::synchronize() {
+    for (;;) {
+        const auto status = gpu_.cuda.query_stream(gpu_.stream);
+        if (status != cuda::not_ready) return gpu_.judge(status, "cuStreamQuery");
+        nccl::Status failure = nccl::success;
+        const auto asked = gpu_.nccl.async_error(communicator_, &failure);
+        if (auto error = gpu_.judge_nccl(asked, "ncclCommGetAsyncError", communicator_)) {
+            return error;
+        }
+        if (failure == nccl::remote_error) std::this_thread::sleep_for(to_name_the_lost);
+        if (auto error = gpu_.judge_nccl(failure, any_collective, communicator_)) return error;
+    }
+}
+
+std::optional<Error> NcclCommunicator::barrier() {
+    if (auto error = run({Collective::all_reduce, DataType::i32, 1, token_, token_})) return error;
+    return synchronize();
+}
+
+std::optional<Error> NcclCommunicator::close() {
+    return gpu_.judge_nccl(gpu_.nccl.destroy(communicator_), "ncclCommDestroy", nullptr);
+}
+
+nccl::Status NcclCommunicator::start(const Call& call, int type) {
+    const nccl::Library& nccl = gpu_.nccl;
+    switch (call.collective) {
+        case Collective::all_reduce:
+            return nccl.all_reduce(call.send, call.receive, call.count, type, nccl::sum,
+                                   communicator_, gpu_.stream);
+        case Collective::all_gather:
+            return nccl.all_gather(call.send, call.receive, call.count, type, communicator_,
+                                   gpu_.stream);
+        case Collective::reduce_scatter:
+            return nccl.reduce_scatter(call.send, call.receive, call.count, type, nccl::sum,
+                                       communicator_, gpu_.stream);
+        case Collective::broadcast:
+            return nccl.broadcast(call.send, call.receive, call.count, type, 0, communicator_,
+                                  gpu_.stream);
+        case Collective::reduce:
+            return nccl.reduce(call.send, call.receive, call.count, type, nccl::sum, 0,
+                               communicator_, gpu_.stream);
+        case Collective::all_to_all:
+            return all_to_all(call, type);
+        case Collective::send_recv:
+            break;
+    }
+    return send_recv(call, type);
+}
+
+nccl::Status NcclCommunicator::all_to_all(const Call& call, int type) {
+    if (gpu_.nccl.all_to_all != nullptr) {
+        return gpu_.nccl.all_to_all(call.send, call.receive, call.count, type, communicator_,
+                                    gpu_.stream);
+    }
+    const std::size_t part = call.count * row_of(call.type).bytes;
+    gpu_.nccl.group_start();
+    for (std::uint32_t peer = 0; peer < seat_.ranks; ++peer) {
+        exchange(call.send + peer * part, static_cast<int>(peer), call.receive + peer * part,
+                 static_cast<int>(peer), call.count, type);
+    }
+    return gpu_.nccl.group_end();  // also says what failed in the group
+}
+
+nccl::Status NcclCommunicator::send_recv(const Call& call, int type) {
+    const auto next = static_cast<int>((seat_.rank + 1) % seat_.ranks);
+    const auto before = static_cast<int>((seat_.rank + seat_.ranks - 1) % seat_.ranks);
+    gpu_.nccl.group_start();
+    exchange(call.send, next, call.receive, before, call.count, type);
+    return gpu_.nccl.group_end();
+}
+
+void NcclCommunicator::exchange(const std::byte* send, int to, std::byte* receive, int from,
+                                std::size_t count, int type) {
+    gpu_.nccl.send(send, count, type, to, communicator_, gpu_.stream);
+    gpu_.nccl.receive(receive, count, type, from, communicator_, gpu_.stream);
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,35 @@
+// Collectives of NCCL among some ranks.
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/gpu.h"
+
+namespace distgpu::scaling {
+
+class NcclCommunicator final : public Communicator {
+  public:
+    // `token`: one int in GPU memory, for the barrier. The GPU outlives this.
+    NcclCommunicator(const Gpu& gpu, nccl::Communicator communicator, Seat seat, std::byte* token)
+        : gpu_(gpu), communicator_(communicator), seat_(seat), token_(token) {}
+
+    std::optional<Error> run(const Call& call) override;
+
+    // Also ends where another rank's failure leaves the collective hanging.
+    std::optional<Error> synchronize() override;
+    std::optional<Error> barrier() override;
+    std::optional<Error> close() override;
+
+  private:
+    nccl::Status start(const Call& call, int type);
+    nccl::Status all_to_all(const Call& call, int type);
+    nccl::Status send_recv(const Call& call, int type);
+    void exchange(const std::byte* send, int to, std::byte* receive, int from, std::size_t count,
+                  int type);
+
+    const Gpu& gpu_;
+    nccl::Communicator communicator_;
+    Seat seat_;
+    std::byte* token_;
+};
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,62 @@
+// The control channel: a TCP connection from every rank to rank 0, beside the library that is
+// measured. Texts go over it between the measurements; a thread of its own notices ranks that
+// died, and ranks that make no progress.
+#pragma once
+
+#include "bootstrap/ending.h"
+#include "bootstrap/place.h"
+#include "bootstrap/rank_names.h"
+
+#include <tl/expected.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace distgpu::scaling {
+
+// Every rank calls gather() and broadcast() in the same order. Where a rank is lost End is called;
+// if that returns, they return nothing.
+class Channel {
+  public:
+    Channel() = default;
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+    virtual ~Channel() = default;
+
+    // All ranks, as they said themselves.
+    virtual const std::vector<Peer>& peers() const = 0;
+
+    // On rank 0: the texts of all ranks, by rank. On others: empty, at once. No text has a '\n'.
+    virtual std::vector<std::string> gather(const std::string& text) = 0;
+
+    // The text of rank 0.
+    virtual std::string broadcast(const std::string& text) = 0;
+
+    // What follows is called `phase`. Rank 0 ends the run where no rank has made progress, as
+    // made_progress() says, for the time-out.
+    virtual void begin(const std::string& phase) = 0;
+    virtual void made_progress() = 0;
+
+    // This rank cannot go on, and so the run ends. Returns once End was called.
+    virtual void fail(ExitCode code, const std::string& problem) = 0;
+
+    // The run is over: from here on ranks may leave. Every rank calls it, and waits for rank 0.
+    virtual void finish() = 0;
+};
+
+struct ChannelOptions {
+    std::chrono::milliseconds timeout{};
+    RankNames names;  // of ranks that have not been heard of
+    End end;          // called at most once, by any thread
+};
+
+// Rank 0 listens, the others connect to it, all learn of all.
+// Endings: a rank that is missing at the time-out (rank 0 names those), a port that is taken, an
+// address that nobody has.
+tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Place& place,
+                                                            const ChannelOptions& options);
+
+}  // namespace distgpu::scaling

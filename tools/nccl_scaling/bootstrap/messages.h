@@ -1,0 +1,58 @@
+// What goes over the control channel: lines, the first character of which is the kind.
+#pragma once
+
+#include "bootstrap/ending.h"
+#include "bootstrap/place.h"
+#include "bootstrap/rank_names.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu::scaling {
+
+enum class Kind : char {
+    data = 'd',      // a text of gather() or broadcast()
+    ping = '?',      // rank 0 asks how far a rank is
+    progress = '!',  // the answer: a number
+    failed = 'x',    // the sender ends: a digit, the exit code, and why
+};
+
+inline constexpr std::size_t longest_line = std::size_t{1} << 26U;
+
+inline std::string line_of(Kind kind, std::string_view text) {
+    std::string line(1, static_cast<char>(kind));
+    return line.append(text).append(1, '\n');
+}
+
+std::string failed_line(ExitCode code, std::string_view problem);
+
+// Of the text of a line of the kind `failed`.
+struct Failed {
+    ExitCode code = ExitCode::environment;
+    std::string problem;
+
+    bool operator==(const Failed&) const = default;
+};
+Failed read_failed(std::string_view text);
+
+// A rank's first line. Connections of other programs and of other jobs are told by it.
+struct Hello {
+    std::uint32_t rank = 0;
+    Peer peer;
+
+    bool operator==(const Hello&) const = default;
+};
+
+std::string hello_line(const Place& place);
+
+// Nothing: not from a rank of the run that `own` belongs to.
+std::optional<Hello> read_hello(std::string_view line, const Place& own);
+
+std::string peers_text(const std::vector<Peer>& peers);
+
+// Nothing: not such a text.
+std::optional<std::vector<Peer>> read_peers(std::string_view text);
+
+}  // namespace distgpu::scaling

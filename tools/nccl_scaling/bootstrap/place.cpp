@@ -1,0 +1,94 @@
+// See place.h.
+#include "bootstrap/place.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+namespace distgpu::scaling {
+namespace {
+
+constexpr const char* how_to_start = "start it with srun --distgpu=pytorch nccl-scaling";
+constexpr const char* default_port = "29500";
+
+// Of a launcher, the names of what it tells.
+struct Names {
+    const char* rank;
+    const char* world_size;
+    const char* local_rank;
+};
+constexpr Names framework_names{"RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr Names mpirun_names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_LOCAL_RANK"};
+
+// A number below `limit`.
+Result<std::uint32_t> read_number(const Variables& variables, const std::string& name,
+                                  std::uint32_t limit) {
+    const auto text = variables(name);
+    if (!text) return Error{name, "not set", how_to_start};
+    std::uint32_t value = 0;
+    const char* const end = text->data() + text->size();
+    const auto read = std::from_chars(text->data(), end, value);
+    if (read.ec != std::errc{} || read.ptr != end || value >= limit) {
+        return Error{fmt::format("{}={}", name, *text), fmt::format("not a number below {}", limit),
+                     how_to_start};
+    }
+    return value;
+}
+
+Result<Place> read_ranks(const Variables& variables, const Names& names) {
+    Place place;
+    constexpr std::uint32_t most = 1U << 24U;
+    const auto size = read_number(variables, names.world_size, most);
+    if (!size) return size.error();
+    const auto rank = read_number(variables, names.rank, *size);
+    if (!rank) return rank.error();
+    const auto local_rank = read_number(variables, names.local_rank, *size);
+    if (!local_rank) return local_rank.error();
+    place.world_size = *size;
+    place.rank = *rank;
+    place.local_rank = *local_rank;
+    return place;
+}
+
+Result<std::string> read_address(const Variables& variables, bool mpirun) {
+    if (auto address = variables("MASTER_ADDR")) return *std::move(address);
+    if (!mpirun) return Error{"MASTER_ADDR", "not set", how_to_start};
+    if (variables("OMPI_COMM_WORLD_LOCAL_SIZE") != variables("OMPI_COMM_WORLD_SIZE")) {
+        return Error{"MASTER_ADDR", "not set, and mpirun does not tell which node has rank 0",
+                     "start it with mpirun -x MASTER_ADDR=HOST"};
+    }
+    return std::string("localhost");
+}
+
+Result<std::uint16_t> read_port(const Variables& variables, bool mpirun) {
+    const Variables defaulted = [&](const std::string& name) {
+        auto value = variables(name);
+        return value || !mpirun ? value : std::optional<std::string>(default_port);
+    };
+    constexpr std::uint32_t ports = std::numeric_limits<std::uint16_t>::max() + 1U;
+    return read_number(defaulted, "MASTER_PORT", ports - port_offset)
+        .transform(
+            [](std::uint32_t port) { return static_cast<std::uint16_t>(port + port_offset); });
+}
+
+}  // namespace
+
+Result<Place> read_place(const Variables& variables, const std::string& host) {
+    const bool mpirun = !variables("RANK") && variables(mpirun_names.rank).has_value();
+    auto place = read_ranks(variables, mpirun ? mpirun_names : framework_names);
+    if (!place) return place;
+    const auto address = read_address(variables, mpirun);
+    if (!address) return address.error();
+    const auto port = read_port(variables, mpirun);
+    if (!port) return port.error();
+    place->address = *address;
+    place->port = *port;
+    place->host = variables("SLURMD_NODENAME").value_or(host);
+    place->job = fmt::format("{}.{}", variables("SLURM_JOB_ID").value_or(""),
+                             variables("SLURM_STEP_ID").value_or(""));
+    return place;
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,39 @@
+// This process's place in the run, as its launcher tells it: srun --distgpu=..., or mpirun.
+#pragma once
+
+#include <distgpu/result.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace distgpu::scaling {
+
+// An environment variable's value; nothing: unset.
+using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+
+struct Place {
+    std::uint32_t rank = 0;
+    std::uint32_t world_size = 0;
+    std::uint32_t local_rank = 0;
+    std::string host;     // what this node is called
+    std::string address;  // of rank 0's node
+    std::uint16_t port = 0;
+    std::string job;  // equal on all ranks of a run: "17.0"
+
+    bool operator==(const Place&) const = default;
+};
+
+// From MASTER_PORT to the port on which rank 0 listens. distgpu deals ports in slots of 16, and
+// what a framework opens beside MASTER_PORT lies at its start: Megatron's +1 and +2, TensorFlow's
+// port for each local task. The last of the slot is the one reached last.
+inline constexpr std::uint16_t port_offset = 15;
+
+// RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; for the first three mpirun's
+// OMPI_COMM_WORLD_* where RANK is unset. mpirun tells no address: without MASTER_ADDR all ranks
+// must be on one node; without MASTER_PORT it is torch's own, 29500.
+// Errors name the variable.
+Result<Place> read_place(const Variables& variables, const std::string& host);
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,39 @@
+// See rank_names.h.
+#include "bootstrap/rank_names.h"
+
+#include "node/step_environment.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace distgpu::scaling {
+namespace {
+
+std::string numbered(std::uint32_t rank) {
+    return fmt::format("rank {}", rank);
+}
+
+std::string placed(std::uint32_t rank, const std::string& host) {
+    return fmt::format("rank {} on {}", rank, host);
+}
+
+}  // namespace
+
+RankNames names_of_step(const Variables& variables) {
+    const auto get = [&](const char* name) { return variables(name).value_or(""); };
+    auto layout = derive_layout({get("SLURM_STEP_NODELIST"), get("SLURM_STEP_TASKS_PER_NODE"),
+                                 get("SLURM_DISTRIBUTION"), get("SLURM_DIST_PLANESIZE")});
+    if (!layout || !*layout) return numbered;
+    return [layout = std::move(**layout)](std::uint32_t rank) {
+        if (rank >= layout.task_count()) return numbered(rank);
+        return placed(rank, layout.hosts().name(layout.place(TaskId{rank}).node));
+    };
+}
+
+RankNames names_of_peers(std::vector<Peer> peers) {
+    return
+        [peers = std::move(peers)](std::uint32_t rank) { return placed(rank, peers[rank].host); };
+}
+
+}  // namespace distgpu::scaling

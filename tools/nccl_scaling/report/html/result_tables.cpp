@@ -1,0 +1,180 @@
+// See result_tables.h.
+#include "report/html/result_tables.h"
+
+#include "analysis/bus_bandwidth.h"
+#include "report/group_label.h"
+#include "report/html/markup.h"
+#include "report/measured_bandwidth.h"
+#include "report/reference_figures.h"
+#include "report/units.h"
+#include "report/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace distgpu::scaling::html {
+namespace {
+
+// Of pairs, left-out nodes and rails a large cluster has thousands; the slowest are what matters.
+constexpr std::size_t most_other_rows = 200;
+
+using Selection = std::vector<const Measurement*>;
+
+std::vector<std::string> measurement_row(const Results& results, const Measurement& measurement) {
+    const Statistics& time = measurement.time;
+    const auto microseconds = [](double seconds) { return fmt::format("{:.2f}", seconds * 1e6); };
+    return {group_label(results, results.groups[measurement.group]),
+            std::string(row_of(measurement.collective).name),
+            std::string(row_of(measurement.type).name),
+            measurement.in_place ? "in" : "out",
+            format_bytes(measurement.bytes),
+            format_bandwidth(bus_bandwidth(results, measurement)),
+            format_bandwidth(measured_bandwidth(measurement)),
+            microseconds(time.median),
+            microseconds(time.p5),
+            microseconds(time.p95),
+            microseconds(time.p99),
+            fmt::format("{:.1f}", time.cv * 100)};
+}
+
+std::string measurement_table(const Results& results, std::string_view caption,
+                              const Selection& selection) {
+    if (selection.empty()) return "";
+    Table table;
+    table.caption = caption;
+    table.columns = {"group",   "collective",   "type",         "place",
+                     "size",    "busbw (GB/s)", "algbw (GB/s)", "median (us)",
+                     "p5 (us)", "p95 (us)",     "p99 (us)",     "cv (%)"};
+    table.words = 4;
+    table.rows.reserve(selection.size());
+    for (const Measurement* const measurement : selection) {
+        table.rows.push_back(measurement_row(results, *measurement));
+    }
+    return to_html(table);
+}
+
+Selection select(const Results& results, bool scaling) {
+    Selection selection;
+    selection.reserve(results.measurements.size());
+    for (const Measurement& measurement : results.measurements) {
+        if (is_scaling_group(results.groups[measurement.group]) == scaling) {
+            selection.push_back(&measurement);
+        }
+    }
+    return selection;
+}
+
+std::string other_caption(std::size_t shown, std::size_t all) {
+    constexpr std::string_view what = "Pairs, rails and all nodes but one, the slowest first";
+    if (shown == all) return std::string(what);
+    return fmt::format("{}: {} of {}; all are in the JSON and CSV files", what, shown, all);
+}
+
+std::string pairs_table(std::string_view caption,
+                        const std::vector<std::pair<std::string, std::string>>& pairs) {
+    if (pairs.empty()) return "";
+    Table table;
+    table.caption = caption;
+    table.columns = {"name", "value"};
+    table.words = 2;
+    table.wraps = true;
+    table.rows.reserve(pairs.size());
+    for (const auto& [name, value] : pairs) table.rows.push_back({name, value});
+    return to_html(table);
+}
+
+std::string overlap_text(const std::optional<Overlap>& overlap) {
+    if (!overlap) return "";
+    return fmt::format(
+        "<p>Overlap, measured: a collective slows compute down by {}, compute slows a collective "
+        "down by {}.</p>\n",
+        format_percent(overlap->compute_slowdown), format_percent(overlap->communication_slowdown));
+}
+
+}  // namespace
+
+std::string measurement_tables(const Results& results) {
+    Selection others = select(results, false);
+    const std::size_t count = others.size();
+    std::stable_sort(others.begin(), others.end(),
+                     [&](const Measurement* left, const Measurement* right) {
+                         return bus_bandwidth(results, *left) < bus_bandwidth(results, *right);
+                     });
+    if (others.size() > most_other_rows) others.resize(most_other_rows);
+    return measurement_table(results, "Groups of GPUs and of nodes", select(results, true)) +
+           measurement_table(results, other_caption(others.size(), count), others);
+}
+
+std::string finding_table(const ReportInput& input) {
+    if (input.findings.empty()) return "";
+    Table table;
+    table.caption = "Slower than their peers, the worst first";
+    table.columns = {"who", "what", "of the peers' median", "robust z"};
+    table.words = 2;
+    table.rows.reserve(input.findings.size());
+    for (const auto& [subject, kind, relative, robust_z] : input.findings) {
+        table.rows.push_back({subject, kind, format_percent(relative),
+                              robust_z ? fmt::format("{:.1f}", *robust_z) : "n/a"});
+    }
+    return to_html(table);
+}
+
+std::string fit_table(const ReportInput& input) {
+    std::string text = overlap_text(input.results.overlap);
+    if (input.fits.empty()) return text;
+    Table table;
+    table.caption = "t = alpha + f size / beta; the residual is relative (root mean square)";
+    table.columns = {"group", "collective", "type", "alpha", "beta (GB/s)", "residual"};
+    table.words = 3;
+    table.rows.reserve(input.fits.size());
+    for (const LatencyBandwidthFit& fit : input.fits) {
+        table.rows.push_back({group_label(input.results, input.results.groups[fit.group]),
+                              std::string(row_of(fit.collective).name),
+                              std::string(row_of(fit.type).name), format_seconds(fit.alpha),
+                              format_bandwidth(fit.beta), format_percent(fit.residual)});
+    }
+    return to_html(table) + text;
+}
+
+std::string reference_table(const Results& results) {
+    const auto comparisons = compare_with_references(results);
+    if (comparisons.empty()) return "";
+    Table table;
+    table.caption = "All-reduce bus bandwidth; sizes and NCCL versions differ as they say";
+    table.columns = {"GPUs", "published", "this run (GB/s)", "at"};
+    table.words = 2;
+    table.wraps = true;
+    table.rows.reserve(comparisons.size());
+    for (const auto& [figure, bytes, busbw] : comparisons) {
+        table.rows.push_back(
+            {fmt::format("{} {} on {}", figure->ranks, figure->gpu, counted(figure->nodes, "node")),
+             reference_text(*figure), format_bandwidth(busbw), format_bytes(bytes)});
+    }
+    return to_html(table);
+}
+
+std::string node_table(const Results& results) {
+    if (results.nodes.empty()) return "";
+    Table table;
+    table.columns = {"node", "GPUs", "ports by local rank", "ranks"};
+    table.words = 3;
+    table.wraps = true;
+    table.rows.reserve(results.nodes.size());
+    for (const Node& node : results.nodes) {
+        table.rows.push_back({node.name, fmt::format("{}", fmt::join(node.gpus, ", ")),
+                              fmt::format("{}", fmt::join(node.rails, ", ")),
+                              fmt::to_string(node.ranks)});
+    }
+    return folded(counted(results.nodes.size(), "node"), to_html(table));
+}
+
+std::string fingerprint_table(const Results& results) {
+    return pairs_table("Two runs are comparable where these are equal", results.fingerprint);
+}
+
+std::string environment_table(const Results& results) {
+    return pairs_table("Variables of rank 0 that bear on the result", results.environment);
+}
+
+}  // namespace distgpu::scaling::html

@@ -1,0 +1,121 @@
+// Reads distgpu.scaling/1. The file is distrusted: its numbers become indices. See report_json.h.
+#include "analysis/bus_bandwidth.h"
+#include "report/json_fields.h"
+#include "report/report_json.h"
+#include "report/text_file.h"
+#include "report/words.h"
+
+namespace distgpu::scaling {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view schema = "distgpu.scaling/1";
+constexpr std::string_view remedy = "give a file that nccl-scaling --json wrote";
+
+std::vector<std::pair<std::string, std::string>> read_pairs(const Fields& fields,
+                                                            const char* field) {
+    return fields.list(
+        field, [](const Fields& pair) { return std::pair(pair.text("name"), pair.text("value")); });
+}
+
+Failure read_failure(const Fields& fields) {
+    return {fields.text("phase"), fields.text("problem"), fields.texts("missing")};
+}
+
+Overlap read_overlap(const Fields& fields) {
+    return {fields.number("compute_slowdown"), fields.number("communication_slowdown")};
+}
+
+Node read_node(const Fields& fields) {
+    return {fields.text("name"), fields.count<std::uint32_t>("ranks"), fields.texts("gpus"),
+            fields.texts("rails")};
+}
+
+std::optional<Group::Kind> group_kind_named(std::string_view name) {
+    return words::value_of(words::group_kinds, name);
+}
+
+// How many nodes a group of this kind has at least: its label names as many.
+std::size_t fewest_nodes(Group::Kind kind) {
+    return kind == Group::Kind::pair ? 2 : 1;
+}
+
+Group read_group(const Fields& fields, std::size_t node_count) {
+    Group group;
+    group.kind = fields.named("kind", group_kind_named);
+    group.nodes = fields.indices("nodes", node_count);
+    group.ranks = fields.count<std::uint32_t>("ranks");
+    group.number = fields.count<std::uint32_t>("number");
+    if (group.kind == Group::Kind::without) static_cast<void>(fields.index("number", node_count));
+    if (group.nodes.size() < fewest_nodes(group.kind)) fields.refuse("nodes", "too few");
+    return group;
+}
+
+Statistics read_time(const Fields& fields) {
+    return {fields.number("median"),
+            fields.number("min"),
+            fields.number("p5"),
+            fields.number("p95"),
+            fields.number("p99"),
+            fields.number("cv"),
+            fields.count<std::uint32_t>("iterations")};
+}
+
+Measurement read_measurement(const Fields& fields, std::size_t group_count) {
+    Measurement measurement;
+    measurement.group = fields.index("group", group_count);
+    measurement.collective = fields.named("collective", collective_named);
+    measurement.type = fields.named("type", data_type_named);
+    measurement.in_place = fields.flag("in_place");
+    measurement.bytes = fields.count<std::uint64_t>("bytes");
+    const auto time = fields.optional_object("time", read_time);
+    if (!time) fields.refuse("time", "missing");
+    measurement.time = time.value_or(Statistics{});
+    return measurement;
+}
+
+Results read_fields(const Fields& fields) {
+    Results results;
+    if (fields.text("schema") != schema) {
+        fields.refuse("schema", fmt::format("not \"{}\"", schema));
+        return results;
+    }
+    results.backend = fields.text("backend");
+    results.started = fields.text("started");
+    results.fingerprint = read_pairs(fields, "fingerprint");
+    results.environment = read_pairs(fields, "environment");
+    results.nodes = fields.list("nodes", read_node);
+    results.groups = fields.list(
+        "groups", [&](const Fields& group) { return read_group(group, results.nodes.size()); });
+    results.measurements = fields.list("measurements", [&](const Fields& measurement) {
+        return read_measurement(measurement, results.groups.size());
+    });
+    results.overlap = fields.optional_object("overlap", read_overlap);
+    results.failure = fields.optional_object("failure", read_failure);
+    return results;
+}
+
+Error refusal(const std::string& name, const std::string& problem) {
+    return {name, problem, std::string(remedy)};
+}
+
+}  // namespace
+
+Result<Results> results_from_json(std::string_view text, const std::string& name) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) return refusal(name, "not JSON, or cut short");
+    if (!json.is_object()) return refusal(name, "not a JSON object");
+    std::string problem;
+    Results results = read_fields(Fields(json, "", problem));
+    if (!problem.empty()) return refusal(name, problem);
+    return results;
+}
+
+Result<Results> read_results(const std::string& path) {
+    return read_text_file(path, std::string(remedy)).and_then([&](const std::string& text) {
+        return results_from_json(text, path);
+    });
+}
+
+}  // namespace distgpu::scaling

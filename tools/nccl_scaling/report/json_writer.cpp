@@ -1,0 +1,152 @@
+// Writes distgpu.scaling/1. See report_json.h.
+#include "analysis/bus_bandwidth.h"
+#include "report/measured_bandwidth.h"
+#include "report/report_json.h"
+#include "report/words.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+std::string line(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json text_or_null(std::string_view text) {
+    return text.empty() ? Json() : Json(text);
+}
+
+Json number_or_null(const std::optional<double>& number) {
+    return number ? Json(*number) : Json();
+}
+
+// Pairs, not an object: their order is part of the results.
+Json pairs_json(const Pairs& pairs) {
+    Json json = Json::array();
+    for (const auto& [name, value] : pairs) json.push_back({{"name", name}, {"value", value}});
+    return json;
+}
+
+Json failure_json(const std::optional<Failure>& failure) {
+    if (!failure) return {};
+    return {
+        {"phase", failure->phase}, {"problem", failure->problem}, {"missing", failure->missing}};
+}
+
+Json overlap_json(const std::optional<Overlap>& overlap) {
+    if (!overlap) return {};
+    return {{"compute_slowdown", overlap->compute_slowdown},
+            {"communication_slowdown", overlap->communication_slowdown}};
+}
+
+Json node_json(const Node& node) {
+    return {{"name", node.name}, {"ranks", node.ranks}, {"gpus", node.gpus}, {"rails", node.rails}};
+}
+
+Json group_json(const Group& group) {
+    return {{"kind", words::word_of(words::group_kinds, group.kind)},
+            {"nodes", group.nodes},
+            {"ranks", group.ranks},
+            {"number", group.number}};
+}
+
+Json time_json(const Statistics& time) {
+    return {{"median", time.median},
+            {"min", time.min},
+            {"p5", time.p5},
+            {"p95", time.p95},
+            {"p99", time.p99},
+            {"cv", time.cv},
+            {"iterations", time.iterations}};
+}
+
+Json measurement_json(const Results& results, const Measurement& measurement) {
+    return {{"group", measurement.group},
+            {"collective", row_of(measurement.collective).name},
+            {"type", row_of(measurement.type).name},
+            {"in_place", measurement.in_place},
+            {"bytes", measurement.bytes},
+            {"time", time_json(measurement.time)},
+            {"algbw", number_or_null(measured_bandwidth(measurement))},
+            {"busbw", number_or_null(bus_bandwidth(results, measurement))}};
+}
+
+Json curve_json(const EfficiencyCurve& curve) {
+    Json points = Json::array();
+    for (const auto& [nodes, efficiency] : curve.points) {
+        points.push_back({{"nodes", nodes}, {"efficiency", efficiency}});
+    }
+    return {{"kind", words::word_of(words::efficiency_kinds, curve.kind)},
+            {"subject", curve.subject},
+            {"baseline_nodes", curve.baseline_nodes},
+            {"points", std::move(points)}};
+}
+
+Json fit_json(const LatencyBandwidthFit& fit) {
+    return {{"group", fit.group},
+            {"collective", row_of(fit.collective).name},
+            {"type", row_of(fit.type).name},
+            {"alpha", fit.alpha},
+            {"beta", fit.beta},
+            {"residual", fit.residual}};
+}
+
+Json finding_json(const Finding& finding) {
+    return {{"subject", finding.subject},
+            {"kind", finding.kind},
+            {"relative", finding.relative},
+            {"robust_z", number_or_null(finding.robust_z)}};
+}
+
+std::string member(std::string_view name, const Json& value) {
+    return fmt::format(",\n\"{}\": {}", name, line(value));
+}
+
+// `"name": [`, an item a line, `]`; `json(item)` makes one.
+template <class Items, class ToJson>
+std::string list(std::string_view name, const Items& items, ToJson&& json) {
+    std::string text = fmt::format(",\n\"{}\": [", name);
+    std::string_view separator = "\n";
+    for (const auto& item : items) {
+        text += separator;
+        text += line(json(item));
+        separator = ",\n";
+    }
+    return text + "]";
+}
+
+}  // namespace
+
+std::string to_json(const ReportInput& input) {
+    const Results& results = input.results;
+    std::string text = "{\n\"schema\": \"distgpu.scaling/1\"";
+    text += member("complete", is_complete(input));
+    text += member("failure", failure_json(results.failure));
+    text += member("backend", results.backend);
+    text += member("note", text_or_null(words::note(results)));
+    text += member("started", results.started);
+    text += member("verdict", text_or_null(input.verdict));
+    text += member("fingerprint", pairs_json(results.fingerprint));
+    text += member("environment", pairs_json(results.environment));
+    text += list("nodes", results.nodes, node_json);
+    text += list("groups", results.groups, group_json);
+    text += list("measurements", results.measurements, [&](const Measurement& measurement) {
+        return measurement_json(results, measurement);
+    });
+    text += member("overlap", overlap_json(results.overlap));
+    text += list("efficiency", input.efficiency, curve_json);
+    text += list("fits", input.fits, fit_json);
+    text += list("findings", input.findings, finding_json);
+    return text + "\n}\n";
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,80 @@
+// See times_report.h.
+#include "report/times_report.h"
+
+#include "analysis/verdict.h"
+#include "report/units.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace distgpu::scaling {
+namespace {
+
+using Curve = EfficiencyCurve;
+
+std::string verdict(const TimesReport& report) {
+    return scaling_text(report.weak.back().nodes, report.weak.back().efficiency,
+                        report.strong.back().efficiency) +
+           "; limiter: not measured";
+}
+
+Curve curve(Curve::Kind kind, const std::vector<ScalingPoint>& points) {
+    Curve made{kind, "given times", points.front().nodes, {}};
+    made.points.reserve(points.size());
+    for (const ScalingPoint& point : points) made.points.push_back({point.nodes, point.efficiency});
+    return made;
+}
+
+}  // namespace
+
+std::string times_table(const TimesReport& report) {
+    constexpr std::string_view row = "{:>10}  {:>12}  {:>10}  {:>12}\n";
+    std::string text = fmt::format(row, "nodes", "seconds", "E_w (weak)", "E_s (strong)");
+    text.front() = '#';
+    for (std::size_t i = 0; i < report.weak.size(); ++i) {
+        text += fmt::format(row, report.weak[i].nodes, report.weak[i].seconds,
+                            format_percent(report.weak[i].efficiency),
+                            format_percent(report.strong[i].efficiency));
+    }
+    return text +
+           "# weak: each node had the same work in every run; strong: all nodes together had; one "
+           "of the two is yours\n" +
+           verdict(report) + "\n";
+}
+
+std::string times_csv(const TimesReport& report) {
+    std::string text = "nodes,seconds,weak,strong\r\n";
+    for (std::size_t i = 0; i < report.weak.size(); ++i) {
+        text += fmt::format("{},{},{},{}\r\n", report.weak[i].nodes, report.weak[i].seconds,
+                            report.weak[i].efficiency, report.strong[i].efficiency);
+    }
+    return text;
+}
+
+std::string times_json(const TimesReport& report) {
+    nlohmann::ordered_json times = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < report.weak.size(); ++i) {
+        times.push_back({{"nodes", report.weak[i].nodes},
+                         {"seconds", report.weak[i].seconds},
+                         {"weak", report.weak[i].efficiency},
+                         {"strong", report.strong[i].efficiency}});
+    }
+    const nlohmann::ordered_json json{{"schema", "distgpu.scaling-times/1"},
+                                      {"verdict", verdict(report)},
+                                      {"baseline_nodes", report.weak.front().nodes},
+                                      {"times", times}};
+    return json.dump(1) + "\n";
+}
+
+ReportInput times_page(const TimesReport& report) {
+    ReportInput page;
+    page.efficiency = {curve(Curve::Kind::weak, report.weak),
+                       curve(Curve::Kind::strong, report.strong)};
+    page.verdict = verdict(report);
+    return page;
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,59 @@
+// See units.h.
+#include "report/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace distgpu::scaling {
+namespace {
+
+struct Unit {
+    double size;
+    std::string_view name;
+};
+
+// Without the zeros at the end, and without a point that nothing follows.
+std::string trimmed(std::string number) {
+    if (number.find('.') == std::string::npos) return number;
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.back() == '.') number.pop_back();
+    return number;
+}
+
+}  // namespace
+
+std::string format_bytes(std::uint64_t bytes) {
+    constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (value >= 1024 && unit + 1 < units.size()) {
+        value /= 1024;
+        ++unit;
+    }
+    return fmt::format("{} {}", trimmed(fmt::format("{:.2f}", value)), units[unit]);
+}
+
+std::string format_seconds(double seconds) {
+    constexpr std::array units{Unit{1e-6, "us"}, Unit{1e-3, "ms"}};
+    for (const Unit& unit : units) {
+        if (seconds < unit.size * 1000) {
+            return fmt::format("{:.3g} {}", seconds / unit.size, unit.name);
+        }
+    }
+    return seconds < 1000 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string format_bandwidth(std::optional<double> bytes_per_second) {
+    return bytes_per_second ? fmt::format("{:.2f}", *bytes_per_second / 1e9) : "n/a";
+}
+
+std::string format_percent(double fraction) {
+    return fmt::format("{:.1f} %", fraction * 100);
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace distgpu::scaling

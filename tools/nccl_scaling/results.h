@@ -1,0 +1,109 @@
+// What one run measured: a plain value. The run fills it, the analysis reads it, the report prints
+// it. Sizes in bytes, times in seconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distgpu::scaling {
+
+enum class Collective : std::uint8_t {
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    broadcast,
+    reduce,
+    all_to_all,
+    send_recv,
+};
+
+enum class DataType : std::uint8_t { f32, f16, bf16, i8, i32, i64 };
+
+// Over the iterations, of the slowest rank's time in each.
+struct Statistics {
+    double median = 0;
+    double min = 0;
+    double p5 = 0;
+    double p95 = 0;
+    double p99 = 0;
+    double cv = 0;  // standard deviation over mean
+    std::uint32_t iterations = 0;
+
+    bool operator==(const Statistics&) const = default;
+};
+
+// Some of the run's ranks, as a communicator of their own.
+struct Group {
+    enum class Kind : std::uint8_t {
+        gpus,     // the first n GPUs of one node
+        nodes,    // all GPUs of the first k nodes; of all k: the world
+        pair,     // all GPUs of two nodes
+        without,  // all nodes but one
+        rail,     // the GPUs with one local rank, of all nodes
+    };
+    Kind kind = Kind::nodes;
+    std::vector<std::uint32_t> nodes;  // indices into Results::nodes
+    std::uint32_t ranks = 0;           // of all these nodes together
+    std::uint32_t number = 0;          // gpus, nodes: how many; rail: the local rank;
+                                       // without: the node that is left out
+    bool operator==(const Group&) const = default;
+};
+
+struct Measurement {
+    std::size_t group = 0;  // index into Results::groups
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::f32;
+    bool in_place = false;
+    std::uint64_t bytes = 0;  // nccl-tests' size: of the larger of the send and receive buffers
+    Statistics time;
+
+    bool operator==(const Measurement&) const = default;
+};
+
+struct Node {
+    std::string name;
+    std::uint32_t ranks = 0;
+    std::vector<std::string> gpus;  // model and UUID by local rank; empty: host memory
+    std::vector<std::string>
+        rails;  // the network port near each local rank: "mlx5_0"; may be empty
+
+    bool operator==(const Node&) const = default;
+};
+
+// How much compute and communication slow each other down, both at least 0: 0.05 is 5 % longer.
+struct Overlap {
+    double compute_slowdown = 0;        // sigma: compute while a collective runs
+    double communication_slowdown = 0;  // kappa - 1: a collective while compute runs
+
+    bool operator==(const Overlap&) const = default;
+};
+
+// Why the run ended before its end.
+struct Failure {
+    std::string phase;  // "all-reduce, 1 MiB, 4 nodes"
+    std::string problem;
+    std::vector<std::string> missing;  // "rank 5 on node03"
+
+    bool operator==(const Failure&) const = default;
+};
+
+struct Results {
+    std::string backend;  // "nccl" or "mpi"
+    std::string started;  // UTC, ISO 8601
+    // What makes two runs comparable: library, its version, driver, GPU model, ... in this order.
+    std::vector<std::pair<std::string, std::string>> fingerprint;
+    // Of the allow-list, those that are set on rank 0.
+    std::vector<std::pair<std::string, std::string>> environment;
+    std::vector<Node> nodes;
+    std::vector<Group> groups;
+    std::vector<Measurement> measurements;
+    std::optional<Overlap> overlap;  // nothing: not measured
+    std::optional<Failure> failure;  // nothing: complete
+
+    bool operator==(const Results&) const = default;
+};
+
+}  // namespace distgpu::scaling

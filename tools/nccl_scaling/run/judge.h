@@ -1,0 +1,43 @@
+// Holds a run against what its user asked of it: an earlier run, thresholds.
+#pragma once
+
+#include "analysis/compare.h"
+#include "bootstrap/ending.h"
+#include "results.h"
+
+#include <distgpu/result.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distgpu::scaling {
+
+struct Demands {
+    std::string baseline;     // a file that --json wrote; empty: none
+    double tolerance = 0.05;  // by how much a bus bandwidth may be lower than the baseline's
+    std::string thresholds;   // a file of thresholds; empty: none
+};
+
+struct Judgement {
+    std::string text;  // lines that begin with '#': what failed, what was not measured, the counts
+    // done; check_failed: a measurement is too slow; skipped: there were demands, and nothing
+    // was measured that one of them applies to
+    ExitCode code = ExitCode::done;
+};
+
+class Judge {
+  public:
+    // Errors: a file that cannot be read, or that holds something else.
+    static Result<Judge> make(const Demands& demands);
+
+    // Error: the run is not comparable with the baseline; also known before anything is measured.
+    Result<Judgement> judge(const Results& results) const;
+
+  private:
+    Demands demands_;
+    std::optional<Results> baseline_;
+    std::vector<Threshold> thresholds_;
+};
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,130 @@
+// The command `nccl-scaling`.
+#include "backend/backend.h"
+#include "bootstrap/channel.h"
+#include "bootstrap/place.h"
+#include "node/host_name.h"
+#include "run/options.h"
+#include "run/recorder.h"
+#include "run/run.h"
+#include "run/times.h"
+
+#include <distgpu/result.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+namespace distgpu::scaling {
+namespace {
+
+std::optional<std::string> variable(const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// Of many ranks with the same complaint, one says it.
+bool speaks() {
+    const auto rank = variable("RANK");
+    return rank.value_or(variable("OMPI_COMM_WORLD_RANK").value_or("0")) == "0";
+}
+
+void say(const std::string& line) {
+    static_cast<void>(std::fprintf(stderr, "%s\n", line.c_str()));
+}
+
+int complain(const Error& error, ExitCode code) {
+    if (speaks()) say(error.message());
+    return static_cast<int>(code);
+}
+
+void say(const Failure& failure) {
+    if (failure.problem.empty()) return;  // rank 0 says it
+    std::string line = "distgpu: nccl-scaling: " + failure.phase + ": ";
+    if (!failure.missing.empty()) {
+        line += fmt::format("{}: ", fmt::join(failure.missing, ", "));
+    }
+    say(line + failure.problem);
+}
+
+// For tests: DISTGPU_SCALING_CORRUPT=RANK:ELEMENT changes that element of every result on that rank
+// before it is checked.
+std::optional<std::size_t> corrupted_element(const Place& place) {
+    const std::string text = variable("DISTGPU_SCALING_CORRUPT").value_or("");
+    const std::string own = fmt::format("{}:", place.rank);
+    if (text.rfind(own, 0) != 0) return std::nullopt;
+    std::size_t element = 0;
+    std::from_chars(text.data() + own.size(), text.data() + text.size(), element);
+    return element;
+}
+
+// Where a rank is lost, another thread ends the process: this one may be inside a collective that
+// never ends.
+End ending(const Place& place, Recorder& recorder) {
+    return [&](const Ending& ending) {
+        const bool begun = ending.code != ExitCode::usage;  // else older files stay as they are
+        if (place.rank == 0 && begun) recorder.fail(ending.failure);
+        if (place.rank <= 1) say(ending.failure);  // of the others' complaints one is enough
+        _exit(static_cast<int>(ending.code));
+    };
+}
+
+// On rank 0, whose files they are; the others hear over the channel what is wrong with them.
+void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) {
+    channel.begin("what to compare with");
+    auto judge = Judge::make(demands);
+    if (judge) return recorder.hold_against(*std::move(judge));
+    const Error& error = judge.error();
+    channel.fail(ExitCode::usage,
+                 fmt::format("{}: {}; {}", error.object, error.problem, error.remedy));
+}
+
+int run_as(const Place& place, const Options& options, Backend& backend) {
+    Recorder recorder(options, stdout);
+    const End end = ending(place, recorder);
+    auto channel = open_channel(place, {options.timeout, names_of_step(variable), end});
+    if (!channel) end(channel.error());
+    if (place.rank == 0) read_demands(options.demands, **channel, recorder);
+    const auto fault =
+        run({options, place, corrupted_element(place), **channel, backend, recorder});
+    return static_cast<int>(fault ? fault->code : recorder.exit_code());
+}
+
+int compare_times(const Times& times) {
+    const auto error = report_times(times, stdout);
+    return error ? complain(*error, ExitCode::environment) : 0;
+}
+
+int start(int argc, char** argv) {
+    const auto asked = parse_options(argc, argv);
+    if (!asked) return complain(asked.error(), ExitCode::usage);
+    if (const auto* help = std::get_if<Help>(&*asked)) {
+        static_cast<void>(std::fputs(help->c_str(), stdout));
+        return 0;
+    }
+    if (const auto* times = std::get_if<Times>(&*asked)) return compare_times(*times);
+    const auto& options = std::get<Options>(*asked);
+    const auto place = read_place(variable, host_name());
+    if (!place) return complain(place.error(), ExitCode::environment);
+    const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
+    if (!backend) return complain(backend.error(), ExitCode::environment);
+    return run_as(*place, options, **backend);
+}
+
+}  // namespace
+}  // namespace distgpu::scaling
+
+int main(int argc, char** argv) {
+    try {
+        return distgpu::scaling::start(argc, argv);
+    } catch (const std::exception& failure) {  // memory has run out
+        static_cast<void>(std::fprintf(stderr, "distgpu: nccl-scaling: %s\n", failure.what()));
+        return static_cast<int>(distgpu::scaling::ExitCode::environment);
+    }
+}

@@ -1,0 +1,39 @@
+// See operation.h.
+#include "run/operation.h"
+
+#include "analysis/bus_bandwidth.h"
+
+namespace distgpu::scaling {
+
+bool is_reduction(Collective collective) {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+           collective == Collective::reduce;
+}
+
+Extent extent_of(const Subject& operation, std::uint32_t ranks) {
+    const std::size_t all = operation.bytes / row_of(operation.type).bytes;
+    const std::size_t part = all / ranks;
+    switch (operation.collective) {
+        case Collective::all_gather:
+            return {part, part, part * ranks};
+        case Collective::reduce_scatter:
+            return {part, part * ranks, part};
+        case Collective::all_to_all:
+            return {part, part * ranks, part * ranks};
+        default:
+            return {all, all, all};
+    }
+}
+
+Call call_of(const Subject& operation, Seat seat, std::byte* send, std::byte* receive) {
+    const Extent extent = extent_of(operation, seat.ranks);
+    const std::size_t own_part = seat.rank * extent.count * row_of(operation.type).bytes;
+    Call call{operation.collective, operation.type, extent.count, send, receive};
+    if (!operation.in_place) return call;
+    call.send = receive;
+    if (operation.collective == Collective::all_gather) call.send = receive + own_part;
+    if (operation.collective == Collective::reduce_scatter) call.receive = receive + own_part;
+    return call;
+}
+
+}  // namespace distgpu::scaling

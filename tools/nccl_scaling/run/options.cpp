@@ -1,0 +1,189 @@
+// See options.h.
+#include "run/options.h"
+
+#include "analysis/bus_bandwidth.h"
+#include "run/sizes.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+constexpr const char* see_help = "see nccl-scaling --help";
+
+// As written.
+struct Words {
+    std::string begin = "8";
+    std::string end = "64M";
+    std::string step;
+    std::uint32_t factor = 2;
+    std::vector<std::string> collectives;
+    std::vector<std::string> types{"float"};
+    double timeout = 120;
+    double tolerance = 5;
+    std::vector<std::string> times;
+};
+
+template <class Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+    std::vector<std::string> names(rows.size());
+    std::transform(rows.begin(), rows.end(), names.begin(),
+                   [](const auto& row) { return std::string(row.name); });
+    return names;
+}
+
+void declare_sizes(CLI::App& app, Words& words) {
+    app.add_option("-b", words.begin, "Smallest size, in bytes or as 64K, 16M, 1G")
+        ->capture_default_str();
+    app.add_option("-e", words.end, "Largest size")->capture_default_str();
+    app.add_option("-f", words.factor, "Factor from one size to the next")->capture_default_str();
+    app.add_option("-i", words.step, "Step from one size to the next, instead of a factor")
+        ->excludes("-f");
+}
+
+void declare_measurements(CLI::App& app, Words& words, Options& options) {
+    const auto collective_names = names_of(collectives);
+    app.add_option("--collective", words.collectives,
+                   fmt::format("Default all: {}", fmt::join(collective_names, ", ")))
+        ->delimiter(',')
+        ->check(CLI::IsMember(collective_names));
+    const auto type_names = names_of(data_types);
+    app.add_option("--type", words.types, fmt::format("{}", fmt::join(type_names, ", ")))
+        ->delimiter(',')
+        ->check(CLI::IsMember(type_names))
+        ->capture_default_str();
+    app.add_option("--iterations", options.iterations, "Timed runs of each measurement")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    app.add_option("--warmup", options.warmup, "Runs before them")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    app.add_option("--timeout", words.timeout, "Seconds without progress that end the run")
+        ->check(CLI::Range(1.0, 86400.0))
+        ->capture_default_str();
+    options.backend = "nccl";
+    app.add_option("--backend", options.backend, "nccl, or mpi: host memory, not a GPU measurement")
+        ->check(CLI::IsMember({"nccl", "mpi"}))
+        ->capture_default_str();
+}
+
+void declare_files(CLI::App& app, OutputFiles& files) {
+    app.add_option("--json", files.json, "Write the results to this file");
+    app.add_option("--csv", files.csv, "Write a table to this file");
+    app.add_option("--html", files.html, "Write a page with plots to this file");
+}
+
+void declare_demands(CLI::App& app, Words& words, Demands& demands) {
+    app.add_option("--baseline", demands.baseline,
+                   "Compare with an earlier run's --json file; status 1: something is slower");
+    app.add_option("--tolerance", words.tolerance, "By so many percent it may be slower")
+        ->check(CLI::Range(0.0, 100.0))
+        ->needs("--baseline")
+        ->capture_default_str();
+    app.add_option("--threshold", demands.thresholds,
+                   "File of bus bandwidths to reach, a line each: collective, size, ranks, GB/s; "
+                   "status 1: one was not reached");
+}
+
+CLI::App* declare_times(CLI::App& app, Words& words, OutputFiles& files) {
+    CLI::App* const times = app.add_subcommand(
+        "times", "How far from linear your own training times are; measures nothing");
+    times->add_option("times", words.times, "As 1=100 2=50 4=25")
+        ->option_text("NODES=SECONDS ...")
+        ->required();
+    declare_files(*times, files);
+    return times;
+}
+
+Result<std::vector<std::uint64_t>> read_sizes(const Words& words) {
+    const auto begin = parse_size(words.begin);
+    if (!begin) return begin.error();
+    const auto end = parse_size(words.end);
+    if (!end) return end.error();
+    SizeRange range{*begin, *end, words.factor, std::nullopt};
+    if (!words.step.empty()) {
+        const auto step = parse_size(words.step);
+        if (!step) return step.error();
+        range.step = *step;
+    }
+    return sizes_of(range);
+}
+
+// The words were checked.
+Result<Options> understand(const Words& words, Options options) {
+    const std::string& baseline = options.demands.baseline;
+    if (!baseline.empty() && baseline == options.files.json) {
+        return Error{"--json " + baseline, "is the baseline", "write to another file"};
+    }
+    auto sizes = read_sizes(words);
+    if (!sizes) return sizes.error();
+    options.wishes.sizes = *std::move(sizes);
+    for (const CollectiveRow& row : collectives) {
+        if (words.collectives.empty() ||
+            std::find(words.collectives.begin(), words.collectives.end(), row.name) !=
+                words.collectives.end()) {
+            options.wishes.collectives.push_back(row.collective);
+        }
+    }
+    for (const DataTypeRow& row : data_types) {
+        if (std::find(words.types.begin(), words.types.end(), row.name) != words.types.end()) {
+            options.wishes.types.push_back(row.type);
+        }
+    }
+    options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(words.timeout * 1000));
+    options.demands.tolerance = words.tolerance / 100;
+    return options;
+}
+
+// Options of a run say nothing to the subcommand, and would be lost.
+std::optional<Error> refuse_before_times(const CLI::App& app) {
+    for (const CLI::Option* const option : app.get_options()) {
+        if (option->count() == 0) continue;
+        return Error{option->get_name(), "stands before times", "give options of times after it"};
+    }
+    return std::nullopt;
+}
+
+Result<Times> understand_times(const CLI::App& app, const Words& words, OutputFiles files) {
+    if (const auto error = refuse_before_times(app)) return *error;
+    return parse_times(words.times).transform([&](TimesReport report) {
+        return Times{std::move(report), std::move(files)};
+    });
+}
+
+}  // namespace
+
+Result<Asked> parse_options(int argc, const char* const* argv) {
+    CLI::App app(
+        "How far collectives are from linear scaling over nodes, and which node is slow.\n"
+        "Start it with srun --distgpu=pytorch, one task a GPU.",
+        "nccl-scaling");
+    Words words;
+    Options options;
+    OutputFiles times_files;
+    declare_sizes(app, words);
+    declare_measurements(app, words, options);
+    declare_files(app, options.files);
+    declare_demands(app, words, options.demands);
+    const CLI::App* const times = declare_times(app, words, times_files);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success&) {
+        return Asked(app.help());
+    } catch (const CLI::ParseError& refused) {
+        return Error{"command line", refused.what(), see_help};
+    }
+    const auto asked = [](auto understood) { return Asked(std::move(understood)); };
+    if (times->parsed()) return understand_times(app, words, times_files).transform(asked);
+    return understand(words, std::move(options)).transform(asked);
+}
+
+}  // namespace distgpu::scaling

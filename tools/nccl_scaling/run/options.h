@@ -1,0 +1,36 @@
+// The command line of nccl-scaling.
+#pragma once
+
+#include "run/judge.h"
+#include "run/output_files.h"
+#include "run/plan.h"
+#include "run/times.h"
+
+#include <distgpu/result.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace distgpu::scaling {
+
+struct Options {
+    Wishes wishes;
+    std::uint32_t iterations = 20;
+    std::uint32_t warmup = 5;
+    std::chrono::milliseconds timeout{};
+    std::string backend;
+    OutputFiles files;
+    Demands demands;
+};
+
+// A text for stdout: the help was asked for.
+using Help = std::string;
+
+using Asked = std::variant<Options, Times, Help>;
+
+// Errors: what the command line has wrong.
+Result<Asked> parse_options(int argc, const char* const* argv);
+
+}  // namespace distgpu::scaling

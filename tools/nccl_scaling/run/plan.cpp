@@ -1,0 +1,165 @@
+// See plan.h.
+#include "run/plan.h"
+
+#include "analysis/pairs.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace distgpu::scaling {
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+Indices first_nodes(std::uint32_t count) {
+    Indices nodes(count);
+    std::iota(nodes.begin(), nodes.end(), 0U);
+    return nodes;
+}
+
+// All but one takes k communicators of k - 1 nodes, one after the other: set-up and time grow as
+// the square of the nodes, while the tournament, whose pairs play at the same time, does not.
+constexpr std::uint32_t most_nodes_to_leave_one_out = 16;
+
+// 1, 2, 4, ... and `last`.
+Indices doublings(std::uint32_t last) {
+    Indices numbers;
+    for (std::uint32_t number = 1; number < last; number *= 2) numbers.push_back(number);
+    numbers.push_back(last);
+    return numbers;
+}
+
+class Planner {
+  public:
+    Planner(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers)
+        : nodes_(nodes), all_(wished(wishes, offers)), largest_(one_of(all_)) {}
+
+    Plan plan() && {
+        add_growing();
+        if (nodes_.size() > 2) {
+            add_pairs();
+            add_all_but_one();
+        }
+        add_rails();
+        return std::move(plan_);
+    }
+
+  private:
+    static std::vector<Subject> wished(const Wishes& wishes, const Offers& offers) {
+        std::vector<Subject> operations;
+        for (const Collective collective : wishes.collectives) {
+            for (const DataType type : wishes.types) {
+                for (const bool in_place : {false, true}) {
+                    if (!offers(collective, in_place)) continue;
+                    for (const std::uint64_t bytes : wishes.sizes) {
+                        operations.push_back({collective, type, in_place, bytes});
+                    }
+                }
+            }
+        }
+        return operations;
+    }
+
+    // The last of the first collective, type and placement: sizes ascend.
+    static std::vector<Subject> one_of(const std::vector<Subject>& all) {
+        const auto end = std::find_if(all.begin(), all.end(), [&](const Subject& operation) {
+            return operation.collective != all.front().collective ||
+                   operation.type != all.front().type || operation.in_place != all.front().in_place;
+        });
+        return {*std::prev(end)};
+    }
+
+    std::uint32_t ranks_of(const Indices& nodes) const {
+        return std::accumulate(
+            nodes.begin(), nodes.end(), 0U,
+            [this](std::uint32_t sum, std::uint32_t node) { return sum + nodes_[node].ranks; });
+    }
+
+    std::size_t add(Group group) {
+        plan_.groups.push_back(std::move(group));
+        return plan_.groups.size() - 1;
+    }
+
+    void measure_alone(Group group, const std::vector<Subject>& operations) {
+        if (group.ranks > 1 || ranks_of(first_nodes(count())) == 1) {
+            plan_.stages.push_back({{add(std::move(group))}, operations});
+        }
+    }
+
+    void add_growing() {
+        for (const std::uint32_t gpus : doublings(nodes_.front().ranks)) {
+            if (gpus == nodes_.front().ranks) break;  // the whole node comes below
+            measure_alone({Group::Kind::gpus, {0}, gpus, gpus}, all_);
+        }
+        for (const std::uint32_t count : doublings(count())) {
+            const Indices nodes = first_nodes(count);
+            measure_alone({Group::Kind::nodes, nodes, ranks_of(nodes), count}, all_);
+        }
+    }
+
+    void add_pairs() {
+        std::map<Pair, std::size_t> known;  // a pair meets several times, as one group
+        for (const Round& round : tournament(count())) {
+            Stage stage{{}, largest_};
+            stage.groups.reserve(round.size());
+            for (const Pair& pair : round) {
+                const auto [place, is_new] = known.try_emplace(pair, plan_.groups.size());
+                if (is_new) {
+                    const Indices nodes{pair.first, pair.second};
+                    add({Group::Kind::pair, nodes, ranks_of(nodes), 0});
+                }
+                stage.groups.push_back(place->second);
+            }
+            plan_.stages.push_back(std::move(stage));
+        }
+    }
+
+    void add_all_but_one() {
+        if (count() > most_nodes_to_leave_one_out) return;
+        for (std::uint32_t left_out = 0; left_out < count(); ++left_out) {
+            Indices nodes = first_nodes(count());
+            nodes.erase(nodes.begin() + left_out);
+            measure_alone({Group::Kind::without, nodes, ranks_of(nodes), left_out}, largest_);
+        }
+    }
+
+    // All rails at the same time, as a collective of all GPUs uses them.
+    void add_rails() {
+        const std::uint32_t rails = std::max_element(nodes_.begin(), nodes_.end(), fewer)->ranks;
+        if (nodes_.size() < 2 || rails < 2) return;
+        Stage stage{{}, largest_};
+        for (std::uint32_t rail = 0; rail < rails; ++rail) {
+            Indices nodes;
+            for (std::uint32_t node = 0; node < count(); ++node) {
+                if (nodes_[node].ranks > rail) nodes.push_back(node);
+            }
+            const auto ranks = static_cast<std::uint32_t>(nodes.size());
+            if (ranks < 2) continue;
+            stage.groups.push_back(add({Group::Kind::rail, nodes, ranks, rail}));
+        }
+        plan_.stages.insert(plan_.stages.end(), matches_per_node, stage);
+    }
+
+    static bool fewer(const Node& a, const Node& b) { return a.ranks < b.ranks; }
+    std::uint32_t count() const { return static_cast<std::uint32_t>(nodes_.size()); }
+
+    const std::vector<Node>& nodes_;
+    std::vector<Subject> all_;
+    std::vector<Subject> largest_;
+    Plan plan_;
+};
+
+}  // namespace
+
+Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers) {
+    return Planner(nodes, wishes, offers).plan();
+}
+
+bool is_member(const Group& group, std::uint32_t node, std::uint32_t local_rank) {
+    if (std::find(group.nodes.begin(), group.nodes.end(), node) == group.nodes.end()) return false;
+    if (group.kind == Group::Kind::gpus) return local_rank < group.number;
+    return group.kind != Group::Kind::rail || local_rank == group.number;
+}
+
+}  // namespace distgpu::scaling

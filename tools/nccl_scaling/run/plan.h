@@ -1,0 +1,45 @@
+// Which groups are measured with what, in which order. Every rank computes the same plan.
+#pragma once
+
+#include "results.h"
+#include "run/operation.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace distgpu::scaling {
+
+// What the user asked for; none is empty.
+struct Wishes {
+    std::vector<Collective> collectives;
+    std::vector<DataType> types;
+    std::vector<std::uint64_t> sizes;  // ascending
+};
+
+// Disjoint groups that are measured at the same time, with one operation after the other.
+struct Stage {
+    std::vector<std::size_t> groups;  // indices into Plan::groups
+    std::vector<Subject> operations;
+};
+
+struct Plan {
+    std::vector<Group> groups;
+    std::vector<Stage> stages;
+};
+
+// Backend::offers.
+using Offers = std::function<bool(Collective collective, bool in_place)>;
+
+// First everything that was asked for, on 2, 4, ... GPUs of the first node, then on 1, 2, 4, ...
+// and all nodes. Then, from three nodes on, what tells a slow one from the others: pairs in a
+// tournament, up to 16 nodes all but one, and, where nodes have several GPUs, rails; these with the
+// first collective and type that were asked for, at the largest size. Groups of one rank move no
+// data and are left out, but where the run has no other rank.
+Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers);
+
+// Whether the rank with this local rank on this node is in the group.
+bool is_member(const Group& group, std::uint32_t node, std::uint32_t local_rank);
+
+}  // namespace distgpu::scaling

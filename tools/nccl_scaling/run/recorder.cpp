@@ -1,0 +1,107 @@
+// See recorder.h.
+#include "run/recorder.h"
+
+#include "report/csv.h"
+#include "report/html_page.h"
+#include "report/report_json.h"
+#include "report/table.h"
+#include "run/derive.h"
+#include "run/whole_file.h"
+
+#include <chrono>
+#include <utility>
+
+namespace distgpu::scaling {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds json_pause{1};
+
+// While the run goes on: what is derived would cost more with each measurement.
+ReportInput underived(const Results& results) {
+    ReportInput report;
+    report.results = results;
+    return report;
+}
+
+void print(std::FILE* stream, const std::string& text) {
+    static_cast<void>(std::fputs(text.c_str(), stream));
+    static_cast<void>(std::fflush(stream));
+}
+
+}  // namespace
+
+Recorder::Recorder(const Options& options, std::FILE* out)
+    : options_(options), out_(out), progress_(stderr) {}
+
+std::optional<Error> Recorder::begin(Results results) {
+    const std::lock_guard lock(mutex_);
+    results_ = std::move(results);
+    if (judge_) {
+        const auto comparable = judge_->judge(results_);
+        if (!comparable) return comparable.error();
+    }
+    print(out_, table_header(results_));
+    next_json_ = Clock::now() + json_pause;
+    return write(underived(results_));
+}
+
+void Recorder::show(const std::string& phase) {
+    const std::lock_guard lock(mutex_);
+    progress_.show(phase);
+}
+
+std::optional<Error> Recorder::add(const Measurement& measurement) {
+    const std::lock_guard lock(mutex_);
+    results_.measurements.push_back(measurement);
+    progress_.clear();
+    print(out_, table_row(results_, measurement));
+    if (options_.files.json.empty() || Clock::now() < next_json_) return std::nullopt;
+    auto error = replace_file(options_.files.json, to_json(underived(results_)));
+    next_json_ = Clock::now() + json_pause;
+    return error;
+}
+
+void Recorder::add(const Overlap& overlap) {
+    const std::lock_guard lock(mutex_);
+    results_.overlap = overlap;
+}
+
+void Recorder::note(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    progress_.clear();
+    print(stderr, "distgpu: nccl-scaling: " + line + "\n");
+}
+
+std::optional<Error> Recorder::complete() {
+    const std::lock_guard lock(mutex_);
+    progress_.clear();
+    const ReportInput report = derive(results_);
+    Judgement judgement;
+    if (judge_) {
+        auto judged = judge_->judge(results_);
+        if (!judged) return judged.error();
+        judgement = *std::move(judged);
+    }
+    if (auto error = write(report)) return error;
+    print(out_, table_footer(results_) + judgement.text + report.verdict + "\n");
+    exit_code_ = judgement.code;
+    return std::nullopt;
+}
+
+void Recorder::fail(const Failure& failure) {
+    const std::unique_lock lock(mutex_, std::chrono::seconds(1));
+    if (!lock.owns_lock()) return;
+    progress_.clear();
+    results_.failure = failure;
+    static_cast<void>(write(derive(results_)));  // the run has failed already, and says why
+}
+
+std::optional<Error> Recorder::write(const ReportInput& report) const {
+    return write_files(options_.files,
+                       {[&] { return to_json(report); }, [&] { return to_csv(report); },
+                        [&] { return to_html(report); }});
+}
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,67 @@
+// What rank 0 keeps of the run: the results so far, on the terminal and in files that are whole at
+// any time.
+#pragma once
+
+#include "report/progress_line.h"
+#include "results.h"
+#include "run/judge.h"
+#include "run/options.h"
+
+#include <distgpu/result.h>
+
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace distgpu::scaling {
+
+class Recorder {
+  public:
+    Recorder(const Options& options, std::FILE* out);
+
+    // What complete() will ask of the results.
+    void hold_against(Judge judge) { judge_ = std::move(judge); }
+
+    // What the measurements are of. Prints the table's head, and writes every file. Errors, before
+    // time is spent on measurements: a file that cannot be written; results that are not
+    // comparable with the baseline.
+    std::optional<Error> begin(Results results);
+
+    // What is measured next.
+    void show(const std::string& phase);
+
+    // Prints a row and, at most once a second, replaces the JSON file. Error: it cannot be written.
+    std::optional<Error> add(const Measurement& measurement);
+
+    void add(const Overlap& overlap);
+
+    // Prints a line that the user is to know, though the run goes on.
+    void note(const std::string& line);
+
+    // The run is complete: writes every file, prints what follows from the results.
+    std::optional<Error> complete();
+
+    // After complete(): whether the results are what was asked of them.
+    ExitCode exit_code() const { return exit_code_; }
+
+    // It ends before its end: writes every file, marked as partial. From any thread, also while
+    // another one adds; gives up where that one hangs in the file system.
+    void fail(const Failure& failure);
+
+  private:
+    std::optional<Error> write(const ReportInput& report) const;
+
+    const Options& options_;
+    std::FILE* out_;
+    std::timed_mutex mutex_;  // of what follows
+    Results results_;
+    ProgressLine progress_;
+    std::optional<Judge> judge_;
+    ExitCode exit_code_ = ExitCode::done;
+    std::chrono::steady_clock::time_point next_json_;
+};
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,25 @@
+// The run: every rank goes through the same plan, rank 0 records.
+#pragma once
+
+#include "backend/backend.h"
+#include "bootstrap/channel.h"
+#include "bootstrap/place.h"
+#include "run/measure.h"
+#include "run/options.h"
+#include "run/recorder.h"
+
+namespace distgpu::scaling {
+
+struct Equipment {
+    const Options& options;
+    const Place& place;
+    std::optional<std::size_t> corrupt;  // see Loop
+    Channel& channel;
+    Backend& backend;
+    Recorder& recorder;  // used on rank 0 only
+};
+
+// Nothing: done. Otherwise the channel has been told, and has called End.
+std::optional<Fault> run(const Equipment& equipment);
+
+}  // namespace distgpu::scaling

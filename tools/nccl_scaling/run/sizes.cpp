@@ -1,0 +1,56 @@
+// See sizes.h.
+#include "run/sizes.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+
+namespace distgpu::scaling {
+namespace {
+
+constexpr std::size_t most_sizes = 10000;
+
+// Powers of two.
+std::optional<unsigned> shift_of(std::string_view suffix) {
+    if (suffix.empty()) return 0;
+    if (suffix == "K" || suffix == "k") return 10;
+    if (suffix == "M" || suffix == "m") return 20;
+    if (suffix == "G" || suffix == "g") return 30;
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    const auto shift = shift_of(text.substr(static_cast<std::size_t>(read.ptr - text.data())));
+    if (read.ec != std::errc{} || !shift || number == 0 || number > largest_size >> *shift) {
+        return Error{fmt::format("size {}", text), "not a size from 1 to 1024G",
+                     "give bytes, as 8, 64K, 16M or 1G"};
+    }
+    return number << *shift;
+}
+
+Result<std::vector<std::uint64_t>> sizes_of(const SizeRange& range) {
+    if (range.begin > range.end) {
+        return Error{"-b, -e", fmt::format("{} is more than {}", range.begin, range.end),
+                     "give the smaller size with -b"};
+    }
+    if (range.factor < 2) return Error{"-f", "a factor below 2", "give 2 or more"};
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t size = range.begin; size <= range.end;
+         size = range.step ? size + *range.step : size * range.factor) {
+        if (sizes.size() == most_sizes) {
+            return Error{"-b, -e, -i", fmt::format("more than {} sizes", most_sizes),
+                         "give a larger step with -i"};
+        }
+        sizes.push_back(size);
+        if (!range.step && size > range.end / range.factor) break;  // the next would not fit
+    }
+    return sizes;
+}
+
+}  // namespace distgpu::scaling
