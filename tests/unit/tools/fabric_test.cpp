@@ -52,7 +52,7 @@ class Fabric : public testing::Test {
         const FabricCheck found = check(variables);
         std::string text = found.ports;
         for (const Finding& finding : found.findings) {
-            text += finding.weight == Finding::Weight::fatal ? "; failed " : "; warning ";
+            text += is_fatal(finding) ? "; failed " : "; warning ";
             text += finding.error.object + ": " + finding.error.problem;
         }
         return text;

@@ -10,7 +10,7 @@ namespace distgpu {
 inline std::string text(const Findings& findings) {
     std::string all;
     for (const Finding& finding : findings) {
-        all += finding.weight == Finding::Weight::fatal ? "failed " : "warning ";
+        all += is_fatal(finding) ? "failed " : "warning ";
         all += finding.error.object + ": " + finding.error.problem + "\n";
     }
     return all;

@@ -15,7 +15,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -52,12 +51,6 @@ std::vector<Endpoint> endpoints_of(const OwnTask& own) {
 
 std::string step_name(const OwnTask& own) {
     return fmt::format("{}.{}", own.place.step.job, own.place.step.step);
-}
-
-bool failed(const Report& report) {
-    return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
-        return finding.weight == Finding::Weight::fatal;
-    });
 }
 
 // Rank 0's ears: on the rendezvous port as its framework would listen, and on the spare one.
@@ -106,13 +99,13 @@ ExitCode check_as_rank0(const std::shared_ptr<const OwnTask>& own, seconds timeo
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, its
 // first rank speaks for all.
 void say_undelivered(const OwnTask& own, const Report& report, const Error& problem) {
-    if (own.place.local != LocalId{0} && !failed(report)) return;
+    if (own.place.local != LocalId{0} && !any_fatal(report.findings)) return;
     const auto say = [&](const Error& error) {
         fmt::print(stderr, "distgpu: rank {} on {}: {}: {}; {}\n", report.rank, own.plan.node_name,
                    error.object, error.problem, error.remedy);
     };
     for (const Finding& finding : report.findings) {
-        if (finding.weight == Finding::Weight::fatal) say(finding.error);
+        if (is_fatal(finding)) say(finding.error);
     }
     say({"rank 0 at " + problem.object, problem.problem, problem.remedy});
 }
@@ -121,7 +114,7 @@ ExitCode check_as_other(const std::shared_ptr<const OwnTask>& own, Deadline dead
                         Deadline look_deadline) {
     const Report report = look(ProcessEnvironment(), own, look_deadline);
     const auto problem = deliver(report, endpoints_of(*own), step_name(*own), deadline);
-    if (!problem) return failed(report) ? ExitCode::check_failed : ExitCode::done;
+    if (!problem) return any_fatal(report.findings) ? ExitCode::check_failed : ExitCode::done;
     say_undelivered(*own, report, *problem);
     return ExitCode::timed_out;
 }

@@ -3,6 +3,7 @@
 
 #include <distgpu/result.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace distgpu {
@@ -19,5 +20,13 @@ struct Finding {
 };
 
 using Findings = std::vector<Finding>;
+
+inline bool is_fatal(const Finding& finding) {
+    return finding.weight == Finding::Weight::fatal;
+}
+
+inline bool any_fatal(const Findings& findings) {
+    return std::any_of(findings.begin(), findings.end(), is_fatal);
+}
 
 }  // namespace distgpu

@@ -45,7 +45,7 @@ std::string encode_report(const Report& report) {
               {"findings", Json::array()}};
     for (const Finding& finding : report.findings) {
         Json entry = to_json(finding.error);
-        entry["fatal"] = finding.weight == Finding::Weight::fatal;
+        entry["fatal"] = is_fatal(finding);
         json["findings"].push_back(std::move(entry));
     }
     if (report.unreached) json["unreached"] = to_json(*report.unreached);

@@ -60,9 +60,8 @@ std::vector<Shared> shared_findings(const std::vector<Report>& reports) {
             at->ranks.insert(report.rank);
         }
     }
-    std::stable_partition(shared.begin(), shared.end(), [](const Shared& each) {
-        return each.finding.weight == Finding::Weight::fatal;
-    });
+    std::stable_partition(shared.begin(), shared.end(),
+                          [](const Shared& each) { return is_fatal(each.finding); });
     return shared;
 }
 
@@ -86,11 +85,9 @@ void compare_rendezvous(std::vector<Report>& reports) {
 
 // "rank 3 fails", "2 of 4 ranks missing"; "ok".
 std::string state(const std::vector<const Report*>& reports, std::uint32_t tasks) {
-    const auto fails = [](const Report* report) {
-        return std::any_of(report->findings.begin(), report->findings.end(),
-                           [](const Finding& f) { return f.weight == Finding::Weight::fatal; });
-    };
-    const auto failing = std::count_if(reports.begin(), reports.end(), fails);
+    const auto failing = std::count_if(reports.begin(), reports.end(), [](const Report* report) {
+        return any_fatal(report->findings);
+    });
     std::string text;
     if (reports.size() < tasks) {
         text = fmt::format("{} of {} missing", tasks - reports.size(), tasks);
@@ -182,7 +179,7 @@ Verdict judge_reports(std::string_view mode, const StepLayout& layout,
     std::string worst;
     std::size_t warnings = 0;
     for (const Shared& shared : findings) {
-        const bool fatal = shared.finding.weight == Finding::Weight::fatal;
+        const bool fatal = is_fatal(shared.finding);
         const std::string text = line(shared, layout);
         verdict.text += fmt::format("{}: {}\n", fatal ? "failed" : "warning", text);
         if (fatal && worst.empty()) worst = text;

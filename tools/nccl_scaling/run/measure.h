@@ -16,12 +16,6 @@
 
 namespace distgpu::scaling {
 
-// For tests: after a collective this rank of the world finds an element of the result changed.
-struct Corruption {
-    std::uint32_t rank = 0;
-    std::size_t element = 0;
-};
-
 struct Loop {
     std::uint32_t warmup = 0;
     std::uint32_t iterations = 0;
