@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 SIZES = [8 * 2**i for i in range(24)]
-ITERATIONS, WARMUP = "20", "5"
+ITERATIONS, WARMUP = "50", "20"
 MPIRUN = ["mpirun", "--allow-run-as-root", "-np", "2"]
 # Both ranks have a CPU of their own here; f is 1 for two ranks.
 BUS_FACTOR = 1.0

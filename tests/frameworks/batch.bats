@@ -4,8 +4,9 @@
 
 load frameworks
 
-# Debian's Open MPI crashes at its start in about one of a hundred runs on a machine with
-# fewer CPUs than ranks, so a test may try twice; bats prints the first failure.
+# Under load Open MPI crashes at its start in about one of a hundred runs: MPI_Init is done on one
+# rank, whose first message finds another one still in it. So a test may try twice; bats prints the
+# first failure.
 export BATS_TEST_RETRIES=1
 
 setup_file() {

@@ -4,6 +4,8 @@
 
 load cluster
 
+scaling=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
+
 setup() {
     cd "$root/packaging/man" || return
 }
@@ -25,6 +27,15 @@ help_options() { # [SUBCOMMAND]
 
 page_options() { # PAGE
     sed -nE 's/^\.It (Fl h , )?Fl (-[a-z-]+)( Ar (.*))?$/-\2 \4/p' "$1" | sed 's/ $//'
+}
+
+# The same of nccl-scaling, which has short options too, and in its help defaults and choices.
+scaling_help_options() { # [SUBCOMMAND]
+    "$scaling" "$@" --help | sed -nE 's/^  (-h,)?(--?[a-z-]+( [A-Z]+)?).*/\2/p'
+}
+
+scaling_page_options() {
+    sed -nE 's/^\.It (Fl h , )?Fl (-?[a-z-]+)( Ar ([A-Z]+))?.*/-\2 \4/p' nccl-scaling.1 | sed 's/ $//'
 }
 
 format() { # OPTION... PAGE
@@ -63,6 +74,12 @@ same() { # TEXT TEXT
     for subcommand in $(subcommands); do
         same "$(help_options "$subcommand")" "$(page_options "distgpu-$subcommand.1")"
     done
+}
+
+@test "nccl-scaling's options are those of its page, those of times are in its synopsis" {
+    same "$(scaling_help_options)" "$(scaling_page_options)"
+    same "$(scaling_help_options times)" \
+        "--help"$'\n'"$(sed -n '/^\.Cm times$/,/^\.Sh /s/^\.Op Fl \(.*\) Ar /-\1 /p' nccl-scaling.1)"
 }
 
 @test "distgpu-spec(7) has the modes, and their aliases" {

@@ -6,10 +6,6 @@
 
 load cluster
 
-# Debian's Open MPI crashes at its start now and then where there are fewer CPUs than ranks
-# (tests/frameworks/mpi.bats), so a test may try twice; bats prints the first failure.
-export BATS_TEST_RETRIES=1
-
 program=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
 
 setup_file() {
@@ -109,7 +105,7 @@ once_running() { # SIGNAL RANK
     wait
     [ "$status" -eq 4 ]
     [ "$SECONDS" -lt 30 ]
-    [ -z "$(submit squeue --noheader)" ]
+    assert_cluster_clean # the stopped rank is gone as well
     [[ $output == *"distgpu: nccl-scaling: "*": rank 2 on node03: no progress for 4 s"* ]]
     [ "$(jq --compact-output .failure.missing "$SCRATCH/results.json")" = '["rank 2 on node03"]' ]
     [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -ge 3 ]
@@ -129,6 +125,56 @@ once_running() { # SIGNAL RANK
     [ "$status" -eq 5 ]
     [[ $output == *": rank 1 on node02: wrong data: element 7 is "* ]]
     [ "$(jq --compact-output .failure.missing "$SCRATCH/results.json")" = '["rank 1 on node02"]' ]
+}
+
+@test "what is below its threshold ends with status 1, and is said before the verdict" {
+    printf '%s\n' 'all-reduce, 64K, 4, 100000' 'all-reduce, 1G, 4, 1' >"$SCRATCH/results.limits"
+    scaling -- "${small[@]}" --collective all-reduce --threshold results.limits --json results.json
+    [ "$status" -eq 1 ]
+    [ "$(jq --raw-output .judgement.outcome "$SCRATCH/results.json")" = failed ]
+    [[ $output == *"# FAILED: all-reduce float, 64 KiB, 4 nodes: "* ]]
+    [[ $output == *"# not measured: all-reduce, 1 GiB, 4 ranks"$'\n'"# thresholds results.limits: \
+0 passed, 2 failed, 1 not measured"$'\n'"4 nodes: "* ]]
+}
+
+@test "an earlier run is a baseline" {
+    scaling -- "${small[@]}" --collective all-reduce --json results.old
+    [ "$status" -eq 0 ]
+    scaling -- "${small[@]}" --collective all-reduce --baseline results.old --tolerance 100
+    [ "$status" -eq 0 ]
+    # 3 sizes, in place and out of place, on 2 and on 4 nodes
+    [[ $output == *"# baseline results.old, tolerance 100.0 %: 12 passed, 0 failed, 0 not measured"* ]]
+    jq --compact-output '.fingerprint[0].value = "another MPI"' "$SCRATCH/results.old" \
+        >"$SCRATCH/results.other"
+    scaling -- "${small[@]}" --baseline results.other
+    [ "$status" -eq 3 ]
+    [[ $output == *"baseline results.other: library is 'another MPI' there, "* ]]
+}
+
+@test "a file of thresholds with a wrong line is refused by that line, on every rank" {
+    echo 'all-redcue, 64K, 4, 1' >"$SCRATCH/results.limits"
+    scaling -- "${small[@]}" --threshold results.limits
+    [ "$status" -eq 2 ]
+    [[ $output == *"results.limits, line 1: 'all-redcue' is not a collective; "* ]]
+}
+
+@test "NCCL's file counts: its variables are kept with their origin, and name the ports" {
+    echo 'NCCL_IB_HCA==mlx5_3:1' >"$SCRATCH/results.conf"
+    NCCL_CONF_FILE=$SCRATCH/results.conf \
+        scaling -- "${small[@]}" --collective reduce --json results.json
+    [ "$status" -eq 0 ]
+    [ "$(jq --raw-output '.environment[] | select(.name == "NCCL_IB_HCA") | .value + " " + .origin' \
+        "$SCRATCH/results.json")" = "=mlx5_3:1 $SCRATCH/results.conf" ]
+    [ "$(jq --compact-output '[.nodes[].rails]' "$SCRATCH/results.json")" = \
+        '[["mlx5_3"],["mlx5_3"],["mlx5_3"],["mlx5_3"]]' ]
+}
+
+@test "times needs no launcher" {
+    run "$program" times 1=100 2=50 4=25
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = '4 nodes: 400% of linear (weak), 100% (strong); limiter: not measured' ]
+    run "$program" times 1=100
+    [ "$status" -eq 2 ]
 }
 
 @test "without CUDA it says which library was not found, once" {

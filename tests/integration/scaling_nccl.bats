@@ -6,10 +6,6 @@
 
 load cluster
 
-# Debian's Open MPI crashes at its start now and then where there are fewer CPUs than ranks
-# (tests/frameworks/mpi.bats), so a test may try twice; bats prints the first failure.
-export BATS_TEST_RETRIES=1
-
 program=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
 fakes=$root/tests/integration/scaling_nccl
 

@@ -90,13 +90,22 @@ struct Failure {
     bool operator==(const Failure&) const = default;
 };
 
+// One that bears on the results.
+struct Variable {
+    std::string name;
+    std::string value;
+    std::string origin{};  // the file of NCCL's that set it; empty: the environment
+
+    bool operator==(const Variable&) const = default;
+};
+
 struct Results {
     std::string backend;  // "nccl" or "mpi"
     std::string started;  // UTC, ISO 8601
     // What makes two runs comparable: library, its version, driver, GPU model, ... in this order.
     std::vector<std::pair<std::string, std::string>> fingerprint;
     // Of the allow-list, those that are set on rank 0.
-    std::vector<std::pair<std::string, std::string>> environment;
+    std::vector<Variable> environment;
     std::vector<Node> nodes;
     std::vector<Group> groups;
     std::vector<Measurement> measurements;

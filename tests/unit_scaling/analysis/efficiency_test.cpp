@@ -68,9 +68,9 @@ TEST(ScalingEfficiency, Refusals) {
         {{{1, 100}, {2, std::numeric_limits<double>::quiet_NaN()}},
          "distgpu: times: nan s for 2 nodes; give seconds above 0"},
         {{{1, std::numeric_limits<double>::infinity()}, {2, 50}},
-         "distgpu: times: inf s for 1 nodes; give seconds above 0"},
+         "distgpu: times: inf s for 1 node; give seconds above 0"},
         {{{2, 50}, {1, 100}, {2, 51}},
-         "distgpu: times: 2 nodes come twice; give one time for each number of nodes"},
+         "distgpu: times: 2 nodes given twice; give one time for each number of nodes"},
     };
     for (const auto& row : rows) {
         const auto points = scaling_efficiency(Scaling::strong, row.times);

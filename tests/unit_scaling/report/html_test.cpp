@@ -4,7 +4,6 @@
 #include "report/html/markup.h"
 #include "report/html/pair_matrix.h"
 #include "report/html/ticks.h"
-#include "report/html_page.h"
 #include "sample_results.h"
 
 #include <gmock/gmock.h>
@@ -190,70 +189,6 @@ TEST(HeatMap, NoiseLooksLikeNoise) {
     EXPECT_THAT(to_svg(matrix), HasSubstr(">50.00 GB/s<"));
     matrix.cells[1] = 30e9;
     EXPECT_THAT(to_svg(matrix), HasSubstr(">30.00 GB/s<"));
-}
-
-// Weak scaling of the sample's first model loses 1 % with each of two doublings, strong 6 %: 0.98
-// and 0.88.
-TEST(HtmlPage, VerdictStandsOnTop) {
-    const std::string page = to_html(sample::results({.nodes = 4, .slow_node = 2}));
-    EXPECT_THAT(page,
-                HasSubstr("<p class=\"verdict\">Sample, nothing was measured. 4 nodes: 98% of "
-                          "linear (weak), 88% (strong); limiter: node003</p>"));
-    EXPECT_LT(page.find("class=\"verdict\""), page.find("<section>"));
-    EXPECT_LT(page.find("<h2>Results"), page.find("<h2>Fingerprint"));
-    EXPECT_LT(page.find("<h2>Fingerprint"), page.find("<h2>Environment"));
-}
-
-TEST(HtmlPage, HostMemoryIsStampedAndNotHeldAgainstGpus) {
-    const std::string page = to_html(sample::results({.backend = "mpi"}));
-    EXPECT_THAT(page, HasSubstr(">host memory; not a GPU measurement<"));
-    EXPECT_THAT(page, Not(HasSubstr("Published figures")));
-    EXPECT_THAT(to_html(sample::results({})), HasSubstr("Published figures"));
-}
-
-TEST(HtmlPage, PartialResultsSayWhy) {
-    ReportInput input = sample::results({});
-    EXPECT_THAT(to_html(input), Not(HasSubstr("Partial")));
-    input.results.failure = Failure{"all-gather", "no answer", {"rank 5 on n2", "rank 6 on n2"}};
-    EXPECT_THAT(to_html(input), HasSubstr("Partial results: the run ended early."));
-    EXPECT_THAT(to_html(input), HasSubstr("<p>all-gather: no answer</p>"));
-    EXPECT_THAT(to_html(input), HasSubstr("<p>Missing: rank 5 on n2, rank 6 on n2</p>"));
-    input.results.failure.reset();
-    input.verdict.clear();
-    EXPECT_THAT(to_html(input), HasSubstr("Partial results: the run has not ended."));
-}
-
-TEST(HtmlPage, NothingOfTheUsersIsMarkup) {
-    ReportInput input = sample::results({});
-    const std::string markup = "<b>\"&";
-    input.verdict = input.results.backend = input.results.started = markup;
-    input.results.fingerprint = input.results.environment = {{markup, markup}};
-    for (Node& node : input.results.nodes) node = {markup, 8, {markup}, {markup}};
-    input.results.failure = Failure{markup, markup, {markup}};
-    for (EfficiencyCurve& curve : input.efficiency) curve.subject = markup;
-    input.findings = {{markup, markup, 1, 1}};
-    const std::string page = to_html(input);
-    EXPECT_THAT(page, Not(HasSubstr("<b>")));
-    EXPECT_THAT(page, HasSubstr("&lt;b&gt;&quot;&amp;"));
-}
-
-TEST(HtmlPage, LargeClustersSayWhatIsLeftOut) {
-    const std::string page = to_html(sample::results({.nodes = 128, .rounds = 7}));
-    EXPECT_THAT(page, HasSubstr("128 nodes are too many for a row each: a row stands for up to 2 "
-                                "nodes"));
-    // 7 rounds of 64 pairs.
-    EXPECT_THAT(page, HasSubstr("the slowest first: 200 of 448"));
-}
-
-TEST(HtmlPage, OneNodeHasNoEfficiency) {
-    EXPECT_THAT(to_html(sample::results({.nodes = 1})), Not(HasSubstr("Efficiency")));
-    EXPECT_THAT(to_html(sample::results({.nodes = 2})), HasSubstr("<h2>Efficiency"));
-}
-
-TEST(HtmlPage, OfNothingIsStillAPage) {
-    const std::string page = to_html(ReportInput{});
-    EXPECT_THAT(page, HasSubstr("Partial results: the run has not ended."));
-    EXPECT_THAT(page, Not(HasSubstr("<section>")));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ ReportInput full() {
     results.backend = "mpi";
     results.started = "2026-11-21T12:00:00Z";
     results.fingerprint = {{"zlib", "1"}, {"alpha", "\"quoted\"\n\\"}};  // not in order of names
-    results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}};
+    results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}, {"NCCL_ALGO", "Ring", "/etc/nccl.conf"}};
     results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}}, {"n2", 1, {}, {}}};
     results.groups = {{Group::Kind::gpus, {0}, 2, 2},
                       {Group::Kind::nodes, {0, 1}, 3, 2},
@@ -82,9 +82,9 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
     EXPECT_EQ(keys, (std::vector<std::string>{"schema", "complete", "failure", "backend", "note",
-                                              "started", "verdict", "fingerprint", "environment",
-                                              "nodes", "groups", "measurements", "overlap",
-                                              "efficiency", "fits", "findings"}));
+                                              "started", "verdict", "judgement", "fingerprint",
+                                              "environment", "nodes", "groups", "measurements",
+                                              "overlap", "efficiency", "fits", "findings"}));
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 
@@ -110,6 +110,52 @@ TEST(ReportJson, DerivedValuesAreWritten) {
     EXPECT_DOUBLE_EQ(json["fits"][0]["beta"], 4e11);
     EXPECT_EQ(json["findings"][0]["subject"], "n2/mlx5_3");
     EXPECT_TRUE(json["findings"][0]["robust_z"].is_null());
+}
+
+// 40 bytes/s were measured of the 50 that are wanted, and nothing of 16 ranks.
+Judgement failed_thresholds() {
+    Threshold fast{.collective = Collective::all_to_all, .bytes = 8, .ranks = 2, .bandwidth = 50};
+    Threshold large{.bytes = 1024, .ranks = 16, .bandwidth = 7, .type = DataType::f16};
+    large.in_place = true;
+    large.group = Group::Kind::nodes;
+    return {{{JudgedDemand::Kind::thresholds, "limits", 0, {{{1, 40, fast}}, {large}, 3}}}};
+}
+
+TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
+    ReportInput input = full();
+    EXPECT_TRUE(Json::parse(to_json(input))["judgement"].is_null());
+    input.judgement = failed_thresholds();
+    EXPECT_EQ(Json::parse(to_json(input))["judgement"], Json::parse(R"json(
+        {"outcome": "failed", "demands": [
+          {"kind": "thresholds", "file": "limits", "tolerance": null, "passed": 3,
+           "failed": [{"measurement": 1, "busbw": 40.0, "least": 50.0}],
+           "not_measured": [{"collective": "all-reduce", "type": "half", "in_place": true,
+                             "group": "nodes", "bytes": 1024, "ranks": 16, "least": 7.0}]}]}
+    )json"));
+    const auto results = results_from_json(to_json(input), "old.json");
+    ASSERT_TRUE(results) << results.error().message();
+    EXPECT_EQ(*results, input.results);
+}
+
+TEST(ReportJson, ABaselineHasItsTolerance) {
+    ReportInput input = full();
+    input.judgement = {{{JudgedDemand::Kind::baseline, "old", 0.05, {{}, {}, 2}}}};
+    const Json judgement = Json::parse(to_json(input))["judgement"];
+    EXPECT_EQ(judgement["outcome"], "passed");
+    EXPECT_EQ(judgement["demands"][0]["kind"], "baseline");
+    EXPECT_DOUBLE_EQ(judgement["demands"][0]["tolerance"], 0.05);
+}
+
+// As a file that was written before there were these members.
+TEST(ReportJson, OlderFilesAreRead) {
+    std::string text = changed(to_json(full()), "\"judgement\": null,\n", "");
+    text = changed(text, ",\"origin\":null", "");
+    text = changed(text, ",\"origin\":\"/etc/nccl.conf\"", "");
+    const auto results = results_from_json(text, "old.json");
+    ASSERT_TRUE(results) << results.error().message();
+    EXPECT_EQ(results->environment[1], (Variable{"NCCL_ALGO", "Ring", ""}));
+    EXPECT_EQ(problem_of(changed(to_json(full()), "\"origin\":null", "\"origin\":1")),
+              "\"environment[0].origin\": not text");
 }
 
 TEST(ReportJson, HostMemoryIsStamped) {
@@ -161,6 +207,12 @@ TEST(ReportJson, WrongTextsAreRefused) {
               "\"measurements[0].in_place\": not true or false");
     EXPECT_EQ(problem_of(changed(text, "\"time\":{", "\"time\":null,\"x\":{")),
               "\"measurements[0].time\": missing");
+    EXPECT_EQ(problem_of(changed(text, "\"overlap\": {", "\"overlap\": 1, \"x\": {")),
+              "\"overlap\": not an object");
+    EXPECT_EQ(problem_of(changed(text, "\"gpus\":[\"H100 GPU-1\"", "\"gpus\":[1")),
+              "\"nodes[0].gpus\": not a list of texts");
+    EXPECT_EQ(problem_of(changed(text, "\"gpus\":[", "\"gpus\":1,\"x\":[")),
+              "\"nodes[0].gpus\": not a list");
 }
 
 // Numbers become indices: one too high would be read beyond a vector's end.
@@ -172,6 +224,8 @@ TEST(ReportJson, IndicesAreBounded) {
               "\"groups[1].nodes\": not a whole number below 2");
     EXPECT_EQ(problem_of(changed(text, "\"kind\":\"gpus\",\"nodes\":[0]",
                                  "\"kind\":\"pair\",\"nodes\":[0]")),
+              "\"groups[0].nodes\": too few");
+    EXPECT_EQ(problem_of(changed(text, "\"nodes\":[0]", "\"nodes\":[]")),
               "\"groups[0].nodes\": too few");
     EXPECT_EQ(
         problem_of(changed(text, "\"kind\":\"without\",\"nodes\":[0],\"ranks\":2,\"number\":1",

@@ -27,7 +27,7 @@ struct Page {
 // A line a group of the first 2 and 4 of 8 GPUs and of `node_groups` groups of nodes; of more than
 // one of these five curves of efficiency on three plots, with a point for each.
 Page page(std::string name, const sample::Shape& shape, std::size_t node_groups, std::size_t cells,
-          std::size_t pair_rows) {
+          std::size_t other_rows) {
     const std::size_t groups = 2 + node_groups;
     const bool has_curves = node_groups > 1;
     return {std::move(name),
@@ -35,7 +35,7 @@ Page page(std::string name, const sample::Shape& shape, std::size_t node_groups,
             groups * sample::sizes + (has_curves ? 5 * node_groups : 0),
             1 + std::size_t{has_curves ? 3U : 0U} + std::size_t{cells > 0},
             cells,
-            groups * sample::sizes * 2 + pair_rows};
+            groups * sample::sizes * 2 + other_rows};
 }
 
 Page partial() {
@@ -55,7 +55,7 @@ Page hostile() {
     Page hostile = page("hostile", {.nodes = 2, .rounds = 1}, 2, 2, 1);
     const std::string markup = "<script>console.error('run')</script><img src=http://localhost/x>";
     hostile.input.results.nodes[1].name = markup;
-    hostile.input.results.environment.emplace_back("NCCL_\"><script>", markup);
+    hostile.input.results.environment.push_back({"NCCL_\"><script>", markup});
     hostile.input.results.fingerprint.emplace_back("library & more", "'\"></td>" + markup);
     hostile.input.verdict += markup;
     return hostile;
@@ -72,12 +72,13 @@ Page times() {
     return {"times", input, 3, 1, 0, 0};
 }
 
-// Each node has met each other one, so that k nodes make k (k - 1) cells and half as many rows, of
-// which 200 are shown. 512 nodes are 64 rows of 8 nodes, which have also met among themselves.
+// Each node has met each other one, so that k nodes make k (k - 1) cells and half as many rows, and
+// up to 16 nodes k more of all but one; 200 are shown. 512 nodes are 64 rows of 8 nodes, which have
+// also met among themselves.
 std::vector<Page> pages() {
     return {page("nodes-2", {.nodes = 2, .rounds = 1}, 2, 2, 1),
-            page("nodes-4", {.nodes = 4, .rounds = 3, .slow_node = 2}, 3, 12, 6),
-            page("nodes-8", {.nodes = 8, .rounds = 7, .slow_node = 5}, 4, 56, 28),
+            page("nodes-4", {.nodes = 4, .rounds = 3, .slow_node = 2}, 3, 12, 6 + 4),
+            page("nodes-8", {.nodes = 8, .rounds = 7, .slow_node = 5}, 4, 56, 28 + 8),
             page("nodes-64", {.nodes = 64, .rounds = 63, .slow_node = 40}, 7, 64 * 63, 200),
             page("nodes-512", {.nodes = 512, .rounds = 511, .slow_node = 300}, 10, 64 * 64, 200),
             page("one-node", {.nodes = 1}, 1, 0, 0),

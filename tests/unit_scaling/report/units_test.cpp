@@ -1,5 +1,7 @@
 #include "report/units.h"
 
+#include "counted.h"
+
 #include <gtest/gtest.h>
 
 namespace distgpu::scaling {

@@ -16,10 +16,11 @@ TEST(Overlap, IsHowMuchLongerTheSlowestRankTakes) {
     EXPECT_DOUBLE_EQ(overlap.communication_slowdown, 0.5);
 }
 
-// In each trial another rank is the slowest: 3, 3 and 7 s together, whose median is 3.
+// In each trial another rank is the slowest: 4, 2 and 2 s alone, 7, 3 and 3 s together. Their
+// medians are 2 and 3.
 TEST(Overlap, IsTheMedianOverTheTrialsOfTheSlowestRank) {
-    const Trials first{{{2, 1}, {3, 1}}, {{2, 1}, {1, 1}}, {{2, 1}, {7, 1}}};
-    const Trials second{{{2, 1}, {1, 1}}, {{2, 1}, {3, 1}}, {{2, 1}, {1, 1}}};
+    const Trials first{{{4, 1}, {7, 1}}, {{1, 1}, {1, 1}}, {{2, 1}, {3, 1}}};
+    const Trials second{{{2, 1}, {1, 1}}, {{2, 1}, {3, 1}}, {{1, 1}, {1, 1}}};
     EXPECT_DOUBLE_EQ(overlap_of({first, second}).compute_slowdown, 0.5);
 }
 

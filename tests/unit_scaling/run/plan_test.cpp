@@ -84,6 +84,21 @@ TEST(Plan, PairsMeetAtTheSameTimeWithTheLargestSizeOnly) {
     EXPECT_EQ(numbers_of(plan, Kind::pair).size(), 6U);
 }
 
+// Out of place, where both are offered.
+TEST(Plan, TheFirstThatWasAskedForTellsNodesApart) {
+    const Wishes wishes{
+        {Collective::all_gather, Collective::reduce}, {DataType::i32, DataType::f16}, {8, 4096}};
+    const Offers both = [](Collective /*any*/, bool /*in_place*/) { return true; };
+    for (const Offers& offers : {Offers(out_of_place_only), both}) {
+        const Plan plan = make_plan(nodes({1, 1, 1, 1}), wishes, offers);
+        for (const Stage& stage : plan.stages) {
+            if (plan.groups[stage.groups.front()].kind != Kind::pair) continue;
+            EXPECT_EQ(stage.operations,
+                      (std::vector<Subject>{{Collective::all_gather, DataType::i32, false, 4096}}));
+        }
+    }
+}
+
 TEST(Plan, TwoNodesHaveNoTournament) {
     EXPECT_TRUE(numbers_of(plan_of(nodes({2, 2})), Kind::pair).empty());
     EXPECT_TRUE(numbers_of(plan_of(nodes({2, 2})), Kind::without).empty());
@@ -114,6 +129,22 @@ TEST(Plan, RailsRunTogetherOverTheNodesThatHaveThem) {
     EXPECT_EQ(second->nodes, (Numbers{0, 2}));
     EXPECT_EQ(plan.stages.back().groups.size(), 2U);
     EXPECT_TRUE(numbers_of(plan_of(nodes({1, 1})), Kind::rail).empty());
+}
+
+TEST(Plan, RailsAreMeasuredAsOftenAsANodePlays) {
+    const Plan plan = plan_of(nodes({2, 2}));
+    const auto rails = std::count_if(plan.stages.begin(), plan.stages.end(), [&](const Stage& s) {
+        return plan.groups[s.groups.front()].kind == Kind::rail;
+    });
+    EXPECT_EQ(static_cast<std::size_t>(rails), matches_per_node);
+}
+
+// Nor is there a stage without a group.
+TEST(Plan, ARailOfOneRankIsNone) {
+    EXPECT_EQ(numbers_of(plan_of(nodes({3, 1})), Kind::rail), Numbers{0});
+    const Plan one_node = plan_of(nodes({2}));
+    EXPECT_EQ(numbers_of(one_node, Kind::rail), Numbers{});
+    EXPECT_EQ(one_node.stages.size(), 1U);
 }
 
 TEST(Member, IsDecidedByNodeAndLocalRank) {

@@ -137,7 +137,9 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
                          ": 0 passed, 1 failed, 0 not measured\n"
                          "1 node: nothing to scale to; limiter: not decidable with 1 node\n"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": true"));
+    EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": {\"outcome\":\"failed\""));
     EXPECT_THAT(folder_.read("html"), Not(HasSubstr("Partial results")));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("<h2>Baseline and thresholds</h2>"));
 }
 
 TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {
@@ -145,6 +147,7 @@ TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
     EXPECT_EQ(recorder.complete(), std::nullopt);
     EXPECT_EQ(recorder.exit_code(), ExitCode::done);
+    EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": null"));
 }
 
 }  // namespace

@@ -14,10 +14,11 @@ TEST(ParseThresholds, ALineEach) {
         "all-reduce,1G,16,180\n"
         "\n"
         "  all-to-all , 64K , 2 , 0.5   # slow on purpose\r\n"
-        "all-reduce, 1G, 32, 1.7e2",
+        "all-reduce, 1G, 32, 1.7e2\r\n"
+        "all-reduce,\t64K,\t16,\t1",
         "limits");
     ASSERT_TRUE(thresholds);
-    ASSERT_EQ(thresholds->size(), 3U);
+    ASSERT_EQ(thresholds->size(), 4U);
     Threshold first;
     first.collective = Collective::all_reduce;
     first.bytes = 1ULL << 30U;
@@ -31,6 +32,7 @@ TEST(ParseThresholds, ALineEach) {
     second.bandwidth = 0.5e9;
     EXPECT_EQ(thresholds->at(1), second);
     EXPECT_DOUBLE_EQ(thresholds->at(2).bandwidth, 170e9);
+    EXPECT_EQ(thresholds->at(3).bytes, 65536U);
 }
 
 TEST(ParseThresholds, RefusalsNameTheLine) {

@@ -35,8 +35,10 @@ Result<Done> save(const std::string& path) {
     // Before the discovery: what is plugged in meanwhile makes the text stale, not wrong.
     const auto identity = machine_identity();
     if (!identity) return identity.error();
-    return discover().and_then(
-        [&](const NodeTopology& node) { return replace_file(path, to_json(node, *identity)); });
+    // The steps of every user read it.
+    return discover().and_then([&](const NodeTopology& node) {
+        return replace_file(path, to_json(node, *identity), Readers::everyone);
+    });
 }
 
 ExitCode run_topo(const Arguments& arguments) {

@@ -3,6 +3,7 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/subject.h"
+#include "counted.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ std::optional<Error> refuse(const std::vector<NodesTime>& times) {
     if (times.front().nodes == 0) return bad_times("0 nodes", "numbers of nodes begin at 1");
     for (const auto& time : times) {
         if (!std::isfinite(time.seconds) || time.seconds <= 0) {
-            return bad_times(fmt::format("{} s for {} nodes", time.seconds, time.nodes),
+            return bad_times(fmt::format("{} s for {}", time.seconds, counted(time.nodes, "node")),
                              "give seconds above 0");
         }
     }
@@ -48,7 +49,7 @@ std::optional<Error> refuse(const std::vector<NodesTime>& times) {
         times.begin(), times.end(),
         [](const NodesTime& a, const NodesTime& b) { return a.nodes == b.nodes; });
     if (twice == times.end()) return std::nullopt;
-    return bad_times(fmt::format("{} nodes come twice", twice->nodes),
+    return bad_times(counted(twice->nodes, "node") + " given twice",
                      "give one time for each number of nodes");
 }
 

@@ -1,6 +1,8 @@
 // Words for what the analysis found.
 #include "analysis/verdict.h"
 
+#include "counted.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +31,7 @@ std::string limiters_text(const Results& results, const Blame& blame) {
     if (blame.limiters.empty()) {
         if (blame.decidable) return "none";
         if (results.nodes.size() < 3) {
-            return fmt::format("not decidable with {} node{}", results.nodes.size(),
-                               results.nodes.size() == 1 ? "" : "s");
+            return "not decidable with " + counted(results.nodes.size(), "node");
         }
         return "not measured";
     }
@@ -58,7 +59,7 @@ std::string limiter_name(const Results& results, const Limiter& limiter) {
 
 std::string scaling_text(std::uint64_t nodes, std::optional<double> weak,
                          std::optional<double> strong) {
-    const std::string size = fmt::format("{} node{}: ", nodes, nodes == 1 ? "" : "s");
+    const std::string size = counted(nodes, "node") + ": ";
     if (nodes == 1) return size + "nothing to scale to";
     const auto percent = [](double efficiency) { return fmt::format("{:.0f}%", 100 * efficiency); };
     if (weak && strong) {

@@ -1,6 +1,7 @@
 // See group_label.h.
 #include "report/group_label.h"
 
+#include "counted.h"
 #include "report/units.h"
 
 #include <fmt/format.h>

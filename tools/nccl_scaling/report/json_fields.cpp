@@ -28,6 +28,10 @@ std::string Fields::text(const char* field) const {
     return {};
 }
 
+std::string Fields::optional_text(const char* field) const {
+    return find(field).is_null() ? "" : text(field);
+}
+
 bool Fields::flag(const char* field) const {
     const Json& value = find(field);
     if (value.is_boolean()) return value.get<bool>();

@@ -29,6 +29,7 @@ class Fields {
     void refuse(std::string_view field, std::string_view why) const;
 
     std::string text(const char* field) const;
+    std::string optional_text(const char* field) const;  // empty: null, or there is none
     bool flag(const char* field) const;
     double number(const char* field) const;  // finite, at least 0
     std::vector<std::string> texts(const char* field) const;

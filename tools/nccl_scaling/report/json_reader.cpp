@@ -19,6 +19,10 @@ std::vector<std::pair<std::string, std::string>> read_pairs(const Fields& fields
         field, [](const Fields& pair) { return std::pair(pair.text("name"), pair.text("value")); });
 }
 
+Variable read_variable(const Fields& fields) {
+    return {fields.text("name"), fields.text("value"), fields.optional_text("origin")};
+}
+
 Failure read_failure(const Fields& fields) {
     return {fields.text("phase"), fields.text("problem"), fields.texts("missing")};
 }
@@ -84,7 +88,7 @@ Results read_fields(const Fields& fields) {
     results.backend = fields.text("backend");
     results.started = fields.text("started");
     results.fingerprint = read_pairs(fields, "fingerprint");
-    results.environment = read_pairs(fields, "environment");
+    results.environment = fields.list("environment", read_variable);
     results.nodes = fields.list("nodes", read_node);
     results.groups = fields.list(
         "groups", [&](const Fields& group) { return read_group(group, results.nodes.size()); });

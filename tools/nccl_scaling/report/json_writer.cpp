@@ -36,6 +36,14 @@ Json pairs_json(const Pairs& pairs) {
     return json;
 }
 
+Json environment_json(const std::vector<Variable>& environment) {
+    Json json = Json::array();
+    for (const auto& [name, value, origin] : environment) {
+        json.push_back({{"name", name}, {"value", value}, {"origin", text_or_null(origin)}});
+    }
+    return json;
+}
+
 Json failure_json(const std::optional<Failure>& failure) {
     if (!failure) return {};
     return {
@@ -107,6 +115,53 @@ Json finding_json(const Finding& finding) {
             {"robust_z", number_or_null(finding.robust_z)}};
 }
 
+template <class Value, class ToJson>
+Json json_or_null(const std::optional<Value>& value, ToJson&& json) {
+    return value ? Json(json(*value)) : Json();
+}
+
+Json violation_json(const Violation& violation) {
+    return {{"measurement", violation.measurement},
+            {"busbw", violation.bandwidth},
+            {"least", violation.threshold.bandwidth}};
+}
+
+Json threshold_json(const Threshold& threshold) {
+    const auto type = [](DataType value) { return row_of(value).name; };
+    const auto kind = [](Group::Kind value) { return words::word_of(words::group_kinds, value); };
+    const auto itself = [](bool value) { return value; };
+    return {{"collective", row_of(threshold.collective).name},
+            {"type", json_or_null(threshold.type, type)},
+            {"in_place", json_or_null(threshold.in_place, itself)},
+            {"group", json_or_null(threshold.group, kind)},
+            {"bytes", threshold.bytes},
+            {"ranks", threshold.ranks},
+            {"least", threshold.bandwidth}};
+}
+
+template <class Items, class ToJson>
+Json array_json(const Items& items, ToJson&& json) {
+    Json array = Json::array();
+    for (const auto& item : items) array.push_back(json(item));
+    return array;
+}
+
+Json demand_json(const JudgedDemand& demand) {
+    const bool is_baseline = demand.kind == JudgedDemand::Kind::baseline;
+    return {{"kind", words::word_of(words::demand_kinds, demand.kind)},
+            {"file", demand.file},
+            {"tolerance", is_baseline ? Json(demand.tolerance) : Json()},
+            {"passed", demand.comparison.passed},
+            {"failed", array_json(demand.comparison.violations, violation_json)},
+            {"not_measured", array_json(demand.comparison.waived, threshold_json)}};
+}
+
+Json judgement_json(const Judgement& judgement) {
+    if (judgement.demands.empty()) return {};
+    return {{"outcome", words::word_of(words::outcomes, outcome_of(judgement))},
+            {"demands", array_json(judgement.demands, demand_json)}};
+}
+
 std::string member(std::string_view name, const Json& value) {
     return fmt::format(",\n\"{}\": {}", name, line(value));
 }
@@ -135,8 +190,9 @@ std::string to_json(const ReportInput& input) {
     text += member("note", text_or_null(words::note(results)));
     text += member("started", results.started);
     text += member("verdict", text_or_null(input.verdict));
+    text += member("judgement", judgement_json(input.judgement));
     text += member("fingerprint", pairs_json(results.fingerprint));
-    text += member("environment", pairs_json(results.environment));
+    text += member("environment", environment_json(results.environment));
     text += list("nodes", results.nodes, node_json);
     text += list("groups", results.groups, group_json);
     text += list("measurements", results.measurements, [&](const Measurement& measurement) {

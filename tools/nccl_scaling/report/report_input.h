@@ -1,6 +1,7 @@
 // What the report prints: the results of a run, and what the analysis made of them.
 #pragma once
 
+#include "report/judgement.h"
 #include "results.h"
 
 #include <cstddef>
@@ -59,6 +60,7 @@ struct ReportInput {
     std::vector<EfficiencyCurve> efficiency;
     std::vector<LatencyBandwidthFit> fits;
     std::vector<Finding> findings;  // the worst first
+    Judgement judgement;            // of a run that came to its end
     std::string verdict;            // the run's last line; empty while it runs
 };
 

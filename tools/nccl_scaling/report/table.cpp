@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "counted.h"
 #include "report/group_label.h"
 #include "report/measured_bandwidth.h"
 #include "report/reference_figures.h"

@@ -52,8 +52,4 @@ std::string format_percent(double fraction) {
     return fmt::format("{:.1f} %", fraction * 100);
 }
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 }  // namespace distgpu::scaling

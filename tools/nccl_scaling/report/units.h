@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace distgpu::scaling {
 
@@ -19,8 +18,5 @@ std::string format_bandwidth(std::optional<double> bytes_per_second);
 
 // "94.2 %" from 0.942.
 std::string format_percent(double fraction);
-
-// "1 node", "4 nodes".
-std::string counted(std::uint64_t count, std::string_view noun);
 
 }  // namespace distgpu::scaling

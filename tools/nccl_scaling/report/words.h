@@ -27,6 +27,13 @@ inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::weak, "weak"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::strong, "strong"}};
+inline constexpr std::array demand_kinds{
+    Word<JudgedDemand::Kind>{JudgedDemand::Kind::baseline, "baseline"},
+    Word<JudgedDemand::Kind>{JudgedDemand::Kind::thresholds, "thresholds"}};
+inline constexpr std::array outcomes{
+    Word<Judgement::Outcome>{Judgement::Outcome::passed, "passed"},
+    Word<Judgement::Outcome>{Judgement::Outcome::failed, "failed"},
+    Word<Judgement::Outcome>{Judgement::Outcome::skipped, "skipped"}};
 
 // Precondition: `table` has the value; each table above names all values of its type.
 template <class Table, class Value>

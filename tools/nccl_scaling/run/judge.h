@@ -3,6 +3,7 @@
 
 #include "analysis/compare.h"
 #include "bootstrap/ending.h"
+#include "report/judgement.h"
 #include "results.h"
 
 #include <distgpu/result.h>
@@ -19,13 +20,6 @@ struct Demands {
     std::string thresholds;   // a file of thresholds; empty: none
 };
 
-struct Judgement {
-    std::string text;  // lines that begin with '#': what failed, what was not measured, the counts
-    // done; check_failed: a measurement is too slow; skipped: there were demands, and nothing
-    // was measured that one of them applies to
-    ExitCode code = ExitCode::done;
-};
-
 class Judge {
   public:
     // Errors: a file that cannot be read, or that holds something else.
@@ -39,5 +33,8 @@ class Judge {
     std::optional<Results> baseline_;
     std::vector<Threshold> thresholds_;
 };
+
+// The command's, of a run that came to its end.
+ExitCode exit_code_of(const Judgement& judgement);
 
 }  // namespace distgpu::scaling

@@ -33,10 +33,11 @@ tl::expected<Measurer, Fault> Measurer::make(Backend& backend, Loop loop, std::s
 tl::expected<std::vector<double>, Fault> Measurer::measure(Communicator& group, Seat seat,
                                                            const Subject& operation) {
     const Call call = call_of(operation, seat, send_, receive_);
+    // Not between the warm-up and the timed runs: it leaves its own data in the caches.
+    if (auto fault = check(group, seat, operation, call)) return tl::make_unexpected(*fault);
     for (std::uint32_t i = 0; i < loop_.warmup; ++i) {
         if (auto fault = run(group, call)) return tl::make_unexpected(*fault);
     }
-    if (auto fault = check(group, seat, operation, call)) return tl::make_unexpected(*fault);
     std::vector<double> seconds;
     seconds.reserve(loop_.iterations);
     for (std::uint32_t i = 0; i < loop_.iterations; ++i) {
@@ -61,12 +62,10 @@ std::optional<Fault> Measurer::check(Communicator& group, Seat seat, const Subje
                                      const Call& call) {
     const std::size_t size = row_of(operation.type).bytes;
     const Extent extent = extent_of(operation, seat.ranks);
-    const std::span<std::byte> image(image_);
+    const auto image = std::span(image_).first(operation.bytes);
     const Check known(operation, seat);
-    std::fill(image_.begin(), image_.end(), std::byte{0});
-    if (auto fault = fault_if(backend_->upload(receive_, image.first(operation.bytes)))) {
-        return fault;
-    }
+    std::fill(image.begin(), image.end(), std::byte{0});
+    if (auto fault = fault_if(backend_->upload(receive_, image))) return fault;
     known.fill(image);
     if (auto fault = fault_if(backend_->upload(call.send, image.first(extent.send * size)))) {
         return fault;

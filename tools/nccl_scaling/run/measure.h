@@ -38,7 +38,7 @@ class Measurer {
     static tl::expected<Measurer, Fault> make(Backend& backend, Loop loop, std::size_t bytes);
 
     // Seconds of each iteration on this rank: from after a barrier to the end of the collective,
-    // by the wall clock. Before come the warm-up and one run with known data that is checked.
+    // by the wall clock. Before come one run with known data that is checked, and the warm-up.
     // Precondition: extent_of(operation).count > 0.
     tl::expected<std::vector<double>, Fault> measure(Communicator& group, Seat seat,
                                                      const Subject& operation);

@@ -42,10 +42,14 @@ std::vector<std::string> names_of(const Rows& rows) {
 
 void declare_sizes(CLI::App& app, Words& words) {
     app.add_option("-b", words.begin, "Smallest size, in bytes or as 64K, 16M, 1G")
+        ->type_name("SIZE")
         ->capture_default_str();
-    app.add_option("-e", words.end, "Largest size")->capture_default_str();
-    app.add_option("-f", words.factor, "Factor from one size to the next")->capture_default_str();
+    app.add_option("-e", words.end, "Largest size")->type_name("SIZE")->capture_default_str();
+    app.add_option("-f", words.factor, "Factor from one size to the next")
+        ->type_name("FACTOR")
+        ->capture_default_str();
     app.add_option("-i", words.step, "Step from one size to the next, instead of a factor")
+        ->type_name("SIZE")
         ->excludes("-f");
 }
 
@@ -53,44 +57,53 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
     const auto collective_names = names_of(collectives);
     app.add_option("--collective", words.collectives,
                    fmt::format("Default all: {}", fmt::join(collective_names, ", ")))
+        ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(collective_names));
     const auto type_names = names_of(data_types);
     app.add_option("--type", words.types, fmt::format("{}", fmt::join(type_names, ", ")))
+        ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(type_names))
         ->capture_default_str();
     app.add_option("--iterations", options.iterations, "Timed runs of each measurement")
+        ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     app.add_option("--warmup", options.warmup, "Runs before them")
+        ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     app.add_option("--timeout", words.timeout, "Seconds without progress that end the run")
+        ->type_name("SECONDS")
         ->check(CLI::Range(1.0, 86400.0))
         ->capture_default_str();
     options.backend = "nccl";
     app.add_option("--backend", options.backend, "nccl, or mpi: host memory, not a GPU measurement")
+        ->type_name("NAME")
         ->check(CLI::IsMember({"nccl", "mpi"}))
         ->capture_default_str();
 }
 
 void declare_files(CLI::App& app, OutputFiles& files) {
-    app.add_option("--json", files.json, "Write the results to this file");
-    app.add_option("--csv", files.csv, "Write a table to this file");
-    app.add_option("--html", files.html, "Write a page with plots to this file");
+    app.add_option("--json", files.json, "Write the results to this file")->type_name("FILE");
+    app.add_option("--csv", files.csv, "Write a table to this file")->type_name("FILE");
+    app.add_option("--html", files.html, "Write a page with plots to this file")->type_name("FILE");
 }
 
 void declare_demands(CLI::App& app, Words& words, Demands& demands) {
     app.add_option("--baseline", demands.baseline,
-                   "Compare with an earlier run's --json file; status 1: something is slower");
+                   "Compare with an earlier run's --json file; status 1: something is slower")
+        ->type_name("FILE");
     app.add_option("--tolerance", words.tolerance, "By so many percent it may be slower")
+        ->type_name("PERCENT")
         ->check(CLI::Range(0.0, 100.0))
         ->needs("--baseline")
         ->capture_default_str();
     app.add_option("--threshold", demands.thresholds,
                    "File of bus bandwidths to reach, a line each: collective, size, ranks, GB/s; "
-                   "status 1: one was not reached");
+                   "status 1: one was not reached")
+        ->type_name("FILE");
 }
 
 CLI::App* declare_times(CLI::App& app, Words& words, OutputFiles& files) {

@@ -1,7 +1,7 @@
 // See output_files.h.
 #include "run/output_files.h"
 
-#include "run/whole_file.h"
+#include "files/write.h"
 
 namespace distgpu::scaling {
 
@@ -9,8 +9,8 @@ std::optional<Error> write_files(const OutputFiles& files, const FileTexts& text
     std::optional<Error> first;
     const auto write = [&](const std::string& path, const std::function<std::string()>& text) {
         if (path.empty()) return;
-        auto error = replace_file(path, text());
-        if (!first) first = std::move(error);
+        const auto written = replace_file(path, text(), Readers::by_umask);
+        if (!written && !first) first = written.error();
     };
     write(files.json, texts.json);
     write(files.csv, texts.csv);

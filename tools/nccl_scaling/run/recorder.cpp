@@ -1,12 +1,12 @@
 // See recorder.h.
 #include "run/recorder.h"
 
+#include "files/write.h"
 #include "report/csv.h"
 #include "report/html_page.h"
 #include "report/report_json.h"
 #include "report/table.h"
 #include "run/derive.h"
-#include "run/whole_file.h"
 
 #include <chrono>
 #include <utility>
@@ -58,9 +58,10 @@ std::optional<Error> Recorder::add(const Measurement& measurement) {
     progress_.clear();
     print(out_, table_row(results_, measurement));
     if (options_.files.json.empty() || Clock::now() < next_json_) return std::nullopt;
-    auto error = replace_file(options_.files.json, to_json(underived(results_)));
+    const auto written =
+        replace_file(options_.files.json, to_json(underived(results_)), Readers::by_umask);
     next_json_ = Clock::now() + json_pause;
-    return error;
+    return written ? std::nullopt : std::optional(written.error());
 }
 
 void Recorder::add(const Overlap& overlap) {
@@ -77,16 +78,16 @@ void Recorder::note(const std::string& line) {
 std::optional<Error> Recorder::complete() {
     const std::lock_guard lock(mutex_);
     progress_.clear();
-    const ReportInput report = derive(results_);
-    Judgement judgement;
+    ReportInput report = derive(results_);
     if (judge_) {
-        auto judged = judge_->judge(results_);
-        if (!judged) return judged.error();
-        judgement = *std::move(judged);
+        auto judgement = judge_->judge(results_);
+        if (!judgement) return judgement.error();
+        report.judgement = *std::move(judgement);
     }
     if (auto error = write(report)) return error;
-    print(out_, table_footer(results_) + judgement.text + report.verdict + "\n");
-    exit_code_ = judgement.code;
+    print(out_, table_footer(results_) + judgement_text(results_, report.judgement) +
+                    report.verdict + "\n");
+    exit_code_ = exit_code_of(report.judgement);
     return std::nullopt;
 }
 

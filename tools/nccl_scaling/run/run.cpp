@@ -6,7 +6,9 @@
 #include "analysis/statistics.h"
 #include "report/group_label.h"
 #include "report/units.h"
+#include "run/devices.h"
 #include "run/environment.h"
+#include "run/nccl_conf.h"
 #include "run/overlap.h"
 #include "run/world.h"
 
@@ -76,9 +78,11 @@ class Run {
 
     std::optional<Fault> start() {
         const Place& place = use_.place;
+        const auto environment = kept_environment(environ, own_nccl_conf_files());
         auto description = use_.backend.start({place.rank, place.world_size, place.local_rank});
         if (!description) return fault_of(description.error());
-        name_gpus(use_.channel.gather(description->gpu));
+        add_devices(world_,
+                    use_.channel.gather(devices_text(description->gpu, port_of_rank(environment))));
         // Before they connect: different versions may not understand each other.
         const json own = description->fingerprint;
         const json first = json::parse(use_.channel.broadcast(own.dump()));
@@ -89,10 +93,11 @@ class Run {
             return Result<std::string>(use_.channel.broadcast(text));
         });
         if (unconnected) return fault_of(*unconnected);
+        await_all();
         known_ = {use_.options.backend,
                   now(),
                   description->fingerprint,
-                  kept_environment(environ),
+                  environment,
                   world_.nodes,
                   {},
                   {},
@@ -107,12 +112,12 @@ class Run {
         return fault_if(use_.recorder.begin(known_));
     }
 
-    // On rank 0.
-    void name_gpus(const std::vector<std::string>& answers) {
-        for (std::size_t rank = 0; rank < answers.size(); ++rank) {
-            if (answers[rank].empty()) continue;
-            world_.nodes[world_.node_of_rank[rank]].gpus.push_back(answers[rank]);
-        }
+    // Before the first message. Under Slurm's PMIx (22.05.8) MPI_Init may be done on one rank while
+    // it is under way on another, and Open MPI 4.1 crashes there on a message that comes so early:
+    // of 800 launches on a busy machine 14 ended so.
+    void await_all() {
+        use_.channel.gather("");
+        use_.channel.broadcast("");
     }
 
     static std::string now() {

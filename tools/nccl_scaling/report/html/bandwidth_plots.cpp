@@ -2,6 +2,7 @@
 #include "report/html/bandwidth_plots.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "counted.h"
 #include "report/group_label.h"
 #include "report/html/line_plot.h"
 #include "report/units.h"

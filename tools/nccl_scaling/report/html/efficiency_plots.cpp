@@ -1,6 +1,7 @@
 // See efficiency_plots.h.
 #include "report/html/efficiency_plots.h"
 
+#include "counted.h"
 #include "report/html/line_plot.h"
 #include "report/html/markup.h"
 #include "report/units.h"

@@ -1,9 +1,11 @@
 // See report/html_page.h.
 #include "report/html_page.h"
 
+#include "counted.h"
 #include "report/html/bandwidth_plots.h"
 #include "report/html/efficiency_plots.h"
 #include "report/html/heat_map.h"
+#include "report/html/judgement_section.h"
 #include "report/html/markup.h"
 #include "report/html/result_tables.h"
 #include "report/html/style.h"
@@ -74,7 +76,8 @@ std::string pairs(const Results& results) {
             "the slowest of its pairs. --json writes all of them.</p>\n",
             counted(results.nodes.size(), "node"), matrix.nodes_per_row);
     }
-    return text + html::to_svg(matrix);
+    return text + "<div class=\"beside\">\n" + html::to_svg(matrix) +
+           html::left_out_table(results) + "</div>\n";
 }
 
 }  // namespace
@@ -82,6 +85,7 @@ std::string pairs(const Results& results) {
 std::string to_html(const ReportInput& input) {
     const Results& results = input.results;
     return head(input) + "<header>\n" + verdict(input) + "</header>\n<main>\n" +
+           section("Baseline and thresholds", html::judgement_section(results, input.judgement)) +
            section("Limiter", html::finding_table(input)) +
            section("Efficiency against linear", html::efficiency_plots(input.efficiency)) +
            section("Bus bandwidth over size", html::bandwidth_plots(results)) +

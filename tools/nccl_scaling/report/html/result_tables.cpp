@@ -2,6 +2,8 @@
 #include "report/html/result_tables.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "analysis/evidence.h"
+#include "counted.h"
 #include "report/group_label.h"
 #include "report/html/markup.h"
 #include "report/measured_bandwidth.h"
@@ -71,19 +73,6 @@ std::string other_caption(std::size_t shown, std::size_t all) {
     return fmt::format("{}: {} of {}; all are in the JSON and CSV files", what, shown, all);
 }
 
-std::string pairs_table(std::string_view caption,
-                        const std::vector<std::pair<std::string, std::string>>& pairs) {
-    if (pairs.empty()) return "";
-    Table table;
-    table.caption = caption;
-    table.columns = {"name", "value"};
-    table.words = 2;
-    table.wraps = true;
-    table.rows.reserve(pairs.size());
-    for (const auto& [name, value] : pairs) table.rows.push_back({name, value});
-    return to_html(table);
-}
-
 std::string overlap_text(const std::optional<Overlap>& overlap) {
     if (!overlap) return "";
     return fmt::format(
@@ -116,6 +105,21 @@ std::string finding_table(const ReportInput& input) {
     for (const auto& [subject, kind, relative, robust_z] : input.findings) {
         table.rows.push_back({subject, kind, format_percent(relative),
                               robust_z ? fmt::format("{:.1f}", *robust_z) : "n/a"});
+    }
+    return to_html(table);
+}
+
+std::string left_out_table(const Results& results) {
+    auto left_out = evidence_of(results).left_out;
+    if (left_out.empty()) return "";
+    std::stable_sort(left_out.begin(), left_out.end(),
+                     [](const auto& a, const auto& b) { return a.gain > b.gain; });
+    Table table;
+    table.caption = "All but one: how fast the others are without it";
+    table.columns = {"without", "of all nodes' busbw"};
+    table.rows.reserve(left_out.size());
+    for (const auto& [node, gain] : left_out) {
+        table.rows.push_back({results.nodes[node].name, format_percent(gain)});
     }
     return to_html(table);
 }
@@ -170,11 +174,29 @@ std::string node_table(const Results& results) {
 }
 
 std::string fingerprint_table(const Results& results) {
-    return pairs_table("Two runs are comparable where these are equal", results.fingerprint);
+    if (results.fingerprint.empty()) return "";
+    Table table;
+    table.caption = "Two runs are comparable where these are equal";
+    table.columns = {"name", "value"};
+    table.words = 2;
+    table.wraps = true;
+    table.rows.reserve(results.fingerprint.size());
+    for (const auto& [name, value] : results.fingerprint) table.rows.push_back({name, value});
+    return to_html(table);
 }
 
 std::string environment_table(const Results& results) {
-    return pairs_table("Variables of rank 0 that bear on the result", results.environment);
+    if (results.environment.empty()) return "";
+    Table table;
+    table.caption = "Variables of rank 0 that bear on the result";
+    table.columns = {"name", "value", "set by"};
+    table.words = 3;
+    table.wraps = true;
+    table.rows.reserve(results.environment.size());
+    for (const auto& [name, value, origin] : results.environment) {
+        table.rows.push_back({name, value, origin.empty() ? "environment" : origin});
+    }
+    return to_html(table);
 }
 
 }  // namespace distgpu::scaling::html

@@ -10,6 +10,7 @@ namespace distgpu::scaling::html {
 // Each is empty where there is nothing to show.
 std::string measurement_tables(const Results& results);
 std::string finding_table(const ReportInput& input);
+std::string left_out_table(const Results& results);
 std::string fit_table(const ReportInput& input);
 std::string reference_table(const Results& results);
 std::string node_table(const Results& results);

@@ -1,0 +1,100 @@
+// Ranks as threads of this process, over the loopback interface.
+#pragma once
+
+#include "bootstrap/channel.h"
+#include "bootstrap/messages.h"
+#include "tcp/socket.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace distgpu::scaling {
+
+using namespace std::chrono_literals;
+
+inline std::uint16_t free_port() {
+    return port_of(*listen_on(0));
+}
+
+// What one rank's channel said at its end.
+class Listener {
+  public:
+    End end() {
+        return [this](const Ending& ending) { said_.set_value(ending); };
+    }
+    bool called() { return said_.get_future().wait_for(0s) == std::future_status::ready; }
+    Ending wait() {
+        auto said = said_.get_future();
+        if (said.wait_for(5s) != std::future_status::ready) return {};
+        return said.get();
+    }
+
+  private:
+    std::promise<Ending> said_;
+};
+
+class Channels : public testing::Test {
+  protected:
+    static constexpr std::uint32_t world = 3;
+
+    Place place(std::uint32_t rank) const {
+        return {rank, world, rank, "node" + std::to_string(rank), "127.0.0.1", port, "17.0"};
+    }
+
+    ChannelOptions options(std::uint32_t rank) {
+        return {timeout, [](std::uint32_t r) { return "missing " + std::to_string(r); },
+                ends.at(rank).end()};
+    }
+
+    auto opening(std::uint32_t rank) {
+        return std::async(std::launch::async,
+                          [this, rank] { return open_channel(place(rank), options(rank)); });
+    }
+
+    void open_all() {
+        std::vector<std::future<tl::expected<std::unique_ptr<Channel>, Ending>>> openings;
+        for (std::uint32_t rank = 0; rank < world; ++rank) openings.push_back(opening(rank));
+        for (auto& opened : openings) channels.push_back(opened.get().value());
+    }
+
+    // Runs the same on each rank at the same time.
+    template <class Action>
+    void on_all(Action action) {
+        std::vector<std::thread> threads;
+        for (std::uint32_t rank = 0; rank < world; ++rank) {
+            threads.emplace_back([&, rank] { action(rank, *channels[rank]); });
+        }
+        for (std::thread& thread : threads) thread.join();
+    }
+
+    // A connection that says what this rank says, and then nothing.
+    Socket mute_rank(std::uint32_t rank) const {
+        auto connection = connect_to("127.0.0.1", port, Clock::now() + 5s);
+        while (!connection) connection = connect_to("127.0.0.1", port, Clock::now() + 5s);
+        EXPECT_TRUE(send_all(*connection, hello_line(place(rank)), Clock::now() + 5s));
+        return *std::move(connection);
+    }
+
+    // All ranks, of which the last is such a connection.
+    Socket open_with_mute_rank_2() {
+        auto zero = opening(0);
+        auto one = opening(1);
+        Socket two = mute_rank(2);
+        channels.push_back(zero.get().value());
+        channels.push_back(one.get().value());
+        return two;
+    }
+
+    std::chrono::milliseconds timeout = 5s;
+    std::uint16_t port = free_port();
+    std::vector<Listener> ends = std::vector<Listener>(world);
+    std::vector<std::unique_ptr<Channel>> channels;
+};
+
+}  // namespace distgpu::scaling

@@ -1,0 +1,87 @@
+// See judgement.h.
+#include "report/judgement.h"
+
+#include "analysis/bus_bandwidth.h"
+#include "counted.h"
+#include "report/group_label.h"
+#include "report/units.h"
+#include "report/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace distgpu::scaling {
+namespace {
+
+std::string name_of(Collective collective, std::optional<DataType> type,
+                    std::optional<bool> in_place, std::uint64_t bytes) {
+    return fmt::format("{}{}, {}{}", row_of(collective).name,
+                       type ? fmt::format(" {}", row_of(*type).name) : "", format_bytes(bytes),
+                       in_place.value_or(false) ? ", in place" : "");
+}
+
+std::string failed_line(const Results& results, const Violation& violation) {
+    constexpr double gb = 1e9;
+    const double least = violation.threshold.bandwidth;
+    return fmt::format("# FAILED: {}: {:.4g} GB/s, {} of the {:.4g} that it must reach\n",
+                       failed_name(results, violation), violation.bandwidth / gb,
+                       format_percent(violation.bandwidth / least), least / gb);
+}
+
+}  // namespace
+
+Judgement::Outcome outcome_of(const Judgement& judgement) {
+    const auto& demands = judgement.demands;
+    const bool failed = std::any_of(demands.begin(), demands.end(), [](const JudgedDemand& demand) {
+        return !demand.comparison.violations.empty();
+    });
+    if (failed) return Judgement::Outcome::failed;
+    const bool passed = std::any_of(demands.begin(), demands.end(), [](const JudgedDemand& demand) {
+        return demand.comparison.passed > 0;
+    });
+    return passed || demands.empty() ? Judgement::Outcome::passed : Judgement::Outcome::skipped;
+}
+
+std::string summary_of(const JudgedDemand& demand) {
+    std::string text =
+        fmt::format("{} {}", words::word_of(words::demand_kinds, demand.kind), demand.file);
+    if (demand.kind == JudgedDemand::Kind::baseline) {
+        text += fmt::format(", tolerance {}", format_percent(demand.tolerance));
+    }
+    const Comparison& comparison = demand.comparison;
+    return text + fmt::format(": {} passed, {} failed, {} not measured", comparison.passed,
+                              comparison.violations.size(), comparison.waived.size());
+}
+
+std::string failed_name(const Results& results, const Violation& violation) {
+    const Measurement& measurement = results.measurements[violation.measurement];
+    return fmt::format(
+        "{}, {}",
+        name_of(measurement.collective, measurement.type, measurement.in_place, measurement.bytes),
+        group_label(results, results.groups[measurement.group]));
+}
+
+std::string waived_name(const Threshold& threshold) {
+    return fmt::format(
+        "{}, {}",
+        name_of(threshold.collective, threshold.type, threshold.in_place, threshold.bytes),
+        counted(threshold.ranks, "rank"));
+}
+
+std::string judgement_text(const Results& results, const Judgement& judgement) {
+    std::string text;
+    for (const JudgedDemand& demand : judgement.demands) {
+        for (const Violation& violation : demand.comparison.violations) {
+            text += failed_line(results, violation);
+        }
+        for (const Threshold& threshold : demand.comparison.waived) {
+            text += fmt::format("# not measured: {}\n", waived_name(threshold));
+        }
+        text += fmt::format("# {}\n", summary_of(demand));
+    }
+    return text;
+}
+
+}  // namespace distgpu::scaling
