@@ -68,24 +68,6 @@ std::optional<std::vector<std::uint32_t>> node_of_task(const slurm_step_layout_t
     return nodes;
 }
 
-// SLURM_NODE_ALIASES, where 22.05 tells the addresses of cloud nodes:
-// "name:[address]:hostname,...".
-std::string aliased_address(const std::string& node_name) {
-    const char* const variable = std::getenv("SLURM_NODE_ALIASES");
-    std::string_view rest = variable == nullptr ? "" : variable;
-    while (!rest.empty()) {
-        const std::string_view entry = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-        if (entry.substr(0, node_name.size() + 1) != node_name + ":") continue;
-        std::string_view address = entry.substr(node_name.size() + 1);
-        if (!address.empty() && address.front() == '[') {
-            return std::string(address.substr(1, address.find(']') - 1));
-        }
-        return std::string(address.substr(0, address.find(':')));
-    }
-    return {};
-}
-
 std::string loaded_address(const std::string& node_name) {
     using Load = int(node_info_msg_t**, char*, std::uint16_t);
     auto* const load = find<Load>("slurm_load_node_single");
@@ -128,6 +110,24 @@ std::vector<std::string> current_addresses(const HostList& nodes) {
     return addresses;
 }
 #else
+// SLURM_NODE_ALIASES, where 22.05 tells the addresses of cloud nodes:
+// "name:[address]:hostname,...".
+std::string aliased_address(const std::string& node_name) {
+    const char* const variable = std::getenv("SLURM_NODE_ALIASES");
+    std::string_view rest = variable == nullptr ? "" : variable;
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+        if (entry.substr(0, node_name.size() + 1) != node_name + ":") continue;
+        std::string_view address = entry.substr(node_name.size() + 1);
+        if (!address.empty() && address.front() == '[') {
+            return std::string(address.substr(1, address.find(']') - 1));
+        }
+        return std::string(address.substr(0, address.find(':')));
+    }
+    return {};
+}
+
 std::vector<std::string> current_addresses(const HostList& nodes) {
     std::vector<std::string> addresses;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {

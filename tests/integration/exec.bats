@@ -60,7 +60,7 @@ blocks, and which node each has is not known; use mpirun --map-by slot, or srun"
 
 @test "under mpirun ranks and sizes are those of mpirun" {
     local print='echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NODE_RANK $MASTER_ADDR ${OMPI_COMM_WORLD_RANK-gone}"'
-    run -0 submit env -u SLURM_JOB_ID mpirun --host localhost:3 -np 3 \
+    run -0 submit env -u SLURM_JOB_ID mpirun --host localhost:3 -np 3 --bind-to none \
         "$distgpu" exec pytorch,master=name -- bash -c "$print"
     echo "$output"
     [ "$(grep gone <<<"$output" | sort)" = "0/3 0/3 0 login gone

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What distgpu asks of slurmctld: one question from srun for a step that uses it,
+# What distgpu asks of slurmctld: the layout from srun for a step that uses it,
 # none from a compute node, none for a step that does not.
 
 load cluster
@@ -14,17 +14,23 @@ rpcs_of() {
     local log=/run/distgpu-sandbox/$CLUSTER/log/slurmctld.log
     assert_cluster_clean
     : >"$log"
-    submit srun -N4 -n8 "$@" true
+    submit srun -n8 "$@" true
     grep -oE 'Processing RPC: REQUEST_[A-Z_]+ from UID=[0-9]+' "$log" |
         grep -E 'LAYOUT|NODE_INFO_SINGLE|JOB_INFO|STEP_INFO|CANCEL|KILL|HOSTLIST|ALIAS' | sort | uniq -c |
         sed -E 's/^ +//; s/Processing RPC: //'
 }
 
+# From 23.11 on srun also asks for the current address of rank 0's node.
+questions() {
+    [[ $(submit srun --version) == *' 22.05.'* ]] || echo "1 REQUEST_NODE_ALIAS_ADDRS from UID=$user"
+    echo "1 REQUEST_STEP_LAYOUT from UID=$user"
+}
+
 @test "a step with the option: one layout question, from the user's srun" {
     user=$(submit id -u)
-    run rpcs_of --distgpu=pytorch
+    run rpcs_of -N4 --distgpu=pytorch
     [ "$status" -eq 0 ]
-    [ "$output" = "1 REQUEST_STEP_LAYOUT from UID=$user" ]
+    [ "$output" = "$(questions)" ]
 }
 
 @test "an arbitrary distribution, which the nodes could not derive: srun alone asks" {
@@ -32,12 +38,12 @@ rpcs_of() {
     run rpcs_of --distgpu=pytorch -m arbitrary \
         -w node04,node04,node03,node03,node02,node02,node01,node01
     [ "$status" -eq 0 ]
-    [ "$output" = "1 REQUEST_STEP_LAYOUT from UID=$user" ]
+    [ "$output" = "$(questions)" ]
 }
 
 @test "a step without it: none" {
-    run rpcs_of --distgpu=off
+    run rpcs_of -N4 --distgpu=off
     [ "$output" = "" ]
-    run rpcs_of
+    run rpcs_of -N4
     [ "$output" = "" ]
 }

@@ -55,10 +55,11 @@ gres_conf() {
     return 0
 }
 
-# An empty file too: without one, Slurm 22.05 finds no control groups.
+# An empty file too: without one, Slurm 22.05 finds no control groups. Newer releases look for
+# them even where nothing uses them, unless they are told, and 22.05 does not know that word.
 cgroup_conf() {
     ((${#cgroup_confs[@]})) && printf '%s\n' "${cgroup_confs[@]}"
-    return 0
+    uses_cgroups || [[ $(slurmd -V) == *' 22.05.'* ]] || printf 'CgroupPlugin=disabled\n'
 }
 
 uses_cgroups() {

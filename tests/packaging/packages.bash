@@ -1,0 +1,34 @@
+# The packages under test, which `packaging/build` made, and what is expected of them.
+# shellcheck shell=bash
+# shellcheck disable=SC2016,SC2034 # dpkg-query reads names; the tests use what is set here
+bats_require_minimum_version 1.5.0
+
+root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
+packages=${DISTGPU_PACKAGES:-$root/build/packages}
+version=$(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
+# Asked of dpkg, while the packages take it from the header.
+slurm=$(dpkg-query --show --showformat '${source:Upstream-Version}' libslurm-dev | cut -d. -f1,2)
+next=${slurm%.*}.$(printf '%02d' $((10#${slurm#*.} + 1)))
+
+needs_root() {
+    ((EUID == 0)) || {
+        echo "packages: user $(id -un): these tests need root; run them with sudo" >&2
+        return 1
+    }
+}
+
+# Compares what is known of a package with its list, a line each in any order: KIND/NAME.txt
+# beside the tests, where comments say why.
+as_listed() { # KIND/NAME, the package's lines on standard input
+    diff <(sed -e '/^#/d' -e '/^$/d' -e "s/VERSION/$version/g" -e "s/SLURM/$slurm/g" \
+        -e "s/NEXT/$next/g" -e "s/TRIPLET/$(gcc -print-multiarch)/g" \
+        "$BATS_TEST_DIRNAME/$1.txt" | sort) <(sort)
+}
+
+# What stands below /etc, and with it which services are enabled: modes, owners, contents.
+# ldconfig keeps its cache there.
+state_of_etc() { # ROOT
+    (cd "$1/etc" && find . ! -name ld.so.cache \
+        \( -type f -printf '%p %m %u:%g ' -exec sha256sum {} \; -o -printf '%p %m %u:%g %l\n' \)) |
+        sort
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bats
+# The same sources give the same packages, wherever they are built. Takes the time of two builds.
+# Needs `packaging/build deb` and `packaging/build rpm`, both with --no-check.
+# shellcheck source=tests/packaging/packages.bash
+source "$BATS_TEST_DIRNAME/packages.bash"
+
+# In a folder whose name has another length; all is compiled, also what the cache knows.
+build_again() { # KIND
+    mkdir -p "$BATS_TEST_TMPDIR/in/a/folder/of/another/length"
+    TMPDIR="$BATS_TEST_TMPDIR/in/a/folder/of/another/length" CCACHE_RECACHE=1 \
+        "$root/packaging/build" "$1" --no-check --output "$BATS_TEST_TMPDIR/again" >&2
+}
+
+equals_first_build() { # PATTERN
+    local again
+    for again in "$BATS_TEST_TMPDIR"/again/$1; do cmp "$packages/${again##*/}" "$again"; done
+}
+
+@test "Debian's packages" {
+    build_again deb
+    equals_first_build '*.deb'
+    equals_first_build '*.tar.*z'
+    equals_first_build '*.dsc'
+}
+
+# What is installed. rpmbuild writes the folder of the build into the source package, and that
+# package's checksum into the head of the others.
+@test "RPMs" {
+    build_again rpm
+    local again
+    for again in "$BATS_TEST_TMPDIR"/again/*."$(uname -m).rpm"; do
+        cmp <(rpm2cpio "$packages/${again##*/}") <(rpm2cpio "$again")
+    done
+}
