@@ -17,12 +17,18 @@ needs_root() {
     }
 }
 
-# Compares what is known of a package with its list, a line each in any order: KIND/NAME.txt
-# beside the tests, where comments say why.
-as_listed() { # KIND/NAME, the package's lines on standard input
-    diff <(sed -e '/^#/d' -e '/^$/d' -e "s/VERSION/$version/g" -e "s/SLURM/$slurm/g" \
-        -e "s/NEXT/$next/g" -e "s/TRIPLET/$(gcc -print-multiarch)/g" \
-        "$BATS_TEST_DIRNAME/$1.txt" | sort) <(sort)
+# Compares what lines_of tells of each package with its list, a line each in any order:
+# KIND/NAME.txt beside the tests, where comments say why.
+all_as_listed() { # KIND
+    local list name failed=0
+    for list in "$BATS_TEST_DIRNAME/$1"/*.txt; do
+        name=$(basename "$list" .txt)
+        echo "$name"
+        diff <(sed -e '/^#/d' -e '/^$/d' -e "s/VERSION/$version/g" -e "s/SLURM/$slurm/g" \
+            -e "s/NEXT/$next/g" -e "s/TRIPLET/$(gcc -print-multiarch)/g" "$list" | sort) \
+            <(lines_of "$name" | sort) || failed=1
+    done
+    return "$failed"
 }
 
 # What stands below /etc, and with it which services are enabled: modes, owners, contents.

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # The same sources give the same packages, wherever they are built. Takes the time of two builds.
-# Needs `packaging/build deb` and `packaging/build rpm`, both with --no-check.
+# Needs `packaging/build deb` and `packaging/build rpm`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 
-# In a folder whose name has another length; all is compiled, also what the cache knows.
+# In a folder whose name has another length and without the build's tests; all is compiled, also
+# what the cache knows.
 build_again() { # KIND
     mkdir -p "$BATS_TEST_TMPDIR/in/a/folder/of/another/length"
     TMPDIR="$BATS_TEST_TMPDIR/in/a/folder/of/another/length" CCACHE_RECACHE=1 \

@@ -24,13 +24,7 @@ lines_of() { # PACKAGE
 }
 
 @test "each package holds, asks for and runs what its list says" {
-    local list failed=0
-    for list in "$BATS_TEST_DIRNAME"/rpm/*.txt; do
-        list=${list##*/}
-        echo "$list"
-        lines_of "${list%.txt}" | as_listed "rpm/${list%.txt}" || failed=1
-    done
-    [ "$failed" -eq 0 ]
+    all_as_listed rpm
 }
 
 @test "there are no packages but the listed ones and their debugging symbols" {
