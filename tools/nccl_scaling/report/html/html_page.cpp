@@ -13,6 +13,7 @@
 #include "report/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace distgpu::scaling {
 namespace {
