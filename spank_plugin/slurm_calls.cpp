@@ -1,5 +1,8 @@
 // See slurm_calls.h. The types are those of the release whose headers the
-// plugin was compiled with; Slurm loads it into that release alone.
+// plugin was compiled with; Slurm loads it into that release alone. Functions
+// that slurm.h declares are looked up with the type it gives them, so that a
+// release which changes one does not compile: called with other arguments,
+// it crashes slurmstepd.
 #include "slurm_calls.h"
 
 #include <fmt/format.h>
@@ -29,26 +32,38 @@ Function* find(const char* name) {
 }
 
 // Frees what Slurm allocated, with Slurm's own function where the process has it.
-template <class T>
+template <class Free, class T>
 void release(T* object, const char* function) {
-    if (auto* const free = find<void(T*)>(function)) free(object);
+    if (auto* const free = find<Free>(function)) free(object);
 }
 
 struct FreeLayout {
     void operator()(slurm_step_layout_t* reply) const {
-        release(reply, "slurm_job_step_layout_free");
+        release<decltype(slurm_job_step_layout_free)>(reply, "slurm_job_step_layout_free");
     }
 };
 using LayoutReply = std::unique_ptr<slurm_step_layout_t, FreeLayout>;
 
 struct FreeNodeInfo {
-    void operator()(node_info_msg_t* reply) const { release(reply, "slurm_free_node_info_msg"); }
+    void operator()(node_info_msg_t* reply) const {
+        release<decltype(slurm_free_node_info_msg)>(reply, "slurm_free_node_info_msg");
+    }
 };
 using NodeReply = std::unique_ptr<node_info_msg_t, FreeNodeInfo>;
 
 Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
     return {fmt::format("task map of step {}.{}", job, step), std::move(problem),
             "run again; if it stays, ask the administrator"};
+}
+
+slurm_step_id_t step_id(std::uint32_t job, std::uint32_t step,
+                        std::optional<std::uint32_t> component) {
+    slurm_step_id_t id;
+    std::memset(&id, 0, sizeof(id));
+    id.job_id = job;
+    id.step_id = step;
+    id.step_het_comp = component.value_or(NO_VAL);
+    return id;
 }
 
 // The node of every task, in task order.
@@ -69,8 +84,7 @@ std::optional<std::vector<std::uint32_t>> node_of_task(const slurm_step_layout_t
 }
 
 std::string loaded_address(const std::string& node_name) {
-    using Load = int(node_info_msg_t**, char*, std::uint16_t);
-    auto* const load = find<Load>("slurm_load_node_single");
+    auto* const load = find<decltype(slurm_load_node_single)>("slurm_load_node_single");
     if (load == nullptr) return {};
     node_info_msg_t* raw = nullptr;
     std::string name = node_name;
@@ -91,8 +105,7 @@ std::string numeric(const slurm_addr_t& address) {
 // The current addresses even of cloud nodes, and not refused by PrivateData=nodes. One for
 // each node, in their order, or none.
 std::vector<std::string> current_addresses(const HostList& nodes) {
-    using Query = int(char*, slurm_node_alias_addrs_t**);
-    auto* const query = find<Query>("slurm_get_node_alias_addrs");
+    auto* const query = find<decltype(slurm_get_node_alias_addrs)>("slurm_get_node_alias_addrs");
     if (query == nullptr) return {};
     slurm_node_alias_addrs_t* reply = nullptr;
     std::string list = nodes.to_string();
@@ -106,7 +119,7 @@ std::vector<std::string> current_addresses(const HostList& nodes) {
             addresses.push_back(numeric(reply->node_addrs[i]));
         }
     }
-    release(reply, "slurm_free_node_alias_addrs");
+    release<void(slurm_node_alias_addrs_t*)>(reply, "slurm_free_node_alias_addrs");
     return addresses;
 }
 #else
@@ -156,14 +169,9 @@ HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addr
 
 Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
                                 std::optional<std::uint32_t> component) {
-    using Query = slurm_step_layout_t*(slurm_step_id_t*);
-    auto* const query = find<Query>("slurm_job_step_layout_get");
+    auto* const query = find<decltype(slurm_job_step_layout_get)>("slurm_job_step_layout_get");
     if (query == nullptr) return no_layout(job, step, "this Slurm has no such query");
-    slurm_step_id_t id;
-    std::memset(&id, 0, sizeof(id));
-    id.job_id = job;
-    id.step_id = step;
-    id.step_het_comp = component.value_or(NO_VAL);
+    slurm_step_id_t id = step_id(job, step, component);
     const LayoutReply reply(query(&id));
     if (!reply || reply->node_list == nullptr) {
         return no_layout(job, step, fmt::format("slurmctld did not answer (error {})", errno));
@@ -206,9 +214,16 @@ std::optional<bool> numbers_devices_locally() {
 }
 
 void end_step(std::uint32_t job, std::uint32_t step) {
-    // 24.11 added a fourth argument (flags), which an older release never reads.
-    using Kill = int(std::uint32_t, std::uint32_t, std::uint16_t, std::uint16_t);
-    if (auto* const kill = find<Kill>("slurm_kill_job_step")) kill(job, step, SIGKILL, 0);
+    auto* const kill = find<decltype(slurm_kill_job_step)>("slurm_kill_job_step");
+    if (kill == nullptr) return;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+    slurm_step_id_t id = step_id(job, step, std::nullopt);
+    kill(&id, SIGKILL, 0);
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+    kill(job, step, SIGKILL, 0);
+#else
+    kill(job, step, SIGKILL);
+#endif
 }
 
 }  // namespace distgpu

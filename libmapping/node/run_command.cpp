@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,12 +142,16 @@ void end_child(pid_t child) {
     }
 }
 
+std::string last_line(std::string_view text) {
+    constexpr std::size_t longest = 500;
+    text = text.substr(0, text.find_last_not_of('\n') + 1);
+    return std::string(text.substr(text.rfind('\n') + 1).substr(0, longest));
+}
+
 std::string why_failed(const Output& output, int status) {
     if (WIFSIGNALED(status)) return fmt::format("ended by signal {}", WTERMSIG(status));
     if (WEXITSTATUS(status) == cannot_start && output.errors.empty()) return "cannot be started";
-    constexpr std::size_t longest = 500;
-    std::string line = output.errors.substr(0, std::min(output.errors.find('\n'), longest));
-    if (!line.empty()) return line;
+    if (const std::string line = last_line(output.errors); !line.empty()) return line;
     return fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 

@@ -58,6 +58,11 @@ on() {
     "$sandbox" on --name "$CLUSTER" "$host" -- "$@"
 }
 
+# An MPI type that starts ranks: Debian's Slurm 26.05 comes without PMIx.
+mpi_type() {
+    [[ $(submit srun --mpi=list 2>&1) == *pmix* ]] && echo pmix || echo pmi2
+}
+
 # Fails with the output unless every node is idle again and no job is left.
 assert_cluster_clean() {
     local state

@@ -18,8 +18,9 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     local words
     read -ra words <<<"$1"
     run --separate-stderr "-$2" "$command" "${words[@]}"
-    # CLI11 writes a range as [1 - 3600] from 2.4 on.
-    stderr=$(sed -E 's/\[([0-9]+) - ([0-9]+)\]/\1 to \2/' <<<"$stderr")
+    # CLI11 writes a range as [1 - 3600] from 2.4 on. hwloc says too from 2.13 on that it cannot
+    # read an XML.
+    stderr=$(sed -E -e 's/\[([0-9]+) - ([0-9]+)\]/\1 to \2/' -e '/^hwloc\//d' <<<"$stderr")
     [[ $stderr != "$3" || -n $output ]] || return 0
     printf 'distgpu %s\nexpected: %s\nseen:     %s\n%s\n' "$1" "$3" "$stderr" "$output"
     return 1

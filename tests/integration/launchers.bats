@@ -46,6 +46,7 @@ TEXT
 }
 
 @test "--mpi=pmix: MPI keeps Slurm's ranks, the variables agree" {
+    [ "$(mpi_type)" = pmix ] || skip "Slurm's PMIx plugin is not installed"
     run submit srun -N2 -n4 --mpi=pmix --distgpu=pytorch sh -c 'echo $PMIX_RANK $RANK'
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = "$(printf '%s\n' '0 0' '1 1' '2 2' '3 3')" ]

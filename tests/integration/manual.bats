@@ -20,9 +20,10 @@ items() { # SECTION PAGE
     sed -n "/^\.Sh $1\$/,/^\.Sh /p" "$2" | sed -n 's/^\.It Cm //p' | sed 's/ , \(Cm \)\?/\n/g'
 }
 
-# The options of the help text with their values' names: "--save FILE".
+# The options of the help text with their values' names: "--save FILE". CLI11 writes it in another
+# form from 2.5 on.
 help_options() { # [SUBCOMMAND]
-    "$command" "$@" --help | sed -nE 's/^  (-h,)?(--[a-z-]+( [A-Z[][^ :]*)?).*/\2/p'
+    "$command" "$@" --help | sed -nE 's/^ {2,10}(-h, *)?(--[a-z-]+( [A-Z[][^ :]*)?).*/\2/p'
 }
 
 page_options() { # PAGE
@@ -31,7 +32,7 @@ page_options() { # PAGE
 
 # The same of nccl-scaling, which has short options too, and in its help defaults and choices.
 scaling_help_options() { # [SUBCOMMAND]
-    "$scaling" "$@" --help | sed -nE 's/^  (-h,)?(--?[a-z-]+( [A-Z]+)?).*/\2/p'
+    "$scaling" "$@" --help | sed -nE 's/^ {2,10}(-h, *)?(--?[a-z-]+( [A-Z]+)?).*/\2/p'
 }
 
 scaling_page_options() {
@@ -43,7 +44,7 @@ format() { # OPTION... PAGE
 }
 
 subcommands() {
-    "$command" --help | sed -n '/^Subcommands:/,$p' | sed -nE 's/^  ([a-z]+) .*/\1/p'
+    "$command" --help | sed -n '/^Subcommands:/I,$p' | sed -nE 's/^  ([a-z]+) .*/\1/p'
 }
 
 # As diff, but without order; fails where both are empty too.

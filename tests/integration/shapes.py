@@ -12,6 +12,7 @@ Prints each launch and exits with 1 where anything differs.
 """
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -99,9 +100,16 @@ def random_shape(mode: str, source: random.Random, launcher: str) -> Shape:
     return plain_shape(tasks, nodes, "block" if kind == "arbitrary" else kind)
 
 
+@functools.cache
+def mpi_type() -> str:
+    """One of MPI's that this Slurm has: Debian's 26.05 comes without PMIx."""
+    listed = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True, check=True)
+    return "pmix" if "pmix" in listed.stdout + listed.stderr else "pmi2"
+
+
 def command_line(options: argparse.Namespace, spec: str, shape: Shape, folder: str) -> list[str]:
     """What a user types."""
-    step = ["--mpi=pmix", f"--cpus-per-task={CPUS_PER_TASK}", "--exclusive", "--chdir", folder]
+    step = [f"--mpi={mpi_type()}", f"--cpus-per-task={CPUS_PER_TASK}", "--exclusive", "--chdir", folder]
     by_exec = [options.distgpu, "exec", spec, "--"]
     if options.launcher == "mpirun":
         return shape.launch + by_exec

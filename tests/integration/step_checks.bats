@@ -91,13 +91,13 @@ runs() { # TASKS ARGUMENT...
 
 @test "horovod over MPI wants MPI" {
     srun_refuses horovod-without-mpi -N2 -n4 --mpi=none --distgpu=horovod
-    runs 4 -N2 -n4 --mpi=pmix --distgpu=horovod
+    runs 4 -N2 -n4 --mpi="$(mpi_type)" --distgpu=horovod
     runs 4 -N2 -n4 --mpi=none --distgpu=horovod,backend=gloo
 }
 
 @test "ompi without MPI is a warning: the program may only read variables" {
     warns ompi-without-mpi 4 -N2 -n4 --mpi=none --distgpu=ompi
-    runs 4 -N2 -n4 --mpi=pmix --distgpu=ompi
+    runs 4 -N2 -n4 --mpi="$(mpi_type)" --distgpu=ompi
 }
 
 @test "tasks unlike the GPUs of a node" {

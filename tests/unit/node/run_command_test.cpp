@@ -54,8 +54,8 @@ TEST(RunCommand, GivesWhatTheProgramWrites) {
     EXPECT_EQ(*arguments, "a b  $HOME\n");
 }
 
-TEST(RunCommand, AFailureIsItsFirstLineOfErrors) {
-    EXPECT_EQ(problem_of("echo some; echo first >&2; echo second >&2; exit 3"), "first");
+TEST(RunCommand, AFailureIsItsLastLineOfErrors) {
+    EXPECT_EQ(problem_of("echo some; echo first >&2; echo second >&2; exit 3"), "second");
     EXPECT_EQ(problem_of("printf unended >&2; exit 1"), "unended");
     EXPECT_EQ(problem_of("echo not mine >&2; exit 127"), "not mine");
     const auto endless = run_shell("head -c 2000 /dev/zero | tr '\\0' x >&2; exit 3", ample);
@@ -65,7 +65,7 @@ TEST(RunCommand, AFailureIsItsFirstLineOfErrors) {
 
 TEST(RunCommand, ASilentFailureIsItsStatus) {
     EXPECT_EQ(problem_of("exit 3"), "ended with status 3");
-    EXPECT_EQ(problem_of("printf '\\nlater\\n' >&2; exit 3"), "ended with status 3");
+    EXPECT_EQ(problem_of("printf '\\n\\n' >&2; exit 3"), "ended with status 3");
 }
 
 // What a crashing library wrote before says less.
