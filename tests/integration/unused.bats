@@ -14,7 +14,7 @@ step_environment() {
     submit srun -N2 -n4 -w "node0[1-2]" sh -c 'env -0 >"env.$SLURM_PROCID"'
     for rank in 0 1 2 3; do
         sort -z "$SCRATCH/env.$rank" | sed -zE \
-            's/^(SLURM_(JOB_?ID|JOB_(START|END)_TIME|TASK_PID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT))=.*/\1=/' | tr '\0' '\n'
+            's/^(SLURM_(JOB_?ID|JOB_(START|END)_TIME|JOB_SLUID|TASK_PID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT))=.*/\1=/' | tr '\0' '\n'
     done
 }
 
