@@ -23,7 +23,7 @@ teardown() { assert_cluster_clean; }
 
 @test "master=: NodeAddr, NodeName, suffix and a host" {
     run submit sh -c 'for form in addr name suffix:-ib other.example; do
-        srun -w node01 -n1 --distgpu=pytorch,master=$form printenv MASTER_ADDR; done'
+        srun --quiet -w node01 -n1 --distgpu=pytorch,master=$form printenv MASTER_ADDR; done'
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' 10.77.1.1 node01 node01-ib other.example)" ]
 }
