@@ -151,7 +151,7 @@ std::string last_line(std::string_view text) {
 std::string why_failed(const Output& output, int status) {
     if (WIFSIGNALED(status)) return fmt::format("ended by signal {}", WTERMSIG(status));
     if (WEXITSTATUS(status) == cannot_start && output.errors.empty()) return "cannot be started";
-    if (const std::string line = last_line(output.errors); !line.empty()) return line;
+    if (std::string line = last_line(output.errors); !line.empty()) return line;
     return fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 
