@@ -109,7 +109,13 @@ def mpi_type() -> str:
 
 def command_line(options: argparse.Namespace, spec: str, shape: Shape, folder: str) -> list[str]:
     """What a user types."""
-    step = [f"--mpi={mpi_type()}", f"--cpus-per-task={CPUS_PER_TASK}", "--exclusive", "--chdir", folder]
+    step = [
+        f"--mpi={mpi_type()}",
+        f"--cpus-per-task={CPUS_PER_TASK}",
+        "--exclusive",
+        "--chdir",
+        folder,
+    ]
     by_exec = [options.distgpu, "exec", spec, "--"]
     if options.launcher == "mpirun":
         return shape.launch + by_exec
