@@ -357,7 +357,7 @@ interrupted_up() { # STAGE
     run "$SANDBOX" up --name "$other" --conf Bogus=1
     [ "$status" -eq 1 ]
     # Newer releases of Slurm write the time before it.
-    [[ ${lines[0]} == "  "*" error: _parse_next_key: Parsing error at unrecognized key: Bogus" ]]
+    [[ ${lines[0]} =~ ^\ \ (slurmctld:|\[[^]]*\])\ error:\ _parse_next_key:\ Parsing\ error\ at\ unrecognized\ key:\ Bogus$ ]]
     [ "${lines[2]}" = "sandbox: slurmctld: cannot start; see the end of its log above" ]
     [ "$(processes_of "$other" | wc -l)" -eq 0 ]
     [ ! -e "/run/distgpu-sandbox/$other" ]
