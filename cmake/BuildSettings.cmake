@@ -3,8 +3,11 @@
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)
-    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    # What one checkout has compiled serves every other one: objects hold no path of theirs.
+    set(ccache ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+               ${CCACHE_PROGRAM})
+    set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
   endif()
 endif()
 
@@ -18,6 +21,12 @@ target_compile_options(
   INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
             -Wold-style-cast -Wcast-qual -Wformat=2 -fvisibility=hidden -ffunction-sections
             -fdata-sections)
+# Objects that hold no path of this checkout; a package's build has its own way.
+if(NOT CMAKE_CXX_FLAGS MATCHES "prefix-map")
+  target_compile_options(
+    distgpu_build_settings INTERFACE -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
+                                     -fmacro-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
 if(DISTGPU_WERROR)
   target_compile_options(distgpu_build_settings INTERFACE -Werror)
 endif()

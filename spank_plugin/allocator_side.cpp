@@ -1,10 +1,9 @@
 // See allocator_side.h.
 #include "allocator_side.h"
 
+#include "mapping/spec/request.h"
 #include "node/variables.h"
 #include "own_process.h"
-
-#include <distgpu/request.h>
 
 #include <cerrno>
 #include <cstdlib>

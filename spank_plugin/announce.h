@@ -1,7 +1,7 @@
 // What a task says of the plan before its program starts.
 #pragma once
 
-#include <distgpu/plan.h>
+#include "mapping/plan/plan.h"
 
 namespace distgpu {
 

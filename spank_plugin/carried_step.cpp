@@ -1,11 +1,10 @@
 // See carried_step.h.
 #include "carried_step.h"
 
+#include "base/format.h"
+#include "mapping/spec/request.h"
 #include "node/variables.h"
 
-#include <distgpu/request.h>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <limits>
@@ -18,11 +17,11 @@ using Json = nlohmann::json;
 constexpr std::string_view version = "v1:";
 
 std::string run_again() {
-    return fmt::format("run again without {}", carried_variable);
+    return formatted("run again without {}", carried_variable);
 }
 
 Error malformed(std::string_view what) {
-    return {carried_variable, fmt::format("{} is missing or malformed", what), run_again()};
+    return {carried_variable, formatted("{} is missing or malformed", what), run_again()};
 }
 
 std::optional<std::uint32_t> number(const Json& json) {
@@ -71,7 +70,7 @@ Result<StepLayout> layout(const Json& object) {
         });
     if (layout) return layout;
     const Error& error = layout.error();
-    return Error{carried_variable, fmt::format("{}: {}", error.object, error.problem), run_again()};
+    return Error{carried_variable, formatted("{}: {}", error.object, error.problem), run_again()};
 }
 
 Result<std::optional<CarriedStep>> decode_object(const Json& object) {

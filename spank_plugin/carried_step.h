@@ -4,8 +4,8 @@
 // 24.11 and 26.05). The value is under the user's control and is read so.
 #pragma once
 
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,8 @@
 // See het_step.h.
 #include "het_step.h"
 
+#include "base/format.h"
 #include "slurm_calls.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +11,7 @@ namespace distgpu {
 namespace {
 
 Error refuse(std::uint32_t step, std::string problem, std::string remedy) {
-    return {fmt::format("heterogeneous step {}", step), std::move(problem), std::move(remedy)};
+    return {formatted("heterogeneous step {}", step), std::move(problem), std::move(remedy)};
 }
 
 // The job ids of a heterogeneous job's components, or none within an ordinary job.
@@ -21,7 +20,7 @@ std::vector<std::uint32_t> component_jobs(spank_t spank) {
     for (;;) {
         // PACK_GROUP is the only name in the steps of an srun that made the job
         // itself (22.05); HET_GROUP is that of later releases.
-        const std::string index = fmt::to_string(jobs.size());
+        const std::string index = std::to_string(jobs.size());
         auto job = step_number(spank, ("SLURM_JOB_ID_HET_GROUP_" + index).c_str());
         if (!job) job = step_number(spank, ("SLURM_JOB_ID_PACK_GROUP_" + index).c_str());
         if (!job) return jobs;
@@ -60,7 +59,7 @@ Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint3
     const std::uint32_t nodes = step_number(spank, "SLURM_STEP_NUM_NODES").value_or(0);
     if (nodes > most_nodes) {
         return refuse(step,
-                      fmt::format("{} nodes, at most {} can ask for its layout", nodes, most_nodes),
+                      formatted("{} nodes, at most {} can ask for its layout", nodes, most_nodes),
                       "run it as a step with one component");
     }
     const std::uint32_t tasks = step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
@@ -73,7 +72,7 @@ Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint3
     if (!merged || merged->task_count() == tasks) return merged;
     // slurmctld forgets a component as soon as that has ended.
     return refuse(step,
-                  fmt::format("slurmctld knows {} of its {} tasks", merged->task_count(), tasks),
+                  formatted("slurmctld knows {} of its {} tasks", merged->task_count(), tasks),
                   "let no component end before the others have started");
 }
 

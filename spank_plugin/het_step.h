@@ -3,10 +3,9 @@
 // alone, whichever is launched first (22.05), so every node asks slurmctld.
 #pragma once
 
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
 #include "spank_access.h"
-
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
 
 #include <cstdint>
 

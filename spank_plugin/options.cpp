@@ -1,10 +1,9 @@
 // See options.h.
 #include "options.h"
 
+#include "mapping/spec/request.h"
 #include "node/variables.h"
 #include "own_process.h"
-
-#include <distgpu/request.h>
 
 #include <cstdio>
 #include <cstdlib>

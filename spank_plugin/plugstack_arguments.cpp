@@ -1,7 +1,7 @@
 // See plugstack_arguments.h.
 #include "plugstack_arguments.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <string_view>
 
@@ -14,14 +14,14 @@ void take(Field& field, Result<T> value, std::vector<std::string>& complaints) {
         field = *std::move(value);
         return;
     }
-    complaints.push_back(fmt::format("distgpu: plugstack.conf: {}: {}; {}; ignored",
-                                     value.error().object, value.error().problem,
-                                     value.error().remedy));
+    complaints.push_back(formatted("distgpu: plugstack.conf: {}: {}; {}; ignored",
+                                   value.error().object, value.error().problem,
+                                   value.error().remedy));
 }
 
 Result<std::string> parse_path(std::string_view name, std::string_view text) {
     if (!text.empty() && text.front() == '/') return std::string(text);
-    return Error{fmt::format("{}={}", name, text), "not a path from the root",
+    return Error{formatted("{}={}", name, text), "not a path from the root",
                  "give one that begins with /"};
 }
 
@@ -50,9 +50,9 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.command, parse_path(name, value), result.complaints);
         } else {
             result.complaints.push_back(
-                fmt::format("distgpu: plugstack.conf: {}: unknown argument; arguments are master=, "
-                            "ports=, gpus=, cpus=, hcas=, topology=, command=; ignored",
-                            argument));
+                formatted("distgpu: plugstack.conf: {}: unknown argument; arguments are master=, "
+                          "ports=, gpus=, cpus=, hcas=, topology=, command=; ignored",
+                          argument));
         }
     }
     return result;

@@ -1,8 +1,8 @@
 // The administrator's defaults: the arguments of the plugin's line in plugstack.conf.
 #pragma once
 
-#include <distgpu/rendezvous.h>
-#include <distgpu/request.h>
+#include "mapping/rendezvous/rendezvous.h"
+#include "mapping/spec/request.h"
 
 #include <optional>
 #include <span>

@@ -5,7 +5,8 @@
 // it crashes slurmstepd.
 #include "slurm_calls.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
+
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
@@ -52,7 +53,7 @@ struct FreeNodeInfo {
 using NodeReply = std::unique_ptr<node_info_msg_t, FreeNodeInfo>;
 
 Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
-    return {fmt::format("task map of step {}.{}", job, step), std::move(problem),
+    return {formatted("task map of step {}.{}", job, step), std::move(problem),
             "run again; if it stays, ask the administrator"};
 }
 
@@ -174,7 +175,7 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
     slurm_step_id_t id = step_id(job, step, component);
     const LayoutReply reply(query(&id));
     if (!reply || reply->node_list == nullptr) {
-        return no_layout(job, step, fmt::format("slurmctld did not answer (error {})", errno));
+        return no_layout(job, step, formatted("slurmctld did not answer (error {})", errno));
     }
     const auto nodes = node_of_task(*reply);
     if (!nodes) return no_layout(job, step, "slurmctld's answer contradicts itself");

@@ -3,8 +3,8 @@
 // the process that loaded the plugin, and an absent one is an answer too.
 #pragma once
 
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
 
 #include <cstdint>
 #include <optional>

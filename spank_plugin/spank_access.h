@@ -6,7 +6,7 @@ extern "C" {
 #include <slurm/spank.h>
 }
 
-#include <distgpu/environment.h>
+#include "base/environment.h"
 
 #include <cstdint>
 #include <optional>

@@ -3,13 +3,10 @@
 
 #include "cpu_bind_option.h"
 #include "foreign_launcher.h"
+#include "mapping/plan/plan.h"
 #include "node/variables.h"
 #include "own_process.h"
 #include "slurm_calls.h"
-
-#include <distgpu/plan.h>
-
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <vector>
@@ -62,7 +59,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
         step.layout = *std::move(layout);
         // Of a heterogeneous step this is one component; its nodes judge the whole.
         const bool whole =
-            own_variable("SLURM_NTASKS") == fmt::to_string(step.layout->task_count());
+            own_variable("SLURM_NTASKS") == std::to_string(step.layout->task_count());
         if (whole) judge(step);
     } else {
         slurm_debug("%s", layout.error().message().c_str());

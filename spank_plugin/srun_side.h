@@ -3,10 +3,9 @@
 #pragma once
 
 #include "carried_step.h"
+#include "mapping/spec/request.h"
 #include "options.h"
 #include "spank_access.h"
-
-#include <distgpu/request.h>
 
 #include <string>
 

@@ -3,12 +3,11 @@
 // its own process.
 #pragma once
 
+#include "mapping/plan/plan.h"
+#include "mapping/topology/topology.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
 #include "task_masks.h"
-
-#include <distgpu/plan.h>
-#include <distgpu/topology.h>
 
 #include <cstddef>
 #include <optional>

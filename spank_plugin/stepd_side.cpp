@@ -2,19 +2,17 @@
 #include "stepd_side.h"
 
 #include "announce.h"
+#include "base/format.h"
 #include "carried_step.h"
 #include "foreign_launcher.h"
 #include "het_step.h"
 #include "node/affinity.h"
 #include "node/host_name.h"
+#include "node/port_check.h"
 #include "node/step_environment.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "slurm_calls.h"
-
-#include <distgpu/port_check.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -190,7 +188,7 @@ void StepdSide::check_ports_of(const NodePlan& node_plan) {
     if (port == node_plan.ports.end()) return;
     const PortSource source = node_plan.rendezvous.port_source;
     const Error taken{
-        fmt::format("port {} (from {}) on {}", *port, describe(source), node_plan.node_name),
+        formatted("port {} (from {}) on {}", *port, describe(source), node_plan.node_name),
         "already in use", "give another with --distgpu=...,port=N"};
     if (source == PortSource::exported) {
         // The listener may be the user's own store.

@@ -2,13 +2,12 @@
 // give each task its environment.
 #pragma once
 
+#include "mapping/plan/plan.h"
 #include "node/layout_check.h"
 #include "options.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
 #include "step_binding.h"
-
-#include <distgpu/plan.h>
 
 #include <optional>
 #include <span>

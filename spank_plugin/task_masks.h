@@ -3,9 +3,8 @@
 // (_fork_all_tasks in 22.05, 24.11 and 26.05): so each task finds the masks of all.
 #pragma once
 
+#include "mapping/topology/cpu_set.h"
 #include "node/affinity.h"
-
-#include <distgpu/cpu_set.h>
 
 #include <cstddef>
 #include <sys/types.h>

@@ -1,11 +1,10 @@
 // See facts.h.
 #include "c_api/facts.h"
 
+#include "base/format.h"
 #include "c_api/objects.h"
 #include "c_api/sized.h"
 #include "c_api/text.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -23,8 +22,8 @@ std::optional<Error> too_large(const distgpu_facts& facts) {
         {{"gpus", facts.gpus}, {"cpus", facts.cpus}, {"cpus_per_task", facts.cpus_per_task}}};
     for (const auto& [name, value] : fields) {
         if (value > CpuSet::cpu_limit) {
-            return Error{fmt::format("facts.{} {}", name, value),
-                         fmt::format("more than {}", CpuSet::cpu_limit), "give one node's number"};
+            return Error{formatted("facts.{} {}", name, value),
+                         formatted("more than {}", CpuSet::cpu_limit), "give one node's number"};
         }
     }
     return std::nullopt;
@@ -34,14 +33,14 @@ Result<std::vector<CpuSet>> read_masks(const distgpu_facts& facts, std::uint32_t
     const std::vector<std::string> lists = texts(facts.cpu_masks);
     if (!lists.empty() && lists.size() != tasks) {
         return Error{"facts.cpu_masks",
-                     fmt::format("{} masks on a node with {} tasks", lists.size(), tasks),
+                     formatted("{} masks on a node with {} tasks", lists.size(), tasks),
                      "give one for each task"};
     }
     std::vector<CpuSet> masks;
     for (const std::string& list : lists) {
         auto mask = CpuSet::parse(list);
         if (!mask || mask->empty()) {
-            return Error{fmt::format("facts.cpu_masks[{}] '{}'", masks.size(), list),
+            return Error{formatted("facts.cpu_masks[{}] '{}'", masks.size(), list),
                          "not a list of CPUs", "write it as 0-3,8"};
         }
         masks.push_back(*std::move(mask));
@@ -55,11 +54,9 @@ Result<std::vector<std::uint32_t>> read_gpus(const distgpu_facts& facts) {
     if (facts.gpu_indices == nullptr) return gpus;
     const std::uint32_t present = distgpu_topology_gpu_count(facts.topology);
     for (const std::uint32_t gpu : std::span(facts.gpu_indices, facts.gpus)) {
-        const auto object = [&] {
-            return fmt::format("facts.gpu_indices[{}] {}", gpus.size(), gpu);
-        };
+        const auto object = [&] { return formatted("facts.gpu_indices[{}] {}", gpus.size(), gpu); };
         if (gpu >= present) {
-            return Error{object(), fmt::format("the topology has {} GPUs", present),
+            return Error{object(), formatted("the topology has {} GPUs", present),
                          "number them from 0 in its order"};
         }
         if (std::find(gpus.begin(), gpus.end(), gpu) != gpus.end()) {
@@ -74,11 +71,11 @@ Result<GpuNames> read_gpu_names(const distgpu_facts& facts,
                                 const std::vector<std::uint32_t>& gpus) {
     GpuNames names{texts(facts.gpu_names), texts(facts.gpu_variables)};
     if (facts.gpu_names == nullptr) {
-        for (const std::uint32_t gpu : gpus) names.names.push_back(fmt::to_string(gpu));
+        for (const std::uint32_t gpu : gpus) names.names.push_back(std::to_string(gpu));
     }
     if (names.names.size() != gpus.size()) {
         return Error{"facts.gpu_names",
-                     fmt::format("{} names of {} GPUs", names.names.size(), gpus.size()),
+                     formatted("{} names of {} GPUs", names.names.size(), gpus.size()),
                      "give one for each of gpu_indices"};
     }
     return names;

@@ -1,9 +1,10 @@
 // The facts of mapping.h as plan() takes them.
 #pragma once
 
+#include "base/result.h"
+#include "mapping/plan/plan.h"
+
 #include <distgpu/mapping.h>
-#include <distgpu/plan.h>
-#include <distgpu/result.h>
 
 #include <cstdint>
 

@@ -1,12 +1,10 @@
 // The layout of mapping.h.
+#include "base/format.h"
 #include "c_api/objects.h"
 #include "c_api/sized.h"
 #include "c_api/status.h"
 #include "c_api/text.h"
-
-#include <distgpu/layout_text.h>
-
-#include <fmt/format.h>
+#include "mapping/layout/layout_text.h"
 
 using namespace distgpu;
 using c_api::text_or_empty;
@@ -59,7 +57,7 @@ distgpu_status distgpu_layout_find_node(const distgpu_layout* layout, const char
         const auto found = layout->value.hosts().find(name);
         if (!found) {
             return c_api::Failure{DISTGPU_ERANGE,
-                                  {fmt::format("node {}", name), "not one of the layout's",
+                                  {formatted("node {}", name), "not one of the layout's",
                                    "name one as the layout's text does"}};
         }
         *node = found->value;

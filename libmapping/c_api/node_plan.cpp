@@ -1,13 +1,11 @@
 // The node's plan of mapping.h: a NodePlan, and what C sees of it.
+#include "base/format.h"
 #include "c_api/facts.h"
 #include "c_api/objects.h"
 #include "c_api/sized.h"
 #include "c_api/status.h"
 #include "c_api/text.h"
-
-#include <distgpu/plan.h>
-
-#include <fmt/format.h>
+#include "mapping/plan/plan.h"
 
 #include <vector>
 
@@ -83,8 +81,8 @@ Made<OwnedPlan> make_plan(const distgpu_request* request, const distgpu_layout* 
     if (layout == nullptr) return tl::unexpected(missing("layout"));
     const StepLayout& step = layout->value;
     if (node.value >= step.node_count()) {
-        return fail(DISTGPU_ERANGE, {fmt::format("node {}", node.value),
-                                     fmt::format("the layout has {} nodes", step.node_count()),
+        return fail(DISTGPU_ERANGE, {formatted("node {}", node.value),
+                                     formatted("the layout has {} nodes", step.node_count()),
                                      "number them from 0"});
     }
     auto known = read_facts(facts, step.tasks_on(node));

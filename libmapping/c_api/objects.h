@@ -1,10 +1,11 @@
 // What stands behind the names of mapping.h: the library's own values.
 #pragma once
 
+#include "mapping/layout/step_layout.h"
+#include "mapping/spec/request.h"
+#include "mapping/topology/topology.h"
+
 #include <distgpu/mapping.h>
-#include <distgpu/request.h>
-#include <distgpu/step_layout.h>
-#include <distgpu/topology.h>
 
 #include <string>
 

@@ -2,9 +2,8 @@
 // size that the caller knows.
 #pragma once
 
-#include <distgpu/result.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "base/result.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,16 +24,16 @@ Result<Struct> read_sized(std::string_view name, const Struct* given) {
     static_assert(std::is_trivially_copyable_v<Struct> && offsetof(Struct, size) == 0);
     const std::size_t size = given->size;
     if (size < sizeof(size) || size > largest_struct) {
-        return Error{fmt::format("{}.size {}", name, size), "not the size of the struct",
-                     fmt::format("set it to sizeof(struct {})", name)};
+        return Error{formatted("{}.size {}", name, size), "not the size of the struct",
+                     formatted("set it to sizeof(struct {})", name)};
     }
     const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
     const std::size_t shared = std::min(size, sizeof(Struct));
     if (std::any_of(bytes + shared, bytes + size, [](unsigned char byte) { return byte != 0; })) {
-        return Error{fmt::format("{}.size {}", name, size),
-                     fmt::format("a field is set that this library, which knows {} bytes, does not "
-                                 "have",
-                                 sizeof(Struct)),
+        return Error{formatted("{}.size {}", name, size),
+                     formatted("a field is set that this library, which knows {} bytes, does not "
+                               "have",
+                               sizeof(Struct)),
                      "leave it 0, or use a newer libdistgpu"};
     }
     Struct known{};

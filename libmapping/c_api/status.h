@@ -1,8 +1,9 @@
 // How a call from C ends: with a status and, for who asks, a text. Nothing is thrown past it.
 #pragma once
 
+#include "base/result.h"
+
 #include <distgpu/mapping.h>
-#include <distgpu/result.h>
 
 #include <tl/expected.hpp>
 

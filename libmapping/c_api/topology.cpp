@@ -1,8 +1,7 @@
 // The topology of mapping.h.
 #include "c_api/objects.h"
 #include "c_api/status.h"
-
-#include <distgpu/topology_json.h>
+#include "mapping/topology/topology_json.h"
 
 using namespace distgpu;
 

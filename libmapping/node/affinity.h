@@ -1,7 +1,7 @@
 // The CPUs on which a process may run, as the kernel keeps them.
 #pragma once
 
-#include <distgpu/cpu_set.h>
+#include "mapping/topology/cpu_set.h"
 
 #include <array>
 #include <optional>

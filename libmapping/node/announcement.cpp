@@ -1,20 +1,20 @@
 // See announcement.h.
 #include "node/announcement.h"
 
-#include <distgpu/rendezvous.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "base/host_and_port.h"
+#include "mapping/rendezvous/rendezvous.h"
 
 namespace distgpu {
 namespace {
 
 std::string step_line(const Request& request, const StepLayout& layout, const NodePlan& plan) {
     const std::string size = request.framework->launcher_per_node
-                                 ? fmt::format("{} launchers", layout.task_count())
-                                 : fmt::format("world size {}", layout.task_count());
-    return fmt::format(
+                                 ? formatted("{} launchers", layout.task_count())
+                                 : formatted("world size {}", layout.task_count());
+    return formatted(
         "distgpu: {}: {} on {} ({}), rendezvous {} on {}, port from {}", request.framework->mode,
-        size, layout.node_count() == 1 ? "1 node" : fmt::format("{} nodes", layout.node_count()),
+        size, layout.node_count() == 1 ? "1 node" : formatted("{} nodes", layout.node_count()),
         layout.hosts().to_string(), host_and_port(plan.rendezvous.address, plan.rendezvous.port),
         layout.hosts().name(rank0_node(layout)), describe(plan.rendezvous.port_source));
 }
@@ -24,8 +24,8 @@ std::string gpu_text(const NodeTopology& topology, const std::vector<std::uint32
     std::string text = gpus.size() == 1 ? ", GPU" : ", GPUs";
     for (const std::uint32_t index : gpus) {
         const Gpu& gpu = topology.gpus[index];
-        text += fmt::format("{} {} ({}{}{})", index == gpus.front() ? "" : ",", index, gpu.model,
-                            gpu.model.empty() ? "" : ", ", gpu.pci);
+        text += formatted("{} {} ({}{}{})", index == gpus.front() ? "" : ",", index, gpu.model,
+                          gpu.model.empty() ? "" : ", ", gpu.pci);
     }
     return text;
 }
@@ -33,24 +33,24 @@ std::string gpu_text(const NodeTopology& topology, const std::vector<std::uint32
 std::string port_text(const NodeTopology& topology, const TaskBinding& binding) {
     if (!binding.port) return {};
     const Hca& hca = topology.hcas[binding.port->hca];
-    return fmt::format(", {}:{} ({})", hca.name, hca.ports[binding.port->port].number,
-                       word(binding.port_distance));
+    return formatted(", {}:{} ({})", hca.name, hca.ports[binding.port->port].number,
+                     word(binding.port_distance));
 }
 
 std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
     std::string line =
-        fmt::format("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
-                    plan.node_name, task.local_id.value, plan.tasks.size(), task.node_rank.value);
+        formatted("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
+                  plan.node_name, task.local_id.value, plan.tasks.size(), task.node_rank.value);
     if (!task.binding) return line;
-    return fmt::format("{}: CPUs {}{}{}", line, task.binding->cpus.to_string(),
-                       gpu_text(*node.topology, task.binding->gpus),
-                       port_text(*node.topology, *task.binding));
+    return formatted("{}: CPUs {}{}{}", line, task.binding->cpus.to_string(),
+                     gpu_text(*node.topology, task.binding->gpus),
+                     port_text(*node.topology, *task.binding));
 }
 
 std::string dry_run_text(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
     std::string text = task_line(node, plan, task) + '\n';
-    for (const auto& [name, value] : task.set) text += fmt::format("  {}={}\n", name, value);
-    for (const std::string& name : task.unset) text += fmt::format("  unset {}\n", name);
+    for (const auto& [name, value] : task.set) text += formatted("  {}={}\n", name, value);
+    for (const std::string& name : task.unset) text += formatted("  unset {}\n", name);
     return text;
 }
 
@@ -67,7 +67,7 @@ Announcement announcement(const Request& request, const StepLayout& layout, cons
         result.lines.insert(result.lines.end(), plan.warnings.begin(), plan.warnings.end());
     }
     if (first && speaks && node.topology != nullptr && !node.confined) {
-        result.lines.push_back(fmt::format(
+        result.lines.push_back(formatted(
             "distgpu: {}: the tasks are not confined to the step's CPUs, which are left as they "
             "are; see TaskPlugin and ConstrainCores",
             plan.node_name));

@@ -1,31 +1,30 @@
 // See layout_check.h.
 #include "node/layout_check.h"
 
+#include "base/format.h"
 #include "node/variables.h"
-
-#include <fmt/format.h>
 
 namespace distgpu {
 
 std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& started) {
     const auto differs = [](std::string problem) {
         return Error{"task map", std::move(problem),
-                     fmt::format("run again without {}", carried_variable)};
+                     formatted("run again without {}", carried_variable)};
     };
     if (started.node.value >= layout.node_count()) {
-        return differs(fmt::format("{} nodes, Slurm started a task on node number {}",
-                                   layout.node_count(), started.node.value));
+        return differs(formatted("{} nodes, Slurm started a task on node number {}",
+                                 layout.node_count(), started.node.value));
     }
     const std::string name = layout.hosts().name(started.node);
     const std::vector<TaskId> planned = layout.task_ids(started.node);
     if (planned.size() != started.tasks.size()) {
-        return differs(fmt::format("{} tasks on {}, Slurm started {}", planned.size(), name,
-                                   started.tasks.size()));
+        return differs(formatted("{} tasks on {}, Slurm started {}", planned.size(), name,
+                                 started.tasks.size()));
     }
     for (std::size_t local = 0; local < planned.size(); ++local) {
         if (planned[local] == started.tasks[local]) continue;
-        return differs(fmt::format("task {} has local id {} on {}, Slurm started task {}",
-                                   planned[local].value, local, name, started.tasks[local].value));
+        return differs(formatted("task {} has local id {} on {}, Slurm started task {}",
+                                 planned[local].value, local, name, started.tasks[local].value));
     }
     return std::nullopt;
 }

@@ -2,8 +2,8 @@
 // comes from slurmctld, while a carried or derived layout may be wrong or forged.
 #pragma once
 
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
 
 #include <cstdint>
 #include <optional>

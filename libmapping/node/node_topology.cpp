@@ -1,12 +1,10 @@
 // See node_topology.h.
 #include "node/node_topology.h"
 
-#include "node/run_command.h"
-
-#include <distgpu/file_text.h>
-#include <distgpu/topology_json.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "base/io/file_text.h"
+#include "base/io/run_command.h"
+#include "mapping/topology/topology_json.h"
 
 #include <chrono>
 #include <optional>
@@ -37,7 +35,7 @@ Result<NodeTopology> ask_command(std::vector<std::string> arguments) {
 // Nothing: the saved topology is this machine's as it is now.
 std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineRoots& roots) {
     const auto now = machine_identity(roots);
-    if (!now) return fmt::format("{}: {}", now.error().object, now.error().problem);
+    if (!now) return formatted("{}: {}", now.error().object, now.error().problem);
     if (saved.boot_id != now->boot_id) return "saved before the last boot, or on another machine";
     if (saved.pci != now->pci) return "PCI devices have come or gone since it was saved";
     return std::nullopt;
@@ -88,16 +86,16 @@ Result<FoundTopology> find_topology(const TopologySource& source, const MachineR
     };
     const auto text = read_regular_file(source.file);
     if (!text) {
-        return discovered(source.given ? fmt::format("{}: {}", source.file, text.error().problem)
+        return discovered(source.given ? formatted("{}: {}", source.file, text.error().problem)
                                        : std::string{});
     }
     if (first_of(*text) == '{') {
         auto saved = from_saved(source.file, *text, roots);
         if (saved) return FoundTopology{*std::move(saved), {}};
-        return discovered(fmt::format("{}: {}", saved.error().object, saved.error().problem));
+        return discovered(formatted("{}: {}", saved.error().object, saved.error().problem));
     }
     if (first_of(*text) != '<') {
-        return discovered(fmt::format("{}: neither a topology nor an XML", source.file));
+        return discovered(formatted("{}: neither a topology nor an XML", source.file));
     }
     return ask_command({source.command, "topo", "--format", "json", "--topology", source.file})
         .transform([](NodeTopology topology) {

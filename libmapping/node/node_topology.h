@@ -1,9 +1,9 @@
 // This node's topology: saved since the boot, or discovered for this step.
 #pragma once
 
-#include <distgpu/machine.h>
-#include <distgpu/result.h>
-#include <distgpu/topology.h>
+#include "base/result.h"
+#include "mapping/topology/topology.h"
+#include "node/machine.h"
 
 #include <string>
 #include <string_view>

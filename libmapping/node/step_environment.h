@@ -1,8 +1,8 @@
 // The layout of a step as its own environment tells it, without asking anybody.
 #pragma once
 
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
 
 #include <cstdint>
 #include <optional>

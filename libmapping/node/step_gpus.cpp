@@ -1,7 +1,7 @@
 // See step_gpus.h.
 #include "node/step_gpus.h"
 
-#include "text/values.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,8 @@
 // See task_environment.h.
 #include "node/task_environment.h"
 
+#include "base/format.h"
 #include "node/variables.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -39,7 +38,7 @@ std::string given_values(const TaskPlan& task) {
     std::string text;
     for (const auto& [name, value] : task.set) {
         if (std::find(marked.begin(), marked.end(), name) == marked.end()) continue;
-        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+        text += formatted("{}{}={}", text.empty() ? "" : " ", name, value);
     }
     return text;
 }
@@ -58,14 +57,14 @@ void unset(Environment& environment, std::string_view pattern) {
 Result<std::monostate> set(Environment& environment, const std::string& name,
                            const std::string& value) {
     if (environment.set(name, value)) return std::monostate{};
-    return Error{fmt::format("variable {}", name),
-                 fmt::format("not taken ({} bytes)", value.size()), "report this"};
+    return Error{formatted("variable {}", name), formatted("not taken ({} bytes)", value.size()),
+                 "report this"};
 }
 
 // Before the SPEC in the mark of a prepared task.
 std::string step_mark(const Environment& environment) {
     const auto id = [&](const char* name) { return environment.get(name).value_or("0"); };
-    return fmt::format("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
+    return formatted("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ std::optional<std::string> exported(const Environment& environment, std::string_
     while (!rest.empty()) {
         const std::string_view entry = rest.substr(0, rest.find(' '));
         rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-        if (entry == fmt::format("{}={}", name, *value)) return std::nullopt;
+        if (entry == formatted("{}={}", name, *value)) return std::nullopt;
     }
     return value;
 }

@@ -1,9 +1,9 @@
 // What a task's environment says of its node and its user, and the plan applied to it.
 #pragma once
 
-#include <distgpu/environment.h>
-#include <distgpu/plan.h>
-#include <distgpu/result.h>
+#include "base/environment.h"
+#include "base/result.h"
+#include "mapping/plan/plan.h"
 
 #include <optional>
 #include <string>

@@ -2,15 +2,15 @@
 //   plan_times FILE...      XML of lstopo or JSON of distgpu topo
 // Prints the least and the median of many runs in microseconds; one task's task_init makes the
 // whole node's plan once.
-#include <distgpu/discover.h>
-#include <distgpu/plan.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "mapping/plan/plan.h"
+#include "node/discovery/discover.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -33,7 +33,7 @@ std::string microseconds(Work&& work) {
         times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
     }
     std::sort(times.begin(), times.end());
-    return fmt::format("{:.1f} / {:.1f}", times.front(), times[times.size() / 2]);
+    return formatted("{:.1f} / {:.1f}", times.front(), times[times.size() / 2]);
 }
 
 NodeFacts whole_node(const NodeTopology& topology) {
@@ -69,7 +69,7 @@ SlurmShare bound_by_slurm(const NodeTopology& topology, SlurmShare share) {
 
 std::string plan_time(const NodeFacts& facts, std::uint32_t nodes) {
     const auto request = parse_spec("SPEC", "pytorch");
-    const auto layout = HostList::parse(fmt::format("n[1-{}]", nodes)).and_then([&](HostList list) {
+    const auto layout = HostList::parse(formatted("n[1-{}]", nodes)).and_then([&](HostList list) {
         const std::vector<TasksRun> counts{{tasks, nodes}};
         return StepLayout::distribute(std::move(list), counts, {});
     });
@@ -82,21 +82,22 @@ std::string plan_time(const NodeFacts& facts, std::uint32_t nodes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    fmt::print("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", "8 tasks, least / median", "one mask",
-               "own masks", "plan, 1 node", "plan, 1000", "plan, 10000");
+    std::cout << formatted("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", "8 tasks, least / median",
+                           "one mask", "own masks", "plan, 1 node", "plan, 1000", "plan, 10000");
     for (int i = 1; i < argc; ++i) {
         const auto topology = load_topology(argv[i]);
         if (!topology) {
-            fmt::print(stderr, "{}\n", topology.error().message());
+            std::fputs((topology.error().message() + "\n").c_str(), stderr);
             return 1;
         }
         const NodeFacts facts = whole_node(*topology);
         const SlurmShare own = bound_by_slurm(*topology, facts.share);
         const std::string path = argv[i];
-        fmt::print("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", path.substr(path.rfind('/') + 1),
-                   microseconds([&] { bind(*topology, {}, facts.share); }),
-                   microseconds([&] { bind(*topology, {}, own); }), plan_time(facts, 1),
-                   plan_time(facts, 1000), plan_time(facts, 10000));
+        std::cout << formatted("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n",
+                               path.substr(path.rfind('/') + 1),
+                               microseconds([&] { bind(*topology, {}, facts.share); }),
+                               microseconds([&] { bind(*topology, {}, own); }), plan_time(facts, 1),
+                               plan_time(facts, 1000), plan_time(facts, 10000));
     }
     return 0;
 }

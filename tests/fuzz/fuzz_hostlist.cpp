@@ -1,7 +1,6 @@
 // Slurm's compressed host lists: read, written and read again.
+#include "mapping/layout/hostlist.h"
 #include "require.h"
-
-#include <distgpu/hostlist.h>
 
 #include <cstddef>
 #include <cstdint>

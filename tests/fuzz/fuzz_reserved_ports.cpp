@@ -1,7 +1,6 @@
 // Lists and ranges of ports, and the port derived from a range.
+#include "mapping/rendezvous/rendezvous.h"
 #include "require.h"
-
-#include <distgpu/rendezvous.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPEC, the value of --distgpu.
+#include "mapping/spec/request.h"
 #include "require.h"
-
-#include <distgpu/request.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,6 @@
 // Counts of tasks per node, and the layouts that are made of them.
+#include "mapping/layout/step_layout.h"
 #include "require.h"
-
-#include <distgpu/step_layout.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // its nodes as JSON.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <string>
 #include <string_view>

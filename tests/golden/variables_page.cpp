@@ -2,11 +2,9 @@
 // what distgpu itself reads stands below.
 #include "variables_page.h"
 
+#include "base/format.h"
+#include "mapping/frameworks/framework.h"
 #include "node/variables.h"
-
-#include <distgpu/framework.h>
-
-#include <fmt/format.h>
 
 #include <array>
 #include <string_view>
@@ -73,13 +71,13 @@ constexpr std::array inputs{
 
 template <class Rows>
 std::string table(std::string_view heading, const Rows& rows) {
-    std::string text = fmt::format("| Variable | {} |\n|---|---|\n", heading);
-    for (const auto& [name, meaning] : rows) text += fmt::format("| `{}` | {} |\n", name, meaning);
+    std::string text = formatted("| Variable | {} |\n|---|---|\n", heading);
+    for (const auto& [name, meaning] : rows) text += formatted("| `{}` | {} |\n", name, meaning);
     return text + '\n';
 }
 
 std::string introduction() {
-    return "<!-- Made from libmapping/frameworks/ by golden_tests: DISTGPU_UPDATE_GOLDEN=1 "
+    return "<!-- Made from libmapping/mapping/frameworks/ by golden_tests: DISTGPU_UPDATE_GOLDEN=1 "
            "rewrites "
            "it. -->\n"
            "# Environment variables\n"
@@ -120,18 +118,18 @@ template <class Variables>
 std::string set_table(const Variables& variables) {
     std::string rows = "| Variable | Meaning |\n|---|---|\n";
     for (const SetVariable& variable : variables) {
-        rows += fmt::format("| `{}` | {} |\n", variable.name, variable.meaning);
+        rows += formatted("| `{}` | {} |\n", variable.name, variable.meaning);
     }
     return rows + '\n';
 }
 
 std::string framework_section(const Framework& framework) {
-    std::string text = fmt::format("## {}\n\n{}.\n\nSet:\n\n", framework.mode, framework.summary) +
+    std::string text = formatted("## {}\n\n{}.\n\nSet:\n\n", framework.mode, framework.summary) +
                        set_table(framework.sets);
     if (framework.unsets.empty()) return text;
     text += "Removed:\n\n| Variable | Why |\n|---|---|\n";
     for (const UnsetVariable& variable : framework.unsets) {
-        text += fmt::format("| `{}` | {} |\n", variable.name, variable.reason);
+        text += formatted("| `{}` | {} |\n", variable.name, variable.reason);
     }
     return text + '\n';
 }

@@ -1,12 +1,11 @@
 // docs/variables.md says what the code does.
 #include "node/variables.h"
 
+#include "base/format.h"
 #include "golden_file.h"
+#include "mapping/frameworks/framework.h"
 #include "variables_page.h"
 
-#include <distgpu/framework.h>
-
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,10 +20,10 @@ TEST(VariablesPage, IsUpToDate) {
 TEST(VariablesPage, NamesEveryVariable) {
     const std::string page = read_file(DISTGPU_SOURCE_DIR "/docs/variables.md");
     const auto names = [&page](std::string_view variable) {
-        return page.find(fmt::format("| `{}` |", variable)) != std::string::npos;
+        return page.find(formatted("| `{}` |", variable)) != std::string::npos;
     };
     for (const Framework* framework : frameworks()) {
-        EXPECT_NE(page.find(fmt::format("\n## {}\n", framework->mode)), std::string::npos);
+        EXPECT_NE(page.find(formatted("\n## {}\n", framework->mode)), std::string::npos);
         for (const SetVariable& variable : framework->sets) EXPECT_TRUE(names(variable.name));
         for (const UnsetVariable& variable : framework->unsets) EXPECT_TRUE(names(variable.name));
     }

@@ -1,7 +1,7 @@
 // An environment that is a value.
 #pragma once
 
-#include <distgpu/environment.h>
+#include "base/environment.h"
 
 #include <map>
 #include <string>

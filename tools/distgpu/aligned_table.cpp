@@ -1,7 +1,7 @@
 // See aligned_table.h.
 #include "aligned_table.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
     for (const auto& row : rows) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            line += fmt::format("{:<{}}  ", row[i], widths[i]);
+            line += formatted("{:<{}}  ", row[i], widths[i]);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         std::replace_if(

@@ -1,17 +1,16 @@
 // The command `distgpu`: which subcommand the command line names.
+#include "base/format.h"
+#include "base/result.h"
 #include "check/check.h"
 #include "exec/exec.h"
 #include "exit_code.h"
+#include "mapping/spec/nearest_word.h"
 #include "output.h"
 #include "plan/plan.h"
-#include "spec/nearest_word.h"
 #include "topo/topo.h"
 #include "vars/vars.h"
 
-#include <distgpu/result.h>
-
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -33,7 +32,7 @@ Error judge(const CLI::App& app, const CLI::ParseError& refused, std::string_vie
     const auto named = app.get_subcommands();
     if (!named.empty()) {
         return {"command line", refused.what(),
-                fmt::format("see distgpu {} --help", named.front()->get_name())};
+                formatted("see distgpu {} --help", named.front()->get_name())};
     }
     if (first.empty() || first.front() == '-') {
         return {"command line", refused.what(), "see distgpu --help"};
@@ -44,8 +43,8 @@ Error judge(const CLI::App& app, const CLI::ParseError& refused, std::string_vie
                    [](const CLI::App* subcommand) { return subcommand->get_name(); });
     const std::vector<std::string_view> words(names.begin(), names.end());
     const auto nearest = nearest_word(first, words);
-    return {fmt::format("distgpu {}", first), "unknown subcommand",
-            nearest ? fmt::format("did you mean '{}'?", *nearest) : "see distgpu --help"};
+    return {formatted("distgpu {}", first), "unknown subcommand",
+            nearest ? formatted("did you mean '{}'?", *nearest) : "see distgpu --help"};
 }
 
 int run(int argc, char** argv) {

@@ -13,8 +13,12 @@ Result<Done> print(std::string_view text) {
     return Error{"standard output", std::strerror(errno), ""};
 }
 
+void say(std::string_view line) {
+    static_cast<void>(std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()));
+}
+
 ExitCode complain(const Error& error, ExitCode code) {
-    static_cast<void>(std::fprintf(stderr, "%s\n", error.message().c_str()));
+    say(error.message());
     return code;
 }
 

@@ -1,10 +1,9 @@
 // Where a subcommand's result goes.
 #pragma once
 
+#include "base/io/write.h"
+#include "base/result.h"
 #include "exit_code.h"
-#include "files/write.h"
-
-#include <distgpu/result.h>
 
 #include <functional>
 #include <string_view>
@@ -16,6 +15,9 @@ using Writer = std::function<Result<Done>(std::string_view)>;
 
 // Errors: standard output takes no more (a full disk, a closed pipe).
 Result<Done> print(std::string_view text);
+
+// One line on standard error.
+void say(std::string_view line);
 
 // Says on standard error what went wrong; returns `code`.
 ExitCode complain(const Error& error, ExitCode code);

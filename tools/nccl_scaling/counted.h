@@ -1,7 +1,7 @@
 // Numbers of things in messages and tables.
 #pragma once
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ namespace distgpu::scaling {
 
 // "1 node", "4 nodes".
 inline std::string counted(std::uint64_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+    return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace distgpu::scaling

@@ -101,7 +101,7 @@ bool read_line(const std::string& line, BindingCase& golden_case) {
     return reader && (*reader)(words, golden_case) && (words >> std::ws).eof();
 }
 
-std::string joined(const std::vector<std::uint32_t>& numbers) {
+std::string join(const std::vector<std::uint32_t>& numbers) {
     std::string text;
     for (const auto number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
     return text.empty() ? "none" : text;
@@ -187,7 +187,7 @@ std::string binding_text(const NodeTopology& topology, const NodeBinding& bindin
     for (std::size_t i = 0; i < binding.tasks.size(); ++i) {
         const auto& task = binding.tasks[i];
         text += "task " + std::to_string(i) + ": cpus " + task.cpus.to_string() + "; gpus " +
-                joined(task.gpus) + "; port ";
+                join(task.gpus) + "; port ";
         if (task.port) {
             const auto& hca = topology.hcas[task.port->hca];
             text += port_name(hca, hca.ports[task.port->port]) + " " +
@@ -197,7 +197,7 @@ std::string binding_text(const NodeTopology& topology, const NodeBinding& bindin
         }
         text += "\n";
     }
-    return text + "gpu order: " + joined(binding.gpu_order) + "\n";
+    return text + "gpu order: " + join(binding.gpu_order) + "\n";
 }
 
 }  // namespace distgpu::golden

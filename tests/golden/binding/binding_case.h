@@ -1,9 +1,9 @@
 // A golden case of bind(): what Slurm gave the tasks of a node, and what each of them shall get.
 #pragma once
 
-#include <distgpu/binding.h>
-#include <distgpu/result.h>
-#include <distgpu/topology.h>
+#include "base/result.h"
+#include "mapping/binding/binding.h"
+#include "mapping/topology/topology.h"
 
 #include <optional>
 #include <string>

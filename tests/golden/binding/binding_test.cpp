@@ -1,10 +1,10 @@
 // Every machine of tests/topologies, and every real one that DISTGPU_TOPOLOGIES leads to: which
 // CPUs, GPUs and port each task of a node gets, against files whose values were reasoned out.
+#include "mapping/binding/binding.h"
+
 #include "binding_case.h"
 #include "golden_file.h"
-
-#include <distgpu/binding.h>
-#include <distgpu/discover.h>
+#include "node/discovery/discover.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
 // The facts of mapping.h: each one arrives in the plan, and what would break the plan is refused.
-#include "../binding/two_socket_node.h"
+#include "mapping/binding/two_socket_node.h"
+#include "mapping/topology/topology_json.h"
 #include "plan_testing.h"
-
-#include <distgpu/topology_json.h>
 
 #include <array>
 #include <optional>

@@ -1,8 +1,7 @@
 // The node's plan of mapping.h: its values, its life, its refusals.
+#include "mapping/layout/layout_text.h"
+#include "mapping/plan/plan.h"
 #include "plan_testing.h"
-
-#include <distgpu/layout_text.h>
-#include <distgpu/plan.h>
 
 #include <vector>
 

@@ -1,8 +1,7 @@
 // The topology of mapping.h.
-#include "../binding/two_socket_node.h"
 #include "c_api_testing.h"
-
-#include <distgpu/topology_json.h>
+#include "mapping/binding/two_socket_node.h"
+#include "mapping/topology/topology_json.h"
 
 #include <optional>
 

@@ -2,10 +2,9 @@
 // script stands here that writes down what it was asked.
 #include "node/node_topology.h"
 
-#include "../binding/two_socket_node.h"
-#include "../topology/made_up_folder.h"
-
-#include <distgpu/topology_json.h>
+#include "made_up_folder.h"
+#include "mapping/binding/two_socket_node.h"
+#include "mapping/topology/topology_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // Reports on their way to rank 0, over the loopback.
 #include "check/gather.h"
 
-#include <distgpu/rendezvous.h>
+#include "base/host_and_port.h"
+#include "mapping/rendezvous/rendezvous.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

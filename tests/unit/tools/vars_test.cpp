@@ -1,8 +1,7 @@
 // The text of `distgpu vars`.
+#include "mapping/spec/request.h"
 #include "vars/vars_text.h"
 #include "vars/wrapped_table.h"
-
-#include <distgpu/request.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // How often the right one is blamed: on thousands of made-up clusters with noise.
+#include "base/format.h"
 #include "simulated_cluster.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct Tally {
     double precision() const { return 1.0 * right / blamed; }
     double recall() const { return 1.0 * right / planted; }
     std::string text() const {
-        return fmt::format("planted {}, blamed {}, right {}: precision {:.4f}, recall {:.4f}",
-                           planted, blamed, right, precision(), recall());
+        return formatted("planted {}, blamed {}, right {}: precision {:.4f}, recall {:.4f}",
+                         planted, blamed, right, precision(), recall());
     }
 };
 

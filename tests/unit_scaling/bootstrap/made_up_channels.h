@@ -1,9 +1,9 @@
 // Ranks as threads of this process, over the loopback interface.
 #pragma once
 
+#include "base/io/tcp/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
-#include "tcp/socket.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Writes pages of made-up results, for a browser to open: sample_page FOLDER. For each it prints
 // what must be seen on it: file, lines' points, plots, filled cells of the heat map, rows of the
 // table of results. The numbers follow from the shapes below, not from the page.
+#include "base/format.h"
 #include "report/html_page.h"
 #include "sample_results.h"
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -93,10 +93,10 @@ std::vector<Page> pages() {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     for (const Page& page : pages()) {
-        std::ofstream file(fmt::format("{}/{}.html", argv[1], page.name));
+        std::ofstream file(formatted("{}/{}.html", argv[1], page.name));
         file << to_html(page.input);
         if (!file.flush()) return 1;
-        fmt::print("{}.html {} {} {} {}\n", page.name, page.points, page.plots, page.cells,
-                   page.rows);
+        std::cout << formatted("{}.html {} {} {} {}\n", page.name, page.points, page.plots,
+                               page.cells, page.rows);
     }
 }

@@ -3,8 +3,7 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/pairs.h"
-
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <numeric>
@@ -60,11 +59,11 @@ std::vector<Node> nodes_of(const Shape& shape) {
     std::vector<Node> nodes;
     for (std::uint32_t i = 0; i < shape.nodes; ++i) {
         Node node;
-        node.name = fmt::format("node{:03}", i + 1);
+        node.name = formatted("node{:03}", i + 1);
         node.ranks = shape.ranks_per_node;
         for (std::uint32_t rank = 0; shape.backend == "nccl" && rank < node.ranks; ++rank) {
-            node.gpus.push_back(fmt::format("NVIDIA H100 80GB HBM3 GPU-{:08x}", i * 16 + rank));
-            node.rails.push_back(fmt::format("mlx5_{}", rank));
+            node.gpus.push_back(formatted("NVIDIA H100 80GB HBM3 GPU-{:08x}", i * 16 + rank));
+            node.rails.push_back(formatted("mlx5_{}", rank));
         }
         nodes.push_back(std::move(node));
     }
@@ -157,7 +156,7 @@ void derive(const Shape& shape, ReportInput& input) {
     const auto percent_of = [&](std::size_t curve) {
         return 100 * input.efficiency[curve].points.back().efficiency;
     };
-    input.verdict = fmt::format(
+    input.verdict = formatted(
         "Sample, nothing was measured. {} node{}: {:.0f}% of linear (weak), {:.0f}% (strong); "
         "limiter: {}",
         shape.nodes, shape.nodes == 1 ? "" : "s", percent_of(1), percent_of(3), limiter);

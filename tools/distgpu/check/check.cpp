@@ -1,19 +1,18 @@
 // See check.h.
 #include "check/check.h"
 
+#include "base/format.h"
 #include "check/gather.h"
 #include "check/look.h"
 #include "check/verdict.h"
+#include "mapping/spec/request.h"
 #include "node/host_name.h"
 #include "node/task_environment.h"
 #include "output.h"
 #include "task/own_task.h"
 #include "task/process_environment.h"
 
-#include <distgpu/request.h>
-
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdint>
@@ -50,7 +49,7 @@ std::vector<Endpoint> endpoints_of(const OwnTask& own) {
 }
 
 std::string step_name(const OwnTask& own) {
-    return fmt::format("{}.{}", own.place.step.job, own.place.step.step);
+    return formatted("{}.{}", own.place.step.job, own.place.step.step);
 }
 
 // Rank 0's ears: on the rendezvous port as its framework would listen, and on the spare one.
@@ -66,7 +65,7 @@ Ears listen_as_rank0(const OwnTask& own) {
         ears.listeners.push_back(*std::move(listener));
     } else {
         ears.findings.push_back({Finding::Weight::fatal,
-                                 {fmt::format("port {} on {}", port, own.plan.node_name),
+                                 {formatted("port {} on {}", port, own.plan.node_name),
                                   listener.error().problem, listener.error().remedy}});
     }
     if (auto spare = listen_on(spare_port(own.place.step))) {
@@ -101,8 +100,8 @@ ExitCode check_as_rank0(const std::shared_ptr<const OwnTask>& own, seconds timeo
 void say_undelivered(const OwnTask& own, const Report& report, const Error& problem) {
     if (own.place.local != LocalId{0} && !any_fatal(report.findings)) return;
     const auto say = [&](const Error& error) {
-        fmt::print(stderr, "distgpu: rank {} on {}: {}: {}; {}\n", report.rank, own.plan.node_name,
-                   error.object, error.problem, error.remedy);
+        distgpu::say(formatted("distgpu: rank {} on {}: {}: {}; {}", report.rank,
+                               own.plan.node_name, error.object, error.problem, error.remedy));
     };
     for (const Finding& finding : report.findings) {
         if (is_fatal(finding)) say(finding.error);

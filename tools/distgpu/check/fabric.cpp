@@ -3,10 +3,9 @@
 // it ends (NCCL 2.28, transport/net_ib).
 #include "check/fabric.h"
 
-#include <distgpu/binding.h>
-#include <distgpu/file_text.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "base/io/file_text.h"
+#include "mapping/binding/binding.h"
 
 #include <cerrno>
 #include <cstring>
@@ -39,7 +38,7 @@ std::optional<std::string> verbs_node(const std::string& hca, const DeviceRoots&
     for (const auto& entry :
          fs::directory_iterator(roots.sys + "/class/infiniband_verbs", unreadable)) {
         if (read_trimmed(entry.path().string() + "/ibdev") != hca) continue;
-        return fmt::format("{}/infiniband/{}", roots.dev, entry.path().filename().string());
+        return formatted("{}/infiniband/{}", roots.dev, entry.path().filename().string());
     }
     return std::nullopt;
 }
@@ -48,7 +47,7 @@ std::optional<Finding> cannot_open(const std::string& hca, const DeviceRoots& ro
     const auto path = verbs_node(hca, roots);
     if (!path) {
         return Finding{Weight::warning,
-                       {hca, fmt::format("the kernel offers no verbs for it; {}", sockets),
+                       {hca, formatted("the kernel offers no verbs for it; {}", sockets),
                         "ask the administrator for the module ib_uverbs"}};
     }
     const int fd = open(path->c_str(), O_RDWR | O_CLOEXEC);
@@ -57,7 +56,7 @@ std::optional<Finding> cannot_open(const std::string& hca, const DeviceRoots& ro
         return std::nullopt;
     }
     return Finding{Weight::warning,
-                   {*path, fmt::format("{}; {}", std::strerror(errno), sockets),
+                   {*path, formatted("{}; {}", std::strerror(errno), sockets),
                     "ask the administrator for its mode, and for the devices in cgroup.conf"}};
 }
 
@@ -65,8 +64,7 @@ std::optional<Finding> little_memory(std::uint64_t limit) {
     if (limit == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
     return Finding{
         limit < too_little_memory ? Weight::fatal : Weight::warning,
-        {"memlock limit",
-         fmt::format("{} KiB, of which NCCL's buffers may need more", limit >> 10U),
+        {"memlock limit", formatted("{} KiB, of which NCCL's buffers may need more", limit >> 10U),
          "ask for LimitMEMLOCK=infinity of slurmd and PropagateResourceLimitsExcept=MEMLOCK"}};
 }
 
@@ -90,7 +88,7 @@ Findings none_eligible(const NodeTopology& topology) {
     for (const Hca& hca : topology.hcas) {
         if (hca.kind != HcaKind::verbs) continue;
         findings.push_back({Weight::warning,
-                            {hca.name, fmt::format("no port is ACTIVE; {}", sockets),
+                            {hca.name, formatted("no port is ACTIVE; {}", sockets),
                              "ask the administrator: ibstat"}});
     }
     return findings;
@@ -121,7 +119,7 @@ FabricCheck check_fabric(const Environment& environment, const NodeTopology* top
     FabricCheck check;
     if (!access.verbs_library) {
         check.findings.push_back({Weight::warning,
-                                  {"libibverbs.so.1", fmt::format("not found; {}", sockets),
+                                  {"libibverbs.so.1", formatted("not found; {}", sockets),
                                    "install libibverbs1 (rdma-core) where the program runs"}});
         return check;
     }
@@ -130,10 +128,10 @@ FabricCheck check_fabric(const Environment& environment, const NodeTopology* top
         if (auto finding = cannot_open(hca->name, roots)) {
             check.findings.push_back(*std::move(finding));
         } else if (++usable == 1) {
-            check.ports = fmt::format("{}:{} {:g} Gb/s", hca->name, port->number, port->gbps);
+            check.ports = formatted("{}:{} {:g} Gb/s", hca->name, port->number, port->gbps);
         }
     }
-    if (usable > 1) check.ports += fmt::format(" +{}", usable - 1);
+    if (usable > 1) check.ports += formatted(" +{}", usable - 1);
     if (usable > 0) {
         if (auto finding = little_memory(access.locked_memory)) {
             check.findings.push_back(*std::move(finding));

@@ -1,11 +1,10 @@
 // Whether NCCL can use this node's InfiniBand (or RoCE) ports.
 #pragma once
 
+#include "base/environment.h"
 #include "check/finding.h"
 #include "check/gpus.h"
-
-#include <distgpu/environment.h>
-#include <distgpu/topology.h>
+#include "mapping/topology/topology.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // What a check found wrong.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <algorithm>
 #include <vector>

@@ -2,7 +2,8 @@
 // one line each.
 #include "check/gather.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
+#include "base/host_and_port.h"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view taken = "taken\n";
 
 std::string greeting(const std::string& name) {
-    return fmt::format("distgpu check {}", name);
+    return formatted("distgpu check {}", name);
 }
 
 // Who is about to report.

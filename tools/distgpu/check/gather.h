@@ -2,11 +2,10 @@
 // the framework will use it, or past it where that fails.
 #pragma once
 
+#include "base/io/tcp/deadline.h"
+#include "base/io/tcp/socket.h"
 #include "check/report.h"
-#include "tcp/deadline.h"
-#include "tcp/socket.h"
-
-#include <distgpu/rendezvous.h>
+#include "mapping/rendezvous/rendezvous.h"
 
 #include <cstdint>
 #include <optional>

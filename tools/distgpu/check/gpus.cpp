@@ -3,10 +3,9 @@
 // ENODEV.
 #include "check/gpus.h"
 
+#include "base/format.h"
+#include "base/values.h"
 #include "node/task_environment.h"
-#include "text/values.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -52,7 +51,7 @@ std::string nvidia_node(std::uint32_t index, const NodeTopology* topology,
                         const DeviceRoots& roots) {
     const bool known = topology != nullptr && index < topology->gpus.size();
     const std::uint32_t minor = known ? topology->gpus[index].minor.value_or(index) : index;
-    return fmt::format("{}/nvidia{}", roots.dev, minor);
+    return formatted("{}/nvidia{}", roots.dev, minor);
 }
 
 // Nothing: the task names the GPU in another way, or the topology lacks it.
@@ -60,10 +59,10 @@ std::optional<std::string> render_node(std::uint32_t index, const NodeTopology* 
                                        const DeviceRoots& roots) {
     if (topology == nullptr || index >= topology->gpus.size()) return std::nullopt;
     const std::string drm =
-        fmt::format("{}/bus/pci/devices/{}/drm", roots.sys, topology->gpus[index].pci);
+        formatted("{}/bus/pci/devices/{}/drm", roots.sys, topology->gpus[index].pci);
     const auto nodes = numbered(drm, "renderD");
     if (nodes.empty()) return std::nullopt;
-    return fmt::format("{}/dri/{}", roots.dev, fs::path(nodes.front()).filename().string());
+    return formatted("{}/dri/{}", roots.dev, fs::path(nodes.front()).filename().string());
 }
 
 std::string reason(int problem) {
@@ -94,7 +93,7 @@ std::optional<Finding> too_few(std::uint32_t gpus, const std::vector<std::string
         if (auto finding = cannot_open(path)) return finding;
     }
     return Finding{Weight::fatal,
-                   {"GPUs", fmt::format("{} given by Slurm, {} can be opened", gpus, opened),
+                   {"GPUs", formatted("{} given by Slurm, {} can be opened", gpus, opened),
                     "ask the administrator for gres.conf and cgroup.conf of this node"}};
 }
 
@@ -144,7 +143,7 @@ Findings check_render_nodes(const std::vector<std::string_view>& names,
 Findings no_gpu(const NodeTopology* topology) {
     if (topology == nullptr || topology->gpus.empty()) return {};
     return {{Weight::warning,
-             {"GPUs", fmt::format("none in this step, {} on this node", topology->gpus.size()),
+             {"GPUs", formatted("none in this step, {} on this node", topology->gpus.size()),
               "give srun --gres=gpu:N or --gpus-per-node=N"}}};
 }
 

@@ -1,10 +1,9 @@
 // Whether the GPUs that Slurm gave a task can be opened.
 #pragma once
 
+#include "base/environment.h"
 #include "check/finding.h"
-
-#include <distgpu/environment.h>
-#include <distgpu/topology.h>
+#include "mapping/topology/topology.h"
 
 #include <cstdint>
 #include <string>

@@ -1,17 +1,16 @@
 // See look.h.
 #include "check/look.h"
 
+#include "base/format.h"
+#include "base/host_and_port.h"
 #include "check/fabric.h"
 #include "check/gpus.h"
 #include "check/network.h"
 #include "check/variables.h"
 #include "node/affinity.h"
 #include "node/host_name.h"
+#include "node/port_check.h"
 #include "task/process_environment.h"
-
-#include <distgpu/port_check.h>
-
-#include <fmt/format.h>
 
 #include <iterator>
 #include <optional>
@@ -49,8 +48,8 @@ Findings check_further_ports(const OwnTask& own) {
     for (const std::uint16_t port : further_ports(own)) {
         if (check_port(port) != PortState::taken) continue;
         findings.push_back({Weight::fatal,
-                            {fmt::format("port {} on {}", port, own.plan.node_name),
-                             "already in use", "give another with the key port=N"}});
+                            {formatted("port {} on {}", port, own.plan.node_name), "already in use",
+                             "give another with the key port=N"}});
     }
     return findings;
 }

@@ -1,11 +1,10 @@
 // All that one task can find out by itself.
 #pragma once
 
+#include "base/environment.h"
+#include "base/io/tcp/deadline.h"
 #include "check/report.h"
 #include "task/own_task.h"
-#include "tcp/deadline.h"
-
-#include <distgpu/environment.h>
 
 #include <memory>
 

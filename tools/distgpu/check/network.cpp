@@ -1,12 +1,10 @@
 // See network.h.
 #include "check/network.h"
 
+#include "base/format.h"
+#include "base/io/tcp/resolve.h"
+#include "base/values.h"
 #include "node/network_interface.h"
-#include "tcp/resolve.h"
-#include "text/values.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ifaddrs.h>
@@ -52,8 +50,8 @@ Finding no_such_interface(const char* variable, const std::string& value,
                           const std::vector<std::string>& interfaces) {
     return {Weight::fatal,
             {variable,
-             fmt::format("'{}' is no interface of this node that is up; it has {}", value,
-                         fmt::join(interfaces, ", ")),
+             formatted("'{}' is no interface of this node that is up; it has {}", value,
+                       join(interfaces, ", ")),
              "unset it, or name one that all nodes have"}};
 }
 
@@ -68,12 +66,12 @@ Result<std::string> loopback_of(const std::string& host, Deadline deadline) {
 
 Finding own_loopback(const std::string& object, const std::string& loopback,
                      const std::string& host) {
-    return {Weight::warning,
-            {object,
-             fmt::format("is {} on {} itself, where other nodes cannot reach it", loopback, host),
-             fmt::format("take it off that line of /etc/hosts on {}, or export "
-                         "GLOO_SOCKET_IFNAME",
-                         host)}};
+    return {
+        Weight::warning,
+        {object, formatted("is {} on {} itself, where other nodes cannot reach it", loopback, host),
+         formatted("take it off that line of /etc/hosts on {}, or export "
+                   "GLOO_SOCKET_IFNAME",
+                   host)}};
 }
 
 // Of a node that does not run rank 0.
@@ -82,8 +80,8 @@ Finding foreign_loopback(const std::string& object, const std::string& loopback,
     return {
         Weight::fatal,
         {object,
-         fmt::format("is {} on {}, which is {} itself and not rank 0's node", loopback, host, host),
-         fmt::format("take it off that line of /etc/hosts on {}", host)}};
+         formatted("is {} on {}, which is {} itself and not rank 0's node", loopback, host, host),
+         formatted("take it off that line of /etc/hosts on {}", host)}};
 }
 
 }  // namespace
@@ -118,7 +116,7 @@ std::vector<std::string> usable_interfaces() {
 
 Findings check_names(const Environment& environment, const NameCheck& node,
                      const Rendezvous& rendezvous, Deadline deadline) {
-    const std::string master = fmt::format("rendezvous address {}", rendezvous.address);
+    const std::string master = formatted("rendezvous address {}", rendezvous.address);
     const auto loopback = loopback_of(rendezvous.address, deadline);
     if (!loopback) {
         return {{Weight::fatal, {master, loopback.error().problem, loopback.error().remedy}}};
@@ -130,13 +128,13 @@ Findings check_names(const Environment& environment, const NameCheck& node,
                                            : foreign_loopback(master, *loopback, node.host));
     } else if (node.runs_rank0 && interface_of(rendezvous.address).name.empty()) {
         findings.push_back({Weight::fatal,
-                            {master, fmt::format("none of {}, where rank 0 runs", node.host),
+                            {master, formatted("none of {}, where rank 0 runs", node.host),
                              "unset MASTER_ADDR, or give the key master=name"}});
     }
     if (node.host == rendezvous.address || environment.get("GLOO_SOCKET_IFNAME")) return findings;
     const auto own = loopback_of(node.host, deadline);
     if (own && !own->empty()) {
-        findings.push_back(own_loopback(fmt::format("host name {}", node.host), *own, node.host));
+        findings.push_back(own_loopback(formatted("host name {}", node.host), *own, node.host));
     }
     return findings;
 }

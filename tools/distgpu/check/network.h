@@ -1,11 +1,10 @@
 // Names and interfaces by which the ranks are to find each other.
 #pragma once
 
+#include "base/environment.h"
+#include "base/io/tcp/deadline.h"
 #include "check/finding.h"
-#include "tcp/deadline.h"
-
-#include <distgpu/environment.h>
-#include <distgpu/rendezvous.h>
+#include "mapping/rendezvous/rendezvous.h"
 
 #include <string>
 #include <vector>

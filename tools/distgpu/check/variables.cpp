@@ -1,13 +1,11 @@
 // See variables.h.
 #include "check/variables.h"
 
+#include "base/format.h"
+#include "base/values.h"
+#include "mapping/frameworks/framework.h"
 #include "node/task_environment.h"
 #include "task/task_variables.h"
-#include "text/values.h"
-
-#include <distgpu/framework.h>
-
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +22,7 @@ std::string remedy(const Environment& environment, const Framework& framework) {
         return "something changed it after distgpu: look for a wrapper script, a TaskProlog or a "
                "shell's start-up file";
     }
-    return fmt::format("start it with srun --distgpu={0}, or with distgpu exec {0}",
-                       framework.mode);
+    return formatted("start it with srun --distgpu={0}, or with distgpu exec {0}", framework.mode);
 }
 
 Error judge(const Difference& difference, const std::string& remedy) {
@@ -35,15 +32,15 @@ Error judge(const Difference& difference, const std::string& remedy) {
     }
     if (!difference.present) return {difference.name, "not set", remedy};
     return {difference.name,
-            fmt::format("{}, but {} by Slurm", *difference.present, *difference.planned), remedy};
+            formatted("{}, but {} by Slurm", *difference.present, *difference.planned), remedy};
 }
 
 // A port that the SPEC gives is not what the task has.
 std::optional<Finding> another_port(const Environment& environment, const Rendezvous& rendezvous) {
     const auto port = environment.get("MASTER_PORT");
-    if (!port || port->empty() || *port == fmt::to_string(rendezvous.port)) return std::nullopt;
+    if (!port || port->empty() || *port == std::to_string(rendezvous.port)) return std::nullopt;
     return Finding{Weight::fatal,
-                   {"MASTER_PORT", fmt::format("{}, but {} by port=", *port, rendezvous.port),
+                   {"MASTER_PORT", formatted("{}, but {} by port=", *port, rendezvous.port),
                     "give it in one place"}};
 }
 
@@ -71,14 +68,14 @@ Findings check_cpus(const Environment& environment, const CpuSet& cpus) {
     if (asked && cpus.count() < *asked) {
         findings.push_back(
             {Weight::warning,
-             {"CPUs", fmt::format("{} of the {} of --cpus-per-task", cpus.count(), *asked),
+             {"CPUs", formatted("{} of the {} of --cpus-per-task", cpus.count(), *asked),
               "look at --cpu-bind and at what starts this program"}});
     }
     const auto threads = count(environment, "OMP_NUM_THREADS");
     if (threads && *threads > cpus.count()) {
         findings.push_back(
             {Weight::warning,
-             {"OMP_NUM_THREADS", fmt::format("{} threads for {} CPUs", *threads, cpus.count()),
+             {"OMP_NUM_THREADS", formatted("{} threads for {} CPUs", *threads, cpus.count()),
               "export less, or give --cpus-per-task"}});
     }
     if (cpus.count() == 1 && !gpu_variables(environment).empty()) {

@@ -1,10 +1,9 @@
 // A task's variables beside what Slurm says of it.
 #pragma once
 
+#include "base/environment.h"
 #include "check/finding.h"
 #include "task/own_task.h"
-
-#include <distgpu/environment.h>
 
 namespace distgpu {
 

@@ -2,11 +2,9 @@
 #include "check/verdict.h"
 
 #include "aligned_table.h"
-
-#include <distgpu/cpu_set.h>
-#include <distgpu/plan.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "mapping/plan/plan.h"
+#include "mapping/topology/cpu_set.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -25,10 +23,10 @@ std::string ranks_text(const Ranks& ranks) {
         const std::uint32_t first = *at;
         std::uint32_t last = first;
         while (++at != ranks.end() && *at == last + 1) last = *at;
-        text += fmt::format("{}{}", text.empty() ? "" : ",", first);
-        if (last > first) text += fmt::format("-{}", last);
+        text += formatted("{}{}", text.empty() ? "" : ",", first);
+        if (last > first) text += formatted("-{}", last);
     }
-    return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", text);
+    return formatted("rank{} {}", ranks.size() == 1 ? "" : "s", text);
 }
 
 // "rank 3 on node02", "ranks 0-7 on node[01-02]".
@@ -40,7 +38,7 @@ std::string who(const Ranks& ranks, const StepLayout& layout) {
     std::vector<std::string> names;
     names.reserve(nodes.size());
     for (const std::uint32_t node : nodes) names.push_back(layout.hosts().name(NodeIndex{node}));
-    return fmt::format("{} on {}", ranks_text(ranks), HostList::from_names(names).to_string());
+    return formatted("{} on {}", ranks_text(ranks), HostList::from_names(names).to_string());
 }
 
 // One finding, and all the ranks that have it.
@@ -67,8 +65,8 @@ std::vector<Shared> shared_findings(const std::vector<Report>& reports) {
 
 std::string line(const Shared& shared, const StepLayout& layout) {
     const Error& error = shared.finding.error;
-    return fmt::format("{}: {}: {}; {}", who(shared.ranks, layout), error.object, error.problem,
-                       error.remedy);
+    return formatted("{}: {}: {}; {}", who(shared.ranks, layout), error.object, error.problem,
+                     error.remedy);
 }
 
 // Ranks must agree on where they meet.
@@ -78,7 +76,7 @@ void compare_rendezvous(std::vector<Report>& reports) {
         if (report.rendezvous == first) continue;
         report.findings.push_back({Finding::Weight::fatal,
                                    {"MASTER_ADDR and MASTER_PORT",
-                                    fmt::format("{}, but rank 0 has {}", report.rendezvous, first),
+                                    formatted("{}, but rank 0 has {}", report.rendezvous, first),
                                     "export the same everywhere, or nothing"}});
     }
 }
@@ -90,10 +88,10 @@ std::string state(const std::vector<const Report*>& reports, std::uint32_t tasks
     });
     std::string text;
     if (reports.size() < tasks) {
-        text = fmt::format("{} of {} missing", tasks - reports.size(), tasks);
+        text = formatted("{} of {} missing", tasks - reports.size(), tasks);
     }
     if (failing > 0) {
-        text += fmt::format("{}{} of {} failed", text.empty() ? "" : ", ", failing, tasks);
+        text += formatted("{}{} of {} failed", text.empty() ? "" : ", ", failing, tasks);
     }
     return text.empty() ? "ok" : text;
 }
@@ -123,7 +121,7 @@ std::vector<std::string> node_row(const StepLayout& layout, NodeIndex node,
     }
     const Report& first = *reports.front();
     return {layout.hosts().name(node), numbers,
-            all_cpus(reports),         fmt::to_string(first.gpus),
+            all_cpus(reports),         std::to_string(first.gpus),
             or_none(first.interface),  or_none(first.ports),
             state(reports, tasks)};
 }
@@ -147,8 +145,8 @@ std::string fabric_note(const StepLayout& layout, const std::vector<Report>& rep
                                   [](const Report& report) { return report.ports.empty(); });
     if (!none || layout.node_count() == 1) return "";
     const std::string& interface = reports.front().interface;
-    return fmt::format("no InfiniBand: between nodes NCCL uses sockets{}\n",
-                       interface.empty() ? "" : " over " + interface);
+    return formatted("no InfiniBand: between nodes NCCL uses sockets{}\n",
+                     interface.empty() ? "" : " over " + interface);
 }
 
 Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports) {
@@ -159,7 +157,7 @@ Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports
 }
 
 std::string plural(std::size_t count, std::string_view word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+    return formatted("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -173,33 +171,33 @@ Verdict judge_reports(std::string_view mode, const StepLayout& layout,
     const std::string ranks = plural(layout.task_count(), "rank");
     const std::string nodes = plural(layout.node_count(), "node");
     Verdict verdict;
-    verdict.text = fmt::format("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}", mode, ranks,
-                               nodes, reports.front().rendezvous, node_table(layout, reports),
-                               fabric_note(layout, reports));
+    verdict.text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}", mode, ranks,
+                             nodes, reports.front().rendezvous, node_table(layout, reports),
+                             fabric_note(layout, reports));
     std::string worst;
     std::size_t warnings = 0;
     for (const Shared& shared : findings) {
         const bool fatal = is_fatal(shared.finding);
         const std::string text = line(shared, layout);
-        verdict.text += fmt::format("{}: {}\n", fatal ? "failed" : "warning", text);
+        verdict.text += formatted("{}: {}\n", fatal ? "failed" : "warning", text);
         if (fatal && worst.empty()) worst = text;
         warnings += fatal ? 0 : 1;
     }
     if (!missing.empty()) {
-        const std::string text = fmt::format(
+        const std::string text = formatted(
             "{}: no report within {} s; see their own lines, and the nodes' state: sinfo -N",
             who(missing, layout), waited.count());
-        verdict.text += fmt::format("missing: {}\n", text);
+        verdict.text += formatted("missing: {}\n", text);
         if (worst.empty()) worst = text;
         verdict.code = ExitCode::timed_out;
     } else if (!worst.empty()) {
         verdict.code = ExitCode::check_failed;
     }
-    verdict.text += worst.empty() ? fmt::format("ready: {} on {} reach rank 0 at {}{}\n", ranks,
-                                                nodes, reports.front().rendezvous,
-                                                warnings > 0 ? ", " + plural(warnings, "warning")
-                                                             : std::string())
-                                  : fmt::format("not ready: {}\n", worst);
+    verdict.text +=
+        worst.empty() ? formatted("ready: {} on {} reach rank 0 at {}{}\n", ranks, nodes,
+                                  reports.front().rendezvous,
+                                  warnings > 0 ? ", " + plural(warnings, "warning") : std::string())
+                      : formatted("not ready: {}\n", worst);
     return verdict;
 }
 

@@ -3,8 +3,7 @@
 
 #include "check/report.h"
 #include "exit_code.h"
-
-#include <distgpu/step_layout.h>
+#include "mapping/layout/step_layout.h"
 
 #include <chrono>
 #include <string>

@@ -1,9 +1,12 @@
 // See exec.h.
 #include "exec/exec.h"
 
+#include "base/format.h"
+#include "mapping/spec/request.h"
 #include "node/affinity.h"
 #include "node/announcement.h"
 #include "node/host_name.h"
+#include "node/port_check.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
@@ -11,11 +14,7 @@
 #include "task/process_environment.h"
 #include "task/task_variables.h"
 
-#include <distgpu/port_check.h>
-#include <distgpu/request.h>
-
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <array>
 #include <cerrno>
@@ -50,7 +49,7 @@ std::optional<Error> taken_port(const OwnTask& own) {
         if (own.plan.rendezvous.port_source == PortSource::exported) break;
         if (check_port(port) != PortState::taken) continue;
         return Error{
-            fmt::format("port {} (from {})", port, describe(own.plan.rendezvous.port_source)),
+            formatted("port {} (from {})", port, describe(own.plan.rendezvous.port_source)),
             "already in use", "give another with the key port=N"};
     }
     return std::nullopt;
@@ -60,8 +59,8 @@ void narrow_cpus(const OwnTask& own) {
     const auto& binding = own.task().binding;
     if (!binding || binding->cpus == own.node.facts.share.masks[own.place.local.value]) return;
     if (set_affinity(binding->cpus)) return;
-    fmt::print(stderr, "distgpu: rank {}: the kernel refused CPUs {}; they stay as they were\n",
-               own.task().rank.value, binding->cpus.to_string());
+    say(formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
+                  own.task().rank.value, binding->cpus.to_string()));
 }
 
 // Becomes the program; returns only where it cannot.
@@ -81,10 +80,10 @@ ExitCode become(const std::vector<std::string>& program) {
 
 // Says what verbose and dry-run ask for; the code to end with, where no program shall run.
 std::optional<ExitCode> announce(const OwnTask& own) {
-    for (const std::string& note : own.node.notes) fmt::print(stderr, "{}\n", note);
+    for (const std::string& note : own.node.notes) say(note);
     const Announcement said =
         announcement(own.request, own.place.layout, own.node.facts, own.plan, own.place.local);
-    for (const std::string& line : said.lines) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : said.lines) say(line);
     if (said.dry_run.empty()) return std::nullopt;
     const auto printed = print(said.dry_run);
     return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
@@ -96,9 +95,9 @@ Error disagreement(const Difference& difference) {
         return value ? *value : std::string("nothing");
     };
     return {difference.name,
-            fmt::format("{} as the task was prepared, {} from distgpu exec",
-                        said(difference.present), said(difference.planned)),
-            fmt::format("use one of the two with one mode, or unset {}", prepared_variable)};
+            formatted("{} as the task was prepared, {} from distgpu exec", said(difference.present),
+                      said(difference.planned)),
+            formatted("use one of the two with one mode, or unset {}", prepared_variable)};
 }
 
 ExitCode run_exec(const Arguments& arguments) {

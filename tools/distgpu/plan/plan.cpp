@@ -1,6 +1,8 @@
 // See plan.h.
 #include "plan/plan.h"
 
+#include "base/format.h"
+#include "mapping/spec/request.h"
 #include "output.h"
 #include "plan/plan_input.h"
 #include "plan/plan_json.h"
@@ -10,11 +12,7 @@
 #include "plan/step_topologies.h"
 #include "topo/hwloc_environment.h"
 
-#include <distgpu/request.h>
-
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -59,8 +57,8 @@ std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
     const StepLayout& layout = input.shape.layout();
     if (arguments.rank) {
         if (*arguments.rank >= layout.task_count()) {
-            return Error{fmt::format("--rank {}", *arguments.rank),
-                         fmt::format("the step has ranks 0 to {}", layout.task_count() - 1), ""};
+            return Error{formatted("--rank {}", *arguments.rank),
+                         formatted("the step has ranks 0 to {}", layout.task_count() - 1), ""};
         }
         input.rank = GlobalRank{*arguments.rank};
     } else if (arguments.format == "env") {
@@ -70,7 +68,7 @@ std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
     input.node = layout.hosts().find(arguments.node);
     if (input.node) return std::nullopt;
     return Error{"--node " + arguments.node, "not a node of the step",
-                 fmt::format("its nodes are {}", layout.hosts().to_string())};
+                 formatted("its nodes are {}", layout.hosts().to_string())};
 }
 
 ExitCode write_plan(const Arguments& arguments, const PlanInput& input) {
@@ -92,7 +90,7 @@ ExitCode run_plan(const Arguments& arguments) {
     if (!request) return complain(request.error(), ExitCode::usage);
     const auto slurm = complete_from_slurm(arguments.shape, variable);
     if (!slurm) return complain(slurm.error(), ExitCode::usage);
-    if (*slurm) fmt::print(stderr, "distgpu: read {}\n", fmt::join((*slurm)->read, ", "));
+    if (*slurm) say(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
     const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;
     auto layout = parse_layout(options.layout);
     if (!layout) return complain(layout.error(), ExitCode::usage);

@@ -1,12 +1,11 @@
 // What `distgpu plan` plans, and which of the step's tasks are asked for.
 #pragma once
 
+#include "mapping/plan/plan.h"
+#include "mapping/rendezvous/rendezvous.h"
+#include "mapping/spec/request.h"
 #include "output.h"
 #include "plan/shape.h"
-
-#include <distgpu/plan.h>
-#include <distgpu/rendezvous.h>
-#include <distgpu/request.h>
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,8 @@
 // See plan_json.h.
 #include "plan/plan_json.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
+
 #include <nlohmann/json.hpp>
 
 #include <set>
@@ -45,7 +46,7 @@ void add_binding(const NodeTopology& topology, const TaskBinding& binding, Json&
     task["gpus"] = binding.gpus;
     if (!binding.port) return;
     const Hca& hca = topology.hcas[binding.port->hca];
-    task["hcas"] = {fmt::format("{}:{}", hca.name, hca.ports[binding.port->port].number)};
+    task["hcas"] = {formatted("{}:{}", hca.name, hca.ports[binding.port->port].number)};
 }
 
 Json task_json(const NodeTopology* topology, const NodePlan& node, const TaskPlan& task) {
@@ -68,7 +69,7 @@ std::string head(const PlanInput& input, const Rendezvous& meeting_point) {
     const Json rendezvous{{"address", meeting_point.address},
                           {"port", meeting_point.port},
                           {"port_source", word(meeting_point.port_source)}};
-    return fmt::format(
+    return formatted(
         "{{\n\"schema\":\"distgpu.plan/1\",\n\"mode\":\"{}\",\n\"step\":{},\n\"rendezvous\":{},\n"
         "\"tasks\":[\n",
         input.request.framework->mode, step_json(input.shape.layout(), input.step).dump(),
@@ -92,7 +93,7 @@ Result<Done> write_plan_json(const PlanInput& input, const Writer& write) {
                              return write(text);
                          })
         .and_then([&](Done /*done*/) {
-            return write(fmt::format("\n],\n\"warnings\":{}\n}}\n", Json(warnings).dump()));
+            return write(formatted("\n],\n\"warnings\":{}\n}}\n", Json(warnings).dump()));
         });
 }
 

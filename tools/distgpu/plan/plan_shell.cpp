@@ -1,7 +1,7 @@
 // See plan_shell.h.
 #include "plan/plan_shell.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <string>
 #include <string_view>
@@ -24,9 +24,9 @@ std::string quoted(std::string_view text) {
 
 // A pattern removes what the shell that reads the line has then.
 std::string unset_line(std::string_view pattern) {
-    if (pattern.back() != '*') return fmt::format("unset {}\n", pattern);
+    if (pattern.back() != '*') return formatted("unset {}\n", pattern);
     pattern.remove_suffix(1);
-    return fmt::format("unset $(env | sed -n 's/^\\({}[A-Za-z0-9_]*\\)=.*/\\1/p')\n", pattern);
+    return formatted("unset $(env | sed -n 's/^\\({}[A-Za-z0-9_]*\\)=.*/\\1/p')\n", pattern);
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Result<Done> write_plan_shell(const PlanInput& input, const Writer& write) {
         for (const TaskPlan& task : node.tasks) {
             for (const std::string& pattern : task.unset) text += unset_line(pattern);
             for (const auto& [name, value] : task.set) {
-                text += fmt::format("export {}={}\n", name, quoted(value));
+                text += formatted("export {}={}\n", name, quoted(value));
             }
         }
         return write(text);

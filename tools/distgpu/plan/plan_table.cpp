@@ -1,8 +1,8 @@
 // See plan_table.h.
 #include "plan/plan_table.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "base/format.h"
+#include "base/host_and_port.h"
 
 #include <algorithm>
 #include <set>
@@ -24,7 +24,7 @@ constexpr std::size_t port_width = 14;
 
 Columns columns_of(const PlanInput& input) {
     const StepLayout& layout = input.shape.layout();
-    Columns columns{std::max<std::size_t>(4, fmt::to_string(layout.task_count() - 1).size()), 4,
+    Columns columns{std::max<std::size_t>(4, std::to_string(layout.task_count() - 1).size()), 4,
                     false};
     for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
         columns.node = std::max(columns.node, layout.hosts().name(NodeIndex{i}).size());
@@ -34,17 +34,17 @@ Columns columns_of(const PlanInput& input) {
 }
 
 std::string styled(bool colour, std::string_view style, std::string_view text) {
-    return colour ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
+    return colour ? formatted("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
 }
 
 std::string counted(std::uint32_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+    return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 // A laptop has no job: the port that its id would give is not the one that a step will have.
 std::string where(const PlanInput& input, const Rendezvous& meeting_point) {
     const bool known = input.step.job != 0 || meeting_point.port_source != PortSource::derived;
-    return fmt::format(
+    return formatted(
         "{} (port from {})",
         known ? host_and_port(meeting_point.address, meeting_point.port) : meeting_point.address,
         describe(meeting_point.port_source));
@@ -54,12 +54,12 @@ std::string head(const PlanInput& input, const Columns& columns, const Rendezvou
                  bool colour) {
     const StepLayout& layout = input.shape.layout();
     const Framework& framework = *input.request.framework;
-    std::string title = fmt::format("{:>{}}  {:<{}}  {:>{}}", "rank", columns.rank, "node",
-                                    columns.node, "local", local_width);
+    std::string title = formatted("{:>{}}  {:<{}}  {:>{}}", "rank", columns.rank, "node",
+                                  columns.node, "local", local_width);
     if (columns.binding) {
-        title += fmt::format("  {:<{}}  {:<{}}  CPUs", "GPUs", gpu_width, "HCA", port_width);
+        title += formatted("  {:<{}}  {:<{}}  CPUs", "GPUs", gpu_width, "HCA", port_width);
     }
-    return fmt::format(
+    return formatted(
         "{}: {} on {}, rendezvous {}\n{}\n", framework.mode,
         counted(layout.task_count(), framework.launcher_per_node ? "launcher" : "rank"),
         counted(layout.node_count(), "node"), where(input, meeting_point),
@@ -70,26 +70,25 @@ std::string binding_cells(const NodeTopology& topology, const TaskBinding& bindi
     std::string port = "-";
     if (binding.port) {
         const Hca& hca = topology.hcas[binding.port->hca];
-        port = fmt::format("{}:{} {}", hca.name, hca.ports[binding.port->port].number,
-                           word(binding.port_distance));
+        port = formatted("{}:{} {}", hca.name, hca.ports[binding.port->port].number,
+                         word(binding.port_distance));
     }
-    return fmt::format("  {:<{}}  {:<{}}  {}",
-                       binding.gpus.empty() ? "-" : fmt::format("{}", fmt::join(binding.gpus, ",")),
-                       gpu_width, port, port_width, binding.cpus.to_string());
+    return formatted("  {:<{}}  {:<{}}  {}", binding.gpus.empty() ? "-" : join(binding.gpus, ","),
+                     gpu_width, port, port_width, binding.cpus.to_string());
 }
 
 std::string task_line(const Columns& columns, const NodePlan& node, const NodeFacts& facts,
                       const TaskPlan& task) {
-    std::string line = fmt::format("{:>{}}  {:<{}}  {:>{}}", task.rank.value, columns.rank,
-                                   node.node_name, columns.node, task.local_id.value, local_width);
+    std::string line = formatted("{:>{}}  {:<{}}  {:>{}}", task.rank.value, columns.rank,
+                                 node.node_name, columns.node, task.local_id.value, local_width);
     if (task.binding) line += binding_cells(*facts.topology, *task.binding);
     return line + "\n";
 }
 
 std::string variables_of(const TaskPlan& task) {
     std::string text = "\n";
-    for (const auto& [name, value] : task.set) text += fmt::format("{}={}\n", name, value);
-    if (!task.unset.empty()) text += fmt::format("\nremoved: {}\n", fmt::join(task.unset, " "));
+    for (const auto& [name, value] : task.set) text += formatted("{}={}\n", name, value);
+    if (!task.unset.empty()) text += formatted("\nremoved: {}\n", join(task.unset, " "));
     return text;
 }
 

@@ -1,9 +1,8 @@
 // See shape.h.
 #include "plan/shape.h"
 
-#include <distgpu/cpu_set.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "mapping/topology/cpu_set.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,7 +13,7 @@ namespace distgpu {
 namespace {
 
 Error refuse(std::string_view option, std::string_view text, std::string problem) {
-    return {fmt::format("{} {}", option, text), std::move(problem), "see distgpu plan --help"};
+    return {formatted("{} {}", option, text), std::move(problem), "see distgpu plan --help"};
 }
 
 // Up to the number of CPUs that a node may have, so that no sum of them overflows.
@@ -60,7 +59,7 @@ Result<std::vector<CpuSet>> read_masks(const std::string& text) {
 // As Slurm would tell the tasks where nothing hides other GPUs.
 GpuNames names_of(const NodeTopology& topology, const std::vector<std::uint32_t>& gpus) {
     GpuNames names;
-    for (const std::uint32_t gpu : gpus) names.names.push_back(fmt::to_string(gpu));
+    for (const std::uint32_t gpu : gpus) names.names.push_back(std::to_string(gpu));
     if (gpus.empty()) return names;
     const GpuVendor vendor = topology.gpus[gpus.front()].vendor;
     names.variables = {vendor == GpuVendor::amd     ? "ROCR_VISIBLE_DEVICES"
@@ -112,8 +111,8 @@ std::optional<Error> Shape::fits(const ShapeOptions& options) const {
         return gpus_->back() >= topology.gpus.size();
     };
     const auto refuse_gpu = [&](const NodeTopology& topology) {
-        return refuse("--gpus", fmt::to_string(gpus_->back()),
-                      fmt::format("the node has {} GPUs", topology.gpus.size()));
+        return refuse("--gpus", std::to_string(gpus_->back()),
+                      formatted("the node has {} GPUs", topology.gpus.size()));
     };
     if (topologies_.usual && lacks(*topologies_.usual)) return refuse_gpu(*topologies_.usual);
     for (const auto& [node, topology] : topologies_.of_node) {

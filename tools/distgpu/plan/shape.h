@@ -1,10 +1,10 @@
 // The shape of a step as `distgpu plan` is told it: nodes, tasks, GPUs, CPUs and topologies.
 #pragma once
 
-#include <distgpu/layout_text.h>
-#include <distgpu/plan.h>
-#include <distgpu/result.h>
-#include <distgpu/topology.h>
+#include "base/result.h"
+#include "mapping/layout/layout_text.h"
+#include "mapping/plan/plan.h"
+#include "mapping/topology/topology.h"
 
 #include <cstddef>
 #include <map>

@@ -1,8 +1,6 @@
 // See slurm_shape.h. Slurm's variables: the environment sections of sbatch(1) and srun(1), 22.05.
 #include "plan/slurm_shape.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <string_view>
 #include <utility>

@@ -1,10 +1,9 @@
 // The shape of a Slurm step or allocation, from the variables that its processes have.
 #pragma once
 
+#include "base/result.h"
+#include "mapping/rendezvous/rendezvous.h"
 #include "plan/shape.h"
-
-#include <distgpu/rendezvous.h>
-#include <distgpu/result.h>
 
 #include <functional>
 #include <optional>

@@ -1,10 +1,9 @@
 // See step_topologies.h.
 #include "plan/step_topologies.h"
 
-#include <distgpu/discover.h>
-#include <distgpu/hostlist.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "mapping/layout/hostlist.h"
+#include "node/discovery/discover.h"
 
 #include <string_view>
 #include <variant>
@@ -24,9 +23,9 @@ Loaded load_for(std::string_view nodes, const std::string& path, const StepLayou
         const std::string name = names->name(NodeIndex{i});
         const auto node = layout.hosts().find(name);
         if (!node) {
-            return Error{fmt::format("--topology {}={}", nodes, path),
-                         fmt::format("{} is not a node of the step", name),
-                         fmt::format("its nodes are {}", layout.hosts().to_string())};
+            return Error{formatted("--topology {}={}", nodes, path),
+                         formatted("{} is not a node of the step", name),
+                         formatted("its nodes are {}", layout.hosts().to_string())};
         }
         topologies.of_node.insert_or_assign(node->value, *topology);
     }

@@ -1,10 +1,9 @@
 // The topologies that --topology names, of all nodes or of some.
 #pragma once
 
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
 #include "plan/shape.h"
-
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
 
 #include <string>
 #include <vector>

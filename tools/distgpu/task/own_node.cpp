@@ -1,14 +1,13 @@
 // See own_node.h.
 #include "task/own_node.h"
 
+#include "base/format.h"
+#include "base/values.h"
 #include "node/affinity.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"
 #include "node/step_gpus.h"
 #include "node/task_environment.h"
-#include "text/values.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -86,7 +85,7 @@ void add_interface(OwnNode& node, const std::string& name) {
     const NetworkInterface found = interface_of(name);
     node.facts.interface = found.name;
     if (!found.loopback.empty()) {
-        node.notes.push_back(fmt::format(
+        node.notes.push_back(formatted(
             "distgpu: {}: is {} on its own node, where other nodes cannot reach it; take it off "
             "that line of /etc/hosts",
             name, found.loopback));
@@ -96,9 +95,9 @@ void add_interface(OwnNode& node, const std::string& name) {
 void add_topology(OwnNode& node, const Environment& environment, const std::string& command) {
     auto found = find_topology({default_topology_file, false, command});
     if (!found) {
-        node.notes.push_back(fmt::format(
-            "distgpu: topology: {}: {}; CPUs, GPUs and network devices stay as they are",
-            found.error().object, found.error().problem));
+        node.notes.push_back(
+            formatted("distgpu: topology: {}: {}; CPUs, GPUs and network devices stay as they are",
+                      found.error().object, found.error().problem));
         return;
     }
     node.topology = std::make_unique<NodeTopology>(std::move(found->topology));

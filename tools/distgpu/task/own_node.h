@@ -2,11 +2,10 @@
 // variables and the machine itself tell it.
 #pragma once
 
+#include "base/environment.h"
+#include "mapping/plan/plan.h"
+#include "mapping/topology/topology.h"
 #include "task/place.h"
-
-#include <distgpu/environment.h>
-#include <distgpu/plan.h>
-#include <distgpu/topology.h>
 
 #include <memory>
 #include <string>

@@ -1,9 +1,8 @@
 // See own_task.h.
 #include "task/own_task.h"
 
+#include "base/format.h"
 #include "node/task_environment.h"
-
-#include <fmt/format.h>
 
 #include <array>
 #include <string>
@@ -26,13 +25,13 @@ std::optional<Error> unknown_nodes(const Request& request, const Place& place,
     if (place.knows_hosts) return std::nullopt;
     const std::string launcher(name_of(place.launcher));
     if (request.framework->names_all_nodes) {
-        return Error{fmt::format("--distgpu={}", request.framework->mode),
-                     fmt::format("names every node, of which {} tells none", launcher),
+        return Error{formatted("--distgpu={}", request.framework->mode),
+                     formatted("names every node, of which {} tells none", launcher),
                      "start it with srun"};
     }
     const bool given = request.master && request.master->form == Master::Form::host;
     if (given || exported(environment, "MASTER_ADDR")) return std::nullopt;
-    return Error{"MASTER_ADDR", fmt::format("{} does not tell which node has rank 0", launcher),
+    return Error{"MASTER_ADDR", formatted("{} does not tell which node has rank 0", launcher),
                  "give the key master=HOST, or export MASTER_ADDR"};
 }
 
@@ -40,8 +39,7 @@ std::optional<Error> unknown_nodes(const Request& request, const Place& place,
 std::optional<std::string> rendezvous_variable(const Environment& environment, const char* name) {
     if (!prepared_spec(environment)) return exported(environment, name);
     auto value = environment.get(name);
-    if (value && value->empty()) value.reset();
-    return value;
+    return value && !value->empty() ? value : std::nullopt;
 }
 
 RendezvousFacts rendezvous_facts(const Environment& environment, const Place& place) {

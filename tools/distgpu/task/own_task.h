@@ -1,12 +1,11 @@
 // The step that this process is a task of, and the plan of its node.
 #pragma once
 
+#include "base/environment.h"
+#include "base/result.h"
+#include "mapping/plan/plan.h"
 #include "task/own_node.h"
 #include "task/place.h"
-
-#include <distgpu/environment.h>
-#include <distgpu/plan.h>
-#include <distgpu/result.h>
 
 #include <optional>
 

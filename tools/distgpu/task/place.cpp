@@ -2,11 +2,10 @@
 // MPICH 4.0 (PMI_*, MPI_LOCALRANKID, MPI_LOCALNRANKS), flux-core 0.50 (FLUX_*, with PMI_*).
 #include "task/place.h"
 
+#include "base/format.h"
+#include "base/values.h"
 #include "node/layout_check.h"
 #include "node/step_environment.h"
-#include "text/values.h"
-
-#include <fmt/format.h>
 
 #include <optional>
 #include <utility>
@@ -76,22 +75,22 @@ std::optional<Result<Counts>> read_counts(const Environment& environment,
     const bool complete = rank && size && local_rank && local_size && *rank < *size &&
                           *local_rank < *local_size && *local_size <= *size;
     if (complete) return Counts{variables.launcher, *rank, *size, *local_rank, *local_size};
-    return Error{fmt::format("{} {}", name_of(variables.launcher), variables.local_rank),
+    return Error{formatted("{} {}", name_of(variables.launcher), variables.local_rank),
                  "its variables do not tell the rank of this process and how many there are on "
                  "each node",
                  "start the same number on every node"};
 }
 
 Error uneven(const Counts& counts) {
-    return {fmt::format("{}: rank {} of {}, {} of them on this node", name_of(counts.launcher),
-                        counts.rank, counts.size, counts.local_size),
+    return {formatted("{}: rank {} of {}, {} of them on this node", name_of(counts.launcher),
+                      counts.rank, counts.size, counts.local_size),
             "the ranks of the other nodes are not known",
             "start the same number on every node, or use srun"};
 }
 
 Error not_in_blocks(const Counts& counts) {
-    return {fmt::format("{}: rank {} has local rank {}", name_of(counts.launcher), counts.rank,
-                        counts.local_rank),
+    return {formatted("{}: rank {} has local rank {}", name_of(counts.launcher), counts.rank,
+                      counts.local_rank),
             "ranks are not dealt to the nodes in blocks, and which node each has is not known",
             "use mpirun --map-by slot, or srun"};
 }
@@ -109,7 +108,7 @@ std::optional<HostList> job_nodes(const Environment& environment, const std::str
 HostList made_up(std::uint32_t nodes, NodeIndex own, const std::string& host) {
     std::vector<std::string> names;
     for (std::uint32_t node = 0; node < nodes; ++node) {
-        names.push_back(node == own.value ? host : fmt::format("node-{}-of-{}", node, nodes));
+        names.push_back(node == own.value ? host : formatted("node-{}-of-{}", node, nodes));
     }
     return HostList::from_names(names);
 }
@@ -156,7 +155,7 @@ Result<Place> place_in_step(const Environment& environment) {
     const auto local = number(environment, "SLURM_LOCALID");
     const LocalTasks started{NodeIndex{node.value_or(0)}, task_list(text("SLURM_GTIDS"))};
     if (!node || !local || *local >= started.tasks.size() || check_layout(**layout, started)) {
-        return Error{fmt::format("step {}.{}", text("SLURM_JOB_ID"), text("SLURM_STEP_ID")),
+        return Error{formatted("step {}.{}", text("SLURM_JOB_ID"), text("SLURM_STEP_ID")),
                      "its variables do not tell which node each task has",
                      "use srun --distgpu, or start it with block, cyclic or plane"};
     }

@@ -2,10 +2,10 @@
 // launcher that started it.
 #pragma once
 
-#include <distgpu/environment.h>
-#include <distgpu/rendezvous.h>
-#include <distgpu/result.h>
-#include <distgpu/step_layout.h>
+#include "base/environment.h"
+#include "base/result.h"
+#include "mapping/layout/step_layout.h"
+#include "mapping/rendezvous/rendezvous.h"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // The environment of this process.
 #pragma once
 
-#include <distgpu/environment.h>
+#include "base/environment.h"
 
 namespace distgpu {
 

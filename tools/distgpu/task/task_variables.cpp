@@ -1,7 +1,7 @@
 // See task_variables.h.
 #include "task/task_variables.h"
 
-#include <distgpu/framework.h>
+#include "mapping/frameworks/framework.h"
 
 #include <algorithm>
 #include <string_view>

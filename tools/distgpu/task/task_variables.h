@@ -1,8 +1,8 @@
 // The variables that a task has, beside those that the plan gives it.
 #pragma once
 
-#include <distgpu/environment.h>
-#include <distgpu/plan.h>
+#include "base/environment.h"
+#include "mapping/plan/plan.h"
 
 #include <optional>
 #include <string>

@@ -1,13 +1,12 @@
 // See topo.h.
 #include "topo/topo.h"
 
+#include "mapping/topology/topology_json.h"
+#include "node/discovery/discover.h"
+#include "node/machine.h"
 #include "output.h"
 #include "topo/hwloc_environment.h"
 #include "topo/topo_table.h"
-
-#include <distgpu/discover.h>
-#include <distgpu/machine.h>
-#include <distgpu/topology_json.h>
 
 #include <CLI/CLI.hpp>
 

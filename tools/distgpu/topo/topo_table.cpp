@@ -2,10 +2,8 @@
 #include "topo/topo_table.h"
 
 #include "aligned_table.h"
-
-#include <distgpu/binding.h>
-
-#include <fmt/format.h>
+#include "base/format.h"
+#include "mapping/binding/binding.h"
 
 #include <algorithm>
 #include <string_view>
@@ -31,15 +29,15 @@ std::string or_unknown(const std::string& text) {
 std::string matrix(const NodeTopology& topology) {
     std::vector<Row> rows{{""}};
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
-        rows[0].push_back(fmt::format("NIC{}", i));
+        rows[0].push_back(formatted("NIC{}", i));
     }
     rows[0].insert(rows[0].end(), {"CPU Affinity", "NUMA Affinity"});
     for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
         const Gpu& gpu = topology.gpus[i];
-        Row& row = rows.emplace_back(Row{fmt::format("GPU{}", i)});
+        Row& row = rows.emplace_back(Row{formatted("GPU{}", i)});
         for (const Distance distance : topology.distances[i]) row.emplace_back(word(distance));
         row.push_back(or_unknown(gpu.cpus.to_string()));
-        row.push_back(gpu.numa ? fmt::to_string(*gpu.numa) : or_unknown(""));
+        row.push_back(gpu.numa ? std::to_string(*gpu.numa) : or_unknown(""));
     }
     return aligned_table(rows);
 }
@@ -49,7 +47,7 @@ std::string gpu_legend(const NodeTopology& topology) {
     for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
         const Gpu& gpu = topology.gpus[i];
         rows.push_back(
-            {fmt::format("  GPU{}:", i), gpu.pci, or_unknown(gpu.model), or_unknown(gpu.uuid)});
+            {formatted("  GPU{}:", i), gpu.pci, or_unknown(gpu.model), or_unknown(gpu.uuid)});
         for (const MigInstance& mig : gpu.mig) {
             rows.push_back({"", "", "  MIG " + or_unknown(mig.profile), mig.uuid});
         }
@@ -68,9 +66,9 @@ std::string_view link_word(HcaPort::Link link) {
 }
 
 Row port_row(const HcaPort& port, const PortVerdict& verdict) {
-    return {fmt::format("port {}", port.number), std::string(state_word(port.state)),
+    return {formatted("port {}", port.number), std::string(state_word(port.state)),
             std::string(link_word(port.link)),
-            port.gbps > 0 ? fmt::format("{} Gb/s", port.gbps) : or_unknown(""),
+            port.gbps > 0 ? formatted("{} Gb/s", port.gbps) : or_unknown(""),
             verdict.eligible ? "eligible" : "not eligible: " + verdict.why};
 }
 
@@ -79,7 +77,7 @@ std::string nic_legend(const NodeTopology& topology) {
     std::vector<Row> rows;
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
         const Hca& hca = topology.hcas[i];
-        Row head{fmt::format("  NIC{}:", i), hca.name, or_unknown(hca.pci)};
+        Row head{formatted("  NIC{}:", i), hca.name, or_unknown(hca.pci)};
         if (hca.ports.empty()) rows.push_back(head);
         for (std::size_t p = 0; p < hca.ports.size(); ++p) {
             Row row = port_row(hca.ports[p], verdicts[i][p]);

@@ -1,7 +1,7 @@
 // A topology for people, in the form that they know from `nvidia-smi topo -m`.
 #pragma once
 
-#include <distgpu/topology.h>
+#include "mapping/topology/topology.h"
 
 #include <string>
 

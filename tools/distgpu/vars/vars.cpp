@@ -1,10 +1,9 @@
 // See vars.h.
 #include "vars/vars.h"
 
+#include "mapping/spec/request.h"
 #include "output.h"
 #include "vars/vars_text.h"
-
-#include <distgpu/request.h>
 
 #include <CLI/CLI.hpp>
 

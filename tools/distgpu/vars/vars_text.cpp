@@ -1,12 +1,10 @@
 // See vars_text.h.
 #include "vars/vars_text.h"
 
+#include "base/format.h"
+#include "mapping/spec/request.h"
 #include "vars/wrapped_table.h"
 
-#include <distgpu/request.h>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <string_view>
@@ -20,10 +18,6 @@ using Variables = std::span<const SetVariable>;
 constexpr std::size_t width = 100;
 constexpr std::size_t indent = 2;
 
-std::string joined(std::span<const std::string_view> words) {
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
 // The keys that every mode takes.
 std::vector<std::string_view> common_keys() {
     std::vector<std::string_view> names;
@@ -34,7 +28,7 @@ std::vector<std::string_view> common_keys() {
 }
 
 std::string section(std::string_view heading, const std::vector<Row>& rows) {
-    return fmt::format("\n{}:\n", heading) + wrapped_table(rows, indent, width);
+    return formatted("\n{}:\n", heading) + wrapped_table(rows, indent, width);
 }
 
 std::string set_section(std::string_view heading, Variables variables) {
@@ -64,7 +58,8 @@ std::string besides(Variables own) {
     return set_section("Set in every mode", common_variables()) +
            set_section("Set in every mode where the node's topology is known", device_variables()) +
            '\n' +
-           wrapped_table({{"Left alone where you exported them:", joined(users_own)}}, 0, width);
+           wrapped_table({{"Left alone where you exported them:", join(users_own, ", ")}}, 0,
+                         width);
 }
 
 Json set_json(Variables variables) {
@@ -104,16 +99,17 @@ std::vector<const Framework*> contracts() {
 std::string modes_table() {
     std::vector<Row> rows{{"MODE", "ALIASES", "KEYS", "SUMMARY"}};
     for (const Framework* contract : contracts()) {
-        rows.push_back({std::string(contract->mode), joined(contract->aliases),
-                        joined(contract->keys), std::string(contract->summary)});
+        rows.push_back({std::string(contract->mode), join(contract->aliases, ", "),
+                        join(contract->keys, ", "), std::string(contract->summary)});
     }
     return wrapped_table(rows, 0, width) + '\n' +
-           wrapped_table({{"Keys of every mode:", joined(common_keys())}}, 0, width) + besides({});
+           wrapped_table({{"Keys of every mode:", join(common_keys(), ", ")}}, 0, width) +
+           besides({});
 }
 
 std::string contract_table(const Framework& contract) {
-    std::string text = wrapped_table(
-        {{fmt::format("{}:", contract.mode), std::string(contract.summary)}}, 0, width);
+    std::string text =
+        wrapped_table({{formatted("{}:", contract.mode), std::string(contract.summary)}}, 0, width);
     text += set_section("Set", contract.sets);
     if (!contract.unsets.empty()) text += unset_section(contract.unsets);
     return text + besides(contract.sets);

@@ -1,7 +1,7 @@
 // The frameworks' contracts as text: which variables a task gets, and which are removed.
 #pragma once
 
-#include <distgpu/framework.h>
+#include "mapping/frameworks/framework.h"
 
 #include <span>
 #include <string>

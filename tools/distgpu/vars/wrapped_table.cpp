@@ -1,7 +1,7 @@
 // See wrapped_table.h.
 #include "vars/wrapped_table.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <string_view>
@@ -49,7 +49,7 @@ std::string wrapped_table(const std::vector<Row>& rows, std::size_t indent, std:
     for (const Row& row : rows) {
         std::string line(indent, ' ');
         for (std::size_t i = 0; i < widths.size(); ++i) {
-            line += fmt::format("{:<{}}", row[i], widths[i] + gap);
+            line += formatted("{:<{}}", row[i], widths[i] + gap);
         }
         add_words(line, row.back(), line.size(), width);
         text += line + '\n';

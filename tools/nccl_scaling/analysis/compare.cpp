@@ -2,8 +2,7 @@
 #include "analysis/compare.h"
 
 #include "analysis/bus_bandwidth.h"
-
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <utility>
@@ -44,7 +43,7 @@ std::optional<std::string> first_difference(const Results& results, const Result
         const auto& key = entry.first;
         const auto here = value_of(fingerprint, key);
         const auto there = value_of(other, key);
-        if (here != there) return fmt::format("{} is {} there, {} here", key, there, here);
+        if (here != there) return formatted("{} is {} there, {} here", key, there, here);
     }
     return std::nullopt;
 }
@@ -94,7 +93,7 @@ Result<Comparison> compare_to_baseline(const Results& results, const Results& ba
                                        double tolerance, const std::string& baseline_name) {
     if (!(tolerance >= 0 && tolerance <= 1)) {
         return Error{.object = "tolerance",
-                     .problem = fmt::format("{} is not between 0 and 1", tolerance),
+                     .problem = formatted("{} is not between 0 and 1", tolerance),
                      .remedy = "0.05 lets each bus bandwidth be 5% lower"};
     }
     if (const auto difference = first_difference(results, baseline)) {

@@ -2,9 +2,8 @@
 // itself, never an average, in which one slow group or size would be lost.
 #pragma once
 
+#include "base/result.h"
 #include "results.h"
-
-#include <distgpu/result.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,9 +3,8 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/subject.h"
+#include "base/format.h"
 #include "counted.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,13 +34,13 @@ Error bad_times(std::string problem, std::string remedy) {
 // Precondition: sorted by nodes. Nothing: they can be compared.
 std::optional<Error> refuse(const std::vector<NodesTime>& times) {
     if (times.size() < 2) {
-        return bad_times(fmt::format("{} given", times.size()),
+        return bad_times(formatted("{} given", times.size()),
                          "give those of two numbers of nodes at least, as 1=100 2=50");
     }
     if (times.front().nodes == 0) return bad_times("0 nodes", "numbers of nodes begin at 1");
     for (const auto& time : times) {
         if (!std::isfinite(time.seconds) || time.seconds <= 0) {
-            return bad_times(fmt::format("{} s for {}", time.seconds, counted(time.nodes, "node")),
+            return bad_times(formatted("{} s for {}", time.seconds, counted(time.nodes, "node")),
                              "give seconds above 0");
         }
     }

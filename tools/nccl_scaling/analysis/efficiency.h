@@ -2,9 +2,8 @@
 // the times of the same work on different numbers of nodes. 1 is linear.
 #pragma once
 
+#include "base/result.h"
 #include "results.h"
-
-#include <distgpu/result.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,8 @@
 // Words for what the analysis found.
 #include "analysis/verdict.h"
 
+#include "base/format.h"
 #include "counted.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +23,7 @@ std::string rail_name(const Results& results, std::uint32_t local_rank) {
     const bool everywhere =
         std::all_of(results.nodes.begin(), results.nodes.end(),
                     [&](const Node& node) { return port_name(node, local_rank) == name; });
-    return everywhere && !name.empty() ? "rail " + name : fmt::format("rail {}", local_rank);
+    return everywhere && !name.empty() ? "rail " + name : formatted("rail {}", local_rank);
 }
 
 std::string limiters_text(const Results& results, const Blame& blame) {
@@ -42,7 +41,7 @@ std::string limiters_text(const Results& results, const Blame& blame) {
         text += limiter_name(results, blame.limiters[index]);
     }
     if (blame.limiters.size() > named) {
-        text += fmt::format(" and {} more", blame.limiters.size() - named);
+        text += formatted(" and {} more", blame.limiters.size() - named);
     }
     return text;
 }
@@ -54,17 +53,17 @@ std::string limiter_name(const Results& results, const Limiter& limiter) {
     const auto& node = results.nodes[limiter.node];
     if (limiter.kind == Limiter::Kind::node) return node.name;
     const auto port = port_name(node, limiter.local_rank);
-    return node.name + "/" + (port.empty() ? fmt::format("rail {}", limiter.local_rank) : port);
+    return node.name + "/" + (port.empty() ? formatted("rail {}", limiter.local_rank) : port);
 }
 
 std::string scaling_text(std::uint64_t nodes, std::optional<double> weak,
                          std::optional<double> strong) {
     const std::string size = counted(nodes, "node") + ": ";
     if (nodes == 1) return size + "nothing to scale to";
-    const auto percent = [](double efficiency) { return fmt::format("{:.0f}%", 100 * efficiency); };
+    const auto percent = [](double efficiency) { return formatted("{:.0f}%", 100 * efficiency); };
     if (weak && strong) {
         return size +
-               fmt::format("{} of linear (weak), {} (strong)", percent(*weak), percent(*strong));
+               formatted("{} of linear (weak), {} (strong)", percent(*weak), percent(*strong));
     }
     if (weak) return size + percent(*weak) + " of linear (weak)";
     if (strong) return size + percent(*strong) + " of linear (strong)";
@@ -73,8 +72,8 @@ std::string scaling_text(std::uint64_t nodes, std::optional<double> weak,
 
 std::string verdict_line(const Results& results, const Blame& blame, std::optional<double> weak,
                          std::optional<double> strong) {
-    return fmt::format("{}; limiter: {}", scaling_text(results.nodes.size(), weak, strong),
-                       limiters_text(results, blame));
+    return formatted("{}; limiter: {}", scaling_text(results.nodes.size(), weak, strong),
+                     limiters_text(results, blame));
 }
 
 }  // namespace distgpu::scaling

@@ -2,9 +2,8 @@
 // one thread. Nothing instead of an Error: done.
 #pragma once
 
+#include "base/result.h"
 #include "results.h"
-
-#include <distgpu/result.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "backend/shared_library.h"
-
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <array>
 #include <cstddef>

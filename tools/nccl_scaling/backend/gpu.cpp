@@ -1,7 +1,7 @@
 // See gpu.h.
 #include "backend/gpu.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <string>
@@ -33,7 +33,7 @@ std::optional<Error> Gpu::judge(cuda::Status status, const char* function) const
     if (status == cuda::success) return std::nullopt;
     const char* text = nullptr;
     cuda.error_string(status, &text);
-    return Error{function, text != nullptr ? text : fmt::format("CUDA error {}", status), ""};
+    return Error{function, text != nullptr ? text : formatted("CUDA error {}", status), ""};
 }
 
 std::optional<Error> Gpu::judge_nccl(nccl::Status status, const char* function,
@@ -48,7 +48,7 @@ std::optional<Error> Gpu::judge_nccl(nccl::Status status, const char* function,
 Result<std::byte*> Gpu::allocate(std::size_t bytes) const {
     cuda::Address address = 0;
     if (auto error = judge(cuda.allocate(&address, bytes), "cuMemAlloc")) {
-        error->object += fmt::format(" of {} bytes", bytes);
+        error->object += formatted(" of {} bytes", bytes);
         return *error;
     }
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): CUDA's way

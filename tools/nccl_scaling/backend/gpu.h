@@ -4,8 +4,7 @@
 
 #include "backend/cuda_driver.h"
 #include "backend/nccl_library.h"
-
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <cstddef>
 #include <optional>

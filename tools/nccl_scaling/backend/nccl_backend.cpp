@@ -3,8 +3,7 @@
 #include "backend/cuda_compute.h"
 #include "backend/gpu.h"
 #include "backend/nccl_communicator.h"
-
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <array>
 #include <charconv>
@@ -20,7 +19,7 @@ std::string hexadecimal(const nccl::UniqueId& id) {
     std::string text;
     text.reserve(2 * id.bytes.size());
     for (const char byte : id.bytes) {
-        text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+        text += formatted("{:02x}", static_cast<unsigned char>(byte));
     }
     return text;
 }
@@ -41,7 +40,7 @@ std::string text_of(const cuda::Uuid& uuid) {
     std::string text = "GPU";
     for (std::size_t i = 0; i < uuid.bytes.size(); ++i) {
         const bool starts_part = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-        text += fmt::format("{}{:02x}", starts_part ? "-" : "", uuid.bytes[i]);
+        text += formatted("{}{:02x}", starts_part ? "-" : "", uuid.bytes[i]);
     }
     return text;
 }
@@ -135,7 +134,7 @@ class NcclBackend final : public Backend {
         }
         const int wanted = count == 1 ? 0 : static_cast<int>(member_.local_rank);
         if (wanted >= count) {
-            return Error{fmt::format("local rank {}", wanted), fmt::format("sees {} GPUs", count),
+            return Error{formatted("local rank {}", wanted), formatted("sees {} GPUs", count),
                          "start one task a GPU"};
         }
         const auto& cuda = gpu_.cuda;
@@ -165,10 +164,10 @@ class NcclBackend final : public Backend {
         return {{{"library", gpu_.nccl.path},
                  {"NCCL", gpu_.nccl.version},
                  {"driver", driver_version()},
-                 {"CUDA driver API", fmt::format("{}.{}", version / 1000, version % 1000 / 10)},
+                 {"CUDA driver API", formatted("{}.{}", version / 1000, version % 1000 / 10)},
                  {"GPU", name.data()},
-                 {"GPU clock", fmt::format("{} MHz", kilohertz / 1000)}},
-                fmt::format("{} {}", name.data(), text_of(uuid))};
+                 {"GPU clock", formatted("{} MHz", kilohertz / 1000)}},
+                formatted("{} {}", name.data(), text_of(uuid))};
     }
 
     Gpu gpu_;

@@ -1,7 +1,7 @@
 // See nccl_library.h.
 #include "backend/nccl_library.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 namespace distgpu::scaling::nccl {
 namespace {
@@ -32,7 +32,7 @@ void resolve_all(SharedLibrary& shared, Library& library) {
 }  // namespace
 
 std::string version_text(int version) {
-    return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+    return formatted("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
 Result<Library> load_library() {
@@ -47,8 +47,8 @@ Result<Library> load_library() {
         library.version = version_text(version);
     }
     if (shared->missing().empty()) return library;
-    return Error{fmt::format("{} ({})", library.path, library.version),
-                 "has no " + shared->missing(), "install NCCL 2.18 or newer"};
+    return Error{formatted("{} ({})", library.path, library.version), "has no " + shared->missing(),
+                 "install NCCL 2.18 or newer"};
 }
 
 }  // namespace distgpu::scaling::nccl

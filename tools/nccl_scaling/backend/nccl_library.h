@@ -5,9 +5,8 @@
 #pragma once
 
 #include "backend/shared_library.h"
+#include "base/result.h"
 #include "results.h"
-
-#include <distgpu/result.h>
 
 #include <array>
 #include <cstddef>

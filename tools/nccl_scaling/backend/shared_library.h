@@ -1,7 +1,7 @@
 // A library that is looked for when the program runs.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <string>
 

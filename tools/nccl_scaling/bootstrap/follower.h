@@ -1,9 +1,9 @@
 // The end of the control channel of every rank but 0.
 #pragma once
 
+#include "base/io/tcp/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
-#include "tcp/socket.h"
 
 #include <atomic>
 #include <condition_variable>

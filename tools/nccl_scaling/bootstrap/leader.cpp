@@ -1,7 +1,7 @@
 // See leader.h.
 #include "bootstrap/leader.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <charconv>
@@ -187,7 +187,7 @@ void Leader::time_out() {
         missing = missing_ranks(now - timeout_ / 2);
     }
     const double seconds = std::chrono::duration<double>(timeout_).count();
-    end(ExitCode::time_out, fmt::format("no progress for {} s", seconds), missing);
+    end(ExitCode::time_out, formatted("no progress for {} s", seconds), missing);
 }
 
 void Leader::end(ExitCode code, const std::string& problem,

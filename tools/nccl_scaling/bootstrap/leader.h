@@ -1,9 +1,9 @@
 // Rank 0's end of the control channel.
 #pragma once
 
+#include "base/io/tcp/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
-#include "tcp/socket.h"
 
 #include <atomic>
 #include <condition_variable>

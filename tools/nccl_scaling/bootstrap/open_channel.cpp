@@ -1,11 +1,10 @@
 // See channel.h: how the ranks find each other.
+#include "base/format.h"
+#include "base/io/tcp/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/follower.h"
 #include "bootstrap/leader.h"
 #include "bootstrap/messages.h"
-#include "tcp/socket.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <poll.h>
@@ -24,7 +23,7 @@ constexpr std::chrono::seconds for_rank_0{5};
 
 tl::unexpected<Ending> refuse(const Error& error) {
     return tl::make_unexpected(Ending{
-        ExitCode::environment, {phase, fmt::format("{}: {}", error.object, error.problem), {}}});
+        ExitCode::environment, {phase, formatted("{}: {}", error.object, error.problem), {}}});
 }
 
 struct Assembly {
@@ -46,8 +45,8 @@ Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
     Ending ending{
         ExitCode::time_out,
         {phase,
-         fmt::format("{} of {} ranks came within {} s", assembly.arrived, assembly.peers.size(),
-                     std::chrono::duration<double>(options.timeout).count()),
+         formatted("{} of {} ranks came within {} s", assembly.arrived, assembly.peers.size(),
+                   std::chrono::duration<double>(options.timeout).count()),
          {}}};
     for (std::uint32_t rank = 1; rank < assembly.peers.size(); ++rank) {
         if (!assembly.connections[rank].is_open()) {
@@ -104,7 +103,7 @@ tl::expected<std::unique_ptr<Channel>, Ending> follow(const Place& own,
     if (!line) return refuse({"rank 0", line.error().problem, ""});
     auto peers = read_peers(std::string_view(*line).substr(1));
     if (!peers || peers->size() != own.world_size) {
-        return refuse({fmt::format("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
+        return refuse({formatted("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
     }
     return std::make_unique<Follower>(*std::move(peers), *std::move(connection), options);
 }

@@ -1,7 +1,7 @@
 // See place.h.
 #include "bootstrap/place.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <charconv>
 #include <limits>
@@ -31,7 +31,7 @@ Result<std::uint32_t> read_number(const Variables& variables, const std::string&
     const char* const end = text->data() + text->size();
     const auto read = std::from_chars(text->data(), end, value);
     if (read.ec != std::errc{} || read.ptr != end || value >= limit) {
-        return Error{fmt::format("{}={}", name, *text), fmt::format("not a number below {}", limit),
+        return Error{formatted("{}={}", name, *text), formatted("not a number below {}", limit),
                      how_to_start};
     }
     return value;
@@ -86,8 +86,8 @@ Result<Place> read_place(const Variables& variables, const std::string& host) {
     place->address = *address;
     place->port = *port;
     place->host = variables("SLURMD_NODENAME").value_or(host);
-    place->job = fmt::format("{}.{}", variables("SLURM_JOB_ID").value_or(""),
-                             variables("SLURM_STEP_ID").value_or(""));
+    place->job = formatted("{}.{}", variables("SLURM_JOB_ID").value_or(""),
+                           variables("SLURM_STEP_ID").value_or(""));
     return place;
 }
 

@@ -1,7 +1,7 @@
 // This process's place in the run, as its launcher tells it: srun --distgpu=..., or mpirun.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <functional>

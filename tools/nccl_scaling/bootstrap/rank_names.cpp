@@ -1,9 +1,8 @@
 // See rank_names.h.
 #include "bootstrap/rank_names.h"
 
+#include "base/format.h"
 #include "node/step_environment.h"
-
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -11,11 +10,11 @@ namespace distgpu::scaling {
 namespace {
 
 std::string numbered(std::uint32_t rank) {
-    return fmt::format("rank {}", rank);
+    return formatted("rank {}", rank);
 }
 
 std::string placed(std::uint32_t rank, const std::string& host) {
-    return fmt::format("rank {} on {}", rank, host);
+    return formatted("rank {} on {}", rank, host);
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 #include "report/csv.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
 #include "report/group_label.h"
 #include "report/measured_bandwidth.h"
 #include "report/words.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
@@ -27,23 +26,23 @@ std::string quoted(std::string_view text) {
 }
 
 std::string number_or_nothing(const std::optional<double>& number) {
-    return number ? fmt::format("{}", *number) : "";
+    return number ? formatted("{}", *number) : "";
 }
 
 std::string run_fields(const ReportInput& input) {
     const Results& results = input.results;
-    return fmt::format("{},{},{},{}", quoted(results.backend), words::note(results),
-                       quoted(results.started), is_complete(input));
+    return formatted("{},{},{},{}", quoted(results.backend), words::note(results),
+                     quoted(results.started), is_complete(input));
 }
 
 std::string group_fields(const Results& results, const Group& group) {
-    return fmt::format("{},{},{},{}", words::word_of(words::group_kinds, group.kind),
-                       quoted(group_label(results, group)), group.nodes.size(), group.ranks);
+    return formatted("{},{},{},{}", words::word_of(words::group_kinds, group.kind),
+                     quoted(group_label(results, group)), group.nodes.size(), group.ranks);
 }
 
 std::string time_fields(const Statistics& time) {
-    return fmt::format("{},{},{},{},{},{},{}", time.median, time.min, time.p5, time.p95, time.p99,
-                       time.cv, time.iterations);
+    return formatted("{},{},{},{},{},{},{}", time.median, time.min, time.p5, time.p95, time.p99,
+                     time.cv, time.iterations);
 }
 
 }  // namespace
@@ -53,12 +52,12 @@ std::string to_csv(const ReportInput& input) {
     const std::string run = run_fields(input);
     std::string text(header);
     for (const Measurement& measurement : results.measurements) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", run,
-                            group_fields(results, results.groups[measurement.group]),
-                            row_of(measurement.collective).name, row_of(measurement.type).name,
-                            measurement.in_place, measurement.bytes, time_fields(measurement.time),
-                            number_or_nothing(measured_bandwidth(measurement)),
-                            number_or_nothing(bus_bandwidth(results, measurement)));
+        text += formatted("{},{},{},{},{},{},{},{},{}\r\n", run,
+                          group_fields(results, results.groups[measurement.group]),
+                          row_of(measurement.collective).name, row_of(measurement.type).name,
+                          measurement.in_place, measurement.bytes, time_fields(measurement.time),
+                          number_or_nothing(measured_bandwidth(measurement)),
+                          number_or_nothing(bus_bandwidth(results, measurement)));
     }
     return text;
 }

@@ -1,10 +1,9 @@
 // See group_label.h.
 #include "report/group_label.h"
 
+#include "base/format.h"
 #include "counted.h"
 #include "report/units.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -29,7 +28,7 @@ std::string rail_port(const Results& results, std::uint32_t rail) {
 
 std::string rail_label(const Results& results, std::uint32_t rail) {
     const std::string port = rail_port(results, rail);
-    return port.empty() ? fmt::format("rail {}", rail) : fmt::format("rail {} ({})", rail, port);
+    return port.empty() ? formatted("rail {}", rail) : formatted("rail {} ({})", rail, port);
 }
 
 }  // namespace
@@ -37,14 +36,13 @@ std::string rail_label(const Results& results, std::uint32_t rail) {
 std::string group_label(const Results& results, const Group& group) {
     switch (group.kind) {
         case Group::Kind::gpus:
-            return fmt::format("{} of {}",
-                               counted(group.number, results.backend == "mpi" ? "rank" : "GPU"),
-                               node_name(results, group, 0));
+            return formatted("{} of {}",
+                             counted(group.number, results.backend == "mpi" ? "rank" : "GPU"),
+                             node_name(results, group, 0));
         case Group::Kind::nodes:
             return counted(group.number, "node");
         case Group::Kind::pair:
-            return fmt::format("{} - {}", node_name(results, group, 0),
-                               node_name(results, group, 1));
+            return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
         case Group::Kind::without:
             return "without " + results.nodes[group.number].name;
         case Group::Kind::rail:

@@ -4,7 +4,7 @@
 namespace distgpu::scaling {
 
 void Fields::refuse(std::string_view field, std::string_view why) const {
-    if (problem_.empty()) problem_ = fmt::format("\"{}{}\": {}", place_, field, why);
+    if (problem_.empty()) problem_ = formatted("\"{}{}\": {}", place_, field, why);
 }
 
 const Fields::Json& Fields::find(const char* field) const {
@@ -53,7 +53,7 @@ std::optional<std::uint64_t> Fields::whole(const Json& value) {
 std::size_t Fields::index_of(const Json& value, const char* field, std::size_t size) const {
     const auto index = whole(value);
     if (index && *index < size) return *index;
-    refuse(field, fmt::format("not a whole number below {}", size));
+    refuse(field, formatted("not a whole number below {}", size));
     return 0;
 }
 

@@ -1,7 +1,8 @@
 // The fields of one JSON object, read with their types and bounds checked.
 #pragma once
 
-#include <fmt/format.h>
+#include "base/format.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
@@ -38,8 +39,7 @@ class Fields {
     Unsigned count(const char* field) const {
         constexpr std::uint64_t most = std::numeric_limits<Unsigned>::max();
         const auto value = whole(find(field));
-        if (!value || *value > most)
-            refuse(field, fmt::format("not a whole number up to {}", most));
+        if (!value || *value > most) refuse(field, formatted("not a whole number up to {}", most));
         return static_cast<Unsigned>(value.value_or(0));
     }
 
@@ -62,7 +62,7 @@ class Fields {
         if (value.is_null() && object_.contains(field)) return std::optional<Value>();
         if (!value.is_object()) refuse(field, "not an object");
         return std::optional<Value>(
-            read(Fields(value, fmt::format("{}{}.", place_, field), problem_)));
+            read(Fields(value, formatted("{}{}.", place_, field), problem_)));
     }
 
     // read(fields) of each object of a list.
@@ -73,7 +73,7 @@ class Fields {
         values.reserve(items.size());
         for (std::size_t i = 0; i < items.size() && problem_.empty(); ++i) {
             values.push_back(
-                read(Fields(items[i], fmt::format("{}{}[{}].", place_, field, i), problem_)));
+                read(Fields(items[i], formatted("{}{}[{}].", place_, field, i), problem_)));
         }
         return values;
     }

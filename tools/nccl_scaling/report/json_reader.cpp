@@ -82,7 +82,7 @@ Measurement read_measurement(const Fields& fields, std::size_t group_count) {
 Results read_fields(const Fields& fields) {
     Results results;
     if (fields.text("schema") != schema) {
-        fields.refuse("schema", fmt::format("not \"{}\"", schema));
+        fields.refuse("schema", formatted("not \"{}\"", schema));
         return results;
     }
     results.backend = fields.text("backend");

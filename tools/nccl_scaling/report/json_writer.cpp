@@ -1,10 +1,10 @@
 // Writes distgpu.scaling/1. See report_json.h.
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
 #include "report/measured_bandwidth.h"
 #include "report/report_json.h"
 #include "report/words.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <optional>
@@ -163,13 +163,13 @@ Json judgement_json(const Judgement& judgement) {
 }
 
 std::string member(std::string_view name, const Json& value) {
-    return fmt::format(",\n\"{}\": {}", name, line(value));
+    return formatted(",\n\"{}\": {}", name, line(value));
 }
 
 // `"name": [`, an item a line, `]`; `json(item)` makes one.
 template <class Items, class ToJson>
 std::string list(std::string_view name, const Items& items, ToJson&& json) {
-    std::string text = fmt::format(",\n\"{}\": [", name);
+    std::string text = formatted(",\n\"{}\": [", name);
     std::string_view separator = "\n";
     for (const auto& item : items) {
         text += separator;

@@ -2,12 +2,11 @@
 #include "report/judgement.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
 #include "counted.h"
 #include "report/group_label.h"
 #include "report/units.h"
 #include "report/words.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -17,17 +16,17 @@ namespace {
 
 std::string name_of(Collective collective, std::optional<DataType> type,
                     std::optional<bool> in_place, std::uint64_t bytes) {
-    return fmt::format("{}{}, {}{}", row_of(collective).name,
-                       type ? fmt::format(" {}", row_of(*type).name) : "", format_bytes(bytes),
-                       in_place.value_or(false) ? ", in place" : "");
+    return formatted("{}{}, {}{}", row_of(collective).name,
+                     type ? formatted(" {}", row_of(*type).name) : "", format_bytes(bytes),
+                     in_place.value_or(false) ? ", in place" : "");
 }
 
 std::string failed_line(const Results& results, const Violation& violation) {
     constexpr double gb = 1e9;
     const double least = violation.threshold.bandwidth;
-    return fmt::format("# FAILED: {}: {:.4g} GB/s, {} of the {:.4g} that it must reach\n",
-                       failed_name(results, violation), violation.bandwidth / gb,
-                       format_percent(violation.bandwidth / least), least / gb);
+    return formatted("# FAILED: {}: {:.4g} GB/s, {} of the {:.4g} that it must reach\n",
+                     failed_name(results, violation), violation.bandwidth / gb,
+                     format_percent(violation.bandwidth / least), least / gb);
 }
 
 }  // namespace
@@ -46,25 +45,25 @@ Judgement::Outcome outcome_of(const Judgement& judgement) {
 
 std::string summary_of(const JudgedDemand& demand) {
     std::string text =
-        fmt::format("{} {}", words::word_of(words::demand_kinds, demand.kind), demand.file);
+        formatted("{} {}", words::word_of(words::demand_kinds, demand.kind), demand.file);
     if (demand.kind == JudgedDemand::Kind::baseline) {
-        text += fmt::format(", tolerance {}", format_percent(demand.tolerance));
+        text += formatted(", tolerance {}", format_percent(demand.tolerance));
     }
     const Comparison& comparison = demand.comparison;
-    return text + fmt::format(": {} passed, {} failed, {} not measured", comparison.passed,
-                              comparison.violations.size(), comparison.waived.size());
+    return text + formatted(": {} passed, {} failed, {} not measured", comparison.passed,
+                            comparison.violations.size(), comparison.waived.size());
 }
 
 std::string failed_name(const Results& results, const Violation& violation) {
     const Measurement& measurement = results.measurements[violation.measurement];
-    return fmt::format(
+    return formatted(
         "{}, {}",
         name_of(measurement.collective, measurement.type, measurement.in_place, measurement.bytes),
         group_label(results, results.groups[measurement.group]));
 }
 
 std::string waived_name(const Threshold& threshold) {
-    return fmt::format(
+    return formatted(
         "{}, {}",
         name_of(threshold.collective, threshold.type, threshold.in_place, threshold.bytes),
         counted(threshold.ranks, "rank"));
@@ -77,9 +76,9 @@ std::string judgement_text(const Results& results, const Judgement& judgement) {
             text += failed_line(results, violation);
         }
         for (const Threshold& threshold : demand.comparison.waived) {
-            text += fmt::format("# not measured: {}\n", waived_name(threshold));
+            text += formatted("# not measured: {}\n", waived_name(threshold));
         }
-        text += fmt::format("# {}\n", summary_of(demand));
+        text += formatted("# {}\n", summary_of(demand));
     }
     return text;
 }

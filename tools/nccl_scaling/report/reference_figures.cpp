@@ -2,9 +2,8 @@
 #include "report/reference_figures.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
 #include "report/units.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -67,12 +66,12 @@ const std::vector<ReferenceFigure>& reference_figures() {
 }
 
 std::string reference_text(const ReferenceFigure& figure) {
-    std::string text = fmt::format("{} GB/s ({}", format_bandwidth(figure.busbw), figure.kind);
+    std::string text = formatted("{} GB/s ({}", format_bandwidth(figure.busbw), figure.kind);
     if (figure.bytes != 0) text += ", " + format_bytes(figure.bytes);
-    if (!figure.algorithm.empty()) text += fmt::format(", {}", figure.algorithm);
-    if (!figure.nccl.empty()) text += fmt::format(", NCCL {}", figure.nccl);
-    text += fmt::format("; {}", figure.source);
-    if (!figure.date.empty()) text += fmt::format(", {}", figure.date);
+    if (!figure.algorithm.empty()) text += formatted(", {}", figure.algorithm);
+    if (!figure.nccl.empty()) text += formatted(", NCCL {}", figure.nccl);
+    text += formatted("; {}", figure.source);
+    if (!figure.date.empty()) text += formatted(", {}", figure.date);
     return text + ")";
 }
 

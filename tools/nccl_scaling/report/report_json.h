@@ -1,10 +1,9 @@
 // The results as JSON, schema distgpu.scaling/1, and back.
 #pragma once
 
+#include "base/result.h"
 #include "report/report_input.h"
 #include "results.h"
-
-#include <distgpu/result.h>
 
 #include <string>
 #include <string_view>

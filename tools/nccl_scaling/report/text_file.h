@@ -1,7 +1,7 @@
 // A file that is read as a whole.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <string>
 

@@ -2,9 +2,9 @@
 #include "report/times_report.h"
 
 #include "analysis/verdict.h"
+#include "base/format.h"
 #include "report/units.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
@@ -32,12 +32,12 @@ Curve curve(Curve::Kind kind, const std::vector<ScalingPoint>& points) {
 
 std::string times_table(const TimesReport& report) {
     constexpr std::string_view row = "{:>10}  {:>12}  {:>10}  {:>12}\n";
-    std::string text = fmt::format(row, "nodes", "seconds", "E_w (weak)", "E_s (strong)");
+    std::string text = formatted(row, "nodes", "seconds", "E_w (weak)", "E_s (strong)");
     text.front() = '#';
     for (std::size_t i = 0; i < report.weak.size(); ++i) {
-        text += fmt::format(row, report.weak[i].nodes, report.weak[i].seconds,
-                            format_percent(report.weak[i].efficiency),
-                            format_percent(report.strong[i].efficiency));
+        text += formatted(row, report.weak[i].nodes, report.weak[i].seconds,
+                          format_percent(report.weak[i].efficiency),
+                          format_percent(report.strong[i].efficiency));
     }
     return text +
            "# weak: each node had the same work in every run; strong: all nodes together had; one "
@@ -48,8 +48,8 @@ std::string times_table(const TimesReport& report) {
 std::string times_csv(const TimesReport& report) {
     std::string text = "nodes,seconds,weak,strong\r\n";
     for (std::size_t i = 0; i < report.weak.size(); ++i) {
-        text += fmt::format("{},{},{},{}\r\n", report.weak[i].nodes, report.weak[i].seconds,
-                            report.weak[i].efficiency, report.strong[i].efficiency);
+        text += formatted("{},{},{},{}\r\n", report.weak[i].nodes, report.weak[i].seconds,
+                          report.weak[i].efficiency, report.strong[i].efficiency);
     }
     return text;
 }

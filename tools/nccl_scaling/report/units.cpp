@@ -1,7 +1,7 @@
 // See units.h.
 #include "report/units.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <array>
 
@@ -31,25 +31,25 @@ std::string format_bytes(std::uint64_t bytes) {
         value /= 1024;
         ++unit;
     }
-    return fmt::format("{} {}", trimmed(fmt::format("{:.2f}", value)), units[unit]);
+    return formatted("{} {}", trimmed(formatted("{:.2f}", value)), units[unit]);
 }
 
 std::string format_seconds(double seconds) {
     constexpr std::array units{Unit{1e-6, "us"}, Unit{1e-3, "ms"}};
     for (const Unit& unit : units) {
         if (seconds < unit.size * 1000) {
-            return fmt::format("{:.3g} {}", seconds / unit.size, unit.name);
+            return formatted("{:.3g} {}", seconds / unit.size, unit.name);
         }
     }
-    return seconds < 1000 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.0f} s", seconds);
+    return seconds < 1000 ? formatted("{:.3g} s", seconds) : formatted("{:.0f} s", seconds);
 }
 
 std::string format_bandwidth(std::optional<double> bytes_per_second) {
-    return bytes_per_second ? fmt::format("{:.2f}", *bytes_per_second / 1e9) : "n/a";
+    return bytes_per_second ? formatted("{:.2f}", *bytes_per_second / 1e9) : "n/a";
 }
 
 std::string format_percent(double fraction) {
-    return fmt::format("{:.1f} %", fraction * 100);
+    return formatted("{:.1f} %", fraction * 100);
 }
 
 }  // namespace distgpu::scaling

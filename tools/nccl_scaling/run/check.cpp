@@ -3,8 +3,7 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "backend/number.h"
-
-#include <fmt/format.h>
+#include "base/format.h"
 
 namespace distgpu::scaling {
 
@@ -27,7 +26,7 @@ std::optional<std::string> Check::judge(std::span<const std::byte> received) con
     for (std::size_t element = 0; element < extent_.receive; ++element) {
         const double got = load(operation_.type, &received[element * size]);
         if (got == expected(element)) continue;
-        return fmt::format("wrong data: element {} is {}, not {}", element, got, expected(element));
+        return formatted("wrong data: element {} is {}, not {}", element, got, expected(element));
     }
     return std::nullopt;
 }

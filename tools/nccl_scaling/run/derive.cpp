@@ -10,9 +10,8 @@
 #include "analysis/profiles.h"
 #include "analysis/subject.h"
 #include "analysis/verdict.h"
+#include "base/format.h"
 #include "report/units.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -25,8 +24,8 @@ namespace {
 using Curve = EfficiencyCurve;
 
 std::string subject_text(const Subject& subject) {
-    return fmt::format("{} {}, {}{}", row_of(subject.collective).name, row_of(subject.type).name,
-                       format_bytes(subject.bytes), subject.in_place ? ", in place" : "");
+    return formatted("{} {}, {}{}", row_of(subject.collective).name, row_of(subject.type).name,
+                     format_bytes(subject.bytes), subject.in_place ? ", in place" : "");
 }
 
 // The rest are latency, and too many for a plot: of each collective and type the largest size, out
@@ -147,7 +146,7 @@ std::vector<Finding> findings_of(const Results& results, const Blame& blame) {
     for (const PairScore& pair : blame.pairs) {
         if (!pair.collision) continue;
         const auto name = [&](std::uint32_t node) { return results.nodes[node].name; };
-        findings.push_back({fmt::format("{} - {}", name(pair.pair.first), name(pair.pair.second)),
+        findings.push_back({formatted("{} - {}", name(pair.pair.first), name(pair.pair.second)),
                             "routing collision", pair.relative, std::nullopt});
     }
     std::stable_sort(findings.begin(), findings.end(),

@@ -1,7 +1,7 @@
 // See environment.h.
 #include "run/environment.h"
 
-#include <distgpu/file_text.h>
+#include "base/io/file_text.h"
 
 #include <algorithm>
 #include <array>

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "analysis/compare.h"
+#include "base/result.h"
 #include "bootstrap/ending.h"
 #include "report/judgement.h"
 #include "results.h"
-
-#include <distgpu/result.h>
 
 #include <optional>
 #include <string>

@@ -1,5 +1,7 @@
 // The command `nccl-scaling`.
 #include "backend/backend.h"
+#include "base/format.h"
+#include "base/result.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/place.h"
 #include "node/host_name.h"
@@ -7,11 +9,6 @@
 #include "run/recorder.h"
 #include "run/run.h"
 #include "run/times.h"
-
-#include <distgpu/result.h>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstdio>
@@ -48,7 +45,7 @@ void say(const Failure& failure) {
     if (failure.problem.empty()) return;  // rank 0 says it
     std::string line = "distgpu: nccl-scaling: " + failure.phase + ": ";
     if (!failure.missing.empty()) {
-        line += fmt::format("{}: ", fmt::join(failure.missing, ", "));
+        line += formatted("{}: ", join(failure.missing, ", "));
     }
     say(line + failure.problem);
 }
@@ -57,7 +54,7 @@ void say(const Failure& failure) {
 // before it is checked.
 std::optional<std::size_t> corrupted_element(const Place& place) {
     const std::string text = variable("DISTGPU_SCALING_CORRUPT").value_or("");
-    const std::string own = fmt::format("{}:", place.rank);
+    const std::string own = formatted("{}:", place.rank);
     if (text.rfind(own, 0) != 0) return std::nullopt;
     std::size_t element = 0;
     std::from_chars(text.data() + own.size(), text.data() + text.size(), element);
@@ -82,7 +79,7 @@ void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) 
     if (judge) return recorder.hold_against(*std::move(judge));
     const Error& error = judge.error();
     channel.fail(ExitCode::usage,
-                 fmt::format("{}: {}; {}", error.object, error.problem, error.remedy));
+                 formatted("{}: {}; {}", error.object, error.problem, error.remedy));
 }
 
 int run_as(const Place& place, const Options& options, Backend& backend) {

@@ -2,11 +2,10 @@
 #include "run/options.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
 #include "run/sizes.h"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -56,12 +55,12 @@ void declare_sizes(CLI::App& app, Words& words) {
 void declare_measurements(CLI::App& app, Words& words, Options& options) {
     const auto collective_names = names_of(collectives);
     app.add_option("--collective", words.collectives,
-                   fmt::format("Default all: {}", fmt::join(collective_names, ", ")))
+                   formatted("Default all: {}", join(collective_names, ", ")))
         ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(collective_names));
     const auto type_names = names_of(data_types);
-    app.add_option("--type", words.types, fmt::format("{}", fmt::join(type_names, ", ")))
+    app.add_option("--type", words.types, join(type_names, ", "))
         ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(type_names))

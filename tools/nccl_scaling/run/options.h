@@ -1,12 +1,11 @@
 // The command line of nccl-scaling.
 #pragma once
 
+#include "base/result.h"
 #include "run/judge.h"
 #include "run/output_files.h"
 #include "run/plan.h"
 #include "run/times.h"
-
-#include <distgpu/result.h>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // See output_files.h.
 #include "run/output_files.h"
 
-#include "files/write.h"
+#include "base/io/write.h"
 
 namespace distgpu::scaling {
 

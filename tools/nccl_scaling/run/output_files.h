@@ -1,7 +1,7 @@
 // The files that the command writes where it was asked to.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 // See recorder.h.
 #include "run/recorder.h"
 
-#include "files/write.h"
+#include "base/io/write.h"
 #include "report/csv.h"
 #include "report/html_page.h"
 #include "report/report_json.h"

@@ -2,12 +2,11 @@
 // any time.
 #pragma once
 
+#include "base/result.h"
 #include "report/progress_line.h"
 #include "results.h"
 #include "run/judge.h"
 #include "run/options.h"
-
-#include <distgpu/result.h>
 
 #include <chrono>
 #include <cstdio>

@@ -4,6 +4,7 @@
 #include "analysis/bus_bandwidth.h"
 #include "analysis/profiles.h"
 #include "analysis/statistics.h"
+#include "base/format.h"
 #include "report/group_label.h"
 #include "report/units.h"
 #include "run/devices.h"
@@ -12,11 +13,10 @@
 #include "run/overlap.h"
 #include "run/world.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ std::optional<std::string> difference(const Fingerprint& first, const Fingerprin
                          [&wanted = name](const auto& entry) { return entry.first == wanted; });
         if (found == own.end()) return name + " is missing";
         if (found->second != value) {
-            return fmt::format("{} is {}, on rank 0 {}", name, found->second, value);
+            return formatted("{} is {}, on rank 0 {}", name, found->second, value);
         }
     }
     return std::nullopt;
@@ -122,7 +122,11 @@ class Run {
 
     static std::string now() {
         const std::time_t seconds = std::time(nullptr);
-        return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
+        std::tm utc{};
+        gmtime_r(&seconds, &utc);
+        std::array<char, sizeof "2026-01-01T00:00:00Z"> text{};
+        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+        return text.data();
     }
 
     Loop loop() {
@@ -151,7 +155,7 @@ class Run {
             seat = {static_cast<std::uint32_t>(here - members[i].begin()),
                     static_cast<std::uint32_t>(members[i].size())};
         }
-        use_.channel.begin(fmt::format("{}, new communicator", who(stage)));
+        use_.channel.begin(formatted("{}, new communicator", who(stage)));
         auto group = use_.backend.split(own, seat);
         if (!group) return fault_of(group.error());
         for (const Subject& operation : stage.operations) {
@@ -204,8 +208,8 @@ class Run {
         const bool all = use_.channel.broadcast(missing == answers.end() ? "all" : "") == "all";
         if (leads() && !all) {
             const auto rank = static_cast<std::uint32_t>(missing - answers.begin());
-            use_.recorder.note(fmt::format("overlap not measured: {}: {}",
-                                           names_of_peers(world_.peers)(rank), *missing));
+            use_.recorder.note(formatted("overlap not measured: {}: {}",
+                                         names_of_peers(world_.peers)(rank), *missing));
         }
         return all;
     }
@@ -230,8 +234,8 @@ class Run {
 
     void announce(const Stage& stage, const Subject& operation) {
         const std::string phase =
-            fmt::format("{} {}, {}, {}", row_of(operation.collective).name,
-                        row_of(operation.type).name, format_bytes(operation.bytes), who(stage));
+            formatted("{} {}, {}, {}", row_of(operation.collective).name,
+                      row_of(operation.type).name, format_bytes(operation.bytes), who(stage));
         use_.channel.begin(phase);
         if (leads()) use_.recorder.show(phase);
     }

@@ -1,7 +1,7 @@
 // See sizes.h.
 #include "run/sizes.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <charconv>
 #include <string>
@@ -28,7 +28,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     const auto read = std::from_chars(text.data(), end, number);
     const auto shift = shift_of(text.substr(static_cast<std::size_t>(read.ptr - text.data())));
     if (read.ec != std::errc{} || !shift || number == 0 || number > largest_size >> *shift) {
-        return Error{fmt::format("size {}", text), "not a size from 1 to 1024G",
+        return Error{formatted("size {}", text), "not a size from 1 to 1024G",
                      "give bytes, as 8, 64K, 16M or 1G"};
     }
     return number << *shift;
@@ -36,7 +36,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
 
 Result<std::vector<std::uint64_t>> sizes_of(const SizeRange& range) {
     if (range.begin > range.end) {
-        return Error{"-b, -e", fmt::format("{} is more than {}", range.begin, range.end),
+        return Error{"-b, -e", formatted("{} is more than {}", range.begin, range.end),
                      "give the smaller size with -b"};
     }
     if (range.factor < 2) return Error{"-f", "a factor below 2", "give 2 or more"};
@@ -44,7 +44,7 @@ Result<std::vector<std::uint64_t>> sizes_of(const SizeRange& range) {
     for (std::uint64_t size = range.begin; size <= range.end;
          size = range.step ? size + *range.step : size * range.factor) {
         if (sizes.size() == most_sizes) {
-            return Error{"-b, -e, -i", fmt::format("more than {} sizes", most_sizes),
+            return Error{"-b, -e, -i", formatted("more than {} sizes", most_sizes),
                          "give a larger step with -i"};
         }
         sizes.push_back(size);

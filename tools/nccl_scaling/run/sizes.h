@@ -1,7 +1,7 @@
 // Sizes of buffers as the command line has them.
 #pragma once
 
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,11 +2,10 @@
 #include "run/threshold_file.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
+#include "base/values.h"
 #include "run/decimal.h"
 #include "run/sizes.h"
-#include "text/values.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -31,10 +30,10 @@ std::string_view content_of(std::string_view line) {
 // An error's object is the item; the caller knows the line.
 Result<Threshold> parse_line(std::string_view line) {
     auto items = comma_items(line);
-    if (items.size() != 4) return Error{"", fmt::format("{} items, not 4", items.size()), form};
+    if (items.size() != 4) return Error{"", formatted("{} items, not 4", items.size()), form};
     std::transform(items.begin(), items.end(), items.begin(), trimmed);
     const auto refuse = [](std::string_view item, const char* problem) {
-        return Error{"", fmt::format("'{}' is {}", item, problem), form};
+        return Error{"", formatted("'{}' is {}", item, problem), form};
     };
     const auto collective = collective_named(items[0]);
     if (!collective) return refuse(items[0], "not a collective");
@@ -69,7 +68,7 @@ Result<std::vector<Threshold>> parse_thresholds(std::string_view text, const std
         const auto line = content_of(text.substr(0, end));
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         if (line.empty()) continue;
-        const std::string place = fmt::format("{}, line {}", name, number);
+        const std::string place = formatted("{}, line {}", name, number);
         auto threshold = parse_line(line);
         if (!threshold) return Error{place, threshold.error().problem, threshold.error().remedy};
         if (is_known(thresholds, *threshold)) {

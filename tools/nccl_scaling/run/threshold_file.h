@@ -5,8 +5,7 @@
 #pragma once
 
 #include "analysis/compare.h"
-
-#include <distgpu/result.h>
+#include "base/result.h"
 
 #include <string>
 #include <string_view>

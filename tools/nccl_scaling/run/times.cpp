@@ -1,9 +1,9 @@
 // See times.h.
 #include "run/times.h"
 
+#include "base/values.h"
 #include "report/html_page.h"
 #include "run/decimal.h"
-#include "text/values.h"
 
 #include <string_view>
 #include <utility>

@@ -1,10 +1,9 @@
 // The subcommand `times`: how far from linear a user's own training times are. Measures nothing.
 #pragma once
 
+#include "base/result.h"
 #include "report/times_report.h"
 #include "run/output_files.h"
-
-#include <distgpu/result.h>
 
 #include <cstdio>
 #include <optional>

@@ -2,12 +2,11 @@
 #include "report/html/bandwidth_plots.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/format.h"
 #include "counted.h"
 #include "report/group_label.h"
 #include "report/html/line_plot.h"
 #include "report/units.h"
-
-#include <fmt/format.h>
 
 #include <map>
 #include <utility>
@@ -18,7 +17,7 @@ namespace {
 using Subject = std::pair<Collective, DataType>;
 
 std::string y_text(double gb_per_second) {
-    return fmt::format("{:.4g}", gb_per_second);
+    return formatted("{:.4g}", gb_per_second);
 }
 
 // Of each group by its index, from the smallest size to the largest.
@@ -35,8 +34,8 @@ std::map<std::size_t, LinePlot::Line> lines_of(const Results& results, const Sub
         line.label = group_label(results, group);
         line.points.push_back(
             {static_cast<double>(measurement.bytes), *bandwidth / 1e9,
-             fmt::format("{}, {}: {} GB/s", line.label, format_bytes(measurement.bytes),
-                         format_bandwidth(bandwidth))});
+             formatted("{}, {}: {} GB/s", line.label, format_bytes(measurement.bytes),
+                       format_bandwidth(bandwidth))});
     }
     return lines;
 }
@@ -47,9 +46,9 @@ std::string plot_of(const Results& results, const Subject& subject) {
     if (lines.empty()) return "";
     const auto collective = row_of(subject.first).name;
     const auto type = row_of(subject.second).name;
-    plot.id = fmt::format("busbw-{}-{}", collective, type);
-    plot.title = fmt::format("{}, {}", collective, type);
-    plot.description = fmt::format(
+    plot.id = formatted("busbw-{}-{}", collective, type);
+    plot.title = formatted("{}, {}", collective, type);
+    plot.description = formatted(
         "Bus bandwidth of {} ({}) over the size of the buffer, a line for each of {}. The numbers "
         "stand in the table of results.",
         collective, type, counted(lines.size(), "group"));

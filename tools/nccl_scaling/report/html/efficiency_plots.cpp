@@ -1,13 +1,12 @@
 // See efficiency_plots.h.
 #include "report/html/efficiency_plots.h"
 
+#include "base/format.h"
 #include "counted.h"
 #include "report/html/line_plot.h"
 #include "report/html/markup.h"
 #include "report/units.h"
 #include "report/words.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -33,8 +32,8 @@ LinePlot::Line line_of(const EfficiencyCurve& curve) {
     line.points.reserve(curve.points.size());
     for (const auto& [nodes, efficiency] : curve.points) {
         line.points.push_back({static_cast<double>(nodes), efficiency,
-                               fmt::format("{}, {}: {} of linear", curve.subject,
-                                           counted(nodes, "node"), format_percent(efficiency))});
+                               formatted("{}, {}: {} of linear", curve.subject,
+                                         counted(nodes, "node"), format_percent(efficiency))});
     }
     return line;
 }
@@ -46,16 +45,16 @@ std::string plot_of(const std::vector<EfficiencyCurve>& curves, EfficiencyCurve:
         if (curve.kind == kind) plot.lines.push_back(line_of(curve));
     }
     if (plot.lines.empty()) return "";
-    plot.id = fmt::format("efficiency-{}", words::word_of(words::efficiency_kinds, kind));
+    plot.id = formatted("efficiency-{}", words::word_of(words::efficiency_kinds, kind));
     plot.title = title_of(kind);
-    plot.description = fmt::format(
+    plot.description = formatted(
         "{}. A line for each of {} over the number of nodes; the dotted line at 100 % is linear "
         "scaling. The numbers stand in the table below.",
         plot.title, counted(plot.lines.size(), "curve"));
     plot.x_label = "nodes (N)";
     plot.y_label = "of linear";
-    plot.x_text = [](double nodes) { return fmt::format("{:.0f}", nodes); };
-    plot.y_text = [](double share) { return fmt::format("{:.0f} %", share * 100); };
+    plot.x_text = [](double nodes) { return formatted("{:.0f}", nodes); };
+    plot.y_text = [](double share) { return formatted("{:.0f} %", share * 100); };
     plot.linear = 1;
     return to_svg(plot);
 }
@@ -68,8 +67,8 @@ Table table_of(const std::vector<EfficiencyCurve>& curves) {
     for (const EfficiencyCurve& curve : curves) {
         for (const auto& [nodes, efficiency] : curve.points) {
             table.rows.push_back({std::string(words::word_of(words::efficiency_kinds, curve.kind)),
-                                  curve.subject, fmt::to_string(curve.baseline_nodes),
-                                  fmt::to_string(nodes), format_percent(efficiency)});
+                                  curve.subject, std::to_string(curve.baseline_nodes),
+                                  std::to_string(nodes), format_percent(efficiency)});
         }
     }
     return table;

@@ -1,10 +1,9 @@
 // See heat_map.h.
 #include "report/html/heat_map.h"
 
+#include "base/format.h"
 #include "report/html/markup.h"
 #include "report/units.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -41,8 +40,8 @@ Color color_of(double share) {
 }
 
 std::string css(const Color& color) {
-    return fmt::format("#{:02x}{:02x}{:02x}", std::lround(color.red), std::lround(color.green),
-                       std::lround(color.blue));
+    return formatted("#{:02x}{:02x}{:02x}", std::lround(color.red), std::lround(color.green),
+                     std::lround(color.blue));
 }
 
 // Of black and white, the one that is read on `color`: by luma (ITU-R BT.601).
@@ -93,21 +92,20 @@ Frame frame_of(const PairMatrix& matrix) {
 
 std::string cell_svg(const PairMatrix& matrix, std::size_t row, std::size_t column,
                      const Range& range, const Frame& frame) {
-    const std::string place = fmt::format(R"(x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}")",
-                                          frame.x(column), frame.y(row), frame.side, frame.side);
+    const std::string place = formatted(R"(x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}")",
+                                        frame.x(column), frame.y(row), frame.side, frame.side);
     const auto& cell = matrix.at(row, column);
-    if (!cell) return fmt::format("<rect class=\"none\" {}/>\n", place);
-    return fmt::format(
-        "<rect class=\"cell\" {} fill=\"{}\"><title>{} - {}: {} GB/s</title></rect>\n", place,
-        css(color_of(range.share(*cell))), escaped(matrix.names[row]),
-        escaped(matrix.names[column]), format_bandwidth(cell));
+    if (!cell) return formatted("<rect class=\"none\" {}/>\n", place);
+    return formatted("<rect class=\"cell\" {} fill=\"{}\"><title>{} - {}: {} GB/s</title></rect>\n",
+                     place, css(color_of(range.share(*cell))), escaped(matrix.names[row]),
+                     escaped(matrix.names[column]), format_bandwidth(cell));
 }
 
 std::string number_svg(const PairMatrix& matrix, std::size_t row, std::size_t column,
                        const Range& range, const Frame& frame) {
     const auto& cell = matrix.at(row, column);
     if (!cell || frame.side < number_cell) return "";
-    return fmt::format(
+    return formatted(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" style=\"fill:{};font-size:10px\" "
         "pointer-events=\"none\">{:.4g}</text>\n",
         frame.x(column) + frame.side / 2, frame.y(row) + frame.side / 2 + 4,
@@ -119,7 +117,7 @@ std::string names_svg(const PairMatrix& matrix, std::size_t index, const Frame& 
     const double size = std::clamp(frame.side - 1, 7.0, 12.0);
     const double middle = frame.side / 2 + size / 3;
     const std::string name = escaped(shortened(matrix.names[index]));
-    return fmt::format(
+    return formatted(
         "<text x=\"{0:.1f}\" y=\"{1:.1f}\" text-anchor=\"end\" "
         "style=\"font-size:{2:.0f}px\">{3}</text>\n"
         "<text transform=\"translate({4:.1f} {5:.1f}) rotate(-60)\" "
@@ -132,10 +130,10 @@ std::string color_bar(const Range& range, double x, double top) {
     constexpr double height = 200;
     std::string stops;
     for (std::size_t i = 0; i < viridis.size(); ++i) {
-        stops += fmt::format(R"(<stop offset="{:.2f}" stop-color="{}"/>)",
-                             static_cast<double>(i) / (viridis.size() - 1), css(viridis[i]));
+        stops += formatted(R"(<stop offset="{:.2f}" stop-color="{}"/>)",
+                           static_cast<double>(i) / (viridis.size() - 1), css(viridis[i]));
     }
-    return fmt::format(
+    return formatted(
         "<linearGradient id=\"viridis\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">{0}</linearGradient>\n"
         "<rect x=\"{1:.1f}\" y=\"{2:.1f}\" width=\"16\" height=\"{3:.1f}\" "
         "fill=\"url(#viridis)\"/>\n"
@@ -146,15 +144,14 @@ std::string color_bar(const Range& range, double x, double top) {
 }
 
 std::string title_of(const PairMatrix& matrix) {
-    return fmt::format("Bus bandwidth of node pairs, {}", format_bytes(matrix.bytes));
+    return formatted("Bus bandwidth of node pairs, {}", format_bytes(matrix.bytes));
 }
 
 std::string description_of(const PairMatrix& matrix, const Range& range) {
-    return fmt::format(
+    return formatted(
         "A square with a row and a column for {}. Each cell has the bus bandwidth of the nodes of "
         "its row and column; colours go from {} GB/s (dark) to {} GB/s (light).",
-        matrix.nodes_per_row == 1 ? "each node"
-                                  : fmt::format("each {} nodes", matrix.nodes_per_row),
+        matrix.nodes_per_row == 1 ? "each node" : formatted("each {} nodes", matrix.nodes_per_row),
         format_bandwidth(range.low), format_bandwidth(range.high));
 }
 
@@ -165,7 +162,7 @@ std::string to_svg(const PairMatrix& matrix) {
     const Frame frame = frame_of(matrix);
     const double right = frame.x(matrix.size);
     const double height = std::max(frame.y(matrix.size), frame.top + 220) + 4;
-    std::string text = fmt::format(
+    std::string text = formatted(
         "<figure><svg id=\"pairs\" role=\"img\" aria-labelledby=\"pairs-title pairs-desc\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\">\n"
         "<title id=\"pairs-title\">{2}</title>\n<desc id=\"pairs-desc\">{3}</desc>\n"

@@ -1,6 +1,7 @@
 // See report/html_page.h.
 #include "report/html_page.h"
 
+#include "base/format.h"
 #include "counted.h"
 #include "report/html/bandwidth_plots.h"
 #include "report/html/efficiency_plots.h"
@@ -12,9 +13,6 @@
 #include "report/units.h"
 #include "report/words.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace distgpu::scaling {
 namespace {
 
@@ -23,7 +21,7 @@ using html::section;
 
 // The policy has the browser itself refuse whatever is not on the page.
 std::string head(const ReportInput& input) {
-    return fmt::format(
+    return formatted(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" "
@@ -33,13 +31,12 @@ std::string head(const ReportInput& input) {
 }
 
 std::string failure_box(const Failure& failure) {
-    std::string text = fmt::format(
+    std::string text = formatted(
         "<div class=\"box\" role=\"alert\"><p><strong>Partial results: the run ended early."
         "</strong></p>\n<p>{}: {}</p>\n",
         escaped(failure.phase), escaped(failure.problem));
     if (!failure.missing.empty()) {
-        text += fmt::format("<p>Missing: {}</p>\n",
-                            escaped(fmt::format("{}", fmt::join(failure.missing, ", "))));
+        text += formatted("<p>Missing: {}</p>\n", escaped(join(failure.missing, ", ")));
     }
     return text + "</div>\n";
 }
@@ -54,15 +51,15 @@ std::string verdict(const ReportInput& input) {
     const Results& results = input.results;
     std::string text = "<h1>nccl-scaling</h1>\n";
     if (!input.verdict.empty()) {
-        text += fmt::format("<p class=\"verdict\">{}</p>\n", escaped(input.verdict));
+        text += formatted("<p class=\"verdict\">{}</p>\n", escaped(input.verdict));
     }
     const std::string_view note = words::note(results);
-    if (!note.empty()) text += fmt::format("<div class=\"box\">{}</div>\n", escaped(note));
+    if (!note.empty()) text += formatted("<div class=\"box\">{}</div>\n", escaped(note));
     if (results.nodes.empty()) return text + partial_box(input);
     return text + partial_box(input) +
-           fmt::format("<p class=\"faint\">{}, {}; back end {}; started {}</p>\n",
-                       counted(results.nodes.size(), "node"), counted(total_ranks(results), "rank"),
-                       escaped(results.backend), escaped(results.started));
+           formatted("<p class=\"faint\">{}, {}; back end {}; started {}</p>\n",
+                     counted(results.nodes.size(), "node"), counted(total_ranks(results), "rank"),
+                     escaped(results.backend), escaped(results.started));
 }
 
 std::string pairs(const Results& results) {
@@ -72,7 +69,7 @@ std::string pairs(const Results& results) {
         "<p>A slow node has a dark row and column; a single dark cell is a pair whose "
         "routes collide.</p>\n";
     if (matrix.nodes_per_row > 1) {
-        text += fmt::format(
+        text += formatted(
             "<p>{} are too many for a row each: a row stands for up to {} nodes, and a cell shows "
             "the slowest of its pairs. --json writes all of them.</p>\n",
             counted(results.nodes.size(), "node"), matrix.nodes_per_row);

@@ -1,11 +1,10 @@
 // See judgement_section.h.
 #include "report/html/judgement_section.h"
 
+#include "base/format.h"
 #include "report/html/markup.h"
 #include "report/units.h"
 #include "report/words.h"
-
-#include <fmt/format.h>
 
 namespace distgpu::scaling::html {
 namespace {
@@ -34,10 +33,10 @@ std::string table_of(const Results& results, const Comparison& comparison) {
 
 std::string judgement_section(const Results& results, const Judgement& judgement) {
     if (judgement.demands.empty()) return "";
-    std::string text = fmt::format("<p><strong>{}</strong></p>\n",
-                                   words::word_of(words::outcomes, outcome_of(judgement)));
+    std::string text = formatted("<p><strong>{}</strong></p>\n",
+                                 words::word_of(words::outcomes, outcome_of(judgement)));
     for (const JudgedDemand& demand : judgement.demands) {
-        text += fmt::format("<p>{}</p>\n", escaped(summary_of(demand)));
+        text += formatted("<p>{}</p>\n", escaped(summary_of(demand)));
         text += table_of(results, demand.comparison);
     }
     return text;

@@ -1,11 +1,10 @@
 // See line_plot.h.
 #include "report/html/line_plot.h"
 
+#include "base/format.h"
 #include "report/html/markup.h"
 #include "report/html/style.h"
 #include "report/html/ticks.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,17 +57,17 @@ std::vector<LinePlot::Line> drawn_lines(const LinePlot& plot) {
 
 std::string caption(std::size_t drawn, std::size_t all) {
     if (drawn == all) return "";
-    return fmt::format("<figcaption>The last {} of {} lines; the table has all.</figcaption>\n",
-                       drawn, all);
+    return formatted("<figcaption>The last {} of {} lines; the table has all.</figcaption>\n",
+                     drawn, all);
 }
 
 std::string text_at(double x, double y, std::string_view attributes, std::string_view text) {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes,
-                       escaped(text));
+    return formatted("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes,
+                     escaped(text));
 }
 
 std::string line_at(std::string_view kind, double x1, double y1, double x2, double y2) {
-    return fmt::format(
+    return formatted(
         "<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", kind, x1,
         y1, x2, y2);
 }
@@ -102,7 +101,7 @@ std::string linear_line(const LinePlot& plot, const Scale& scale) {
 
 // Colour, then, when all are taken, also the dashes tell the lines apart.
 std::string line_class(std::size_t index) {
-    return fmt::format("line{} dash{}", index % line_colors, index / line_colors);
+    return formatted("line{} dash{}", index % line_colors, index / line_colors);
 }
 
 std::string line_svg(const LinePlot::Line& line, std::size_t index, const Scale& scale) {
@@ -111,21 +110,21 @@ std::string line_svg(const LinePlot::Line& line, std::size_t index, const Scale&
     for (const auto& point : line.points) {
         const double x = scale.x(point.x);
         const double y = scale.y(point.y);
-        places += fmt::format("{}{:.1f},{:.1f}", places.empty() ? "" : " ", x, y);
-        circles += fmt::format(
+        places += formatted("{}{:.1f},{:.1f}", places.empty() ? "" : " ", x, y);
+        circles += formatted(
             "<circle class=\"point\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
             "r=\"4\"><title>{}</title></circle>\n",
             x, y, escaped(point.tip));
     }
-    return fmt::format("<g class=\"{}\"><polyline class=\"line\" points=\"{}\"/>\n{}</g>\n",
-                       line_class(index), places, circles);
+    return formatted("<g class=\"{}\"><polyline class=\"line\" points=\"{}\"/>\n{}</g>\n",
+                     line_class(index), places, circles);
 }
 
 std::string legend_row_svg(const LinePlot::Line& line, std::size_t index) {
     const double y = top + 8 + static_cast<double>(index) * legend_row;
-    return fmt::format("<g class=\"{}\">{}</g>{}", line_class(index),
-                       line_at("line", legend_left, y, legend_left + 26, y),
-                       text_at(legend_left + 34, y + 4, "", line.label));
+    return formatted("<g class=\"{}\">{}</g>{}", line_class(index),
+                     line_at("line", legend_left, y, legend_left + 26, y),
+                     text_at(legend_left + 34, y + 4, "", line.label));
 }
 
 }  // namespace
@@ -135,7 +134,7 @@ std::string to_svg(const LinePlot& plot) {
     const Scale scale = scale_of(lines, plot.linear.value_or(0));
     const double height =
         std::max(top + plot_height + 52, top + 16 + legend_row * static_cast<double>(lines.size()));
-    std::string text = fmt::format(
+    std::string text = formatted(
         "<figure><svg id=\"{0}\" role=\"img\" aria-labelledby=\"{0}-title {0}-desc\" "
         "width=\"{1:.0f}\" height=\"{2:.0f}\" viewBox=\"0 0 {1:.0f} {2:.0f}\">\n"
         "<title id=\"{0}-title\">{3}</title>\n<desc id=\"{0}-desc\">{4}</desc>\n",

@@ -1,7 +1,7 @@
 // See markup.h.
 #include "report/html/markup.h"
 
-#include <fmt/format.h>
+#include "base/format.h"
 
 namespace distgpu::scaling::html {
 
@@ -33,19 +33,19 @@ std::string escaped(std::string_view text) {
 }
 
 std::string to_html(const Table& table) {
-    std::string text = fmt::format(
-        "<div class=\"wide\" tabindex=\"0\"><table{}><caption>{}</caption>\n<thead><tr>",
-        table.wraps ? " class=\"prose\"" : "", escaped(table.caption));
+    std::string text =
+        formatted("<div class=\"wide\" tabindex=\"0\"><table{}><caption>{}</caption>\n<thead><tr>",
+                  table.wraps ? " class=\"prose\"" : "", escaped(table.caption));
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        text += fmt::format("<th scope=\"col\"{}>{}</th>", i < table.words ? " class=\"word\"" : "",
-                            escaped(table.columns[i]));
+        text += formatted("<th scope=\"col\"{}>{}</th>", i < table.words ? " class=\"word\"" : "",
+                          escaped(table.columns[i]));
     }
     text += "</tr></thead>\n<tbody>\n";
     for (const auto& row : table.rows) {
         text += "<tr>";
         for (std::size_t i = 0; i < row.size(); ++i) {
-            text += fmt::format("<td{}>{}</td>", i < table.words ? " class=\"word\"" : "",
-                                escaped(row[i]));
+            text += formatted("<td{}>{}</td>", i < table.words ? " class=\"word\"" : "",
+                              escaped(row[i]));
         }
         text += "</tr>\n";
     }
@@ -54,11 +54,11 @@ std::string to_html(const Table& table) {
 
 std::string section(std::string_view heading, const std::string& content) {
     if (content.empty()) return "";
-    return fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escaped(heading), content);
+    return formatted("<section>\n<h2>{}</h2>\n{}</section>\n", escaped(heading), content);
 }
 
 std::string folded(std::string_view summary, const std::string& content) {
-    return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(summary), content);
+    return formatted("<details><summary>{}</summary>\n{}</details>\n", escaped(summary), content);
 }
 
 }  // namespace distgpu::scaling::html

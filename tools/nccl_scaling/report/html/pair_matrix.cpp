@@ -3,8 +3,7 @@
 
 #include "analysis/evidence.h"
 #include "analysis/statistics.h"
-
-#include <fmt/format.h>
+#include "base/format.h"
 
 #include <algorithm>
 #include <map>
@@ -40,9 +39,8 @@ std::vector<std::string> row_names(const std::vector<Node>& nodes, std::size_t n
     names.reserve(most_rows);
     for (std::size_t first = 0; first < nodes.size(); first += nodes_per_row) {
         const std::size_t last = std::min(first + nodes_per_row, nodes.size()) - 1;
-        names.push_back(first == last
-                            ? nodes[first].name
-                            : fmt::format("{} .. {}", nodes[first].name, nodes[last].name));
+        names.push_back(first == last ? nodes[first].name
+                                      : formatted("{} .. {}", nodes[first].name, nodes[last].name));
     }
     return names;
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/evidence.h"
+#include "base/format.h"
 #include "counted.h"
 #include "report/group_label.h"
 #include "report/html/markup.h"
@@ -10,9 +11,6 @@
 #include "report/reference_figures.h"
 #include "report/units.h"
 #include "report/words.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -26,7 +24,7 @@ using Selection = std::vector<const Measurement*>;
 
 std::vector<std::string> measurement_row(const Results& results, const Measurement& measurement) {
     const Statistics& time = measurement.time;
-    const auto microseconds = [](double seconds) { return fmt::format("{:.2f}", seconds * 1e6); };
+    const auto microseconds = [](double seconds) { return formatted("{:.2f}", seconds * 1e6); };
     return {group_label(results, results.groups[measurement.group]),
             std::string(row_of(measurement.collective).name),
             std::string(row_of(measurement.type).name),
@@ -38,7 +36,7 @@ std::vector<std::string> measurement_row(const Results& results, const Measureme
             microseconds(time.p5),
             microseconds(time.p95),
             microseconds(time.p99),
-            fmt::format("{:.1f}", time.cv * 100)};
+            formatted("{:.1f}", time.cv * 100)};
 }
 
 std::string measurement_table(const Results& results, std::string_view caption,
@@ -71,12 +69,12 @@ Selection select(const Results& results, bool scaling) {
 std::string other_caption(std::size_t shown, std::size_t all) {
     constexpr std::string_view what = "Pairs, rails and all nodes but one, the slowest first";
     if (shown == all) return std::string(what);
-    return fmt::format("{}: {} of {}; all are in the JSON and CSV files", what, shown, all);
+    return formatted("{}: {} of {}; all are in the JSON and CSV files", what, shown, all);
 }
 
 std::string overlap_text(const std::optional<Overlap>& overlap) {
     if (!overlap) return "";
-    return fmt::format(
+    return formatted(
         "<p>Overlap, measured: a collective slows compute down by {}, compute slows a collective "
         "down by {}.</p>\n",
         format_percent(overlap->compute_slowdown), format_percent(overlap->communication_slowdown));
@@ -105,7 +103,7 @@ std::string finding_table(const ReportInput& input) {
     table.rows.reserve(input.findings.size());
     for (const auto& [subject, kind, relative, robust_z] : input.findings) {
         table.rows.push_back({subject, kind, format_percent(relative),
-                              robust_z ? fmt::format("{:.1f}", *robust_z) : "n/a"});
+                              robust_z ? formatted("{:.1f}", *robust_z) : "n/a"});
     }
     return to_html(table);
 }
@@ -153,7 +151,7 @@ std::string reference_table(const Results& results) {
     table.rows.reserve(comparisons.size());
     for (const auto& [figure, bytes, busbw] : comparisons) {
         table.rows.push_back(
-            {fmt::format("{} {} on {}", figure->ranks, figure->gpu, counted(figure->nodes, "node")),
+            {formatted("{} {} on {}", figure->ranks, figure->gpu, counted(figure->nodes, "node")),
              reference_text(*figure), format_bandwidth(busbw), format_bytes(bytes)});
     }
     return to_html(table);
@@ -167,9 +165,8 @@ std::string node_table(const Results& results) {
     table.wraps = true;
     table.rows.reserve(results.nodes.size());
     for (const Node& node : results.nodes) {
-        table.rows.push_back({node.name, fmt::format("{}", fmt::join(node.gpus, ", ")),
-                              fmt::format("{}", fmt::join(node.rails, ", ")),
-                              fmt::to_string(node.ranks)});
+        table.rows.push_back(
+            {node.name, join(node.gpus, ", "), join(node.rails, ", "), std::to_string(node.ranks)});
     }
     return folded(counted(results.nodes.size(), "node"), to_html(table));
 }

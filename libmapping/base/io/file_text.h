@@ -1,0 +1,23 @@
+// The text of files that others write: those of /proc and /sys, and topologies that a user names.
+#pragma once
+
+#include "base/result.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+// The whole file. Errors: it cannot be read; it is not a regular file (a FIFO would block, a device
+// need not end); larger than 64 MiB. Object: `path`.
+Result<std::string> read_regular_file(const std::string& path);
+
+// The same without white space at its end; nothing: it cannot be read.
+std::optional<std::string> read_trimmed(const std::string& path);
+
+// What stands after `key` in the first line that begins with it, without white space around it;
+// empty: no line does.
+std::string_view value_after(std::string_view text, std::string_view key);
+
+}  // namespace distgpu

@@ -1,0 +1,182 @@
+// See run_command.h.
+#include "base/io/run_command.h"
+
+#include "base/format.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <poll.h>
+#include <string_view>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t max_output = std::size_t{16} << 20U;
+constexpr int cannot_start = 127;  // as a shell says it
+
+// One end of a pipe.
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&&) = delete;
+    ~Descriptor() { reset(); }
+
+    int get() const { return number_; }
+    void reset() {
+        if (number_ >= 0) close(std::exchange(number_, -1));
+    }
+
+  private:
+    int number_;
+};
+
+struct Pipe {
+    Descriptor read;
+    Descriptor write;
+};
+
+Pipe make_pipe() {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
+    return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+}
+
+// In the child, where other threads of slurmstepd may have held any lock: system calls only.
+[[noreturn]] void start(char* const* arguments, int output, int errors) {
+    constexpr unsigned first_other = 3;
+    const int nothing = open("/dev/null", O_RDONLY);
+    const bool ready = dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+                       dup2(errors, STDERR_FILENO) >= 0 && setpgid(0, 0) == 0 &&
+                       setresgid(getegid(), getegid(), getegid()) == 0 &&
+                       setresuid(geteuid(), geteuid(), geteuid()) == 0;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    syscall(SYS_close_range, first_other, ~0U, 0);
+    std::array<char, 32> path{"PATH=/usr/sbin:/usr/bin"};
+    std::array<char, 16> locale{"LC_ALL=C"};
+    std::array<char*, 3> environment{path.data(), locale.data(), nullptr};
+    if (ready) execve(arguments[0], arguments, environment.data());
+    _exit(cannot_start);
+}
+
+pid_t spawn(std::vector<std::string> arguments, int output, int errors) {
+    std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) start(pointers.data(), output, errors);
+    return child;
+}
+
+enum class End { closed, late, endless };
+
+struct Output {
+    std::string text;
+    std::string errors;
+    End end = End::late;
+};
+
+// False at the end of the stream.
+bool take(int from, std::string& to) {
+    std::array<char, 65536> buffer{};
+    const ssize_t size = read(from, buffer.data(), buffer.size());
+    if (size < 0) return errno == EINTR;
+    to.append(buffer.data(), static_cast<std::size_t>(size));
+    return size > 0;
+}
+
+// Until both streams end, or the time does, or one holds too much.
+Output collect(const Descriptor& text, const Descriptor& errors, Clock::time_point end) {
+    Output output;
+    std::array<pollfd, 2> streams{pollfd{text.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0}};
+    const std::array<std::string*, 2> texts{&output.text, &output.errors};
+    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+        if (left <= 0) return output;
+        if (poll(streams.data(), streams.size(), static_cast<int>(left)) <= 0) continue;
+        for (std::size_t i = 0; i < streams.size(); ++i) {
+            // poll() passes over negative descriptors.
+            if (streams[i].revents != 0 && !take(streams[i].fd, *texts[i])) streams[i].fd = -1;
+        }
+        if (std::max(output.text.size(), output.errors.size()) > max_output) {
+            output.end = End::endless;
+            return output;
+        }
+    }
+    output.end = End::closed;
+    return output;
+}
+
+// Waits for a program that closed its streams, until the time ends. Nothing: it stays.
+std::optional<int> wait_for(pid_t child, Clock::time_point end) {
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) != child) {
+        constexpr useconds_t pause = 200;
+        if (Clock::now() >= end) return std::nullopt;
+        usleep(pause);
+    }
+    return status;
+}
+
+void end_child(pid_t child) {
+    kill(child, SIGKILL);
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+std::string last_line(std::string_view text) {
+    constexpr std::size_t longest = 500;
+    text = text.substr(0, text.find_last_not_of('\n') + 1);
+    return std::string(text.substr(text.rfind('\n') + 1).substr(0, longest));
+}
+
+std::string why_failed(const Output& output, int status) {
+    if (WIFSIGNALED(status)) return formatted("ended by signal {}", WTERMSIG(status));
+    if (WEXITSTATUS(status) == cannot_start && output.errors.empty()) return "cannot be started";
+    if (std::string line = last_line(output.errors); !line.empty()) return line;
+    return formatted("ended with status {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Result<std::string> run_command(const std::vector<std::string>& arguments,
+                                std::chrono::milliseconds time_limit) {
+    const std::string command = join(arguments, " ");
+    const auto end = Clock::now() + time_limit;
+    Pipe text = make_pipe();
+    Pipe errors = make_pipe();
+    const pid_t child = spawn(arguments, text.write.get(), errors.write.get());
+    if (child < 0) return Error{command, std::strerror(errno), ""};
+    text.write.reset();
+    errors.write.reset();
+    Output output = collect(text.read, errors.read, end);
+    const auto status = output.end == End::closed ? wait_for(child, end) : std::nullopt;
+    // Whatever it left in its group goes with it.
+    kill(-child, SIGKILL);
+    if (!status) end_child(child);
+    if (output.end == End::endless) return Error{command, "endless output", ""};
+    if (!status) {
+        return Error{command, formatted("no answer within {} ms", time_limit.count()), ""};
+    }
+    if (*status == 0) return std::move(output.text);
+    return Error{command, why_failed(output, *status), ""};
+}
+
+}  // namespace distgpu

@@ -1,0 +1,28 @@
+// See values.h.
+#include "base/values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+namespace distgpu {
+
+std::vector<std::string_view> comma_items(std::string_view list) {
+    std::vector<std::string_view> items;
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        items.push_back(list.substr(at, end - at));
+        at = end + 1;
+    }
+    return items;
+}
+
+std::optional<std::uint32_t> whole_number(std::string_view text) {
+    std::uint32_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    if (problem != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,99 @@
+// Which CPUs, GPUs and HCA port each task of a node gets. bind() is pure: of the node's
+// topology and of what Slurm gave the tasks it makes the same answer in every task.
+#pragma once
+
+#include "mapping/topology/cpu_set.h"
+#include "mapping/topology/topology.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+enum class GpuChoice : std::uint8_t {
+    near,     // every task sees all GPUs of the step, in an order that makes cuda:LOCAL_RANK near
+    isolate,  // every task sees its own GPUs only
+    keep,     // as Slurm set it
+};
+
+struct BindingPolicy {
+    GpuChoice gpus = GpuChoice::near;
+    bool near_cpus = true;
+    bool near_hcas = true;
+
+    bool operator==(const BindingPolicy&) const = default;
+};
+
+// What Slurm gave the step's tasks on one node.
+struct SlurmShare {
+    // The CPUs on which each task may run, by local id. Narrowed, never widened.
+    std::vector<CpuSet> masks;
+    // --cpus-per-task: a mask is not narrowed below it (nor below what it has). 0 or 1: not asked.
+    std::uint32_t cpus_per_task = 0;
+    // The step's GPUs, indices into NodeTopology::gpus, in any order.
+    std::vector<std::uint32_t> gpus;
+    // Where Slurm bound GPUs to tasks: those of the asking task, which cannot know the others'.
+    struct OwnGpus {
+        std::uint32_t task = 0;           // local id
+        std::vector<std::uint32_t> gpus;  // empty: Slurm does not tell which
+
+        bool operator==(const OwnGpus&) const = default;
+    };
+    std::optional<OwnGpus> own;
+
+    bool operator==(const SlurmShare&) const = default;
+};
+
+struct PortRef {
+    std::uint32_t hca = 0;   // index into NodeTopology::hcas
+    std::uint32_t port = 0;  // index into Hca::ports
+
+    bool operator==(const PortRef&) const = default;
+    bool operator<(const PortRef& other) const {
+        return hca != other.hca ? hca < other.hca : port < other.port;
+    }
+};
+
+struct TaskBinding {
+    CpuSet cpus;  // what the task shall run on; equal to its mask where nothing is narrowed
+    // The task's own GPUs, indices into NodeTopology::gpus, nearest first; with more tasks than
+    // GPUs several tasks have the same one. Empty: the step has none.
+    std::vector<std::uint32_t> gpus;
+    // The nearest eligible port and how far from the first of `gpus` (without GPUs: from the
+    // CPUs, NODE or SYS); nothing: the node has none.
+    std::optional<PortRef> port;
+    Distance port_distance = Distance::sys;
+
+    bool operator==(const TaskBinding&) const = default;
+};
+
+struct NodeBinding {
+    std::vector<TaskBinding> tasks;  // by local id
+    // All GPUs of the step in the order in which every task shall see them: tasks' nearest
+    // GPUs by local id, then the rest. Indices into NodeTopology::gpus.
+    std::vector<std::uint32_t> gpu_order;
+
+    bool operator==(const NodeBinding&) const = default;
+};
+
+// Preconditions: share.masks are not empty, at least one; share.gpus < topology.gpus.size(),
+// each once; share.own->gpus, if given, are some of them.
+// Cost: cubic in max(tasks, GPUs) where the masks differ, else linear.
+NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
+                 const SlurmShare& share);
+
+// Whether ranks should use a port, and why not: for one port of one HCA.
+struct PortVerdict {
+    bool eligible = false;
+    std::string why;  // "down"; empty where eligible
+
+    bool operator==(const PortVerdict&) const = default;
+};
+
+// [hca][port]. Eligible: the port is ACTIVE, at least half as fast as the node's fastest one, and
+// not Ethernet beside InfiniBand. A management NIC and a storage network fail this.
+std::vector<std::vector<PortVerdict>> judge_ports(const NodeTopology& topology);
+
+}  // namespace distgpu

@@ -1,0 +1,233 @@
+// See cpu_shares.h. First each task's near CPUs are found, then the cores near to the same tasks
+// are split evenly among them, whole cores while there are enough; last, a task that was left with
+// less than it asked for is given what the others can spare.
+#include "mapping/binding/cpu_shares.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace distgpu {
+namespace {
+
+// What cannot be split further in one step of the division: a core's CPUs within the mask.
+struct Piece {
+    CpuSet cpus;
+    std::uint32_t numa = 0;
+};
+using Pieces = std::vector<Piece>;
+
+Pieces cores_in(const NodeTopology& topology, const CpuSet& mask) {
+    Pieces pieces;
+    for (const Core& core : topology.cores) {
+        if (core.cpus.intersects(mask)) pieces.push_back({core.cpus & mask, core.numa});
+    }
+    return pieces;
+}
+
+CpuSet near_gpus(const NodeTopology& topology, const Locality& locality, const CpuSet& mask,
+                 const std::vector<std::uint32_t>& gpus) {
+    CpuSet near;
+    for (const std::uint32_t gpu : gpus) {
+        const CpuSet& cpus = topology.gpus[gpu].cpus;
+        near |= cpus.empty() ? mask : cpus;
+    }
+    for (const CpuSet& candidate : {near & mask, locality.package_of(near) & mask}) {
+        if (!candidate.empty()) return candidate;
+    }
+    return mask;
+}
+
+// Without GPUs: every task in the NUMA node that holds the middle of its even part of the cores.
+std::vector<CpuSet> by_own_numa(const Pieces& cores, std::map<std::uint32_t, CpuSet>& numa_cpus,
+                                std::size_t tasks) {
+    std::vector<CpuSet> near;
+    for (std::size_t task = 0; task < tasks; ++task) {
+        const Piece& middle = cores[(2 * task + 1) * cores.size() / (2 * tasks)];
+        near.push_back(numa_cpus[middle.numa]);
+    }
+    return near;
+}
+
+// The same where tasks have several NUMA nodes: every node goes to the task in whose even part
+// its middle core stands.
+std::vector<CpuSet> by_whole_numas(const Pieces& cores,
+                                   const std::map<std::uint32_t, CpuSet>& numa_cpus,
+                                   std::size_t tasks) {
+    std::vector<CpuSet> near(tasks);
+    for (const auto& [numa, cpus] : numa_cpus) {
+        const auto in_numa = [id = numa](const Piece& core) { return core.numa == id; };
+        const auto first = std::find_if(cores.begin(), cores.end(), in_numa);
+        const auto count = std::count_if(cores.begin(), cores.end(), in_numa);
+        const auto middle = static_cast<std::size_t>(first - cores.begin() + count / 2);
+        near[middle * tasks / cores.size()] |= cpus;
+    }
+    return near;
+}
+
+std::vector<CpuSet> near_numas(const Pieces& cores, const CpuSet& mask, std::size_t tasks) {
+    std::map<std::uint32_t, CpuSet> numa_cpus;
+    for (const Piece& core : cores) numa_cpus[core.numa] |= core.cpus;
+    auto near = tasks >= numa_cpus.size() ? by_own_numa(cores, numa_cpus, tasks)
+                                          : by_whole_numas(cores, numa_cpus, tasks);
+    const auto is_empty = [](const CpuSet& cpus) { return cpus.empty(); };
+    if (std::any_of(near.begin(), near.end(), is_empty)) near.assign(tasks, mask);
+    return near;
+}
+
+Pieces single_threads(const Pieces& cores) {
+    Pieces threads;
+    for (const Piece& core : cores) {
+        for (const std::uint32_t cpu : core.cpus.cpus()) threads.push_back({{cpu}, core.numa});
+    }
+    return threads;
+}
+
+// Splits the cores evenly, or their threads where there are fewer cores than tasks. With fewer
+// threads still, some tasks get none here.
+void split(const Pieces& cores, const std::vector<std::uint32_t>& tasks,
+           std::vector<Pieces>& shares) {
+    const Pieces pieces = cores.size() < tasks.size() ? single_threads(cores) : cores;
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+        const std::size_t end = (k + 1) * pieces.size() / tasks.size();
+        for (std::size_t i = k * pieces.size() / tasks.size(); i < end; ++i) {
+            shares[tasks[k]].push_back(pieces[i]);
+        }
+    }
+}
+
+// Cores near to the same tasks are one class. Gives back the cores near to none.
+Pieces split_classes(const Pieces& cores, const std::vector<CpuSet>& near,
+                     std::vector<Pieces>& shares) {
+    std::map<std::vector<std::uint32_t>, Pieces> classes;
+    for (const Piece& core : cores) {
+        std::vector<std::uint32_t> tasks;
+        for (std::uint32_t task = 0; task < near.size(); ++task) {
+            if (core.cpus.intersects(near[task])) tasks.push_back(task);
+        }
+        classes[std::move(tasks)].push_back(core);
+    }
+    Pieces unused;
+    for (const auto& [tasks, members] : classes) {
+        if (tasks.empty()) {
+            unused = members;
+        } else {
+            split(members, tasks, shares);
+        }
+    }
+    return unused;
+}
+
+std::uint32_t count(const Pieces& pieces) {
+    std::uint32_t cpus = 0;
+    for (const Piece& piece : pieces) cpus += piece.cpus.count();
+    return cpus;
+}
+
+// How far pieces are from a task: in its NUMA nodes, in its packages, elsewhere.
+class Surroundings {
+  public:
+    Surroundings(const NodeTopology& topology, const Locality& locality, const CpuSet& near)
+        : package_(locality.package_of(near)) {
+        for (const NumaNode& numa : topology.numas) {
+            if (numa.cpus.intersects(near)) numas_ |= numa.cpus;
+        }
+    }
+
+    int distance(const Piece& piece) const {
+        return piece.cpus.intersects(numas_) ? 0 : piece.cpus.intersects(package_) ? 1 : 2;
+    }
+
+  private:
+    CpuSet numas_;
+    CpuSet package_;
+};
+
+// The first of the nearest.
+Piece take_nearest(Pieces& free, const Surroundings& task) {
+    const auto nearest = std::min_element(
+        free.begin(), free.end(),
+        [&](const Piece& a, const Piece& b) { return task.distance(a) < task.distance(b); });
+    Piece taken = std::move(*nearest);
+    free.erase(nearest);
+    return taken;
+}
+
+// The nearest core, or one thread of it, of a task that has more than it needs: among equally near
+// ones the last of the task that has most.
+std::optional<Piece> take_surplus(std::vector<Pieces>& shares, const Surroundings& task,
+                                  std::uint32_t at_least) {
+    Pieces* giver = nullptr;
+    std::tuple<int, std::int64_t> least;
+    for (Pieces& share : shares) {
+        const std::int64_t cpus = count(share);
+        if (cpus <= at_least) continue;
+        int distance = task.distance(share.front());
+        for (const Piece& piece : share) distance = std::min(distance, task.distance(piece));
+        if (giver != nullptr && least <= std::tuple(distance, -cpus)) continue;
+        giver = &share;
+        least = {distance, -cpus};
+    }
+    if (giver == nullptr) return std::nullopt;
+    const auto piece = std::find_if(giver->rbegin(), giver->rend(), [&](const Piece& candidate) {
+        return task.distance(candidate) == std::get<0>(least);
+    });
+    Piece surplus = *piece;
+    if (count(*giver) - at_least < piece->cpus.count()) {
+        surplus.cpus = {piece->cpus.cpus().back()};
+        piece->cpus -= surplus.cpus;
+    } else {
+        giver->erase(std::next(piece).base());
+    }
+    return surplus;
+}
+
+void fill_up(const std::vector<Surroundings>& tasks, std::uint32_t at_least, Pieces free,
+             std::vector<Pieces>& shares) {
+    for (std::size_t task = 0; task < shares.size(); ++task) {
+        while (count(shares[task]) < at_least) {
+            if (free.empty()) {
+                auto piece = take_surplus(shares, tasks[task], at_least);
+                if (!piece) return;
+                free.push_back(*std::move(piece));
+            }
+            shares[task].push_back(take_nearest(free, tasks[task]));
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<CpuSet> divide_cpus(const NodeTopology& topology, const Locality& locality,
+                                const CpuSet& mask,
+                                const std::vector<std::vector<std::uint32_t>>& gpus_of,
+                                std::uint32_t at_least) {
+    const std::size_t tasks = gpus_of.size();
+    const auto even = static_cast<std::uint32_t>(mask.count() / tasks);
+    std::vector<CpuSet> cpus(tasks, mask);
+    if (even == 0) return cpus;
+    const Pieces cores = cores_in(topology, mask);
+    std::vector<CpuSet> near;
+    if (gpus_of.front().empty()) {
+        near = near_numas(cores, mask, tasks);
+    } else {
+        for (const auto& gpus : gpus_of) {
+            near.push_back(near_gpus(topology, locality, mask, gpus));
+        }
+    }
+    std::vector<Pieces> shares(tasks);
+    Pieces unused = split_classes(cores, near, shares);
+    std::vector<Surroundings> surroundings;
+    surroundings.reserve(tasks);
+    for (const CpuSet& own : near) surroundings.emplace_back(topology, locality, own);
+    fill_up(surroundings, std::clamp(at_least, 1U, even), std::move(unused), shares);
+    for (std::size_t task = 0; task < tasks; ++task) {
+        cpus[task] = {};
+        for (const Piece& piece : shares[task]) cpus[task] |= piece.cpus;
+    }
+    return cpus;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,39 @@
+// Refusals and variables that several frameworks share.
+#include "mapping/frameworks/common.h"
+
+namespace distgpu {
+namespace contract {
+
+std::optional<Error> one_task_per_node(const StepView& step) {
+    const std::uint32_t tasks = step.layout.max_tasks_per_node();
+    if (tasks == 1) return std::nullopt;
+    const std::string_view mode = step.request.framework->mode;
+    return Error{formatted("--distgpu={}", mode),
+                 formatted("{} tasks on a node, but a launcher that is started once a node starts "
+                           "the processes itself",
+                           tasks),
+                 "use --ntasks-per-node=1, or the mode for one process per task and no launcher"};
+}
+
+}  // namespace contract
+
+namespace {
+
+contract::Value threads(const TaskContext& task) {
+    if (task.threads == 0) return std::nullopt;
+    return std::to_string(task.threads);
+}
+
+}  // namespace
+
+std::span<const SetVariable> common_variables() {
+    static constexpr std::array variables{
+        SetVariable{"OMP_NUM_THREADS",
+                    "CPUs of each process, unless you exported it or wrote `omp=keep`: without it "
+                    "every process starts a thread for each CPU that it sees",
+                    threads, true},
+    };
+    return variables;
+}
+
+}  // namespace distgpu

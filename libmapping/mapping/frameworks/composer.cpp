@@ -1,0 +1,66 @@
+// MosaicML Composer, one launcher per node, which nevertheless wants the size of
+// the whole world. Source: composer/cli/launcher.py (0.32) takes its options'
+// defaults from these variables.
+#include "mapping/frameworks/common.h"
+#include "mapping/frameworks/registry.h"
+
+#include <algorithm>
+
+namespace distgpu {
+namespace {
+
+using namespace contract;
+
+Value all_processes(const TaskContext& task) {
+    return std::to_string(std::uint64_t{task.node_count} * task.processes_per_node);
+}
+Value first_rank(const TaskContext& task) {
+    return std::to_string(std::uint64_t{task.node_rank.value} * task.processes_per_node);
+}
+
+constexpr auto sets = joined(
+    node_rendezvous,
+    std::array{
+        SetVariable{"WORLD_SIZE", "processes of all nodes", all_processes},
+        SetVariable{"LOCAL_WORLD_SIZE",
+                    "processes that the launcher starts here: nproc=N, else the node's GPUs in "
+                    "this step, else its CPUs",
+                    processes},
+        SetVariable{"BASE_RANK", "rank of this node's first process", first_rank},
+    });
+
+constexpr auto unsets =
+    joined(std::array{UnsetVariable{"RANK", "the launcher owns the ranks"},
+                      UnsetVariable{"LOCAL_RANK", "the launcher owns the ranks"}},
+           env_rendezvous_leftovers);
+
+constexpr std::array<std::string_view, 1> keys{"nproc"};
+
+// Each node computes the world from its own number of processes.
+std::optional<Error> equal_nodes(const StepView& step) {
+    if (auto refusal = one_task_per_node(step)) return refusal;
+    const std::string& cpus = step.facts.cpus_per_node;
+    if (step.request.nproc || step.layout.node_count() == 1 ||
+        cpus.find(',') == std::string::npos) {
+        return std::nullopt;
+    }
+    return Error{"--distgpu=composer",
+                 formatted("the nodes are unequal (CPUs: {}), but Composer starts as many "
+                           "processes on each",
+                           cpus),
+                 "say how many with --distgpu=composer,nproc=N"};
+}
+
+}  // namespace
+
+const Framework composer{
+    .mode = "composer",
+    .summary = "MosaicML Composer, one launcher per node",
+    .keys = keys,
+    .launcher_per_node = true,
+    .sets = sets,
+    .unsets = unsets,
+    .refuse = equal_nodes,
+};
+
+}  // namespace distgpu

@@ -1,0 +1,120 @@
+// The contract between distgpu and a training framework: which variables a
+// task gets, which inherited ones must go, and what the step has to look like.
+// One framework is one constant record in its own file under
+// libmapping/mapping/frameworks/; registry.cpp lists them. The SPEC parser, --distgpu=help
+// and docs/variables.md all read these records.
+#pragma once
+
+#include "base/result.h"
+#include "mapping/layout/hostlist.h"
+#include "mapping/layout/ids.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+class StepLayout;
+struct DeviceValues;
+struct Framework;
+struct Request;
+
+// What is known of a step before it is launched, for a contract to judge.
+struct StepFacts {
+    std::string mpi_type;       // srun's --mpi or its default ("none", "pmix"); empty: not known
+    std::string cpus_per_node;  // SLURM_JOB_CPUS_PER_NODE, as "8(x2),4"; empty: not known
+    std::string job_name{};     // SLURM_JOB_NAME; empty: not known
+    // How the tasks reach each node, by NodeIndex; empty: by the nodes' names.
+    HostList node_addresses{};
+
+    bool operator==(const StepFacts&) const = default;
+};
+
+struct StepView {
+    const Request& request;
+    const StepLayout& layout;
+    const StepFacts& facts;
+};
+
+// Everything a contract may turn into a variable's value, for one task.
+struct TaskContext {
+    GlobalRank rank;                     // 0 .. world_size-1
+    std::uint32_t world_size = 0;        // tasks of the step
+    LocalId local_rank;                  // 0 .. local_world_size-1
+    std::uint32_t local_world_size = 0;  // tasks of the step on this node
+    NodeRank node_rank;                  // 0 .. node_count-1
+    std::uint32_t node_count = 0;
+    std::string_view node_name;       // this node's host name, with the suffix of master=suffix:S
+    std::string_view node_address;    // how the other nodes reach this one
+    std::string_view master_address;  // host name, IPv4 or bare IPv6 address
+    std::uint16_t master_port = 0;
+    std::uint32_t processes_per_node = 0;   // what a per-node launcher starts here
+    std::string_view step_name;             // "JOBID.STEPID"
+    std::uint32_t gpus = 0;                 // GPUs that the task sees; 0: none or not known
+    std::uint32_t threads = 0;              // OMP_NUM_THREADS of a process; 0: leave it alone
+    const DeviceValues* devices = nullptr;  // what binding chose; null: nothing
+    NodeIndex node;
+    const StepView* step = nullptr;  // the whole step
+};
+
+// One variable that a framework's tasks get.
+struct SetVariable {
+    std::string_view name;
+    std::string_view meaning;  // for documentation: a phrase without a full stop
+    // Nothing: this task does not get the variable.
+    std::optional<std::string> (*value)(const TaskContext&);
+    // Stays as it is where the user exported it.
+    bool users_own = false;
+};
+
+// Variables that must not reach the program although they were inherited.
+struct UnsetVariable {
+    std::string_view name;    // ends with '*' for every variable with that prefix
+    std::string_view reason;  // for documentation: what goes wrong otherwise
+};
+
+// A key of SPEC by which the user takes another contract of the same framework.
+struct Variant {
+    std::string_view key;  // as the user writes it: "per-node", "backend=gloo"
+    const Framework* framework;
+};
+
+struct Framework {
+    std::string_view mode;     // the words in SPEC; of a variant with its key
+    std::string_view summary;  // one line of help
+    std::span<const std::string_view> aliases{};
+    // Keys of SPEC that not every framework takes, the variants' included.
+    std::span<const std::string_view> keys{};
+    std::span<const Variant> variants{};
+    // The framework's own launcher runs once a node and starts the processes.
+    bool launcher_per_node = false;
+    // Every task uses the one GPU with its local rank's number.
+    bool one_gpu_per_task = false;
+    // Ports from MASTER_PORT on that rank 0's node listens on.
+    std::uint16_t ports = 1;
+    // Every task listens on the port MASTER_PORT + its local rank.
+    bool port_per_task = false;
+    // The contract names the address of every node.
+    bool names_all_nodes = false;
+    std::span<const SetVariable> sets{};
+    std::span<const UnsetVariable> unsets{};
+    // Refuses a step that the framework cannot run in; null: any step will do.
+    std::optional<Error> (*refuse)(const StepView&) = nullptr;
+    // Warns of a step in which the framework may not do what was meant; null: none is known.
+    std::optional<Error> (*warn)(const StepView&) = nullptr;
+};
+
+// All frameworks, in the order of the help text; variants hang on their framework.
+std::span<const Framework* const> frameworks();
+
+// The framework whose mode or alias is `word`, or null.
+const Framework* find_framework(std::string_view word);
+
+// What the tasks of every framework get besides.
+std::span<const SetVariable> common_variables();  // of the process itself
+std::span<const SetVariable> device_variables();  // of its GPUs and network devices
+
+}  // namespace distgpu

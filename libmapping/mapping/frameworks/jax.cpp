@@ -1,0 +1,54 @@
+// JAX: jax.distributed.initialize() takes count and rank from SLURM_*, and would
+// take the first node of the list for rank 0's.
+// Source: jax/_src/distributed.py and clusters/slurm_cluster.py (0.10).
+#include "base/host_and_port.h"
+#include "mapping/frameworks/common.h"
+#include "mapping/frameworks/registry.h"
+#include "mapping/rendezvous/rendezvous.h"
+
+namespace distgpu {
+namespace {
+
+using namespace contract;
+
+Value coordinator(const TaskContext& task) {
+    return host_and_port(task.master_address, task.master_port);
+}
+
+// An even share of the visible GPUs in order; one that is alone is number 0.
+Value local_devices(const TaskContext& task) {
+    if (task.gpus == 0) return std::nullopt;
+    const std::uint64_t local = task.local_rank.value;
+    if (task.gpus <= task.local_world_size) return std::to_string(local % task.gpus);
+    std::string list;
+    const std::uint64_t end = (local + 1) * task.gpus / task.local_world_size;
+    for (std::uint64_t gpu = local * task.gpus / task.local_world_size; gpu < end; ++gpu) {
+        list += formatted("{}{}", list.empty() ? "" : ",", gpu);
+    }
+    return list;
+}
+
+constexpr std::array sets{
+    SetVariable{"JAX_COORDINATOR_ADDRESS", "address and port of rank 0", coordinator},
+    SetVariable{"JAX_LOCAL_DEVICE_IDS",
+                "this task's share of the GPUs that it sees; not set where there is none",
+                local_devices},
+    master_addr_variable,
+    master_port_variable,
+};
+
+constexpr std::array unsets{
+    UnsetVariable{"OMPI_MCA_orte_hnp_uri", "JAX would take an outer mpirun's ranks"},
+    UnsetVariable{"JAX_COORDINATOR_PORT", "the address has the port"},
+};
+
+}  // namespace
+
+const Framework jax{
+    .mode = "jax",
+    .summary = "JAX (jax.distributed), any number of GPUs per task",
+    .sets = sets,
+    .unsets = unsets,
+};
+
+}  // namespace distgpu

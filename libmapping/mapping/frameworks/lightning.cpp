@@ -1,0 +1,68 @@
+// Lightning. One process per task: its SLURMEnvironment takes the ranks from
+// SLURM_*, and of ours only the address, the port and SLURM_NTASKS_PER_NODE
+// (lightning/fabric/plugins/environments/slurm.py, 2.6). Once a node: its
+// LightningEnvironment starts a process for each device, unless LOCAL_RANK is set.
+#include "mapping/frameworks/common.h"
+#include "mapping/frameworks/registry.h"
+
+namespace distgpu {
+namespace {
+
+using namespace contract;
+
+// A job of one of these names is one in which the user types: Lightning does not take
+// its ranks from Slurm there, and numbers them node by node instead.
+Value visible_job_name(const TaskContext& task) {
+    const std::string& name = task.step->facts.job_name;
+    if (name != "bash" && name != "interactive") return std::nullopt;
+    return "lightning";
+}
+
+constexpr auto task_sets = joined(
+    env_rendezvous,
+    std::array{SetVariable{"SLURM_NTASKS_PER_NODE",
+                           "number of the step's tasks on this node, which Lightning compares with "
+                           "its devices and Slurm sets for --ntasks-per-node only",
+                           local_world_size},
+               SetVariable{"SLURM_JOB_NAME",
+                           "`lightning` in a job named `bash` or `interactive`, where Lightning "
+                           "would not take its ranks from Slurm; else left alone",
+                           visible_job_name}});
+
+std::optional<Error> equal_tasks_per_node(const StepView& step) {
+    const StepLayout& layout = step.layout;
+    if (layout.min_tasks_per_node() == layout.max_tasks_per_node()) return std::nullopt;
+    return Error{"--distgpu=lightning",
+                 formatted("{} to {} tasks on a node, but Lightning needs as many on each",
+                           layout.min_tasks_per_node(), layout.max_tasks_per_node()),
+                 "use --ntasks-per-node=N"};
+}
+
+constexpr auto node_sets = joined(node_rendezvous, std::array{hidden_slurm});
+constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
+
+const Framework per_node{
+    .mode = "lightning,per-node",
+    .summary = "Lightning, one task per node: the Trainer starts a process for each device",
+    .launcher_per_node = true,
+    .sets = node_sets,
+    .unsets = launcher_unsets,
+    .refuse = one_task_per_node,
+};
+
+constexpr std::array variants{Variant{"per-node", &per_node}};
+
+}  // namespace
+
+const Framework lightning{
+    .mode = "lightning",
+    .summary = "PyTorch Lightning, one process per task",
+    .keys = keys,
+    .variants = variants,
+    .one_gpu_per_task = true,
+    .sets = task_sets,
+    .unsets = env_rendezvous_leftovers,
+    .refuse = equal_tasks_per_node,
+};
+
+}  // namespace distgpu

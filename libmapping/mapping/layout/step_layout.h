@@ -1,0 +1,182 @@
+// Which node and which local id every task of a step has: Slurm's block, cyclic
+// and plane distributions, arbitrary placements, and maps carried as text, in a
+// form whose size does not grow with the number of tasks.
+#pragma once
+
+#include "base/result.h"
+#include "mapping/layout/hostlist.h"
+#include "mapping/layout/ids.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+// `tasks` on each of `nodes` consecutive nodes: "4(x2),1" is {4,2},{1,1}.
+struct TasksRun {
+    std::uint32_t tasks = 0;
+    std::uint32_t nodes = 0;
+
+    bool operator==(const TasksRun&) const = default;
+};
+
+// Reads SLURM_STEP_TASKS_PER_NODE (or SLURM_TASKS_PER_NODE): counts separated by
+// commas, "(xN)" after a count for N nodes in a row; no blanks. The runs come
+// back as written, in the order of the step's node list.
+// Errors: empty or malformed text, a zero, more than StepLayout::max_nodes nodes
+// or StepLayout::max_tasks tasks in the sum. The object is the text, shortened
+// to 60 characters around the place, with the 1-based position.
+Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text);
+
+// A block of the task map in the form of Flux RFC 34,
+// [nodeid, nnodes, ppn, repeat]: tasks_per_node consecutive tasks on each of
+// `nodes` nodes from `node` on, and this `repeat` times over. [0,3,1,2] places
+// tasks 0..5 on nodes 0,1,2,0,1,2.
+struct TaskMapBlock {
+    std::uint32_t node = 0;
+    std::uint32_t nodes = 0;
+    std::uint32_t tasks_per_node = 0;
+    std::uint32_t repeat = 0;
+
+    bool operator==(const TaskMapBlock&) const = default;
+};
+
+// How Slurm deals tasks to nodes (SLURM_DISTRIBUTION's part before ':').
+// Arbitrary is absent: it cannot be derived from counts, it comes as a task map
+// or as a node per task.
+struct Distribution {
+    enum class Kind { block, cyclic, plane };
+
+    Kind kind = Kind::block;
+    std::uint32_t plane_size = 0;  // tasks a round, plane only: SLURM_DIST_PLANESIZE
+
+    bool operator==(const Distribution&) const = default;
+};
+
+// Where a task runs.
+struct Placement {
+    NodeIndex node;
+    LocalId local_id;
+
+    bool operator==(const Placement&) const = default;
+};
+
+// The tasks of one node inside one block of the map: `repeat` groups of `count`
+// consecutive task ids, each group `stride` after the one before. Local ids run
+// on from first_local without a gap: member i of group g is task
+// first + g * stride + i with local id first_local + g * count + i.
+struct TaskRun {
+    TaskId first;
+    LocalId first_local;
+    std::uint32_t count = 0;
+    std::uint32_t stride = 0;
+    std::uint32_t repeat = 0;
+
+    bool operator==(const TaskRun&) const = default;
+};
+
+// The placement of every task of a step. A node's tasks have local ids in the
+// order of their task ids, as in Slurm. Every node has at least one task.
+// Immutable; memory and construction are bound to the number of blocks of the
+// map (constant for block, cyclic and plane over equal counts), not to nodes or
+// tasks. Layouts with equal hosts and equal maps compare equal; one placement
+// can have several maps, so different maps do not prove different placements.
+class StepLayout {
+  public:
+    static constexpr std::uint64_t max_nodes = HostList::max_hosts;
+    static constexpr std::uint64_t max_tasks = (std::uint64_t{1} << 31U) - 1;
+    // 48 MiB of map and index at the most; a launch's text carries about 13,000.
+    static constexpr std::size_t max_blocks = std::size_t{1} << 20U;
+
+    // Deals tasks as Slurm does (run on 22.05, 24.11 and 26.05): block fills the
+    // nodes in order, cyclic deals one task a node and round, plane deals
+    // plane_size (the rest if a node lacks fewer); full nodes are skipped.
+    // `tasks_per_node`: the counts of all hosts, in their order.
+    // Cyclic and plane over counts that differ take a block per round and
+    // contiguous stretch of nodes that are not full yet.
+    // Errors: a zero count, counts for more or fewer nodes than `hosts` has,
+    // sums over the bounds, plane size 0, more than max_blocks blocks.
+    static Result<StepLayout> distribute(HostList hosts, std::span<const TasksRun> tasks_per_node,
+                                         Distribution distribution);
+
+    // Takes a map from text that a user controls. Blocks may overlap in any way.
+    // Errors: no block, a zero field, a node past the end of `hosts`, a node
+    // without a task, sums over the bounds, more than max_blocks blocks.
+    static Result<StepLayout> from_task_map(HostList hosts, std::vector<TaskMapBlock> blocks);
+
+    // Arbitrary distribution: node_of_task[t] is the node of task t, an index
+    // into `hosts`. Errors: as from_task_map().
+    static Result<StepLayout> from_assignment(HostList hosts,
+                                              std::span<const std::uint32_t> node_of_task);
+
+    // A heterogeneous step: node indices and task ids of each component follow
+    // those of the components before it. A host of two components is two nodes,
+    // as it has local ids from 0 in each.
+    // Errors: no component, sums over the bounds.
+    static Result<StepLayout> from_components(std::span<const StepLayout> components);
+
+    const HostList& hosts() const { return hosts_; }
+    std::uint32_t node_count() const { return node_count_; }
+    std::uint32_t task_count() const { return task_count_; }
+    std::uint32_t max_tasks_per_node() const { return max_on_a_node_; }
+    std::uint32_t min_tasks_per_node() const { return min_on_a_node_; }
+
+    // Precondition: task < task_count(). Cost: logarithmic in blocks; where the
+    // nodes of the task's block held different numbers of tasks before it (only
+    // maps and assignments have such blocks) plus the blocks on that node.
+    Placement place(TaskId task) const;
+
+    // The inverse of place(). Preconditions: node < node_count(),
+    // local_id < tasks_on(node). Cost: logarithmic in blocks, plus b * log b
+    // for the b blocks on that node; so are the next two.
+    TaskId task(NodeIndex node, LocalId local_id) const;
+
+    // Precondition of both: node < node_count(). tasks_of: in the order of local
+    // ids, which is that of task ids.
+    std::uint32_t tasks_on(NodeIndex node) const;
+    std::vector<TaskRun> tasks_of(NodeIndex node) const;
+
+    // tasks_of() written out: the node's task ids, local id 0 first.
+    std::vector<TaskId> task_ids(NodeIndex node) const;
+
+    // The map, compressed. from_task_map() makes an equal layout of it. Valid
+    // for this object's lifetime.
+    std::span<const TaskMapBlock> task_map() const { return blocks_; }
+
+    bool operator==(const StepLayout&) const = default;
+
+  private:
+    // What place() needs of a block besides the map.
+    struct BlockStart {
+        std::uint32_t first_task = 0;
+        std::uint32_t first_local = 0;  // on each of its nodes, if equal_before
+        bool equal_before = true;       // its nodes held equally many tasks before it
+
+        bool operator==(const BlockStart&) const = default;
+    };
+
+    StepLayout() = default;
+
+    static Result<StepLayout> assemble(HostList hosts, std::vector<TaskMapBlock> blocks);
+    std::uint32_t build_node_tree(std::size_t begin, std::size_t end);
+    void collect_blocks(NodeIndex node, std::size_t begin, std::size_t end,
+                        std::vector<std::uint32_t>& found) const;
+    std::vector<std::uint32_t> blocks_of(NodeIndex node) const;
+
+    HostList hosts_;
+    std::uint32_t node_count_ = 0;
+    std::uint32_t task_count_ = 0;
+    std::uint32_t max_on_a_node_ = 0;
+    std::uint32_t min_on_a_node_ = 0;
+    std::vector<TaskMapBlock> blocks_;
+    std::vector<BlockStart> starts_;  // of the block with the same index
+    // Block indices sorted by first node: an implicit interval tree whose root
+    // is the middle; reach_ is the largest end of the subtree's blocks.
+    std::vector<std::uint32_t> by_node_;
+    std::vector<std::uint32_t> reach_;
+};
+
+}  // namespace distgpu

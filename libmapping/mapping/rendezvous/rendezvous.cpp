@@ -1,0 +1,77 @@
+// Who decides the address and the port, in which order.
+#include "mapping/rendezvous/rendezvous.h"
+
+#include "base/format.h"
+
+#include <algorithm>
+
+namespace distgpu {
+namespace {
+
+std::string choose_address(const Request& request, const RendezvousFacts& facts) {
+    if (!request.master && facts.exported_address) return *facts.exported_address;
+    const Master& master = request.master ? *request.master : facts.default_master;
+    if (master.form == Master::Form::host) return master.text;
+    return node_address(request, facts, facts.rank0_name, facts.rank0_address);
+}
+
+}  // namespace
+
+std::string node_address(const Request& request, const RendezvousFacts& facts,
+                         const std::string& name, const std::string& address) {
+    // An exported address or a host of master= is rank 0's: the others keep theirs.
+    Master master;
+    if (request.master) {
+        master = *request.master;
+    } else if (!facts.exported_address) {
+        master = facts.default_master;
+    }
+    if (master.form == Master::Form::suffix) return name + master.text;
+    // Slurm's own default: a node without NodeAddr is reached by its name.
+    return master.form == Master::Form::name || address.empty() ? name : address;
+}
+
+std::string_view describe(PortSource source) {
+    switch (source) {
+        case PortSource::key:
+            return "port=N";
+        case PortSource::exported:
+            return "the exported MASTER_PORT";
+        case PortSource::reserved:
+            return "Slurm's reservation (SLURM_STEP_RESV_PORTS)";
+        case PortSource::derived:
+            break;
+    }
+    return "job and step id";
+}
+
+Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts) {
+    Rendezvous result{choose_address(request, facts), 0, PortSource::derived};
+    if (request.port) {
+        result.port = *request.port;
+        result.port_source = PortSource::key;
+        return result;
+    }
+    if (facts.exported_port) {
+        return parse_port("MASTER_PORT", *facts.exported_port).transform([&](std::uint16_t port) {
+            result.port = port;
+            result.port_source = PortSource::exported;
+            return result;
+        });
+    }
+    if (facts.reserved_ports) {
+        if (const auto port = first_contiguous_port(*facts.reserved_ports, facts.ports_needed)) {
+            result.port = *port;
+            result.port_source = PortSource::reserved;
+            return result;
+        }
+    }
+    // Megatron-LM and others use up to eight ports after the master's, TensorFlow
+    // one for each task of a node.
+    constexpr std::uint32_t usual_room = 9;
+    result.port = derived_port(facts.step, facts.derived_ports,
+                               std::max({usual_room, facts.ports_needed, facts.tasks_per_node}));
+    return result;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,97 @@
+// Where the processes of a step meet: the address and the port of rank 0's node.
+#pragma once
+
+#include "base/result.h"
+#include "mapping/spec/request.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+// A contiguous range of TCP ports, both ends included.
+struct PortRange {
+    std::uint16_t first = 0;
+    std::uint16_t last = 0;
+
+    bool operator==(const PortRange&) const = default;
+};
+
+// The range from which ports are derived where the administrator names none.
+// It ends well below 32768, where Linux's ephemeral ports begin
+// (net.ipv4.ip_local_port_range), so that no outgoing connection takes a
+// rendezvous port, and below 29400 and 29500, torch's own defaults.
+inline constexpr PortRange default_ports{24608, 29343};
+
+// Reads "A-B" with 1024 <= A and at least 512 ports (32 slots of 16).
+Result<PortRange> parse_port_range(std::string_view text);
+
+// Who ran the step, as far as the port depends on it.
+struct StepId {
+    std::uint32_t job = 0;            // of a heterogeneous job: its leader's
+    std::uint32_t step = 0;           // SLURM_STEP_ID
+    std::uint32_t restart_count = 0;  // SLURM_RESTART_COUNT, so that a requeued job moves on
+
+    bool operator==(const StepId&) const = default;
+};
+
+struct RendezvousFacts {
+    StepId step;
+    std::string rank0_name;                       // NodeName of the node that runs rank 0
+    std::string rank0_address;                    // its NodeAddr; empty when it is not known
+    std::optional<std::string> exported_address;  // MASTER_ADDR that the user exported
+    std::optional<std::string> exported_port;     // MASTER_PORT that the user exported
+    std::optional<std::string> reserved_ports;    // SLURM_STEP_RESV_PORTS, if valid on this node
+    PortRange derived_ports = default_ports;      // the administrator's, or the default
+    Master default_master;                        // the administrator's, or NodeAddr
+    std::uint32_t ports_needed = 1;               // the master's own and the framework's next to it
+    std::uint32_t tasks_per_node = 1;             // the most on one node
+
+    bool operator==(const RendezvousFacts&) const = default;
+};
+
+enum class PortSource {
+    key,       // port=N
+    exported,  // MASTER_PORT
+    reserved,  // SLURM_STEP_RESV_PORTS
+    derived,   // from job, step and restart count
+};
+
+// For messages: "port=N", "the exported MASTER_PORT", ...
+std::string_view describe(PortSource source);
+
+struct Rendezvous {
+    std::string address;  // a host name, an IPv4 or a bare IPv6 address
+    std::uint16_t port = 0;
+    PortSource port_source = PortSource::derived;
+
+    bool operator==(const Rendezvous&) const = default;
+};
+
+// How the other nodes reach the node with this NodeName and NodeAddr (empty: not known), in
+// the form that the request or the administrator chose: name, name and suffix, or address.
+std::string node_address(const Request& request, const RendezvousFacts& facts,
+                         const std::string& name, const std::string& address);
+
+// Decides both. Address, the first that applies: the key master=, the exported
+// MASTER_ADDR, the administrator's default (else NodeAddr). Port: the key
+// port=, the exported MASTER_PORT, the first reserved ports that are contiguous
+// and enough, the derived one. Error: an exported MASTER_PORT that is no port.
+Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts);
+
+// The port that job, step and restart count give within `ports`. The range is
+// dealt in slots of 16 ports, without the slots that hold a well-known service:
+// 293 in the default range. Steps of one job and neighbouring jobs get different
+// slots, two unrelated jobs on one node the same one in 0.34 % of cases. A step
+// that needs room for more than 16 ports gets that many slots, of which there
+// are fewer: 145 for 32 ports.
+std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t room);
+
+// The first port of a stretch of `needed` contiguous ports in a list such as
+// "20830-20832,20840" (the form of SLURM_STEP_RESV_PORTS); nothing when there
+// is none or the text is not such a list.
+std::optional<std::uint16_t> first_contiguous_port(std::string_view list, std::uint32_t needed);
+
+}  // namespace distgpu

@@ -1,0 +1,256 @@
+// The keys of SPEC: their names, help and effect on the request, in one table.
+#include "base/excerpt.h"
+#include "base/format.h"
+#include "mapping/spec/request.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+// A decimal number of digits alone, or nothing.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stop != end) return std::nullopt;
+    return number;
+}
+
+Result<Request> apply_port(Request request, std::string_view value) {
+    return parse_port("port", value).transform([&](std::uint16_t port) {
+        request.port = port;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_master(Request request, std::string_view value) {
+    return parse_master(value).transform([&](Master master) {
+        request.master = std::move(master);
+        return std::move(request);
+    });
+}
+
+// More processes than this on one node is a typing error: the largest nodes have
+// some hundred cores.
+constexpr std::uint32_t max_processes_per_node = 4096;
+
+Result<Request> apply_nproc(Request request, std::string_view value) {
+    const auto nproc = parse_number<std::uint32_t>(value);
+    if (!nproc || *nproc == 0 || *nproc > max_processes_per_node) {
+        return Error{formatted("nproc={}", value), "not a number of processes",
+                     formatted("give a number from 1 to {}", max_processes_per_node)};
+    }
+    request.nproc = *nproc;
+    return request;
+}
+
+Error unknown_value(std::string_view key, std::string_view value, std::string_view valid) {
+    return {formatted("{}={}", key, excerpt(value)), "unknown value", formatted("give {}", valid)};
+}
+
+Result<Request> apply_omp(Request request, std::string_view value) {
+    if (value != "auto" && value != "keep") return unknown_value("omp", value, "auto or keep");
+    request.keep_omp = value == "keep";
+    return request;
+}
+
+Result<Request> apply_gpus(Request request, std::string_view value) {
+    return parse_gpu_choice(value).transform([&](GpuChoice choice) {
+        request.gpus = choice;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_cpus(Request request, std::string_view value) {
+    return parse_binding_choice("cpus", value).transform([&](BindingChoice choice) {
+        request.cpus = choice;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_hcas(Request request, std::string_view value) {
+    return parse_binding_choice("hcas", value).transform([&](BindingChoice choice) {
+        request.hcas = choice;
+        return std::move(request);
+    });
+}
+
+Result<Request> apply_gpu_ids(Request request, std::string_view value) {
+    if (value != "index" && value != "uuid") {
+        return unknown_value("gpu-ids", value, "index or uuid");
+    }
+    request.gpu_uuids = value == "uuid";
+    return request;
+}
+
+Result<Request> apply_bind(Request request, std::string_view value) {
+    if (value != "none") return unknown_value("bind", value, "none");
+    request.keep_all = true;
+    return request;
+}
+
+// Reads a number of tasks with one of TensorFlow's roles into `count`.
+Result<Request> apply_count(Request request, std::uint32_t Request::*count, std::string_view name,
+                            std::string_view value, std::uint32_t most) {
+    const auto tasks = parse_number<std::uint32_t>(value);
+    if (!tasks || *tasks > most) {
+        return Error{formatted("{}={}", name, excerpt(value)), "not a number of such tasks",
+                     formatted("give a number from 0 to {}", most)};
+    }
+    request.*count = *tasks;
+    return request;
+}
+
+Result<Request> apply_chief(Request request, std::string_view value) {
+    return apply_count(std::move(request), &Request::chief, "chief", value, 1);
+}
+
+Result<Request> apply_ps(Request request, std::string_view value) {
+    // TF_CONFIG has room for fewer tasks than this.
+    constexpr std::uint32_t most = 10'000;
+    return apply_count(std::move(request), &Request::ps, "ps", value, most);
+}
+
+Result<Request> apply_evaluator(Request request, std::string_view value) {
+    return apply_count(std::move(request), &Request::evaluator, "evaluator", value, 1);
+}
+
+// Takes the contract that the framework keeps under this key and value.
+Result<Request> apply_variant(Request request, std::string_view name, std::string_view value) {
+    if (request.framework == nullptr) return request;
+    const std::string wanted = value.empty() ? std::string(name) : formatted("{}={}", name, value);
+    std::vector<std::string_view> known;
+    for (const Variant& variant : request.framework->variants) {
+        if (variant.key == wanted) {
+            request.framework = variant.framework;
+            return request;
+        }
+        if (variant.key.substr(0, name.size()) == name) known.push_back(variant.key);
+    }
+    // A key that the framework does not take at all is refused by the parser.
+    if (known.empty()) return request;
+    return Error{excerpt(wanted), "unknown value", formatted("give {}", join(known, " or "))};
+}
+
+Result<Request> apply_per_node(Request request, std::string_view value) {
+    return apply_variant(std::move(request), "per-node", value);
+}
+
+Result<Request> apply_rdzv(Request request, std::string_view value) {
+    return apply_variant(std::move(request), "rdzv", value);
+}
+
+Result<Request> apply_backend(Request request, std::string_view value) {
+    return apply_variant(std::move(request), "backend", value);
+}
+
+Result<Request> apply_dry_run(Request request, std::string_view /*value*/) {
+    request.dry_run = true;
+    return request;
+}
+
+Result<Request> apply_verbose(Request request, std::string_view /*value*/) {
+    request.verbose = true;
+    return request;
+}
+
+bool is_host_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == ':';
+}
+
+}  // namespace
+
+std::span<const SpecKey> spec_keys() {
+    static constexpr std::array keys{
+        SpecKey{"port", "N", "MASTER_PORT, instead of one derived from job and step", apply_port},
+        SpecKey{"master", "addr|name|suffix:S|HOST",
+                "MASTER_ADDR: rank 0's NodeAddr (default), NodeName, NodeName+S, or HOST",
+                apply_master},
+        SpecKey{"omp", "auto|keep",
+                "OMP_NUM_THREADS from each task's CPUs (default), or left alone", apply_omp},
+        SpecKey{"gpus", "near|isolate|keep",
+                "all GPUs with the nearest as device LOCAL_RANK (default), the task's own, or "
+                "Slurm's choice",
+                apply_gpus},
+        SpecKey{"gpu-ids", "index|uuid", "how the GPUs are named to the task", apply_gpu_ids},
+        SpecKey{"cpus", "near|keep",
+                "the CPUs near the task's GPUs (default without --cpu-bind), or Slurm's choice",
+                apply_cpus},
+        SpecKey{"hcas", "near|keep",
+                "NCCL's and UCX's network devices: the nearest (default), or left alone",
+                apply_hcas},
+        SpecKey{"bind", "none", "gpus, cpus and hcas are kept as Slurm set them, unless given",
+                apply_bind},
+        SpecKey{"per-node", "", "one task per node, which starts the processes itself",
+                apply_per_node, true},
+        SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node", apply_nproc,
+                true},
+        SpecKey{"rdzv", "static|c10d", "how torchrun's launchers meet: c10d for elastic jobs",
+                apply_rdzv, true},
+        SpecKey{"backend", "mpi|gloo", "what Horovod starts over", apply_backend, true},
+        SpecKey{"chief", "N", "TensorFlow tasks with the role chief, from rank 0 on: 0 or 1",
+                apply_chief, true},
+        SpecKey{"ps", "N", "TensorFlow tasks with the role ps, after the chief", apply_ps, true},
+        SpecKey{"evaluator", "N", "TensorFlow tasks with the role evaluator, the last: 0 or 1",
+                apply_evaluator, true},
+        SpecKey{"dry-run", "", "print each task's variables and run no program", apply_dry_run},
+        SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
+                apply_verbose},
+    };
+    return keys;
+}
+
+Result<GpuChoice> parse_gpu_choice(std::string_view text) {
+    if (text == "near") return GpuChoice::near;
+    if (text == "isolate") return GpuChoice::isolate;
+    if (text == "keep") return GpuChoice::keep;
+    return unknown_value("gpus", text, "near, isolate or keep");
+}
+
+Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text) {
+    if (text == "near") return BindingChoice::near;
+    if (text == "keep") return BindingChoice::keep;
+    return unknown_value(name, text, "near or keep");
+}
+
+bool is_host(std::string_view text) {
+    constexpr std::size_t longest = 253;  // RFC 1035
+    return !text.empty() && text.size() <= longest &&
+           std::count(text.begin(), text.end(), ':') != 1 &&
+           std::all_of(text.begin(), text.end(), is_host_character);
+}
+
+Result<Master> parse_master(std::string_view text) {
+    constexpr std::string_view suffix = "suffix:";
+    const bool is_suffix = text.substr(0, suffix.size()) == suffix;
+    const std::string_view host = is_suffix ? text.substr(suffix.size()) : text;
+    if (!is_host(host)) {
+        return Error{formatted("master={}", excerpt(text)), "not a host name or address",
+                     "give addr, name, suffix:S, or a host (its port is port=N)"};
+    }
+    if (is_suffix) return Master{Master::Form::suffix, std::string(host)};
+    if (text == "addr") return Master{Master::Form::address, {}};
+    if (text == "name") return Master{Master::Form::name, {}};
+    return Master{Master::Form::host, std::string(host)};
+}
+
+Result<std::uint16_t> parse_port(std::string_view what, std::string_view text) {
+    const auto port = parse_number<std::uint32_t>(text);
+    constexpr std::uint32_t last = std::numeric_limits<std::uint16_t>::max();
+    if (!port || *port < 1024 || *port > last) {
+        return Error{formatted("{}={}", what, excerpt(text)),
+                     "not a port that a user may listen on",
+                     formatted("give a number from 1024 to {}", last)};
+    }
+    return static_cast<std::uint16_t>(*port);
+}
+
+}  // namespace distgpu

@@ -1,0 +1,188 @@
+// SPEC = MODE[,KEY[=VALUE]]...: the grammar, its refusals, and its help text.
+#include "base/excerpt.h"
+#include "base/format.h"
+#include "mapping/spec/nearest_word.h"
+#include "mapping/spec/request.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+constexpr std::string_view off_mode = "off";
+constexpr std::string_view help_mode = "help";
+
+std::vector<std::string_view> mode_words() {
+    std::vector<std::string_view> words;
+    for (const Framework* framework : frameworks()) {
+        words.push_back(framework->mode);
+        words.insert(words.end(), framework->aliases.begin(), framework->aliases.end());
+    }
+    words.push_back(off_mode);
+    words.push_back(help_mode);
+    return words;
+}
+
+std::vector<std::string_view> key_words() {
+    std::vector<std::string_view> words;
+    for (const SpecKey& key : spec_keys()) words.push_back(key.name);
+    return words;
+}
+
+bool lists(const Framework& framework, std::string_view key) {
+    return std::find(framework.keys.begin(), framework.keys.end(), key) != framework.keys.end();
+}
+
+// "torchrun or composer": the frameworks that take a special key.
+std::string takers(std::string_view key) {
+    std::vector<std::string_view> modes;
+    for (const Framework* framework : frameworks()) {
+        if (lists(*framework, key)) modes.push_back(framework->mode);
+    }
+    return join(modes, ", ");
+}
+
+// "did you mean 'x'?", or the whole list where nothing is near.
+std::string suggestion(std::string_view word, std::string_view kind,
+                       std::span<const std::string_view> candidates) {
+    if (const auto nearest = nearest_word(word, candidates)) {
+        return formatted("did you mean '{}'?", *nearest);
+    }
+    return formatted("{} are {}", kind, join(candidates, ", "));
+}
+
+// Reads one SPEC; keeps the words that error messages quote.
+class Parser {
+  public:
+    Parser(std::string_view origin, std::string_view spec)
+        : object_(formatted("{}={}", origin, excerpt(spec))), rest_(spec) {}
+
+    Result<Request> parse() {
+        return parse_mode(next_item()).and_then([this](Request request) {
+            mode_ = request.framework;
+            return parse_keys(std::move(request));
+        });
+    }
+
+  private:
+    // Takes the text up to the next comma. more_ is false after the last item.
+    std::string_view next_item() {
+        const std::size_t comma = rest_.find(',');
+        const std::string_view item = rest_.substr(0, comma);
+        more_ = comma != std::string_view::npos;
+        rest_ = more_ ? rest_.substr(comma + 1) : std::string_view{};
+        return item;
+    }
+
+    Result<Request> parse_mode(std::string_view mode) const {
+        Request request;
+        if (mode == off_mode) return request;
+        if (mode == help_mode) {
+            request.help = true;
+            return request;
+        }
+        request.framework = find_framework(mode);
+        if (request.framework != nullptr) return request;
+        const auto words = mode_words();
+        if (mode.empty()) {
+            return refuse("no mode", formatted("modes are {}", join(words, ", ")));
+        }
+        return refuse("unknown mode", suggestion(mode, "modes", words));
+    }
+
+    Result<Request> parse_keys(Request request) {
+        std::vector<std::string_view> seen;
+        while (more_) {
+            auto next = parse_key(std::move(request), next_item(), seen);
+            if (!next) return next;
+            request = *std::move(next);
+        }
+        return request;
+    }
+
+    Result<Request> parse_key(Request request, std::string_view item,
+                              std::vector<std::string_view>& seen) const {
+        const std::size_t equals = item.find('=');
+        const std::string_view name = item.substr(0, equals);
+        const bool has_value = equals != std::string_view::npos;
+        const auto keys = spec_keys();
+        const auto key = std::find_if(keys.begin(), keys.end(),
+                                      [name](const SpecKey& k) { return k.name == name; });
+        if (key == keys.end()) {
+            return refuse(formatted("unknown key '{}'", excerpt(name)),
+                          suggestion(name, "keys", key_words()));
+        }
+        if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+            return refuse(formatted("key '{}' given twice", name), "give it once");
+        }
+        seen.push_back(name);
+        if (key->special && mode_ != nullptr && !lists(*mode_, name)) {
+            return refuse(formatted("key '{}' is not for {}", name, mode_->mode),
+                          formatted("it is for {}", takers(name)));
+        }
+        if (has_value && key->placeholder.empty()) {
+            return refuse(formatted("key '{}' takes no value", name),
+                          formatted("write '{}' alone", name));
+        }
+        if (!has_value && !key->placeholder.empty()) {
+            return refuse(formatted("key '{}' needs a value", name),
+                          formatted("write {}={}", name, key->placeholder));
+        }
+        auto applied = key->apply(std::move(request),
+                                  has_value ? item.substr(equals + 1) : std::string_view{});
+        if (applied) return applied;
+        const Error& error = applied.error();
+        return refuse(formatted("{}: {}", excerpt(error.object), error.problem), error.remedy);
+    }
+
+    Error refuse(std::string problem, std::string remedy) const {
+        return {object_, std::move(problem), std::move(remedy)};
+    }
+
+    std::string object_;
+    const Framework* mode_ = nullptr;  // as written, before a key takes a variant of it
+    std::string_view rest_;
+    bool more_ = false;
+};
+
+}  // namespace
+
+Result<Request> parse_spec(std::string_view origin, std::string_view spec) {
+    if (spec.size() > max_spec_length) {
+        return Error{formatted("{}={}", origin, excerpt(spec)),
+                     formatted("{} bytes long", spec.size()),
+                     formatted("give at most {} bytes", max_spec_length)};
+    }
+    return Parser(origin, spec).parse();
+}
+
+std::string spec_help() {
+    std::string text =
+        "usage: --distgpu=MODE[,KEY[=VALUE]]...\n"
+        "Gives every task of a step the variables that its framework needs.\n"
+        "\nModes:\n";
+    for (const Framework* framework : frameworks()) {
+        text += formatted("  {:<12} {}", framework->mode, framework->summary);
+        if (!framework->aliases.empty()) {
+            text += formatted(" (also: {})", join(framework->aliases, ", "));
+        }
+        text += '\n';
+    }
+    text += formatted("  {:<12} {}\n", off_mode, "nothing, also where the allocation asked");
+    text += formatted("  {:<12} {}\n", help_mode, "this text");
+    text += "\nKeys:\n";
+    for (const SpecKey& key : spec_keys()) {
+        const std::string usage = key.placeholder.empty()
+                                      ? std::string(key.name)
+                                      : formatted("{}={}", key.name, key.placeholder);
+        const std::string only = key.special ? formatted(" ({})", takers(key.name)) : "";
+        text += formatted("  {:<31} {}{}\n", usage, key.help, only);
+    }
+    text +=
+        "\nEnvironment: SLURM_DISTGPU (srun), SBATCH_DISTGPU, SALLOC_DISTGPU hold a SPEC as well.\n"
+        "Order: srun's command line, SLURM_DISTGPU, the allocation's --distgpu.\n";
+    return text;
+}
+
+}  // namespace distgpu

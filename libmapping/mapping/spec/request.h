@@ -1,0 +1,99 @@
+// What the user and the administrator asked for: SPEC = MODE[,KEY[=VALUE]]...,
+// the value of --distgpu=, of its environment twins, and of distgpu's commands.
+// One table of keys serves the parser, the help text and the documentation.
+#pragma once
+
+#include "base/result.h"
+#include "mapping/binding/binding.h"
+#include "mapping/frameworks/framework.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+// How MASTER_ADDR names the node of rank 0.
+struct Master {
+    enum class Form {
+        address,  // Slurm's NodeAddr
+        name,     // Slurm's NodeName
+        suffix,   // NodeName + text
+        host,     // text as it stands
+    };
+    Form form = Form::address;
+    std::string text;
+
+    bool operator==(const Master&) const = default;
+};
+
+// Whether `text` can be a host name, an IPv4 or a bare IPv6 address: 1 to 253
+// letters, digits, '.', '-', '_' and ':', but not one colon alone (HOST:PORT).
+bool is_host(std::string_view text);
+
+// Reads `name`, `addr`, `suffix:S` or a host name or address. The error's object is
+// "master=<text>", the text shortened.
+Result<Master> parse_master(std::string_view text);
+
+// A TCP port that an ordinary user may listen on: 1024 .. 65535. The error's
+// object is "<what>=<text>", the text shortened.
+Result<std::uint16_t> parse_port(std::string_view what, std::string_view text);
+
+// Where CPUs or network devices are to be.
+enum class BindingChoice : std::uint8_t { near, keep };
+
+// The values of the keys gpus=, cpus= and hcas=, also of plugstack.conf's arguments. The errors'
+// object is "<name>=<text>", the text shortened.
+Result<GpuChoice> parse_gpu_choice(std::string_view text);
+Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text);
+
+struct Request {
+    const Framework* framework = nullptr;  // null: off
+    bool help = false;                     // the mode was `help`
+    std::optional<std::uint16_t> port;
+    std::optional<Master> master;
+    std::optional<std::uint32_t> nproc;
+    bool keep_omp = false;  // omp=keep: OMP_NUM_THREADS is left alone
+    // Nothing: the administrator's default, else near.
+    std::optional<GpuChoice> gpus;
+    std::optional<BindingChoice> cpus;
+    std::optional<BindingChoice> hcas;
+    bool keep_all = false;   // bind=none: those of the three that are not given are kept
+    bool gpu_uuids = false;  // gpu-ids=uuid
+    // tensorflow: tasks with this role, in rank order before and after the workers.
+    std::uint32_t chief = 0;      // 0 or 1
+    std::uint32_t ps = 0;         // parameter servers
+    std::uint32_t evaluator = 0;  // 0 or 1
+    bool dry_run = false;
+    bool verbose = false;
+
+    bool operator==(const Request&) const = default;
+};
+
+// Longest SPEC that is read, in bytes. Every word of the grammar fits many times.
+inline constexpr std::size_t max_spec_length = 1024;
+
+// Reads a SPEC. `origin` is where it stood ("--distgpu", "SLURM_DISTGPU"): the error's object is
+// "<origin>=<spec>", shortened. Refused: an unknown mode or key (with the nearest valid word), a
+// key given twice, a key that the mode does not take, a value that is missing, unexpected or out of
+// range, a SPEC longer than max_spec_length.
+Result<Request> parse_spec(std::string_view origin, std::string_view spec);
+
+// One key of SPEC.
+struct SpecKey {
+    std::string_view name;
+    std::string_view placeholder;  // what the help shows after '='; empty: takes no value
+    std::string_view help;         // one line
+    // Puts the value into the request; `value` is empty for a key without one.
+    Result<Request> (*apply)(Request, std::string_view value);
+    // Only the frameworks that list it take it.
+    bool special = false;
+};
+std::span<const SpecKey> spec_keys();
+
+// The text of --distgpu=help: modes, keys, and the environment twins. Ends with a newline.
+std::string spec_help();
+
+}  // namespace distgpu

@@ -1,0 +1,157 @@
+// See cpu_set.h.
+#include "mapping/topology/cpu_set.h"
+
+#include "base/excerpt.h"
+#include "base/format.h"
+#include "base/values.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+struct Position {
+    std::size_t word;
+    CpuSet::Word bit;
+};
+
+Position position(std::uint32_t cpu) {
+    return {cpu / CpuSet::word_bits, CpuSet::Word{1} << (cpu % CpuSet::word_bits)};
+}
+
+std::optional<std::uint32_t> cpu_number(std::string_view text) {
+    std::uint32_t cpu = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, cpu);
+    if (error != std::errc{} || stop != end || cpu >= CpuSet::cpu_limit) return std::nullopt;
+    return cpu;
+}
+
+// "3" or "0-3", both ends included.
+std::optional<std::pair<std::uint32_t, std::uint32_t>> cpu_range(std::string_view text) {
+    const std::size_t dash = text.find('-');
+    const auto first = cpu_number(text.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : cpu_number(text.substr(dash + 1));
+    if (!first || !last || *last < *first) return std::nullopt;
+    return std::pair{*first, *last};
+}
+
+}  // namespace
+
+CpuSet::CpuSet(std::initializer_list<std::uint32_t> cpus) {
+    for (const std::uint32_t cpu : cpus) add(cpu);
+}
+
+CpuSet CpuSet::range(std::uint32_t first, std::uint32_t last) {
+    CpuSet set;
+    for (std::uint32_t cpu = first; cpu <= last; ++cpu) set.add(cpu);
+    return set;
+}
+
+Result<CpuSet> CpuSet::parse(std::string_view list) {
+    CpuSet set;
+    if (list.empty()) return set;
+    for (const std::string_view item : comma_items(list)) {
+        const auto ends = cpu_range(item);
+        if (!ends) {
+            return Error{formatted("CPU list {}", excerpt(list)), "not a list of CPUs",
+                         "write it as 0-3,8"};
+        }
+        set |= range(ends->first, ends->second);
+    }
+    return set;
+}
+
+CpuSet CpuSet::from_words(std::span<const Word> words) {
+    CpuSet set;
+    set.words_.assign(words.begin(), words.end());
+    set.trim();
+    return set;
+}
+
+void CpuSet::trim() {
+    while (!words_.empty() && words_.back() == 0) words_.pop_back();
+}
+
+void CpuSet::add(std::uint32_t cpu) {
+    const auto [word, bit] = position(cpu);
+    if (word >= words_.size()) words_.resize(word + 1);
+    words_[word] |= bit;
+}
+
+bool CpuSet::contains(std::uint32_t cpu) const {
+    const auto [word, bit] = position(cpu);
+    return word < words_.size() && (words_[word] & bit) != 0;
+}
+
+bool CpuSet::contains(const CpuSet& other) const {
+    return count_in(other) == other.count();
+}
+
+bool CpuSet::intersects(const CpuSet& other) const {
+    return count_in(other) > 0;
+}
+
+std::uint32_t CpuSet::count() const {
+    std::uint32_t count = 0;
+    for (const Word word : words_) count += static_cast<std::uint32_t>(std::popcount(word));
+    return count;
+}
+
+std::uint32_t CpuSet::count_in(const CpuSet& other) const {
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i) {
+        count += static_cast<std::uint32_t>(std::popcount(words_[i] & other.words_[i]));
+    }
+    return count;
+}
+
+std::vector<std::uint32_t> CpuSet::cpus() const {
+    std::vector<std::uint32_t> cpus;
+    for (std::uint32_t i = 0; i < words_.size(); ++i) {
+        for (Word rest = words_[i]; rest != 0; rest &= rest - 1) {
+            cpus.push_back(i * word_bits + static_cast<std::uint32_t>(std::countr_zero(rest)));
+        }
+    }
+    return cpus;
+}
+
+CpuSet& CpuSet::operator|=(const CpuSet& other) {
+    if (words_.size() < other.words_.size()) words_.resize(other.words_.size());
+    for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+    return *this;
+}
+
+CpuSet& CpuSet::operator&=(const CpuSet& other) {
+    if (words_.size() > other.words_.size()) words_.resize(other.words_.size());
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+    trim();
+    return *this;
+}
+
+CpuSet& CpuSet::operator-=(const CpuSet& other) {
+    for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i) {
+        words_[i] &= ~other.words_[i];
+    }
+    trim();
+    return *this;
+}
+
+std::string CpuSet::to_string() const {
+    std::string text;
+    const std::vector<std::uint32_t> all = cpus();
+    for (std::size_t i = 0; i < all.size();) {
+        std::size_t end = i;
+        while (end + 1 < all.size() && all[end + 1] == all[end] + 1) ++end;
+        if (!text.empty()) text += ',';
+        text += end == i ? std::to_string(all[i]) : formatted("{}-{}", all[i], all[end]);
+        i = end + 1;
+    }
+    return text;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,73 @@
+// A set of CPUs (hardware threads, which hwloc calls PUs) by the operating system's numbers.
+#pragma once
+
+#include "base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+class CpuSet {
+  public:
+    // One past the largest CPU number that parse() takes; Linux allows 8192 (NR_CPUS of
+    // arch/x86/Kconfig with MAXSMP, 6.1).
+    static constexpr std::uint32_t cpu_limit = 1U << 16U;
+
+    using Word = std::uint64_t;
+    static constexpr std::uint32_t word_bits = 64;
+
+    CpuSet() = default;
+    CpuSet(std::initializer_list<std::uint32_t> cpus);
+
+    // CPUs first .. last. Precondition: first <= last < cpu_limit.
+    static CpuSet range(std::uint32_t first, std::uint32_t last);
+
+    // Reads the list form of Linux and taskset ("0-3,8"); empty text: the empty set.
+    // Errors: anything else, a number from cpu_limit on, a range that runs backwards.
+    static Result<CpuSet> parse(std::string_view list);
+
+    // CPU n is bit n % word_bits of word n / word_bits, as in the kernel's cpu_set_t.
+    static CpuSet from_words(std::span<const Word> words);
+    std::span<const Word> words() const { return words_; }  // no zero word at the end
+
+    void add(std::uint32_t cpu);  // precondition: cpu < cpu_limit
+    bool contains(std::uint32_t cpu) const;
+    bool contains(const CpuSet& other) const;  // whether it holds all of other's CPUs
+    bool intersects(const CpuSet& other) const;
+    bool empty() const { return words_.empty(); }
+    std::uint32_t count() const;
+    std::uint32_t count_in(const CpuSet& other) const;  // CPUs that both have
+    std::vector<std::uint32_t> cpus() const;            // ascending
+
+    CpuSet& operator|=(const CpuSet& other);
+    CpuSet& operator&=(const CpuSet& other);
+    CpuSet& operator-=(const CpuSet& other);
+
+    // "0-3,8"; "" for the empty set.
+    std::string to_string() const;
+
+    bool operator==(const CpuSet&) const = default;
+
+  private:
+    void trim();
+
+    std::vector<Word> words_;
+};
+
+inline CpuSet operator|(CpuSet left, const CpuSet& right) {
+    return left |= right;
+}
+inline CpuSet operator&(CpuSet left, const CpuSet& right) {
+    return left &= right;
+}
+inline CpuSet operator-(CpuSet left, const CpuSet& right) {
+    return left -= right;
+}
+
+}  // namespace distgpu

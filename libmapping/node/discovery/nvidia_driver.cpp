@@ -1,0 +1,45 @@
+// See nvidia_driver.h.
+#include "node/discovery/nvidia_driver.h"
+
+#include "base/format.h"
+#include "base/io/file_text.h"
+
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+namespace distgpu::discovery {
+namespace {
+
+std::optional<std::uint32_t> number(std::string_view text) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+}  // namespace
+
+NvidiaInformation nvidia_information(const std::string& proc, const std::string& pci) {
+    const auto text = read_trimmed(formatted("{}/driver/nvidia/gpus/{}/information", proc, pci));
+    if (!text) return {};
+    NvidiaInformation information;
+    information.model = value_after(*text, "Model:");
+    information.minor = number(value_after(*text, "Device Minor:"));
+    // "GPU-????????-..." until something first opens the GPU.
+    const std::string_view uuid = value_after(*text, "GPU UUID:");
+    if (uuid.find('?') == std::string_view::npos) information.uuid = uuid;
+    return information;
+}
+
+bool has_mig_instances(const std::string& proc, std::uint32_t minor) {
+    const std::string folder = formatted("{}/driver/nvidia/capabilities/gpu{}/mig", proc, minor);
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        if (entry->path().filename().string().starts_with("gi")) return true;
+    }
+    return false;
+}
+
+}  // namespace distgpu::discovery

@@ -1,0 +1,24 @@
+// The MIG instances of a GPU, by NVIDIA's management library, which is loaded only if it is there.
+#pragma once
+
+#include "mapping/topology/topology.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace distgpu::discovery {
+
+class Nvml {
+  public:
+    explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
+
+    // In NVML's order; none where the library is missing or fails.
+    std::vector<MigInstance> mig_instances(const std::string& pci) const;
+
+  private:
+    struct Library;
+    std::shared_ptr<const Library> library_;  // null: it is not usable
+};
+
+}  // namespace distgpu::discovery

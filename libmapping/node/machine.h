@@ -1,0 +1,26 @@
+// What this machine itself says of its devices, beside hwloc: small files of /proc and /sys.
+#pragma once
+
+#include "base/result.h"
+#include "mapping/topology/topology.h"
+#include "mapping/topology/topology_json.h"
+
+#include <string>
+
+namespace distgpu {
+
+// Where the two file systems are mounted; tests give folders of their own.
+struct MachineRoots {
+    std::string proc = "/proc";
+    std::string sys = "/sys";
+};
+
+// Errors: no boot id.
+Result<MachineIdentity> machine_identity(const MachineRoots& roots = {});
+
+// Reads every port's state, link layer and rate anew from /sys/class/infiniband (verbs and EFA) and
+// /sys/class/net (Slingshot). A saved topology may be from before a link came up. What cannot be
+// read becomes unknown; an HCA that is gone loses its ports.
+void read_ports(NodeTopology& topology, const MachineRoots& roots = {});
+
+}  // namespace distgpu

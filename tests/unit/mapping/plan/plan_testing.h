@@ -1,0 +1,64 @@
+// What the tests of plan() share: short ways to its inputs, and a task's variables by name.
+#pragma once
+
+#include "mapping/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distgpu::plan_testing {
+
+using Values = std::map<std::string, std::string>;
+
+inline HostList hosts(const char* text) {
+    auto list = HostList::parse(text);
+    EXPECT_TRUE(list) << text;
+    return list ? *list : HostList{};
+}
+
+// From a task map: [nodeid, nnodes, ppn, repeat], ...
+inline StepLayout layout(const char* host_list, std::vector<TaskMapBlock> map) {
+    auto result = StepLayout::from_task_map(hosts(host_list), std::move(map));
+    EXPECT_TRUE(result) << host_list;
+    return *std::move(result);
+}
+
+inline Request request(const char* spec) {
+    auto result = parse_spec("--distgpu", spec);
+    EXPECT_TRUE(result) << spec;
+    return result ? *result : Request{};
+}
+
+inline RendezvousFacts facts() {
+    RendezvousFacts result;
+    result.step = {4242, 0, 0};
+    return result;
+}
+
+inline NodePlan planned(const char* spec, const StepLayout& step, std::uint32_t node,
+                        const NodeFacts& node_facts = {}) {
+    auto result = plan(request(spec), step, facts(), {}, node_facts, NodeIndex{node});
+    EXPECT_TRUE(result) << spec;
+    return result ? *std::move(result) : NodePlan{};
+}
+
+inline Values values(const TaskPlan& task) {
+    return {task.set.begin(), task.set.end()};
+}
+
+// One variable of every task of a node, by local id; "-" where a task does not get it.
+inline std::vector<std::string> of_all(const NodePlan& node, const char* variable) {
+    std::vector<std::string> all;
+    for (const TaskPlan& task : node.tasks) {
+        const Values set = values(task);
+        const auto found = set.find(variable);
+        all.push_back(found == set.end() ? "-" : found->second);
+    }
+    return all;
+}
+
+}  // namespace distgpu::plan_testing

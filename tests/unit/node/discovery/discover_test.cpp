@@ -1,0 +1,191 @@
+// Live discovery: of a made-up machine, and what can be said of any.
+#include "node/discovery/discover.h"
+
+#include "base/io/file_text.h"
+#include "made_up_folder.h"
+#include "made_up_machine.h"
+#include "node/discovery/hwloc_version.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+namespace distgpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+NodeTopology discovered(const MadeUpMachine& machine) {
+    const auto topology = discover(machine.roots());
+    EXPECT_TRUE(topology) << topology.error().message();
+    return topology ? *topology : NodeTopology{};
+}
+
+TEST(Discover, ReadsCoresAndNumaNodes) {
+    const MadeUpMachine machine;
+    const NodeTopology node = discovered(machine);
+    EXPECT_EQ(node.source, "live");
+    EXPECT_THAT(node.numas, ElementsAre(NumaNode{0, {0, 1}}, NumaNode{1, {2, 3}}, NumaNode{2, {}}));
+    EXPECT_THAT(node.cores,
+                ElementsAre(Core{{0}, 0, 0}, Core{{1}, 0, 0}, Core{{2}, 1, 1}, Core{{3}, 1, 1}));
+}
+
+TEST(Discover, AsksNvidiasDriver) {
+    const MadeUpMachine machine;
+    machine.add_pci("0000:16:00.0", "030200", "10de", 1);
+    machine.add_pci("0000:06:00.0", "030200", "10de", 0);
+    machine.write("proc/driver/nvidia/gpus/0000:06:00.0/information",
+                  "Model: \t NVIDIA H200\nGPU UUID: \t GPU-6\nDevice Minor: \t 3");
+    const NodeTopology node = discovered(machine);
+    ASSERT_EQ(node.gpus.size(), 2);
+    EXPECT_EQ(
+        node.gpus[0],
+        (Gpu{"0000:06:00.0", 0, GpuVendor::nvidia, "NVIDIA H200", "GPU-6", 3, 0, {0, 1}, {}}));
+    EXPECT_EQ(node.gpus[1],
+              (Gpu{"0000:16:00.0", 0, GpuVendor::nvidia, "", "", std::nullopt, 1, {2, 3}, {}}));
+}
+
+// The loaded library stands in for the driver's of the same name.
+TEST(Discover, ListsMigInstancesOfADividedGpuAlone) {
+    void* const nvml = dlopen(DISTGPU_FAKE_NVML, RTLD_NOW);
+    ASSERT_NE(nvml, nullptr);
+    const MadeUpMachine machine;
+    machine.add_pci("0000:06:00.0", "030200", "10de", 0);
+    machine.write("proc/driver/nvidia/gpus/0000:06:00.0/information", "Device Minor: \t 3");
+    EXPECT_THAT(discovered(machine).gpus.at(0).mig, IsEmpty());
+    machine.write("proc/driver/nvidia/capabilities/gpu3/mig/gi1/access", "");
+    EXPECT_THAT(discovered(machine).gpus.at(0).mig,
+                ElementsAre(MigInstance{"MIG-0", "1g.18gb"}, MigInstance{"MIG-2", "3g.71gb+me"}));
+    dlclose(nvml);
+}
+
+TEST(Discover, CountsAmdsGpusAsTheirDriverDoes) {
+    const MadeUpMachine machine;
+    machine.add_pci("0000:01:00.0", "120000", "1002", 0);
+    machine.add_pci("0001:01:00.0", "120000", "1002", 1);
+    machine.add_pci("0002:01:00.0", "030000", "1002", 1);  // a screen, which the driver leaves out
+    machine.write("sys/bus/pci/devices/0001:01:00.0/product_name", "AMD Instinct MI300A");
+    const auto add_kfd = [&](int node, std::uint64_t partition, int domain) {
+        machine.write(formatted("sys/class/kfd/kfd/topology/nodes/{}/properties", node),
+                      formatted("simd_count 152\nlocation_id {}\ndomain {}\nunique_id 0",
+                                partition << 28U | 0x100U, domain));
+    };
+    add_kfd(1, 1, 0);
+    add_kfd(2, 0, 0);
+    add_kfd(3, 0, 1);
+    const NodeTopology node = discovered(machine);
+    ASSERT_EQ(node.gpus.size(), 3);
+    EXPECT_EQ(node.gpus[0],
+              (Gpu{"0000:01:00.0", 0, GpuVendor::amd, "", "", std::nullopt, 0, {0, 1}, {}}));
+    EXPECT_EQ(node.gpus[1],
+              (Gpu{"0000:01:00.0", 1, GpuVendor::amd, "", "", std::nullopt, 0, {0, 1}, {}}));
+    EXPECT_EQ(node.gpus[2].pci, "0001:01:00.0");
+    EXPECT_EQ(node.gpus[2].model, "AMD Instinct MI300A");
+}
+
+TEST(Discover, KnowsANumaNodeWithoutCpus) {
+    const MadeUpMachine machine;
+    machine.add_pci("0000:06:00.0", "030200", "10de", 2);
+    machine.add_pci("0000:16:00.0", "030200", "10de", -1);
+    const NodeTopology node = discovered(machine);
+    ASSERT_EQ(node.gpus.size(), 2);
+    EXPECT_EQ(node.gpus[0].numa, 2);
+    EXPECT_EQ(node.gpus[0].cpus, CpuSet({2, 3}));
+    EXPECT_EQ(node.gpus[1].numa, std::nullopt);
+    EXPECT_EQ(node.gpus[1].cpus, CpuSet::range(0, 3));
+}
+
+// The firmware may say which node's CPUs use a memory, beside how far it is from all of them.
+TEST(Discover, TakesTheCpusThatTheFirmwareNamesBeforeTheNearest) {
+    const MadeUpMachine machine;
+    machine.write("sys/devices/system/node/node2/access0/initiators/node0/cpulist", "0-1");
+    machine.add_pci("0000:06:00.0", "030200", "10de", 2);
+    EXPECT_EQ(discovered(machine).gpus.at(0).cpus, CpuSet({0, 1}));
+}
+
+TEST(Discover, ReadsThePortsOfHcas) {
+    const MadeUpMachine machine;
+    machine.add_pci("0000:05:00.0", "020700", "15b3", 1);
+    machine.add_pci("0000:c5:00.0", "020000", "1d0f", 0);
+    const std::string port = machine.add_infiniband("mlx5_0", "0000:05:00.0") + "/ports/1/";
+    machine.write(port + "state", "4: ACTIVE");
+    machine.write(port + "link_layer", "InfiniBand");
+    machine.write(port + "rate", "400 Gb/sec (4X NDR)");
+    machine.add_infiniband("efa_0", "0000:c5:00.0");
+    const NodeTopology node = discovered(machine);
+    const HcaPort active{1, HcaPort::State::active, HcaPort::Link::infiniband, 400};
+    EXPECT_THAT(node.hcas,
+                ElementsAre(Hca{"efa_0", "0000:c5:00.0", HcaKind::efa, 0, {0, 1}, {}},
+                            Hca{"mlx5_0", "0000:05:00.0", HcaKind::verbs, 1, {2, 3}, {active}}));
+}
+
+// By bridges: bus 0 has one to buses 1 and 2, which has one to bus 2, and one to bus 3.
+TEST(Discover, MeasuresDistances) {
+    const MadeUpMachine machine;
+    machine.add_bridge("0000:00:01.0", 1, 2, 0);
+    machine.add_bridge("0000:01:00.0", 2, 2, 0);
+    machine.add_bridge("0000:00:02.0", 3, 3, 0);
+    machine.add_pci("0000:02:00.0", "030200", "10de", 0);
+    const auto add_hca = [&](const std::string& name, const std::string& address) {
+        machine.add_pci(address, "020700", "15b3", 0);
+        machine.add_infiniband(name, address);
+    };
+    add_hca("mlx5_0", "0000:01:01.0");
+    add_hca("mlx5_1", "0000:03:00.0");
+    add_hca("mlx5_2", "0000:c1:00.0");
+    EXPECT_THAT(discovered(machine).distances,
+                ElementsAre(ElementsAre(Distance::pix, Distance::phb, Distance::node)));
+}
+
+// Whatever machine runs the tests.
+TEST(Discover, FindsEveryCpuThatIsOnline) {
+    const auto topology = discover();
+    ASSERT_TRUE(topology) << topology.error().message();
+    CpuSet all;
+    for (const Core& core : topology->cores) all |= core.cpus;
+    EXPECT_EQ(all.to_string(), read_trimmed("/sys/devices/system/cpu/online"));
+    EXPECT_EQ(topology->host, read_trimmed("/proc/sys/kernel/hostname"));
+}
+
+std::string refusal(const std::string& text) {
+    const MadeUpFolder folder;
+    folder.write("node.xml", text);
+    const auto topology = load_topology(folder.path("node.xml"));
+    EXPECT_FALSE(topology) << text;
+    const std::string message = topology ? "" : topology.error().message();
+    const std::string begin = "distgpu: " + folder.path("node.xml") + ": ";
+    EXPECT_EQ(message.substr(0, begin.size()), begin);
+    return message.substr(begin.size());
+}
+
+TEST(LoadTopology, RefusesWhatHwlocDoesNotRead) {
+    const std::string hwloc = formatted("hwloc {}", discovery::hwloc_major());
+    const std::string unreadable =
+        "not a topology that " + hwloc + " reads; write it anew with lstopo FILE.xml";
+    EXPECT_EQ(refusal(""), unreadable);
+    EXPECT_EQ(refusal("hello"), unreadable);
+    EXPECT_EQ(refusal("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\""),
+              unreadable);
+    EXPECT_EQ(refusal("<topology version=\"9.0\"></topology>"),
+              formatted("an XML of hwloc 9; this program has {}; "
+                        "write it with lstopo --export-xml-flags v{}",
+                        hwloc, discovery::hwloc_major()));
+}
+
+TEST(LoadTopology, ReadsJsonByItsFirstByte) {
+    EXPECT_EQ(refusal(" \n\t{"), "not a JSON object; write it anew with distgpu topo");
+    const MadeUpFolder folder;
+    NodeTopology node;
+    node.source = "live";
+    node.numas = {{0, {0}}};
+    node.cores = {{{0}, 0, 0}};
+    folder.write("node.json", "\n " + to_json(node, MachineIdentity{"6f9b", {}}));
+    const auto topology = load_topology(folder.path("node.json"));
+    ASSERT_TRUE(topology) << topology.error().message();
+    EXPECT_EQ(*topology, node);
+}
+
+}  // namespace
+}  // namespace distgpu

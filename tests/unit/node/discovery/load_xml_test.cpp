@@ -1,0 +1,232 @@
+// Which GPUs, HCAs, CPUs and distances a topology's XML means: one rule a test.
+#include "made_up_folder.h"
+#include "made_up_xml.h"
+#include "node/discovery/discover.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace distgpu {
+namespace {
+
+using namespace made_up;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+NodeTopology load(const std::string& xml) {
+    const MadeUpFolder folder;
+    folder.write("machine.xml", xml);
+    const auto topology = load_xml(folder.path("machine.xml"));
+    EXPECT_TRUE(topology) << topology.error().message() << "\n" << xml;
+    if (!topology) return {};
+    EXPECT_EQ(topology->source, folder.path("machine.xml"));
+    return *topology;
+}
+
+NodeTopology load_with_io(const std::string& of_package_0, const std::string& of_package_1 = "") {
+    return load(machine(package(0, of_package_0) + package(1, of_package_1)));
+}
+
+std::vector<std::string> addresses(const NodeTopology& node) {
+    std::vector<std::string> addresses;
+    for (const Gpu& gpu : node.gpus) addresses.push_back(gpu.pci);
+    return addresses;
+}
+
+std::vector<std::string> hca_names(const NodeTopology& node) {
+    std::vector<std::string> names;
+    for (const Hca& hca : node.hcas) names.push_back(hca.name);
+    return names;
+}
+
+TEST(LoadXml, ReadsNumaNodesAndCores) {
+    const NodeTopology node = load_with_io("");
+    EXPECT_THAT(node.numas,
+                ElementsAre(NumaNode{0, CpuSet::range(0, 3)}, NumaNode{1, CpuSet::range(4, 7)}));
+    EXPECT_THAT(node.cores, ElementsAre(Core{{0, 1}, 0, 0}, Core{{2, 3}, 0, 0}, Core{{4, 5}, 1, 1},
+                                        Core{{6, 7}, 1, 1}));
+    EXPECT_THAT(node.gpus, IsEmpty());
+    EXPECT_THAT(node.hcas, IsEmpty());
+}
+
+TEST(LoadXml, TakesCpusForCoresWhereThereAreNone) {
+    std::string cpus;
+    for (unsigned cpu = 0; cpu < 8; ++cpu) {
+        cpus += formatted(R"(<object type="PU" os_index="{}" {}/>)", cpu, sets(1U << cpu, 1));
+    }
+    const NodeTopology node = load(machine(numa_node(0, 0xff) + cpus, 1));
+    ASSERT_EQ(node.cores.size(), 8);
+    EXPECT_EQ(node.cores[7], (Core{{7}, 0, 0}));
+}
+
+TEST(LoadXml, ReadsCpusThatTheProcessMayNotUse) {
+    std::string xml = machine(package(0) + package(1));
+    const std::string all = R"(allowed_cpuset="0xff")";
+    xml.replace(xml.find(all), all.size(), R"(allowed_cpuset="0x1")");
+    EXPECT_EQ(load(xml).cores.size(), 4);
+}
+
+TEST(LoadXml, KnowsTheHost) {
+    EXPECT_EQ(load(machine(info("HostName", "node07") + package(0) + package(1))).host, "node07");
+    EXPECT_EQ(load_with_io("").host, "");
+}
+
+// hwloc gives memory that has no CPUs the CPUs near it; Linux gives each CPU to one node.
+TEST(LoadXml, GivesEachCpuToOneNumaNode) {
+    const NodeTopology node =
+        load(machine(package(0, "", numa_node(4, 0xf), 1U << 4) + package(1), 0b10011));
+    EXPECT_THAT(node.numas, ElementsAre(NumaNode{0, CpuSet::range(0, 3)},
+                                        NumaNode{1, CpuSet::range(4, 7)}, NumaNode{4, {}}));
+}
+
+TEST(LoadXmlGpus, AreDisplayDevicesOfGpuMakers) {
+    for (const std::string pci_class : {"0300", "0302", "0380"}) {
+        for (const std::string vendor : {"10de", "1002", "8086"}) {
+            const NodeTopology node = load_with_io(pci("0000:06:00.0", pci_class, vendor + ":1"));
+            EXPECT_THAT(addresses(node), ElementsAre("0000:06:00.0")) << pci_class << vendor;
+        }
+    }
+    // Management controllers' screens.
+    for (const std::string vendor : {"1a03", "102b"}) {
+        EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "0300", vendor + ":2000"))),
+                    IsEmpty());
+    }
+    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "0200", "10de:2335"))), IsEmpty());
+}
+
+TEST(LoadXmlGpus, AreAcceleratorsOfAmdAlone) {
+    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "1002:74a0"))),
+                ElementsAre("0000:06:00.0"));
+    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "8086:7d1d"))), IsEmpty());
+    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "10de:2335"))), IsEmpty());
+}
+
+TEST(LoadXmlGpus, AreOfOneMaker) {
+    const std::string intel = pci("0000:01:00.0", "0300", "8086:1");
+    const std::string amd = pci("0000:02:00.0", "0300", "1002:1");
+    const NodeTopology all = load_with_io(intel + amd + nvidia("0000:03:00.0"));
+    EXPECT_THAT(addresses(all), ElementsAre("0000:03:00.0"));
+    EXPECT_EQ(all.gpus[0].vendor, GpuVendor::nvidia);
+    const NodeTopology two = load_with_io(intel + amd);
+    EXPECT_THAT(addresses(two), ElementsAre("0000:02:00.0"));
+    EXPECT_EQ(two.gpus[0].vendor, GpuVendor::amd);
+    EXPECT_EQ(load_with_io(intel).gpus[0].vendor, GpuVendor::intel);
+}
+
+TEST(LoadXmlGpus, AreSortedByAddressWhereverTheyAreListed) {
+    const NodeTopology node =
+        load_with_io(nvidia("0001:01:00.0") + nvidia("0000:c1:00.1") + nvidia("0000:c1:00.0"),
+                     nvidia("0000:06:1f.0") + nvidia("0000:06:02.0"));
+    EXPECT_THAT(addresses(node), ElementsAre("0000:06:02.0", "0000:06:1f.0", "0000:c1:00.0",
+                                             "0000:c1:00.1", "0001:01:00.0"));
+}
+
+TEST(LoadXmlGpus, AreDescribedByTheirOsDevices) {
+    const NodeTopology node =
+        load_with_io(nvidia("0000:06:00.0", info("PCIDevice", "GH100") + os_device("opencl0d0", 5) +
+                                                os_device("nvml0", gpu_type,
+                                                          info("GPUModel", "NVIDIA H200") +
+                                                              info("NVIDIAUUID", "GPU-7"))));
+    EXPECT_EQ(node.gpus[0].model, "NVIDIA H200");
+    EXPECT_EQ(node.gpus[0].uuid, "GPU-7");
+    EXPECT_EQ(node.gpus[0].minor, std::nullopt);
+    EXPECT_THAT(node.gpus[0].mig, IsEmpty());
+}
+
+TEST(LoadXmlGpus, AreCalledAsPciCallsThemWithoutOsDevices) {
+    const NodeTopology node = load_with_io(nvidia("0000:06:00.0", info("PCIDevice", "GH100")));
+    EXPECT_EQ(node.gpus[0].model, "GH100");
+    EXPECT_EQ(node.gpus[0].uuid, "");
+}
+
+std::string rsmi(int number, const std::string& uuid) {
+    return os_device(formatted("rsmi{}", number), gpu_type,
+                     info("AMDUUID", uuid) + info("GPUModel", "MI300A"), "RSMI");
+}
+
+TEST(LoadXmlGpus, HaveTheUuidInRocmsForm) {
+    const NodeTopology node =
+        load_with_io(pci("0000:c1:00.0", "0380", "1002:7408", rsmi(0, "a7c19da329a2b8c")));
+    EXPECT_EQ(node.gpus[0].uuid, "GPU-0a7c19da329a2b8c");
+}
+
+// The partitions of a divided MI300A tell no UUID but zeros, which name nothing.
+TEST(LoadXmlGpus, AreSeveralOnADividedDevice) {
+    const auto device = [](const std::string& address, int first) {
+        return pci(address, "1200", "1002:74a0",
+                   rsmi(first + 2, "0000000000000000") + rsmi(first, "11") + rsmi(first + 1, "0"));
+    };
+    const NodeTopology node = load_with_io(device("0001:01:00.0", 10) + device("0000:01:00.0", 8));
+    EXPECT_THAT(addresses(node), ElementsAre("0000:01:00.0", "0000:01:00.0", "0000:01:00.0",
+                                             "0001:01:00.0", "0001:01:00.0", "0001:01:00.0"));
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(node.gpus[i].partition, i % 3) << i;
+        EXPECT_EQ(node.gpus[i].uuid, i % 3 == 0 ? "GPU-0000000000000011" : "") << i;
+        EXPECT_EQ(node.gpus[i].cpus, CpuSet::range(0, 3)) << i;
+    }
+    EXPECT_EQ(node.distances.size(), 6);
+}
+
+TEST(LoadXmlHcas, AreSortedByNameAndNumber) {
+    const NodeTopology node =
+        load_with_io(verbs("0000:01:00.0", "mlx5_10") + verbs("0000:02:00.0", "mlx5_bond_0"),
+                     verbs("0000:03:00.0", "mlx5_2") + verbs("0000:04:00.0", "mlx5_0"));
+    EXPECT_THAT(hca_names(node), ElementsAre("mlx5_0", "mlx5_2", "mlx5_10", "mlx5_bond_0"));
+    EXPECT_EQ(node.hcas[1].pci, "0000:03:00.0");
+    EXPECT_EQ(node.hcas[1].kind, HcaKind::verbs);
+    EXPECT_EQ(node.hcas[1].numa, 1);
+    EXPECT_EQ(node.hcas[1].cpus, CpuSet::range(4, 7));
+}
+
+TEST(LoadXmlHcas, TellTheStatesOfTheirPortsOnly) {
+    const NodeTopology node = load_with_io(
+        verbs("0000:01:00.0", "mlx5_0",
+              info("Port1State", "4") + info("Port2State", "1") + info("Port3State", "2")));
+    using State = HcaPort::State;
+    EXPECT_THAT(node.hcas[0].ports, ElementsAre(HcaPort{1, State::active}, HcaPort{2, State::down},
+                                                HcaPort{3, State::down}));
+    EXPECT_THAT(load_with_io(verbs("0000:01:00.0", "mlx5_0")).hcas[0].ports, IsEmpty());
+}
+
+TEST(LoadXmlHcas, OfAmazonAreEfa) {
+    const NodeTopology node = load_with_io(
+        pci("0000:c5:00.0", "0200", "1d0f:efa0", os_device("rdmap197s0", openfabrics_type)));
+    ASSERT_THAT(hca_names(node), ElementsAre("rdmap197s0"));
+    EXPECT_EQ(node.hcas[0].kind, HcaKind::efa);
+}
+
+std::string network(const std::string& name, const std::string& subtype = "") {
+    return os_device(name, network_type, "", subtype);
+}
+
+TEST(LoadXmlHcas, OfSlingshotAreInterfaces) {
+    const NodeTopology node =
+        load_with_io(pci("0000:c5:00.0", "0200", "17db:0501", network("hsi0") + network("cxi0")) +
+                     pci("0000:c6:00.0", "0200", "1590:0371", network("hs1", "Slingshot")) +
+                     pci("0000:c7:00.0", "0200", "1590:0371", network("hsn2")));
+    ASSERT_THAT(hca_names(node), ElementsAre("hs1", "hsi0", "hsn2"));
+    for (const Hca& hca : node.hcas) {
+        EXPECT_EQ(hca.kind, HcaKind::slingshot);
+        EXPECT_THAT(hca.ports, ElementsAre(HcaPort{}));
+    }
+}
+
+TEST(LoadXmlHcas, AreNotOtherInterfaces) {
+    const NodeTopology node =
+        load_with_io(pci("0000:c5:00.0", "0200", "8086:1521", network("eth0")) +
+                     // The first Slingshot: a ConnectX card, whose verbs device counts.
+                     pci("0000:c6:00.0", "0200", "15b3:1019",
+                         network("hsn0") + os_device("mlx5_0", openfabrics_type)));
+    EXPECT_THAT(hca_names(node), ElementsAre("mlx5_0"));
+}
+
+TEST(LoadXmlHcas, MayHaveNoPciDevice) {
+    const NodeTopology node =
+        load(machine(package(0) + package(1) + os_device("rxe0", openfabrics_type)));
+    ASSERT_THAT(hca_names(node), ElementsAre("rxe0"));
+    EXPECT_EQ(node.hcas[0].pci, "");
+    EXPECT_EQ(node.hcas[0].kind, HcaKind::verbs);
+}
+
+}  // namespace
+}  // namespace distgpu
