@@ -82,8 +82,9 @@ std::string plan_time(const NodeFacts& facts, std::uint32_t nodes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::cout << formatted("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", "8 tasks, least / median",
-                           "one mask", "own masks", "plan, 1 node", "plan, 1000", "plan, 10000");
+    std::cout << distgpu::formatted("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n",
+                                    "8 tasks, least / median", "one mask", "own masks",
+                                    "plan, 1 node", "plan, 1000", "plan, 10000");
     for (int i = 1; i < argc; ++i) {
         const auto topology = load_topology(argv[i]);
         if (!topology) {
@@ -93,11 +94,11 @@ int main(int argc, char** argv) {
         const NodeFacts facts = whole_node(*topology);
         const SlurmShare own = bound_by_slurm(*topology, facts.share);
         const std::string path = argv[i];
-        std::cout << formatted("{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n",
-                               path.substr(path.rfind('/') + 1),
-                               microseconds([&] { bind(*topology, {}, facts.share); }),
-                               microseconds([&] { bind(*topology, {}, own); }), plan_time(facts, 1),
-                               plan_time(facts, 1000), plan_time(facts, 10000));
+        std::cout << distgpu::formatted(
+            "{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", path.substr(path.rfind('/') + 1),
+            microseconds([&] { bind(*topology, {}, facts.share); }),
+            microseconds([&] { bind(*topology, {}, own); }), plan_time(facts, 1),
+            plan_time(facts, 1000), plan_time(facts, 10000));
     }
     return 0;
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # nccl-scaling's back end for NCCL as a whole, where no GPU is: two nodes of two GPUs, which are
 # stand-ins for NCCL and CUDA in processes of mpirun. They do the collectives on host memory, and
-# refuse what NCCL's documentation forbids (scaling_nccl/). Nothing here is a measurement.
+# refuse what NCCL's documentation forbids (tests/gpu/mocks). Nothing here is a measurement.
 # shellcheck disable=SC2154 # run sets output and status
 
 load cluster
 
 program=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
-fakes=$root/tests/integration/scaling_nccl
+fakes=$root/tests/gpu/mocks
 
 setup_file() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -39,7 +39,7 @@ scaling() { # LIBRARIES ARGUMENT...
     mkdir "$statuses"
     MASTER_PORT=$((20000 + RANDOM % 10000)) LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/$1 \
         run timeout --kill-after=5 100 mpirun --oversubscribe --bind-to none -np "$ranks" \
-        "$fakes/task" "$statuses" "$program" --timeout 20 "${@:2}"
+        "$root/tests/integration/scaling_nccl/task" "$statuses" "$program" --timeout 20 "${@:2}"
     echo "$output"
     status=$(cat "$statuses/0")
     local ended=("$statuses"/*)

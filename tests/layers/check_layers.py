@@ -34,7 +34,7 @@ IMPURE_CALL = re.compile(r"\b(secure_getenv|getenv|setenv|unsetenv|putenv|enviro
 def nearest(path: str, folders: list[str]) -> str | None:
     """The longest of the folders in which the path lies."""
     inside = [folder for folder in folders if path.startswith(folder + "/")]
-    return max(inside, key=len, default=None)
+    return max(inside, key=len) if inside else None
 
 
 def code_of(line: str) -> str:

@@ -93,10 +93,10 @@ std::vector<Page> pages() {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     for (const Page& page : pages()) {
-        std::ofstream file(formatted("{}/{}.html", argv[1], page.name));
+        std::ofstream file(distgpu::formatted("{}/{}.html", argv[1], page.name));
         file << to_html(page.input);
         if (!file.flush()) return 1;
-        std::cout << formatted("{}.html {} {} {} {}\n", page.name, page.points, page.plots,
-                               page.cells, page.rows);
+        std::cout << distgpu::formatted("{}.html {} {} {} {}\n", page.name, page.points, page.plots,
+                                        page.cells, page.rows);
     }
 }

@@ -33,7 +33,7 @@ struct event {
     double others;  // of the other streams
 };
 
-static struct stream streams[8];
+static struct stream streams[64];
 static int stream_count;
 static int device = -1;
 
@@ -77,8 +77,16 @@ int cuDriverGetVersion(int* version) {
 }
 
 int cuGetErrorString(int status, const char** text) {
-    *text = status == NO_BINARY ? "no kernel image is available for execution on the device"
-                                : "fake CUDA error";
+    switch (status) {
+        case OUT_OF_MEMORY:
+            *text = "out of memory";
+            break;
+        case NO_BINARY:
+            *text = "no kernel image is available for execution on the device";
+            break;
+        default:
+            *text = "fake CUDA error";
+    }
     return SUCCESS;
 }
 
@@ -124,7 +132,7 @@ int cuCtxSetCurrent(void* context) {
 }
 
 int cuStreamCreate(void** stream, unsigned flags) {
-    if (device < 0 || flags != 1 || stream_count == 8) return INVALID_VALUE;
+    if (device < 0 || flags != 1 || stream_count == 64) return INVALID_VALUE;
     *stream = &streams[stream_count++];
     return SUCCESS;
 }
@@ -208,10 +216,13 @@ int cuModuleLoadData(void** module, const void* image) {
     return SUCCESS;
 }
 
-// Stands in for the only kernel that is known: one step of the first and of the last element.
+// Stands in for the only kernel that is known: what its 64 steps make of the first and of the last
+// element.
 static void compute(float* data, unsigned long long elements) {
-    data[0] = data[0] * 0.5F + 0.5F;
-    data[elements - 1] = data[elements - 1] * 0.5F + 0.5F;
+    for (int step = 0; step < 64; ++step) {
+        data[0] = data[0] * 0.5F + 0.5F;
+        data[elements - 1] = data[elements - 1] * 0.5F + 0.5F;
+    }
 }
 
 int cuModuleGetFunction(void** function, void* module, const char* name) {

@@ -7,6 +7,7 @@
 // FAKE_NCCL_VERSION=RANK:VERSION      another version on this rank (22807)
 // FAKE_NCCL_ERROR=RANK:FUNCTION       on this rank the function fails
 // FAKE_NCCL_DIES=RANK                 this rank dies in an all-reduce
+// NCCL_HOSTID=NAME                    the host of this rank, as in NCCL; else SLURMD_NODENAME
 // FAKE_NCCL_HANG=RANK                 all-reduces of this rank do not end, as another one is lost
 #include "fake.h"
 
@@ -235,7 +236,8 @@ static int judge_devices(int ranks) {
         int device;
     } own, all[64];
     memset(&own, 0, sizeof own);
-    const char* node = getenv("SLURMD_NODENAME");
+    const char* node = getenv("NCCL_HOSTID");
+    if (node == NULL) node = getenv("SLURMD_NODENAME");
     snprintf(own.node, sizeof own.node, "%s", node != NULL ? node : "");
     own.device = fake_cuda_device();
     MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
