@@ -11,7 +11,6 @@
 #include "backend/gpu.h"
 #include "backend/nccl_library.h"
 #include "backend/number.h"
-
 #include "base/format.h"
 
 #include <gtest/gtest.h>
