@@ -7,4 +7,8 @@ std::string formatted_by(fmt::string_view text, fmt::format_args arguments) {
     return fmt::vformat(text, arguments);
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+    return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace distgpu

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,5 +32,8 @@ std::string join(const Items& items, std::string_view separator) {
     }
     return text;
 }
+
+// "1 node", "4 nodes", for nouns whose plural adds an s.
+std::string counted(std::uint64_t count, std::string_view noun);
 
 }  // namespace distgpu

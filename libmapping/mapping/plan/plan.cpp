@@ -39,10 +39,6 @@ std::vector<std::pair<std::string, std::string>> set_values(const Framework& fra
     return values;
 }
 
-std::string counted(std::uint32_t count, std::string_view noun) {
-    return count == 1 ? formatted("one {}", noun) : formatted("{} {}s", count, noun);
-}
-
 std::uint32_t processes_on(const Request& request, const NodeFacts& node) {
     return request.nproc.value_or(node.gpus > 0 ? node.gpus : node.cpus);
 }

@@ -1,7 +1,5 @@
 #include "report/units.h"
 
-#include "counted.h"
-
 #include <gtest/gtest.h>
 
 namespace distgpu::scaling {
@@ -35,12 +33,6 @@ TEST(FormatBandwidth, GigabytesAreDecimal) {
 
 TEST(FormatPercent, OneDecimal) {
     EXPECT_EQ(format_percent(0.9259), "92.6 %");
-}
-
-TEST(Counted, OneIsSingular) {
-    EXPECT_EQ(counted(1, "node"), "1 node");
-    EXPECT_EQ(counted(0, "node"), "0 nodes");
-    EXPECT_EQ(counted(4, "node"), "4 nodes");
 }
 
 }  // namespace

@@ -156,10 +156,6 @@ Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports
     return missing;
 }
 
-std::string plural(std::size_t count, std::string_view word) {
-    return formatted("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Verdict judge_reports(std::string_view mode, const StepLayout& layout,
@@ -168,8 +164,8 @@ Verdict judge_reports(std::string_view mode, const StepLayout& layout,
     compare_rendezvous(reports);
     const auto findings = shared_findings(reports);
     const Ranks missing = missing_ranks(layout, reports);
-    const std::string ranks = plural(layout.task_count(), "rank");
-    const std::string nodes = plural(layout.node_count(), "node");
+    const std::string ranks = counted(layout.task_count(), "rank");
+    const std::string nodes = counted(layout.node_count(), "node");
     Verdict verdict;
     verdict.text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}", mode, ranks,
                              nodes, reports.front().rendezvous, node_table(layout, reports),
@@ -193,11 +189,11 @@ Verdict judge_reports(std::string_view mode, const StepLayout& layout,
     } else if (!worst.empty()) {
         verdict.code = ExitCode::check_failed;
     }
-    verdict.text +=
-        worst.empty() ? formatted("ready: {} on {} reach rank 0 at {}{}\n", ranks, nodes,
-                                  reports.front().rendezvous,
-                                  warnings > 0 ? ", " + plural(warnings, "warning") : std::string())
-                      : formatted("not ready: {}\n", worst);
+    verdict.text += worst.empty() ? formatted("ready: {} on {} reach rank 0 at {}{}\n", ranks,
+                                              nodes, reports.front().rendezvous,
+                                              warnings > 0 ? ", " + counted(warnings, "warning")
+                                                           : std::string())
+                                  : formatted("not ready: {}\n", worst);
     return verdict;
 }
 

@@ -37,10 +37,6 @@ std::string styled(bool colour, std::string_view style, std::string_view text) {
     return colour ? formatted("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
 }
 
-std::string counted(std::uint32_t count, std::string_view noun) {
-    return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 // A laptop has no job: the port that its id would give is not the one that a step will have.
 std::string where(const PlanInput& input, const Rendezvous& meeting_point) {
     const bool known = input.step.job != 0 || meeting_point.port_source != PortSource::derived;

@@ -4,7 +4,6 @@
 #include "analysis/bus_bandwidth.h"
 #include "analysis/subject.h"
 #include "base/format.h"
-#include "counted.h"
 
 #include <algorithm>
 #include <cmath>

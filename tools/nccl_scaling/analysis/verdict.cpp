@@ -2,7 +2,6 @@
 #include "analysis/verdict.h"
 
 #include "base/format.h"
-#include "counted.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,6 @@
 #include "report/group_label.h"
 
 #include "base/format.h"
-#include "counted.h"
 #include "report/units.h"
 
 #include <algorithm>

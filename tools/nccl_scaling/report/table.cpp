@@ -3,7 +3,6 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "counted.h"
 #include "report/group_label.h"
 #include "report/measured_bandwidth.h"
 #include "report/reference_figures.h"

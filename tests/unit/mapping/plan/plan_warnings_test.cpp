@@ -11,7 +11,7 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
     const std::string begin = "distgpu: --distgpu=";
     const std::string idle =
         begin +
-        "pytorch: one task on a node with 4 GPUs, of which 3 are idle; use --ntasks-per-node=4, or "
+        "pytorch: 1 task on a node with 4 GPUs, of which 3 are idle; use --ntasks-per-node=4, or "
         "a launcher with --distgpu=torchrun";
     const std::string one_cpu =
         begin +
@@ -43,13 +43,13 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
          "lightning",
          1,
          {2, 32, 8},
-         {begin + "lightning: one task on a node with 2 GPUs, of which one is idle; use "
+         {begin + "lightning: 1 task on a node with 2 GPUs, of which one is idle; use "
                   "--ntasks-per-node=2, or a launcher with --distgpu=lightning,per-node"}},
         {"--gpus-per-task=1",
          "megatron",
          4,
          {1, 32, 8},
-         {begin + "megatron: 4 tasks on a node, but each sees one GPU, so that device LOCAL_RANK "
+         {begin + "megatron: 4 tasks on a node, but each sees 1 GPU, so that device LOCAL_RANK "
                   "is missing; use --gpus-per-node=4 or --gres=gpu:4 in place of --gpus-per-task "
                   "and --gpu-bind, or --ntasks-per-node=1"}},
         {"a launcher is one task a node", "torchrun", 1, {4, 1, 1}, {}},

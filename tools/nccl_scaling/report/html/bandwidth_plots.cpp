@@ -3,7 +3,6 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "counted.h"
 #include "report/group_label.h"
 #include "report/html/line_plot.h"
 #include "report/units.h"

@@ -2,7 +2,6 @@
 #include "report/html/efficiency_plots.h"
 
 #include "base/format.h"
-#include "counted.h"
 #include "report/html/line_plot.h"
 #include "report/html/markup.h"
 #include "report/units.h"

@@ -2,7 +2,6 @@
 #include "report/html_page.h"
 
 #include "base/format.h"
-#include "counted.h"
 #include "report/html/bandwidth_plots.h"
 #include "report/html/efficiency_plots.h"
 #include "report/html/heat_map.h"

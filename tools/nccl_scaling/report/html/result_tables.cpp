@@ -4,7 +4,6 @@
 #include "analysis/bus_bandwidth.h"
 #include "analysis/evidence.h"
 #include "base/format.h"
-#include "counted.h"
 #include "report/group_label.h"
 #include "report/html/markup.h"
 #include "report/measured_bandwidth.h"
