@@ -3,9 +3,23 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <system_error>
 
 namespace distgpu {
+namespace {
+
+// The number that the whole text is.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+    Number value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    if (problem != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+}  // namespace
 
 std::vector<std::string_view> comma_items(std::string_view list) {
     std::vector<std::string_view> items;
@@ -17,12 +31,17 @@ std::vector<std::string_view> comma_items(std::string_view list) {
     return items;
 }
 
+std::optional<double> decimal(std::string_view text) {
+    const auto value = number_of<double>(text);
+    return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::optional<std::uint64_t> whole_number_64(std::string_view text) {
+    return number_of<std::uint64_t>(text);
+}
+
 std::optional<std::uint32_t> whole_number(std::string_view text) {
-    std::uint32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
+    return number_of<std::uint32_t>(text);
 }
 
 }  // namespace distgpu

@@ -11,6 +11,13 @@ namespace distgpu {
 // What stands between the commas, empty items too; of an empty list one empty item.
 std::vector<std::string_view> comma_items(std::string_view list);
 
+// "12.5", "1e3", as a person writes it; independent of the locale. Nothing: another text, or not
+// finite.
+std::optional<double> decimal(std::string_view text);
+
+// Decimal digits and nothing else; nothing: another text, or above 2^64 - 1.
+std::optional<std::uint64_t> whole_number_64(std::string_view text);
+
 // Decimal digits and nothing else; nothing: another text, or above 2^32 - 1.
 std::optional<std::uint32_t> whole_number(std::string_view text);
 

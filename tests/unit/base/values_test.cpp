@@ -15,6 +15,23 @@ TEST(CommaItems, KeepEmptyOnes) {
     EXPECT_THAT(comma_items(""), ElementsAre(""));
 }
 
+TEST(Decimal, IsANumberWithOrWithoutAFraction) {
+    EXPECT_EQ(decimal("12.5"), 12.5);
+    EXPECT_EQ(decimal("4"), 4);
+    EXPECT_EQ(decimal("1e3"), 1000);
+    EXPECT_EQ(decimal("-0.5"), -0.5);
+    for (const char* text : {"", "1,5", "+1", " 1", "1 ", "1s", "1e999", "inf", "nan"}) {
+        EXPECT_EQ(decimal(text), std::nullopt) << text;
+    }
+}
+
+TEST(WholeNumber64, IsDigitsAlone) {
+    EXPECT_EQ(whole_number_64("18446744073709551615"), 18446744073709551615U);
+    for (const char* text : {"", "18446744073709551616", "-1", "1.0", "1K"}) {
+        EXPECT_EQ(whole_number_64(text), std::nullopt) << text;
+    }
+}
+
 TEST(WholeNumber, IsDigitsAlone) {
     EXPECT_EQ(whole_number("0"), 0U);
     EXPECT_EQ(whole_number("4294967295"), 4294967295U);

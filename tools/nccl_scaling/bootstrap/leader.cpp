@@ -2,9 +2,9 @@
 #include "bootstrap/leader.h"
 
 #include "base/format.h"
+#include "base/values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <poll.h>
 
 namespace distgpu::scaling {
@@ -121,8 +121,7 @@ void Leader::take_line(std::uint32_t rank, const std::string& line) {
         changed_.notify_all();
         return;
     }
-    std::uint64_t progress = 0;
-    std::from_chars(text.data(), text.data() + text.size(), progress);
+    const std::uint64_t progress = whole_number_64(text).value_or(0);
     if (member.progress.exchange(progress) != progress) last_change_ = member.last_answer;
 }
 

@@ -2,8 +2,9 @@
 #include "run/sizes.h"
 
 #include "base/format.h"
+#include "base/values.h"
 
-#include <charconv>
+#include <algorithm>
 #include <string>
 
 namespace distgpu::scaling {
@@ -23,15 +24,14 @@ std::optional<unsigned> shift_of(std::string_view suffix) {
 }  // namespace
 
 Result<std::uint64_t> parse_size(std::string_view text) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    const auto shift = shift_of(text.substr(static_cast<std::size_t>(read.ptr - text.data())));
-    if (read.ec != std::errc{} || !shift || number == 0 || number > largest_size >> *shift) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const auto number = whole_number_64(text.substr(0, digits));
+    const auto shift = shift_of(text.substr(digits));
+    if (!number || !shift || *number == 0 || *number > largest_size >> *shift) {
         return Error{formatted("size {}", text), "not a size from 1 to 1024G",
                      "give bytes, as 8, 64K, 16M or 1G"};
     }
-    return number << *shift;
+    return *number << *shift;
 }
 
 Result<std::vector<std::uint64_t>> sizes_of(const SizeRange& range) {

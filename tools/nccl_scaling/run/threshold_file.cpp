@@ -4,7 +4,6 @@
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
 #include "base/values.h"
-#include "run/decimal.h"
 #include "run/sizes.h"
 
 #include <algorithm>

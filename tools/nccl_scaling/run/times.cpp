@@ -3,7 +3,6 @@
 
 #include "base/values.h"
 #include "report/html_page.h"
-#include "run/decimal.h"
 
 #include <string_view>
 #include <utility>
