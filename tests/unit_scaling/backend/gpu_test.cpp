@@ -16,26 +16,26 @@ Gpu made_up_gpu() {
     return gpu;
 }
 
-TEST(Gpu, JudgesNccl) {
+TEST(Gpu, ErrorsOfNccl) {
     const Gpu gpu = made_up_gpu();
-    EXPECT_EQ(gpu.judge_nccl(nccl::success, "ncclSplit", nullptr), std::nullopt);
+    EXPECT_EQ(gpu.error_of_nccl(nccl::success, "ncclSplit", nullptr), std::nullopt);
     const Error internal{"ncclSplit", "internal error", "run again with NCCL_DEBUG=INFO"};
-    EXPECT_EQ(gpu.judge_nccl(3, "ncclSplit", nullptr), internal);
+    EXPECT_EQ(gpu.error_of_nccl(3, "ncclSplit", nullptr), internal);
 }
 
 TEST(Gpu, SaysWhatToDo) {
     const Gpu gpu = made_up_gpu();
-    EXPECT_EQ(gpu.judge_nccl(nccl::invalid_usage, "f", nullptr)->remedy,
+    EXPECT_EQ(gpu.error_of_nccl(nccl::invalid_usage, "f", nullptr)->remedy,
               "give each task a GPU of its own; NCCL_DEBUG=INFO tells more");
-    EXPECT_EQ(gpu.judge_nccl(nccl::in_progress, "f", nullptr)->remedy,
+    EXPECT_EQ(gpu.error_of_nccl(nccl::in_progress, "f", nullptr)->remedy,
               "unset NCCL_COMM_BLOCKING, with which NCCL's calls do not wait");
 }
 
-TEST(Gpu, JudgesCuda) {
+TEST(Gpu, ErrorsOfCuda) {
     const Gpu gpu = made_up_gpu();
-    EXPECT_EQ(gpu.judge(cuda::success, "cuInit"), std::nullopt);
-    EXPECT_EQ(gpu.judge(2, "cuInit"), (Error{"cuInit", "out of memory", ""}));
-    EXPECT_EQ(gpu.judge(9999, "cuInit"), (Error{"cuInit", "CUDA error 9999", ""}));
+    EXPECT_EQ(gpu.error_of(cuda::success, "cuInit"), std::nullopt);
+    EXPECT_EQ(gpu.error_of(2, "cuInit"), (Error{"cuInit", "out of memory", ""}));
+    EXPECT_EQ(gpu.error_of(9999, "cuInit"), (Error{"cuInit", "CUDA error 9999", ""}));
 }
 
 TEST(Gpu, SaysHowMuchMemoryItLacks) {

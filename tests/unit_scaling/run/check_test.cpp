@@ -76,27 +76,27 @@ class Collectives : public testing::TestWithParam<std::tuple<Collective, DataTyp
 
 TEST_P(Collectives, TheRightResultPasses) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        EXPECT_EQ(Check(subject, {rank, ranks}).judge(received(rank)), std::nullopt);
+        EXPECT_EQ(Check(subject, {rank, ranks}).first_wrong(received(rank)), std::nullopt);
     }
 }
 
 TEST_P(Collectives, AChangedElementIsNamed) {
     Buffer wrong = received(0);
     wrong[2 * size] ^= std::byte{1};
-    const auto said = Check(subject, {0, ranks}).judge(wrong);
+    const auto said = Check(subject, {0, ranks}).first_wrong(wrong);
     ASSERT_TRUE(said);
     EXPECT_EQ(said->rfind("wrong data: element 2 is ", 0), 0U) << *said;
 }
 
 TEST_P(Collectives, NothingReceivedIsWrong) {
-    EXPECT_TRUE(Check(subject, {0, ranks}).judge(Buffer(subject.bytes)));
+    EXPECT_TRUE(Check(subject, {0, ranks}).first_wrong(Buffer(subject.bytes)));
 }
 
 class DifferentResults : public Collectives {};
 
 // A library that mixes up ranks gives one what another should have.
 TEST_P(DifferentResults, TheResultOfAnotherRankIsWrong) {
-    EXPECT_TRUE(Check(subject, {1, ranks}).judge(received(2)));
+    EXPECT_TRUE(Check(subject, {1, ranks}).first_wrong(received(2)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -116,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Reduce, OnlyTheRootHasAResult) {
     const Subject subject{Collective::reduce, DataType::f32, false, 16};
-    EXPECT_EQ(Check(subject, {1, 2}).judge(Buffer(16)), std::nullopt);
-    EXPECT_TRUE(Check(subject, {0, 2}).judge(Buffer(16)));
+    EXPECT_EQ(Check(subject, {1, 2}).first_wrong(Buffer(16)), std::nullopt);
+    EXPECT_TRUE(Check(subject, {0, 2}).first_wrong(Buffer(16)));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ double share_below(double limit, const std::vector<double>& values) {
     return static_cast<double>(below) / static_cast<double>(values.size());
 }
 
-void judge_nodes(std::vector<NodeScore>& nodes, const Measured& matches) {
+void mark_slow(std::vector<NodeScore>& nodes, const Measured& matches) {
     const auto peers = peers_among(nodes);
     for (auto& node : nodes) {
         node.relative = node.bandwidth / peers.median;
@@ -101,7 +101,7 @@ const NodeScore* score_of(std::uint32_t node, const std::vector<NodeScore>& node
 }
 
 // Only pairs of two nodes that are well: the others' slowness is explained.
-void judge_pairs(std::vector<PairScore>& pairs, const std::vector<NodeScore>& nodes) {
+void mark_collisions(std::vector<PairScore>& pairs, const std::vector<NodeScore>& nodes) {
     const auto well = [&](std::uint32_t node) {
         const auto* score = score_of(node, nodes);
         return score != nullptr && !score->slow;
@@ -201,8 +201,8 @@ Blame blame(const Evidence& evidence) {
     result.nodes = node_scores(result.pairs);
     result.rails = rail_scores(evidence.rails);
     result.decidable = result.nodes.size() >= 3;
-    judge_nodes(result.nodes, matches_of_nodes(evidence.matches));
-    judge_pairs(result.pairs, result.nodes);
+    mark_slow(result.nodes, matches_of_nodes(evidence.matches));
+    mark_collisions(result.pairs, result.nodes);
     add_gains(result.nodes, evidence.left_out);
     result.limiters = limiters(slow_among(result.nodes), slow_among(result.rails));
     return result;

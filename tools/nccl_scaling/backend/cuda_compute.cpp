@@ -29,13 +29,14 @@ std::optional<Error> CudaCompute::prepare() {
         return Error{"compute kernel", "built without CUDA", "build where nvcc is found"};
     }
     cuda::Module module = nullptr;
-    auto error = gpu_.judge(gpu_.cuda.load_module(&module, image), "cuModuleLoadData");
+    auto error = gpu_.error_of(gpu_.cuda.load_module(&module, image), "cuModuleLoadData");
     if (!error) {
-        error = gpu_.judge(gpu_.cuda.get_function(&kernel_, module, "distgpu_compute"),
-                           "cuModuleGetFunction");
+        error = gpu_.error_of(gpu_.cuda.get_function(&kernel_, module, "distgpu_compute"),
+                              "cuModuleGetFunction");
     }
     if (!error) {
-        error = gpu_.judge(gpu_.cuda.create_stream(&stream_, cuda::non_blocking), "cuStreamCreate");
+        error =
+            gpu_.error_of(gpu_.cuda.create_stream(&stream_, cuda::non_blocking), "cuStreamCreate");
     }
     if (!error) error = prepare(compute_);
     if (!error) error = prepare(communication_);
@@ -47,15 +48,15 @@ std::optional<Error> CudaCompute::prepare() {
 }
 
 std::optional<Error> CudaCompute::prepare(Span& span) {
-    auto error = gpu_.judge(gpu_.cuda.create_event(&span.begin, 0), "cuEventCreate");
-    return error ? error : gpu_.judge(gpu_.cuda.create_event(&span.end, 0), "cuEventCreate");
+    auto error = gpu_.error_of(gpu_.cuda.create_event(&span.begin, 0), "cuEventCreate");
+    return error ? error : gpu_.error_of(gpu_.cuda.create_event(&span.end, 0), "cuEventCreate");
 }
 
 Result<Compute::Seconds> CudaCompute::run(std::uint32_t kernels, Communicator* group,
                                           const Call& call) {
     auto error = start(kernels, group, call);
     if (!error && group != nullptr) error = group->synchronize();
-    if (!error) error = gpu_.judge(gpu_.cuda.synchronize_stream(stream_), "cuStreamSynchronize");
+    if (!error) error = gpu_.error_of(gpu_.cuda.synchronize_stream(stream_), "cuStreamSynchronize");
     if (error) return *error;
     const auto compute = seconds_of(compute_);
     if (!compute) return compute.error();
@@ -84,19 +85,19 @@ std::optional<Error> CudaCompute::launch(std::uint32_t kernels) {
     for (std::uint32_t i = 0; i < kernels; ++i) {
         const auto status = gpu_.cuda.launch(kernel_, blocks, 1, 1, threads_of_block, 1, 1, 0,
                                              stream_, parameters.data(), nullptr);
-        if (auto error = gpu_.judge(status, "cuLaunchKernel")) return error;
+        if (auto error = gpu_.error_of(status, "cuLaunchKernel")) return error;
     }
     return std::nullopt;
 }
 
 std::optional<Error> CudaCompute::mark(cuda::Event event, cuda::Stream stream) {
-    return gpu_.judge(gpu_.cuda.record_event(event, stream), "cuEventRecord");
+    return gpu_.error_of(gpu_.cuda.record_event(event, stream), "cuEventRecord");
 }
 
 Result<double> CudaCompute::seconds_of(const Span& span) {
     float milliseconds = 0;
     const auto status = gpu_.cuda.elapsed(&milliseconds, span.begin, span.end);
-    if (auto error = gpu_.judge(status, "cuEventElapsedTime")) return *error;
+    if (auto error = gpu_.error_of(status, "cuEventElapsedTime")) return *error;
     return milliseconds / 1000.0;
 }
 

@@ -29,15 +29,15 @@ std::string one_line(const char* text) {
 
 }  // namespace
 
-std::optional<Error> Gpu::judge(cuda::Status status, const char* function) const {
+std::optional<Error> Gpu::error_of(cuda::Status status, const char* function) const {
     if (status == cuda::success) return std::nullopt;
     const char* text = nullptr;
     cuda.error_string(status, &text);
     return Error{function, text != nullptr ? text : formatted("CUDA error {}", status), ""};
 }
 
-std::optional<Error> Gpu::judge_nccl(nccl::Status status, const char* function,
-                                     nccl::Communicator communicator) const {
+std::optional<Error> Gpu::error_of_nccl(nccl::Status status, const char* function,
+                                        nccl::Communicator communicator) const {
     if (status == nccl::success) return std::nullopt;
     std::string problem = one_line(nccl.error_string(status));
     const std::string details = one_line(nccl.last_error(communicator));
@@ -47,7 +47,7 @@ std::optional<Error> Gpu::judge_nccl(nccl::Status status, const char* function,
 
 Result<std::byte*> Gpu::allocate(std::size_t bytes) const {
     cuda::Address address = 0;
-    if (auto error = judge(cuda.allocate(&address, bytes), "cuMemAlloc")) {
+    if (auto error = error_of(cuda.allocate(&address, bytes), "cuMemAlloc")) {
         error->object += formatted(" of {} bytes", bytes);
         return *error;
     }

@@ -17,9 +17,9 @@ struct Gpu {
     cuda::Stream stream = nullptr;
 
     // Nothing: success. Else an error with the library's own text.
-    std::optional<Error> judge(cuda::Status status, const char* function) const;
-    std::optional<Error> judge_nccl(nccl::Status status, const char* function,
-                                    nccl::Communicator communicator) const;
+    std::optional<Error> error_of(cuda::Status status, const char* function) const;
+    std::optional<Error> error_of_nccl(nccl::Status status, const char* function,
+                                       nccl::Communicator communicator) const;
 
     Result<std::byte*> allocate(std::size_t bytes) const;
 };

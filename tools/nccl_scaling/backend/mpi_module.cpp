@@ -17,7 +17,7 @@ namespace distgpu::scaling {
 namespace {
 
 // Nothing for MPI_SUCCESS.
-std::optional<Error> judge(int code, const char* function) {
+std::optional<Error> error_of(int code, const char* function) {
     if (code == MPI_SUCCESS) return std::nullopt;
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
@@ -76,18 +76,18 @@ class MpiCommunicator final : public Communicator {
             return Error{formatted("{} elements", call.count),
                          "more than a call of MPI takes (2^31 - 1)", "choose a smaller size"};
         }
-        return judge(start(call, static_cast<int>(call.count), mpi_type(call.type)),
-                     "collective of MPI");
+        return error_of(start(call, static_cast<int>(call.count), mpi_type(call.type)),
+                        "collective of MPI");
     }
 
     std::optional<Error> synchronize() override { return std::nullopt; }  // run() has waited
 
     std::optional<Error> barrier() override {
-        return judge(MPI_Barrier(communicator_), "MPI_Barrier");
+        return error_of(MPI_Barrier(communicator_), "MPI_Barrier");
     }
 
     std::optional<Error> close() override {
-        return judge(MPI_Comm_free(&communicator_), "MPI_Comm_free");
+        return error_of(MPI_Comm_free(&communicator_), "MPI_Comm_free");
     }
 
   private:
@@ -146,7 +146,7 @@ class MpiBackend final : public Backend {
     }
 
     std::optional<Error> connect(const Broadcast& /*unused*/) override {
-        if (auto error = judge(MPI_Init(nullptr, nullptr), "MPI_Init")) return error;
+        if (auto error = error_of(MPI_Init(nullptr, nullptr), "MPI_Init")) return error;
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         int size = 0;
         MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -167,8 +167,8 @@ class MpiBackend final : public Backend {
         MPI_Comm part = MPI_COMM_NULL;
         const int key = colour ? static_cast<int>(*colour) : MPI_UNDEFINED;
         if (auto error =
-                judge(MPI_Comm_split(MPI_COMM_WORLD, key, static_cast<int>(member_.rank), &part),
-                      "MPI_Comm_split")) {
+                error_of(MPI_Comm_split(MPI_COMM_WORLD, key, static_cast<int>(member_.rank), &part),
+                         "MPI_Comm_split")) {
             return *error;
         }
         if (part == MPI_COMM_NULL) return std::unique_ptr<Communicator>();
@@ -192,8 +192,9 @@ class MpiBackend final : public Backend {
 
     Result<std::byte*> allocate(std::size_t bytes) override {
         void* memory = nullptr;
-        if (auto error = judge(MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &memory),
-                               "MPI_Alloc_mem")) {
+        if (auto error =
+                error_of(MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &memory),
+                         "MPI_Alloc_mem")) {
             return *error;
         }
         std::memset(memory, 0, bytes);
@@ -217,7 +218,7 @@ class MpiBackend final : public Backend {
         for (void* memory : memory_) MPI_Free_mem(memory);
         MPI_Op_free(&sums_.half);
         MPI_Op_free(&sums_.bfloat);
-        return judge(MPI_Finalize(), "MPI_Finalize");
+        return error_of(MPI_Finalize(), "MPI_Finalize");
     }
 
   private:

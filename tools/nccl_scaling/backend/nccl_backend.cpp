@@ -71,13 +71,13 @@ class NcclBackend final : public Backend {
         nccl::UniqueId id{};
         if (member_.rank == 0) {
             const auto status = gpu_.nccl.get_unique_id(&id);
-            if (auto error = gpu_.judge_nccl(status, "ncclGetUniqueId", nullptr)) return error;
+            if (auto error = gpu_.error_of_nccl(status, "ncclGetUniqueId", nullptr)) return error;
         }
         const auto shared = broadcast(hexadecimal(id));
         if (!shared) return shared.error();
         const auto status = gpu_.nccl.init_rank(&world_, static_cast<int>(member_.world_size),
                                                 unique_id(*shared), static_cast<int>(member_.rank));
-        return gpu_.judge_nccl(status, "ncclCommInitRank", nullptr);
+        return gpu_.error_of_nccl(status, "ncclCommInitRank", nullptr);
     }
 
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
@@ -86,7 +86,7 @@ class NcclBackend final : public Backend {
         const int key = colour ? static_cast<int>(*colour) : nccl::no_colour;
         const auto status =
             gpu_.nccl.split(world_, key, static_cast<int>(member_.rank), &made, nullptr);
-        if (auto error = gpu_.judge_nccl(status, "ncclCommSplit", world_)) return *error;
+        if (auto error = gpu_.error_of_nccl(status, "ncclCommSplit", world_)) return *error;
         if (made == nullptr) return std::unique_ptr<Communicator>();
         return std::unique_ptr<Communicator>(
             std::make_unique<NcclCommunicator>(gpu_, made, seat, token_));
@@ -103,23 +103,24 @@ class NcclBackend final : public Backend {
     // On the collectives' stream: a plain copy may still be under way when it returns, and other
     // streams do not wait for it.
     std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) override {
-        auto error = gpu_.judge(
+        auto error = gpu_.error_of(
             gpu_.cuda.copy_to_device(address_of(to), from.data(), from.size(), gpu_.stream),
             "cuMemcpyHtoDAsync");
         return error ? error
-                     : gpu_.judge(gpu_.cuda.synchronize_stream(gpu_.stream), "cuStreamSynchronize");
+                     : gpu_.error_of(gpu_.cuda.synchronize_stream(gpu_.stream),
+                                     "cuStreamSynchronize");
     }
 
     std::optional<Error> download(std::span<std::byte> to, const std::byte* from) override {
-        return gpu_.judge(gpu_.cuda.copy_to_host(to.data(), address_of(from), to.size()),
-                          "cuMemcpyDtoH");
+        return gpu_.error_of(gpu_.cuda.copy_to_host(to.data(), address_of(from), to.size()),
+                             "cuMemcpyDtoH");
     }
 
     Result<std::unique_ptr<Compute>> make_compute() override { return CudaCompute::make(gpu_); }
 
     // The memory goes with the process.
     std::optional<Error> finish() override {
-        return gpu_.judge_nccl(gpu_.nccl.destroy(world_), "ncclCommDestroy", nullptr);
+        return gpu_.error_of_nccl(gpu_.nccl.destroy(world_), "ncclCommDestroy", nullptr);
     }
 
   private:
@@ -128,8 +129,8 @@ class NcclBackend final : public Backend {
         int count = 0;
         cuda::Device device = 0;
         cuda::Context context = nullptr;
-        if (auto error = gpu_.judge(gpu_.cuda.init(0), "cuInit")) return *error;
-        if (auto error = gpu_.judge(gpu_.cuda.device_count(&count), "cuDeviceGetCount")) {
+        if (auto error = gpu_.error_of(gpu_.cuda.init(0), "cuInit")) return *error;
+        if (auto error = gpu_.error_of(gpu_.cuda.device_count(&count), "cuDeviceGetCount")) {
             return *error;
         }
         const int wanted = count == 1 ? 0 : static_cast<int>(member_.local_rank);
@@ -138,15 +139,15 @@ class NcclBackend final : public Backend {
                          "start one task a GPU"};
         }
         const auto& cuda = gpu_.cuda;
-        auto error = gpu_.judge(cuda.device_get(&device, wanted), "cuDeviceGet");
+        auto error = gpu_.error_of(cuda.device_get(&device, wanted), "cuDeviceGet");
         if (!error) {
-            error = gpu_.judge(cuda.retain_primary_context(&context, device),
-                               "cuDevicePrimaryCtxRetain");
+            error = gpu_.error_of(cuda.retain_primary_context(&context, device),
+                                  "cuDevicePrimaryCtxRetain");
         }
-        if (!error) error = gpu_.judge(cuda.set_current_context(context), "cuCtxSetCurrent");
+        if (!error) error = gpu_.error_of(cuda.set_current_context(context), "cuCtxSetCurrent");
         if (!error) {
-            error =
-                gpu_.judge(cuda.create_stream(&gpu_.stream, cuda::non_blocking), "cuStreamCreate");
+            error = gpu_.error_of(cuda.create_stream(&gpu_.stream, cuda::non_blocking),
+                                  "cuStreamCreate");
         }
         if (error) return *error;
         return device;

@@ -18,21 +18,21 @@ constexpr std::chrono::milliseconds to_name_the_lost{500};
 }  // namespace
 
 std::optional<Error> NcclCommunicator::run(const Call& call) {
-    return gpu_.judge_nccl(start(call, nccl::type_of(call.type)), any_collective, communicator_);
+    return gpu_.error_of_nccl(start(call, nccl::type_of(call.type)), any_collective, communicator_);
 }
 
 // NCCL's kernel waits for ever for a rank that is lost; only the asynchronous error tells.
 std::optional<Error> NcclCommunicator::synchronize() {
     for (;;) {
         const auto status = gpu_.cuda.query_stream(gpu_.stream);
-        if (status != cuda::not_ready) return gpu_.judge(status, "cuStreamQuery");
+        if (status != cuda::not_ready) return gpu_.error_of(status, "cuStreamQuery");
         nccl::Status failure = nccl::success;
         const auto asked = gpu_.nccl.async_error(communicator_, &failure);
-        if (auto error = gpu_.judge_nccl(asked, "ncclCommGetAsyncError", communicator_)) {
+        if (auto error = gpu_.error_of_nccl(asked, "ncclCommGetAsyncError", communicator_)) {
             return error;
         }
         if (failure == nccl::remote_error) std::this_thread::sleep_for(to_name_the_lost);
-        if (auto error = gpu_.judge_nccl(failure, any_collective, communicator_)) return error;
+        if (auto error = gpu_.error_of_nccl(failure, any_collective, communicator_)) return error;
     }
 }
 
@@ -42,7 +42,7 @@ std::optional<Error> NcclCommunicator::barrier() {
 }
 
 std::optional<Error> NcclCommunicator::close() {
-    return gpu_.judge_nccl(gpu_.nccl.destroy(communicator_), "ncclCommDestroy", nullptr);
+    return gpu_.error_of_nccl(gpu_.nccl.destroy(communicator_), "ncclCommDestroy", nullptr);
 }
 
 nccl::Status NcclCommunicator::start(const Call& call, int type) {

@@ -20,7 +20,7 @@ void Check::fill(std::span<std::byte> sent) const {
     }
 }
 
-std::optional<std::string> Check::judge(std::span<const std::byte> received) const {
+std::optional<std::string> Check::first_wrong(std::span<const std::byte> received) const {
     if (operation_.collective == Collective::reduce && seat_.rank != 0) return std::nullopt;
     const std::size_t size = row_of(operation_.type).bytes;
     for (std::size_t element = 0; element < extent_.receive; ++element) {

@@ -20,9 +20,9 @@ class Check {
     // Writes extent.send elements.
     void fill(std::span<std::byte> sent) const;
 
-    // What is wrong with extent.receive elements; nothing: all are right, or nothing is defined
-    // about them (reduce, but on its root).
-    std::optional<std::string> judge(std::span<const std::byte> received) const;
+    // The first of extent.receive elements that is wrong, in words. Nothing: all are right, or
+    // nothing is defined about them (reduce, but on its root).
+    std::optional<std::string> first_wrong(std::span<const std::byte> received) const;
 
   private:
     std::uint32_t expected(std::size_t element) const;

@@ -76,7 +76,7 @@ std::optional<Fault> Measurer::check(Communicator& group, Seat seat, const Subje
     if (loop_.corrupt && *loop_.corrupt < extent.receive) {
         result[*loop_.corrupt * size] ^= std::byte{1};
     }
-    if (auto wrong = known.judge(result)) return Fault{ExitCode::wrong_data, *wrong};
+    if (auto wrong = known.first_wrong(result)) return Fault{ExitCode::wrong_data, *wrong};
     return std::nullopt;
 }
 
