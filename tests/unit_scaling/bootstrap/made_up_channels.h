@@ -43,7 +43,7 @@ class Channels : public testing::Test {
   protected:
     static constexpr std::uint32_t world = 3;
 
-    Place place(std::uint32_t rank) const {
+    Membership membership(std::uint32_t rank) const {
         return {rank, world, rank, "node" + std::to_string(rank), "127.0.0.1", port, "17.0"};
     }
 
@@ -54,7 +54,7 @@ class Channels : public testing::Test {
 
     auto opening(std::uint32_t rank) {
         return std::async(std::launch::async,
-                          [this, rank] { return open_channel(place(rank), options(rank)); });
+                          [this, rank] { return open_channel(membership(rank), options(rank)); });
     }
 
     void open_all() {
@@ -77,7 +77,7 @@ class Channels : public testing::Test {
     Socket mute_rank(std::uint32_t rank) const {
         auto connection = connect_to("127.0.0.1", port, Clock::now() + 5s);
         while (!connection) connection = connect_to("127.0.0.1", port, Clock::now() + 5s);
-        EXPECT_TRUE(send_all(*connection, hello_line(place(rank)), Clock::now() + 5s));
+        EXPECT_TRUE(send_all(*connection, hello_line(membership(rank)), Clock::now() + 5s));
         return *std::move(connection);
     }
 

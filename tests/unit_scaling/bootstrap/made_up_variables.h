@@ -1,7 +1,7 @@
 // An environment for tests.
 #pragma once
 
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 
 #include <map>
 #include <string>

@@ -5,7 +5,7 @@
 namespace distgpu::scaling {
 namespace {
 
-const Place own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0"};
+const Membership own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0"};
 
 TEST(Hello, ComesBack) {
     const std::string line = hello_line(own);
@@ -14,13 +14,13 @@ TEST(Hello, ComesBack) {
 }
 
 TEST(Hello, OfAnotherRunIsNone) {
-    Place other = own;
+    Membership other = own;
     other.job = "18.0";
     EXPECT_EQ(read_hello(hello_line(other), own), std::nullopt);
-    Place larger = own;
+    Membership larger = own;
     larger.world_size = 5;
     EXPECT_EQ(read_hello(hello_line(larger), own), std::nullopt);
-    Place beyond = own;
+    Membership beyond = own;
     beyond.rank = 4;
     EXPECT_EQ(read_hello(hello_line(beyond), own), std::nullopt);
 }

@@ -79,7 +79,7 @@ TEST_F(Channels, StrangersAreSentAway) {
 TEST_F(Channels, ATakenPortIsNamed) {
     const auto taken = listen_on(port);
     ASSERT_TRUE(taken);
-    const auto ending = open_channel(place(0), options(0));
+    const auto ending = open_channel(membership(0), options(0));
     ASSERT_FALSE(ending);
     EXPECT_EQ(ending.error().code, ExitCode::environment);
     EXPECT_EQ(ending.error().failure.problem,

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "bootstrap/ending.h"
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 #include "bootstrap/rank_names.h"
 
 #include <tl/expected.hpp>
@@ -56,7 +56,7 @@ struct ChannelOptions {
 // Rank 0 listens, the others connect to it, all learn of all.
 // Endings: a rank that is missing at the time-out (rank 0 names those), a port that is taken, an
 // address that nobody has.
-tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Place& place,
+tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Membership& own,
                                                             const ChannelOptions& options);
 
 }  // namespace distgpu::scaling

@@ -29,13 +29,12 @@ Failed read_failed(std::string_view text) {
             std::string(text.substr(1))};
 }
 
-std::string hello_line(const Place& place) {
-    const json hello{protocol,   place.job,  place.world_size,
-                     place.rank, place.host, place.local_rank};
+std::string hello_line(const Membership& own) {
+    const json hello{protocol, own.job, own.world_size, own.rank, own.host, own.local_rank};
     return hello.dump() + '\n';
 }
 
-std::optional<Hello> read_hello(std::string_view line, const Place& own) try {
+std::optional<Hello> read_hello(std::string_view line, const Membership& own) try {
     const json hello = json::parse(line);
     if (hello.at(0) != protocol || hello.at(1) != own.job || hello.at(2) != own.world_size) {
         return std::nullopt;

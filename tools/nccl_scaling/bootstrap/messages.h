@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bootstrap/ending.h"
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 #include "bootstrap/rank_names.h"
 
 #include <optional>
@@ -45,10 +45,10 @@ struct Hello {
     bool operator==(const Hello&) const = default;
 };
 
-std::string hello_line(const Place& place);
+std::string hello_line(const Membership& own);
 
 // Nothing: not from a rank of the run that `own` belongs to.
-std::optional<Hello> read_hello(std::string_view line, const Place& own);
+std::optional<Hello> read_hello(std::string_view line, const Membership& own);
 
 std::string peers_text(const std::vector<Peer>& peers);
 

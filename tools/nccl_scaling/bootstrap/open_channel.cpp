@@ -32,7 +32,7 @@ struct Assembly {
     std::uint32_t arrived = 1;
 };
 
-void welcome(Socket connection, const Place& own, Assembly& assembly, Deadline deadline) {
+void welcome(Socket connection, const Membership& own, Assembly& assembly, Deadline deadline) {
     const auto line = receive_line(connection, 4096, std::min(deadline, Clock::now() + for_hello));
     const auto hello = line ? read_hello(*line, own) : std::nullopt;
     if (!hello || hello->rank == 0 || assembly.connections[hello->rank].is_open()) return;
@@ -56,7 +56,7 @@ Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
     return ending;
 }
 
-tl::expected<std::unique_ptr<Channel>, Ending> lead(const Place& own,
+tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
                                                     const ChannelOptions& options) {
     const Deadline deadline = Clock::now() + options.timeout;
     const auto listener = listen_on(own.port);
@@ -79,7 +79,7 @@ tl::expected<std::unique_ptr<Channel>, Ending> lead(const Place& own,
 }
 
 // Rank 0 may come later than this rank: tries until the time-out.
-Result<Socket> connect_to_leader(const Place& own, Deadline deadline) {
+Result<Socket> connect_to_leader(const Membership& own, Deadline deadline) {
     for (;;) {
         auto connection = connect_to(own.address, own.port, deadline);
         constexpr std::chrono::milliseconds pause{50};
@@ -88,7 +88,7 @@ Result<Socket> connect_to_leader(const Place& own, Deadline deadline) {
     }
 }
 
-tl::expected<std::unique_ptr<Channel>, Ending> follow(const Place& own,
+tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
                                                       const ChannelOptions& options) {
     const Deadline deadline = Clock::now() + options.timeout;
     auto connection = connect_to_leader(own, deadline);
@@ -110,9 +110,9 @@ tl::expected<std::unique_ptr<Channel>, Ending> follow(const Place& own,
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Place& place,
+tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Membership& own,
                                                             const ChannelOptions& options) {
-    return place.rank == 0 ? lead(place, options) : follow(place, options);
+    return own.rank == 0 ? lead(own, options) : follow(own, options);
 }
 
 }  // namespace distgpu::scaling

@@ -1,7 +1,7 @@
 // What messages call a rank.
 #pragma once
 
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 
 #include <cstdint>
 #include <functional>

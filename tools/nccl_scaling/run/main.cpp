@@ -2,15 +2,15 @@
 #include "backend/backend.h"
 #include "base/format.h"
 #include "base/result.h"
+#include "base/values.h"
 #include "bootstrap/channel.h"
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 #include "node/host_name.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"
 #include "run/times.h"
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -52,22 +52,20 @@ void say(const Failure& failure) {
 
 // For tests: DISTGPU_SCALING_CORRUPT=RANK:ELEMENT changes that element of every result on that rank
 // before it is checked.
-std::optional<std::size_t> corrupted_element(const Place& place) {
+std::optional<std::size_t> corrupted_element(const Membership& membership) {
     const std::string text = variable("DISTGPU_SCALING_CORRUPT").value_or("");
-    const std::string own = formatted("{}:", place.rank);
+    const std::string own = formatted("{}:", membership.rank);
     if (text.rfind(own, 0) != 0) return std::nullopt;
-    std::size_t element = 0;
-    std::from_chars(text.data() + own.size(), text.data() + text.size(), element);
-    return element;
+    return whole_number_64(std::string_view(text).substr(own.size()));
 }
 
 // Where a rank is lost, another thread ends the process: this one may be inside a collective that
 // never ends.
-End ending(const Place& place, Recorder& recorder) {
+End ending(const Membership& membership, Recorder& recorder) {
     return [&](const Ending& ending) {
         const bool begun = ending.code != ExitCode::usage;  // else older files stay as they are
-        if (place.rank == 0 && begun) recorder.fail(ending.failure);
-        if (place.rank <= 1) say(ending.failure);  // of the others' complaints one is enough
+        if (membership.rank == 0 && begun) recorder.fail(ending.failure);
+        if (membership.rank <= 1) say(ending.failure);  // of the others' complaints one is enough
         _exit(static_cast<int>(ending.code));
     };
 }
@@ -82,14 +80,14 @@ void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) 
                  formatted("{}: {}; {}", error.object, error.problem, error.remedy));
 }
 
-int run_as(const Place& place, const Options& options, Backend& backend) {
+int run_as(const Membership& membership, const Options& options, Backend& backend) {
     Recorder recorder(options, stdout);
-    const End end = ending(place, recorder);
-    auto channel = open_channel(place, {options.timeout, names_of_step(variable), end});
+    const End end = ending(membership, recorder);
+    auto channel = open_channel(membership, {options.timeout, names_of_step(variable), end});
     if (!channel) end(channel.error());
-    if (place.rank == 0) read_demands(options.demands, **channel, recorder);
+    if (membership.rank == 0) read_demands(options.demands, **channel, recorder);
     const auto fault =
-        run({options, place, corrupted_element(place), **channel, backend, recorder});
+        run({options, membership, corrupted_element(membership), **channel, backend, recorder});
     return static_cast<int>(fault ? fault->code : recorder.exit_code());
 }
 
@@ -107,11 +105,11 @@ int start(int argc, char** argv) {
     }
     if (const auto* times = std::get_if<Times>(&*asked)) return compare_times(*times);
     const auto& options = std::get<Options>(*asked);
-    const auto place = read_place(variable, host_name());
-    if (!place) return complain(place.error(), ExitCode::environment);
+    const auto membership = read_membership(variable, host_name());
+    if (!membership) return complain(membership.error(), ExitCode::environment);
     const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
     if (!backend) return complain(backend.error(), ExitCode::environment);
-    return run_as(*place, options, **backend);
+    return run_as(*membership, options, **backend);
 }
 
 }  // namespace

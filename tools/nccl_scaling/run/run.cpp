@@ -74,12 +74,12 @@ class Run {
     }
 
   private:
-    bool leads() const { return use_.place.rank == 0; }
+    bool leads() const { return use_.membership.rank == 0; }
 
     std::optional<Fault> start() {
-        const Place& place = use_.place;
+        const Membership& member = use_.membership;
         const auto environment = kept_environment(environ, own_nccl_conf_files());
-        auto description = use_.backend.start({place.rank, place.world_size, place.local_rank});
+        auto description = use_.backend.start({member.rank, member.world_size, member.local_rank});
         if (!description) return fault_of(description.error());
         add_devices(world_,
                     use_.channel.gather(devices_text(description->gpu, port_of_rank(environment))));
@@ -149,7 +149,7 @@ class Run {
         Seat seat;
         for (std::uint32_t i = 0; i < members.size(); ++i) {
             members[i] = ranks_of(world_, plan_.groups[stage.groups[i]]);
-            const auto here = std::find(members[i].begin(), members[i].end(), use_.place.rank);
+            const auto here = std::find(members[i].begin(), members[i].end(), use_.membership.rank);
             if (here == members[i].end()) continue;
             own = i;
             seat = {static_cast<std::uint32_t>(here - members[i].begin()),
@@ -176,7 +176,7 @@ class Run {
 
     // Of all ranks at the same time.
     std::optional<Fault> measure_overlap() {
-        const Seat seat{use_.place.rank, use_.place.world_size};
+        const Seat seat{use_.membership.rank, use_.membership.world_size};
         if (seat.ranks < 2) return std::nullopt;
         const std::string phase = "overlap of compute and all-reduce";
         use_.channel.begin(phase);

@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 #include "bootstrap/channel.h"
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 #include "run/measure.h"
 #include "run/options.h"
 #include "run/recorder.h"
@@ -12,7 +12,7 @@ namespace distgpu::scaling {
 
 struct Equipment {
     const Options& options;
-    const Place& place;
+    const Membership& membership;
     std::optional<std::size_t> corrupt;  // see Loop
     Channel& channel;
     Backend& backend;

@@ -1,4 +1,5 @@
-// This process's place in the run, as its launcher tells it: srun --distgpu=..., or mpirun.
+// Which of the ranks this process is, and where they meet, as its launcher tells it: srun
+// --distgpu=..., or mpirun.
 #pragma once
 
 #include "base/result.h"
@@ -13,7 +14,7 @@ namespace distgpu::scaling {
 // An environment variable's value; nothing: unset.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-struct Place {
+struct Membership {
     std::uint32_t rank = 0;
     std::uint32_t world_size = 0;
     std::uint32_t local_rank = 0;
@@ -22,7 +23,7 @@ struct Place {
     std::uint16_t port = 0;
     std::string job;  // equal on all ranks of a run: "17.0"
 
-    bool operator==(const Place&) const = default;
+    bool operator==(const Membership&) const = default;
 };
 
 // From MASTER_PORT to the port on which rank 0 listens. distgpu deals ports in slots of 16, and
@@ -34,6 +35,6 @@ inline constexpr std::uint16_t port_offset = 15;
 // OMPI_COMM_WORLD_* where RANK is unset. mpirun tells no address: without MASTER_ADDR all ranks
 // must be on one node; without MASTER_PORT it is torch's own, 29500.
 // Errors name the variable.
-Result<Place> read_place(const Variables& variables, const std::string& host);
+Result<Membership> read_membership(const Variables& variables, const std::string& host);
 
 }  // namespace distgpu::scaling

@@ -1,9 +1,9 @@
-// See place.h.
-#include "bootstrap/place.h"
+// See membership.h.
+#include "bootstrap/membership.h"
 
 #include "base/format.h"
+#include "base/values.h"
 
-#include <charconv>
 #include <limits>
 
 namespace distgpu::scaling {
@@ -27,18 +27,16 @@ Result<std::uint32_t> read_number(const Variables& variables, const std::string&
                                   std::uint32_t limit) {
     const auto text = variables(name);
     if (!text) return Error{name, "not set", how_to_start};
-    std::uint32_t value = 0;
-    const char* const end = text->data() + text->size();
-    const auto read = std::from_chars(text->data(), end, value);
-    if (read.ec != std::errc{} || read.ptr != end || value >= limit) {
+    const auto value = whole_number(*text);
+    if (!value || *value >= limit) {
         return Error{formatted("{}={}", name, *text), formatted("not a number below {}", limit),
                      how_to_start};
     }
-    return value;
+    return *value;
 }
 
-Result<Place> read_ranks(const Variables& variables, const Names& names) {
-    Place place;
+Result<Membership> read_ranks(const Variables& variables, const Names& names) {
+    Membership membership;
     constexpr std::uint32_t most = 1U << 24U;
     const auto size = read_number(variables, names.world_size, most);
     if (!size) return size.error();
@@ -46,10 +44,10 @@ Result<Place> read_ranks(const Variables& variables, const Names& names) {
     if (!rank) return rank.error();
     const auto local_rank = read_number(variables, names.local_rank, *size);
     if (!local_rank) return local_rank.error();
-    place.world_size = *size;
-    place.rank = *rank;
-    place.local_rank = *local_rank;
-    return place;
+    membership.world_size = *size;
+    membership.rank = *rank;
+    membership.local_rank = *local_rank;
+    return membership;
 }
 
 Result<std::string> read_address(const Variables& variables, bool mpirun) {
@@ -75,20 +73,20 @@ Result<std::uint16_t> read_port(const Variables& variables, bool mpirun) {
 
 }  // namespace
 
-Result<Place> read_place(const Variables& variables, const std::string& host) {
+Result<Membership> read_membership(const Variables& variables, const std::string& host) {
     const bool mpirun = !variables("RANK") && variables(mpirun_names.rank).has_value();
-    auto place = read_ranks(variables, mpirun ? mpirun_names : framework_names);
-    if (!place) return place;
+    auto membership = read_ranks(variables, mpirun ? mpirun_names : framework_names);
+    if (!membership) return membership;
     const auto address = read_address(variables, mpirun);
     if (!address) return address.error();
     const auto port = read_port(variables, mpirun);
     if (!port) return port.error();
-    place->address = *address;
-    place->port = *port;
-    place->host = variables("SLURMD_NODENAME").value_or(host);
-    place->job = formatted("{}.{}", variables("SLURM_JOB_ID").value_or(""),
-                           variables("SLURM_STEP_ID").value_or(""));
-    return place;
+    membership->address = *address;
+    membership->port = *port;
+    membership->host = variables("SLURMD_NODENAME").value_or(host);
+    membership->job = formatted("{}.{}", variables("SLURM_JOB_ID").value_or(""),
+                                variables("SLURM_STEP_ID").value_or(""));
+    return membership;
 }
 
 }  // namespace distgpu::scaling

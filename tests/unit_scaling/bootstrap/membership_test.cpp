@@ -1,4 +1,4 @@
-#include "bootstrap/place.h"
+#include "bootstrap/membership.h"
 
 #include "made_up_variables.h"
 
@@ -24,34 +24,34 @@ const Values under_mpirun{{"OMPI_COMM_WORLD_RANK", "3"},
 
 Error refusal(Values values, const std::string& name, const std::string& value) {
     values[name] = value;
-    return read_place(variables_of(values), "host").error();
+    return read_membership(variables_of(values), "host").error();
 }
 
 // The port is the last of MASTER_PORT's slot of 16.
-TEST(Place, UnderSrun) {
-    EXPECT_EQ(*read_place(variables_of(under_srun), "host"),
-              (Place{5, 8, 1, "node03", "node01", 25023, "17.2"}));
+TEST(Membership, UnderSrun) {
+    EXPECT_EQ(*read_membership(variables_of(under_srun), "host"),
+              (Membership{5, 8, 1, "node03", "node01", 25023, "17.2"}));
 }
 
 // torch's own default port, since mpirun gives none.
-TEST(Place, UnderMpirunOnOneNode) {
-    EXPECT_EQ(*read_place(variables_of(under_mpirun), "host"),
-              (Place{3, 4, 3, "host", "localhost", 29515, "."}));
+TEST(Membership, UnderMpirunOnOneNode) {
+    EXPECT_EQ(*read_membership(variables_of(under_mpirun), "host"),
+              (Membership{3, 4, 3, "host", "localhost", 29515, "."}));
 }
 
-TEST(Place, MpirunOverNodesNeedsTheAddress) {
+TEST(Membership, MpirunOverNodesNeedsTheAddress) {
     EXPECT_EQ(refusal(under_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
               (Error{"MASTER_ADDR", "not set, and mpirun does not tell which node has rank 0",
                      "start it with mpirun -x MASTER_ADDR=HOST"}));
 }
 
-TEST(Place, WithoutALauncherItSaysHowToStart) {
+TEST(Membership, WithoutALauncherItSaysHowToStart) {
     EXPECT_EQ(
-        read_place(variables_of({}), "host").error(),
+        read_membership(variables_of({}), "host").error(),
         (Error{"WORLD_SIZE", "not set", "start it with srun --distgpu=pytorch nccl-scaling"}));
 }
 
-TEST(Place, NumbersAreChecked) {
+TEST(Membership, NumbersAreChecked) {
     EXPECT_EQ(refusal(under_srun, "RANK", "8").problem, "not a number below 8");
     EXPECT_EQ(refusal(under_srun, "RANK", "-1").object, "RANK=-1");
     EXPECT_EQ(refusal(under_srun, "LOCAL_RANK", "").object, "LOCAL_RANK=");
