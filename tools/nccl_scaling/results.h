@@ -52,6 +52,11 @@ struct Group {
     bool operator==(const Group&) const = default;
 };
 
+// One of those by whose size E(N) goes: the first GPUs of a node, the first nodes.
+inline bool is_scaling_group(const Group& group) {
+    return group.kind == Group::Kind::gpus || group.kind == Group::Kind::nodes;
+}
+
 struct Measurement {
     std::size_t group = 0;  // index into Results::groups
     Collective collective = Collective::all_reduce;
@@ -99,11 +104,14 @@ struct Variable {
     bool operator==(const Variable&) const = default;
 };
 
+// What makes two runs comparable, names with their values: library, its version, driver, GPU
+// model, ... in this order.
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+
 struct Results {
     std::string backend;  // "nccl" or "mpi"
     std::string started;  // UTC, ISO 8601
-    // What makes two runs comparable: library, its version, driver, GPU model, ... in this order.
-    std::vector<std::pair<std::string, std::string>> fingerprint;
+    Fingerprint fingerprint;
     // Of the allow-list, those that are set on rank 0.
     std::vector<Variable> environment;
     std::vector<Node> nodes;

@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -68,6 +67,14 @@ TEST(Compare, EachMeasurementForItselfAndNoAverage) {
     EXPECT_EQ(comparison.passed, 1);
 }
 
+TEST(IsScalingGroup, GpusAndNodesOnly) {
+    EXPECT_TRUE(is_scaling_group({Group::Kind::gpus, {}, 0, 0}));
+    EXPECT_TRUE(is_scaling_group({Group::Kind::nodes, {}, 0, 0}));
+    EXPECT_FALSE(is_scaling_group({Group::Kind::pair, {}, 0, 0}));
+    EXPECT_FALSE(is_scaling_group({Group::Kind::without, {}, 0, 0}));
+    EXPECT_FALSE(is_scaling_group({Group::Kind::rail, {}, 0, 0}));
+}
+
 TEST(Compare, PairsAndRailsHaveNoThresholds) {
     auto results = made_up_results(2, 1);
     for (const auto kind : {Group::Kind::pair, Group::Kind::rail, Group::Kind::without}) {
@@ -79,28 +86,26 @@ TEST(Compare, PairsAndRailsHaveNoThresholds) {
     EXPECT_TRUE(thresholds_of(results, 0).empty());
 }
 
-TEST(CompareToBaseline, WithinTheTolerance) {
+TEST(ThresholdsOf, WithinTheTolerance) {
     // 100 B/s against 104 less 5 % = 98.8, and 200 against 212 less 5 % = 201.4.
     auto baseline = small_run();
     baseline.measurements[0].time.median = 100.0 / 104;
     baseline.measurements[1].time.median = 400.0 / 212;
-    const auto comparison = compare_to_baseline(small_run(), baseline, 0.05, "old.json");
-    ASSERT_TRUE(comparison);
-    EXPECT_EQ(comparison->passed, 1);
-    ASSERT_EQ(comparison->violations.size(), 1);
-    EXPECT_EQ(comparison->violations[0].measurement, 1);
-    EXPECT_NEAR(comparison->violations[0].threshold.bandwidth, 201.4, 1e-9);
+    const auto comparison = compare(small_run(), thresholds_of(baseline, 0.05));
+    EXPECT_EQ(comparison.passed, 1);
+    ASSERT_EQ(comparison.violations.size(), 1);
+    EXPECT_EQ(comparison.violations[0].measurement, 1);
+    EXPECT_NEAR(comparison.violations[0].threshold.bandwidth, 201.4, 1e-9);
 }
 
-TEST(CompareToBaseline, ARunPassesAgainstItself) {
-    const auto comparison = compare_to_baseline(small_run(), small_run(), 0, "same.json");
-    ASSERT_TRUE(comparison);
-    EXPECT_EQ(comparison->passed, 2);
-    EXPECT_TRUE(comparison->violations.empty());
-    EXPECT_TRUE(comparison->waived.empty());
+TEST(ThresholdsOf, ARunPassesAgainstItself) {
+    const auto comparison = compare(small_run(), thresholds_of(small_run(), 0));
+    EXPECT_EQ(comparison.passed, 2);
+    EXPECT_TRUE(comparison.violations.empty());
+    EXPECT_TRUE(comparison.waived.empty());
 }
 
-TEST(CompareToBaseline, TypePlacementAndKindOfGroupAreKeptApart) {
+TEST(ThresholdsOf, TypePlacementAndKindOfGroupAreKeptApart) {
     auto baseline = small_run();
     auto results = small_run();
     // Slower than the baseline's float out of place, and of another kind each.
@@ -109,64 +114,45 @@ TEST(CompareToBaseline, TypePlacementAndKindOfGroupAreKeptApart) {
     const auto gpus =
         add_group(results, {.kind = Group::Kind::gpus, .nodes = {0}, .ranks = 2, .number = 2});
     add_measurement(results, gpus, {.bytes = 100, .seconds = 9});
-    const auto comparison = compare_to_baseline(results, baseline, 0, "old.json");
-    ASSERT_TRUE(comparison);
-    EXPECT_TRUE(comparison->violations.empty());
-    EXPECT_EQ(comparison->passed, 2);
+    const auto comparison = compare(results, thresholds_of(baseline, 0));
+    EXPECT_TRUE(comparison.violations.empty());
+    EXPECT_EQ(comparison.passed, 2);
 }
 
-TEST(CompareToBaseline, WhatOnlyTheBaselineHasIsWaived) {
+TEST(ThresholdsOf, WhatOnlyTheBaselineHasIsWaived) {
     auto results = small_run();
     results.measurements.pop_back();
-    const auto comparison = compare_to_baseline(results, small_run(), 0, "old.json");
-    ASSERT_TRUE(comparison);
-    ASSERT_EQ(comparison->waived.size(), 1);
-    EXPECT_EQ(comparison->waived[0].bytes, 400);
+    const auto comparison = compare(results, thresholds_of(small_run(), 0));
+    ASSERT_EQ(comparison.waived.size(), 1);
+    EXPECT_EQ(comparison.waived[0].bytes, 400);
 }
 
-std::string refusal(const Results& results, const Results& baseline, double tolerance = 0) {
-    const auto comparison = compare_to_baseline(results, baseline, tolerance, "old.json");
-    return comparison ? "" : comparison.error().message();
+TEST(FirstDifference, EqualRunsHaveNone) {
+    EXPECT_EQ(first_difference(small_run(), small_run()), std::nullopt);
 }
 
-TEST(CompareToBaseline, AnotherFingerprintIsRefusedByItsFirstDifference) {
+TEST(FirstDifference, IsTheFirstOfTheFingerprint) {
     auto baseline = small_run();
     baseline.fingerprint = {{"NCCL", "2.29.2"}, {"driver", "570.8"}};
-    EXPECT_EQ(refusal(small_run(), baseline),
-              "distgpu: baseline old.json: NCCL is '2.29.2' there, '2.30.7' here; "
-              "compare with a run of the same kind, or save one with --json");
+    EXPECT_EQ(first_difference(small_run(), baseline), (Difference{"NCCL", "2.30.7", "2.29.2"}));
     baseline.fingerprint[0].second = "2.30.7";
-    EXPECT_EQ(refusal(small_run(), baseline),
-              "distgpu: baseline old.json: driver is '570.8' there, '575.1' here; "
-              "compare with a run of the same kind, or save one with --json");
+    EXPECT_EQ(first_difference(small_run(), baseline), (Difference{"driver", "575.1", "570.8"}));
 }
 
-TEST(CompareToBaseline, AMissingEntryIsADifferenceOnEitherSide) {
+TEST(FirstDifference, AMissingEntryIsOneOnEitherSide) {
     auto shorter = small_run();
     shorter.fingerprint.pop_back();
-    EXPECT_EQ(refusal(small_run(), shorter),
-              "distgpu: baseline old.json: driver is missing there, '575.1' here; "
-              "compare with a run of the same kind, or save one with --json");
-    EXPECT_EQ(refusal(shorter, small_run()),
-              "distgpu: baseline old.json: driver is '575.1' there, missing here; "
-              "compare with a run of the same kind, or save one with --json");
+    EXPECT_EQ(first_difference(small_run(), shorter),
+              (Difference{"driver", "575.1", std::nullopt}));
+    EXPECT_EQ(first_difference(shorter, small_run()),
+              (Difference{"driver", std::nullopt, "575.1"}));
 }
 
-TEST(CompareToBaseline, AnotherBackEndIsRefused) {
+TEST(FirstDifference, AnotherBackEndComesFirst) {
     auto baseline = small_run();
     baseline.backend = "mpi";
-    EXPECT_EQ(refusal(small_run(), baseline),
-              "distgpu: baseline old.json: backend is 'mpi' there, 'nccl' here; "
-              "compare with a run of the same kind, or save one with --json");
-}
-
-TEST(CompareToBaseline, ToleranceIsAShare) {
-    EXPECT_EQ(refusal(small_run(), small_run(), 5),
-              "distgpu: tolerance: 5 is not between 0 and 1; "
-              "0.05 lets each bus bandwidth be 5% lower");
-    EXPECT_NE(refusal(small_run(), small_run(), -0.1), "");
-    EXPECT_NE(refusal(small_run(), small_run(), std::numeric_limits<double>::quiet_NaN()), "");
-    EXPECT_EQ(refusal(small_run(), small_run(), 1), "");
+    baseline.fingerprint.clear();
+    EXPECT_EQ(first_difference(small_run(), baseline), (Difference{"backend", "nccl", "mpi"}));
 }
 
 }  // namespace

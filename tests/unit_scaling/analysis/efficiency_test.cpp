@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <string>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -53,30 +52,31 @@ TEST(ScalingEfficiency, PointsCarryTheirTimesInOrder) {
     EXPECT_EQ((*points)[1].seconds, 25);
 }
 
-TEST(ScalingEfficiency, Refusals) {
+TEST(ScalingEfficiency, TimesThatCannotBeComparedSayWhich) {
+    using Reason = UnusableTimes::Reason;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     struct Row {
         std::vector<NodesTime> times;
-        std::string message;
+        UnusableTimes why;
     };
     const std::vector<Row> rows = {
-        {{}, "distgpu: times: 0 given; give those of two numbers of nodes at least, as 1=100 2=50"},
-        {{{1, 100}},
-         "distgpu: times: 1 given; give those of two numbers of nodes at least, as 1=100 2=50"},
-        {{{1, 100}, {0, 50}}, "distgpu: times: 0 nodes; numbers of nodes begin at 1"},
-        {{{1, 100}, {2, 0}}, "distgpu: times: 0 s for 2 nodes; give seconds above 0"},
-        {{{1, 100}, {2, -5}}, "distgpu: times: -5 s for 2 nodes; give seconds above 0"},
-        {{{1, 100}, {2, std::numeric_limits<double>::quiet_NaN()}},
-         "distgpu: times: nan s for 2 nodes; give seconds above 0"},
-        {{{1, std::numeric_limits<double>::infinity()}, {2, 50}},
-         "distgpu: times: inf s for 1 node; give seconds above 0"},
-        {{{2, 50}, {1, 100}, {2, 51}},
-         "distgpu: times: 2 nodes given twice; give one time for each number of nodes"},
+        {{}, {Reason::too_few, 0, {}}},
+        {{{1, 100}}, {Reason::too_few, 1, {}}},
+        {{{1, 100}, {0, 50}}, {Reason::no_nodes, 2, {0, 50}}},
+        {{{1, 100}, {2, 0}}, {Reason::not_positive, 2, {2, 0}}},
+        {{{1, 100}, {2, -5}}, {Reason::not_positive, 2, {2, -5}}},
+        {{{1, infinity}, {2, 50}}, {Reason::not_positive, 2, {1, infinity}}},
+        {{{2, 50}, {1, 100}, {2, 50}}, {Reason::twice, 3, {2, 50}}},
     };
     for (const auto& row : rows) {
         const auto points = scaling_efficiency(Scaling::strong, row.times);
-        ASSERT_FALSE(points) << row.message;
-        EXPECT_EQ(points.error().message(), row.message);
+        ASSERT_FALSE(points);
+        EXPECT_EQ(points.error(), row.why);
     }
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto points = scaling_efficiency(Scaling::weak, {{1, 100}, {2, nan}});
+    ASSERT_FALSE(points);
+    EXPECT_EQ(points.error().reason, Reason::not_positive);
 }
 
 TEST(CommunicationEfficiency, IsRelativeToOneFullNode) {

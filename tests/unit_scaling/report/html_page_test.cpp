@@ -56,7 +56,7 @@ TEST(HtmlPage, NothingOfTheUsersIsMarkup) {
     for (Node& node : input.results.nodes) node = {markup, 8, {markup}, {markup}};
     input.results.failure = Failure{markup, markup, {markup}};
     for (EfficiencyCurve& curve : input.efficiency) curve.subject = markup;
-    input.findings = {{markup, markup, 1, 1}};
+    input.slow_parts = {{markup, SlowPart::Kind::pair, 1, 1}};
     const std::string page = to_html(input);
     EXPECT_THAT(page, Not(HasSubstr("<b>")));
     EXPECT_THAT(page, HasSubstr("&lt;b&gt;&quot;&amp;"));
@@ -119,13 +119,12 @@ TEST(HtmlPage, TheGainsOfLeavingANodeOutStandBesideThePairsTheBestFirst) {
                                         1000000000,
                                         {.median = seconds[group], .iterations = 1}});
     }
-    ReportInput input;
-    input.results = results;
-    EXPECT_THAT(to_html(input), HasSubstr("<tr><td class=\"word\">b</td><td>150.0 %</td></tr>\n"
-                                          "<tr><td class=\"word\">a</td><td>90.0 %</td></tr>\n"));
-    input.results.measurements.resize(2);
-    EXPECT_THAT(to_html(input), HasSubstr("id=\"pairs\""));
-    EXPECT_THAT(to_html(input), Not(HasSubstr("All but one")));
+    EXPECT_THAT(to_html(derive(results)),
+                HasSubstr("<tr><td class=\"word\">b</td><td>150.0 %</td></tr>\n"
+                          "<tr><td class=\"word\">a</td><td>90.0 %</td></tr>\n"));
+    results.measurements.resize(2);
+    EXPECT_THAT(to_html(derive(results)), HasSubstr("id=\"pairs\""));
+    EXPECT_THAT(to_html(derive(results)), Not(HasSubstr("All but one")));
 }
 
 TEST(HtmlPage, LargeClustersSayWhatIsLeftOut) {

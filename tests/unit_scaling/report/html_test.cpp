@@ -1,5 +1,4 @@
 // The page's parts: escaping, marks of the axes, lines, the matrix of pairs.
-#include "report/html/heat_map.h"
 #include "report/html/line_plot.h"
 #include "report/html/markup.h"
 #include "report/html/pair_matrix.h"
@@ -119,8 +118,12 @@ TEST(LinePlot, MoreThan21LinesAreCutAndItSaysSo) {
     EXPECT_THAT(svg, Not(HasSubstr(">line 8.<")));
 }
 
+PairMatrix matrix_of(const ReportInput& input) {
+    return pair_matrix(input.results.nodes, input.evidence);
+}
+
 TEST(PairMatrix, IsEmptyWithoutPairs) {
-    EXPECT_EQ(pair_matrix(sample::results({.nodes = 4, .rounds = 0}).results).size, 0U);
+    EXPECT_EQ(matrix_of(sample::results({.nodes = 4, .rounds = 0})).size, 0U);
 }
 
 // Pairs of 2 ranks: all-reduce has factor 1. 1 GB in 10, 20 and 40 ms: median 50 GB/s.
@@ -132,7 +135,7 @@ TEST(PairMatrix, ACellIsTheMedianOfItsPairsMatches) {
         results.measurements.push_back({0, Collective::all_reduce, DataType::f32, false, 1000000000,
                                         Statistics{seconds, 0, 0, 0, 0, 0, 1}});
     }
-    const PairMatrix matrix = pair_matrix(results);
+    const PairMatrix matrix = pair_matrix(results.nodes, evidence_of(results));
     EXPECT_EQ(matrix.size, 3U);
     EXPECT_EQ(matrix.bytes, 1000000000U);
     EXPECT_EQ(matrix.at(0, 2), 50e9);
@@ -142,12 +145,12 @@ TEST(PairMatrix, ACellIsTheMedianOfItsPairsMatches) {
 }
 
 TEST(PairMatrix, LargeClustersAreAggregatedAndKeepTheSlowNodeVisible) {
-    const PairMatrix of_64 = pair_matrix(sample::results({.nodes = 64, .rounds = 1}).results);
+    const PairMatrix of_64 = matrix_of(sample::results({.nodes = 64, .rounds = 1}));
     EXPECT_EQ(of_64.size, 64U);
     EXPECT_EQ(of_64.nodes_per_row, 1U);
     // 65 nodes are more than 64 rows: two a row, 33 rows, the last of one node.
     const PairMatrix matrix =
-        pair_matrix(sample::results({.nodes = 65, .rounds = 65, .slow_node = 9}).results);
+        matrix_of(sample::results({.nodes = 65, .rounds = 65, .slow_node = 9}));
     EXPECT_EQ(matrix.size, 33U);
     EXPECT_EQ(matrix.nodes_per_row, 2U);
     EXPECT_EQ(matrix.names.front(), "node001 .. node002");
@@ -164,12 +167,11 @@ TEST(PairMatrix, LargeClustersAreAggregatedAndKeepTheSlowNodeVisible) {
 }
 
 TEST(HeatMap, HasANumberInEachCellAsLongAsTheyFit) {
-    const std::string of_4 = to_svg(pair_matrix(sample::results({.nodes = 4}).results));
+    const std::string of_4 = to_svg(matrix_of(sample::results({.nodes = 4})));
     EXPECT_EQ(count(of_4, "class=\"cell\""), 12U);
     EXPECT_EQ(count(of_4, "class=\"none\""), 4U);
     EXPECT_EQ(count(of_4, "font-size:10px"), 12U);
-    const std::string of_40 =
-        to_svg(pair_matrix(sample::results({.nodes = 40, .rounds = 39}).results));
+    const std::string of_40 = to_svg(matrix_of(sample::results({.nodes = 40, .rounds = 39})));
     EXPECT_EQ(count(of_40, "class=\"cell\""), 40U * 39U);
     EXPECT_EQ(count(of_40, "<title>node"), 40U * 39U);
     EXPECT_EQ(count(of_40, "font-size:10px"), 0U);

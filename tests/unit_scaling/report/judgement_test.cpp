@@ -54,5 +54,15 @@ TEST(JudgementText, NamesWhatFailedAndWhatIsMissing) {
               "# thresholds limits: 0 passed, 0 failed, 1 not measured\n");
 }
 
+TEST(NotComparable, SaysWhatDiffers) {
+    EXPECT_EQ(not_comparable("old.json", {"NCCL", "2.30.7", "2.29.2"}).message(),
+              "distgpu: baseline old.json: NCCL is '2.29.2' there, '2.30.7' here; "
+              "compare with a run of the same kind, or save one with --json");
+    EXPECT_EQ(not_comparable("old.json", {"driver", "575.1", std::nullopt}).problem,
+              "driver is missing there, '575.1' here");
+    EXPECT_EQ(not_comparable("old.json", {"driver", std::nullopt, "575.1"}).problem,
+              "driver is '575.1' there, missing here");
+}
+
 }  // namespace
 }  // namespace distgpu::scaling

@@ -36,8 +36,8 @@ ReportInput full() {
     results.overlap = Overlap{0.05, 0.1};
     results.failure = Failure{"all-reduce, 1 MiB", "no answer", {"rank 5 on n2"}};
     input.efficiency = {{EfficiencyCurve::Kind::strong, "ResNet-50", 1, {{1, 1}, {2, 0.926}}}};
-    input.fits = {{1, Collective::all_reduce, DataType::f32, 1e-5, 4e11, 0.01}};
-    input.findings = {{"n2/mlx5_3", "slow node", 0.6, std::nullopt}};
+    input.fits = {{1, Collective::all_reduce, DataType::f32, {1e-5, 4e11, 0.01}}};
+    input.slow_parts = {{"n2/mlx5_3", SlowPart::Kind::port, 0.6, std::nullopt}};
     return input;
 }
 
@@ -109,6 +109,7 @@ TEST(ReportJson, DerivedValuesAreWritten) {
     EXPECT_DOUBLE_EQ(json["efficiency"][0]["points"][1]["efficiency"], 0.926);
     EXPECT_DOUBLE_EQ(json["fits"][0]["beta"], 4e11);
     EXPECT_EQ(json["findings"][0]["subject"], "n2/mlx5_3");
+    EXPECT_EQ(json["findings"][0]["kind"], "slow port");
     EXPECT_TRUE(json["findings"][0]["robust_z"].is_null());
 }
 

@@ -146,12 +146,12 @@ void derive(const Shape& shape, ReportInput& input) {
                         curve(shape, Kind::weak, "BERT-large", 0.03),
                         curve(shape, Kind::strong, "ResNet-50", 0.06),
                         curve(shape, Kind::strong, "BERT-large", 0.1)};
-    input.fits = {{.group = 0, .alpha = 14e-6, .beta = 480e9, .residual = 0.012}};
+    input.fits = {{.group = 0, .line = {.alpha = 14e-6, .beta = 480e9, .residual = 0.012}}};
     std::string limiter = "none";
     if (shape.slow_node) {
         limiter = input.results.nodes[*shape.slow_node].name;
-        input.findings = {
-            {.subject = limiter, .kind = "slow node", .relative = 0.6, .robust_z = -31.2}};
+        input.slow_parts = {
+            {.name = limiter, .kind = SlowPart::Kind::node, .relative = 0.6, .robust_z = -31.2}};
     }
     const auto percent_of = [&](std::size_t curve) {
         return 100 * input.efficiency[curve].points.back().efficiency;
@@ -175,6 +175,7 @@ ReportInput results(const Shape& shape) {
     add_scaling_groups(shape, results);
     add_pairs(shape, results);
     add_all_but_one(shape, results);
+    input.evidence = evidence_of(results);
     results.overlap = Overlap{.compute_slowdown = 0.04, .communication_slowdown = 0.11};
     derive(shape, input);
     return input;

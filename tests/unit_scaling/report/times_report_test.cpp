@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <limits>
 #include <string>
+#include <vector>
 
 namespace distgpu::scaling {
 namespace {
@@ -18,6 +20,27 @@ using testing::HasSubstr;
 using testing::Not;
 
 const TimesReport slower{{{1, 100, 1}, {2, 125, 0.8}}, {{1, 100, 1}, {2, 125, 0.4}}};
+
+TEST(TimesReport, SaysWhyTimesCannotBeCompared) {
+    using Reason = UnusableTimes::Reason;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    struct Row {
+        UnusableTimes why;
+        std::string message;
+    };
+    const std::vector<Row> rows = {
+        {{Reason::too_few, 1, {}},
+         "distgpu: times: 1 given; give those of two numbers of nodes at least, as 1=100 2=50"},
+        {{Reason::no_nodes, 2, {0, 50}}, "distgpu: times: 0 nodes; numbers of nodes begin at 1"},
+        {{Reason::not_positive, 2, {2, -5}},
+         "distgpu: times: -5 s for 2 nodes; give seconds above 0"},
+        {{Reason::not_positive, 2, {1, infinity}},
+         "distgpu: times: inf s for 1 node; give seconds above 0"},
+        {{Reason::twice, 3, {2, 51}},
+         "distgpu: times: 2 nodes given twice; give one time for each number of nodes"},
+    };
+    for (const auto& row : rows) EXPECT_EQ(refusal_of(row.why).message(), row.message);
+}
 
 TEST(TimesReport, TableEndsWithTheVerdict) {
     const std::string table = times_table(slower);

@@ -1,7 +1,6 @@
 #include "run/devices.h"
 
-#include "analysis/verdict.h"
-#include "report/group_label.h"
+#include "report/names.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace distgpu::scaling {
@@ -109,6 +110,19 @@ TEST(Judge, ARunThatIsNotComparableIsKnownBeforeItsMeasurements) {
     const auto judgement = judge->judge(begun);
     ASSERT_FALSE(judgement);
     EXPECT_EQ(judgement.error().problem, "NCCL is '2.30.7' there, '2.29.2' here");
+}
+
+TEST(Judge, ToleranceIsAShare) {
+    const auto refusal = [](double tolerance) {
+        const auto judge = Judge::make({.baseline = "", .tolerance = tolerance, .thresholds = ""});
+        return judge ? "" : judge.error().message();
+    };
+    EXPECT_EQ(refusal(5),
+              "distgpu: tolerance: 5 is not between 0 and 1; "
+              "0.05 lets each bus bandwidth be 5% lower");
+    EXPECT_NE(refusal(-0.1), "");
+    EXPECT_NE(refusal(std::numeric_limits<double>::quiet_NaN()), "");
+    EXPECT_EQ(refusal(1), "");
 }
 
 TEST(Judge, FilesThatCannotBeReadAreNamed) {

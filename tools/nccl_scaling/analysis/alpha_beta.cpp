@@ -84,4 +84,20 @@ std::optional<AlphaBeta> fit_alpha_beta(const Results& results, std::size_t grou
     return fit_alpha_beta(times);
 }
 
+std::vector<LatencyBandwidthFit> latency_bandwidth_fits(const Results& results) {
+    std::vector<LatencyBandwidthFit> fits;
+    for (std::size_t i = 0; i < results.measurements.size(); ++i) {
+        const Measurement& m = results.measurements[i];
+        const bool is_first_size = i == 0 || results.measurements[i - 1].group != m.group ||
+                                   results.measurements[i - 1].collective != m.collective ||
+                                   results.measurements[i - 1].type != m.type ||
+                                   results.measurements[i - 1].in_place != m.in_place;
+        if (!is_first_size || m.in_place) continue;
+        if (auto line = fit_alpha_beta(results, m.group, m.collective, m.type, m.in_place)) {
+            fits.push_back({m.group, m.collective, m.type, *line});
+        }
+    }
+    return fits;
+}
+
 }  // namespace distgpu::scaling

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace distgpu::scaling {
 
@@ -16,6 +17,8 @@ struct AlphaBeta {
     // Relative root mean square of (fit - t) / t: 0.1 is 10 %. NCCL changes its protocol with the
     // size (LL, LL128, Simple), so one line never fits all sizes well; this says how badly.
     double residual = 0;
+
+    bool operator==(const AlphaBeta&) const = default;
 };
 
 struct CarriedTime {
@@ -31,5 +34,17 @@ std::optional<AlphaBeta> fit_alpha_beta(std::span<const CarriedTime> times);
 // group of one rank.
 std::optional<AlphaBeta> fit_alpha_beta(const Results& results, std::size_t group,
                                         Collective collective, DataType type, bool in_place);
+
+struct LatencyBandwidthFit {
+    std::size_t group = 0;  // index into Results::groups
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::f32;
+    AlphaBeta line;
+
+    bool operator==(const LatencyBandwidthFit&) const = default;
+};
+
+// One for each group, collective and type that has one out of place.
+std::vector<LatencyBandwidthFit> latency_bandwidth_fits(const Results& results);
 
 }  // namespace distgpu::scaling

@@ -63,8 +63,9 @@ std::optional<DataType> data_type_named(std::string_view name) {
     return row == data_types.end() ? std::nullopt : std::optional(row->type);
 }
 
-double algorithm_bandwidth(std::uint64_t bytes, double seconds) {
-    return static_cast<double>(bytes) / seconds;
+std::optional<double> algorithm_bandwidth(const Measurement& measurement) {
+    if (!(measurement.time.median > 0)) return std::nullopt;
+    return static_cast<double>(measurement.bytes) / measurement.time.median;
 }
 
 std::optional<double> bus_factor(Collective collective, std::uint32_t ranks) {
@@ -74,8 +75,9 @@ std::optional<double> bus_factor(Collective collective, std::uint32_t ranks) {
 
 std::optional<double> bus_bandwidth(const Results& results, const Measurement& measurement) {
     const auto factor = bus_factor(measurement.collective, results.groups[measurement.group].ranks);
-    if (!factor || measurement.time.median <= 0) return std::nullopt;
-    return *factor * algorithm_bandwidth(measurement.bytes, measurement.time.median);
+    const auto bandwidth = algorithm_bandwidth(measurement);
+    if (!factor || !bandwidth) return std::nullopt;
+    return *factor * *bandwidth;
 }
 
 }  // namespace distgpu::scaling

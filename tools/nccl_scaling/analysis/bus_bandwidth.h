@@ -1,4 +1,4 @@
-// What each collective and data type is called, and the bus bandwidth of a measurement.
+// What each collective and data type is called, and the bandwidths of a measurement.
 //
 // algorithm bandwidth = S / t, of a buffer of S bytes. Bus bandwidth is that times a factor of the
 // number of ranks n: what each rank's link carries at least, so that it can be held against the
@@ -37,8 +37,8 @@ const DataTypeRow& row_of(DataType type);
 std::optional<Collective> collective_named(std::string_view name);
 std::optional<DataType> data_type_named(std::string_view name);
 
-// Bytes per second. Precondition: seconds > 0.
-double algorithm_bandwidth(std::uint64_t bytes, double seconds);
+// Bytes per second, from the median time. Nothing: no time was measured.
+std::optional<double> algorithm_bandwidth(const Measurement& measurement);
 
 // Nothing: one rank, which has no link to another.
 std::optional<double> bus_factor(Collective collective, std::uint32_t ranks);

@@ -2,7 +2,6 @@
 #include "analysis/compare.h"
 
 #include "analysis/bus_bandwidth.h"
-#include "base/format.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,41 +10,24 @@ namespace distgpu::scaling {
 
 namespace {
 
-bool has_thresholds(const Group& group) {
-    return group.kind == Group::Kind::nodes || group.kind == Group::Kind::gpus;
-}
-
 bool applies(const Threshold& threshold, const Measurement& measurement, const Group& group) {
-    return has_thresholds(group) && group.kind == threshold.group.value_or(group.kind) &&
+    return is_scaling_group(group) && group.kind == threshold.group.value_or(group.kind) &&
            group.ranks == threshold.ranks && measurement.collective == threshold.collective &&
            measurement.bytes == threshold.bytes &&
            measurement.type == threshold.type.value_or(measurement.type) &&
            measurement.in_place == threshold.in_place.value_or(measurement.in_place);
 }
 
-using Fingerprint = std::vector<std::pair<std::string, std::string>>;
-
-std::string value_of(const Fingerprint& fingerprint, const std::string& key) {
+std::optional<std::string> value_of(const Fingerprint& fingerprint, const std::string& name) {
     const auto found = std::find_if(fingerprint.begin(), fingerprint.end(),
-                                    [&](const auto& entry) { return entry.first == key; });
-    return found == fingerprint.end() ? "missing" : "'" + found->second + "'";
+                                    [&](const auto& entry) { return entry.first == name; });
+    return found == fingerprint.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Of the keys of either, in their order. Nothing: equal.
-std::optional<std::string> first_difference(const Results& results, const Results& baseline) {
-    auto fingerprint = results.fingerprint;
-    auto other = baseline.fingerprint;
-    fingerprint.emplace(fingerprint.begin(), "backend", results.backend);
-    other.emplace(other.begin(), "backend", baseline.backend);
-    auto keys = fingerprint;
-    keys.insert(keys.end(), other.begin(), other.end());
-    for (const auto& entry : keys) {
-        const auto& key = entry.first;
-        const auto here = value_of(fingerprint, key);
-        const auto there = value_of(other, key);
-        if (here != there) return formatted("{} is {} there, {} here", key, there, here);
-    }
-    return std::nullopt;
+Fingerprint with_backend(const Results& results) {
+    Fingerprint fingerprint{{"backend", results.backend}};
+    fingerprint.insert(fingerprint.end(), results.fingerprint.begin(), results.fingerprint.end());
+    return fingerprint;
 }
 
 }  // namespace
@@ -77,7 +59,7 @@ std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance) 
     for (const auto& measurement : baseline.measurements) {
         const auto& group = baseline.groups[measurement.group];
         const auto bandwidth = bus_bandwidth(baseline, measurement);
-        if (!has_thresholds(group) || !bandwidth) continue;
+        if (!is_scaling_group(group) || !bandwidth) continue;
         thresholds.push_back({.collective = measurement.collective,
                               .bytes = measurement.bytes,
                               .ranks = group.ranks,
@@ -89,19 +71,18 @@ std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance) 
     return thresholds;
 }
 
-Result<Comparison> compare_to_baseline(const Results& results, const Results& baseline,
-                                       double tolerance, const std::string& baseline_name) {
-    if (!(tolerance >= 0 && tolerance <= 1)) {
-        return Error{.object = "tolerance",
-                     .problem = formatted("{} is not between 0 and 1", tolerance),
-                     .remedy = "0.05 lets each bus bandwidth be 5% lower"};
+std::optional<Difference> first_difference(const Fingerprint& here, const Fingerprint& there) {
+    Fingerprint all = here;
+    all.insert(all.end(), there.begin(), there.end());
+    for (const auto& entry : all) {
+        Difference values{entry.first, value_of(here, entry.first), value_of(there, entry.first)};
+        if (values.here != values.there) return values;
     }
-    if (const auto difference = first_difference(results, baseline)) {
-        return Error{.object = "baseline " + baseline_name,
-                     .problem = *difference,
-                     .remedy = "compare with a run of the same kind, or save one with --json"};
-    }
-    return compare(results, thresholds_of(baseline, tolerance));
+    return std::nullopt;
+}
+
+std::optional<Difference> first_difference(const Results& results, const Results& baseline) {
+    return first_difference(with_backend(results), with_backend(baseline));
 }
 
 }  // namespace distgpu::scaling

@@ -2,7 +2,6 @@
 // itself, never an average, in which one slow group or size would be lost.
 #pragma once
 
-#include "base/result.h"
 #include "results.h"
 
 #include <cstddef>
@@ -45,10 +44,19 @@ Comparison compare(const Results& results, const std::vector<Threshold>& thresho
 // The bus bandwidths of a run, less `tolerance` (0.05: 5 % of each).
 std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance);
 
-// Against an earlier run. `baseline_name` is for messages: the file it came from.
-// Errors: another back end; another fingerprint, naming the first difference; a tolerance outside
-// 0 to 1.
-Result<Comparison> compare_to_baseline(const Results& results, const Results& baseline,
-                                       double tolerance, const std::string& baseline_name);
+// What keeps two fingerprints from being equal. Nothing instead of a value: it is missing.
+struct Difference {
+    std::string name;
+    std::optional<std::string> here;
+    std::optional<std::string> there;
+
+    bool operator==(const Difference&) const = default;
+};
+
+// The first of all names, those of `here` before those that only `there` has. Nothing: equal.
+std::optional<Difference> first_difference(const Fingerprint& here, const Fingerprint& there);
+
+// Also of the back ends. Nothing: the runs are comparable.
+std::optional<Difference> first_difference(const Results& results, const Results& baseline);
 
 }  // namespace distgpu::scaling

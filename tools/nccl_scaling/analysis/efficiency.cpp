@@ -2,12 +2,10 @@
 #include "analysis/efficiency.h"
 
 #include "analysis/bus_bandwidth.h"
-#include "analysis/subject.h"
-#include "base/format.h"
 
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <iterator>
 #include <utility>
 
 namespace distgpu::scaling {
@@ -26,29 +24,42 @@ std::optional<double> bandwidth_of(const Results& results, std::size_t group,
     return bus_bandwidth(results, *found);
 }
 
-Error bad_times(std::string problem, std::string remedy) {
-    return {.object = "times", .problem = std::move(problem), .remedy = std::move(remedy)};
-}
-
 // Precondition: sorted by nodes. Nothing: they can be compared.
-std::optional<Error> refuse(const std::vector<NodesTime>& times) {
-    if (times.size() < 2) {
-        return bad_times(formatted("{} given", times.size()),
-                         "give those of two numbers of nodes at least, as 1=100 2=50");
+std::optional<UnusableTimes> fault_of(const std::vector<NodesTime>& times) {
+    using Reason = UnusableTimes::Reason;
+    if (times.size() < 2) return UnusableTimes{Reason::too_few, times.size(), {}};
+    if (times.front().nodes == 0) {
+        return UnusableTimes{Reason::no_nodes, times.size(), times.front()};
     }
-    if (times.front().nodes == 0) return bad_times("0 nodes", "numbers of nodes begin at 1");
     for (const auto& time : times) {
         if (!std::isfinite(time.seconds) || time.seconds <= 0) {
-            return bad_times(formatted("{} s for {}", time.seconds, counted(time.nodes, "node")),
-                             "give seconds above 0");
+            return UnusableTimes{Reason::not_positive, times.size(), time};
         }
     }
     const auto twice = std::adjacent_find(
         times.begin(), times.end(),
         [](const NodesTime& a, const NodesTime& b) { return a.nodes == b.nodes; });
     if (twice == times.end()) return std::nullopt;
-    return bad_times(counted(twice->nodes, "node") + " given twice",
-                     "give one time for each number of nodes");
+    return UnusableTimes{Reason::twice, times.size(), *twice};
+}
+
+// Of each collective and type the one that a curve is drawn of.
+std::vector<Subject> shown_subjects(const Results& results,
+                                    const std::vector<CommunicationEfficiency>& points) {
+    std::vector<Subject> shown;
+    for (const auto& point : points) {
+        const Subject subject = subject_of(results.measurements[point.measurement]);
+        const auto known = std::find_if(shown.begin(), shown.end(), [&](const Subject& other) {
+            return other.collective == subject.collective && other.type == subject.type;
+        });
+        if (known == shown.end()) {
+            shown.push_back(subject);
+        } else if (std::pair(subject.bytes, !subject.in_place) >
+                   std::pair(known->bytes, !known->in_place)) {
+            *known = subject;
+        }
+    }
+    return shown;
 }
 
 }  // namespace
@@ -78,11 +89,26 @@ std::vector<CommunicationEfficiency> communication_efficiency(const Results& res
     return efficiencies;
 }
 
-Result<std::vector<ScalingPoint>> scaling_efficiency(Scaling scaling,
-                                                     std::vector<NodesTime> times) {
+std::vector<CommunicationCurve> communication_curves(const Results& results) {
+    const auto points = communication_efficiency(results);
+    const auto subjects = shown_subjects(results, points);
+    std::vector<CommunicationCurve> curves;
+    curves.reserve(subjects.size());
+    for (const Subject& subject : subjects) {
+        CommunicationCurve& curve = curves.emplace_back(CommunicationCurve{subject, {}});
+        std::copy_if(points.begin(), points.end(), std::back_inserter(curve.points),
+                     [&](const CommunicationEfficiency& point) {
+                         return subject_of(results.measurements[point.measurement]) == subject;
+                     });
+    }
+    return curves;
+}
+
+tl::expected<std::vector<ScalingPoint>, UnusableTimes> scaling_efficiency(
+    Scaling scaling, std::vector<NodesTime> times) {
     std::sort(times.begin(), times.end(),
               [](const NodesTime& a, const NodesTime& b) { return a.nodes < b.nodes; });
-    if (auto error = refuse(times)) return *std::move(error);
+    if (const auto fault = fault_of(times)) return tl::make_unexpected(*fault);
     const auto base = times.front();
     std::vector<ScalingPoint> points;
     points.reserve(times.size());

@@ -2,8 +2,10 @@
 // the times of the same work on different numbers of nodes. 1 is linear.
 #pragma once
 
-#include "base/result.h"
+#include "analysis/subject.h"
 #include "results.h"
+
+#include <tl/expected.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,15 @@ std::optional<std::size_t> communication_baseline(const Results& results);
 // whose subject the baseline group did not measure.
 std::vector<CommunicationEfficiency> communication_efficiency(const Results& results);
 
+struct CommunicationCurve {
+    Subject subject;
+    std::vector<CommunicationEfficiency> points;
+};
+
+// Of each collective and type the largest size, out of place where both placements were measured:
+// smaller ones show the latency.
+std::vector<CommunicationCurve> communication_curves(const Results& results);
+
 enum class Scaling : std::uint8_t {
     weak,    // the same work for each node: E_w = T(N0) / T(N)
     strong,  // the same work for all nodes together: E_s = N0 T(N0) / (N T(N))
@@ -35,6 +46,8 @@ enum class Scaling : std::uint8_t {
 struct NodesTime {
     std::uint32_t nodes = 0;
     double seconds = 0;
+
+    bool operator==(const NodesTime&) const = default;
 };
 
 struct ScalingPoint {
@@ -43,9 +56,23 @@ struct ScalingPoint {
     double efficiency = 0;  // 1 of the fewest nodes; above 1: better than linear
 };
 
+// Why times cannot be compared.
+struct UnusableTimes {
+    enum class Reason : std::uint8_t {
+        too_few,       // fewer than two
+        no_nodes,      // a number of nodes is 0
+        not_positive,  // a time is not a positive finite number
+        twice,         // a number of nodes comes twice
+    };
+    Reason reason = Reason::too_few;
+    std::size_t count = 0;  // of all times
+    NodesTime time;         // the one at fault; of too_few: none
+
+    bool operator==(const UnusableTimes&) const = default;
+};
+
 // By ascending number of nodes; N0 is the smallest.
-// Errors: fewer than two times; a number of nodes that is 0 or comes twice; a time that is not a
-// positive finite number.
-Result<std::vector<ScalingPoint>> scaling_efficiency(Scaling scaling, std::vector<NodesTime> times);
+tl::expected<std::vector<ScalingPoint>, UnusableTimes> scaling_efficiency(
+    Scaling scaling, std::vector<NodesTime> times);
 
 }  // namespace distgpu::scaling

@@ -47,12 +47,13 @@ std::optional<double> world_bandwidth(const Results& results,
 
 Evidence evidence_of(const Results& results) {
     Evidence evidence;
-    for_each_of(results, Group::Kind::pair, main_subject(results, Group::Kind::pair),
-                [&](const Group& group, double bandwidth) {
-                    const auto [low, high] = std::minmax(group.nodes[0], group.nodes[1]);
-                    evidence.matches.push_back(
-                        {.pair = {.first = low, .second = high}, .bandwidth = bandwidth});
-                });
+    const auto match = main_subject(results, Group::Kind::pair);
+    if (match) evidence.match_bytes = match->bytes;
+    for_each_of(results, Group::Kind::pair, match, [&](const Group& group, double bandwidth) {
+        const auto [low, high] = std::minmax(group.nodes[0], group.nodes[1]);
+        evidence.matches.push_back(
+            {.pair = {.first = low, .second = high}, .bandwidth = bandwidth});
+    });
     for_each_of(results, Group::Kind::rail, main_subject(results, Group::Kind::rail),
                 [&](const Group& group, double bandwidth) {
                     evidence.rails.push_back({.local_rank = group.number, .bandwidth = bandwidth});

@@ -26,6 +26,7 @@ struct Evidence {
                           // this node the others are 20 % faster
     };
     std::vector<Match> matches;
+    std::uint64_t match_bytes = 0;  // the size that they were measured with
     std::vector<Rail> rails;
     std::vector<LeftOut> left_out;
 };

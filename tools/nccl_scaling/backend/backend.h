@@ -36,7 +36,7 @@ using Broadcast = std::function<Result<std::string>(const std::string&)>;
 // What a back end says of one process.
 struct Description {
     // library, its path and version, driver, ...; must be equal on all ranks
-    std::vector<std::pair<std::string, std::string>> fingerprint;
+    Fingerprint fingerprint;
     std::string gpu;  // model and UUID; empty: host memory
 };
 

@@ -1,21 +1,23 @@
 // See csv.h.
 #include "report/csv.h"
 
-#include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "report/group_label.h"
-#include "report/measured_bandwidth.h"
+#include "report/columns.h"
 #include "report/words.h"
 
-#include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace distgpu::scaling {
 namespace {
 
-constexpr std::string_view header =
-    "backend,note,started,complete,group_kind,group,nodes,ranks,collective,type,in_place,bytes,"
-    "median_s,min_s,p5_s,p95_s,p99_s,cv,iterations,algbw_bytes_per_s,busbw_bytes_per_s\r\n";
+constexpr std::string_view run_header = "backend,note,started,complete";
+
+constexpr std::array columns{Column::group_kind, Column::group, Column::nodes,      Column::ranks,
+                             Column::collective, Column::type,  Column::in_place,   Column::bytes,
+                             Column::median,     Column::min,   Column::p5,         Column::p95,
+                             Column::p99,        Column::cv,    Column::iterations, Column::algbw,
+                             Column::busbw};
 
 // Quoted where the text has a separator, a quote or a line end; a quote is then doubled.
 std::string quoted(std::string_view text) {
@@ -25,8 +27,19 @@ std::string quoted(std::string_view text) {
     return field + '"';
 }
 
-std::string number_or_nothing(const std::optional<double>& number) {
-    return number ? formatted("{}", *number) : "";
+struct Field {
+    std::string operator()(const std::string& text) const { return quoted(text); }
+    std::string operator()(bool flag) const { return formatted("{}", flag); }
+    std::string operator()(std::uint64_t number) const { return std::to_string(number); }
+    std::string operator()(const std::optional<double>& number) const {
+        return number ? formatted("{}", *number) : "";
+    }
+};
+
+std::string header() {
+    std::string text(run_header);
+    for (const Column column : columns) text += formatted(",{}", row_of(column).csv);
+    return text + "\r\n";
 }
 
 std::string run_fields(const ReportInput& input) {
@@ -35,29 +48,19 @@ std::string run_fields(const ReportInput& input) {
                      quoted(results.started), is_complete(input));
 }
 
-std::string group_fields(const Results& results, const Group& group) {
-    return formatted("{},{},{},{}", words::word_of(words::group_kinds, group.kind),
-                     quoted(group_label(results, group)), group.nodes.size(), group.ranks);
-}
-
-std::string time_fields(const Statistics& time) {
-    return formatted("{},{},{},{},{},{},{}", time.median, time.min, time.p5, time.p95, time.p99,
-                     time.cv, time.iterations);
-}
-
 }  // namespace
 
 std::string to_csv(const ReportInput& input) {
     const Results& results = input.results;
     const std::string run = run_fields(input);
-    std::string text(header);
+    std::string text = header();
     for (const Measurement& measurement : results.measurements) {
-        text += formatted("{},{},{},{},{},{},{},{},{}\r\n", run,
-                          group_fields(results, results.groups[measurement.group]),
-                          row_of(measurement.collective).name, row_of(measurement.type).name,
-                          measurement.in_place, measurement.bytes, time_fields(measurement.time),
-                          number_or_nothing(measured_bandwidth(measurement)),
-                          number_or_nothing(bus_bandwidth(results, measurement)));
+        text += run;
+        for (const Column column : columns) {
+            text += ',';
+            text += std::visit(Field{}, row_of(column).value(results, measurement));
+        }
+        text += "\r\n";
     }
     return text;
 }

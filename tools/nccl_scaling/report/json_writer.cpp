@@ -1,14 +1,16 @@
 // Writes distgpu.scaling/1. See report_json.h.
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "report/measured_bandwidth.h"
+#include "report/columns.h"
 #include "report/report_json.h"
 #include "report/words.h"
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -28,6 +30,15 @@ Json text_or_null(std::string_view text) {
 Json number_or_null(const std::optional<double>& number) {
     return number ? Json(*number) : Json();
 }
+
+struct JsonOf {
+    Json operator()(const std::optional<double>& number) const { return number_or_null(number); }
+
+    template <class Value>
+    Json operator()(const Value& value) const {
+        return value;
+    }
+};
 
 // Pairs, not an object: their order is part of the results.
 Json pairs_json(const Pairs& pairs) {
@@ -67,25 +78,27 @@ Json group_json(const Group& group) {
             {"number", group.number}};
 }
 
-Json time_json(const Statistics& time) {
-    return {{"median", time.median},
-            {"min", time.min},
-            {"p5", time.p5},
-            {"p95", time.p95},
-            {"p99", time.p99},
-            {"cv", time.cv},
-            {"iterations", time.iterations}};
+// Members of a measurement.
+template <std::size_t size>
+void add(Json& json, const std::array<Column, size>& columns, const Results& results,
+         const Measurement& measurement) {
+    for (const Column column : columns) {
+        const ColumnRow& row = row_of(column);
+        json[std::string(row.json)] = std::visit(JsonOf{}, row.value(results, measurement));
+    }
 }
 
 Json measurement_json(const Results& results, const Measurement& measurement) {
-    return {{"group", measurement.group},
-            {"collective", row_of(measurement.collective).name},
-            {"type", row_of(measurement.type).name},
-            {"in_place", measurement.in_place},
-            {"bytes", measurement.bytes},
-            {"time", time_json(measurement.time)},
-            {"algbw", number_or_null(measured_bandwidth(measurement))},
-            {"busbw", number_or_null(bus_bandwidth(results, measurement))}};
+    constexpr std::array subject{Column::collective, Column::type, Column::in_place, Column::bytes};
+    constexpr std::array times{Column::median, Column::min, Column::p5,        Column::p95,
+                               Column::p99,    Column::cv,  Column::iterations};
+    constexpr std::array bandwidths{Column::algbw, Column::busbw};
+    Json json;
+    json["group"] = measurement.group;
+    add(json, subject, results, measurement);
+    add(json["time"], times, results, measurement);
+    add(json, bandwidths, results, measurement);
+    return json;
 }
 
 Json curve_json(const EfficiencyCurve& curve) {
@@ -103,16 +116,16 @@ Json fit_json(const LatencyBandwidthFit& fit) {
     return {{"group", fit.group},
             {"collective", row_of(fit.collective).name},
             {"type", row_of(fit.type).name},
-            {"alpha", fit.alpha},
-            {"beta", fit.beta},
-            {"residual", fit.residual}};
+            {"alpha", fit.line.alpha},
+            {"beta", fit.line.beta},
+            {"residual", fit.line.residual}};
 }
 
-Json finding_json(const Finding& finding) {
-    return {{"subject", finding.subject},
-            {"kind", finding.kind},
-            {"relative", finding.relative},
-            {"robust_z", number_or_null(finding.robust_z)}};
+Json slow_part_json(const SlowPart& part) {
+    return {{"subject", part.name},
+            {"kind", words::word_of(words::slow_part_kinds, part.kind)},
+            {"relative", part.relative},
+            {"robust_z", number_or_null(part.robust_z)}};
 }
 
 template <class Value, class ToJson>
@@ -201,7 +214,7 @@ std::string to_json(const ReportInput& input) {
     text += member("overlap", overlap_json(results.overlap));
     text += list("efficiency", input.efficiency, curve_json);
     text += list("fits", input.fits, fit_json);
-    text += list("findings", input.findings, finding_json);
+    text += list("findings", input.slow_parts, slow_part_json);
     return text + "\n}\n";
 }
 

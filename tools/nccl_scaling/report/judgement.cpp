@@ -1,9 +1,8 @@
 // See judgement.h.
 #include "report/judgement.h"
 
-#include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "report/group_label.h"
+#include "report/names.h"
 #include "report/units.h"
 #include "report/words.h"
 
@@ -12,13 +11,6 @@
 
 namespace distgpu::scaling {
 namespace {
-
-std::string name_of(Collective collective, std::optional<DataType> type,
-                    std::optional<bool> in_place, std::uint64_t bytes) {
-    return formatted("{}{}, {}{}", row_of(collective).name,
-                     type ? formatted(" {}", row_of(*type).name) : "", format_bytes(bytes),
-                     in_place.value_or(false) ? ", in place" : "");
-}
 
 std::string failed_line(const Results& results, const Violation& violation) {
     constexpr double gb = 1e9;
@@ -53,19 +45,29 @@ std::string summary_of(const JudgedDemand& demand) {
                             comparison.violations.size(), comparison.waived.size());
 }
 
+Error not_comparable(const std::string& baseline, const Difference& difference) {
+    const auto quoted = [](const std::optional<std::string>& value) {
+        return value ? formatted("'{}'", *value) : "missing";
+    };
+    return {"baseline " + baseline,
+            formatted("{} is {} there, {} here", difference.name, quoted(difference.there),
+                      quoted(difference.here)),
+            "compare with a run of the same kind, or save one with --json"};
+}
+
 std::string failed_name(const Results& results, const Violation& violation) {
     const Measurement& measurement = results.measurements[violation.measurement];
-    return formatted(
-        "{}, {}",
-        name_of(measurement.collective, measurement.type, measurement.in_place, measurement.bytes),
-        group_label(results, results.groups[measurement.group]));
+    return formatted("{}, {}",
+                     operation_name(measurement.collective, measurement.type, measurement.in_place,
+                                    measurement.bytes),
+                     group_label(results, results.groups[measurement.group]));
 }
 
 std::string waived_name(const Threshold& threshold) {
-    return formatted(
-        "{}, {}",
-        name_of(threshold.collective, threshold.type, threshold.in_place, threshold.bytes),
-        counted(threshold.ranks, "rank"));
+    return formatted("{}, {}",
+                     operation_name(threshold.collective, threshold.type,
+                                    threshold.in_place.value_or(false), threshold.bytes),
+                     counted(threshold.ranks, "rank"));
 }
 
 std::string judgement_text(const Results& results, const Judgement& judgement) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/compare.h"
+#include "base/result.h"
 #include "results.h"
 
 #include <cstdint>
@@ -32,6 +33,9 @@ Judgement::Outcome outcome_of(const Judgement& judgement);
 
 // "baseline old.json, tolerance 5.0 %: 12 passed, 0 failed, 0 not measured"
 std::string summary_of(const JudgedDemand& demand);
+
+// Why a run cannot be held against a baseline, the file of which is named.
+Error not_comparable(const std::string& baseline, const Difference& difference);
 
 // "all-reduce float, 64 MiB, in place, 4 nodes"
 std::string failed_name(const Results& results, const Violation& violation);

@@ -1,6 +1,8 @@
 // What the report prints: the results of a run, and what the analysis made of them.
 #pragma once
 
+#include "analysis/alpha_beta.h"
+#include "analysis/evidence.h"
 #include "report/judgement.h"
 #include "results.h"
 
@@ -33,36 +35,35 @@ struct EfficiencyCurve {
     bool operator==(const EfficiencyCurve&) const = default;
 };
 
-// t = alpha + f bytes / beta of one group, collective and type, over the sizes.
-struct LatencyBandwidthFit {
-    std::size_t group = 0;  // index into Results::groups
-    Collective collective = Collective::all_reduce;
-    DataType type = DataType::f32;
-    double alpha = 0;     // seconds
-    double beta = 0;      // bytes per second
-    double residual = 0;  // relative root mean square: 0.1 is 10 %
-
-    bool operator==(const LatencyBandwidthFit&) const = default;
-};
-
-// A node, rail or pair that is slower than its peers.
-struct Finding {
-    std::string subject;             // "node03/mlx5_3", "node01 - node04"
-    std::string kind;                // "slow node", "slow rail", "routing collision"
+// A node, port, rail or pair that is slower than its peers.
+struct SlowPart {
+    enum class Kind : std::uint8_t {
+        node,
+        port,  // one rail of one node
+        rail,
+        pair,  // of two nodes that are well: the routes collide
+    };
+    std::string name;  // "node03", "node03/mlx5_3", "rail mlx5_3", "node01 - node04"
+    Kind kind = Kind::node;
     double relative = 0;             // its score over the median of its peers
     std::optional<double> robust_z;  // nothing: not defined, as where all peers are equal
 
-    bool operator==(const Finding&) const = default;
+    bool operator==(const SlowPart&) const = default;
 };
 
 struct ReportInput {
     Results results;
     std::vector<EfficiencyCurve> efficiency;
     std::vector<LatencyBandwidthFit> fits;
-    std::vector<Finding> findings;  // the worst first
-    Judgement judgement;            // of a run that came to its end
-    std::string verdict;            // the run's last line; empty while it runs
+    Evidence evidence;
+    std::vector<SlowPart> slow_parts;  // the worst first
+    Judgement judgement;               // of a run that came to its end
+    std::string verdict;               // the run's last line; empty while it runs
 };
+
+// From what was measured to what is reported, but for the judgement. A run that ended before its
+// end gets no verdict: what is missing might have changed it.
+ReportInput derive(const Results& results);
 
 inline std::uint64_t total_ranks(const Results& results) {
     std::uint64_t total = 0;

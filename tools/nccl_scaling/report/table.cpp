@@ -1,30 +1,54 @@
 // See table.h.
 #include "report/table.h"
 
-#include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "report/group_label.h"
-#include "report/measured_bandwidth.h"
+#include "report/columns.h"
 #include "report/reference_figures.h"
 #include "report/units.h"
 #include "report/words.h"
 
+#include <array>
+
 namespace distgpu::scaling {
 namespace {
 
-// size, collective, type, place, nodes, ranks, time, algbw, busbw, cv, group: the widest word of
-// each column and two spaces. The group has no end, so it comes last.
-constexpr std::string_view row_format =
-    "{:>13}  {:<14}  {:<8}  {:<5}  {:>5}  {:>5}  {:>11}  {:>9}  {:>9}  {:>6}  {}\n";
+struct Shown {
+    Column column;
+    int width;  // of the widest word; positive: it stands on the right, negative: on the left
+};
+
+// The group has no end, so it comes last.
+constexpr std::array columns{
+    Shown{Column::bytes, 13},    Shown{Column::collective, -14}, Shown{Column::type, -8},
+    Shown{Column::in_place, -5}, Shown{Column::nodes, 5},        Shown{Column::ranks, 5},
+    Shown{Column::median, 11},   Shown{Column::algbw, 9},        Shown{Column::busbw, 9},
+    Shown{Column::cv, 6},        Shown{Column::group, 0}};
+
+// `text(row)` of each column, two spaces between two of them.
+template <class Text>
+std::string line_of(Text&& text) {
+    std::string line;
+    for (const auto& [column, width] : columns) {
+        const std::string cell = text(row_of(column));
+        line += line.empty() ? "" : "  ";
+        line += width < 0 ? formatted("{:<{}}", cell, -width) : formatted("{:>{}}", cell, width);
+    }
+    return line;
+}
+
+// "time" is the median, which a line above the columns says.
+std::string_view heading_of(const ColumnRow& column) {
+    return column.column == Column::median ? "time" : column.heading;
+}
 
 std::string column_lines() {
-    std::string names = formatted(row_format, "size", "collective", "type", "place", "nodes",
-                                  "ranks", "time", "algbw", "busbw", "cv", "group");
-    std::string units =
-        formatted(row_format, "(B)", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(%)", "");
-    units.erase(units.find_last_not_of(" \n") + 1);
+    std::string names = line_of([](const ColumnRow& row) { return std::string(heading_of(row)); });
+    std::string units = line_of([](const ColumnRow& row) {
+        return row.unit.symbol.empty() ? "" : formatted("({})", row.unit.symbol);
+    });
+    units.erase(units.find_last_not_of(' ') + 1);
     names.front() = units.front() = '#';
-    return names + units + "\n";
+    return names + "\n" + units + "\n";
 }
 
 }  // namespace
@@ -39,14 +63,10 @@ std::string table_header(const Results& results) {
 }
 
 std::string table_row(const Results& results, const Measurement& measurement) {
-    const Group& group = results.groups[measurement.group];
-    return formatted(row_format, measurement.bytes, row_of(measurement.collective).name,
-                     row_of(measurement.type).name, measurement.in_place ? "in" : "out",
-                     group.nodes.size(), group.ranks,
-                     formatted("{:.2f}", measurement.time.median * 1e6),
-                     format_bandwidth(measured_bandwidth(measurement)),
-                     format_bandwidth(bus_bandwidth(results, measurement)),
-                     formatted("{:.1f}", measurement.time.cv * 100), group_label(results, group));
+    return line_of([&](const ColumnRow& row) {
+               return text_of(row, row.value(results, measurement));
+           }) +
+           "\n";
 }
 
 std::string table_footer(const Results& results) {

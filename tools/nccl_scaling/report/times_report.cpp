@@ -1,14 +1,15 @@
 // See times_report.h.
 #include "report/times_report.h"
 
-#include "analysis/verdict.h"
 #include "base/format.h"
 #include "report/units.h"
+#include "report/verdict.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace distgpu::scaling {
 namespace {
@@ -28,7 +29,29 @@ Curve curve(Curve::Kind kind, const std::vector<ScalingPoint>& points) {
     return made;
 }
 
+Error bad_times(std::string problem, std::string remedy) {
+    return {"times", std::move(problem), std::move(remedy)};
+}
+
 }  // namespace
+
+Error refusal_of(const UnusableTimes& times) {
+    const auto& [nodes, seconds] = times.time;
+    switch (times.reason) {
+        case UnusableTimes::Reason::too_few:
+            return bad_times(formatted("{} given", times.count),
+                             "give those of two numbers of nodes at least, as 1=100 2=50");
+        case UnusableTimes::Reason::no_nodes:
+            return bad_times("0 nodes", "numbers of nodes begin at 1");
+        case UnusableTimes::Reason::not_positive:
+            return bad_times(formatted("{} s for {}", seconds, counted(nodes, "node")),
+                             "give seconds above 0");
+        case UnusableTimes::Reason::twice:
+            break;
+    }
+    return bad_times(counted(nodes, "node") + " given twice",
+                     "give one time for each number of nodes");
+}
 
 std::string times_table(const TimesReport& report) {
     constexpr std::string_view row = "{:>10}  {:>12}  {:>10}  {:>12}\n";

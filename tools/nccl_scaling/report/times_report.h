@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/efficiency.h"
+#include "base/result.h"
 #include "report/report_input.h"
 
 #include <string>
@@ -15,6 +16,9 @@ struct TimesReport {
     std::vector<ScalingPoint> weak;    // each node had the same work in every run
     std::vector<ScalingPoint> strong;  // all nodes together had the same work in every run
 };
+
+// Why they cannot be compared.
+Error refusal_of(const UnusableTimes& times);
 
 // The table, what each column assumes, and as the last line what verdict_line() says of a run.
 std::string times_table(const TimesReport& report);

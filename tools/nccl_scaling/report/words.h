@@ -27,6 +27,11 @@ inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::weak, "weak"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::strong, "strong"}};
+inline constexpr std::array slow_part_kinds{
+    Word<SlowPart::Kind>{SlowPart::Kind::node, "slow node"},
+    Word<SlowPart::Kind>{SlowPart::Kind::port, "slow port"},
+    Word<SlowPart::Kind>{SlowPart::Kind::rail, "slow rail"},
+    Word<SlowPart::Kind>{SlowPart::Kind::pair, "routing collision"}};
 inline constexpr std::array demand_kinds{
     Word<JudgedDemand::Kind>{JudgedDemand::Kind::baseline, "baseline"},
     Word<JudgedDemand::Kind>{JudgedDemand::Kind::thresholds, "thresholds"}};

@@ -1,6 +1,7 @@
 // See judge.h.
 #include "run/judge.h"
 
+#include "base/format.h"
 #include "report/report_json.h"
 #include "report/text_file.h"
 #include "run/threshold_file.h"
@@ -12,6 +13,10 @@ namespace distgpu::scaling {
 Result<Judge> Judge::make(const Demands& demands) {
     Judge judge;
     judge.demands_ = demands;
+    if (!(demands.tolerance >= 0 && demands.tolerance <= 1)) {
+        return Error{"tolerance", formatted("{} is not between 0 and 1", demands.tolerance),
+                     "0.05 lets each bus bandwidth be 5% lower"};
+    }
     if (!demands.baseline.empty()) {
         auto baseline = read_results(demands.baseline);
         if (!baseline) return baseline.error();
@@ -31,11 +36,12 @@ Result<Judgement> Judge::judge(const Results& results) const {
     using Kind = JudgedDemand::Kind;
     Judgement judgement;
     if (baseline_) {
-        auto comparison =
-            compare_to_baseline(results, *baseline_, demands_.tolerance, demands_.baseline);
-        if (!comparison) return comparison.error();
+        if (const auto difference = first_difference(results, *baseline_)) {
+            return not_comparable(demands_.baseline, *difference);
+        }
         judgement.demands.push_back(
-            {Kind::baseline, demands_.baseline, demands_.tolerance, *std::move(comparison)});
+            {Kind::baseline, demands_.baseline, demands_.tolerance,
+             compare(results, thresholds_of(*baseline_, demands_.tolerance))});
     }
     if (!thresholds_.empty()) {
         judgement.demands.push_back(

@@ -21,7 +21,7 @@ struct Demands {
 
 class Judge {
   public:
-    // Errors: a file that cannot be read, or that holds something else.
+    // Errors: a file that cannot be read, or that holds something else; a tolerance outside 0 to 1.
     static Result<Judge> make(const Demands& demands);
 
     // Error: the run is not comparable with the baseline; also known before anything is measured.

@@ -6,7 +6,6 @@
 #include "report/html_page.h"
 #include "report/report_json.h"
 #include "report/table.h"
-#include "run/derive.h"
 
 #include <chrono>
 #include <utility>

@@ -2,10 +2,11 @@
 #include "run/run.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "analysis/compare.h"
 #include "analysis/profiles.h"
 #include "analysis/statistics.h"
 #include "base/format.h"
-#include "report/group_label.h"
+#include "report/names.h"
 #include "report/units.h"
 #include "run/devices.h"
 #include "run/environment.h"
@@ -38,20 +39,11 @@ std::vector<double> slowest(const std::vector<std::uint32_t>& ranks,
     return all;
 }
 
-using Fingerprint = decltype(Description::fingerprint);
-
-// In what this rank differs from rank 0, where all must be alike; nothing: in nothing.
-std::optional<std::string> difference(const Fingerprint& first, const Fingerprint& own) {
-    for (const auto& [name, value] : first) {
-        const auto found =
-            std::find_if(own.begin(), own.end(),
-                         [&wanted = name](const auto& entry) { return entry.first == wanted; });
-        if (found == own.end()) return name + " is missing";
-        if (found->second != value) {
-            return formatted("{} is {}, on rank 0 {}", name, found->second, value);
-        }
-    }
-    return std::nullopt;
+// In what this rank differs from rank 0, where all must be alike.
+std::string text_of(const Difference& difference) {
+    if (!difference.here) return difference.name + " is missing";
+    return formatted("{} is {}, on rank 0 {}", difference.name, *difference.here,
+                     difference.there.value_or("missing"));
 }
 
 class Run {
@@ -84,10 +76,10 @@ class Run {
         add_devices(world_,
                     use_.channel.gather(devices_text(description->gpu, port_of_rank(environment))));
         // Before they connect: different versions may not understand each other.
-        const json own = description->fingerprint;
-        const json first = json::parse(use_.channel.broadcast(own.dump()));
-        if (auto differs = difference(first, description->fingerprint)) {
-            return Fault{ExitCode::environment, *differs};
+        const Fingerprint& own = description->fingerprint;
+        const Fingerprint first = json::parse(use_.channel.broadcast(json(own).dump()));
+        if (const auto difference = first_difference(own, first)) {
+            return Fault{ExitCode::environment, text_of(*difference)};
         }
         auto unconnected = use_.backend.connect([&](const std::string& text) {
             return Result<std::string>(use_.channel.broadcast(text));

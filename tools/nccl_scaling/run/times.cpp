@@ -30,9 +30,9 @@ Result<TimesReport> parse_times(const std::vector<std::string>& texts) {
         times.push_back(*time);
     }
     auto weak = scaling_efficiency(Scaling::weak, times);
-    if (!weak) return weak.error();
+    if (!weak) return refusal_of(weak.error());
     auto strong = scaling_efficiency(Scaling::strong, std::move(times));
-    if (!strong) return strong.error();
+    if (!strong) return refusal_of(strong.error());
     return TimesReport{*std::move(weak), *std::move(strong)};
 }
 

@@ -1,10 +1,9 @@
-// See bandwidth_plots.h.
-#include "report/html/bandwidth_plots.h"
-
+// Bus bandwidth over size. See sections.h.
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
-#include "report/group_label.h"
 #include "report/html/line_plot.h"
+#include "report/html/sections.h"
+#include "report/names.h"
 #include "report/units.h"
 
 #include <map>

@@ -1,9 +1,8 @@
-// See efficiency_plots.h.
-#include "report/html/efficiency_plots.h"
-
+// Efficiency over the number of nodes, against linear. See sections.h.
 #include "base/format.h"
 #include "report/html/line_plot.h"
 #include "report/html/markup.h"
+#include "report/html/sections.h"
 #include "report/units.h"
 #include "report/words.h"
 

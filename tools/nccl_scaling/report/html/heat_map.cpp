@@ -1,8 +1,7 @@
-// See heat_map.h.
-#include "report/html/heat_map.h"
-
+// Draws the matrix of node pairs. See pair_matrix.h.
 #include "base/format.h"
 #include "report/html/markup.h"
+#include "report/html/pair_matrix.h"
 #include "report/units.h"
 
 #include <algorithm>

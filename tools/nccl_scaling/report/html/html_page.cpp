@@ -2,12 +2,9 @@
 #include "report/html_page.h"
 
 #include "base/format.h"
-#include "report/html/bandwidth_plots.h"
-#include "report/html/efficiency_plots.h"
-#include "report/html/heat_map.h"
-#include "report/html/judgement_section.h"
 #include "report/html/markup.h"
-#include "report/html/result_tables.h"
+#include "report/html/pair_matrix.h"
+#include "report/html/sections.h"
 #include "report/html/style.h"
 #include "report/units.h"
 #include "report/words.h"
@@ -61,8 +58,9 @@ std::string verdict(const ReportInput& input) {
                      escaped(results.backend), escaped(results.started));
 }
 
-std::string pairs(const Results& results) {
-    const auto matrix = html::pair_matrix(results);
+std::string pairs(const ReportInput& input) {
+    const auto& nodes = input.results.nodes;
+    const auto matrix = html::pair_matrix(nodes, input.evidence);
     if (matrix.size == 0) return "";
     std::string text =
         "<p>A slow node has a dark row and column; a single dark cell is a pair whose "
@@ -71,10 +69,10 @@ std::string pairs(const Results& results) {
         text += formatted(
             "<p>{} are too many for a row each: a row stands for up to {} nodes, and a cell shows "
             "the slowest of its pairs. --json writes all of them.</p>\n",
-            counted(results.nodes.size(), "node"), matrix.nodes_per_row);
+            counted(nodes.size(), "node"), matrix.nodes_per_row);
     }
-    return text + "<div class=\"beside\">\n" + html::to_svg(matrix) +
-           html::left_out_table(results) + "</div>\n";
+    return text + "<div class=\"beside\">\n" + html::to_svg(matrix) + html::left_out_table(input) +
+           "</div>\n";
 }
 
 }  // namespace
@@ -83,10 +81,10 @@ std::string to_html(const ReportInput& input) {
     const Results& results = input.results;
     return head(input) + "<header>\n" + verdict(input) + "</header>\n<main>\n" +
            section("Baseline and thresholds", html::judgement_section(results, input.judgement)) +
-           section("Limiter", html::finding_table(input)) +
+           section("Limiter", html::slow_part_table(input)) +
            section("Efficiency against linear", html::efficiency_plots(input.efficiency)) +
            section("Bus bandwidth over size", html::bandwidth_plots(results)) +
-           section("Node pairs", pairs(results)) +
+           section("Node pairs", pairs(input)) +
            section("Latency and bandwidth", html::fit_table(input)) +
            section("Published figures", html::reference_table(results)) +
            section("Results", html::measurement_tables(results)) +

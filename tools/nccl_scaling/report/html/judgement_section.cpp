@@ -1,8 +1,7 @@
-// See judgement_section.h.
-#include "report/html/judgement_section.h"
-
+// What the run was held against, and how it came out. See sections.h.
 #include "base/format.h"
 #include "report/html/markup.h"
+#include "report/html/sections.h"
 #include "report/units.h"
 #include "report/words.h"
 

@@ -12,7 +12,7 @@ std::string escaped(std::string_view text);
 
 struct Table {
     std::string_view caption;
-    std::vector<std::string_view> columns;
+    std::vector<std::string> columns;
     std::vector<std::vector<std::string>> rows;  // plain text, as many as columns
     std::size_t words = 1;  // so many columns from the left hold words; the rest are numbers
     bool wraps = false;     // the words may take several lines

@@ -1,7 +1,6 @@
 // See pair_matrix.h.
 #include "report/html/pair_matrix.h"
 
-#include "analysis/evidence.h"
 #include "analysis/statistics.h"
 #include "base/format.h"
 
@@ -15,18 +14,9 @@ namespace {
 
 constexpr std::size_t most_rows = 64;
 
-std::uint64_t largest_size(const Results& results) {
-    std::uint64_t largest = 0;
-    for (const Measurement& measurement : results.measurements) {
-        if (results.groups[measurement.group].kind != Group::Kind::pair) continue;
-        largest = std::max(largest, measurement.bytes);
-    }
-    return largest;
-}
-
-std::map<Pair, double> pair_values(const Results& results) {
+std::map<Pair, double> pair_values(const Evidence& evidence) {
     std::map<Pair, std::vector<double>> measured;
-    for (const auto& match : evidence_of(results).matches) {
+    for (const auto& match : evidence.matches) {
         measured[match.pair].push_back(match.bandwidth);
     }
     std::map<Pair, double> values;
@@ -51,12 +41,11 @@ void lower(std::optional<double>& cell, double value) {
 
 }  // namespace
 
-PairMatrix pair_matrix(const Results& results) {
+PairMatrix pair_matrix(const std::vector<Node>& nodes, const Evidence& evidence) {
     PairMatrix matrix;
-    const auto& nodes = results.nodes;
-    const auto values = pair_values(results);
+    const auto values = pair_values(evidence);
     if (values.empty()) return matrix;
-    matrix.bytes = largest_size(results);
+    matrix.bytes = evidence.match_bytes;
     matrix.nodes_per_row = (nodes.size() + most_rows - 1) / most_rows;
     matrix.names = row_names(nodes, matrix.nodes_per_row);
     matrix.size = matrix.names.size();

@@ -1,6 +1,7 @@
-// The bandwidths of the node pairs as a square matrix of bounded size.
+// The bandwidths of the node pairs as a square matrix of bounded size, and that as a picture.
 #pragma once
 
+#include "analysis/evidence.h"
 #include "results.h"
 
 #include <cstddef>
@@ -23,8 +24,13 @@ struct PairMatrix {
     }
 };
 
-// A pair's value is the median of its matches (analysis/evidence.h); a cell of several pairs has
-// the lowest, so that a slow node stays visible. At most 64 rows.
-PairMatrix pair_matrix(const Results& results);
+// A pair's value is the median of its matches; a cell of several pairs has the lowest, so that a
+// slow node stays visible. At most 64 rows.
+PairMatrix pair_matrix(const std::vector<Node>& nodes, const Evidence& evidence);
+
+// `<figure><svg>...</svg></figure>`, with one element of class "cell" for each cell that has a
+// value. The picture has one size whatever the number of rows; the numbers stand in the cells as
+// long as they fit, else where the pointer rests. Precondition: matrix.size is not 0.
+std::string to_svg(const PairMatrix& matrix);
 
 }  // namespace distgpu::scaling::html

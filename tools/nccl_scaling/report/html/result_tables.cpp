@@ -1,17 +1,16 @@
-// See result_tables.h.
-#include "report/html/result_tables.h"
-
+// The page's tables. See sections.h.
 #include "analysis/bus_bandwidth.h"
-#include "analysis/evidence.h"
 #include "base/format.h"
-#include "report/group_label.h"
+#include "report/columns.h"
 #include "report/html/markup.h"
-#include "report/measured_bandwidth.h"
+#include "report/html/sections.h"
+#include "report/names.h"
 #include "report/reference_figures.h"
 #include "report/units.h"
 #include "report/words.h"
 
 #include <algorithm>
+#include <array>
 
 namespace distgpu::scaling::html {
 namespace {
@@ -21,21 +20,23 @@ constexpr std::size_t most_other_rows = 200;
 
 using Selection = std::vector<const Measurement*>;
 
-std::vector<std::string> measurement_row(const Results& results, const Measurement& measurement) {
-    const Statistics& time = measurement.time;
-    const auto microseconds = [](double seconds) { return formatted("{:.2f}", seconds * 1e6); };
-    return {group_label(results, results.groups[measurement.group]),
-            std::string(row_of(measurement.collective).name),
-            std::string(row_of(measurement.type).name),
-            measurement.in_place ? "in" : "out",
-            format_bytes(measurement.bytes),
-            format_bandwidth(bus_bandwidth(results, measurement)),
-            format_bandwidth(measured_bandwidth(measurement)),
-            microseconds(time.median),
-            microseconds(time.p5),
-            microseconds(time.p95),
-            microseconds(time.p99),
-            formatted("{:.1f}", time.cv * 100)};
+// Words come first.
+constexpr std::array columns{Column::group, Column::collective, Column::type,  Column::in_place,
+                             Column::bytes, Column::busbw,      Column::algbw, Column::median,
+                             Column::p5,    Column::p95,        Column::p99,   Column::cv};
+constexpr std::size_t words_in_front = 4;
+
+// A size has its unit beside it, as it may be bytes or GiB.
+std::string heading_of(Column column) {
+    const ColumnRow& row = row_of(column);
+    const bool has_unit = !row.unit.symbol.empty() && column != Column::bytes;
+    return has_unit ? formatted("{} ({})", row.heading, row.unit.symbol) : std::string(row.heading);
+}
+
+std::string cell(const Results& results, const Measurement& measurement, Column column) {
+    if (column == Column::bytes) return format_bytes(measurement.bytes);
+    const ColumnRow& row = row_of(column);
+    return text_of(row, row.value(results, measurement));
 }
 
 std::string measurement_table(const Results& results, std::string_view caption,
@@ -43,13 +44,14 @@ std::string measurement_table(const Results& results, std::string_view caption,
     if (selection.empty()) return "";
     Table table;
     table.caption = caption;
-    table.columns = {"group",   "collective",   "type",         "place",
-                     "size",    "busbw (GB/s)", "algbw (GB/s)", "median (us)",
-                     "p5 (us)", "p95 (us)",     "p99 (us)",     "cv (%)"};
-    table.words = 4;
+    table.words = words_in_front;
+    table.columns.resize(columns.size());
+    std::transform(columns.begin(), columns.end(), table.columns.begin(), heading_of);
     table.rows.reserve(selection.size());
     for (const Measurement* const measurement : selection) {
-        table.rows.push_back(measurement_row(results, *measurement));
+        auto& row = table.rows.emplace_back(columns.size());
+        std::transform(columns.begin(), columns.end(), row.begin(),
+                       [&](Column column) { return cell(results, *measurement, column); });
     }
     return to_html(table);
 }
@@ -93,22 +95,23 @@ std::string measurement_tables(const Results& results) {
            measurement_table(results, other_caption(others.size(), count), others);
 }
 
-std::string finding_table(const ReportInput& input) {
-    if (input.findings.empty()) return "";
+std::string slow_part_table(const ReportInput& input) {
+    if (input.slow_parts.empty()) return "";
     Table table;
     table.caption = "Slower than their peers, the worst first";
     table.columns = {"who", "what", "of the peers' median", "robust z"};
     table.words = 2;
-    table.rows.reserve(input.findings.size());
-    for (const auto& [subject, kind, relative, robust_z] : input.findings) {
-        table.rows.push_back({subject, kind, format_percent(relative),
+    table.rows.reserve(input.slow_parts.size());
+    for (const auto& [name, kind, relative, robust_z] : input.slow_parts) {
+        table.rows.push_back({name, std::string(words::word_of(words::slow_part_kinds, kind)),
+                              format_percent(relative),
                               robust_z ? formatted("{:.1f}", *robust_z) : "n/a"});
     }
     return to_html(table);
 }
 
-std::string left_out_table(const Results& results) {
-    auto left_out = evidence_of(results).left_out;
+std::string left_out_table(const ReportInput& input) {
+    auto left_out = input.evidence.left_out;
     if (left_out.empty()) return "";
     std::stable_sort(left_out.begin(), left_out.end(),
                      [](const auto& a, const auto& b) { return a.gain > b.gain; });
@@ -117,7 +120,7 @@ std::string left_out_table(const Results& results) {
     table.columns = {"without", "of all nodes' busbw"};
     table.rows.reserve(left_out.size());
     for (const auto& [node, gain] : left_out) {
-        table.rows.push_back({results.nodes[node].name, format_percent(gain)});
+        table.rows.push_back({input.results.nodes[node].name, format_percent(gain)});
     }
     return to_html(table);
 }
@@ -133,8 +136,8 @@ std::string fit_table(const ReportInput& input) {
     for (const LatencyBandwidthFit& fit : input.fits) {
         table.rows.push_back({group_label(input.results, input.results.groups[fit.group]),
                               std::string(row_of(fit.collective).name),
-                              std::string(row_of(fit.type).name), format_seconds(fit.alpha),
-                              format_bandwidth(fit.beta), format_percent(fit.residual)});
+                              std::string(row_of(fit.type).name), format_seconds(fit.line.alpha),
+                              format_bandwidth(fit.line.beta), format_percent(fit.line.residual)});
     }
     return to_html(table) + text;
 }

@@ -1,4 +1,4 @@
-#include "report/group_label.h"
+#include "report/names.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,12 @@ Results three_nodes() {
                      {"n2", 2, {}, {"mlx5_0", "mlx5_9"}},
                      {"n3", 2, {}, {"mlx5_0", "mlx5_1"}}};
     return results;
+}
+
+TEST(OperationName, LeavesOutWhatIsNotAsked) {
+    EXPECT_EQ(operation_name(Collective::all_reduce, DataType::f32, true, 64U << 20U),
+              "all-reduce float, 64 MiB, in place");
+    EXPECT_EQ(operation_name(Collective::broadcast, std::nullopt, false, 8), "broadcast, 8 B");
 }
 
 TEST(GroupLabel, SaysWhoIsInIt) {
@@ -37,12 +43,25 @@ TEST(GroupLabel, ARailHasItsPortsNameWhereAllNodesAgree) {
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 0}), "rail 0");
 }
 
-TEST(IsScalingGroup, GpusAndNodesOnly) {
-    EXPECT_TRUE(is_scaling_group({Group::Kind::gpus, {}, 0, 0}));
-    EXPECT_TRUE(is_scaling_group({Group::Kind::nodes, {}, 0, 0}));
-    EXPECT_FALSE(is_scaling_group({Group::Kind::pair, {}, 0, 0}));
-    EXPECT_FALSE(is_scaling_group({Group::Kind::without, {}, 0, 0}));
-    EXPECT_FALSE(is_scaling_group({Group::Kind::rail, {}, 0, 0}));
+TEST(LimiterName, APortIsNamedWithItsNode) {
+    const Results results = three_nodes();
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::node, .node = 1}), "n2");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::node_rail, .node = 1, .local_rank = 1}),
+              "n2/mlx5_9");
+}
+
+TEST(LimiterName, NumbersAPortWithoutAName) {
+    Results results = three_nodes();
+    for (Node& node : results.nodes) node.rails.clear();
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::node_rail, .node = 2, .local_rank = 1}),
+              "n3/rail 1");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 1}), "rail 1");
+}
+
+TEST(LimiterName, NumbersARailWhosePortsDifferInName) {
+    const Results results = three_nodes();
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 1}), "rail 1");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 0}), "rail mlx5_0");
 }
 
 }  // namespace

@@ -10,10 +10,6 @@
 
 namespace distgpu::scaling {
 
-// "node17", "node17/mlx5_3", "rail mlx5_3"; "rail 3" for a port without a name or with another
-// name on each node.
-std::string limiter_name(const Results& results, const Limiter& limiter);
-
 // What the last line says before the limiter: "8 nodes: 94% of linear (weak), 71% (strong)".
 std::string scaling_text(std::uint64_t nodes, std::optional<double> weak,
                          std::optional<double> strong);

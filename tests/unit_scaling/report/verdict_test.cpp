@@ -1,5 +1,5 @@
 // The run's last line, word for word.
-#include "analysis/verdict.h"
+#include "report/verdict.h"
 
 #include "made_up_results.h"
 
@@ -78,20 +78,6 @@ TEST(VerdictLine, NamesEightAtMost) {
     EXPECT_EQ(verdict_line(with_ports(64), found(limiters), 0.5, 0.5),
               "64 nodes: 50% of linear (weak), 50% (strong); "
               "limiter: n0, n0, n0, n0, n0, n0, n0, n0 and 2 more");
-}
-
-TEST(LimiterName, NumbersAPortWithoutAName) {
-    const auto results = made_up_results(4, 2);
-    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::node_rail, .node = 2, .local_rank = 1}),
-              "n2/rail 1");
-    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 1}), "rail 1");
-}
-
-TEST(LimiterName, NumbersARailWhosePortsDifferInName) {
-    auto results = with_ports(4);
-    results.nodes[3].rails[1] = "mlx5_9";
-    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 1}), "rail 1");
-    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::rail, .local_rank = 0}), "rail mlx5_0");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "run/derive.h"
+#include "report/report_input.h"
 
 #include "analysis/pairs.h"
 #include "made_up_results.h"
@@ -106,7 +106,7 @@ class Cluster {
         measure({Group::Kind::rail, nodes, ranks, local_rank}, rate);
     }
 
-    std::vector<Finding> findings() const { return derive(results_).findings; }
+    std::vector<SlowPart> slow_parts() const { return derive(results_).slow_parts; }
 
   private:
     void measure(const Group& group, double rate) {
@@ -118,10 +118,11 @@ class Cluster {
 };
 
 // Without a spread a robust z is not defined.
-TEST(Derive, ASlowNodeIsAFinding) {
+TEST(Derive, ASlowNodeIsASlowPart) {
     Cluster cluster(4);
     cluster.play({1, 1, 0.5, 1});
-    EXPECT_THAT(cluster.findings(), ElementsAre(Finding{"n2", "slow node", 0.5, std::nullopt}));
+    EXPECT_THAT(cluster.slow_parts(),
+                ElementsAre(SlowPart{"n2", SlowPart::Kind::node, 0.5, std::nullopt}));
 }
 
 TEST(Derive, ThePortOfTheSlowNodeIsNamedInItsStead) {
@@ -129,16 +130,16 @@ TEST(Derive, ThePortOfTheSlowNodeIsNamedInItsStead) {
     cluster.play({1, 1, 0.5, 1});
     cluster.rail(0, 1);
     cluster.rail(1, 0.25);
-    EXPECT_THAT(cluster.findings(),
-                ElementsAre(Finding{"rail mlx5_1", "slow rail", 0.25, std::nullopt},
-                            Finding{"n2/mlx5_1", "slow port", 0.5, std::nullopt}));
+    EXPECT_THAT(cluster.slow_parts(),
+                ElementsAre(SlowPart{"rail mlx5_1", SlowPart::Kind::rail, 0.25, std::nullopt},
+                            SlowPart{"n2/mlx5_1", SlowPart::Kind::port, 0.5, std::nullopt}));
 }
 
-TEST(Derive, ACollisionIsAFindingAndNoNodes) {
+TEST(Derive, ACollisionIsThePairsAndNoNodes) {
     Cluster cluster(6);
     cluster.play({1, 1, 1, 1, 1, 1}, {1, 4}, 0.5);
-    EXPECT_THAT(cluster.findings(),
-                ElementsAre(Finding{"n1 - n4", "routing collision", 0.5, std::nullopt}));
+    EXPECT_THAT(cluster.slow_parts(),
+                ElementsAre(SlowPart{"n1 - n4", SlowPart::Kind::pair, 0.5, std::nullopt}));
 }
 
 TEST(Derive, ARunThatFailedHasNoVerdict) {
@@ -148,7 +149,7 @@ TEST(Derive, ARunThatFailedHasNoVerdict) {
     results.failure = Failure{"all-reduce", "has died", {}};
     EXPECT_TRUE(derive(results).verdict.empty());
     EXPECT_FALSE(derive(results).efficiency.empty());
-    EXPECT_TRUE(derive({}).findings.empty());
+    EXPECT_TRUE(derive({}).slow_parts.empty());
 }
 
 }  // namespace

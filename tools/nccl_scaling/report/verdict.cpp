@@ -1,7 +1,8 @@
-// Words for what the analysis found.
-#include "analysis/verdict.h"
+// See verdict.h.
+#include "report/verdict.h"
 
 #include "base/format.h"
+#include "report/names.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,19 +12,6 @@ namespace distgpu::scaling {
 namespace {
 
 constexpr std::size_t most_named = 8;
-
-// Empty: it has none.
-std::string port_name(const Node& node, std::uint32_t local_rank) {
-    return local_rank < node.rails.size() ? node.rails[local_rank] : "";
-}
-
-std::string rail_name(const Results& results, std::uint32_t local_rank) {
-    const auto name = port_name(results.nodes.front(), local_rank);
-    const bool everywhere =
-        std::all_of(results.nodes.begin(), results.nodes.end(),
-                    [&](const Node& node) { return port_name(node, local_rank) == name; });
-    return everywhere && !name.empty() ? "rail " + name : formatted("rail {}", local_rank);
-}
 
 std::string limiters_text(const Results& results, const Blame& blame) {
     if (blame.limiters.empty()) {
@@ -46,14 +34,6 @@ std::string limiters_text(const Results& results, const Blame& blame) {
 }
 
 }  // namespace
-
-std::string limiter_name(const Results& results, const Limiter& limiter) {
-    if (limiter.kind == Limiter::Kind::rail) return rail_name(results, limiter.local_rank);
-    const auto& node = results.nodes[limiter.node];
-    if (limiter.kind == Limiter::Kind::node) return node.name;
-    const auto port = port_name(node, limiter.local_rank);
-    return node.name + "/" + (port.empty() ? formatted("rail {}", limiter.local_rank) : port);
-}
 
 std::string scaling_text(std::uint64_t nodes, std::optional<double> weak,
                          std::optional<double> strong) {

@@ -1,0 +1,75 @@
+// See names.h.
+#include "report/names.h"
+
+#include "analysis/bus_bandwidth.h"
+#include "base/format.h"
+#include "report/units.h"
+
+#include <algorithm>
+
+namespace distgpu::scaling {
+namespace {
+
+const std::string& node_name(const Results& results, const Group& group, std::size_t i) {
+    return results.nodes[group.nodes[i]].name;
+}
+
+// Empty: it has none.
+std::string port_name(const Node& node, std::uint32_t local_rank) {
+    return local_rank < node.rails.size() ? node.rails[local_rank] : "";
+}
+
+// Empty: the nodes do not agree on it, or do not know it.
+std::string rail_port(const Results& results, std::uint32_t local_rank) {
+    if (results.nodes.empty()) return "";
+    const std::string first = port_name(results.nodes.front(), local_rank);
+    const bool same =
+        std::all_of(results.nodes.begin(), results.nodes.end(),
+                    [&](const Node& node) { return port_name(node, local_rank) == first; });
+    return same ? first : "";
+}
+
+std::string rail_number(std::uint32_t local_rank) {
+    return formatted("rail {}", local_rank);
+}
+
+}  // namespace
+
+std::string operation_name(Collective collective, std::optional<DataType> type, bool in_place,
+                           std::uint64_t bytes) {
+    return formatted("{}{}, {}{}", row_of(collective).name,
+                     type ? formatted(" {}", row_of(*type).name) : "", format_bytes(bytes),
+                     in_place ? ", in place" : "");
+}
+
+std::string group_label(const Results& results, const Group& group) {
+    switch (group.kind) {
+        case Group::Kind::gpus:
+            return formatted("{} of {}",
+                             counted(group.number, results.backend == "mpi" ? "rank" : "GPU"),
+                             node_name(results, group, 0));
+        case Group::Kind::nodes:
+            return counted(group.number, "node");
+        case Group::Kind::pair:
+            return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
+        case Group::Kind::without:
+            return "without " + results.nodes[group.number].name;
+        case Group::Kind::rail:
+            break;
+    }
+    const std::string port = rail_port(results, group.number);
+    return rail_number(group.number) + (port.empty() ? "" : formatted(" ({})", port));
+}
+
+std::string limiter_name(const Results& results, const Limiter& limiter) {
+    if (limiter.kind == Limiter::Kind::rail) {
+        const std::string port = rail_port(results, limiter.local_rank);
+        return port.empty() ? rail_number(limiter.local_rank) : "rail " + port;
+    }
+    const Node& node = results.nodes[limiter.node];
+    if (limiter.kind == Limiter::Kind::node) return node.name;
+    const std::string port = port_name(node, limiter.local_rank);
+    return node.name + "/" + (port.empty() ? rail_number(limiter.local_rank) : port);
+}
+
+}  // namespace distgpu::scaling
