@@ -1,11 +1,14 @@
 #include "run/world.h"
 
+#include "report/names.h"
+
 #include <gtest/gtest.h>
 
 namespace distgpu::scaling {
 namespace {
 
 using Ranks = std::vector<std::uint32_t>;
+using Texts = std::vector<std::string>;
 
 // Dealt out cyclically over two nodes, and one more on the second.
 const std::vector<Peer> cyclic{{"b", 0}, {"a", 0}, {"b", 1}, {"a", 1}, {"a", 2}};
@@ -24,6 +27,70 @@ TEST(World, AGroupsRanksAscend) {
     EXPECT_EQ(ranks_of(world, {Group::Kind::nodes, {1}, 3, 1}), (Ranks{1, 3, 4}));
     EXPECT_EQ(ranks_of(world, {Group::Kind::rail, {0, 1}, 2, 1}), (Ranks{2, 3}));
     EXPECT_EQ(ranks_of(world, {Group::Kind::gpus, {0}, 1, 1}), (Ranks{0}));
+}
+
+TEST(PortOfRank, IsTheOneThatIsNamed) {
+    EXPECT_EQ(port_of_rank({{"UCX_NET_DEVICES", "mlx5_3:1"}}), "mlx5_3");
+    EXPECT_EQ(port_of_rank({{"UCX_NET_DEVICES", "mlx5_3:2"}}), "mlx5_3:2");
+    EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", "=mlx5_3:1"}}), "mlx5_3");
+    EXPECT_EQ(port_of_rank({}), "");
+}
+
+// NCCL measures, so that its own variable counts where it leaves no choice. distgpu gives it all
+// ports of the compute network, and UCX the one near the GPU.
+TEST(PortOfRank, NcclsVariableCountsFirstWhereItNamesOne) {
+    EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", "=mlx5_1:1"}, {"UCX_NET_DEVICES", "mlx5_3:1"}}),
+              "mlx5_1");
+    EXPECT_EQ(
+        port_of_rank({{"NCCL_IB_HCA", "=mlx5_1:1,mlx5_3:1"}, {"UCX_NET_DEVICES", "mlx5_3:1"}}),
+        "mlx5_3");
+}
+
+// mlx5_1 is the beginning of mlx5_10 too; "all" and eth0 are no port of an HCA.
+TEST(PortOfRank, IsNotGuessed) {
+    for (const char* const value : {"mlx5_1:1", "^mlx5_1:1", "^=mlx5_1:1", "=mlx5", ""}) {
+        EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", value}}), "") << value;
+    }
+    for (const char* const value : {"all", "eth0", "mlx5_0:1,mlx5_1:1", ""}) {
+        EXPECT_EQ(port_of_rank({{"UCX_NET_DEVICES", value}}), "") << value;
+    }
+}
+
+// Ranks 0 and 2 are on "a", with local ranks in the other order; rank 1 is on "b".
+World two_nodes() {
+    return world_of({{"a", 1}, {"b", 0}, {"a", 0}});
+}
+
+TEST(AddDevices, StandByLocalRank) {
+    World world = two_nodes();
+    add_devices(world, {devices_text("H100 \"1\"", "mlx5_1"), devices_text("H100", "mlx5_0"),
+                        devices_text("H100 0", "mlx5_0")});
+    EXPECT_EQ(world.nodes[0].gpus, (Texts{"H100 0", "H100 \"1\""}));
+    EXPECT_EQ(world.nodes[0].rails, (Texts{"mlx5_0", "mlx5_1"}));
+    EXPECT_EQ(world.nodes[1].rails, Texts{"mlx5_0"});
+}
+
+TEST(AddDevices, WhatNoRankHasStaysEmpty) {
+    World world = two_nodes();
+    add_devices(world, {devices_text("", "mlx5_1"), devices_text("", ""), devices_text("", "")});
+    EXPECT_TRUE(world.nodes[0].gpus.empty());
+    EXPECT_EQ(world.nodes[0].rails, (Texts{"", "mlx5_1"}));
+    EXPECT_TRUE(world.nodes[1].rails.empty());
+    add_devices(world, {});  // on other ranks than 0
+    EXPECT_EQ(world.nodes[0].ranks, 2U);
+}
+
+// What a rank's variables say is what the last line and the tables say.
+TEST(AddDevices, NameLimitersAndRails) {
+    World world = world_of({{"node16", 0}, {"node16", 1}, {"node17", 0}, {"node17", 1}});
+    const auto text = [](const std::string& port) {
+        return devices_text("", port_of_rank({{"UCX_NET_DEVICES", port}}));
+    };
+    add_devices(world, {text("mlx5_0:1"), text("mlx5_3:1"), text("mlx5_0:1"), text("mlx5_3:1")});
+    Results results;
+    results.nodes = world.nodes;
+    EXPECT_EQ(limiter_name(results, {Limiter::Kind::node_rail, 1, 1}), "node17/mlx5_3");
+    EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1}, 2, 1}), "rail 1 (mlx5_3)");
 }
 
 }  // namespace

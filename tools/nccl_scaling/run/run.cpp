@@ -8,7 +8,6 @@
 #include "base/format.h"
 #include "report/names.h"
 #include "report/units.h"
-#include "run/devices.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
 #include "run/overlap.h"

@@ -3,10 +3,41 @@
 
 #include "run/plan.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
 #include <map>
-#include <string>
+#include <string_view>
+#include <utility>
 
 namespace distgpu::scaling {
+namespace {
+
+using nlohmann::json;
+
+std::string value_of(const std::vector<Variable>& environment, std::string_view name) {
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [&](const Variable& one) { return one.name == name; });
+    return found == environment.end() ? "" : found->value;
+}
+
+// The name in "mlx5_3:1". Empty: no port, or several.
+std::string single_port(std::string_view value) {
+    constexpr std::string_view first_port = ":1";
+    const std::size_t colon = value.find(':');
+    if (colon == std::string_view::npos || value.find(',') != std::string_view::npos) return "";
+    return std::string(value.substr(colon) == first_port ? value.substr(0, colon) : value);
+}
+
+// By local rank, as long as one of them is known.
+void set(std::vector<std::string>& of_node, std::uint32_t local_rank, std::string value) {
+    if (value.empty()) return;
+    if (of_node.size() <= local_rank) of_node.resize(local_rank + std::size_t{1});
+    of_node[local_rank] = std::move(value);
+}
+
+}  // namespace
 
 World world_of(const std::vector<Peer>& peers) {
     World world;
@@ -32,6 +63,28 @@ std::vector<std::uint32_t> ranks_of(const World& world, const Group& group) {
         }
     }
     return ranks;
+}
+
+// Without '=' NCCL_IB_HCA has beginnings of names, and with '^' those not to be used.
+std::string port_of_rank(const std::vector<Variable>& environment) {
+    const std::string nccl = value_of(environment, "NCCL_IB_HCA");
+    const bool exact = nccl.rfind('=', 0) == 0;
+    std::string port = exact ? single_port(std::string_view(nccl).substr(1)) : "";
+    return port.empty() ? single_port(value_of(environment, "UCX_NET_DEVICES")) : port;
+}
+
+std::string devices_text(const std::string& gpu, const std::string& port) {
+    return json{gpu, port}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void add_devices(World& world, const std::vector<std::string>& texts) {
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        const json devices = json::parse(texts[rank]);
+        Node& node = world.nodes[world.node_of_rank[rank]];
+        const std::uint32_t local_rank = world.peers[rank].local_rank;
+        set(node.gpus, local_rank, devices.at(0));
+        set(node.rails, local_rank, devices.at(1));
+    }
 }
 
 }  // namespace distgpu::scaling
