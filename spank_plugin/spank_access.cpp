@@ -1,7 +1,8 @@
 // See spank_access.h.
 #include "spank_access.h"
 
-#include <charconv>
+#include "base/values.h"
+
 #include <string_view>
 
 namespace distgpu {
@@ -41,13 +42,7 @@ std::optional<std::string> step_variable(spank_t spank, const char* name) {
 }
 
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name) {
-    const auto text = step_variable(spank, name);
-    std::uint32_t value = 0;
-    if (!text ||
-        std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc{}) {
-        return std::nullopt;
-    }
-    return value;
+    return whole_number(step_variable(spank, name).value_or(""));
 }
 
 std::optional<std::string> StepVariables::get(const std::string& name) const {

@@ -34,7 +34,7 @@ std::vector<std::string> program_arguments(spank_t spank);
 // A variable of the step's environment (stepd only). The value may have any length.
 std::optional<std::string> step_variable(spank_t spank, const char* name);
 
-// A variable that holds a number; nothing where it is unset or does not begin with one.
+// A variable that holds a number and nothing else; nothing where it is unset or another text.
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name);
 
 // The step's environment (stepd only); within a task's callback that of the task.

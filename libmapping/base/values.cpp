@@ -44,4 +44,9 @@ std::optional<std::uint32_t> whole_number(std::string_view text) {
     return number_of<std::uint32_t>(text);
 }
 
+std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit) {
+    const auto value = whole_number(text);
+    return value && *value < limit ? value : std::nullopt;
+}
+
 }  // namespace distgpu

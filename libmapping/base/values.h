@@ -1,6 +1,7 @@
 // Values of variables and options that are lists or numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -20,5 +21,8 @@ std::optional<std::uint64_t> whole_number_64(std::string_view text);
 
 // Decimal digits and nothing else; nothing: another text, or above 2^32 - 1.
 std::optional<std::uint32_t> whole_number(std::string_view text);
+
+// The same, and nothing from `limit` on.
+std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit);
 
 }  // namespace distgpu

@@ -1,7 +1,8 @@
 // See step_environment.h.
 #include "node/step_environment.h"
 
-#include <charconv>
+#include "base/values.h"
+
 #include <string_view>
 
 namespace distgpu {
@@ -18,12 +19,8 @@ std::optional<Distribution> read_distribution(const StepEnvironment& environment
     if (word.empty() || word == "block") return Distribution{Distribution::Kind::block, 0};
     if (word == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
     if (word == "plane") {
-        std::uint32_t size = 0;
-        const std::string& text = environment.plane_size;
-        const char* const end = text.data() + text.size();
-        const auto read = std::from_chars(text.data(), end, size);
-        if (read.ec == std::errc{} && read.ptr == end && size > 0)
-            return Distribution{Distribution::Kind::plane, size};
+        const std::uint32_t size = whole_number(environment.plane_size).value_or(0);
+        if (size > 0) return Distribution{Distribution::Kind::plane, size};
     }
     return std::nullopt;
 }

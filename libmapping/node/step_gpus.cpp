@@ -4,7 +4,6 @@
 #include "base/values.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace distgpu {
 namespace {
@@ -13,8 +12,8 @@ namespace {
 std::optional<std::vector<std::uint32_t>> numbers(std::string_view list, std::size_t limit) {
     std::vector<std::uint32_t> result;
     for (const std::string_view item : comma_items(list)) {
-        const auto number = whole_number(item);
-        if (!number || *number >= limit) return std::nullopt;
+        const auto number = number_below(item, limit);
+        if (!number) return std::nullopt;
         if (!result.empty() && *number <= result.back()) return std::nullopt;
         result.push_back(*number);
     }
@@ -46,7 +45,7 @@ std::uint32_t per_task(std::string_view tres_bind) {
         if (part.substr(0, gres.size()) == gres) part.remove_prefix(gres.size());
         const std::size_t found = part.find(word);
         if (part.substr(0, gpu.size()) == gpu && found != std::string_view::npos) {
-            std::from_chars(part.data() + found + word.size(), part.data() + part.size(), count);
+            count = whole_number(part.substr(found + word.size())).value_or(0);
         }
         at = end + 1;
     }

@@ -2,10 +2,10 @@
 #include "node/task_environment.h"
 
 #include "base/format.h"
+#include "base/values.h"
 #include "node/variables.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,15 +90,18 @@ std::vector<std::string> gpu_variables(const Environment& environment) {
     return names;
 }
 
+std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name) {
+    const auto count = number_below(environment.get(name).value_or(""), CpuSet::cpu_limit + 1);
+    return count == 0U ? std::nullopt : count;
+}
+
 NodeFacts read_node_facts(const Environment& environment) {
     NodeFacts facts;
     facts.gpus = count_devices(environment);
     for (const std::string_view name : users_own()) {
         if (exported(environment, name)) facts.exported.emplace_back(name);
     }
-    if (const auto text = environment.get("SLURM_CPUS_ON_NODE")) {
-        std::from_chars(text->data(), text->data() + text->size(), facts.cpus);
-    }
+    facts.cpus = cpu_count(environment, "SLURM_CPUS_ON_NODE").value_or(facts.cpus);
     return facts;
 }
 

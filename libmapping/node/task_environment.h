@@ -21,6 +21,10 @@ std::optional<std::string> exported(const Environment& environment, std::string_
 // gres.conf; the first decides where they differ.
 std::vector<std::string> gpu_variables(const Environment& environment);
 
+// A variable that counts CPUs of this node. Nothing: it is unset, another text, 0, or more than a
+// node can have, so that no sum or quotient of such counts goes wrong.
+std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name);
+
 // GPUs and CPUs of the step on this node, from what Slurm set in the task's environment, and what
 // its user exported. CPUs per task are left unknown.
 NodeFacts read_node_facts(const Environment& environment);

@@ -5,7 +5,6 @@
 #include "base/values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,10 +20,8 @@ Error refuse(std::string_view option, std::string_view text, std::string problem
 }
 
 Result<std::uint32_t> count(std::string_view option, std::string_view text, std::uint64_t most) {
-    std::uint32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc{} && stop == end && value > 0 && value <= most) return value;
+    const std::uint32_t value = whole_number(text).value_or(0);
+    if (value > 0 && value <= most) return value;
     return refuse(option, text, formatted("not a number from 1 to {}", most));
 }
 

@@ -1,27 +1,17 @@
 // The keys of SPEC: their names, help and effect on the request, in one table.
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/spec/request.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <string>
 #include <vector>
 
 namespace distgpu {
 namespace {
-
-// A decimal number of digits alone, or nothing.
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || stop != end) return std::nullopt;
-    return number;
-}
 
 Result<Request> apply_port(Request request, std::string_view value) {
     return parse_port("port", value).transform([&](std::uint16_t port) {
@@ -42,7 +32,7 @@ Result<Request> apply_master(Request request, std::string_view value) {
 constexpr std::uint32_t max_processes_per_node = 4096;
 
 Result<Request> apply_nproc(Request request, std::string_view value) {
-    const auto nproc = parse_number<std::uint32_t>(value);
+    const auto nproc = whole_number(value);
     if (!nproc || *nproc == 0 || *nproc > max_processes_per_node) {
         return Error{formatted("nproc={}", value), "not a number of processes",
                      formatted("give a number from 1 to {}", max_processes_per_node)};
@@ -99,7 +89,7 @@ Result<Request> apply_bind(Request request, std::string_view value) {
 // Reads a number of tasks with one of TensorFlow's roles into `count`.
 Result<Request> apply_count(Request request, std::uint32_t Request::*count, std::string_view name,
                             std::string_view value, std::uint32_t most) {
-    const auto tasks = parse_number<std::uint32_t>(value);
+    const auto tasks = whole_number(value);
     if (!tasks || *tasks > most) {
         return Error{formatted("{}={}", name, excerpt(value)), "not a number of such tasks",
                      formatted("give a number from 0 to {}", most)};
@@ -243,7 +233,7 @@ Result<Master> parse_master(std::string_view text) {
 }
 
 Result<std::uint16_t> parse_port(std::string_view what, std::string_view text) {
-    const auto port = parse_number<std::uint32_t>(text);
+    const auto port = whole_number(text);
     constexpr std::uint32_t last = std::numeric_limits<std::uint16_t>::max();
     if (!port || *port < 1024 || *port > last) {
         return Error{formatted("{}={}", what, excerpt(text)),

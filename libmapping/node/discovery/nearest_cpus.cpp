@@ -3,11 +3,11 @@
 
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "base/values.h"
 #include "node/discovery/hwloc_values.h"
 #include "node/discovery/hwloc_version.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -84,11 +84,8 @@ const NumaNode* linux_node(const Source& source, hwloc_obj_t device) {
     if (source.roots == nullptr || pci == nullptr) return nullptr;
     const auto text = read_trimmed(formatted("{}/bus/pci/devices/{}/numa_node", source.roots->sys,
                                              pci_name(pci_address(pci))));
-    std::uint32_t id = 0;
-    if (!text || std::from_chars(text->data(), text->data() + text->size(), id).ec != std::errc{}) {
-        return nullptr;  // "-1": no node
-    }
-    return find(source.numas, id);
+    const auto id = whole_number(text.value_or(""));
+    return id ? find(source.numas, *id) : nullptr;  // "-1": no node
 }
 
 }  // namespace

@@ -3,29 +3,18 @@
 
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "base/values.h"
 
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 
 namespace distgpu::discovery {
-namespace {
-
-std::optional<std::uint32_t> number(std::string_view text) {
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
-}  // namespace
-
 NvidiaInformation nvidia_information(const std::string& proc, const std::string& pci) {
     const auto text = read_trimmed(formatted("{}/driver/nvidia/gpus/{}/information", proc, pci));
     if (!text) return {};
     NvidiaInformation information;
     information.model = value_after(*text, "Model:");
-    information.minor = number(value_after(*text, "Device Minor:"));
+    information.minor = whole_number(value_after(*text, "Device Minor:"));
     // "GPU-????????-..." until something first opens the GPU.
     const std::string_view uuid = value_after(*text, "GPU UUID:");
     if (uuid.find('?') == std::string_view::npos) information.uuid = uuid;

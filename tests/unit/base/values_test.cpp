@@ -40,5 +40,12 @@ TEST(WholeNumber, IsDigitsAlone) {
     }
 }
 
+TEST(NumberBelow, EndsBeforeTheLimit) {
+    EXPECT_EQ(number_below("7", 8), 7U);
+    for (const char* text : {"8", "", "7a", "-1"}) {
+        EXPECT_EQ(number_below(text, 8), std::nullopt) << text;
+    }
+}
+
 }  // namespace
 }  // namespace distgpu

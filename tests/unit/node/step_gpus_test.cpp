@@ -71,7 +71,7 @@ TEST(PerTask, IsTheNumberInSlurmsBinding) {
     EXPECT_EQ(per_task("nic:closest+gpu:per_task:3"), 3);
     for (const char* other : {"", "gpu:single:1", "gpu:closest", "gpu:map_gpu:0,1", "gpu:per_task",
                               "gpu:closest+nic:per_task:1", "gpu:per_task:", "gpu:per_task:all",
-                              "gpu:per_task:-1", "gpu:per_task:4294967297"}) {
+                              "gpu:per_task:-1", "gpu:per_task:2abc", "gpu:per_task:4294967297"}) {
         EXPECT_EQ(per_task(other), 0) << other;
     }
 }

@@ -43,6 +43,22 @@ TEST(NodeFacts, ComeFromWhatSlurmSets) {
     EXPECT_EQ(read_node_facts(MapEnvironment(Variables{})).gpus, 0U);
 }
 
+// A launcher's processes are counted by them: 0 would divide by zero.
+TEST(CpuCount, IsANumberThatANodeCanHave) {
+    const auto count = [](const char* text) {
+        return cpu_count(MapEnvironment(Variables{{"SLURM_CPUS_ON_NODE", text}}),
+                         "SLURM_CPUS_ON_NODE");
+    };
+    EXPECT_EQ(count("24"), 24U);
+    EXPECT_EQ(count("65536"), 65536U);
+    for (const char* text : {"", "0", "4abc", " 4", "-1", "65537", "4294967297"}) {
+        EXPECT_EQ(count(text), std::nullopt) << text;
+        EXPECT_EQ(read_node_facts(MapEnvironment(Variables{{"SLURM_CPUS_ON_NODE", text}})).cpus, 1U)
+            << text;
+    }
+    EXPECT_EQ(cpu_count(MapEnvironment(Variables{}), "SLURM_CPUS_ON_NODE"), std::nullopt);
+}
+
 TEST(TaskEnvironment, IsSetAfterItIsRemoved) {
     MapEnvironment environment(Variables{{"PET_A", "1"},
                                          {"PET_B", "2"},

@@ -2,10 +2,10 @@
 #include "plan/shape.h"
 
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/topology/cpu_set.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <string_view>
 
@@ -18,10 +18,7 @@ Error refuse(std::string_view option, std::string_view text, std::string problem
 
 // Up to the number of CPUs that a node may have, so that no sum of them overflows.
 Result<std::uint32_t> number(std::string_view option, std::string_view text) {
-    std::uint32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc{} && stop == end && value <= CpuSet::cpu_limit) return value;
+    if (const auto value = number_below(text, CpuSet::cpu_limit + 1)) return *value;
     return refuse(option, text, "not a number from 0 to 65536");
 }
 

@@ -1,7 +1,8 @@
 // See slurm_shape.h. Slurm's variables: the environment sections of sbatch(1) and srun(1), 22.05.
 #include "plan/slurm_shape.h"
 
-#include <charconv>
+#include "base/values.h"
+
 #include <string_view>
 #include <utility>
 
@@ -26,10 +27,7 @@ class Reader {
     }
 
     std::uint32_t number(const char* name) {
-        const std::string text = get(name).value_or("");
-        std::uint32_t value = 0;
-        std::from_chars(text.data(), text.data() + text.size(), value);
-        return value;
+        return whole_number(get(name).value_or("")).value_or(0);
     }
 
     std::vector<std::string> take_read() { return std::move(read_); }

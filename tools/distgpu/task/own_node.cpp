@@ -122,8 +122,7 @@ OwnNode find_own_node(const Environment& environment, const Request& request, co
     OwnNode node;
     NodeFacts& facts = node.facts;
     facts = read_node_facts(environment);
-    const std::string cpus = environment.get("SLURM_CPUS_PER_TASK").value_or("");
-    std::from_chars(cpus.data(), cpus.data() + cpus.size(), facts.cpus_per_task);
+    facts.cpus_per_task = cpu_count(environment, "SLURM_CPUS_PER_TASK").value_or(0);
     facts.share.cpus_per_task = facts.cpus_per_task;
     // Slurm's variables speak of its own tasks, not of what mpirun started in one of them.
     const bool in_step = place.launcher == Launcher::slurm;
