@@ -5,7 +5,6 @@
 #include "node/network_interface.h"
 #include "node/node_topology.h"
 #include "node/step_gpus.h"
-#include "node/task_environment.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
@@ -22,17 +21,6 @@ TopologySource topology_source(spank_t spank, const PlugstackArguments& argument
     return source;
 }
 
-std::string first_gpu_variable(spank_t spank) {
-    const std::vector<std::string> names = gpu_variables(StepVariables(spank));
-    return names.empty() ? std::string{} : *step_variable(spank, names.front().c_str());
-}
-
-// GPUs that jobs share are not ours to order.
-bool shares_gpus(spank_t spank) {
-    return step_variable(spank, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") ||
-           step_variable(spank, "SLURM_SHARDS_ON_NODE");
-}
-
 }  // namespace
 
 void StepBinding::before_tasks(spank_t spank, const Request& request,
@@ -41,8 +29,7 @@ void StepBinding::before_tasks(spank_t spank, const Request& request,
     masks_.create(tasks);
     find_interface(address);
     if (!needs_topology(request)) return;
-    step_gpus_ = step_variable(spank, "SLURM_STEP_GPUS").value_or("");
-    visible_of_step_ = first_gpu_variable(spank);
+    step_gpus_ = gpu_lists(StepVariables(spank));
     auto found = find_topology(topology_source(spank, arguments));
     if (!found) {
         slurm_spank_log(
@@ -87,9 +74,9 @@ void StepBinding::add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id
 }
 
 void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
-    facts.gpu_names.variables = gpu_variables(StepVariables(spank));
-    if (facts.gpu_names.variables.empty() || shares_gpus(spank)) return;
-    auto gpus = step_gpus(step_gpus_, visible_of_step_, topology_->gpus.size());
+    const StepVariables variables(spank);
+    facts.gpu_names.variables = gpu_variables(variables);
+    auto gpus = gpus_to_order(variables, step_gpus_, topology_->gpus.size());
     if (!gpus) return;
     facts.share.gpus = std::move(gpus->indices);
     facts.gpu_names.names = std::move(gpus->names);
@@ -98,8 +85,8 @@ void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
 // The task's GPUs where Slurm bound GPUs to tasks. Nothing: the task has all of the step's.
 std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const SlurmShare& share,
                                                          std::uint32_t local_id) const {
-    const std::string visible = first_gpu_variable(spank);
-    if (share.gpus.empty() || visible == visible_of_step_) return std::nullopt;
+    const std::string visible = gpu_lists(StepVariables(spank)).visible;
+    if (share.gpus.empty() || visible == step_gpus_.visible) return std::nullopt;
     SlurmShare::OwnGpus own{local_id, {}};
     if (!numbers_devices_locally().value_or(true)) {
         if (auto gpus = step_gpus(visible, visible, topology_->gpus.size())) {

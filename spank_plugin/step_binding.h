@@ -5,6 +5,7 @@
 
 #include "mapping/plan/plan.h"
 #include "mapping/topology/topology.h"
+#include "node/gpu_ownership.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
 #include "task_masks.h"
@@ -37,8 +38,7 @@ class StepBinding {
 
     std::optional<NodeTopology> topology_;
     TaskMasks masks_;
-    std::string step_gpus_;        // SLURM_STEP_GPUS of the whole step
-    std::string visible_of_step_;  // CUDA_VISIBLE_DEVICES or its like of the whole step
+    GpuLists step_gpus_;  // of the whole step
     std::string interface_;
 };
 

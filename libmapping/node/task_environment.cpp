@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "node/gpu_ownership.h"
 #include "node/variables.h"
 
 #include <algorithm>
@@ -14,9 +15,8 @@ namespace distgpu {
 namespace {
 
 std::uint32_t count_devices(const Environment& environment) {
-    const std::vector<std::string> names = gpu_variables(environment);
-    if (names.empty()) return 0;
-    const std::string list = *environment.get(names.front());
+    const std::string list = gpu_lists(environment).visible;
+    if (list.empty()) return 0;
     return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
 }
 
@@ -80,14 +80,6 @@ std::optional<std::string> exported(const Environment& environment, std::string_
         if (entry == formatted("{}={}", name, *value)) return std::nullopt;
     }
     return value;
-}
-
-std::vector<std::string> gpu_variables(const Environment& environment) {
-    std::vector<std::string> names;
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
-        if (!environment.get(name).value_or("").empty()) names.emplace_back(name);
-    }
-    return names;
 }
 
 std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name) {

@@ -17,10 +17,6 @@ namespace distgpu {
 // the tasks of an outer step from which it was inherited.
 std::optional<std::string> exported(const Environment& environment, std::string_view name);
 
-// Those of the variables in which Slurm names a task's GPUs that are set, one for each kind in
-// gres.conf; the first decides where they differ.
-std::vector<std::string> gpu_variables(const Environment& environment);
-
 // A variable that counts CPUs of this node. Nothing: it is unset, another text, 0, or more than a
 // node can have, so that no sum or quotient of such counts goes wrong.
 std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name);

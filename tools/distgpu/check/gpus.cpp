@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
-#include "node/task_environment.h"
+#include "node/gpu_ownership.h"
 
 #include <algorithm>
 #include <cerrno>

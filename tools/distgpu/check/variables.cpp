@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/frameworks/framework.h"
+#include "node/gpu_ownership.h"
 #include "node/task_environment.h"
 #include "task/task_variables.h"
 

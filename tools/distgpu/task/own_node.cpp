@@ -4,9 +4,9 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "node/affinity.h"
+#include "node/gpu_ownership.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"
-#include "node/step_gpus.h"
 #include "node/task_environment.h"
 
 #include <algorithm>
@@ -61,21 +61,9 @@ CpuSet all_of(const std::vector<CpuSet>& masks) {
     return all;
 }
 
-bool chose_gpus(const Environment& environment) {
-    const auto is_set = [&](const char* name) {
-        return !environment.get(name).value_or("").empty();
-    };
-    return is_set("SLURM_GPUS_PER_TASK") || is_set("SLURM_GPU_BIND") || is_set("SLURM_TRES_BIND") ||
-           is_set("SLURM_NTASKS_PER_GPU") || is_set("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") ||
-           is_set("SLURM_SHARDS_ON_NODE");
-}
-
 void add_gpus(NodeFacts& facts, const Environment& environment) {
     facts.gpu_names.variables = gpu_variables(environment);
-    if (facts.gpu_names.variables.empty() || chose_gpus(environment)) return;
-    auto gpus =
-        step_gpus(environment.get("SLURM_STEP_GPUS").value_or(""),
-                  *environment.get(facts.gpu_names.variables.front()), facts.topology->gpus.size());
+    auto gpus = gpus_to_order(environment, std::nullopt, facts.topology->gpus.size());
     if (!gpus) return;
     facts.share.gpus = std::move(gpus->indices);
     facts.gpu_names.names = std::move(gpus->names);
