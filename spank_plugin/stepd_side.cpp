@@ -1,14 +1,12 @@
 // See stepd_side.h.
 #include "stepd_side.h"
 
-#include "announce.h"
 #include "base/format.h"
 #include "carried_step.h"
 #include "foreign_launcher.h"
 #include "het_step.h"
-#include "node/affinity.h"
 #include "node/host_name.h"
-#include "node/port_check.h"
+#include "node/prepare_task.h"
 #include "node/step_environment.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
@@ -31,6 +29,20 @@ LocalTasks component_tasks(spank_t spank) {
         }
     }
     return local;
+}
+
+void tell(const std::string& line) {
+    slurm_spank_log("%s", line.c_str());
+}
+
+// For dry-run. One write, so that the tasks' texts do not mix.
+[[noreturn]] void print_and_end(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+        if (written <= 0) _exit(EXIT_FAILURE);
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    _exit(EXIT_SUCCESS);
 }
 
 }  // namespace
@@ -182,22 +194,6 @@ bool StepdSide::runs_rank0(spank_t spank) const {
            layout_->hosts().name(rank0_node(*layout_)) == host_name();
 }
 
-void StepdSide::check_ports_of(const NodePlan& node_plan) {
-    const auto is_taken = [](std::uint16_t port) { return check_port(port) == PortState::taken; };
-    const auto port = std::find_if(node_plan.ports.begin(), node_plan.ports.end(), is_taken);
-    if (port == node_plan.ports.end()) return;
-    const PortSource source = node_plan.rendezvous.port_source;
-    const Error taken{
-        formatted("port {} (from {}) on {}", *port, describe(source), node_plan.node_name),
-        "already in use", "give another with --distgpu=...,port=N"};
-    if (source == PortSource::exported) {
-        // The listener may be the user's own store.
-        slurm_spank_log("%s", taken.message().c_str());
-        return;
-    }
-    fail(taken, Teller::this_node);
-}
-
 // What would fail in the tasks is found here, where the step can still be ended.
 void StepdSide::check_plan(spank_t spank) {
     const NodeIndex node = heterogeneous_ ? rank0_node(*layout_) : component_tasks_.node;
@@ -205,7 +201,9 @@ void StepdSide::check_plan(spank_t spank) {
     if (!node_plan) {
         fail(node_plan.error(), Teller::first_node);
     } else if (!heterogeneous_ || runs_rank0(spank)) {
-        check_ports_of(*node_plan);
+        if (auto taken = check_ports(*node_plan, node_plan->ports, tell)) {
+            fail(*std::move(taken), Teller::this_node);
+        }
     }
 }
 
@@ -234,7 +232,7 @@ Outcome StepdSide::in_task(spank_t spank) {
     if (!active()) return Outcome::ok;
     // This is the task's own process: ending it keeps Slurm from adding two
     // lines per task about a plugin that failed.
-    if (failure_ || prepare_task(spank) == Outcome::refused) _exit(EXIT_FAILURE);
+    if (failure_ || prepare(spank) == Outcome::refused) _exit(EXIT_FAILURE);
     return Outcome::ok;
 }
 
@@ -247,7 +245,7 @@ NodeFacts StepdSide::node_facts(spank_t spank, LocalId local) const {
     return facts;
 }
 
-Outcome StepdSide::prepare_task(spank_t spank) const {
+Outcome StepdSide::prepare(spank_t spank) const {
     const auto task = step_number(spank, "SLURM_PROCID");
     const auto node = step_number(spank, "SLURM_NODEID");
     const auto local = step_number(spank, "SLURM_LOCALID");
@@ -272,17 +270,16 @@ Outcome StepdSide::prepare_task(spank_t spank) const {
         slurm_error("%s", node_plan.error().message().c_str());
         return Outcome::refused;
     }
-    announce_task(request_, *layout_, facts, *node_plan, LocalId{*local});
-    const auto& binding = node_plan->tasks[*local].binding;
-    if (binding && binding->cpus != facts.share.masks[*local] && !set_affinity(binding->cpus)) {
-        slurm_error("distgpu: rank %u: the kernel refused CPUs %s; they stay as Slurm set them",
-                    *task, binding->cpus.to_string().c_str());
-    }
     StepVariables variables(spank);
-    const auto done = set_task_environment(variables, spec_, *node_plan, LocalId{*local});
-    if (done) return Outcome::ok;
-    slurm_error("%s", done.error().message().c_str());
-    return Outcome::refused;
+    TaskProcess process{variables, tell};
+    const auto prepared =
+        prepare_task({request_, *layout_, facts, *node_plan, LocalId{*local}}, spec_, process);
+    if (!prepared) {
+        slurm_error("%s", prepared.error().message().c_str());
+        return Outcome::refused;
+    }
+    if (!prepared->empty()) print_and_end(*prepared);
+    return Outcome::ok;
 }
 
 Outcome StepdSide::after_tasks(spank_t /*spank*/) const {

@@ -54,9 +54,8 @@ class StepdSide {
     void collect_addresses();
     bool runs_rank0(spank_t spank) const;  // of a heterogeneous step
     void check_plan(spank_t spank);
-    void check_ports_of(const NodePlan& node_plan);
     NodeFacts node_facts(spank_t spank, LocalId local) const;
-    Outcome prepare_task(spank_t spank) const;
+    Outcome prepare(spank_t spank) const;
 
     std::string spec_;
     Request request_;

@@ -3,10 +3,8 @@
 
 #include "base/format.h"
 #include "mapping/spec/request.h"
-#include "node/affinity.h"
-#include "node/announcement.h"
 #include "node/host_name.h"
-#include "node/port_check.h"
+#include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
@@ -35,34 +33,6 @@ struct Arguments {
     std::vector<std::string> program;
 };
 
-// A port on which this process's program will listen. Those of the other tasks may be in use by
-// them already.
-std::optional<Error> taken_port(const OwnTask& own) {
-    std::vector<std::uint16_t> ports = own.plan.ports;
-    if (own.request.framework->port_per_task) {
-        ports = {ports[own.place.local.value]};
-    } else if (own.task().task != TaskId{0}) {
-        return std::nullopt;
-    }
-    for (const std::uint16_t port : ports) {
-        // The listener of an exported port may be the user's own store.
-        if (own.plan.rendezvous.port_source == PortSource::exported) break;
-        if (check_port(port) != PortState::taken) continue;
-        return Error{
-            formatted("port {} (from {})", port, describe(own.plan.rendezvous.port_source)),
-            "already in use", "give another with the key port=N"};
-    }
-    return std::nullopt;
-}
-
-void narrow_cpus(const OwnTask& own) {
-    const auto& binding = own.task().binding;
-    if (!binding || binding->cpus == own.node.facts.share.masks[own.place.local.value]) return;
-    if (set_affinity(binding->cpus)) return;
-    say(formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
-                  own.task().rank.value, binding->cpus.to_string()));
-}
-
 // Becomes the program; returns only where it cannot.
 ExitCode become(const std::vector<std::string>& program) {
     std::vector<char*> arguments;
@@ -78,14 +48,21 @@ ExitCode become(const std::vector<std::string>& program) {
                     missing ? ExitCode::not_found : ExitCode::not_executable);
 }
 
-// Says what verbose and dry-run ask for; the code to end with, where no program shall run.
-std::optional<ExitCode> announce(const OwnTask& own) {
+// Prepares this process; the code to end with, where no program shall run.
+std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
+                                ProcessEnvironment& environment) {
+    const PlannedTask task{own.request, own.place.layout, own.node.facts, own.plan,
+                           own.place.local};
+    // The other tasks' ports may be in use by those already.
+    if (const auto error = check_ports(own.plan, ports_of(task), say)) {
+        return complain(*error, ExitCode::exec_failed);
+    }
     for (const std::string& note : own.node.notes) say(note);
-    const Announcement said =
-        announcement(own.request, own.place.layout, own.node.facts, own.plan, own.place.local);
-    for (const std::string& line : said.lines) say(line);
-    if (said.dry_run.empty()) return std::nullopt;
-    const auto printed = print(said.dry_run);
+    TaskProcess process{environment, say};
+    const auto prepared = prepare_task(task, spec, process);
+    if (!prepared) return complain(prepared.error(), ExitCode::exec_failed);
+    if (prepared->empty()) return std::nullopt;
+    const auto printed = print(*prepared);
     return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
 }
 
@@ -122,12 +99,8 @@ ExitCode run_exec(const Arguments& arguments) {
         return differing.empty() ? become(arguments.program)
                                  : complain(disagreement(differing.front()), ExitCode::exec_failed);
     }
-    if (const auto error = taken_port(*own)) return complain(*error, ExitCode::exec_failed);
-    if (const auto end = announce(*own)) return *end;
-    narrow_cpus(*own);
-    const auto set = set_task_environment(environment, arguments.spec, own->plan, own->place.local);
-    if (!set) return complain(set.error(), ExitCode::exec_failed);
-    return become(arguments.program);
+    const auto end = prepare(*own, arguments.spec, environment);
+    return end ? *end : become(arguments.program);
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+// See prepare_task.h.
+#include "node/prepare_task.h"
+
+#include "base/format.h"
+#include "node/announcement.h"
+#include "node/port_check.h"
+#include "node/task_environment.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace distgpu {
+namespace {
+
+void narrow_cpus(const PlannedTask& task, const TaskProcess& process) {
+    const auto& binding = task.task().binding;
+    if (!binding || binding->cpus == task.facts.share.masks[task.local.value]) return;
+    if (process.restrict_to(binding->cpus)) return;
+    process.tell(formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
+                           task.task().rank.value, binding->cpus.to_string()));
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> ports_of(const PlannedTask& task) {
+    const std::vector<std::uint16_t>& ports = task.plan.ports;
+    if (task.request.framework->port_per_task) return {ports[task.local.value]};
+    return task.task().rank == GlobalRank{0} ? ports : std::vector<std::uint16_t>{};
+}
+
+std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
+                                 const Tell& tell) {
+    const auto is_taken = [](std::uint16_t port) { return check_port(port) == PortState::taken; };
+    const auto port = std::find_if(ports.begin(), ports.end(), is_taken);
+    if (port == ports.end()) return std::nullopt;
+    const PortSource source = plan.rendezvous.port_source;
+    Error taken{formatted("port {} (from {}) on {}", *port, describe(source), plan.node_name),
+                "already in use", "give another with the key port=N"};
+    if (source != PortSource::exported) return taken;
+    tell(taken.message());
+    return std::nullopt;
+}
+
+Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
+                                 TaskProcess& process) {
+    Announcement said = announcement(task.request, task.layout, task.facts, task.plan, task.local);
+    for (const std::string& line : said.lines) process.tell(line);
+    if (!said.dry_run.empty()) return std::move(said.dry_run);
+    narrow_cpus(task, process);
+    return set_task_environment(process.environment, spec, task.plan, task.local)
+        .transform([](std::monostate) { return std::string{}; });
+}
+
+}  // namespace distgpu
