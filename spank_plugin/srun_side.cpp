@@ -70,16 +70,17 @@ Outcome SrunSide::step_created(spank_t spank) const {
 
 // Tells what makes the step impossible, else what may not have been meant.
 void SrunSide::judge(CarriedStep& step) const {
-    StepFacts facts{
-        own_variable("SLURM_MPI_TYPE"), own_variable("SLURM_JOB_CPUS_PER_NODE"), {}, {}};
+    Step known{*step.layout};
+    known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
+    known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
     if (request_.framework->names_all_nodes) {
         step.node_addresses = node_addresses(step.layout->hosts());
-        facts.node_addresses = step.node_addresses;
+        known.facts.node_addresses = step.node_addresses;
     }
-    if (const auto error = refusal(request_, *step.layout, RendezvousFacts{}, facts)) {
+    if (const auto error = refusal(request_, known)) {
         complain(*error);
         step.refused = true;
-    } else if (const auto doubt = warning(request_, *step.layout, facts)) {
+    } else if (const auto doubt = warning(request_, known)) {
         slurm_spank_log("%s", doubt->message().c_str());
     }
 }

@@ -1,6 +1,7 @@
 // See step_binding.h.
 #include "step_binding.h"
 
+#include "mapping/binding/binding_policy.h"
 #include "node/host_name.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"

@@ -197,7 +197,8 @@ bool StepdSide::runs_rank0(spank_t spank) const {
 // What would fail in the tasks is found here, where the step can still be ended.
 void StepdSide::check_plan(spank_t spank) {
     const NodeIndex node = heterogeneous_ ? rank0_node(*layout_) : component_tasks_.node;
-    const auto node_plan = plan(request_, *layout_, facts_, step_facts_, NodeFacts{}, node);
+    const auto node_plan =
+        plan(request_, Step{*layout_, step_facts_, facts_}, NodeFacts{.node = node});
     if (!node_plan) {
         fail(node_plan.error(), Teller::first_node);
     } else if (!heterogeneous_ || runs_rank0(spank)) {
@@ -264,8 +265,9 @@ Outcome StepdSide::prepare(spank_t spank) const {
         slurm_error("%s", mismatch->message().c_str());
         return Outcome::refused;
     }
-    const NodeFacts facts = node_facts(spank, LocalId{*local});
-    const auto node_plan = plan(request_, *layout_, facts_, step_facts_, facts, started.node);
+    NodeFacts facts = node_facts(spank, LocalId{*local});
+    facts.node = started.node;
+    const auto node_plan = plan(request_, Step{*layout_, step_facts_, facts_}, facts);
     if (!node_plan) {
         slurm_error("%s", node_plan.error().message().c_str());
         return Outcome::refused;

@@ -87,7 +87,8 @@ Made<OwnedPlan> make_plan(const distgpu_request* request, const distgpu_layout* 
     }
     auto known = read_facts(facts, step.tasks_on(node));
     if (!known) return fail(DISTGPU_EINVAL, known.error());
-    auto made = plan(request->value, step, std::move(known->rendezvous), {}, known->node, node);
+    known->node.node = node;
+    auto made = plan(request->value, Step{step, {}, std::move(known->rendezvous)}, known->node);
     if (!made) return fail(DISTGPU_EREFUSED, made.error());
     return std::make_unique<OwnedPlan>(step, *std::move(made));
 }

@@ -67,15 +67,17 @@ SlurmShare bound_by_slurm(const NodeTopology& topology, SlurmShare share) {
     return share;
 }
 
-std::string plan_time(const NodeFacts& facts, std::uint32_t nodes) {
+std::string plan_time(NodeFacts facts, std::uint32_t nodes) {
     const auto request = parse_spec("SPEC", "pytorch");
     const auto layout = HostList::parse(formatted("n[1-{}]", nodes)).and_then([&](HostList list) {
         const std::vector<TasksRun> counts{{tasks, nodes}};
         return StepLayout::distribute(std::move(list), counts, {});
     });
     if (!layout) std::exit(1);
+    const Step step{*layout};
+    facts.node = NodeIndex{nodes / 2};
     return microseconds([&] {
-        if (!plan(*request, *layout, {}, {}, facts, NodeIndex{nodes / 2})) std::exit(1);
+        if (!plan(*request, step, facts)) std::exit(1);
     });
 }
 

@@ -1,8 +1,11 @@
 // What the variables of GPUs and network devices say to one task.
 #pragma once
 
-#include "mapping/plan/plan.h"
+#include "mapping/binding/binding.h"
+#include "mapping/plan/node_facts.h"
+#include "mapping/spec/request.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,15 +21,9 @@ struct DeviceValues {
     std::string interface;
 };
 
-// What the request and the node's facts come down to.
-BindingPolicy binding_policy(const Request& request, const NodeFacts& node);
-
 // By local id. `binding`: null where the topology is not known; then only the interface is told.
 std::vector<DeviceValues> device_values(const Request& request, const NodeFacts& node,
                                         const NodeBinding* binding, std::uint32_t tasks,
                                         std::uint32_t step_nodes);
-
-// What cannot be done as asked, or will not work: each a phrase with its remedy.
-std::vector<std::string> binding_warnings(const Request& request, const NodeFacts& node);
 
 }  // namespace distgpu

@@ -27,7 +27,7 @@ struct StepFacts {
     std::string mpi_type;       // srun's --mpi or its default ("none", "pmix"); empty: not known
     std::string cpus_per_node;  // SLURM_JOB_CPUS_PER_NODE, as "8(x2),4"; empty: not known
     std::string job_name{};     // SLURM_JOB_NAME; empty: not known
-    // How the tasks reach each node, by NodeIndex; empty: by the nodes' names.
+    // NodeAddr of each node, by NodeIndex; empty: the nodes are reached by their names.
     HostList node_addresses{};
 
     bool operator==(const StepFacts&) const = default;
@@ -37,6 +37,8 @@ struct StepView {
     const Request& request;
     const StepLayout& layout;
     const StepFacts& facts;
+    // How the tasks reach each node, by NodeIndex; empty where the framework does not name them.
+    const HostList& addresses;
 };
 
 // Everything a contract may turn into a variable's value, for one task.

@@ -33,7 +33,7 @@ std::array<Role, 4> roles(const Request& request, std::uint32_t tasks) {
 
 std::string task_address(const StepView& step, std::uint16_t port, TaskId task) {
     const Placement place = step.layout.place(task);
-    return host_and_port(step.facts.node_addresses.name(place.node),
+    return host_and_port(step.addresses.name(place.node),
                          static_cast<std::uint16_t>(port + place.local_id.value));
 }
 

@@ -8,11 +8,12 @@
 namespace distgpu {
 namespace {
 
-std::string choose_address(const Request& request, const RendezvousFacts& facts) {
+std::string choose_address(const Request& request, const RendezvousFacts& facts,
+                           const std::string& rank0_name) {
     if (!request.master && facts.exported_address) return *facts.exported_address;
     const Master& master = request.master ? *request.master : facts.default_master;
     if (master.form == Master::Form::host) return master.text;
-    return node_address(request, facts, facts.rank0_name, facts.rank0_address);
+    return node_address(request, facts, rank0_name, facts.rank0_address);
 }
 
 }  // namespace
@@ -45,8 +46,9 @@ std::string_view describe(PortSource source) {
     return "job and step id";
 }
 
-Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts) {
-    Rendezvous result{choose_address(request, facts), 0, PortSource::derived};
+Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
+                              const RendezvousNeeds& needs) {
+    Rendezvous result{choose_address(request, facts, needs.rank0_name), 0, PortSource::derived};
     if (request.port) {
         result.port = *request.port;
         result.port_source = PortSource::key;
@@ -60,7 +62,7 @@ Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& fac
         });
     }
     if (facts.reserved_ports) {
-        if (const auto port = first_contiguous_port(*facts.reserved_ports, facts.ports_needed)) {
+        if (const auto port = first_contiguous_port(*facts.reserved_ports, needs.ports)) {
             result.port = *port;
             result.port_source = PortSource::reserved;
             return result;
@@ -70,7 +72,7 @@ Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& fac
     // one for each task of a node.
     constexpr std::uint32_t usual_room = 9;
     result.port = derived_port(facts.step, facts.derived_ports,
-                               std::max({usual_room, facts.ports_needed, facts.tasks_per_node}));
+                               std::max({usual_room, needs.ports, needs.tasks_per_node}));
     return result;
 }
 

@@ -39,17 +39,23 @@ struct StepId {
 
 struct RendezvousFacts {
     StepId step;
-    std::string rank0_name;                       // NodeName of the node that runs rank 0
-    std::string rank0_address;                    // its NodeAddr; empty when it is not known
+    std::string rank0_address;                    // rank 0's NodeAddr; empty when it is not known
     std::optional<std::string> exported_address;  // MASTER_ADDR that the user exported
     std::optional<std::string> exported_port;     // MASTER_PORT that the user exported
     std::optional<std::string> reserved_ports;    // SLURM_STEP_RESV_PORTS, if valid on this node
     PortRange derived_ports = default_ports;      // the administrator's, or the default
     Master default_master;                        // the administrator's, or NodeAddr
-    std::uint32_t ports_needed = 1;               // the master's own and the framework's next to it
-    std::uint32_t tasks_per_node = 1;             // the most on one node
 
     bool operator==(const RendezvousFacts&) const = default;
+};
+
+// What the step's layout and its framework ask of the rendezvous.
+struct RendezvousNeeds {
+    std::string rank0_name;            // NodeName of the node that runs rank 0
+    std::uint32_t ports = 1;           // the master's own and the framework's next to it
+    std::uint32_t tasks_per_node = 1;  // the most on one node
+
+    bool operator==(const RendezvousNeeds&) const = default;
 };
 
 enum class PortSource {
@@ -79,7 +85,8 @@ std::string node_address(const Request& request, const RendezvousFacts& facts,
 // MASTER_ADDR, the administrator's default (else NodeAddr). Port: the key
 // port=, the exported MASTER_PORT, the first reserved ports that are contiguous
 // and enough, the derived one. Error: an exported MASTER_PORT that is no port.
-Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts);
+Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
+                              const RendezvousNeeds& needs);
 
 // The port that job, step and restart count give within `ports`. The range is
 // dealt in slots of 16 ports, without the slots that hold a well-known service:

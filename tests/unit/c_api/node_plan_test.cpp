@@ -89,7 +89,7 @@ TEST(CApiNodePlan, RefusesAStepInWhichTheFrameworkCannotRun) {
     const auto asked = request("torchrun");
     const auto step = layout("n1", "2");
     const auto expected = refusal(*parse_spec("SPEC", "torchrun"),
-                                  *parse_layout({.nodelist = "n1", .tasks_per_node = "2"}), {}, {});
+                                  Step{*parse_layout({.nodelist = "n1", .tasks_per_node = "2"})});
     ASSERT_TRUE(expected);
     EXPECT_EQ(refused<const distgpu_node_plan>([&](auto** plan, auto* error) {
                   return distgpu_node_plan_create(asked.get(), step.get(), nullptr, 0, plan, error);

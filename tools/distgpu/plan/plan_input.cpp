@@ -6,30 +6,29 @@
 namespace distgpu {
 namespace {
 
-Result<Done> visit_node(const PlanInput& input, NodeIndex node, const NodeVisitor& visit) {
-    RendezvousFacts facts;
-    facts.step = input.step;
+Result<Done> visit_node(const PlanInput& input, const Step& step, NodeIndex node,
+                        const NodeVisitor& visit) {
     const NodeFacts node_facts = input.shape.facts(node);
-    return plan(input.request, input.shape.layout(), facts, {}, node_facts, node)
-        .and_then([&](NodePlan planned) {
-            if (input.rank) {
-                const auto other = [&](const TaskPlan& task) { return task.rank != *input.rank; };
-                planned.tasks.erase(
-                    std::remove_if(planned.tasks.begin(), planned.tasks.end(), other),
-                    planned.tasks.end());
-            }
-            return visit(planned, node_facts);
-        });
+    return plan(input.request, step, node_facts).and_then([&](NodePlan planned) {
+        if (input.rank) {
+            const auto other = [&](const TaskPlan& task) { return task.rank != *input.rank; };
+            planned.tasks.erase(std::remove_if(planned.tasks.begin(), planned.tasks.end(), other),
+                                planned.tasks.end());
+        }
+        return visit(planned, node_facts);
+    });
 }
 
 }  // namespace
 
 Result<Done> for_each_node(const PlanInput& input, const NodeVisitor& visit) {
-    const StepLayout& layout = input.shape.layout();
-    if (input.rank) return visit_node(input, layout.place(task_of(*input.rank)).node, visit);
-    if (input.node) return visit_node(input, *input.node, visit);
+    Step step{input.shape.layout()};
+    step.rendezvous.step = input.step;
+    const StepLayout& layout = step.layout;
+    if (input.rank) return visit_node(input, step, layout.place(task_of(*input.rank)).node, visit);
+    if (input.node) return visit_node(input, step, *input.node, visit);
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
-        if (auto done = visit_node(input, NodeIndex{node}, visit); !done) return done;
+        if (auto done = visit_node(input, step, NodeIndex{node}, visit); !done) return done;
     }
     return Done{};
 }

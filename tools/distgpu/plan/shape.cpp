@@ -134,6 +134,7 @@ NodeFacts Shape::facts(NodeIndex index) const {
     const NodeTopology* const topology = topologies_.of(index);
     const std::uint32_t tasks = layout_.tasks_on(index);
     NodeFacts node;
+    node.node = index;
     std::vector<std::uint32_t> gpus = gpus_of(topology);
     node.gpus = static_cast<std::uint32_t>(gpus.size());
     node.cpus_per_task = cpus_per_task_;

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/binding/binding_policy.h"
 #include "node/affinity.h"
 #include "node/gpu_ownership.h"
 #include "node/network_interface.h"
@@ -110,6 +111,7 @@ OwnNode find_own_node(const Environment& environment, const Request& request, co
     OwnNode node;
     NodeFacts& facts = node.facts;
     facts = read_node_facts(environment);
+    facts.node = place.node;
     facts.cpus_per_task = cpu_count(environment, "SLURM_CPUS_PER_TASK").value_or(0);
     facts.share.cpus_per_task = facts.cpus_per_task;
     // Slurm's variables speak of its own tasks, not of what mpirun started in one of them.

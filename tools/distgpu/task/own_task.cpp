@@ -63,23 +63,23 @@ StepFacts step_facts(const Environment& environment, const Place& place) {
     return facts;
 }
 
+Step step_of(const Environment& environment, const Place& place) {
+    return {place.layout, step_facts(environment, place), rendezvous_facts(environment, place)};
+}
+
 }  // namespace
 
 std::optional<Error> refused(const Request& request, const Place& place,
                              const Environment& environment) {
     if (auto error = unknown_nodes(request, place, environment)) return error;
-    return refusal(request, place.layout, rendezvous_facts(environment, place),
-                   step_facts(environment, place));
+    return refusal(request, step_of(environment, place));
 }
 
 Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment) {
     OwnNode node = find_own_node(environment, request, place, own_command());
-    return plan(request, place.layout, rendezvous_facts(environment, place),
-                step_facts(environment, place), node.facts, place.node)
-        .transform([&](NodePlan planned) {
-            return OwnTask{std::move(request), std::move(place), std::move(node),
-                           std::move(planned)};
-        });
+    return plan(request, step_of(environment, place), node.facts).transform([&](NodePlan planned) {
+        return OwnTask{std::move(request), std::move(place), std::move(node), std::move(planned)};
+    });
 }
 
 }  // namespace distgpu

@@ -2,6 +2,8 @@
 // not reach, and the policy to which request and node come down.
 #include "mapping/binding/device_values.h"
 
+#include "mapping/binding/binding_policy.h"
+#include "mapping/binding/visible_gpus.h"
 #include "two_socket_node.h"
 
 #include <gmock/gmock.h>
@@ -109,33 +111,33 @@ TEST(DeviceValues, AStepWithoutGpusHasItsPortsAllTheSame) {
     EXPECT_EQ(values[1].ucx_net_devices, "mlx5_1:1");
 }
 
-TEST(BindingWarnings, AreSilentWhereNothingWasAskedForOrIsKnown) {
+TEST(GpuNameWarnings, AreSilentWhereNothingWasAskedForOrIsKnown) {
     TwoTasks step;
-    EXPECT_THAT(binding_warnings(request("pytorch"), step.node), IsEmpty());
+    EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node), IsEmpty());
     step.node.share.own = {0, {0}};
-    EXPECT_THAT(binding_warnings(request("pytorch"), step.node), IsEmpty());
+    EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node), IsEmpty());
     const Request by_uuid = request("pytorch,gpu-ids=uuid");
     NodeFacts without_topology = step.node;
     without_topology.topology = nullptr;
-    EXPECT_THAT(binding_warnings(by_uuid, without_topology), IsEmpty());
+    EXPECT_THAT(gpu_name_warnings(by_uuid, without_topology), IsEmpty());
     NodeFacts without_gpus = step.node;
     without_gpus.share.gpus = {};
-    EXPECT_THAT(binding_warnings(by_uuid, without_gpus), IsEmpty());
+    EXPECT_THAT(gpu_name_warnings(by_uuid, without_gpus), IsEmpty());
 }
 
 // Each has a remedy of its own, and both can hold at once.
-TEST(BindingWarnings, SayWhyUuidsAreNotUsed) {
+TEST(GpuNameWarnings, SayWhyUuidsAreNotUsed) {
     TwoTasks step;
     for (Gpu& gpu : step.topology.gpus) gpu.uuid = "GPU-1";
     const Request by_uuid = request("pytorch,gpu-ids=uuid");
-    EXPECT_THAT(binding_warnings(by_uuid, step.node), IsEmpty());
+    EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), IsEmpty());
     step.node.share.own = {0, {0}};
     const std::string bound =
         "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use --gpus-per-node in "
         "place of --gpus-per-task and --gpu-bind";
-    EXPECT_THAT(binding_warnings(by_uuid, step.node), ElementsAre(bound));
+    EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), ElementsAre(bound));
     step.topology.gpus[0].uuid = "GPU-0";
-    EXPECT_THAT(binding_warnings(by_uuid, step.node),
+    EXPECT_THAT(gpu_name_warnings(by_uuid, step.node),
                 ElementsAre("gpu-ids=uuid: the driver does not tell every GPU's UUID; indices are "
                             "used",
                             bound));

@@ -54,15 +54,16 @@ struct SampleStep {
         : request(*parse_spec("--distgpu", spec)),
           layout(
               *StepLayout::distribute(*HostList::parse(hosts), *parse_tasks_per_node(counts), {})) {
-        facts.node_addresses = layout.hosts();
+        addresses = layout.hosts();
     }
 
-    StepView view() const { return {request, layout, facts}; }
+    StepView view() const { return {request, layout, facts, addresses}; }
     std::optional<Error> refusal() const { return request.framework->refuse(view()); }
 
     Request request;
     StepLayout layout;
     StepFacts facts;
+    HostList addresses;
 };
 
 // The refusal of a step, as the user sees it; empty: it is not refused.

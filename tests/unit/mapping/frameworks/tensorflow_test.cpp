@@ -26,8 +26,7 @@ TEST(Tensorflow, GivesEveryTaskOfANodeAPort) {
 
 TEST(Tensorflow, BracketsIpv6Addresses) {
     SampleStep step("tensorflow", "n[1-2]", "1(x2)");
-    step.facts.node_addresses =
-        HostList::from_names(std::vector<std::string>{"fd00::1", "10.0.0.2"});
+    step.addresses = HostList::from_names(std::vector<std::string>{"fd00::1", "10.0.0.2"});
     EXPECT_EQ(config(step, 0), R"({"cluster":{"worker":["[fd00::1]:29500","10.0.0.2:29500"]},)"
                                R"("task":{"type":"worker","index":0}})");
 }

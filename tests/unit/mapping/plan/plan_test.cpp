@@ -106,9 +106,9 @@ TEST(Plan, TheSuffixIsAddedToTheNodesOwnNameToo) {
     EXPECT_EQ(set["PET_MASTER_ADDR"], "node01-ib0");
     EXPECT_EQ(set["MASTER_ADDR"], "node01-ib0");
     EXPECT_EQ(set["PET_LOCAL_ADDR"], "node02-ib0");
-    RendezvousFacts by_default = facts();
-    by_default.default_master = {Master::Form::suffix, "i"};
-    const auto node = plan(request("torchrun"), step, by_default, {}, {}, NodeIndex{1});
+    Step by_default = step_of(step);
+    by_default.rendezvous.default_master = {Master::Form::suffix, "i"};
+    const auto node = plan(request("torchrun"), by_default, {.node = NodeIndex{1}});
     ASSERT_TRUE(node);
     Values administrators = values(node->tasks.at(0));
     EXPECT_EQ(administrators["PET_MASTER_ADDR"], "node01i");
@@ -153,8 +153,7 @@ TEST(Plan, KnowsThePortsOnWhichANodeWillListen) {
 TEST(Plan, RefusesAPortWithTooFewAfterIt) {
     const StepLayout step = layout("n1", {{0, 1, 4, 1}});
     EXPECT_EQ(planned("tensorflow,port=65532", step, 0).ports.back(), 65535);
-    const auto refused =
-        plan(request("tensorflow,port=65533"), step, facts(), {}, {}, NodeIndex{0});
+    const auto refused = plan(request("tensorflow,port=65533"), step_of(step), {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message(),
               "distgpu: port 65533 (from port=N): 4 ports are needed from there on; give one up to "
@@ -174,13 +173,11 @@ TEST(Plan, NamesEveryNodeInTheFormOfTheMaster) {
         {"tensorflow,port=2000,master=suffix:-ib", "n1-ib:2000", "n2-ib:2000"},
         {"tensorflow,port=2000,master=10.9.9.9", "10.9.9.9:2000", "10.0.0.2:2000"},
     };
-    const StepLayout step = layout("n[1-2]", {{0, 2, 1, 1}});
-    StepFacts addresses;
-    addresses.node_addresses = hosts("10.0.0.[1-2]");
+    Step step = step_of(layout("n[1-2]", {{0, 2, 1, 1}}));
+    step.facts.node_addresses = hosts("10.0.0.[1-2]");
+    step.rendezvous.rank0_address = "10.0.0.1";
     for (const auto& row : rows) {
-        RendezvousFacts known = facts();
-        known.rank0_address = "10.0.0.1";
-        const auto node = plan(request(row.spec), step, known, addresses, {}, NodeIndex{1});
+        const auto node = plan(request(row.spec), step, {.node = NodeIndex{1}});
         ASSERT_TRUE(node) << row.spec;
         EXPECT_EQ(values(node->tasks.at(0))["TF_CONFIG"],
                   std::string(R"({"cluster":{"worker":[")") + row.worker0 + R"(",")" + row.worker1 +
@@ -190,29 +187,28 @@ TEST(Plan, NamesEveryNodeInTheFormOfTheMaster) {
 
 // For srun: the same judgement as plan()'s, without a rendezvous.
 TEST(Plan, JudgesAStepBeforeItsLaunch) {
-    const StepLayout step = layout("n[1-2]", {{0, 2, 1, 1}});
-    EXPECT_EQ(refusal(request("pytorch"), step, facts(), {}), std::nullopt);
-    EXPECT_EQ(refusal(request("tensorflow,ps=1"), step, facts(), {}), std::nullopt);
-    EXPECT_NE(refusal(request("tensorflow,ps=2"), step, facts(), {}), std::nullopt);
-    StepFacts without_mpi;
-    without_mpi.mpi_type = "none";
-    EXPECT_NE(refusal(request("horovod"), step, facts(), without_mpi), std::nullopt);
-    EXPECT_NE(warning(request("ompi"), step, without_mpi), std::nullopt);
-    EXPECT_EQ(warning(request("pytorch"), step, without_mpi), std::nullopt);
+    const Step step = step_of(layout("n[1-2]", {{0, 2, 1, 1}}));
+    EXPECT_EQ(refusal(request("pytorch"), step), std::nullopt);
+    EXPECT_EQ(refusal(request("tensorflow,ps=1"), step), std::nullopt);
+    EXPECT_NE(refusal(request("tensorflow,ps=2"), step), std::nullopt);
+    Step without_mpi = step;
+    without_mpi.facts.mpi_type = "none";
+    EXPECT_NE(refusal(request("horovod"), without_mpi), std::nullopt);
+    EXPECT_NE(warning(request("ompi"), without_mpi), std::nullopt);
+    EXPECT_EQ(warning(request("pytorch"), without_mpi), std::nullopt);
 }
 
 TEST(Plan, HandsRefusalsOn) {
-    const StepLayout step = layout("n[1-2]", {{0, 2, 2, 1}});
-    const auto several = plan(request("torchrun"), step, facts(), {}, {}, NodeIndex{0});
+    Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
+    const auto several = plan(request("torchrun"), step, {});
     ASSERT_FALSE(several);
     EXPECT_EQ(
         several.error().message(),
         "distgpu: --distgpu=torchrun: 2 tasks on a node, but a launcher that is started once a "
         "node starts the processes itself; use --ntasks-per-node=1, or the mode for one "
         "process per task and no launcher");
-    RendezvousFacts exported = facts();
-    exported.exported_port = "80";
-    const auto no_port = plan(request("pytorch"), step, exported, {}, {}, NodeIndex{0});
+    step.rendezvous.exported_port = "80";
+    const auto no_port = plan(request("pytorch"), step, {});
     ASSERT_FALSE(no_port);
     EXPECT_EQ(no_port.error().message(),
               "distgpu: MASTER_PORT=80: not a port that a user may listen on; give a number from "

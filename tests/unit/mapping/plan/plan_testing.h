@@ -33,15 +33,17 @@ inline Request request(const char* spec) {
     return result ? *result : Request{};
 }
 
-inline RendezvousFacts facts() {
-    RendezvousFacts result;
-    result.step = {4242, 0, 0};
+// Step 0 of job 4242.
+inline Step step_of(const StepLayout& step_layout) {
+    Step result{step_layout};
+    result.rendezvous.step = {4242, 0, 0};
     return result;
 }
 
 inline NodePlan planned(const char* spec, const StepLayout& step, std::uint32_t node,
-                        const NodeFacts& node_facts = {}) {
-    auto result = plan(request(spec), step, facts(), {}, node_facts, NodeIndex{node});
+                        NodeFacts node_facts = {}) {
+    node_facts.node = NodeIndex{node};
+    auto result = plan(request(spec), step_of(step), node_facts);
     EXPECT_TRUE(result) << spec;
     return result ? *std::move(result) : NodePlan{};
 }

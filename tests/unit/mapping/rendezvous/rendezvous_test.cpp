@@ -16,7 +16,6 @@ using Form = Master::Form;
 RendezvousFacts all_facts() {
     RendezvousFacts facts;
     facts.step = {4242, 0, 0};
-    facts.rank0_name = "node01";
     facts.rank0_address = "10.0.0.1";
     facts.exported_address = "exported.example";
     facts.exported_port = "29500";
@@ -25,8 +24,9 @@ RendezvousFacts all_facts() {
     return facts;
 }
 
-std::optional<Rendezvous> decide(const Request& request, const RendezvousFacts& facts) {
-    const auto result = rendezvous(request, facts);
+std::optional<Rendezvous> decide(const Request& request, const RendezvousFacts& facts,
+                                 const RendezvousNeeds& needs = {"node01"}) {
+    const auto result = rendezvous(request, facts, needs);
     EXPECT_TRUE(result);
     return result ? std::optional(*result) : std::nullopt;
 }
@@ -100,7 +100,7 @@ TEST(RendezvousPort, TheKeyExcusesAnExportedOneThatIsNoPort) {
 TEST(RendezvousPort, AnExportedOneThatIsNoPortIsRefused) {
     RendezvousFacts facts = all_facts();
     facts.exported_port = "80\n";
-    const auto result = rendezvous(Request{}, facts);
+    const auto result = rendezvous(Request{}, facts, {});
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().message(),
               "distgpu: MASTER_PORT=80?: not a port that a user may listen on; give a number from "
@@ -127,8 +127,8 @@ TEST(RendezvousPort, AReservationIsTakenOnlyWhereItIsLongEnough) {
         RendezvousFacts facts = all_facts();
         facts.exported_port.reset();
         facts.reserved_ports = row.reserved;
-        facts.ports_needed = row.needed;
-        EXPECT_EQ(decide(Request{}, facts), (Rendezvous{"exported.example", row.port, row.source}))
+        EXPECT_EQ(decide(Request{}, facts, {.ports = row.needed}),
+                  (Rendezvous{"exported.example", row.port, row.source}))
             << row.title;
     }
 }
@@ -139,17 +139,15 @@ TEST(RendezvousPort, TheDerivedOneHasRoomForTheFrameworkAndAPortATask) {
     facts.exported_port.reset();
     facts.reserved_ports.reset();
     const auto sixteen = [&](std::uint32_t needed, std::uint32_t tasks) {
-        facts.ports_needed = needed;
-        facts.tasks_per_node = tasks;
-        const auto result = decide(Request{}, facts);
+        const auto result = decide(Request{}, facts, {"node01", needed, tasks});
         return result && result->port == derived_port(facts.step, facts.derived_ports, 16);
     };
     EXPECT_TRUE(sixteen(1, 1));
     EXPECT_TRUE(sixteen(16, 16));
     EXPECT_FALSE(sixteen(17, 1));
     EXPECT_FALSE(sixteen(1, 17));
-    facts.tasks_per_node = 100;
-    EXPECT_EQ(decide(Request{}, facts)->port, derived_port(facts.step, facts.derived_ports, 100));
+    EXPECT_EQ(decide(Request{}, facts, {"node01", 17, 100})->port,
+              derived_port(facts.step, facts.derived_ports, 100));
 }
 
 TEST(RendezvousPort, TheAdministratorsRangeIsUsed) {

@@ -1,0 +1,61 @@
+// The variables of GPUs and network devices, each with the field of DeviceValues that it shows.
+#include "mapping/binding/device_values.h"
+#include "mapping/frameworks/framework.h"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using Value = std::optional<std::string>;
+
+template <std::string DeviceValues::*field>
+Value value(const TaskContext& task) {
+    if (task.devices == nullptr || (task.devices->*field).empty()) return std::nullopt;
+    return task.devices->*field;
+}
+
+// Exactly this interface: without '=' NCCL would take eth0 for eth01 as well.
+Value nccl_interface(const TaskContext& task) {
+    if (task.devices == nullptr || task.devices->interface.empty()) return std::nullopt;
+    return "=" + task.devices->interface;
+}
+
+}  // namespace
+
+std::span<const SetVariable> device_variables() {
+    static constexpr std::array variables{
+        SetVariable{"CUDA_VISIBLE_DEVICES",
+                    "the step's GPUs on the node, in an order in which device `LOCAL_RANK` is near "
+                    "the task's CPUs (`gpus=near`), or the task's own (`gpus=isolate`)",
+                    value<&DeviceValues::cuda_visible_devices>},
+        SetVariable{"ROCR_VISIBLE_DEVICES",
+                    "the same on AMD's GPUs, where Slurm sets this variable; "
+                    "`CUDA_VISIBLE_DEVICES` then stays as it is",
+                    value<&DeviceValues::rocr_visible_devices>},
+        SetVariable{"ZE_AFFINITY_MASK",
+                    "the task's own GPUs of Intel's, with `gpus=isolate` only (an order has no "
+                    "effect there)",
+                    value<&DeviceValues::ze_affinity_mask>},
+        SetVariable{"NCCL_IB_HCA",
+                    "the InfiniBand and RoCE ports of the compute network, the same for all tasks "
+                    "of the node; only where others are ACTIVE beside them",
+                    value<&DeviceValues::nccl_ib_hca>, true},
+        SetVariable{"UCX_NET_DEVICES",
+                    "the port nearest to the task's GPU; only where the node has several tasks "
+                    "and several ports to choose from",
+                    value<&DeviceValues::ucx_net_devices>, true},
+        SetVariable{"NCCL_SOCKET_IFNAME",
+                    "the interface that has the node's address, in steps of several nodes",
+                    nccl_interface, true},
+        SetVariable{"GLOO_SOCKET_IFNAME",
+                    "the same for Gloo, which otherwise takes the address of the host's name",
+                    value<&DeviceValues::interface>, true},
+    };
+    return variables;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,18 @@
+// The variables that tell a task which network devices to use.
+#pragma once
+
+#include "mapping/binding/binding.h"
+#include "mapping/binding/device_values.h"
+#include "mapping/plan/node_facts.h"
+#include "mapping/spec/request.h"
+
+#include <vector>
+
+namespace distgpu {
+
+// Sets those of NCCL's and UCX's ports in `values`, by local id. Precondition: the node's topology
+// is known.
+void set_ports(const Request& request, const NodeFacts& node, const NodeBinding& binding,
+               std::vector<DeviceValues>& values);
+
+}  // namespace distgpu

@@ -1,0 +1,89 @@
+// See visible_gpus.h.
+#include "mapping/binding/visible_gpus.h"
+
+#include "base/format.h"
+#include "mapping/binding/binding_policy.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace distgpu {
+namespace {
+
+using GpuList = std::vector<std::uint32_t>;
+
+// AMD's kernel driver reports a UUID of zeros where it has none.
+bool has_uuid(const Gpu& gpu) {
+    return gpu.uuid.find_first_of("123456789abcdefABCDEF", gpu.uuid.find('-') + 1) !=
+           std::string::npos;
+}
+
+bool all_have_uuids(const NodeFacts& node) {
+    return std::all_of(node.share.gpus.begin(), node.share.gpus.end(),
+                       [&](std::uint32_t gpu) { return has_uuid(node.topology->gpus[gpu]); });
+}
+
+std::string name_of(const Request& request, const NodeFacts& node, std::uint32_t gpu) {
+    if (request.gpu_uuids && all_have_uuids(node)) return node.topology->gpus[gpu].uuid;
+    const auto& gpus = node.share.gpus;
+    const auto at = std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin();
+    return node.gpu_names.names[static_cast<std::size_t>(at)];
+}
+
+std::string visible(const Request& request, const NodeFacts& node, const GpuList& gpus) {
+    std::vector<std::string> names;
+    names.reserve(gpus.size());
+    for (const std::uint32_t gpu : gpus) names.push_back(name_of(request, node, gpu));
+    return join(names, ",");
+}
+
+bool slurm_sets(const NodeFacts& node, std::string_view variable) {
+    const auto& names = node.gpu_names.variables;
+    return std::find(names.begin(), names.end(), variable) != names.end();
+}
+
+// Puts the list into the one variable that the maker's runtime reads first: HIP numbers anew what
+// ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice.
+void set_visible(const NodeFacts& node, bool isolated, std::string list, DeviceValues& values) {
+    const GpuVendor vendor = node.topology->gpus[node.share.gpus.front()].vendor;
+    if (vendor == GpuVendor::intel) {
+        // Level Zero takes the mask for a set: an order has no effect.
+        if (isolated && slurm_sets(node, "ZE_AFFINITY_MASK")) {
+            values.ze_affinity_mask = std::move(list);
+        }
+    } else if (vendor == GpuVendor::amd && slurm_sets(node, "ROCR_VISIBLE_DEVICES")) {
+        values.rocr_visible_devices = std::move(list);
+    } else if (slurm_sets(node, "CUDA_VISIBLE_DEVICES")) {
+        values.cuda_visible_devices = std::move(list);
+    }
+}
+
+}  // namespace
+
+void set_visible_gpus(const Request& request, const NodeFacts& node, const NodeBinding& binding,
+                      std::vector<DeviceValues>& values) {
+    const GpuChoice choice = binding_policy(request, node).gpus;
+    if (choice == GpuChoice::keep || node.share.gpus.empty()) return;
+    const bool isolated = choice == GpuChoice::isolate;
+    for (std::size_t task = 0; task < values.size(); ++task) {
+        const GpuList& gpus = isolated ? binding.tasks[task].gpus : binding.gpu_order;
+        set_visible(node, isolated, visible(request, node, gpus), values[task]);
+    }
+}
+
+std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFacts& node) {
+    std::vector<std::string> lines;
+    if (node.topology == nullptr || node.share.gpus.empty()) return lines;
+    if (request.gpu_uuids && !all_have_uuids(node)) {
+        lines.emplace_back(
+            "gpu-ids=uuid: the driver does not tell every GPU's UUID; indices are used");
+    }
+    if (request.gpu_uuids && node.share.own) {
+        lines.emplace_back(
+            "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use "
+            "--gpus-per-node in place of --gpus-per-task and --gpu-bind");
+    }
+    return lines;
+}
+
+}  // namespace distgpu
