@@ -39,7 +39,7 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
         } else if (name == "ports") {
             take(result.ports, parse_port_range(value), result.complaints);
         } else if (name == "gpus") {
-            take(result.gpus, parse_gpu_choice(value), result.complaints);
+            take(result.gpus, parse_gpu_policy(value), result.complaints);
         } else if (name == "cpus") {
             take(result.cpus, parse_binding_choice(name, value), result.complaints);
         } else if (name == "hcas") {
@@ -60,7 +60,7 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
 
 void take_defaults(Request& request, const PlugstackArguments& arguments) {
     if (request.keep_all) return;
-    if (!request.gpus) request.gpus = arguments.gpus;
+    if (request.gpus == nullptr) request.gpus = arguments.gpus;
     if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;
     if (!request.hcas) request.hcas = arguments.hcas;
 }

@@ -14,8 +14,8 @@ namespace distgpu {
 struct PlugstackArguments {
     Master master;                    // master=addr|name|suffix:S
     PortRange ports = default_ports;  // ports=FIRST-LAST
-    // gpus=, cpus= and hcas=: for those whom the user does not give. Nothing: near.
-    std::optional<GpuChoice> gpus;
+    // gpus=, cpus= and hcas=: for those whom the user does not give. Nothing, or null: near.
+    const GpuPolicy* gpus = nullptr;
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
     std::string topology;  // topology=PATH with %n and %h; empty: default_topology_file

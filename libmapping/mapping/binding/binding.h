@@ -2,6 +2,7 @@
 // topology and of what Slurm gave the tasks it makes the same answer in every task.
 #pragma once
 
+#include "mapping/binding/gpu_policies/registry.h"
 #include "mapping/topology/cpu_set.h"
 #include "mapping/topology/topology.h"
 
@@ -12,14 +13,8 @@
 
 namespace distgpu {
 
-enum class GpuChoice : std::uint8_t {
-    near,     // every task sees all GPUs of the step, in an order that makes cuda:LOCAL_RANK near
-    isolate,  // every task sees its own GPUs only
-    keep,     // as Slurm set it
-};
-
 struct BindingPolicy {
-    GpuChoice gpus = GpuChoice::near;
+    const GpuPolicy* gpus = &gpu_policy::near;
     bool near_cpus = true;
     bool near_hcas = true;
 

@@ -6,9 +6,10 @@ namespace distgpu {
 BindingPolicy binding_policy(const Request& request, const NodeFacts& node) {
     const bool near = !request.keep_all;
     BindingPolicy policy;
-    policy.gpus = request.gpus.value_or(near ? GpuChoice::near : GpuChoice::keep);
+    policy.gpus = near ? &gpu_policy::near : &gpu_policy::keep;
+    if (request.gpus != nullptr) policy.gpus = request.gpus;
     // What Slurm gave each task by its own binding is more than a default.
-    if (node.share.own) policy.gpus = GpuChoice::keep;
+    if (node.share.own) policy.gpus = &gpu_policy::keep;
     const auto is_near = [near](std::optional<BindingChoice> choice) {
         return choice.value_or(near ? BindingChoice::near : BindingChoice::keep) ==
                BindingChoice::near;
@@ -21,7 +22,7 @@ BindingPolicy binding_policy(const Request& request, const NodeFacts& node) {
 
 bool needs_topology(const Request& request) {
     const BindingPolicy policy = binding_policy(request, NodeFacts{.confined = true});
-    return policy.gpus != GpuChoice::keep || policy.near_cpus || policy.near_hcas;
+    return policy.gpus->seen_by != nullptr || policy.near_cpus || policy.near_hcas;
 }
 
 }  // namespace distgpu

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace distgpu {
 namespace {
@@ -44,11 +45,11 @@ bool slurm_sets(const NodeFacts& node, std::string_view variable) {
 
 // Puts the list into the one variable that the maker's runtime reads first: HIP numbers anew what
 // ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice.
-void set_visible(const NodeFacts& node, bool isolated, std::string list, DeviceValues& values) {
+void set_visible(const NodeFacts& node, const GpuPolicy& policy, std::string list,
+                 DeviceValues& values) {
     const GpuVendor vendor = node.topology->gpus[node.share.gpus.front()].vendor;
     if (vendor == GpuVendor::intel) {
-        // Level Zero takes the mask for a set: an order has no effect.
-        if (isolated && slurm_sets(node, "ZE_AFFINITY_MASK")) {
+        if (policy.own_alone && slurm_sets(node, "ZE_AFFINITY_MASK")) {
             values.ze_affinity_mask = std::move(list);
         }
     } else if (vendor == GpuVendor::amd && slurm_sets(node, "ROCR_VISIBLE_DEVICES")) {
@@ -62,12 +63,11 @@ void set_visible(const NodeFacts& node, bool isolated, std::string list, DeviceV
 
 void set_visible_gpus(const Request& request, const NodeFacts& node, const NodeBinding& binding,
                       std::vector<DeviceValues>& values) {
-    const GpuChoice choice = binding_policy(request, node).gpus;
-    if (choice == GpuChoice::keep || node.share.gpus.empty()) return;
-    const bool isolated = choice == GpuChoice::isolate;
+    const GpuPolicy& policy = *binding_policy(request, node).gpus;
+    if (policy.seen_by == nullptr || node.share.gpus.empty()) return;
     for (std::size_t task = 0; task < values.size(); ++task) {
-        const GpuList& gpus = isolated ? binding.tasks[task].gpus : binding.gpu_order;
-        set_visible(node, isolated, visible(request, node, gpus), values[task]);
+        std::string list = visible(request, node, policy.seen_by(binding, task));
+        set_visible(node, policy, std::move(list), values[task]);
     }
 }
 

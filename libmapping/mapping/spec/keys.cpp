@@ -52,8 +52,8 @@ Result<Request> apply_omp(Request request, std::string_view value) {
 }
 
 Result<Request> apply_gpus(Request request, std::string_view value) {
-    return parse_gpu_choice(value).transform([&](GpuChoice choice) {
-        request.gpus = choice;
+    return parse_gpu_policy(value).transform([&](const GpuPolicy* policy) {
+        request.gpus = policy;
         return std::move(request);
     });
 }
@@ -198,10 +198,10 @@ std::span<const SpecKey> spec_keys() {
     return keys;
 }
 
-Result<GpuChoice> parse_gpu_choice(std::string_view text) {
-    if (text == "near") return GpuChoice::near;
-    if (text == "isolate") return GpuChoice::isolate;
-    if (text == "keep") return GpuChoice::keep;
+Result<const GpuPolicy*> parse_gpu_policy(std::string_view text) {
+    for (const GpuPolicy* const policy : gpu_policies()) {
+        if (policy->word == text) return policy;
+    }
     return unknown_value("gpus", text, "near, isolate or keep");
 }
 

@@ -46,7 +46,7 @@ enum class BindingChoice : std::uint8_t { near, keep };
 
 // The values of the keys gpus=, cpus= and hcas=, also of plugstack.conf's arguments. The errors'
 // object is "<name>=<text>", the text shortened.
-Result<GpuChoice> parse_gpu_choice(std::string_view text);
+Result<const GpuPolicy*> parse_gpu_policy(std::string_view text);
 Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text);
 
 struct Request {
@@ -56,8 +56,8 @@ struct Request {
     std::optional<Master> master;
     std::optional<std::uint32_t> nproc;
     bool keep_omp = false;  // omp=keep: OMP_NUM_THREADS is left alone
-    // Nothing: the administrator's default, else near.
-    std::optional<GpuChoice> gpus;
+    // Nothing, or null: the administrator's default, else near.
+    const GpuPolicy* gpus = nullptr;
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
     bool keep_all = false;   // bind=none: those of the three that are not given are kept

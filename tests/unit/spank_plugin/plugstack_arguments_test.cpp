@@ -54,9 +54,9 @@ TEST(PlugstackArguments, ChooseWhatIsNear) {
         void (*expect)(PlugstackArguments&);
     };
     const std::vector<Row> rows = {
-        {"gpus=near", [](auto& a) { a.gpus = GpuChoice::near; }},
-        {"gpus=isolate", [](auto& a) { a.gpus = GpuChoice::isolate; }},
-        {"gpus=keep", [](auto& a) { a.gpus = GpuChoice::keep; }},
+        {"gpus=near", [](auto& a) { a.gpus = &gpu_policy::near; }},
+        {"gpus=isolate", [](auto& a) { a.gpus = &gpu_policy::isolate; }},
+        {"gpus=keep", [](auto& a) { a.gpus = &gpu_policy::keep; }},
         {"cpus=near", [](auto& a) { a.cpus = BindingChoice::near; }},
         {"cpus=keep", [](auto& a) { a.cpus = BindingChoice::keep; }},
         {"hcas=near", [](auto& a) { a.hcas = BindingChoice::near; }},
@@ -130,16 +130,16 @@ TEST(PlugstackArguments, AMistakeDoesNotSpoilTheOthers) {
 
 TEST(TakeDefaults, FillWhatTheUserLeftOpen) {
     PlugstackArguments site;
-    site.gpus = GpuChoice::isolate;
+    site.gpus = &gpu_policy::isolate;
     site.cpus = BindingChoice::keep;
     site.hcas = BindingChoice::keep;
     Request silent;
     take_defaults(silent, site);
-    EXPECT_EQ(silent.gpus, GpuChoice::isolate);
+    EXPECT_EQ(silent.gpus, &gpu_policy::isolate);
     EXPECT_EQ(silent.cpus, BindingChoice::keep);
     EXPECT_EQ(silent.hcas, BindingChoice::keep);
     Request outspoken;
-    outspoken.gpus = GpuChoice::near;
+    outspoken.gpus = &gpu_policy::near;
     outspoken.cpus = BindingChoice::near;
     outspoken.hcas = BindingChoice::near;
     const Request before = outspoken;
@@ -149,7 +149,7 @@ TEST(TakeDefaults, FillWhatTheUserLeftOpen) {
 
 TEST(TakeDefaults, BindNoneLeavesNothingOpen) {
     PlugstackArguments site;
-    site.gpus = GpuChoice::isolate;
+    site.gpus = &gpu_policy::isolate;
     Request request;
     request.keep_all = true;
     const Request before = request;

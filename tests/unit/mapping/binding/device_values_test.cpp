@@ -26,7 +26,7 @@ Request request(const char* spec) {
 }
 
 TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
-    using enum GpuChoice;
+    using namespace gpu_policy;
     const NodeFacts ours{.confined = true};
     NodeFacts gpus_bound = ours;
     gpus_bound.share.own = {0, {0}};
@@ -38,21 +38,21 @@ TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
         BindingPolicy policy;
     };
     const std::vector<Row> rows = {
-        {"by default", "pytorch", ours, {near, true, true}},
-        {"not confined", "pytorch", {}, {near, false, true}},
-        {"not confined, asked for", "pytorch,cpus=near", {}, {near, false, true}},
-        {"--cpu-bind", "pytorch", cpus_bound, {near, false, true}},
-        {"--cpu-bind, asked for", "pytorch,cpus=near", cpus_bound, {near, true, true}},
-        {"GPUs bound", "pytorch", gpus_bound, {keep, true, true}},
-        {"GPUs bound, asked for", "pytorch,gpus=isolate", gpus_bound, {keep, true, true}},
-        {"isolated", "pytorch,gpus=isolate", ours, {isolate, true, true}},
-        {"GPUs kept", "pytorch,gpus=keep", ours, {keep, true, true}},
-        {"CPUs kept", "pytorch,cpus=keep", ours, {near, false, true}},
-        {"HCAs kept", "pytorch,hcas=keep", ours, {near, true, false}},
-        {"all kept", "pytorch,bind=none", ours, {keep, false, false}},
-        {"all but the GPUs", "pytorch,bind=none,gpus=near", ours, {near, false, false}},
-        {"all but the CPUs", "pytorch,bind=none,cpus=near", ours, {keep, true, false}},
-        {"all but the HCAs", "pytorch,bind=none,hcas=near", ours, {keep, false, true}},
+        {"by default", "pytorch", ours, {&near, true, true}},
+        {"not confined", "pytorch", {}, {&near, false, true}},
+        {"not confined, asked for", "pytorch,cpus=near", {}, {&near, false, true}},
+        {"--cpu-bind", "pytorch", cpus_bound, {&near, false, true}},
+        {"--cpu-bind, asked for", "pytorch,cpus=near", cpus_bound, {&near, true, true}},
+        {"GPUs bound", "pytorch", gpus_bound, {&keep, true, true}},
+        {"GPUs bound, asked for", "pytorch,gpus=isolate", gpus_bound, {&keep, true, true}},
+        {"isolated", "pytorch,gpus=isolate", ours, {&isolate, true, true}},
+        {"GPUs kept", "pytorch,gpus=keep", ours, {&keep, true, true}},
+        {"CPUs kept", "pytorch,cpus=keep", ours, {&near, false, true}},
+        {"HCAs kept", "pytorch,hcas=keep", ours, {&near, true, false}},
+        {"all kept", "pytorch,bind=none", ours, {&keep, false, false}},
+        {"all but the GPUs", "pytorch,bind=none,gpus=near", ours, {&near, false, false}},
+        {"all but the CPUs", "pytorch,bind=none,cpus=near", ours, {&keep, true, false}},
+        {"all but the HCAs", "pytorch,bind=none,hcas=near", ours, {&keep, false, true}},
     };
     for (const auto& row : rows) {
         EXPECT_EQ(binding_policy(request(row.spec), row.node), row.policy) << row.title;

@@ -15,9 +15,9 @@ TEST(BindingKeys, AreRead) {
         void (*expect)(Request&);
     };
     const std::vector<Row> rows = {
-        {"pytorch,gpus=near", [](Request& r) { r.gpus = GpuChoice::near; }},
-        {"pytorch,gpus=isolate", [](Request& r) { r.gpus = GpuChoice::isolate; }},
-        {"pytorch,gpus=keep", [](Request& r) { r.gpus = GpuChoice::keep; }},
+        {"pytorch,gpus=near", [](Request& r) { r.gpus = &gpu_policy::near; }},
+        {"pytorch,gpus=isolate", [](Request& r) { r.gpus = &gpu_policy::isolate; }},
+        {"pytorch,gpus=keep", [](Request& r) { r.gpus = &gpu_policy::keep; }},
         {"pytorch,gpu-ids=index", [](Request& /*r*/) {}},
         {"pytorch,gpu-ids=uuid", [](Request& r) { r.gpu_uuids = true; }},
         {"pytorch,cpus=near", [](Request& r) { r.cpus = BindingChoice::near; }},
@@ -28,7 +28,7 @@ TEST(BindingKeys, AreRead) {
         {"pytorch,hcas=keep,bind=none,gpus=isolate,cpus=near",
          [](Request& r) {
              r.keep_all = true;
-             r.gpus = GpuChoice::isolate;
+             r.gpus = &gpu_policy::isolate;
              r.cpus = BindingChoice::near;
              r.hcas = BindingChoice::keep;
          }},
@@ -107,18 +107,18 @@ TEST(BindingKeys, StandInTheHelp) {
 }
 
 // plugstack.conf has the same words.
-TEST(ParseGpuChoice, ReadsTheThreeWords) {
+TEST(ParseGpuPolicy, ReadsTheThreeWords) {
     struct Row {
         const char* text;
-        GpuChoice choice;
+        const GpuPolicy* policy;
     };
-    for (const auto& row : {Row{"near", GpuChoice::near}, Row{"isolate", GpuChoice::isolate},
-                            Row{"keep", GpuChoice::keep}}) {
-        const auto choice = parse_gpu_choice(row.text);
-        ASSERT_TRUE(choice) << row.text;
-        EXPECT_EQ(*choice, row.choice) << row.text;
+    for (const auto& row : {Row{"near", &gpu_policy::near}, Row{"isolate", &gpu_policy::isolate},
+                            Row{"keep", &gpu_policy::keep}}) {
+        const auto policy = parse_gpu_policy(row.text);
+        ASSERT_TRUE(policy) << row.text;
+        EXPECT_EQ(*policy, row.policy) << row.text;
     }
-    const auto refused = parse_gpu_choice(std::string(100, 'x') + "\n");
+    const auto refused = parse_gpu_policy(std::string(100, 'x') + "\n");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message(), "distgpu: gpus=" + std::string(57, 'x') +
                                              "...: unknown value; give near, isolate or keep");
