@@ -23,6 +23,10 @@ std::vector<std::string> program_arguments(spank_t spank) {
     return {arguments, arguments + count};
 }
 
+void tell(const std::string& line) {
+    slurm_spank_log("%s", line.c_str());
+}
+
 std::optional<std::string> step_variable(spank_t spank, const char* name) {
     std::string value(256, '\0');
     // Linux refuses an argument string of more than 128 KiB, but an environment

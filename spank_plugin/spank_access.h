@@ -31,6 +31,9 @@ std::optional<std::uint32_t> item(spank_t spank, spank_item_t which);
 // The program and its arguments as srun got them; empty where not available.
 std::vector<std::string> program_arguments(spank_t spank);
 
+// One line for the user, on the step's standard error, where this callback's output reaches it.
+void tell(const std::string& line);
+
 // A variable of the step's environment (stepd only). The value may have any length.
 std::optional<std::string> step_variable(spank_t spank, const char* name);
 

@@ -63,7 +63,7 @@ void StepBinding::task_forked(spank_t spank) {
     }
 }
 
-void StepBinding::add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id) const {
+void StepBinding::add_to(NodeFacts& facts, spank_t spank, LocalId task) const {
     facts.interface = interface_;
     facts.share.masks = masks_.read();
     facts.share.cpus_per_task = facts.cpus_per_task;
@@ -71,7 +71,7 @@ void StepBinding::add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id
     facts.topology = &*topology_;
     facts.confined = is_confined(spank, facts.share);
     add_gpus(facts, spank);
-    facts.share.own = own_gpus(spank, facts.share, local_id);
+    facts.share.own = own_gpus(spank, facts.share, task);
 }
 
 void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
@@ -85,10 +85,10 @@ void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
 
 // The task's GPUs where Slurm bound GPUs to tasks. Nothing: the task has all of the step's.
 std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const SlurmShare& share,
-                                                         std::uint32_t local_id) const {
+                                                         LocalId task) const {
     const std::string visible = gpu_lists(StepVariables(spank)).visible;
     if (share.gpus.empty() || visible == step_gpus_.visible) return std::nullopt;
-    SlurmShare::OwnGpus own{local_id, {}};
+    SlurmShare::OwnGpus own{task.value, {}};
     if (!numbers_devices_locally().value_or(true)) {
         if (auto gpus = step_gpus(visible, visible, topology_->gpus.size())) {
             own.gpus = std::move(gpus->indices);
@@ -100,7 +100,7 @@ std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const Sl
     const std::uint32_t each = per_task(step_variable(spank, "SLURMD_TRES_BIND").value_or(""));
     const bool in_order = each > 0 && each * share.masks.size() == share.gpus.size();
     if (in_order) {
-        const std::size_t first = std::size_t{local_id} * each;
+        const std::size_t first = std::size_t{task.value} * each;
         for (std::size_t i = first; i < first + each; ++i) own.gpus.push_back(share.gpus[i]);
     }
     return own;

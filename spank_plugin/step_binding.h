@@ -27,13 +27,13 @@ class StepBinding {
     void task_forked(spank_t spank);
 
     // task_init: adds to the facts what is known.
-    void add_to(NodeFacts& facts, spank_t spank, std::uint32_t local_id) const;
+    void add_to(NodeFacts& facts, spank_t spank, LocalId task) const;
 
   private:
     void find_interface(const std::string& address);
     void add_gpus(NodeFacts& facts, spank_t spank) const;
     std::optional<SlurmShare::OwnGpus> own_gpus(spank_t spank, const SlurmShare& share,
-                                                std::uint32_t local_id) const;
+                                                LocalId task) const;
     bool is_confined(spank_t spank, const SlurmShare& share) const;
 
     std::optional<NodeTopology> topology_;

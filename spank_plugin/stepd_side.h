@@ -1,14 +1,14 @@
-// slurmstepd: learn the step's layout, check what only a node can check, and
-// give each task its environment.
+// slurmstepd: what each callback does for a step that asked for distgpu.
 #pragma once
 
-#include "mapping/plan/plan.h"
-#include "node/layout_check.h"
+#include "asked_step.h"
+#include "failure.h"
 #include "options.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
 #include "step_binding.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,41 +36,15 @@ class StepdSide {
     Outcome after_tasks(spank_t spank) const;
 
   private:
-    // Who tells the user about a failure, so that it is told once.
-    enum class Teller { this_node, first_node, srun };
-    struct Failure {
-        Error error;
-        Teller teller = Teller::first_node;
-    };
+    void learn(spank_t spank, Request request, std::string spec);
+    bool tells(const Failure& failure) const;
 
-    bool active() const { return request_.framework != nullptr || failure_.has_value(); }
-    void fail(Error error, Teller teller) { failure_ = {std::move(error), teller}; }
-    void read_step(spank_t spank, std::uint32_t step);
-    void resolve_layout(spank_t spank);
-    bool take_carried(spank_t spank);
-    bool take_derived(spank_t spank);
-    void ask_slurmctld(spank_t spank);
-    void collect_rendezvous_facts(spank_t spank);
-    void collect_addresses();
-    bool runs_rank0(spank_t spank) const;  // of a heterogeneous step
-    void check_plan(spank_t spank);
-    NodeFacts node_facts(spank_t spank, LocalId local) const;
-    Outcome prepare(spank_t spank) const;
-
-    std::string spec_;
-    Request request_;
     PlugstackArguments arguments_;
-    std::uint32_t job_ = 0;
-    std::uint32_t step_ = 0;
-    bool heterogeneous_ = false;
-    LocalTasks component_tasks_;  // numbered within this component, as SPANK does
-    std::optional<StepLayout> layout_;
-    RendezvousFacts facts_;
-    StepFacts step_facts_;
-    std::string own_address_;  // NodeAddr of this node; empty: not known
-    StepBinding binding_;
-    bool user_bound_ = false;  // the user gave srun --cpu-bind
+    Identity identity_;
+    // Both empty: not asked for. A failure may come before the step is known, or after.
+    std::optional<AskedStep> asked_;
     std::optional<Failure> failure_;
+    StepBinding binding_;
 };
 
 }  // namespace distgpu

@@ -6,7 +6,7 @@
 namespace distgpu {
 
 std::span<const GpuPolicy* const> gpu_policies() {
-#define DISTGPU_ADDRESS(name) &gpu_policy::name,
+#define DISTGPU_ADDRESS(name) &(gpu_policy::name),
     static constexpr std::array all{DISTGPU_GPU_POLICIES(DISTGPU_ADDRESS)};
 #undef DISTGPU_ADDRESS
     return all;

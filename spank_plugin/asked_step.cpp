@@ -1,0 +1,61 @@
+// See asked_step.h.
+#include "asked_step.h"
+
+#include "mapping/plan/ranks.h"
+#include "node/host_name.h"
+#include "node/task_environment.h"
+#include "slurm_calls.h"
+
+#include <optional>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+RendezvousFacts rendezvous_facts(spank_t spank, const Identity& identity,
+                                 const PlugstackArguments& arguments) {
+    RendezvousFacts facts;
+    // SLURM_JOB_ID is the leader's in every component of a heterogeneous job.
+    const auto leader = identity.heterogeneous ? step_number(spank, "SLURM_JOB_ID") : std::nullopt;
+    // S_SLURM_RESTART_COUNT is 0 in a step of a requeued job (22.05); the batch
+    // script's variable, which srun passes on, is right.
+    facts.step = {leader.value_or(identity.job), identity.step,
+                  step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
+    const StepVariables variables(spank);
+    facts.exported_address = exported(variables, "MASTER_ADDR");
+    facts.exported_port = exported(variables, "MASTER_PORT");
+    // A heterogeneous step has the union of its components' ports, and one of
+    // those may not be reserved on rank 0's node.
+    if (!identity.heterogeneous) {
+        facts.reserved_ports = step_variable(spank, "SLURM_STEP_RESV_PORTS");
+    }
+    facts.derived_ports = arguments.ports;
+    facts.default_master = arguments.master;
+    return facts;
+}
+
+}  // namespace
+
+Step collect_step(spank_t spank, const Identity& identity, const Request& request,
+                  const PlugstackArguments& arguments, FoundLayout found) {
+    Step step{std::move(found.layout)};
+    const HostList& hosts = step.layout.hosts();
+    step.rendezvous = rendezvous_facts(spank, identity, arguments);
+    step.rendezvous.rank0_address =
+        found.rank0_address.empty() ? configured_node_address(hosts.name(rank0_node(step.layout)))
+                                    : std::move(found.rank0_address);
+    step.facts.cpus_per_node = step_variable(spank, "SLURM_JOB_CPUS_PER_NODE").value_or("");
+    step.facts.job_name = step_variable(spank, "SLURM_JOB_NAME").value_or("");
+    step.facts.node_addresses = std::move(found.node_addresses);
+    if (request.framework->names_all_nodes && step.facts.node_addresses.empty()) {
+        step.facts.node_addresses = configured_node_addresses(hosts);
+    }
+    return step;
+}
+
+std::string own_address(const Identity& identity, const StepLayout& layout) {
+    return configured_node_address(
+        identity.heterogeneous ? host_name() : layout.hosts().name(identity.whole().node));
+}
+
+}  // namespace distgpu

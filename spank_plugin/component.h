@@ -1,0 +1,42 @@
+// This node in its component of the step, as SPANK numbers nodes and tasks, and the one place where
+// these numbers become the step's. A step that is not heterogeneous is one component.
+#pragma once
+
+#include "mapping/layout/ids.h"
+#include "node/layout_check.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace distgpu {
+
+// A task's number in its component, 0-based: S_JOB_LOCAL_TO_GLOBAL_ID.
+using ComponentTaskId = StrongId<struct ComponentTaskTag>;
+
+// A node's position in its component's node list, 0-based: S_JOB_NODEID.
+using ComponentNode = StrongId<struct ComponentNodeTag>;
+
+struct ComponentTasks {
+    ComponentNode node;
+    std::vector<ComponentTaskId> tasks;  // in local id order
+
+    bool operator==(const ComponentTasks&) const = default;
+};
+
+// How many nodes and tasks the components before this one have.
+struct ComponentOffset {
+    std::uint32_t nodes = 0;
+    std::uint32_t tasks = 0;
+
+    bool operator==(const ComponentOffset&) const = default;
+};
+
+// From the numbers that this node and one of its tasks have in the whole step. Nothing: they are
+// less than those in the component. Precondition: `local` is one of the component's tasks.
+std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalId local,
+                                         NodeIndex node, TaskId task);
+
+LocalTasks in_step(const ComponentTasks& component, ComponentOffset before);
+
+}  // namespace distgpu

@@ -1,0 +1,28 @@
+// slurmstepd: where the layout of the step comes from. What srun sent, else what the step's
+// environment tells, else what slurmctld answers. Whatever the source, it is held against the tasks
+// that SPANK says are here.
+#pragma once
+
+#include "failure.h"
+#include "identity.h"
+#include "mapping/layout/step_layout.h"
+#include "spank_access.h"
+
+#include <tl/expected.hpp>
+
+#include <string>
+
+namespace distgpu {
+
+struct FoundLayout {
+    StepLayout layout;
+    // What srun sent with it.
+    std::string rank0_address{};  // NodeAddr of rank 0's node; empty: not sent
+    HostList node_addresses{};    // NodeAddr of every node; empty: not sent
+    bool user_bound = false;      // the user gave srun --cpu-bind
+};
+
+// In init_post_opt; may do an RPC, which user_init may not.
+tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& identity);
+
+}  // namespace distgpu
