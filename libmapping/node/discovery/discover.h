@@ -1,5 +1,5 @@
 // A node's topology by hwloc: of this machine, or of an XML that hwloc's lstopo wrote.
-// The one part of the library that needs hwloc (2.4 to 3.0), so it is a library of its
+// The one part of the library that needs hwloc (2.2 to 3.0), so it is a library of its
 // own: neither srun nor slurmstepd loads it.
 #pragma once
 

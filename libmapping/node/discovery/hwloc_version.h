@@ -1,4 +1,4 @@
-// The only file pair that knows what hwloc's releases 2.4 to 3.0 call differently.
+// The only file pair that knows what hwloc's releases 2.2 to 3.0 call differently.
 #pragma once
 
 #include <hwloc.h>

@@ -1,0 +1,51 @@
+# What is built beside the library: the plugin, the command and nccl-scaling, each by its switch.
+#   ON     what it needs must be there, else CMake ends and says what is missing
+#   OFF    it is left out
+#   AUTO   it is built where what it needs is there, else left out
+# What is left out is said in one line. DISTGPU_BUILDS_NAME is TRUE where NAME is built.
+find_package(Slurm QUIET)
+find_package(CLI11 QUIET)
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(Hwloc QUIET IMPORTED_TARGET hwloc>=2.2)
+endif()
+include(OptionalMpi)
+
+set(missing_Slurm "Slurm's headers: not found; install libslurm-dev (Debian) or slurm-devel (EL), or \
+name Slurm's prefix with -DSlurm_ROOT=PREFIX")
+set(missing_Hwloc "hwloc 2.2 or newer: not found by pkg-config; install libhwloc-dev and pkg-config \
+(Debian) or hwloc-devel and pkgconf (EL)")
+set(missing_CLI11 "CLI11: not found; install libcli11-dev (Debian) or cli11-devel (EL)")
+
+# distgpu_part(NAME WHAT NEED...): the switch DISTGPU_NAME of WHAT, which needs these packages.
+function(distgpu_part name what)
+  set(DISTGPU_${name} AUTO CACHE STRING "Build ${what}: AUTO, ON or OFF")
+  set_property(CACHE DISTGPU_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(wish "${DISTGPU_${name}}")
+  if(NOT wish MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "DISTGPU_${name}=${wish}: not a choice; give AUTO, ON or OFF")
+  endif()
+
+  set(missing "")
+  foreach(need IN LISTS ARGN)
+    if(NOT ${need}_FOUND)
+      string(APPEND missing ": ${missing_${need}}")
+    endif()
+  endforeach()
+
+  set(builds FALSE)
+  if(wish STREQUAL OFF)
+    message(STATUS "Left out: ${what}: DISTGPU_${name} is OFF")
+  elseif(NOT missing)
+    set(builds TRUE)
+  elseif(wish STREQUAL ON)
+    message(FATAL_ERROR "DISTGPU_${name}=ON: ${what}${missing}")
+  else()
+    message(STATUS "Left out: ${what}${missing}")
+  endif()
+  set(DISTGPU_BUILDS_${name} ${builds} PARENT_SCOPE)
+endfunction()
+
+distgpu_part(PLUGIN "the Slurm plugin" Slurm)
+distgpu_part(COMMAND "the command distgpu" Hwloc CLI11)
+distgpu_part(NCCL_SCALING "nccl-scaling" CLI11)
