@@ -196,6 +196,7 @@ silent() { ! answers "$1"; }
     sleep 0.5
     [ ! -e "$BATS_TEST_TMPDIR/started" ]
     run rendezvous 0 "$port" bash -c 'sleep 2'
+    [ "$status" -eq 0 ]
     [ -e "$BATS_TEST_TMPDIR/started" ]
     wait
 }

@@ -16,6 +16,7 @@ setup() {
 train=examples/jax_train.py
 # JAX with what it finds itself. A process that nobody answers waits for ten seconds.
 by_itself='import jax
+print("looks for the others", flush=True)
 jax.distributed.initialize(initialization_timeout=10)
 print("process", jax.process_index(), "of", jax.process_count())'
 
@@ -62,6 +63,7 @@ print("process", jax.process_index(), "of", jax.process_count())'
     [ "$(grep -c '^process [0-3] of 4$' <<<"$output")" -eq 4 ]
     launch_limit=60 launch "${in_reverse[@]}" python -c "$by_itself"
     [ "$status" -ne 0 ]
+    [ "$(grep -c '^looks for the others$' <<<"$output")" -eq 4 ]
     [[ $output != *"of 4"* ]]
 
     launch "${in_reverse[@]}" --distgpu=jax python "$train"

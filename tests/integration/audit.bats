@@ -66,7 +66,8 @@ opened_unsafely() { # NODE
                     folder=${folder%/*}
                     [[ -w ${folder:-/} ]] && echo "$path" && break
                 done
-            done'
+            done
+            true'
 }
 
 # Whom slurmstepd addressed on NODE, and how often it asked slurmctld; not the kernel, nor tasks.
@@ -90,6 +91,7 @@ bound() { # NODE
         grep -q "^0	slurmstepd	openat	$AUDIT/${plugin##*/}$" "$AUDIT/$node"
         grep -q "^$USER_ID	slurmstepd	execve	$AUDIT/distgpu$" "$AUDIT/$node"
         run opened_unsafely "$node"
+        [ "$status" -eq 0 ]
         [ "$output" = "" ]
     done
 }

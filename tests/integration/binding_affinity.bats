@@ -102,11 +102,13 @@ setup() {
 3 mlx5_0:1 =eth0 eth0" ]
     run submit env UCX_NET_DEVICES=own NCCL_SOCKET_IFNAME=lo GLOO_SOCKET_IFNAME=lo \
         srun -N2 -n2 --gres=gpu:4 --distgpu=pytorch bash -c "$show"
+    [ "$status" -eq 0 ]
     [ "$(distgpu_free_lines | sort)" = "0 own lo lo
 1 own lo lo" ]
     # A step inside a task takes no value of the outer one for the user's.
     run submit salloc -N2 -n4 --gres=gpu:4 srun -n1 -N1 --overlap --distgpu=pytorch \
         srun -N2 -n4 --overlap --gres=gpu:4 --distgpu=pytorch bash -c "$show"
+    [ "$status" -eq 0 ]
     [[ $(distgpu_free_lines) == *"1 mlx5_0:1 =eth0 eth0"* ]]
 }
 
@@ -118,6 +120,7 @@ setup() {
     [[ $output == *"$line"* ]]
     [ "$(grep -c 'distgpu: pytorch: world size 2' <<<"$output")" -eq 1 ]
     run submit srun -N1 -n2 --gres=gpu:4 --distgpu=pytorch,verbose true
+    [ "$status" -eq 0 ]
     [[ $output == *"$line"* ]]
     [ "$(grep -c ', local rank ' <<<"$output")" -eq 2 ]
 }

@@ -20,6 +20,7 @@ setup() {
 
 @test "two tasks that share a mask run apart, each beside its GPU" {
     run submit srun -n2 --gres=gpu:4 ./show_task.sh
+    [ "$status" -eq 0 ]
     [[ $output == *"node01 0 0,1 0,1,2,3"* && $output == *"node01 1 0,1 0,1,2,3"* ]]
     as_planned --gpus 0,1,2,3 -- -n2 --gres=gpu:4
     [[ $output == *"0: CPUs [1] GPUs 0,2,1,3"*"1: CPUs [0] GPUs 0,2,1,3"* ]]
@@ -68,6 +69,7 @@ setup() {
     [[ $(<"$SCRATCH/first")/$second =~ "node01 0 "([01])" 0,1/node01 0: CPUs ["([01])"]" ]]
     [ "${BASH_REMATCH[1]}" != "${BASH_REMATCH[2]}" ]
     run submit srun -n1 --gres=gpu:2 --distgpu=pytorch,verbose true
+    [ "$status" -eq 0 ]
     [[ $output == *"GPUs 2 ("*"0000:93:00.0), 3 ("*"mlx5_1:1 (PIX)"* ]]
     submit scancel --user="$(submit id -un)"
     wait
@@ -77,5 +79,6 @@ setup() {
     # shellcheck disable=SC2016 # for the task's shell
     run submit srun -n1 --gres=gpu:2 --distgpu=pytorch bash -c \
         'for gpu in 0 2; do (exec 3</dev/nvidia$gpu) 2>&1 | grep -o "Operation not permitted" || echo "$gpu may be opened"; done'
+    [ "$status" -eq 0 ]
     [ "${lines[*]: -2}" = "0 may be opened Operation not permitted" ]
 }

@@ -78,7 +78,7 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
     kept "$(xml_command): no answer within 5000 ms"
     [ "$took" -ge 5 ]
     mv "$BATS_TEST_TMPDIR/distgpu" "$SCRATCH"
-    run on node01 pgrep --full 'sleep 61'
+    run -1 on node01 pgrep --full 'sleep 61'
     [ -z "$output" ]
 }
 

@@ -110,6 +110,6 @@ offers() {
 
 @test "a command that is not there offers nothing and says nothing" {
     command=/nonexistent/distgpu
-    run --separate-stderr tab "distgpu "
+    run --separate-stderr -0 tab "distgpu "
     [ -z "$output$stderr" ]
 }

@@ -118,8 +118,10 @@ teardown() { assert_cluster_clean; }
 @test "a nested srun without the option does not switch itself on" {
     run submit salloc --quiet -n1 --distgpu=pytorch srun sh -c '
         env | grep -E "^SLURM_(DISTGPU|DISTGPU_STEP|SPANK_.*)="
+        echo "outer rank=$RANK"
         unset RANK; srun --overlap -n1 sh -c "echo inner rank=\$RANK"'
     [ "$status" -eq 0 ]
+    [ "${lines[-2]}" = "outer rank=0" ]
     [ "${lines[-1]}" = "inner rank=" ]
     [ "$(grep -c SLURM_ <<<"$output")" -eq 0 ]
 }
@@ -154,6 +156,7 @@ TEXT
     run submit sbatch --wait --requeue -n1 -o /dev/null "$SCRATCH/job"
     [ "$status" -eq 0 ]
     run cat "$SCRATCH/ports"
+    [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 2 ]
     [ "${lines[0]}" != "${lines[1]}" ]
 }
@@ -166,6 +169,7 @@ TEXT
     run submit sbatch --wait --array=1-2 -N1 -n1 -o /dev/null "$SCRATCH/job"
     [ "$status" -eq 0 ]
     run cat "$SCRATCH/array.1" "$SCRATCH/array.2"
+    [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 2 ]
     [[ ${lines[0]} == 0/1\ * && ${lines[1]} == 0/1\ * ]]
     [ "${lines[0]}" != "${lines[1]}" ]

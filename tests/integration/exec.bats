@@ -31,6 +31,7 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
     run submit ./shapes.py --distgpu "$distgpu" --topology none --launcher exec "$modes" 20 7
     echo "$output"
     [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "29 of 29 as planned" ]
 }
 
 # Unlike srun it tells nothing of the nodes, but in an allocation they are known.

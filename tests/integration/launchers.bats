@@ -22,6 +22,7 @@ TEXT
     run submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job"
     [ "$status" -eq 0 ]
     run sort "$SCRATCH/out"
+    [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' 'mpi 0 rank= master= left=0' 'mpi 1 rank= master= left=0' \
         'mpi 2 rank= master= left=0' 'mpi 3 rank= master= left=0' 'srun 0' 'srun 1' 'srun 2' 'srun 3')" ]
 }
@@ -53,11 +54,19 @@ TEXT
 }
 
 @test "batch, interactive and extern steps get nothing" {
-    run submit salloc --quiet -n1 --distgpu=pytorch sh -c 'env | grep -cE "^(RANK|MASTER_ADDR)="'
-    [ "${lines[-1]}" = 0 ]
-    cat >"$SCRATCH/job" <<<$'#!/bin/bash\n#SBATCH --distgpu=pytorch -n1\nenv | grep -cE "^(RANK|MASTER_ADDR|SLURM_DISTGPU)="'
-    submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job" || true
-    [ "$(cat "$SCRATCH/out")" = 0 ]
+    run submit salloc --quiet -n1 --distgpu=pytorch \
+        sh -c 'env | grep -cE "^(RANK|MASTER_ADDR)="; srun sh -c "echo rank=\$RANK"'
+    [ "$status" -eq 0 ]
+    # The srun inside has what its allocation asked for.
+    [ "${lines[-2]} ${lines[-1]}" = "0 rank=0" ]
+    cat >"$SCRATCH/job" <<'TEXT'
+#!/bin/bash
+#SBATCH --distgpu=pytorch -n1
+env | grep -cE "^(RANK|MASTER_ADDR|SLURM_DISTGPU)="
+srun sh -c 'echo "rank=$RANK"'
+TEXT
+    submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job"
+    [ "$(cat "$SCRATCH/out")" = $'0\nrank=0' ]
 }
 
 @test "on a node without the plugin the tasks run, and name it by what survived" {

@@ -114,7 +114,10 @@ for mode in json.load(sys.stdin)["modes"]:
 }
 
 @test "pages refer to pages that are there" {
-    sed -nE 's/^\.Xr (.*distgpu[^ ]*) ([0-9]).*/\1.\2/p' ./*.[178] | sort -u | while read -r page; do
+    local pages page
+    mapfile -t pages < <(sed -nE 's/^\.Xr (.*distgpu[^ ]*) ([0-9]).*/\1.\2/p' ./*.[178] | sort -u)
+    ((${#pages[@]} > 5))
+    for page in "${pages[@]}"; do
         [ -f "$page" ]
     done
 }

@@ -90,6 +90,7 @@ stop_listening() {
     ((SECONDS - started < 10))
     for node in node01 node02 node03 node04; do
         run -1 on "$node" pgrep -x sleep
+        [ -z "$output" ]
     done
     stop_listening
 }

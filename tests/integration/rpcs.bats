@@ -9,12 +9,13 @@ teardown_file() { cluster_down; }
 teardown() { assert_cluster_clean; }
 
 # Counts the RPCs of a step by kind and user id, without those of the daemons'
-# own life (registration, ping).
+# own life (registration, ping). Fails where the step does, or is not in the log.
 rpcs_of() {
     local log=/run/distgpu-sandbox/$CLUSTER/log/slurmctld.log
-    assert_cluster_clean
+    assert_cluster_clean || return
     : >"$log"
-    submit srun -n8 "$@" true
+    submit srun -n8 "$@" true || return
+    grep -q 'Processing RPC: REQUEST_JOB_STEP_CREATE from UID=' "$log" || return
     grep -oE 'Processing RPC: REQUEST_[A-Z_]+ from UID=[0-9]+' "$log" |
         grep -E 'LAYOUT|NODE_INFO_SINGLE|JOB_INFO|STEP_INFO|CANCEL|KILL|HOSTLIST|ALIAS' | sort | uniq -c |
         sed -E 's/^ +//; s/Processing RPC: //'
@@ -43,7 +44,9 @@ questions() {
 
 @test "a step without it: none" {
     run rpcs_of -N4 --distgpu=off
+    [ "$status" -eq 0 ]
     [ "$output" = "" ]
     run rpcs_of -N4
+    [ "$status" -eq 0 ]
     [ "$output" = "" ]
 }

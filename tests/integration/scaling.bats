@@ -186,6 +186,7 @@ or directory; run on a node with NVIDIA's driver, or measure host memory with --
 
 @test "without distgpu it says how to start it" {
     run submit srun -N1 ./nccl-scaling --backend mpi
+    [ "$status" -eq 3 ]
     [ "$(distgpu_lines)" = 'distgpu: WORLD_SIZE: not set; start it with srun --distgpu=pytorch nccl-scaling' ]
     [[ $output == *"Exited with exit code 3"* ]]
 }

@@ -58,5 +58,7 @@ HTML
 
 @test "no process and no profile is left" {
     run -1 pgrep --full "user-data-dir=$BATS_FILE_TMPDIR"
+    [ -z "$output" ]
     run -1 compgen -G 'scaling-page-*'
+    [ -s seen ]
 }

@@ -92,7 +92,7 @@ versions() {
     run -0 sed -n 's/^required //p' "$ROOT/etc/slurm/plugstack.conf.d/distgpu.conf.sample"
     [ -f "$ROOT$output" ]
     run -0 in_root bash -c 'ldd -r /usr/lib/*/libdistgpu.so.0'
-    [[ $output != *"not found"* ]]
+    [[ $output == *libc.so* && $output != *"not found"* ]]
 }
 
 @test "a unit that the administrator enabled stays so in an upgrade" {
