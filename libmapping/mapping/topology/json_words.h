@@ -41,4 +41,12 @@ std::optional<std::string_view> word_of(const Words& words, Value value) {
     return found == words.end() ? std::nullopt : std::optional(found->word);
 }
 
+// Nothing: `words` has no value of this word.
+template <class Words>
+auto value_of(const Words& words, std::string_view word) {
+    const auto found = std::find_if(words.begin(), words.end(),
+                                    [&](const auto& entry) { return entry.word == word; });
+    return found == words.end() ? std::nullopt : std::optional(found->value);
+}
+
 }  // namespace distgpu::json_words

@@ -1,79 +1,76 @@
 // See report.h.
 #include "check/report.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json_fields.h"
+#include "base/json_text.h"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
 
-using Json = nlohmann::json;
-
-// Also where a name holds bytes that are no UTF-8.
-std::string dump(const Json& json) {
-    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
-std::string text(const Json& object, const char* name) {
+// Anybody may send anything.
+std::string text(const JsonFields& fields, const char* name) {
     constexpr std::size_t longest = 500;
-    std::string value = object.at(name).get<std::string>().substr(0, longest);
+    std::string value = fields.text(name).substr(0, longest);
     std::replace_if(
         value.begin(), value.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
     return value;
 }
 
-Json to_json(const Error& error) {
+std::vector<JsonMember> members_of(const Error& error) {
     return {{"object", error.object}, {"problem", error.problem}, {"remedy", error.remedy}};
 }
 
-Error to_error(const Json& json) {
-    return {text(json, "object"), text(json, "problem"), text(json, "remedy")};
+Error read_error(const JsonFields& fields) {
+    return {text(fields, "object"), text(fields, "problem"), text(fields, "remedy")};
+}
+
+JsonText finding_json(const Finding& finding) {
+    auto members = members_of(finding.error);
+    members.push_back({"fatal", is_fatal(finding)});
+    return members;
+}
+
+Finding read_finding(const JsonFields& fields) {
+    return {fields.flag("fatal") ? Finding::Weight::fatal : Finding::Weight::warning,
+            read_error(fields)};
+}
+
+Report read_report(const JsonFields& fields) {
+    return {fields.count<std::uint32_t>("rank"),
+            fields.count<std::uint32_t>("node"),
+            text(fields, "cpus"),
+            fields.count<std::uint32_t>("gpus"),
+            text(fields, "interface"),
+            text(fields, "ports"),
+            text(fields, "rendezvous"),
+            fields.objects("findings", read_finding),
+            fields.optional_object("unreached", read_error)};
 }
 
 }  // namespace
 
 std::string encode_report(const Report& report) {
-    Json json{{"rank", report.rank},
-              {"node", report.node},
-              {"cpus", report.cpus},
-              {"gpus", report.gpus},
-              {"interface", report.interface},
-              {"ports", report.ports},
-              {"rendezvous", report.rendezvous},
-              {"findings", Json::array()}};
-    for (const Finding& finding : report.findings) {
-        Json entry = to_json(finding.error);
-        entry["fatal"] = is_fatal(finding);
-        json["findings"].push_back(std::move(entry));
-    }
-    if (report.unreached) json["unreached"] = to_json(*report.unreached);
-    return dump(json);
+    std::vector<JsonMember> members{{"rank", report.rank},
+                                    {"node", report.node},
+                                    {"cpus", report.cpus},
+                                    {"gpus", report.gpus},
+                                    {"interface", report.interface},
+                                    {"ports", report.ports},
+                                    {"rendezvous", report.rendezvous},
+                                    {"findings", JsonText::list(report.findings, finding_json)}};
+    if (report.unreached) members.push_back({"unreached", members_of(*report.unreached)});
+    return JsonText(members).line();
 }
 
 std::optional<Report> decode_report(std::string_view line) {
-    try {
-        const Json json = Json::parse(line);
-        Report report{json.at("rank").get<std::uint32_t>(),
-                      json.at("node").get<std::uint32_t>(),
-                      text(json, "cpus"),
-                      json.at("gpus").get<std::uint32_t>(),
-                      text(json, "interface"),
-                      text(json, "ports"),
-                      text(json, "rendezvous"),
-                      {},
-                      {}};
-        for (const Json& finding : json.at("findings")) {
-            const bool fatal = finding.at("fatal").get<bool>();
-            report.findings.push_back(
-                {fatal ? Finding::Weight::fatal : Finding::Weight::warning, to_error(finding)});
-        }
-        if (json.contains("unreached")) report.unreached = to_error(json["unreached"]);
-        return report;
-    } catch (const Json::exception&) {
-        return std::nullopt;
-    }
+    Report report;
+    const auto problem =
+        read_json(line, [&](const JsonFields& fields) { report = read_report(fields); });
+    return problem ? std::nullopt : std::optional(std::move(report));
 }
 
 }  // namespace distgpu

@@ -2,17 +2,15 @@
 #include "vars/vars_text.h"
 
 #include "base/format.h"
+#include "base/json_text.h"
 #include "mapping/spec/request.h"
 #include "vars/wrapped_table.h"
-
-#include <nlohmann/json.hpp>
 
 #include <string_view>
 
 namespace distgpu {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Variables = std::span<const SetVariable>;
 
 constexpr std::size_t width = 100;
@@ -62,24 +60,25 @@ std::string besides(Variables own) {
                          width);
 }
 
-Json set_json(Variables variables) {
-    Json json = Json::array();
-    for (const SetVariable& variable : variables) {
-        json.push_back({{"name", variable.name},
-                        {"meaning", variable.meaning},
-                        {"users_own", variable.users_own}});
-    }
-    return json;
+JsonText set_json(Variables variables) {
+    return JsonText::list(variables, [](const SetVariable& variable) -> JsonText {
+        return {{"name", variable.name},
+                {"meaning", variable.meaning},
+                {"users_own", variable.users_own}};
+    });
 }
 
-Json contract_json(const Framework& contract) {
-    Json unset = Json::array();
-    for (const UnsetVariable& variable : contract.unsets) {
-        unset.push_back({{"name", variable.name}, {"reason", variable.reason}});
-    }
-    return {{"mode", contract.mode},          {"aliases", contract.aliases},
-            {"keys", contract.keys},          {"summary", contract.summary},
-            {"set", set_json(contract.sets)}, {"unset", unset}};
+JsonText unset_json(const UnsetVariable& variable) {
+    return {{"name", variable.name}, {"reason", variable.reason}};
+}
+
+JsonText contract_json(const Framework* contract) {
+    return {{"mode", contract->mode},
+            {"aliases", JsonText::list(contract->aliases)},
+            {"keys", JsonText::list(contract->keys)},
+            {"summary", contract->summary},
+            {"set", set_json(contract->sets)},
+            {"unset", JsonText::list(contract->unsets, unset_json)}};
 }
 
 }  // namespace
@@ -116,15 +115,12 @@ std::string contract_table(const Framework& contract) {
 }
 
 std::string vars_json(std::span<const Framework* const> contracts) {
-    Json modes = Json::array();
-    for (const Framework* contract : contracts) modes.push_back(contract_json(*contract));
-    const Json json{{"schema", "distgpu.vars/1"},
-                    {"modes", modes},
-                    {"keys", common_keys()},
-                    {"common", set_json(common_variables())},
-                    {"devices", set_json(device_variables())}};
-    constexpr int spaces = 1;
-    return json.dump(spaces) + '\n';
+    const JsonText json{{"schema", "distgpu.vars/1"},
+                        {"modes", JsonText::list(contracts, contract_json)},
+                        {"keys", JsonText::list(common_keys())},
+                        {"common", set_json(common_variables())},
+                        {"devices", set_json(device_variables())}};
+    return json.indented() + '\n';
 }
 
 }  // namespace distgpu

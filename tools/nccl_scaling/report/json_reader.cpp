@@ -1,6 +1,7 @@
 // Reads distgpu.scaling/1. The file is distrusted: its numbers become indices. See report_json.h.
 #include "analysis/bus_bandwidth.h"
-#include "report/json_fields.h"
+#include "base/format.h"
+#include "base/json_fields.h"
 #include "report/report_json.h"
 #include "report/text_file.h"
 #include "report/words.h"
@@ -8,30 +9,29 @@
 namespace distgpu::scaling {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view schema = "distgpu.scaling/1";
 constexpr std::string_view remedy = "give a file that nccl-scaling --json wrote";
 
-std::vector<std::pair<std::string, std::string>> read_pairs(const Fields& fields,
+std::vector<std::pair<std::string, std::string>> read_pairs(const JsonFields& fields,
                                                             const char* field) {
-    return fields.list(
-        field, [](const Fields& pair) { return std::pair(pair.text("name"), pair.text("value")); });
+    return fields.objects(field, [](const JsonFields& pair) {
+        return std::pair(pair.text("name"), pair.text("value"));
+    });
 }
 
-Variable read_variable(const Fields& fields) {
+Variable read_variable(const JsonFields& fields) {
     return {fields.text("name"), fields.text("value"), fields.optional_text("origin")};
 }
 
-Failure read_failure(const Fields& fields) {
+Failure read_failure(const JsonFields& fields) {
     return {fields.text("phase"), fields.text("problem"), fields.texts("missing")};
 }
 
-Overlap read_overlap(const Fields& fields) {
+Overlap read_overlap(const JsonFields& fields) {
     return {fields.number("compute_slowdown"), fields.number("communication_slowdown")};
 }
 
-Node read_node(const Fields& fields) {
+Node read_node(const JsonFields& fields) {
     return {fields.text("name"), fields.count<std::uint32_t>("ranks"), fields.texts("gpus"),
             fields.texts("rails")};
 }
@@ -45,7 +45,7 @@ std::size_t fewest_nodes(Group::Kind kind) {
     return kind == Group::Kind::pair ? 2 : 1;
 }
 
-Group read_group(const Fields& fields, std::size_t node_count) {
+Group read_group(const JsonFields& fields, std::size_t node_count) {
     Group group;
     group.kind = fields.named("kind", group_kind_named);
     group.nodes = fields.indices("nodes", node_count);
@@ -56,7 +56,7 @@ Group read_group(const Fields& fields, std::size_t node_count) {
     return group;
 }
 
-Statistics read_time(const Fields& fields) {
+Statistics read_time(const JsonFields& fields) {
     return {fields.number("median"),
             fields.number("min"),
             fields.number("p5"),
@@ -66,7 +66,7 @@ Statistics read_time(const Fields& fields) {
             fields.count<std::uint32_t>("iterations")};
 }
 
-Measurement read_measurement(const Fields& fields, std::size_t group_count) {
+Measurement read_measurement(const JsonFields& fields, std::size_t group_count) {
     Measurement measurement;
     measurement.group = fields.index("group", group_count);
     measurement.collective = fields.named("collective", collective_named);
@@ -79,7 +79,7 @@ Measurement read_measurement(const Fields& fields, std::size_t group_count) {
     return measurement;
 }
 
-Results read_fields(const Fields& fields) {
+Results read_fields(const JsonFields& fields) {
     Results results;
     if (fields.text("schema") != schema) {
         fields.refuse("schema", formatted("not \"{}\"", schema));
@@ -88,11 +88,11 @@ Results read_fields(const Fields& fields) {
     results.backend = fields.text("backend");
     results.started = fields.text("started");
     results.fingerprint = read_pairs(fields, "fingerprint");
-    results.environment = fields.list("environment", read_variable);
-    results.nodes = fields.list("nodes", read_node);
-    results.groups = fields.list(
-        "groups", [&](const Fields& group) { return read_group(group, results.nodes.size()); });
-    results.measurements = fields.list("measurements", [&](const Fields& measurement) {
+    results.environment = fields.objects("environment", read_variable);
+    results.nodes = fields.objects("nodes", read_node);
+    results.groups = fields.objects(
+        "groups", [&](const JsonFields& group) { return read_group(group, results.nodes.size()); });
+    results.measurements = fields.objects("measurements", [&](const JsonFields& measurement) {
         return read_measurement(measurement, results.groups.size());
     });
     results.overlap = fields.optional_object("overlap", read_overlap);
@@ -100,19 +100,13 @@ Results read_fields(const Fields& fields) {
     return results;
 }
 
-Error refusal(const std::string& name, const std::string& problem) {
-    return {name, problem, std::string(remedy)};
-}
-
 }  // namespace
 
 Result<Results> results_from_json(std::string_view text, const std::string& name) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) return refusal(name, "not JSON, or cut short");
-    if (!json.is_object()) return refusal(name, "not a JSON object");
-    std::string problem;
-    Results results = read_fields(Fields(json, "", problem));
-    if (!problem.empty()) return refusal(name, problem);
+    Results results;
+    const auto problem =
+        read_json(text, [&](const JsonFields& fields) { results = read_fields(fields); });
+    if (problem) return Error{name, problem->message(), std::string(remedy)};
     return results;
 }
 

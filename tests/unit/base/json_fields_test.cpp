@@ -1,0 +1,108 @@
+#include "base/json_fields.h"
+
+#include <gtest/gtest.h>
+
+namespace distgpu {
+namespace {
+
+// The problem of {"x": VALUE}, or "".
+template <class Read>
+std::string problem_of(const std::string& value, Read&& read) {
+    const auto problem = read_json(R"({"x":)" + value + "}", read);
+    return problem ? problem->message() : "";
+}
+
+TEST(ReadJson, RefusesWhatIsNoObject) {
+    const auto read = [](const JsonFields&) { FAIL(); };
+    for (const std::string& text :
+         {std::string(), std::string("{"), std::string("{} {}"), std::string(100'000, '[')}) {
+        EXPECT_EQ(read_json(text, read)->message(), "not JSON, or cut short");
+    }
+    for (const char* text : {"[]", "null", "1", "\"{}\""}) {
+        EXPECT_EQ(read_json(text, read)->message(), "not a JSON object") << text;
+    }
+}
+
+TEST(JsonFields, ReadsEachType) {
+    const auto problem = read_json(
+        R"({"text":"a","flag":true,"number":1.5,"count":4294967295,"texts":["a","b"],"null":null})",
+        [](const JsonFields& fields) {
+            EXPECT_EQ(fields.text("text"), "a");
+            EXPECT_EQ(fields.optional_text("text"), "a");
+            EXPECT_EQ(fields.optional_text("null"), "");
+            EXPECT_EQ(fields.optional_text("missing"), "");
+            EXPECT_TRUE(fields.flag("flag"));
+            EXPECT_EQ(fields.number("number"), 1.5);
+            EXPECT_EQ(fields.count<std::uint32_t>("count"), UINT32_MAX);
+            EXPECT_EQ(fields.texts("texts"), (std::vector<std::string>{"a", "b"}));
+            EXPECT_TRUE(fields.has("null"));
+            EXPECT_FALSE(fields.has("missing"));
+            EXPECT_TRUE(fields.value("missing").is_null());
+        });
+    EXPECT_FALSE(problem) << problem->message();
+}
+
+TEST(JsonFields, RefusesAnotherType) {
+    const auto text = [](const JsonFields& fields) { EXPECT_EQ(fields.text("x"), ""); };
+    const auto flag = [](const JsonFields& fields) { EXPECT_FALSE(fields.flag("x")); };
+    const auto number = [](const JsonFields& fields) { EXPECT_EQ(fields.number("x"), 0); };
+    const auto count = [](const JsonFields& fields) {
+        EXPECT_EQ(fields.count<std::uint16_t>("x"), 0);
+    };
+    const auto texts = [](const JsonFields& fields) { fields.texts("x"); };
+    for (const char* value : {"1", "null", "[]", "{}", "true"}) {
+        EXPECT_EQ(problem_of(value, text), "\"x\": not text") << value;
+    }
+    for (const char* value : {"1", "null", "\"true\""}) {
+        EXPECT_EQ(problem_of(value, flag), "\"x\": not true or false") << value;
+    }
+    for (const char* value : {"-1", "-0.5", "null", "\"1\"", "[]"}) {
+        EXPECT_EQ(problem_of(value, number), "\"x\": not a number from 0") << value;
+    }
+    for (const char* value : {"-1", "1.0", "65536", "1e2", "18446744073709551617", "\"1\""}) {
+        EXPECT_EQ(problem_of(value, count), "\"x\": not a whole number up to 65535") << value;
+    }
+    EXPECT_EQ(problem_of("[\"a\",1]", texts), "\"x\": not a list of texts");
+    EXPECT_EQ(problem_of("{}", texts), "\"x\": not a list");
+}
+
+// Numbers become indices: one too high would be read beyond a vector's end.
+TEST(JsonFields, BoundsIndices) {
+    const auto index = [](const JsonFields& fields) { EXPECT_LT(fields.index("x", 3), 3); };
+    const auto indices = [](const JsonFields& fields) {
+        for (const auto value : fields.indices("x", 3)) EXPECT_LT(value, 3);
+    };
+    EXPECT_EQ(problem_of("2", index), "");
+    EXPECT_EQ(problem_of("3", index), "\"x\": not a whole number below 3");
+    EXPECT_EQ(problem_of("[0,2]", indices), "");
+    EXPECT_EQ(problem_of("[0,3]", indices), "\"x\": not a whole number below 3");
+}
+
+TEST(JsonFields, NamesTheFirstProblemAndItsPlace) {
+    const auto problem =
+        read_json(R"({"nodes":[{"gpus":[{"id":1}]},{"gpus":[{"id":-1},{"id":"?"}]}]})",
+                  [](const JsonFields& fields) {
+                      fields.each("nodes", [](const JsonFields& node) {
+                          node.each("gpus", [](const JsonFields& gpu) { gpu.index("id", 9); });
+                      });
+                  });
+    EXPECT_EQ(problem->message(), "\"nodes[1].gpus[0].id\": not a whole number below 9");
+    EXPECT_EQ(problem->field, "nodes[1].gpus[0].id");
+}
+
+TEST(JsonFields, ReadsObjects) {
+    const auto id = [](const JsonFields& fields) { return fields.index("id", 9); };
+    const auto list = [&](const JsonFields& fields) {
+        EXPECT_LE(fields.objects("x", id).size(), 2);
+    };
+    const auto one = [&](const JsonFields& fields) { fields.optional_object("x", id); };
+    EXPECT_EQ(problem_of(R"([{"id":1},{"id":2}])", list), "");
+    EXPECT_EQ(problem_of(R"([{"id":1},2])", list), "\"x[1]\": not an object");
+    EXPECT_EQ(problem_of(R"({"id":1})", list), "\"x\": not a list");
+    EXPECT_EQ(problem_of("null", one), "");
+    EXPECT_EQ(problem_of("[]", one), "\"x\": not an object");
+    EXPECT_EQ(problem_of(R"({"id":9})", one), "\"x.id\": not a whole number below 9");
+}
+
+}  // namespace
+}  // namespace distgpu
