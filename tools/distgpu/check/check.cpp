@@ -12,8 +12,6 @@
 #include "task/own_task.h"
 #include "task/process_environment.h"
 
-#include <CLI/CLI.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -173,21 +171,22 @@ ExitCode run_check(const Arguments& arguments) {
 
 }  // namespace
 
-void add_check(CLI::App& app, std::function<ExitCode()>& run) {
+Subcommand check_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const check = app.add_subcommand(
-        "check",
-        "Say whether a job would start: each rank checks its variables, CPUs, GPUs and network, "
-        "and reaches rank 0.");
-    check->add_option("SPEC", arguments->spec,
-                      "What the tasks are prepared for, where distgpu did not do it");
     constexpr std::uint32_t longest = 3600;
-    check
-        ->add_option("--timeout", arguments->timeout,
-                     "After how many seconds ranks count as missing (default 20)")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(std::uint32_t{1}, longest));
-    check->callback([arguments, &run] { run = [arguments] { return run_check(*arguments); }; });
+    return {.name = "check",
+            .help =
+                "Say whether a job would start: each rank checks its variables, CPUs, GPUs and "
+                "network, and reaches rank 0.",
+            .options = {{.name = "SPEC",
+                         .target = &arguments->spec,
+                         .help = "What the tasks are prepared for, where distgpu did not do it"},
+                        {.name = "--timeout",
+                         .target = &arguments->timeout,
+                         .help = "After how many seconds ranks count as missing (default 20)",
+                         .type = "SECONDS",
+                         .most = longest}},
+            .run = [arguments] { return run_check(*arguments); }};
 }
 
 }  // namespace distgpu

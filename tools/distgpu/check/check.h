@@ -2,15 +2,10 @@
 // network.
 #pragma once
 
-#include "exit_code.h"
-
-#include <CLI/App.hpp>
-
-#include <functional>
+#include "command_line.h"
 
 namespace distgpu {
 
-// Adds the subcommand; `run` becomes what it does where the command line names it.
-void add_check(CLI::App& app, std::function<ExitCode()>& run);
+Subcommand check_subcommand();
 
 }  // namespace distgpu

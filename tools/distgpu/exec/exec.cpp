@@ -12,8 +12,6 @@
 #include "task/process_environment.h"
 #include "task/task_variables.h"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -105,17 +103,22 @@ ExitCode run_exec(const Arguments& arguments) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, std::function<ExitCode()>& run) {
+Subcommand exec_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const exec = app.add_subcommand(
-        "exec",
-        "Run a program as srun --distgpu=SPEC would, without the plugin: as a task of "
-        "srun, mpirun, flux or mpiexec, or alone.");
-    exec->add_option("SPEC", arguments->spec, "What --distgpu= takes: MODE[,KEY[=VALUE]]...")
-        ->required();
-    exec->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")
-        ->required();
-    exec->callback([arguments, &run] { run = [arguments] { return run_exec(*arguments); }; });
+    return {.name = "exec",
+            .help =
+                "Run a program as srun --distgpu=SPEC would, without the plugin: as a task of "
+                "srun, mpirun, flux or mpiexec, or alone.",
+            .options = {{.name = "SPEC",
+                         .target = &arguments->spec,
+                         .help = "What --distgpu= takes: MODE[,KEY[=VALUE]]...",
+                         .required = true},
+                        {.name = "PROGRAM",
+                         .target = &arguments->program,
+                         .help = "The program and its arguments, after --",
+                         .required = true}},
+            .run = [arguments] { return run_exec(*arguments); },
+            .refused = ExitCode::exec_failed};  // it must not look like the program's
 }
 
 }  // namespace distgpu

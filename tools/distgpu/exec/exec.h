@@ -1,15 +1,10 @@
 // `distgpu exec`: runs a program as a task that the plugin prepared would run, without the plugin.
 #pragma once
 
-#include "exit_code.h"
-
-#include <CLI/App.hpp>
-
-#include <functional>
+#include "command_line.h"
 
 namespace distgpu {
 
-// Adds the subcommand; `run` becomes what it does where the command line names it.
-void add_exec(CLI::App& app, std::function<ExitCode()>& run);
+Subcommand exec_subcommand();
 
 }  // namespace distgpu

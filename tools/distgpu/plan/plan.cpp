@@ -12,8 +12,6 @@
 #include "plan/step_topologies.h"
 #include "topo/hwloc_environment.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -21,6 +19,8 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -103,56 +103,69 @@ ExitCode run_plan(const Arguments& arguments) {
     return write_plan(arguments, input);
 }
 
-using Add = std::function<CLI::Option*(const char*, std::string&, const char*, const char*)>;
-
-void add_shape_options(ShapeOptions& shape, const Add& add) {
+std::vector<Option> shape_options(ShapeOptions& shape) {
     LayoutText& layout = shape.layout;
-    add("--nodelist", layout.nodelist, "NODES", "The step's nodes, as node[01-02]");
-    add("--nodes", layout.nodes, "N", "How many nodes, in place of --nodelist: node1 to nodeN");
-    add("--tasks-per-node", layout.tasks_per_node, "COUNTS",
-        "Tasks of each node, as 4(x2),1; one number is for every node");
-    add("--ntasks", layout.ntasks, "N", "All tasks, dealt evenly, in place of --tasks-per-node");
-    add("--distribution", layout.distribution, "HOW",
-        "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task");
-    add("--gpus-per-node", shape.gpus_per_node, "N", "The first N GPUs of each node (all)");
-    add("--gpus", shape.gpus, "LIST", "Which GPUs of each node, as 2,3");
-    add("--cpus-per-task", shape.cpus_per_task, "N", "CPUs that each task asked for (1)");
-    add("--cpu-masks", shape.cpu_masks, "LISTS",
-        "CPUs on which the tasks of a node may run, one list for all or one each, as 0-3:4-7 "
-        "(all CPUs of the node)");
+    const auto option = [](const char* name, std::string& value, const char* type,
+                           const char* help) {
+        return Option{name, &value, help, type};
+    };
+    return {
+        option("--nodelist", layout.nodelist, "NODES", "The step's nodes, as node[01-02]"),
+        option("--nodes", layout.nodes, "N",
+               "How many nodes, in place of --nodelist: node1 to nodeN"),
+        option("--tasks-per-node", layout.tasks_per_node, "COUNTS",
+               "Tasks of each node, as 4(x2),1; one number is for every node"),
+        option("--ntasks", layout.ntasks, "N",
+               "All tasks, dealt evenly, in place of --tasks-per-node"),
+        option("--distribution", layout.distribution, "HOW",
+               "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task"),
+        option("--gpus-per-node", shape.gpus_per_node, "N", "The first N GPUs of each node (all)"),
+        option("--gpus", shape.gpus, "LIST", "Which GPUs of each node, as 2,3"),
+        option("--cpus-per-task", shape.cpus_per_task, "N", "CPUs that each task asked for (1)"),
+        option("--cpu-masks", shape.cpu_masks, "LISTS",
+               "CPUs on which the tasks of a node may run, one list for all or one each, as "
+               "0-3:4-7 (all CPUs of the node)")};
 }
 
-void add_output_options(CLI::App& plan, Arguments& arguments, const Add& add) {
-    plan.add_option("--topology", arguments.topologies,
-                    "Every node's topology, or NODES=FILE for some: XML of hwloc's lstopo, or JSON "
-                    "of distgpu topo; without it nothing is bound")
-        ->type_name("[NODES=]FILE")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    CLI::Option* const rank =
-        plan.add_option("--rank", arguments.rank, "This rank alone, with its variables");
-    rank->type_name("N");
-    add("--node", arguments.node, "NODE", "The ranks of this node alone")->excludes(rank);
-    add("--format", arguments.format, "FORMAT", "table (the default), json, or env for a shell")
-        ->check(CLI::IsMember({"table", "json", "env"}));
+std::vector<Option> output_options(Arguments& arguments) {
+    return {{.name = "--topology",
+             .target = &arguments.topologies,
+             .help = "Every node's topology, or NODES=FILE for some: XML of hwloc's lstopo, or "
+                     "JSON of distgpu topo; without it nothing is bound",
+             .type = "[NODES=]FILE"},
+            {.name = "--rank",
+             .target = &arguments.rank,
+             .help = "This rank alone, with its variables",
+             .type = "N"},
+            {.name = "--node",
+             .target = &arguments.node,
+             .help = "The ranks of this node alone",
+             .type = "NODE",
+             .excludes = {"--rank"}},
+            {.name = "--format",
+             .target = &arguments.format,
+             .help = "table (the default), json, or env for a shell",
+             .type = "FORMAT",
+             .words = {"table", "json", "env"}}};
 }
 
 }  // namespace
 
-void add_plan(CLI::App& app, std::function<ExitCode()>& run) {
+Subcommand plan_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const plan = app.add_subcommand(
-        "plan",
-        "Show what each task of a step would get. Within a job, Slurm's variables tell its "
-        "shape.");
-    plan->add_option("SPEC", arguments->spec, "What --distgpu= takes: MODE[,KEY[=VALUE]]...")
-        ->required();
-    const Add add = [&](const char* name, std::string& value, const char* type, const char* help) {
-        return plan->add_option(name, value, help)->type_name(type);
-    };
-    add_shape_options(arguments->shape, add);
-    add_output_options(*plan, *arguments, add);
-    plan->callback([arguments, &run] { run = [arguments] { return run_plan(*arguments); }; });
+    std::vector<Option> options{{.name = "SPEC",
+                                 .target = &arguments->spec,
+                                 .help = "What --distgpu= takes: MODE[,KEY[=VALUE]]...",
+                                 .required = true}};
+    for (auto& more : {shape_options(arguments->shape), output_options(*arguments)}) {
+        options.insert(options.end(), more.begin(), more.end());
+    }
+    return {.name = "plan",
+            .help =
+                "Show what each task of a step would get. Within a job, Slurm's variables tell "
+                "its shape.",
+            .options = std::move(options),
+            .run = [arguments] { return run_plan(*arguments); }};
 }
 
 }  // namespace distgpu

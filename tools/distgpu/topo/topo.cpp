@@ -8,8 +8,6 @@
 #include "topo/hwloc_environment.h"
 #include "topo/topo_table.h"
 
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,23 +47,27 @@ ExitCode run_topo(const Arguments& arguments) {
 
 }  // namespace
 
-void add_topo(CLI::App& app, std::function<ExitCode()>& run) {
+Subcommand topo_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const topo =
-        app.add_subcommand("topo", "Show this node's GPUs and HCAs, and how near they are.");
-    CLI::Option* const file = topo->add_option(
-        "--topology", arguments->topology,
-        "Show the machine of FILE instead: XML of hwloc's lstopo, or JSON of distgpu topo");
-    CLI::Option* const format =
-        topo->add_option("--format", arguments->format, "table (the default) or json");
-    topo->add_option("--save", arguments->save,
-                     "Write the JSON to FILE, for the steps that run until the next boot")
-        ->type_name("FILE")
-        ->excludes(file)
-        ->excludes(format);
-    file->type_name("FILE");
-    format->type_name("FORMAT")->check(CLI::IsMember({"table", "json"}));
-    topo->callback([arguments, &run] { run = [arguments] { return run_topo(*arguments); }; });
+    return {.name = "topo",
+            .help = "Show this node's GPUs and HCAs, and how near they are.",
+            .options = {{.name = "--topology",
+                         .target = &arguments->topology,
+                         .help = "Show the machine of FILE instead: XML of hwloc's lstopo, or JSON "
+                                 "of distgpu topo",
+                         .type = "FILE"},
+                        {.name = "--format",
+                         .target = &arguments->format,
+                         .help = "table (the default) or json",
+                         .type = "FORMAT",
+                         .words = {"table", "json"}},
+                        {.name = "--save",
+                         .target = &arguments->save,
+                         .help = "Write the JSON to FILE, for the steps that run until the next "
+                                 "boot",
+                         .type = "FILE",
+                         .excludes = {"--topology", "--format"}}},
+            .run = [arguments] { return run_topo(*arguments); }};
 }
 
 }  // namespace distgpu

@@ -5,8 +5,6 @@
 #include "output.h"
 #include "vars/vars_text.h"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <memory>
 #include <optional>
@@ -47,16 +45,20 @@ ExitCode run_vars(const Arguments& arguments) {
 
 }  // namespace
 
-void add_vars(CLI::App& app, std::function<ExitCode()>& run) {
+Subcommand vars_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const vars =
-        app.add_subcommand("vars", "Show which variables each mode sets and removes.");
-    vars->add_option("MODE", arguments->mode,
-                     "Of this mode, as MODE[,KEY[=VALUE]]..., or help for the keys; all modes");
-    vars->add_option("--format", arguments->format, "table (the default) or json")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"table", "json"}));
-    vars->callback([arguments, &run] { run = [arguments] { return run_vars(*arguments); }; });
+    return {.name = "vars",
+            .help = "Show which variables each mode sets and removes.",
+            .options = {{.name = "MODE",
+                         .target = &arguments->mode,
+                         .help = "Of this mode, as MODE[,KEY[=VALUE]]..., or help for the keys; "
+                                 "all modes"},
+                        {.name = "--format",
+                         .target = &arguments->format,
+                         .help = "table (the default) or json",
+                         .type = "FORMAT",
+                         .words = {"table", "json"}}},
+            .run = [arguments] { return run_vars(*arguments); }};
 }
 
 }  // namespace distgpu

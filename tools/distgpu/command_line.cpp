@@ -1,0 +1,78 @@
+// See command_line.h.
+#include "command_line.h"
+
+#include "base/format.h"
+#include "base/result.h"
+#include "mapping/spec/nearest_word.h"
+#include "output.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace distgpu {
+namespace {
+
+void declare(CLI::App& app, const Option& option) {
+    CLI::Option* const declared =
+        std::visit([&](auto* target) { return app.add_option(option.name, *target, option.help); },
+                   option.target);
+    const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
+    if (is_list && option.name.front() == '-') {
+        declared->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+    declared->required(option.required);
+    if (!option.type.empty()) declared->type_name(option.type);
+    if (!option.words.empty()) declared->check(CLI::IsMember(option.words));
+    if (option.most) declared->check(CLI::Range(std::uint32_t{1}, *option.most));
+    for (const std::string& other : option.excludes) declared->excludes(app.get_option(other));
+}
+
+// What was wrong with the command line, and whose help to read.
+Error judge(const Program& program, const Subcommand* named, const CLI::ParseError& refused,
+            std::string_view first) {
+    const auto see_help = [&](std::string_view of) { return formatted("see {} --help", of); };
+    if (named != nullptr) {
+        return {"command line", refused.what(),
+                see_help(formatted("{} {}", program.name, named->name))};
+    }
+    if (first.empty() || first.front() == '-') {
+        return {"command line", refused.what(), see_help(program.name)};
+    }
+    std::vector<std::string_view> names;
+    for (const Subcommand& subcommand : program.subcommands) names.push_back(subcommand.name);
+    const auto nearest = nearest_word(first, names);
+    return {formatted("{} {}", program.name, first), "unknown subcommand",
+            nearest ? formatted("did you mean '{}'?", *nearest) : see_help(program.name)};
+}
+
+}  // namespace
+
+ExitCode run_command_line(const Program& program, int argc, const char* const* argv) {
+    CLI::App app(program.help, program.name);
+    app.require_subcommand(1);
+    for (const Subcommand& subcommand : program.subcommands) {
+        CLI::App& declared = *app.add_subcommand(subcommand.name, subcommand.help);
+        for (const Option& option : subcommand.options) declare(declared, option);
+    }
+    const auto find_named = [&] {
+        const auto found = std::find_if(
+            program.subcommands.begin(), program.subcommands.end(),
+            [&](const Subcommand& subcommand) { return app.got_subcommand(subcommand.name); });
+        return found == program.subcommands.end() ? nullptr : &*found;
+    };
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success&) {
+        const auto printed = print(app.help());
+        return printed ? ExitCode::done : complain(printed.error(), ExitCode::environment);
+    } catch (const CLI::ParseError& refused) {
+        const Subcommand* const named = find_named();
+        return complain(judge(program, named, refused, argc > 1 ? argv[1] : ""),
+                        named == nullptr ? ExitCode::usage : named->refused);
+    }
+    return find_named()->run();
+}
+
+}  // namespace distgpu
