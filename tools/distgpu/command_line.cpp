@@ -30,7 +30,7 @@ void declare(CLI::App& app, const Option& option) {
 }
 
 // What was wrong with the command line, and whose help to read.
-Error judge(const Program& program, const Subcommand* named, const CLI::ParseError& refused,
+Error usage_error(const Program& program, const Subcommand* named, const CLI::ParseError& refused,
             std::string_view first) {
     const auto see_help = [&](std::string_view of) { return formatted("see {} --help", of); };
     if (named != nullptr) {
@@ -69,7 +69,7 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
         return printed ? ExitCode::done : complain(printed.error(), ExitCode::environment);
     } catch (const CLI::ParseError& refused) {
         const Subcommand* const named = find_named();
-        return complain(judge(program, named, refused, argc > 1 ? argv[1] : ""),
+        return complain(usage_error(program, named, refused, argc > 1 ? argv[1] : ""),
                         named == nullptr ? ExitCode::usage : named->refused);
     }
     return find_named()->run();
