@@ -43,7 +43,7 @@ def require_launcher() -> None:
 
 
 def print_ranks(accelerator: Accelerator) -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     found = (accelerator.process_index, accelerator.num_processes)
     planned = (int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
     if found != planned:
@@ -85,7 +85,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def finish(accelerator: Accelerator, succeeded: bool) -> NoReturn:
-    """Ends the process without torch's clean-up, which torch 2.15 aborts in now and then."""
+    """Ends the process without torch's clean-up, in which torch 2.15 sometimes aborts."""
     accelerator.end_training()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -97,7 +97,7 @@ def main() -> NoReturn:
     accelerator = Accelerator(cpu=not torch.cuda.is_available())
     nodes = print_ranks(accelerator)
 
-    # Different on each rank: Accelerate starts all from rank 0's.
+    # Different on each rank: Accelerate starts all ranks from the values of rank 0.
     set_seed(1 + accelerator.process_index)
     layers = nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 1))
     model, optimizer, batches = accelerator.prepare(

@@ -4,7 +4,7 @@
     srun -N2 --ntasks-per-node=4 --gres=gpu:4 --distgpu=ompi python3 examples/azure_mpi_train.py
 
 Such a job describes its processes in Open MPI's variables and the main node in
-AZ_BATCH_MASTER_NODE; the script hands these on to torch.distributed. It calls no MPI itself.
+AZ_BATCH_MASTER_NODE; the script passes these on to torch.distributed. It calls no MPI itself.
 Exit status: 0 all ranks agree and the loss fell, 1 they do not, 2 wrong usage.
 """
 
@@ -42,7 +42,7 @@ def set_environment_from_mpi() -> None:
 def choose_device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    # A task that sees one GPU only (--gpus-per-task=1) knows it as number 0.
+    # A task that sees only one GPU (--gpus-per-task=1) numbers it 0.
     index = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
@@ -56,7 +56,7 @@ def gather(value: Any) -> list[Any]:
 
 
 def print_ranks(device: torch.device) -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     local = os.environ["LOCAL_RANK"]
     rows = gather((dist.get_rank(), socket.gethostname(), local, str(device)))
     if dist.get_rank() == 0:
@@ -73,7 +73,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def finish(succeeded: bool) -> NoReturn:
-    """Ends the process at once: torch's clean-up hangs or aborts now and then."""
+    """Ends the process at once: torch's clean-up sometimes hangs or aborts."""
     dist.destroy_process_group()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -3,8 +3,8 @@
 
     srun -N4 --ntasks-per-node=1 --gres=gpu:4 --distgpu=composer composer examples/composer_train.py
 
-One task per node: Composer's launcher starts a process for each GPU, and takes all it needs
-from the environment. Without GPUs: --distgpu=composer,nproc=4 for four processes a node.
+One task per node: Composer's launcher starts one process per GPU, and takes all it needs
+from the environment. Without GPUs, --distgpu=composer,nproc=4 starts four processes per node.
 Exit status: 0 all ranks agree and the loss fell, 1 they do not, 2 wrong start.
 """
 
@@ -24,7 +24,7 @@ SAMPLES, FEATURES, BATCH = 4096, 16, 32
 
 
 class Separator(ComposerModel):  # type: ignore[misc] # untyped where Composer is not installed
-    """Tells on which side of a plane a point lies."""
+    """Says on which side of a plane a point lies."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def make_data() -> TensorDataset:
 
 
 def print_ranks() -> tuple[int, bool]:
-    """Prints the table of ranks; gives the number of nodes, and whether all ranks are there."""
+    """Prints the table of ranks; returns the number of nodes, and whether all ranks are there."""
     row = (dist.get_global_rank(), socket.gethostname(), dist.get_local_rank())
     rows = sorted(dist.all_gather_object((*row, dist.get_node_rank())))
     if dist.get_global_rank() == 0:
@@ -120,4 +120,4 @@ if __name__ == "__main__":
     succeeded = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0 if succeeded else 1)  # torch's clean-up aborts or hangs now and then
+    os._exit(0 if succeeded else 1)  # torch's clean-up sometimes aborts or hangs

@@ -51,7 +51,7 @@ def gather(value: Any) -> list[Any]:
 
 
 def print_ranks(engine: Any) -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     found = (engine.global_rank, engine.world_size, engine.local_rank)
     planned = tuple(int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
     if found != planned:
@@ -94,7 +94,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def finish(succeeded: bool) -> NoReturn:
-    """Ends the process without torch's clean-up, which torch 2.15 aborts in now and then."""
+    """Ends the process without torch's clean-up, in which torch 2.15 sometimes aborts."""
     dist.destroy_process_group()
     sys.stdout.flush()
     sys.stderr.flush()

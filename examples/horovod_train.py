@@ -41,7 +41,7 @@ def require_launcher() -> None:
 def choose_device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    # A task that sees one GPU only (--gpus-per-task=1) knows it as number 0.
+    # A task that sees only one GPU (--gpus-per-task=1) numbers it 0.
     index = hvd.local_rank() % torch.cuda.device_count()
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
@@ -55,7 +55,7 @@ def as_planned() -> bool:
 
 
 def print_ranks() -> tuple[int, bool]:
-    """Prints the table of ranks; gives the number of nodes, and whether all are as planned."""
+    """Prints the table of ranks; returns the number of nodes, and whether all are as planned."""
     numbers = (hvd.local_rank(), hvd.local_size(), hvd.cross_rank(), hvd.cross_size())
     rows = hvd.allgather_object((hvd.rank(), socket.gethostname(), *numbers, as_planned()))
     if hvd.rank() == 0:
@@ -130,4 +130,4 @@ if __name__ == "__main__":
     succeeded = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0 if succeeded else 1)  # torch's clean-up aborts or hangs now and then
+    os._exit(0 if succeeded else 1)  # torch's clean-up sometimes aborts or hangs

@@ -43,7 +43,7 @@ def gather(text: str) -> list[str]:
 
 
 def print_ranks() -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     local = " ".join(str(device) for device in jax.local_devices())
     host, number = socket.gethostname(), os.environ["SLURM_LOCALID"]
     rows = gather(f"{jax.process_index():>4}  {host:<12} {number:>5}  {local}")

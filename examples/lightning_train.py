@@ -92,7 +92,7 @@ def make_data(seed: int) -> TensorDataset:
 
 
 def finish(succeeded: bool) -> NoReturn:
-    """Ends the process without torch's clean-up, which torch 2.15 aborts in now and then."""
+    """Ends the process without torch's clean-up, in which torch 2.15 sometimes aborts."""
     dist.destroy_process_group()
     sys.stdout.flush()
     sys.stderr.flush()

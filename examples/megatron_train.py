@@ -40,7 +40,7 @@ def require_launcher() -> None:
 def choose_device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    # A task that sees one GPU only (--gpus-per-task=1) knows it as number 0.
+    # A task that sees only one GPU (--gpus-per-task=1) numbers it 0.
     index = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
@@ -54,7 +54,7 @@ def gather(value: Any, group: Any = None) -> list[Any]:
 
 
 def print_ranks(device: torch.device) -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     tensor = parallel_state.get_tensor_model_parallel_rank()
     data = parallel_state.get_data_parallel_rank()
     row = (dist.get_rank(), socket.gethostname(), os.environ["LOCAL_RANK"], tensor, data, device)
@@ -128,7 +128,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def finish(succeeded: bool) -> NoReturn:
-    """Ends the process without torch's clean-up, which torch 2.15 aborts in now and then."""
+    """Ends the process without torch's clean-up, in which torch 2.15 sometimes aborts."""
     dist.destroy_process_group()
     sys.stdout.flush()
     sys.stderr.flush()

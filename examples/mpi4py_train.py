@@ -3,8 +3,8 @@
 
     srun -N2 --ntasks-per-node=4 --mpi=pmix --distgpu=ompi python3 examples/mpi4py_train.py
 
-MPI averages the gradients. Its ranks come from Slurm through PMIx; OMPI_COMM_WORLD_* say the
-same to code that knows no MPI. Works with mpi4py 3.1 and later.
+MPI averages the gradients. Its ranks come from Slurm through PMIx; OMPI_COMM_WORLD_* tell the
+same to code that does not use MPI. Works with mpi4py 3.1 and later.
 Exit status: 0 all ranks agree and the loss fell, 1 they do not, 2 wrong usage.
 """
 
@@ -71,7 +71,7 @@ def train(world: MPI.Intracomm) -> bool:
     for epoch in range(EPOCHS):
         order = np.random.default_rng(epoch).permutation(SAMPLES)
         shares = order[: SAMPLES // world.size * world.size].reshape(-1, world.size)
-        mine = shares[:, world.rank]  # as many samples on each rank: all take as many steps
+        mine = shares[:, world.rank]  # as many samples on each rank, so equally many steps
         total = 0.0
         for batch in np.array_split(mine, len(mine) // BATCH):
             loss, gradient = loss_and_gradient(weights, points[batch], labels[batch])

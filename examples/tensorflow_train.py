@@ -46,7 +46,7 @@ class Ranks:
         return texts[:: len(texts) // len(self.addresses)]  # a worker has a replica for each GPU
 
     def print_table(self) -> int:
-        """Prints the table of ranks and gives the number of nodes."""
+        """Prints the table of ranks and returns the number of nodes."""
         host, local = socket.gethostname(), os.environ.get("SLURM_LOCALID", "0")
         address, gpus = self.addresses[self.rank], len(tf.config.list_logical_devices("GPU"))
         rows = self.gather(f"{self.rank:>4}  {host:<12} {local:>5} {gpus:>4}  {address}")

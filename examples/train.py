@@ -54,7 +54,7 @@ def require_launcher() -> None:
 def choose_device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    # A task that sees one GPU only (--gpus-per-task=1) knows it as number 0.
+    # A task that sees only one GPU (--gpus-per-task=1) numbers it 0.
     index = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
@@ -77,7 +77,7 @@ def own_address() -> str:
 
 
 def print_ranks(device: torch.device) -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     row = (dist.get_rank(), socket.gethostname(), own_address(), os.environ["LOCAL_RANK"], device)
     rows = gather([str(cell) for cell in row])
     if dist.get_rank() == 0:
@@ -121,7 +121,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def finish(succeeded: bool) -> NoReturn:
-    """Ends the process at once, without torch's clean-up, which hangs or aborts now and then.
+    """Ends the process at once, without torch's clean-up, which sometimes hangs or aborts.
 
     With Gloo, torch 1.13 joins a thread that waits for the interpreter's lock when the model
     goes, so this is called while it is alive; torch 2.15 aborts when the interpreter ends.
@@ -138,7 +138,7 @@ def train(arguments: argparse.Namespace) -> NoReturn:
     rank, ranks = dist.get_rank(), dist.get_world_size()
     nodes = print_ranks(device)
 
-    # Different on each rank: DistributedDataParallel starts all from rank 0's.
+    # Different on each rank: DistributedDataParallel starts all ranks from the values of rank 0.
     torch.manual_seed(arguments.seed + rank)
     layers = nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 1)).to(device)
     model = DistributedDataParallel(layers)

@@ -52,7 +52,7 @@ def gather(value: Any) -> list[Any]:
 
 
 def print_ranks(arguments: TrainingArguments) -> int:
-    """Prints the table of ranks and gives the number of nodes."""
+    """Prints the table of ranks and returns the number of nodes."""
     found = (arguments.process_index, arguments.world_size)
     planned = (int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
     if found != planned:
@@ -102,7 +102,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def finish(succeeded: bool) -> NoReturn:
-    """Ends the process without torch's clean-up, which torch 2.15 aborts in now and then."""
+    """Ends the process without torch's clean-up, in which torch 2.15 sometimes aborts."""
     dist.destroy_process_group()
     sys.stdout.flush()
     sys.stderr.flush()

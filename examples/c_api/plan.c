@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     }
     const struct distgpu_layout_text text = {
         .size = sizeof text, .nodelist = argv[2], .tasks_per_node = argv[3]};
-    // What the launcher knows of the node: here, that each task has one CPU.
+    // What the launcher knows about the node: here, that each task has one CPU.
     const struct distgpu_facts facts = {.size = sizeof facts, .cpus_per_task = 1};
     struct distgpu_request* request = NULL;
     struct distgpu_layout* layout = NULL;

@@ -58,14 +58,14 @@ class NodePlan(ctypes.Structure):
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls a function that answers with a status, and says why where it failed."""
+    """Calls a function that returns a status, and exits with the reason if it failed."""
     error = Error()
     if getattr(distgpu, name)(*arguments, byref(error)) != 0:
         sys.exit(error.text.decode())
 
 
 def texts(array: Any) -> list[str]:
-    """A list of texts, which ends with NULL."""
+    """Reads a list of texts that ends with NULL."""
     found: list[bytes] = []
     while array[len(found)] is not None:
         found.append(array[len(found)])
