@@ -1,7 +1,6 @@
 // The text of `distgpu vars`.
 #include "mapping/spec/request.h"
 #include "vars/vars_text.h"
-#include "vars/wrapped_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,30 +45,6 @@ std::vector<std::string> lines_of(const std::string& text) {
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     return lines;
-}
-
-TEST(WrappedTable, LastColumnIsBrokenAtSpaces) {
-    // Six columns are left for the words: "one two" has seven.
-    EXPECT_EQ(wrapped_table({{"A", "one two three"}, {"LONG", "x"}}, 2, 14),
-              "  A     one\n"
-              "        two\n"
-              "        three\n"
-              "  LONG  x\n");
-}
-
-TEST(WrappedTable, LineMayFillTheWidth) {
-    EXPECT_EQ(wrapped_table({{"A", "one two"}}, 0, 10), "A  one two\n");
-}
-
-TEST(WrappedTable, WordLongerThanTheColumnStaysWhole) {
-    EXPECT_EQ(wrapped_table({{"A", "x incomprehensible y"}}, 0, 8),
-              "A  x\n"
-              "   incomprehensible\n"
-              "   y\n");
-}
-
-TEST(WrappedTable, EmptyCellKeepsItsColumn) {
-    EXPECT_EQ(wrapped_table({{"A", "b", "c"}, {"A", "", "c"}}, 0, 80), "A  b  c\nA     c\n");
 }
 
 TEST(Contracts, HoldEveryFrameworkAndVariantOnce) {

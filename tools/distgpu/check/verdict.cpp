@@ -1,10 +1,10 @@
 // See verdict.h.
 #include "check/verdict.h"
 
-#include "aligned_table.h"
 #include "base/format.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/cpu_set.h"
+#include "table.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -131,12 +131,12 @@ std::string node_table(const StepLayout& layout, const std::vector<Report>& repo
     for (const Report& report : reports) {
         by_node[layout.place(task_of(GlobalRank{report.rank})).node.value].push_back(&report);
     }
-    std::vector<std::vector<std::string>> rows{
+    std::vector<Row> rows{
         {"node", "ranks", "CPUs", "GPUs/rank", "interface", "InfiniBand", "state"}};
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
         rows.push_back(node_row(layout, NodeIndex{node}, by_node[node]));
     }
-    return aligned_table(rows);
+    return table(std::move(rows));
 }
 
 // What it means where no node can use InfiniBand.

@@ -1,18 +1,17 @@
 // See topo_table.h.
 #include "topo/topo_table.h"
 
-#include "aligned_table.h"
 #include "base/format.h"
 #include "mapping/binding/binding.h"
+#include "table.h"
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
 namespace {
-
-using Row = std::vector<std::string>;
 
 constexpr std::string_view distance_legend =
     "\nLegend:\n\n"
@@ -39,7 +38,7 @@ std::string matrix(const NodeTopology& topology) {
         row.push_back(or_unknown(gpu.cpus.to_string()));
         row.push_back(gpu.numa ? std::to_string(*gpu.numa) : or_unknown(""));
     }
-    return aligned_table(rows);
+    return table(std::move(rows));
 }
 
 std::string gpu_legend(const NodeTopology& topology) {
@@ -52,7 +51,7 @@ std::string gpu_legend(const NodeTopology& topology) {
             rows.push_back({"", "", "  MIG " + or_unknown(mig.profile), mig.uuid});
         }
     }
-    return "\nGPU Legend:\n\n" + aligned_table(rows);
+    return "\nGPU Legend:\n\n" + table(std::move(rows));
 }
 
 std::string_view state_word(HcaPort::State state) {
@@ -85,7 +84,7 @@ std::string nic_legend(const NodeTopology& topology) {
             rows.push_back(std::move(row));
         }
     }
-    return "\nNIC Legend:\n\n" + aligned_table(rows);
+    return "\nNIC Legend:\n\n" + table(std::move(rows));
 }
 
 }  // namespace

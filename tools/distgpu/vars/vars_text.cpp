@@ -4,17 +4,18 @@
 #include "base/format.h"
 #include "base/json_text.h"
 #include "mapping/spec/request.h"
-#include "vars/wrapped_table.h"
+#include "table.h"
 
 #include <string_view>
+#include <utility>
 
 namespace distgpu {
 namespace {
 
 using Variables = std::span<const SetVariable>;
 
-constexpr std::size_t width = 100;
-constexpr std::size_t indent = 2;
+constexpr TableForm page{.width = 100};
+constexpr TableForm section_form{.indent = 2, .width = page.width};
 
 // The keys that every mode takes.
 std::vector<std::string_view> common_keys() {
@@ -25,8 +26,8 @@ std::vector<std::string_view> common_keys() {
     return names;
 }
 
-std::string section(std::string_view heading, const std::vector<Row>& rows) {
-    return formatted("\n{}:\n", heading) + wrapped_table(rows, indent, width);
+std::string section(std::string_view heading, std::vector<Row> rows) {
+    return formatted("\n{}:\n", heading) + table(std::move(rows), section_form);
 }
 
 std::string set_section(std::string_view heading, Variables variables) {
@@ -34,7 +35,7 @@ std::string set_section(std::string_view heading, Variables variables) {
     for (const SetVariable& variable : variables) {
         rows.push_back({std::string(variable.name), std::string(variable.meaning)});
     }
-    return section(heading, rows);
+    return section(heading, std::move(rows));
 }
 
 std::string unset_section(std::span<const UnsetVariable> variables) {
@@ -42,7 +43,7 @@ std::string unset_section(std::span<const UnsetVariable> variables) {
     for (const UnsetVariable& variable : variables) {
         rows.push_back({std::string(variable.name), std::string(variable.reason)});
     }
-    return section("Removed", rows);
+    return section("Removed", std::move(rows));
 }
 
 // What every mode sets besides `own`, and which of all these are the user's.
@@ -55,9 +56,7 @@ std::string besides(Variables own) {
     }
     return set_section("Set in every mode", common_variables()) +
            set_section("Set in every mode where the node's topology is known", device_variables()) +
-           '\n' +
-           wrapped_table({{"Left alone where you exported them:", join(users_own, ", ")}}, 0,
-                         width);
+           '\n' + table({{"Left alone where you exported them:", join(users_own, ", ")}}, page);
 }
 
 JsonText set_json(Variables variables) {
@@ -101,14 +100,13 @@ std::string modes_table() {
         rows.push_back({std::string(contract->mode), join(contract->aliases, ", "),
                         join(contract->keys, ", "), std::string(contract->summary)});
     }
-    return wrapped_table(rows, 0, width) + '\n' +
-           wrapped_table({{"Keys of every mode:", join(common_keys(), ", ")}}, 0, width) +
-           besides({});
+    return table(std::move(rows), page) + '\n' +
+           table({{"Keys of every mode:", join(common_keys(), ", ")}}, page) + besides({});
 }
 
 std::string contract_table(const Framework& contract) {
     std::string text =
-        wrapped_table({{formatted("{}:", contract.mode), std::string(contract.summary)}}, 0, width);
+        table({{formatted("{}:", contract.mode), std::string(contract.summary)}}, page);
     text += set_section("Set", contract.sets);
     if (!contract.unsets.empty()) text += unset_section(contract.unsets);
     return text + besides(contract.sets);

@@ -1,5 +1,5 @@
-// See wrapped_table.h.
-#include "vars/wrapped_table.h"
+// See table.h.
+#include "table.h"
 
 #include "base/format.h"
 
@@ -11,20 +11,26 @@ namespace {
 
 constexpr std::size_t gap = 2;
 
-// Widths of all columns but the last.
+void hide_control_characters(std::string& cell) {
+    std::replace_if(
+        cell.begin(), cell.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+}
+
 std::vector<std::size_t> column_widths(const std::vector<Row>& rows) {
     std::vector<std::size_t> widths;
     for (const Row& row : rows) {
-        widths.resize(row.size() - 1);
-        for (std::size_t i = 0; i < widths.size(); ++i) {
-            widths[i] = std::max(widths[i], row[i].size());
-        }
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
     }
     return widths;
 }
 
 // Adds the words to the text, which ends at column `start` of a line.
 void add_words(std::string& text, std::string_view words, std::size_t start, std::size_t width) {
+    if (start + words.size() <= width) {
+        text += words;
+        return;
+    }
     std::size_t column = start;
     while (!words.empty()) {
         const std::string_view word = words.substr(0, words.find(' '));
@@ -43,15 +49,17 @@ void add_words(std::string& text, std::string_view words, std::size_t start, std
 
 }  // namespace
 
-std::string wrapped_table(const std::vector<Row>& rows, std::size_t indent, std::size_t width) {
+std::string table(std::vector<Row> rows, const TableForm& form) {
+    for (Row& row : rows) std::for_each(row.begin(), row.end(), hide_control_characters);
     const auto widths = column_widths(rows);
     std::string text;
     for (const Row& row : rows) {
-        std::string line(indent, ' ');
-        for (std::size_t i = 0; i < widths.size(); ++i) {
+        std::string line(form.indent, ' ');
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
             line += formatted("{:<{}}", row[i], widths[i] + gap);
         }
-        add_words(line, row.back(), line.size(), width);
+        add_words(line, row.back(), line.size(), form.width);
+        line.erase(line.find_last_not_of(' ') + 1);
         text += line + '\n';
     }
     return text;

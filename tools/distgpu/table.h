@@ -1,0 +1,24 @@
+// A table for people, of cells that others may have written.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+using Row = std::vector<std::string>;
+
+struct TableForm {
+    std::size_t indent = 0;                                       // spaces before each line
+    std::size_t width = std::numeric_limits<std::size_t>::max();  // of the longest line
+};
+
+// A line for each row: columns as wide as their widest cell, two spaces apart. A row's last cell is
+// broken at spaces so that no line is longer than `width`, but for a single word that is, and goes
+// on below its own beginning. Control characters become '?', so that no cell steers the terminal.
+// Rows may differ in length, but none is empty.
+std::string table(std::vector<Row> rows, const TableForm& form = {});
+
+}  // namespace distgpu
