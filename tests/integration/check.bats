@@ -186,6 +186,29 @@ exec '"${check[*]} --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
         "$SCRATCH/said"
 }
 
+@test "the checks that are chosen, and no others" {
+    # A fault of which the check interfaces would tell.
+    export NCCL_SOCKET_IFNAME=ib
+    judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: ' \
+        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --only interfaces,gpus
+    [[ $output == *$'\nnot checked: variables, ports, cpus, fabric, names\n'* ]]
+    [[ $output == *$'\nnode02  2-3    0-1   0          ib         not checked  '* ]]
+    judged 0 'ready: 4 ranks on 2 nodes' \
+        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --skip interfaces
+    [[ $output == *$'\nnot checked: interfaces\n'* ]]
+    judged 0 'ready: 4 ranks on 2 nodes' \
+        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --only variables
+    # Told once, not by every rank.
+    run -2 submit "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --only gpu
+    [[ $(distgpu_lines) == "distgpu: --only=gpu: unknown check 'gpu'; did you mean 'gpus'?" ]]
+}
+
+@test "the list of checks needs no job" {
+    run --separate-stderr -0 "$SCRATCH/distgpu" check --list
+    [[ $output == "variables "*$'\ngpus        The GPUs that Slurm gave '*$'\nnames '* ]]
+    [ -z "$stderr" ]
+}
+
 @test "what it cannot check it says" {
     run -3 "$SCRATCH/distgpu" check
     [ "$output" = 'distgpu: distgpu check: this process is no task of srun; start it with srun --distgpu=MODE distgpu check' ]

@@ -55,6 +55,13 @@ offers() {
     offered "distgpu plan pytorch --gpus " ""
 }
 
+@test "checks, each once" {
+    offered "distgpu check --only " variables ports cpus gpus fabric interfaces names
+    offered "distgpu check --skip=n" names
+    offered "distgpu check --only gpus,g" ""
+    offered "distgpu check --only gpus,f" gpus,fabric
+}
+
 @test "files for --topology" {
     touch node.xml
     mkdir nodes

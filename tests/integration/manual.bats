@@ -77,6 +77,11 @@ same() { # TEXT TEXT
     done
 }
 
+@test "distgpu-check(1) has the checks" {
+    same "$("$command" check --list | sed -nE 's/^([a-z]+) .*/\1/p')" \
+        "$(items DESCRIPTION distgpu-check.1)"
+}
+
 @test "nccl-scaling's options are those of its page, those of times are in its synopsis" {
     same "$(scaling_help_options)" "$(scaling_page_options)"
     same "$(scaling_help_options times)" \

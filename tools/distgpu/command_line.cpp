@@ -10,14 +10,24 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 
 namespace distgpu {
 namespace {
 
+CLI::Option* add(CLI::App& app, const Option& option) {
+    const auto with = [&](auto* target) {
+        if constexpr (std::is_same_v<decltype(target), bool*>) {
+            return app.add_flag(option.name, *target, option.help);
+        } else {
+            return app.add_option(option.name, *target, option.help);
+        }
+    };
+    return std::visit(with, option.target);
+}
+
 void declare(CLI::App& app, const Option& option) {
-    CLI::Option* const declared =
-        std::visit([&](auto* target) { return app.add_option(option.name, *target, option.help); },
-                   option.target);
+    CLI::Option* const declared = add(app, option);
     const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
     if (is_list && option.name.front() == '-') {
         declared->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -31,7 +41,7 @@ void declare(CLI::App& app, const Option& option) {
 
 // What was wrong with the command line, and whose help to read.
 Error usage_error(const Program& program, const Subcommand* named, const CLI::ParseError& refused,
-            std::string_view first) {
+                  std::string_view first) {
     const auto see_help = [&](std::string_view of) { return formatted("see {} --help", of); };
     if (named != nullptr) {
         return {"command line", refused.what(),

@@ -13,9 +13,11 @@
 
 namespace distgpu {
 
-// Where goes what was written. A vector takes all that stands there, and an option several times.
-using Target = std::variant<std::string*, std::optional<std::string>*, std::vector<std::string>*,
-                            std::uint32_t*, std::optional<std::uint32_t>*>;
+// Where goes what was written. A vector takes all that stands there, and an option several times;
+// a bool is whether the option is there, which then has no value.
+using Target =
+    std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
+                 std::uint32_t*, std::optional<std::uint32_t>*>;
 
 struct Option {
     std::string name;  // "--rank"; without dashes an argument that stands by itself: "SPEC"

@@ -2,6 +2,7 @@
 #include "check/variables.h"
 #include "map_environment.h"
 #include "tools/findings_text.h"
+#include "tools/made_up_task.h"
 
 #include <gtest/gtest.h>
 
@@ -33,28 +34,10 @@ TEST(CheckCpus, AreFewerThanAskedFor) {
               "warning CPUs: one for a process with a GPU\n");
 }
 
-// The plan of one task of one node.
-OwnTask own(const std::string& spec, std::uint16_t port) {
-    const std::vector<TasksRun> runs{{1, 1}};
-    OwnTask own{*parse_spec("SPEC", spec),
-                {Launcher::slurm,
-                 *StepLayout::distribute(*HostList::parse("n1"), runs, {}),
-                 {},
-                 {},
-                 {},
-                 true},
-                {},
-                {}};
-    own.plan.rendezvous.port = port;
-    own.plan.tasks.resize(1);
-    own.plan.tasks[0].set = {{"RANK", "0"}};
-    own.plan.tasks[0].unset = {"PET_*"};
-    return own;
-}
-
 TEST(CheckVariables, SaysWhatIsWrong) {
     const auto found = [](const Variables& variables) {
-        return text(check_variables(MapEnvironment(variables), own("pytorch,port=2000", 2000)));
+        return text(
+            check_variables(MapEnvironment(variables), made_up_task("pytorch,port=2000", 2000)));
     };
     EXPECT_EQ(found({{"RANK", "0"}, {"MASTER_PORT", "2000"}}), "");
     EXPECT_EQ(found({}), "failed RANK: not set\n");
@@ -67,7 +50,7 @@ TEST(CheckVariables, SaysWhatIsWrong) {
 
 TEST(CheckVariables, SaysWhoCanMendThem) {
     const auto remedy = [](const Variables& variables) {
-        return check_variables(MapEnvironment(variables), own("pytorch", 2000))
+        return check_variables(MapEnvironment(variables), made_up_task("pytorch", 2000))
             .front()
             .error.remedy;
     };

@@ -1,8 +1,6 @@
 // What NCCL could do with a node's InfiniBand ports.
 #include "check/fabric.h"
 
-#include "map_environment.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,7 +13,6 @@ namespace distgpu {
 namespace {
 
 namespace fs = std::filesystem;
-using Variables = MapEnvironment::Variables;
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
@@ -44,12 +41,9 @@ class Fabric : public testing::Test {
         return roots().dev + "/infiniband/uverbs" + number;
     }
 
-    FabricCheck check(const Variables& variables = {}) const {
-        return check_fabric(MapEnvironment(variables), &topology, access, roots());
-    }
     // "mlx5_0:1 400 Gb/s; warning OBJECT: PROBLEM; ..."
-    std::string said(const Variables& variables = {}) const {
-        const FabricCheck found = check(variables);
+    std::string said() const {
+        const CheckResult found = check_fabric(topology, access, roots());
         std::string text = found.ports;
         for (const Finding& finding : found.findings) {
             text += is_fatal(finding) ? "; failed " : "; warning ";
@@ -71,12 +65,9 @@ TEST_F(Fabric, IsReady) {
     EXPECT_EQ(said(), "mlx5_0:1 400 Gb/s");
 }
 
-TEST_F(Fabric, IsNotLookedAtWhereThereIsNoneOrTheUserWantsNone) {
-    EXPECT_EQ(said({{"NCCL_IB_DISABLE", "1"}}), "");
+TEST_F(Fabric, NothingIsFoundWhereThereIsNone) {
     topology.hcas.clear();
     EXPECT_EQ(said(), "");
-    EXPECT_TRUE(
-        check_fabric(MapEnvironment(Variables{}), nullptr, access, roots()).findings.empty());
 }
 
 TEST_F(Fabric, HasNoActivePort) {

@@ -39,7 +39,7 @@ class Gpus : public testing::Test {
 
     // The messages of all findings, a line each.
     std::string findings(const Variables& variables, const NodeTopology* topology) const {
-        std::string found = text(check_gpus(MapEnvironment(variables), topology, roots()).findings);
+        std::string found = text(check_gpus(MapEnvironment(variables), topology, roots()));
         const std::string dev = roots().dev;
         for (auto at = found.find(dev); at != std::string::npos; at = found.find(dev)) {
             found.replace(at, dev.size(), "/dev");
@@ -67,10 +67,8 @@ TEST_F(Gpus, NvidiasOpenWhereAllIsWell) {
     device("nvidia1");
     device("nvidiactl");
     EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "1,0"}}, nullptr), "");
-    EXPECT_EQ(
-        check_gpus(MapEnvironment(Variables{{"CUDA_VISIBLE_DEVICES", "1,0"}}), nullptr, roots())
-            .gpus,
-        2U);
+    EXPECT_EQ(given_gpus(MapEnvironment(Variables{{"CUDA_VISIBLE_DEVICES", "1,0"}})), 2U);
+    EXPECT_EQ(given_gpus(MapEnvironment(Variables{})), 0U);
 }
 
 TEST_F(Gpus, ANodeIsMissingOrDead) {

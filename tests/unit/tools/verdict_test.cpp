@@ -30,12 +30,14 @@ std::vector<Report> all() {
     return {report(0), report(1), report(2), report(3)};
 }
 
-Verdict judge(const std::vector<Report>& reports) {
-    return judge_reports("pytorch", two_nodes(), reports, seconds(20));
+const Checks every_check(all_checks().begin(), all_checks().end());
+
+Verdict verdict_of(const std::vector<Report>& reports, const Checks& checks = every_check) {
+    return distgpu::verdict_of("pytorch", two_nodes(), reports, seconds(20), checks);
 }
 
 TEST(Verdict, Ready) {
-    const Verdict verdict = judge(all());
+    const Verdict verdict = verdict_of(all());
     EXPECT_EQ(verdict.code, ExitCode::done);
     EXPECT_EQ(verdict.text,
               "distgpu check: pytorch, 4 ranks on 2 nodes, rendezvous n1:2000\n"
@@ -51,7 +53,7 @@ TEST(Verdict, Ready) {
 TEST(Verdict, ReadyWithWarnings) {
     auto reports = all();
     for (Report& each : reports) each.findings = {{Weight::warning, {"CPUs", "one", "more"}}};
-    const Verdict verdict = judge(reports);
+    const Verdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::done);
     EXPECT_THAT(verdict.text, HasSubstr("\nwarning: ranks 0-3 on n[1-2]: CPUs: one; more\n"));
     EXPECT_THAT(verdict.text, EndsWith("reach rank 0 at n1:2000, 1 warning\n"));
@@ -63,7 +65,7 @@ TEST(Verdict, TheFirstFailureIsTheVerdict) {
     reports[2].findings = {{Weight::fatal, {"RANK", "not set", "set it"}}};
     reports[3].findings = {{Weight::fatal, {"RANK", "not set", "set it"}},
                            {Weight::fatal, {"GPU", "dead", "revive it"}}};
-    const Verdict verdict = judge(reports);
+    const Verdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::check_failed);
     EXPECT_THAT(verdict.text, EndsWith("failed: ranks 2-3 on n2: RANK: not set; set it\n"
                                        "failed: rank 3 on n2: GPU: dead; revive it\n"
@@ -73,7 +75,7 @@ TEST(Verdict, TheFirstFailureIsTheVerdict) {
 }
 
 TEST(Verdict, MissingRanksAreATimeOut) {
-    const Verdict verdict = judge({report(0), report(2)});
+    const Verdict verdict = verdict_of({report(0), report(2)});
     EXPECT_EQ(verdict.code, ExitCode::timed_out);
     EXPECT_THAT(verdict.text, HasSubstr("n1    0-1    0-1   2          eth0       none        1 of "
                                         "2 missing\n"));
@@ -82,15 +84,25 @@ TEST(Verdict, MissingRanksAreATimeOut) {
 }
 
 TEST(Verdict, OfAWholeNodeMissing) {
-    const Verdict verdict = judge({report(0), report(1)});
+    const Verdict verdict = verdict_of({report(0), report(1)});
     EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 missing\n"));
     EXPECT_THAT(verdict.text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
+}
+
+TEST(Verdict, NamesTheChecksThatWereLeftOut) {
+    auto reports = all();
+    for (Report& each : reports) each.ports = "not checked";
+    EXPECT_THAT(verdict_of(reports, *choose_checks(std::nullopt, "gpus,fabric")).text,
+                EndsWith("n2    2-3    0-1,4-5  2          eth0       not checked  ok\n"
+                         "\n"
+                         "not checked: gpus, fabric\n"
+                         "ready: 4 ranks on 2 nodes reach rank 0 at n1:2000\n"));
 }
 
 TEST(Verdict, RanksMeetInOnePlace) {
     auto reports = all();
     reports[3].rendezvous = "n2:2000";
-    const Verdict verdict = judge(reports);
+    const Verdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::check_failed);
     EXPECT_THAT(verdict.text,
                 EndsWith("not ready: rank 3 on n2: MASTER_ADDR and MASTER_PORT: n2:2000, but rank "
@@ -100,7 +112,7 @@ TEST(Verdict, RanksMeetInOnePlace) {
 TEST(Verdict, InfiniBandOnAnyNodeIsNotNone) {
     auto reports = all();
     reports[2].ports = "mlx5_0:1 400 Gb/s";
-    const std::string text = judge(reports).text;
+    const std::string text = verdict_of(reports).text;
     EXPECT_THAT(text, Not(HasSubstr("no InfiniBand")));
     EXPECT_THAT(text, HasSubstr(" mlx5_0:1 400 Gb/s "));
 }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ using std::chrono::seconds;
 struct Arguments {
     std::string spec;
     std::uint32_t timeout = 20;  // seconds
+    bool list = false;
+    std::optional<std::string> only;
+    std::optional<std::string> skip;
 };
 
 // Beside the rendezvous, where that fails: known to all ranks whatever their variables say. The
@@ -38,12 +42,12 @@ std::uint16_t spare_port(const StepId& step) {
 }
 
 std::vector<Endpoint> endpoints_of(const OwnTask& own) {
-    const Rendezvous& meeting = own.plan.rendezvous;
+    const Rendezvous& rendezvous = own.plan.rendezvous;
     const StepLayout& layout = own.place.layout;
     const std::uint16_t spare = spare_port(own.place.step);
-    return {{meeting.address, meeting.port},
+    return {{rendezvous.address, rendezvous.port},
             {layout.hosts().name(rank0_node(layout)), spare},
-            {meeting.address, spare}};
+            {rendezvous.address, spare}};
 }
 
 std::string step_name(const OwnTask& own) {
@@ -72,11 +76,17 @@ Ears listen_as_rank0(const OwnTask& own) {
     return ears;
 }
 
-ExitCode check_as_rank0(const std::shared_ptr<const OwnTask>& own, seconds timeout,
-                        Deadline deadline, Deadline look_deadline) {
+ExitCode print_or_complain(const std::string& text, ExitCode code) {
+    const auto printed = print(text);
+    return printed ? code : complain(printed.error(), ExitCode::environment);
+}
+
+ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds timeout,
+                        Deadline deadline) {
+    const std::shared_ptr<const OwnTask>& own = facts.own;
     // Before it looks at anything: the others are on their way.
     const Ears ears = listen_as_rank0(*own);
-    std::vector<Report> reports{look(ProcessEnvironment(), own, look_deadline)};
+    std::vector<Report> reports{look(facts, checks)};
     Findings& findings = reports.front().findings;
     findings.insert(findings.begin(), ears.findings.begin(), ears.findings.end());
     const StepLayout& layout = own->place.layout;
@@ -88,9 +98,9 @@ ExitCode check_as_rank0(const std::shared_ptr<const OwnTask>& own, seconds timeo
         }
         reports.push_back(std::move(other));
     }
-    const Verdict verdict = judge_reports(own->request.framework->mode, layout, reports, timeout);
-    const auto printed = print(verdict.text);
-    return printed ? verdict.code : complain(printed.error(), ExitCode::environment);
+    const Verdict verdict =
+        verdict_of(own->request.framework->mode, layout, reports, timeout, checks);
+    return print_or_complain(verdict.text, verdict.code);
 }
 
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, its
@@ -107,9 +117,9 @@ void say_undelivered(const OwnTask& own, const Report& report, const Error& prob
     say({"rank 0 at " + problem.object, problem.problem, problem.remedy});
 }
 
-ExitCode check_as_other(const std::shared_ptr<const OwnTask>& own, Deadline deadline,
-                        Deadline look_deadline) {
-    const Report report = look(ProcessEnvironment(), own, look_deadline);
+ExitCode check_as_other(const CheckFacts& facts, const Checks& checks, Deadline deadline) {
+    const std::shared_ptr<const OwnTask>& own = facts.own;
+    const Report report = look(facts, checks);
     const auto problem = deliver(report, endpoints_of(*own), step_name(*own), deadline);
     if (!problem) return any_fatal(report.findings) ? ExitCode::check_failed : ExitCode::done;
     say_undelivered(*own, report, *problem);
@@ -138,10 +148,14 @@ ExitCode stop(const Environment& environment, const Error& error, ExitCode code)
 }
 
 ExitCode run_check(const Arguments& arguments) {
+    if (arguments.list) return print_or_complain(list_of_checks(), ExitCode::done);
+
     const Deadline start = Clock::now();
     const seconds timeout(arguments.timeout);
     const Deadline look_deadline = start + timeout / 2;
     const ProcessEnvironment environment;
+    const auto checks = choose_checks(arguments.only, arguments.skip);
+    if (!checks) return stop(environment, checks.error(), ExitCode::usage);
     auto place = place_in_slurm(environment);
     if (!place) return stop(environment, place.error(), ExitCode::environment);
     auto request = wanted(arguments, environment);
@@ -163,10 +177,11 @@ ExitCode run_check(const Arguments& arguments) {
                         ExitCode::timed_out);
     }
     if (!*planned) return complain(planned->error(), ExitCode::check_failed);
-    const auto own = std::make_shared<const OwnTask>(**std::move(planned));
-    return own->task().rank == GlobalRank{0}
-               ? check_as_rank0(own, timeout, start + timeout, look_deadline)
-               : check_as_other(own, start + timeout, look_deadline);
+    const CheckFacts facts =
+        facts_of(std::make_shared<const OwnTask>(**std::move(planned)), look_deadline);
+    return facts.own->task().rank == GlobalRank{0}
+               ? check_as_rank0(facts, *checks, timeout, start + timeout)
+               : check_as_other(facts, *checks, start + timeout);
 }
 
 }  // namespace
@@ -185,7 +200,18 @@ Subcommand check_subcommand() {
                          .target = &arguments->timeout,
                          .help = "After how many seconds ranks count as missing (default 20)",
                          .type = "SECONDS",
-                         .most = longest}},
+                         .most = longest},
+                        {.name = "--list",
+                         .target = &arguments->list,
+                         .help = "Say which checks there are, and run none"},
+                        {.name = "--only",
+                         .target = &arguments->only,
+                         .help = "These checks and no others, as gpus,names",
+                         .type = "NAMES"},
+                        {.name = "--skip",
+                         .target = &arguments->skip,
+                         .help = "All checks but these",
+                         .type = "NAMES"}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "check/check_list.h"
 #include "mapping/binding/binding.h"
 
 #include <cerrno>
@@ -111,12 +112,11 @@ FabricAccess fabric_access() {
     return access;
 }
 
-FabricCheck check_fabric(const Environment& environment, const NodeTopology* topology,
-                         const FabricAccess& access, const DeviceRoots& roots) {
-    if (topology == nullptr || environment.get("NCCL_IB_DISABLE") == "1") return {};
-    const auto ports = eligible_ports(*topology);
-    if (ports.empty()) return {"", none_eligible(*topology)};
-    FabricCheck check;
+CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& access,
+                         const DeviceRoots& roots) {
+    const auto ports = eligible_ports(topology);
+    if (ports.empty()) return {none_eligible(topology)};
+    CheckResult check;
     if (!access.verbs_library) {
         check.findings.push_back({Weight::warning,
                                   {"libibverbs.so.1", formatted("not found; {}", sockets),
@@ -139,5 +139,18 @@ FabricCheck check_fabric(const Environment& environment, const NodeTopology* top
     }
     return check;
 }
+
+const NamedCheck fabric_check{
+    "fabric",
+    "InfiniBand: a port is ACTIVE that NCCL would take, its device node can be opened, "
+    "libibverbs is there, and enough memory may be locked.",
+    [](const CheckFacts& facts) {
+        return facts.own->node.topology != nullptr &&
+               facts.environment->get("NCCL_IB_DISABLE") != "1";
+    },
+    [](const CheckFacts& facts) {
+        return check_fabric(*facts.own->node.topology, fabric_access());
+    },
+};
 
 }  // namespace distgpu

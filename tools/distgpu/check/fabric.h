@@ -1,13 +1,11 @@
 // Whether NCCL can use this node's InfiniBand (or RoCE) ports.
 #pragma once
 
-#include "base/environment.h"
-#include "check/finding.h"
 #include "check/gpus.h"
+#include "check/named_check.h"
 #include "mapping/topology/topology.h"
 
 #include <cstdint>
-#include <string>
 
 namespace distgpu {
 
@@ -18,13 +16,8 @@ struct FabricAccess {
 };
 FabricAccess fabric_access();
 
-struct FabricCheck {
-    std::string ports;  // "mlx5_0:1 400 Gb/s"; empty: NCCL falls back to sockets
-    Findings findings;
-};
-
-// `topology`: null where it is not known: nothing is found then.
-FabricCheck check_fabric(const Environment& environment, const NodeTopology* topology,
-                         const FabricAccess& access, const DeviceRoots& roots = {});
+// Without a port that NCCL can use it falls back to sockets.
+CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& access,
+                         const DeviceRoots& roots = {});
 
 }  // namespace distgpu

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "check/check_list.h"
 #include "node/gpu_ownership.h"
 
 #include <algorithm>
@@ -149,21 +150,36 @@ Findings no_gpu(const NodeTopology* topology) {
 
 }  // namespace
 
-GpuCheck check_gpus(const Environment& environment, const NodeTopology* topology,
+std::uint32_t given_gpus(const Environment& environment) {
+    const auto variables = gpu_variables(environment);
+    if (variables.empty()) return 0;
+    const std::string list = *environment.get(variables.front());
+    return static_cast<std::uint32_t>(comma_items(list).size());
+}
+
+Findings check_gpus(const Environment& environment, const NodeTopology* topology,
                     const DeviceRoots& roots) {
     const auto variables = gpu_variables(environment);
-    if (variables.empty()) return {0, no_gpu(topology)};
+    if (variables.empty()) return no_gpu(topology);
     const std::string& variable = variables.front();
     const std::string list = *environment.get(variable);
     const auto names = comma_items(list);
-    const auto gpus = static_cast<std::uint32_t>(names.size());
     // Slurm sets CUDA_VISIBLE_DEVICES for AMD's too, beside ROCR_VISIBLE_DEVICES.
     const bool amd = topology != nullptr && !topology->gpus.empty() &&
                      topology->gpus.front().vendor == GpuVendor::amd;
     if (variable == "CUDA_VISIBLE_DEVICES" && !amd) {
-        return {gpus, check_nvidia(names, topology, roots)};
+        return check_nvidia(names, topology, roots);
     }
-    return {gpus, check_render_nodes(names, topology, roots, variable != "ZE_AFFINITY_MASK")};
+    return check_render_nodes(names, topology, roots, variable != "ZE_AFFINITY_MASK");
 }
+
+const NamedCheck gpus_check{
+    "gpus",
+    "The GPUs that Slurm gave the task can be opened.",
+    always,
+    [](const CheckFacts& facts) {
+        return CheckResult{check_gpus(*facts.environment, facts.own->node.topology.get())};
+    },
+};
 
 }  // namespace distgpu

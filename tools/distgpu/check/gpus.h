@@ -16,15 +16,13 @@ struct DeviceRoots {
     std::string sys = "/sys";
 };
 
-struct GpuCheck {
-    std::uint32_t gpus = 0;  // that the task was given
-    Findings findings;
-};
+// How many GPUs the task was given, as its variables have it.
+std::uint32_t given_gpus(const Environment& environment);
 
 // Opens the device nodes of the task's GPUs (NVIDIA: /dev/nvidiaN and nvidiactl, AMD: kfd and the
 // GPU's DRM render node, Intel: the render node), which a broken driver may delay.
 // `topology`: null where it is not known; Slurm's numbers are then taken for those of the nodes.
-GpuCheck check_gpus(const Environment& environment, const NodeTopology* topology,
+Findings check_gpus(const Environment& environment, const NodeTopology* topology,
                     const DeviceRoots& roots = {});
 
 }  // namespace distgpu

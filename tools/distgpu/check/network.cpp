@@ -4,6 +4,8 @@
 #include "base/format.h"
 #include "base/io/tcp/resolve.h"
 #include "base/values.h"
+#include "check/check_list.h"
+#include "node/host_name.h"
 #include "node/network_interface.h"
 
 #include <algorithm>
@@ -89,13 +91,13 @@ Finding foreign_loopback(const std::string& object, const std::string& loopback,
 Findings check_interfaces(const Environment& environment,
                           const std::vector<std::string>& interfaces) {
     Findings findings;
-    const auto judge = [&](const char* variable, auto finds) {
+    const auto look = [&](const char* variable, auto finds) {
         const std::string value = environment.get(variable).value_or("");
         if (value.empty() || finds(value, interfaces)) return;
         findings.push_back(no_such_interface(variable, value, interfaces));
     };
-    judge("NCCL_SOCKET_IFNAME", nccl_finds);
-    judge("GLOO_SOCKET_IFNAME", gloo_finds);
+    look("NCCL_SOCKET_IFNAME", nccl_finds);
+    look("GLOO_SOCKET_IFNAME", gloo_finds);
     return findings;
 }
 
@@ -138,5 +140,30 @@ Findings check_names(const Environment& environment, const NameCheck& node,
     }
     return findings;
 }
+
+const NamedCheck interfaces_check{
+    "interfaces",
+    "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME name interfaces of the node that are up.",
+    [](const CheckFacts& facts) {
+        return facts.environment->get("NCCL_SOCKET_IFNAME") ||
+               facts.environment->get("GLOO_SOCKET_IFNAME");
+    },
+    [](const CheckFacts& facts) {
+        return CheckResult{check_interfaces(*facts.environment, usable_interfaces())};
+    },
+};
+
+const NamedCheck names_check{
+    "names",
+    "The rendezvous address and the node's own name stand for addresses that other nodes reach.",
+    always,
+    [](const CheckFacts& facts) {
+        const Place& place = facts.own->place;
+        const NameCheck node{host_name(), place.layout.node_count() > 1,
+                             place.node == rank0_node(place.layout)};
+        return CheckResult{
+            check_names(*facts.environment, node, facts.own->plan.rendezvous, facts.deadline)};
+    },
+};
 
 }  // namespace distgpu

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "check/check_list.h"
 #include "mapping/frameworks/framework.h"
 #include "node/gpu_ownership.h"
 #include "node/task_environment.h"
@@ -26,7 +27,7 @@ std::string remedy(const Environment& environment, const Framework& framework) {
     return formatted("start it with srun --distgpu={0}, or with distgpu exec {0}", framework.mode);
 }
 
-Error judge(const Difference& difference, const std::string& remedy) {
+Error error_of(const Difference& difference, const std::string& remedy) {
     if (!difference.planned) {
         return {difference.name, "set, although the framework would be misled by it",
                 "unset it in the script"};
@@ -55,7 +56,7 @@ Findings check_variables(const Environment& environment, const OwnTask& own) {
     Findings findings;
     const std::string todo = remedy(environment, *own.request.framework);
     for (const Difference& difference : differences(environment, own.task())) {
-        findings.push_back({Weight::fatal, judge(difference, todo)});
+        findings.push_back({Weight::fatal, error_of(difference, todo)});
     }
     if (auto finding = another_port(environment, own.plan.rendezvous)) {
         findings.push_back(*std::move(finding));
@@ -86,5 +87,22 @@ Findings check_cpus(const Environment& environment, const CpuSet& cpus) {
     }
     return findings;
 }
+
+const NamedCheck variables_check{
+    "variables",
+    "The task's variables are there, its ranks and sizes are Slurm's, and none is left that would "
+    "mislead the framework.",
+    always,
+    [](const CheckFacts& facts) {
+        return CheckResult{check_variables(*facts.environment, *facts.own)};
+    },
+};
+
+const NamedCheck cpus_check{
+    "cpus",
+    "The task's CPUs are enough for --cpus-per-task, for OMP_NUM_THREADS and for its GPU.",
+    [](const CheckFacts& facts) { return !facts.cpus.empty(); },
+    [](const CheckFacts& facts) { return CheckResult{check_cpus(*facts.environment, facts.cpus)}; },
+};
 
 }  // namespace distgpu

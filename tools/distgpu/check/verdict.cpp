@@ -109,8 +109,7 @@ std::string all_cpus(const std::vector<const Report*>& reports) {
     return cpus.to_string();
 }
 
-std::vector<std::string> node_row(const StepLayout& layout, NodeIndex node,
-                                  const std::vector<const Report*>& reports) {
+Row node_row(const StepLayout& layout, NodeIndex node, const std::vector<const Report*>& reports) {
     Ranks ranks;
     for (const TaskId task : layout.task_ids(node)) ranks.insert(rank_of(task).value);
     std::string numbers = ranks_text(ranks);
@@ -149,6 +148,17 @@ std::string fabric_note(const StepLayout& layout, const std::vector<Report>& rep
                      interface.empty() ? "" : " over " + interface);
 }
 
+// Which checks were not chosen.
+std::string skipped_note(const Checks& checks) {
+    std::vector<std::string_view> skipped;
+    for (const NamedCheck* check : all_checks()) {
+        if (std::find(checks.begin(), checks.end(), check) == checks.end()) {
+            skipped.push_back(check->name);
+        }
+    }
+    return skipped.empty() ? "" : formatted("not checked: {}\n", join(skipped, ", "));
+}
+
 Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports) {
     Ranks missing;
     for (std::uint32_t rank = 0; rank < layout.task_count(); ++rank) missing.insert(rank);
@@ -158,8 +168,9 @@ Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports
 
 }  // namespace
 
-Verdict judge_reports(std::string_view mode, const StepLayout& layout,
-                      const std::vector<Report>& gathered, std::chrono::seconds waited) {
+Verdict verdict_of(std::string_view mode, const StepLayout& layout,
+                   const std::vector<Report>& gathered, std::chrono::seconds waited,
+                   const Checks& checks) {
     std::vector<Report> reports = gathered;
     compare_rendezvous(reports);
     const auto findings = shared_findings(reports);
@@ -167,9 +178,9 @@ Verdict judge_reports(std::string_view mode, const StepLayout& layout,
     const std::string ranks = counted(layout.task_count(), "rank");
     const std::string nodes = counted(layout.node_count(), "node");
     Verdict verdict;
-    verdict.text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}", mode, ranks,
+    verdict.text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}{}", mode, ranks,
                              nodes, reports.front().rendezvous, node_table(layout, reports),
-                             fabric_note(layout, reports));
+                             fabric_note(layout, reports), skipped_note(checks));
     std::string worst;
     std::size_t warnings = 0;
     for (const Shared& shared : findings) {

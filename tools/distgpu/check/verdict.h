@@ -1,8 +1,9 @@
 // What all the reports together say.
 #pragma once
 
-#include "check/report.h"
 #include "exit_code.h"
+#include "check/check_list.h"
+#include "check/report.h"
 #include "mapping/layout/step_layout.h"
 
 #include <chrono>
@@ -18,7 +19,9 @@ struct Verdict {
 };
 
 // `gathered`: by rank, rank 0's own first; those who did not report within `waited` are missing.
-Verdict judge_reports(std::string_view mode, const StepLayout& layout,
-                      const std::vector<Report>& gathered, std::chrono::seconds waited);
+// `checks`: those that the ranks ran.
+Verdict verdict_of(std::string_view mode, const StepLayout& layout,
+                   const std::vector<Report>& gathered, std::chrono::seconds waited,
+                   const Checks& checks);
 
 }  // namespace distgpu

@@ -1,0 +1,94 @@
+// Which checks there are, when they apply, and how they are chosen.
+#include "check/check_list.h"
+
+#include "base/format.h"
+#include "map_environment.h"
+#include "tools/made_up_task.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using testing::EndsWith;
+using testing::StartsWith;
+using Variables = MapEnvironment::Variables;
+
+TEST(CheckList, EachHasANameOfItsOwnAndASentence) {
+    std::set<std::string_view> names;
+    for (const NamedCheck* check : all_checks()) {
+        EXPECT_TRUE(names.insert(check->name).second) << check->name;
+        EXPECT_THAT(std::string(check->looks_at), EndsWith("."));
+    }
+    EXPECT_FALSE(names.empty());
+}
+
+TEST(CheckList, IsPrintedWithWhatEachLooksAt) {
+    const std::string list = list_of_checks();
+    EXPECT_THAT(list, StartsWith("variables   The task's variables are there, "));
+    for (const NamedCheck* check : all_checks()) {
+        EXPECT_NE(("\n" + list).find(formatted("\n{} ", check->name)), std::string::npos);
+    }
+}
+
+// "gpus names".
+std::string chosen(const std::optional<std::string>& only, const std::optional<std::string>& skip) {
+    std::vector<std::string_view> names;
+    const Checks checks = *choose_checks(only, skip);
+    for (const NamedCheck* check : checks) names.push_back(check->name);
+    return join(names, " ");
+}
+
+TEST(ChooseChecks, InTheOrderOfTheList) {
+    EXPECT_EQ(chosen({}, {}), "variables ports cpus gpus fabric interfaces names");
+    EXPECT_EQ(chosen("names,gpus", {}), "gpus names");
+    EXPECT_EQ(chosen({}, "names,gpus"), "variables ports cpus fabric interfaces");
+    EXPECT_EQ(chosen("names,gpus", "gpus"), "names");
+    EXPECT_EQ(chosen("gpus", "gpus"), "");
+}
+
+TEST(ChooseChecks, AnUnknownNameIsRefusedWithTheNearest) {
+    EXPECT_EQ(choose_checks("gpu", {}).error().message(),
+              "distgpu: --only=gpu: unknown check 'gpu'; did you mean 'gpus'?");
+    EXPECT_EQ(choose_checks({}, "gpus,zebra").error().message(),
+              "distgpu: --skip=gpus,zebra: unknown check 'zebra'; see distgpu check --list");
+    EXPECT_EQ(choose_checks("", {}).error().message(),
+              "distgpu: --only=: unknown check ''; see distgpu check --list");
+}
+
+// The checks that apply to this task.
+std::string applying(const Variables& variables, OwnTask own, const CpuSet& cpus) {
+    const CheckFacts facts{std::make_shared<const OwnTask>(std::move(own)),
+                           std::make_shared<const MapEnvironment>(variables), cpus, Clock::now()};
+    std::vector<std::string_view> names;
+    for (const NamedCheck* check : all_checks()) {
+        if (check->applies(facts)) names.push_back(check->name);
+    }
+    return join(names, " ");
+}
+
+TEST(CheckList, AppliesWhereThereIsSomethingToLookAt) {
+    EXPECT_EQ(applying({}, made_up_task("pytorch", 2000), {}), "variables gpus names");
+    EXPECT_EQ(applying({{"GLOO_SOCKET_IFNAME", "eth0"}}, made_up_task("pytorch", 2000), {0}),
+              "variables cpus gpus interfaces names");
+
+    OwnTask own = made_up_task("pytorch", 2000);
+    own.plan.ports = {2000, 2001};
+    own.node.topology = std::make_unique<const NodeTopology>();
+    EXPECT_EQ(applying({}, std::move(own), {0}), "variables ports cpus gpus fabric names");
+
+    own = made_up_task("pytorch", 2000);
+    own.node.topology = std::make_unique<const NodeTopology>();
+    EXPECT_EQ(applying({{"NCCL_IB_DISABLE", "1"}}, std::move(own), {0}),
+              "variables cpus gpus names");
+}
+
+}  // namespace
+}  // namespace distgpu

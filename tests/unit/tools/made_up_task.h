@@ -1,0 +1,30 @@
+// The only task of a step on node n1, and its plan.
+#pragma once
+
+#include "task/own_task.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+inline OwnTask made_up_task(const std::string& spec, std::uint16_t port) {
+    const std::vector<TasksRun> runs{{1, 1}};
+    OwnTask own{*parse_spec("SPEC", spec),
+                {Launcher::slurm,
+                 *StepLayout::distribute(*HostList::parse("n1"), runs, {}),
+                 {},
+                 {},
+                 {},
+                 true},
+                {},
+                {}};
+    own.plan.rendezvous = {"n1", port, PortSource::key};
+    own.plan.tasks.resize(1);
+    own.plan.tasks[0].set = {{"RANK", "0"}};
+    own.plan.tasks[0].unset = {"PET_*"};
+    return own;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,41 @@
+// One thing that a rank can look at by itself, as a record. The list of them: check_list.h.
+#pragma once
+
+#include "base/environment.h"
+#include "base/io/tcp/deadline.h"
+#include "check/finding.h"
+#include "mapping/topology/cpu_set.h"
+#include "task/own_task.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+// What checks look at beside the machine itself.
+struct CheckFacts {
+    std::shared_ptr<const OwnTask> own;
+    std::shared_ptr<const Environment> environment;
+    CpuSet cpus;  // on which this process may run; empty: the kernel does not say
+    Deadline deadline;
+};
+
+struct CheckResult {
+    Findings findings{};
+    std::string ports{};  // of `fabric`: those that NCCL can use, "mlx5_0:1 400 Gb/s +3"
+};
+
+struct NamedCheck {
+    std::string_view name;
+    std::string_view looks_at;  // one sentence
+    bool (*applies)(const CheckFacts& facts);
+    // Runs in a thread of its own, which is left alone where it has not returned in time.
+    CheckResult (*run)(const CheckFacts& facts);
+};
+
+inline bool always(const CheckFacts& /*facts*/) {
+    return true;
+}
+
+}  // namespace distgpu
