@@ -2,12 +2,13 @@
 #include "plan/plan_input.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace distgpu {
 namespace {
 
 Result<Done> visit_node(const PlanInput& input, const Step& step, NodeIndex node,
-                        const NodeVisitor& visit) {
+                        const NodeVisitor& visit, Warnings& warnings) {
     const NodeFacts node_facts = input.shape.facts(node);
     return plan(input.request, step, node_facts).and_then([&](NodePlan planned) {
         if (input.rank) {
@@ -15,22 +16,33 @@ Result<Done> visit_node(const PlanInput& input, const Step& step, NodeIndex node
             planned.tasks.erase(std::remove_if(planned.tasks.begin(), planned.tasks.end(), other),
                                 planned.tasks.end());
         }
+        warnings.insert(planned.warnings.begin(), planned.warnings.end());
         return visit(planned, node_facts);
     });
 }
 
+// Those that run the tasks that are asked for.
+std::vector<NodeIndex> nodes_of(const PlanInput& input) {
+    const StepLayout& layout = input.shape.layout();
+    if (input.rank) return {layout.place(task_of(*input.rank)).node};
+    if (input.node) return {*input.node};
+    std::vector<NodeIndex> nodes;
+    for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
+        nodes.push_back(NodeIndex{node});
+    }
+    return nodes;
+}
+
 }  // namespace
 
-Result<Done> for_each_node(const PlanInput& input, const NodeVisitor& visit) {
+Result<Warnings> for_each_node(const PlanInput& input, const NodeVisitor& visit) {
     Step step{input.shape.layout()};
     step.rendezvous.step = input.step;
-    const StepLayout& layout = step.layout;
-    if (input.rank) return visit_node(input, step, layout.place(task_of(*input.rank)).node, visit);
-    if (input.node) return visit_node(input, step, *input.node, visit);
-    for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
-        if (auto done = visit_node(input, step, NodeIndex{node}, visit); !done) return done;
+    Warnings warnings;
+    for (const NodeIndex node : nodes_of(input)) {
+        if (auto done = visit_node(input, step, node, visit, warnings); !done) return done.error();
     }
-    return Done{};
+    return warnings;
 }
 
 }  // namespace distgpu

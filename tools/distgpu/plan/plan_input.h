@@ -9,6 +9,8 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace distgpu {
 
@@ -24,8 +26,12 @@ struct PlanInput {
 // The plan of one node, of whose tasks only those that are asked for are left.
 using NodeVisitor = std::function<Result<Done>(const NodePlan&, const NodeFacts&)>;
 
-// Plans one node after the other, in the order of the step's nodes, and keeps none of the plans.
+// What the plans of a step warn of, a line each, once.
+using Warnings = std::set<std::string>;
+
+// Plans one node after the other, in the order of the step's nodes, and keeps none of the plans but
+// what they warn of.
 // Errors: as plan(), and the visitor's.
-Result<Done> for_each_node(const PlanInput& input, const NodeVisitor& visit);
+Result<Warnings> for_each_node(const PlanInput& input, const NodeVisitor& visit);
 
 }  // namespace distgpu

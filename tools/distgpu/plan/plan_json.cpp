@@ -5,7 +5,6 @@
 #include "base/json_text.h"
 
 #include <array>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,22 +64,21 @@ JsonText task_json(const NodeTopology* topology, const NodePlan& node, const Tas
                                             : std::vector<std::string>())}};
 }
 
-std::string head(const PlanInput& input, const Rendezvous& meeting_point) {
-    const JsonText rendezvous{{"address", meeting_point.address},
-                              {"port", meeting_point.port},
-                              {"port_source", word(meeting_point.port_source)}};
+std::string head(const PlanInput& input, const Rendezvous& rendezvous) {
+    const JsonText json{{"address", rendezvous.address},
+                        {"port", rendezvous.port},
+                        {"port_source", word(rendezvous.port_source)}};
     return formatted(
         "{{\n\"schema\":\"distgpu.plan/1\",\n\"mode\":\"{}\",\n\"step\":{},\n\"rendezvous\":{},\n"
         "\"tasks\":[\n",
         input.request.framework->mode, step_json(input.shape.layout(), input.step).line(),
-        rendezvous.line());
+        json.line());
 }
 
 }  // namespace
 
 Result<Done> write_plan_json(const PlanInput& input, const Writer& write) {
     bool first = true;
-    std::set<std::string> warnings;
     return for_each_node(input,
                          [&](const NodePlan& node, const NodeFacts& facts) -> Result<Done> {
                              std::string text = first ? head(input, node.rendezvous) : "";
@@ -89,10 +87,9 @@ Result<Done> write_plan_json(const PlanInput& input, const Writer& write) {
                                          task_json(facts.topology, node, task).line();
                                  first = false;
                              }
-                             warnings.insert(node.warnings.begin(), node.warnings.end());
                              return write(text);
                          })
-        .and_then([&](Done /*done*/) {
+        .and_then([&](const Warnings& warnings) {
             return write(formatted("\n],\n\"warnings\":{}\n}}\n", JsonText::list(warnings).line()));
         });
 }

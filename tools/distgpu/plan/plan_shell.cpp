@@ -32,7 +32,7 @@ std::string unset_line(std::string_view pattern) {
 }  // namespace
 
 Result<Done> write_plan_shell(const PlanInput& input, const Writer& write) {
-    return for_each_node(input, [&](const NodePlan& node, const NodeFacts& /*facts*/) {
+    const NodeVisitor write_node = [&](const NodePlan& node, const NodeFacts& /*facts*/) {
         std::string text;
         for (const TaskPlan& task : node.tasks) {
             for (const std::string& pattern : task.unset) text += unset_line(pattern);
@@ -41,7 +41,8 @@ Result<Done> write_plan_shell(const PlanInput& input, const Writer& write) {
             }
         }
         return write(text);
-    });
+    };
+    return for_each_node(input, write_node).transform([](const Warnings&) { return Done{}; });
 }
 
 }  // namespace distgpu

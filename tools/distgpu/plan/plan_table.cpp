@@ -5,7 +5,6 @@
 #include "base/host_and_port.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -38,15 +37,15 @@ std::string styled(bool colour, std::string_view style, std::string_view text) {
 }
 
 // A laptop has no job: the port that its id would give is not the one that a step will have.
-std::string where(const PlanInput& input, const Rendezvous& meeting_point) {
-    const bool known = input.step.job != 0 || meeting_point.port_source != PortSource::derived;
+std::string where(const PlanInput& input, const Rendezvous& rendezvous) {
+    const bool known = input.step.job != 0 || rendezvous.port_source != PortSource::derived;
     return formatted(
         "{} (port from {})",
-        known ? host_and_port(meeting_point.address, meeting_point.port) : meeting_point.address,
-        describe(meeting_point.port_source));
+        known ? host_and_port(rendezvous.address, rendezvous.port) : rendezvous.address,
+        describe(rendezvous.port_source));
 }
 
-std::string head(const PlanInput& input, const Columns& columns, const Rendezvous& meeting_point,
+std::string head(const PlanInput& input, const Columns& columns, const Rendezvous& rendezvous,
                  bool colour) {
     const StepLayout& layout = input.shape.layout();
     const Framework& framework = *input.request.framework;
@@ -58,8 +57,7 @@ std::string head(const PlanInput& input, const Columns& columns, const Rendezvou
     return formatted(
         "{}: {} on {}, rendezvous {}\n{}\n", framework.mode,
         counted(layout.task_count(), framework.launcher_per_node ? "launcher" : "rank"),
-        counted(layout.node_count(), "node"), where(input, meeting_point),
-        styled(colour, "1", title));
+        counted(layout.node_count(), "node"), where(input, rendezvous), styled(colour, "1", title));
 }
 
 std::string binding_cells(const NodeTopology& topology, const TaskBinding& binding) {
@@ -93,7 +91,6 @@ std::string variables_of(const TaskPlan& task) {
 Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer& write) {
     const Columns columns = columns_of(input);
     bool first = true;
-    std::set<std::string> warnings;
     return for_each_node(input,
                          [&](const NodePlan& node, const NodeFacts& facts) {
                              std::string text =
@@ -103,16 +100,15 @@ Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer&
                                  text += task_line(columns, node, facts, task);
                                  if (input.rank) text += variables_of(task);
                              }
-                             warnings.insert(node.warnings.begin(), node.warnings.end());
                              return write(text);
                          })
-        .and_then([&](Done done) -> Result<Done> {
+        .and_then([&](const Warnings& warnings) -> Result<Done> {
             for (const std::string& line : warnings) {
                 if (auto written = write(styled(colour, "33", line) + "\n"); !written) {
                     return written;
                 }
             }
-            return done;
+            return Done{};
         });
 }
 

@@ -1,0 +1,117 @@
+// The plan of a step as people read it.
+#include "plan/plan_table.h"
+
+#include "mapping/binding/two_socket_node.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+PlanInput input(const std::string& spec, const LayoutText& layout, StepTopologies topologies = {}) {
+    return {*parse_spec("SPEC", spec),
+            *Shape::make({}, *parse_layout(layout), std::move(topologies)), StepId{}};
+}
+
+// The layout of two tasks on each of two nodes.
+const LayoutText two_and_two{.nodelist = "n[1-2]", .tasks_per_node = "2"};
+
+std::string table_of(const PlanInput& input, bool colour = false) {
+    std::string text;
+    const auto done = write_plan_table(input, colour, [&](std::string_view piece) {
+        text += piece;
+        return Done{};
+    });
+    return done ? text : done.error().message();
+}
+
+TEST(PlanTable, ALineForTheStepAndEachTask) {
+    EXPECT_EQ(table_of(input("pytorch,port=2000", two_and_two)),
+              "pytorch: 4 ranks on 2 nodes, rendezvous n1:2000 (port from port=N)\n"
+              "rank  node  local\n"
+              "   0  n1        0\n"
+              "   1  n1        1\n"
+              "   2  n2        0\n"
+              "   3  n2        1\n");
+}
+
+TEST(PlanTable, WithoutAJobThePortOfOneIsNotTold) {
+    EXPECT_THAT(table_of(input("pytorch", two_and_two)),
+                HasSubstr("rendezvous n1 (port from job and step id)\n"));
+    PlanInput in_job = input("pytorch", two_and_two);
+    in_job.step.job = 42;
+    EXPECT_THAT(table_of(in_job), HasSubstr("rendezvous n1:2"));
+}
+
+TEST(PlanTable, LaunchersAreNotCalledRanks) {
+    const LayoutText one{.nodelist = "node-with-a-long-name"};
+    EXPECT_EQ(table_of(input("torchrun,nproc=2,port=2000", one)),
+              "torchrun: 1 launcher on 1 node, rendezvous node-with-a-long-name:2000 (port from "
+              "port=N)\n"
+              "rank  node                   local\n"
+              "   0  node-with-a-long-name      0\n");
+}
+
+TEST(PlanTable, WhereATopologyIsKnownItSaysWhatIsBound) {
+    StepTopologies topologies;
+    topologies.of_node[0] = two_socket_node({0, 2}, {2});
+    const std::string text =
+        table_of(input("pytorch,port=2000", two_and_two, std::move(topologies)));
+    EXPECT_THAT(text, HasSubstr("rank  node  local  GPUs      HCA             CPUs\n"
+                                "   0  n1        0  0         "));
+    EXPECT_THAT(text, HasSubstr("   1  n1        1  1         mlx5_0:1 NODE   8-15,24-31\n"));
+    EXPECT_THAT(text, HasSubstr("   2  n2        0\n"));
+}
+
+TEST(PlanTable, OneRankWithItsVariables) {
+    PlanInput rank3 = input("pytorch,port=2000", two_and_two);
+    rank3.rank = GlobalRank{3};
+    const std::string text = table_of(rank3);
+    EXPECT_THAT(text, HasSubstr("   3  n2        1\n\nMASTER_ADDR=n1\nMASTER_PORT=2000\n"));
+    EXPECT_THAT(text, HasSubstr("\nLOCAL_RANK=1\n"));
+    EXPECT_THAT(text, HasSubstr("\n\nremoved: "));
+    EXPECT_THAT(text, Not(HasSubstr("   2  n2")));
+}
+
+TEST(PlanTable, EachWarningOnceAtTheEnd) {
+    // One task on a node with four GPUs.
+    ShapeOptions options;
+    options.layout.nodelist = "n[1-2]";
+    options.gpus_per_node = "4";
+    const PlanInput idle{*parse_spec("SPEC", "pytorch,port=2000"),
+                         *Shape::make(options, *parse_layout(options.layout), {}), StepId{}};
+    const std::string plain = table_of(idle);
+    const std::string line = plain.substr(plain.find("   1  n2        0\n") + 18);
+    EXPECT_THAT(line, HasSubstr("--ntasks-per-node=4"));
+    EXPECT_EQ(line.find('\n'), line.size() - 1);
+    const std::string coloured = table_of(idle, true);
+    EXPECT_THAT(coloured, EndsWith("\x1b[33m" + line.substr(0, line.size() - 1) + "\x1b[0m\n"));
+    EXPECT_THAT(coloured, HasSubstr("\n\x1b[1mrank  node  local\x1b[0m\n"));
+}
+
+TEST(PlanTable, AStepThatIsRefusedWritesNothing) {
+    const LayoutText unequal{.nodelist = "n[1-2]", .tasks_per_node = "2,1"};
+    EXPECT_THAT(table_of(input("lightning", unequal)), StartsWith("distgpu: "));
+}
+
+TEST(PlanTable, TheWritersErrorEndsIt) {
+    int calls = 0;
+    const auto done = write_plan_table(input("pytorch", two_and_two), false,
+                                       [&](std::string_view) -> Result<Done> {
+                                           ++calls;
+                                           return Error{"standard output", "full", ""};
+                                       });
+    EXPECT_EQ(done.error().problem, "full");
+    EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace distgpu
