@@ -2,7 +2,7 @@
 // is compiled once, in command_line.cpp: its header costs a file more than ten seconds.
 #pragma once
 
-#include "exit_code.h"
+#include "base/exit_code.h"
 
 #include <cstdint>
 #include <functional>

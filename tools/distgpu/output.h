@@ -1,9 +1,9 @@
 // Where a subcommand's result goes.
 #pragma once
 
+#include "base/exit_code.h"
 #include "base/io/write.h"
 #include "base/result.h"
-#include "exit_code.h"
 
 #include <functional>
 #include <string_view>

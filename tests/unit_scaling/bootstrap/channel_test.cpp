@@ -86,10 +86,10 @@ TEST_F(Channels, ARankThatIsSilentIsTheMissingOne) {
     const Ending ending = ends[0].wait();
     EXPECT_GE(Clock::now() - begin, timeout);
     EXPECT_LT(Clock::now() - begin, 4 * timeout);
-    EXPECT_EQ(ending.code, ExitCode::time_out);
+    EXPECT_EQ(ending.code, ExitCode::timed_out);
     EXPECT_EQ(ending.failure, (Failure{"phase", "no progress for 0.4 s", {"rank 2 on node2"}}));
     channels[0].reset();
-    EXPECT_EQ(ends[1].wait().code, ExitCode::time_out);
+    EXPECT_EQ(ends[1].wait().code, ExitCode::timed_out);
 }
 
 // All answer: the one that is behind has not come to the collective that the others wait in.

@@ -14,7 +14,7 @@ TEST_F(Channels, AMissingRankIsNamedAtTheTimeout) {
     auto one = opening(1);
     const auto ending = zero.get();
     ASSERT_FALSE(ending);
-    EXPECT_EQ(ending.error().code, ExitCode::time_out);
+    EXPECT_EQ(ending.error().code, ExitCode::timed_out);
     EXPECT_EQ(ending.error().failure.problem, "2 of 3 ranks came within 0.3 s");
     EXPECT_THAT(ending.error().failure.missing, ElementsAre("missing 2"));
     // The others leave the naming to rank 0, and wait for it.
@@ -27,7 +27,7 @@ TEST_F(Channels, ARankThatFindsNobodyTriesUntilTheTimeout) {
     const auto ending = opening(1).get();
     EXPECT_GE(Clock::now() - begin, timeout / 2);
     ASSERT_FALSE(ending);
-    EXPECT_EQ(ending.error().code, ExitCode::time_out);
+    EXPECT_EQ(ending.error().code, ExitCode::timed_out);
 }
 
 // It would keep the ranks out until the time-out.

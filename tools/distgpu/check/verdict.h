@@ -1,7 +1,7 @@
 // What all the reports together say.
 #pragma once
 
-#include "exit_code.h"
+#include "base/exit_code.h"
 #include "check/check_list.h"
 #include "check/report.h"
 #include "mapping/layout/step_layout.h"

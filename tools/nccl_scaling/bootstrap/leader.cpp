@@ -186,7 +186,7 @@ void Leader::time_out() {
         missing = missing_ranks(now - timeout_ / 2);
     }
     const double seconds = std::chrono::duration<double>(timeout_).count();
-    end(ExitCode::time_out, formatted("no progress for {} s", seconds), missing);
+    end(ExitCode::timed_out, formatted("no progress for {} s", seconds), missing);
 }
 
 void Leader::end(ExitCode code, const std::string& problem,

@@ -43,7 +43,7 @@ void welcome(Socket connection, const Membership& own, Assembly& assembly, Deadl
 
 Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
     Ending ending{
-        ExitCode::time_out,
+        ExitCode::timed_out,
         {phase,
          formatted("{} of {} ranks came within {} s", assembly.arrived, assembly.peers.size(),
                    std::chrono::duration<double>(options.timeout).count()),
@@ -94,7 +94,7 @@ tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
     auto connection = connect_to_leader(own, deadline);
     if (!connection) {
         auto ending = refuse(connection.error()).value();
-        ending.code = ExitCode::time_out;
+        ending.code = ExitCode::timed_out;
         return tl::make_unexpected(std::move(ending));
     }
     const auto said = send_all(*connection, hello_line(own), deadline);

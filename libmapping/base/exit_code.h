@@ -1,4 +1,4 @@
-// How every subcommand ends.
+// How every command ends.
 #pragma once
 
 namespace distgpu {
@@ -9,7 +9,9 @@ enum class ExitCode {
     usage = 2,
     environment = 3,  // it is not what is needed, or failed
     timed_out = 4,
-    // Of exec, beside the program's own, as env(1) has them.
+    wrong_data = 5,
+    skipped = 77,  // nothing was there to be checked
+    // Of `distgpu exec`, beside the program's own, as env(1) has them.
     exec_failed = 125,
     not_executable = 126,
     not_found = 127,
