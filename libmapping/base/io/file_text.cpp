@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace distgpu {
 namespace {
@@ -17,9 +18,8 @@ constexpr std::size_t largest = std::size_t{64} << 20U;
 
 class OpenFile {
   public:
-    // O_NONBLOCK: a FIFO without a writer does not hold us up before we see what it is.
-    explicit OpenFile(const std::string& path)
-        : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+    explicit OpenFile(const std::string& path, int flags = 0)
+        : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags)) {}
     ~OpenFile() {
         if (fd_ >= 0) close(fd_);
     }
@@ -34,29 +34,41 @@ class OpenFile {
     int fd_;
 };
 
+// Adds what the file holds, and stops beyond `most` bytes. To the end and not by size: files of
+// /proc are 0 bytes long and those of /sys 4096. False: errno says why not.
+bool read_all(int fd, std::size_t most, std::string& text) {
+    std::array<char, 65536> block;
+    while (text.size() <= most) {
+        const ssize_t count = read(fd, block.data(), block.size());
+        if (count <= 0) return count == 0;
+        text.append(block.data(), static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
 Error unreadable(const std::string& path) {
     return {path, std::strerror(errno), "name a file that this user can read"};
 }
 
 }  // namespace
 
-Result<std::string> read_regular_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, std::string remedy) {
     const OpenFile file(path);
+    std::string text;
+    if (file.fd() >= 0 && read_all(file.fd(), text.max_size(), text)) return text;
+    return Error{path, std::strerror(errno), std::move(remedy)};
+}
+
+Result<std::string> read_regular_file(const std::string& path) {
+    // A FIFO without a writer does not hold us up before we see what it is.
+    const OpenFile file(path, O_NONBLOCK);
     struct stat status {};
     if (file.fd() < 0 || fstat(file.fd(), &status) != 0) return unreadable(path);
     if (!S_ISREG(status.st_mode)) return Error{path, "not a regular file", "name a regular file"};
     std::string text;
-    std::array<char, 65536> block;
-    // To the end and not by size: files of /proc are 0 bytes long and those of /sys 4096.
-    while (true) {
-        const ssize_t count = read(file.fd(), block.data(), block.size());
-        if (count < 0) return unreadable(path);
-        if (count == 0) return text;
-        text.append(block.data(), static_cast<std::size_t>(count));
-        if (text.size() > largest) {
-            return Error{path, "larger than 64 MiB", "name a file that holds a topology"};
-        }
-    }
+    if (!read_all(file.fd(), largest, text)) return unreadable(path);
+    if (text.size() <= largest) return text;
+    return Error{path, "larger than 64 MiB", "name a file that holds a topology"};
 }
 
 std::optional<std::string> read_trimmed(const std::string& path) {

@@ -1,4 +1,4 @@
-// The text of files that others write: those of /proc and /sys, and topologies that a user names.
+// The text of files that others write: those of /proc and /sys, and those that a user names.
 #pragma once
 
 #include "base/result.h"
@@ -8,6 +8,10 @@
 #include <string_view>
 
 namespace distgpu {
+
+// The whole file, which may be a pipe: for a process of the user's own. Errors: it cannot be read,
+// for the system's reason; `remedy` is the error's.
+Result<std::string> read_file(const std::string& path, std::string remedy);
 
 // The whole file. Errors: it cannot be read; it is not a regular file (a FIFO would block, a device
 // need not end); larger than 64 MiB. Object: `path`.

@@ -4,10 +4,10 @@
 #include "backend/gpu.h"
 #include "backend/nccl_communicator.h"
 #include "base/format.h"
+#include "base/io/file_text.h"
 
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,10 +47,7 @@ std::string text_of(const cuda::Uuid& uuid) {
 
 // "580.65.06", which libcuda does not tell. Empty: the kernel's module is not to be seen here.
 std::string driver_version() {
-    std::ifstream file("/sys/module/nvidia/version");
-    std::string version;
-    std::getline(file, version);
-    return version;
+    return read_trimmed("/sys/module/nvidia/version").value_or("");
 }
 
 class NcclBackend final : public Backend {

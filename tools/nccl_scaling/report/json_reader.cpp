@@ -1,9 +1,9 @@
 // Reads distgpu.scaling/1. The file is distrusted: its numbers become indices. See report_json.h.
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
+#include "base/io/file_text.h"
 #include "base/json_fields.h"
 #include "report/report_json.h"
-#include "report/text_file.h"
 #include "report/words.h"
 
 namespace distgpu::scaling {
@@ -111,7 +111,7 @@ Result<Results> results_from_json(std::string_view text, const std::string& name
 }
 
 Result<Results> read_results(const std::string& path) {
-    return read_text_file(path, std::string(remedy)).and_then([&](const std::string& text) {
+    return read_file(path, std::string(remedy)).and_then([&](const std::string& text) {
         return results_from_json(text, path);
     });
 }

@@ -2,8 +2,8 @@
 #include "run/judge.h"
 
 #include "base/format.h"
+#include "base/io/file_text.h"
 #include "report/report_json.h"
-#include "report/text_file.h"
 #include "run/threshold_file.h"
 
 #include <utility>
@@ -23,7 +23,7 @@ Result<Judge> Judge::make(const Demands& demands) {
         judge.baseline_ = *std::move(baseline);
     }
     if (!demands.thresholds.empty()) {
-        auto text = read_text_file(demands.thresholds, "give a file of thresholds");
+        auto text = read_file(demands.thresholds, "give a file of thresholds");
         if (!text) return text.error();
         auto thresholds = parse_thresholds(*text, demands.thresholds);
         if (!thresholds) return thresholds.error();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <thread>
 
 namespace distgpu {
 namespace {
@@ -48,6 +49,25 @@ TEST(ReadRegularFile, RefusesWhatIsTooLarge) {
     expect_refused(folder.path("large"), "larger than 64 MiB; name a file that holds a topology");
     std::filesystem::resize_file(folder.path("large"), std::uintmax_t{64} << 20U);
     EXPECT_TRUE(read_regular_file(folder.path("large")));
+}
+
+TEST(ReadFile, ReadsAllOfItAndOfAPipe) {
+    const MadeUpFolder folder;
+    for (const std::size_t size : {0U, 1U, 65536U, 65537U}) {
+        folder.write("file", std::string(size, 'a'));
+        EXPECT_EQ(*read_file(folder.path("file"), ""), std::string(size, 'a'));
+    }
+    ASSERT_EQ(mkfifo(folder.path("fifo").c_str(), 0600), 0);
+    std::thread writer([&] { folder.write("fifo", "from a pipe"); });
+    EXPECT_EQ(*read_file(folder.path("fifo"), ""), "from a pipe");
+    writer.join();
+}
+
+TEST(ReadFile, SaysWhyNot) {
+    EXPECT_EQ(read_file("/nowhere/file", "give another").error().message(),
+              "distgpu: /nowhere/file: No such file or directory; give another");
+    EXPECT_EQ(read_file("/", "give a file").error().message(),
+              "distgpu: /: Is a directory; give a file");
 }
 
 TEST(ReadTrimmed, DropsWhiteSpaceAtTheEnd) {
