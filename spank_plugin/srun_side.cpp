@@ -60,7 +60,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
         // Of a heterogeneous step this is one component; its nodes judge the whole.
         const bool whole =
             own_variable("SLURM_NTASKS") == std::to_string(step.layout->task_count());
-        if (whole) judge(step);
+        if (whole) refuse_or_warn(step);
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
@@ -69,7 +69,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
 }
 
 // Tells what makes the step impossible, else what may not have been meant.
-void SrunSide::judge(CarriedStep& step) const {
+void SrunSide::refuse_or_warn(CarriedStep& step) const {
     Step known{*step.layout};
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");

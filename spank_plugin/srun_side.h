@@ -22,7 +22,7 @@ class SrunSide {
     Outcome step_created(spank_t spank) const;
 
   private:
-    void judge(CarriedStep& step) const;
+    void refuse_or_warn(CarriedStep& step) const;
 
     Request request_;
 };

@@ -70,7 +70,7 @@ std::vector<std::uint32_t> gpu_order(const std::vector<std::uint32_t>& gpus,
 
 std::vector<PortRef> eligible_ports(const NodeTopology& topology) {
     std::vector<PortRef> ports;
-    const auto verdicts = judge_ports(topology);
+    const auto verdicts = port_verdicts(topology);
     for (std::uint32_t hca = 0; hca < verdicts.size(); ++hca) {
         // NCCL and UCX name verbs devices only.
         if (topology.hcas[hca].kind != HcaKind::verbs) continue;

@@ -89,6 +89,6 @@ struct PortVerdict {
 
 // [hca][port]. Eligible: the port is ACTIVE, at least half as fast as the node's fastest one, and
 // not Ethernet beside InfiniBand. A management NIC and a storage network fail this.
-std::vector<std::vector<PortVerdict>> judge_ports(const NodeTopology& topology);
+std::vector<std::vector<PortVerdict>> port_verdicts(const NodeTopology& topology);
 
 }  // namespace distgpu

@@ -26,11 +26,11 @@ class Locality {
   private:
     CpuSet all_;
     std::vector<CpuSet> packages_;
-    struct Place {
+    struct GpuCpus {
         CpuSet near;
         CpuSet package;
     };
-    std::vector<Place> gpus_;
+    std::vector<GpuCpus> gpus_;
 };
 
 }  // namespace distgpu

@@ -23,7 +23,7 @@ struct Fabric {
 
 Fabric fabric_of(const NodeTopology& topology) {
     Fabric fabric;
-    const auto verdicts = judge_ports(topology);
+    const auto verdicts = port_verdicts(topology);
     for (std::uint32_t hca = 0; hca < verdicts.size(); ++hca) {
         if (topology.hcas[hca].kind != HcaKind::verbs) continue;
         for (std::uint32_t port = 0; port < verdicts[hca].size(); ++port) {

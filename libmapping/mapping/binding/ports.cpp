@@ -41,7 +41,7 @@ struct Fabric {
     bool infiniband = false;
 };
 
-PortVerdict judge(const Fabric& fabric, const HcaPort& port) {
+PortVerdict verdict_of(const Fabric& fabric, const HcaPort& port) {
     if (!fabric.is_active(port)) {
         return {false, port.state == State::down ? "down" : "state not known"};
     }
@@ -56,12 +56,12 @@ PortVerdict judge(const Fabric& fabric, const HcaPort& port) {
 
 }  // namespace
 
-std::vector<std::vector<PortVerdict>> judge_ports(const NodeTopology& topology) {
+std::vector<std::vector<PortVerdict>> port_verdicts(const NodeTopology& topology) {
     const Fabric fabric(topology);
     std::vector<std::vector<PortVerdict>> verdicts;
     for (const Hca& hca : topology.hcas) {
         auto& of_hca = verdicts.emplace_back();
-        for (const HcaPort& port : hca.ports) of_hca.push_back(judge(fabric, port));
+        for (const HcaPort& port : hca.ports) of_hca.push_back(verdict_of(fabric, port));
     }
     return verdicts;
 }

@@ -50,7 +50,7 @@ struct TaskContext {
     NodeRank node_rank;                  // 0 .. node_count-1
     std::uint32_t node_count = 0;
     std::string_view node_name;       // this node's host name, with the suffix of master=suffix:S
-    std::string_view node_address;    // how the other nodes reach this one
+    std::string_view reachable_as;    // how the other nodes reach this one
     std::string_view master_address;  // host name, IPv4 or bare IPv6 address
     std::uint16_t master_port = 0;
     std::uint32_t processes_per_node = 0;   // what a per-node launcher starts here

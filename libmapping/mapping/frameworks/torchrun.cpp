@@ -22,8 +22,8 @@ Value c10d_backend(const TaskContext& /*task*/) {
 Value step_name(const TaskContext& task) {
     return std::string(task.step_name);
 }
-Value node_address(const TaskContext& task) {
-    return std::string(task.node_address);
+Value local_address(const TaskContext& task) {
+    return std::string(task.reachable_as);
 }
 Value endpoint(const TaskContext& task) {
     return host_and_port(task.master_address, task.master_port);
@@ -39,7 +39,7 @@ constexpr std::array launcher{
                 "step, else its CPUs",
                 processes},
     SetVariable{"PET_RDZV_ID", "JOBID.STEPID, the same on every node", step_name},
-    SetVariable{"PET_LOCAL_ADDR", "this node's address", node_address},
+    SetVariable{"PET_LOCAL_ADDR", "this node's address", local_address},
 };
 
 constexpr std::array by_rank{

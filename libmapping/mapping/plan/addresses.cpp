@@ -16,7 +16,7 @@ HostList addresses_of_nodes(const Request& request, const Step& step,
     addresses.reserve(layout.node_count());
     for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
         const NodeIndex node{i};
-        addresses.push_back(node_address(request, step.rendezvous, layout.hosts().name(node),
+        addresses.push_back(reachable_as(request, step.rendezvous, layout.hosts().name(node),
                                          known.empty() ? std::string{} : known.name(node)));
     }
     if (!rank0_address.empty()) addresses[rank0_node(layout).value] = rank0_address;

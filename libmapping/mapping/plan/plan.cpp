@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> set_values(const Framework& fra
     return values;
 }
 
-std::optional<Error> judge(const StepView& step) {
+std::optional<Error> refusal_of(const StepView& step) {
     const auto refuse = step.request.framework->refuse;
     return refuse == nullptr ? std::nullopt : refuse(step);
 }
@@ -77,12 +77,12 @@ TaskContext context_of_node(const StepView& view, const NodeFacts& facts, const 
 std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& facts,
                                  const NodeFacts& node, const NodePlan& plan) {
     const Request& request = view.request;
-    const std::string own_name = node_address(request, facts, plan.node_name, {});
-    const std::string own_address = node_address(request, facts, plan.node_name, node.address);
+    const std::string own_name = reachable_as(request, facts, plan.node_name, {});
+    const std::string own_address = reachable_as(request, facts, plan.node_name, node.address);
     const std::string step_name = formatted("{}.{}", facts.step.job, facts.step.step);
     TaskContext context = context_of_node(view, node, plan);
     context.node_name = own_name;
-    context.node_address = own_address;
+    context.reachable_as = own_address;
     context.step_name = step_name;
 
     const std::optional<NodeBinding> binding = bind_node(request, node);
@@ -111,7 +111,7 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
 
 std::optional<Error> refusal(const Request& request, const Step& step) {
     const HostList addresses = addresses_of_nodes(request, step, {});
-    return judge({request, step.layout, step.facts, addresses});
+    return refusal_of({request, step.layout, step.facts, addresses});
 }
 
 std::optional<Error> warning(const Request& request, const Step& step) {
@@ -132,7 +132,7 @@ Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts&
             }
             const HostList addresses = addresses_of_nodes(request, step, meeting_point.address);
             const StepView view{request, layout, step.facts, addresses};
-            if (auto error = judge(view)) return *std::move(error);
+            if (auto error = refusal_of(view)) return *std::move(error);
             NodePlan result;
             result.node = node.node;
             result.node_name = layout.hosts().name(node.node);

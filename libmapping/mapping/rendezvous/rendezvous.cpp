@@ -13,12 +13,12 @@ std::string choose_address(const Request& request, const RendezvousFacts& facts,
     if (!request.master && facts.exported_address) return *facts.exported_address;
     const Master& master = request.master ? *request.master : facts.default_master;
     if (master.form == Master::Form::host) return master.text;
-    return node_address(request, facts, rank0_name, facts.rank0_address);
+    return reachable_as(request, facts, rank0_name, facts.rank0_address);
 }
 
 }  // namespace
 
-std::string node_address(const Request& request, const RendezvousFacts& facts,
+std::string reachable_as(const Request& request, const RendezvousFacts& facts,
                          const std::string& name, const std::string& address) {
     // An exported address or a host of master= is rank 0's: the others keep theirs.
     Master master;

@@ -78,7 +78,7 @@ struct Rendezvous {
 
 // How the other nodes reach the node with this NodeName and NodeAddr (empty: not known), in
 // the form that the request or the administrator chose: name, name and suffix, or address.
-std::string node_address(const Request& request, const RendezvousFacts& facts,
+std::string reachable_as(const Request& request, const RendezvousFacts& facts,
                          const std::string& name, const std::string& address);
 
 // Decides both. Address, the first that applies: the key master=, the exported

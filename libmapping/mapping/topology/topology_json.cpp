@@ -75,7 +75,7 @@ std::string list(std::string_view name, std::size_t count, Item&& item) {
 }  // namespace
 
 std::string to_json(const NodeTopology& topology, const std::optional<MachineIdentity>& machine) {
-    const auto verdicts = judge_ports(topology);
+    const auto verdicts = port_verdicts(topology);
     const auto& [host, source, numas, cores, gpus, hcas, distances] = topology;
     std::string text =
         formatted("{{\n\"schema\": \"{}\",\n\"host\": {},\n\"source\": {}", words::schema,

@@ -72,7 +72,7 @@ std::optional<Finding> little_memory(std::uint64_t limit) {
 // The verbs ports that NCCL may take, with their HCA.
 std::vector<std::pair<const Hca*, const HcaPort*>> eligible_ports(const NodeTopology& topology) {
     std::vector<std::pair<const Hca*, const HcaPort*>> found;
-    const auto verdicts = judge_ports(topology);
+    const auto verdicts = port_verdicts(topology);
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
         const Hca& hca = topology.hcas[i];
         for (std::size_t port = 0; port < hca.ports.size(); ++port) {

@@ -72,7 +72,7 @@ Row port_row(const HcaPort& port, const PortVerdict& verdict) {
 }
 
 std::string nic_legend(const NodeTopology& topology) {
-    const auto verdicts = judge_ports(topology);
+    const auto verdicts = port_verdicts(topology);
     std::vector<Row> rows;
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
         const Hca& hca = topology.hcas[i];

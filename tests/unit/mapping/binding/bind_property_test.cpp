@@ -241,7 +241,7 @@ void check_optimum(const Case& c, const NodeBinding& node) {
 }
 
 void check_ports(const Case& c, const NodeBinding& node) {
-    const auto verdicts = judge_ports(c.topology);
+    const auto verdicts = port_verdicts(c.topology);
     for (const TaskBinding& task : node.tasks) {
         if (task.port) {
             ASSERT_TRUE(verdicts[task.port->hca][task.port->port].eligible);

@@ -16,7 +16,7 @@ std::vector<std::string> judged(const std::vector<HcaPort>& ports) {
     NodeTopology node = two_socket_node({}, std::vector<std::uint32_t>(ports.size(), 0));
     for (std::size_t i = 0; i < ports.size(); ++i) node.hcas[i].ports = {ports[i]};
     std::vector<std::string> whys;
-    for (const auto& of_hca : judge_ports(node)) {
+    for (const auto& of_hca : port_verdicts(node)) {
         EXPECT_EQ(of_hca[0].eligible, of_hca[0].why.empty());
         whys.push_back(of_hca[0].why);
     }
