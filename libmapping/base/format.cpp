@@ -1,5 +1,8 @@
 // See format.h.
+#define FMT_HEADER_ONLY 1  // fmt's own code is compiled into this file, and into no other
 #include "base/format.h"
+
+#include <fmt/format.h>
 
 namespace distgpu {
 

@@ -1,10 +1,11 @@
 // Text from values, in fmt's language. What fmt does at run time is compiled once, in format.cpp:
 // a file that calls fmt::format() itself compiles most of fmt again, which took five of the seven
 // seconds of an average file (fmt 9 header-only, GCC 12). The plugin may not depend on a shared
-// libfmt, and Debian has no static one.
+// libfmt, and Debian has no static one. This header needs what the compiler checks alone, for
+// which fmt has <fmt/core.h>; FMT_HEADER_ONLY would make all of fmt of it.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,8 @@
 // See values.h.
 #include "base/values.h"
 
+#include "base/format.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -47,6 +49,11 @@ std::optional<std::uint32_t> whole_number(std::string_view text) {
 std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit) {
     const auto value = whole_number(text);
     return value && *value < limit ? value : std::nullopt;
+}
+
+std::string host_and_port(std::string_view address, std::uint16_t port) {
+    const bool is_ipv6 = address.find(':') != std::string_view::npos;
+    return is_ipv6 ? formatted("[{}]:{}", address, port) : formatted("{}:{}", address, port);
 }
 
 }  // namespace distgpu

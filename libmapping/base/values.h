@@ -1,9 +1,10 @@
-// Values of variables and options that are lists or numbers.
+// Values of variables and options: lists, numbers, and where a process listens.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,5 +25,8 @@ std::optional<std::uint32_t> whole_number(std::string_view text);
 
 // The same, and nothing from `limit` on.
 std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit);
+
+// "host:port" with an IPv6 address in brackets.
+std::string host_and_port(std::string_view address, std::uint16_t port);
 
 }  // namespace distgpu

@@ -2,7 +2,7 @@
 #include "node/announcement.h"
 
 #include "base/format.h"
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "mapping/rendezvous/rendezvous.h"
 
 namespace distgpu {

@@ -1,7 +1,7 @@
 // JAX: jax.distributed.initialize() takes count and rank from SLURM_*, and would
 // take the first node of the list for rank 0's.
 // Source: jax/_src/distributed.py and clusters/slurm_cluster.py (0.10).
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/rendezvous/rendezvous.h"

@@ -2,7 +2,7 @@
 // them, and MPI programs themselves, whose ranks come from PMIx, untouched.
 // Source: Open MPI 4.1, orte/mca/schizo/ompi; the names of AZ_BATCH* are those of
 // Azure Batch. `srun --mpi=pmix` sets none of them.
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/rendezvous/rendezvous.h"

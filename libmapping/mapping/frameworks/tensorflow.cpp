@@ -2,7 +2,7 @@
 // Source: tensorflow/python/distribute/cluster_resolver/tfconfig_cluster_resolver.py
 // and distribute_coordinator (2.21): types chief, worker, ps and evaluator, at most
 // one chief and one evaluator; the evaluator stands outside the cluster.
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/rendezvous/rendezvous.h"

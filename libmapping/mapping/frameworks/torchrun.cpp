@@ -3,7 +3,7 @@
 // its static rendezvous needs the number of nodes, the node's rank and the
 // address of rank 0's node, and ignores MASTER_ADDR itself. With rdzv=c10d the
 // launchers find their ranks themselves, sorted by address.
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/rendezvous/rendezvous.h"

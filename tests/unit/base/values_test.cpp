@@ -1,4 +1,4 @@
-// Lists and numbers in variables.
+// Lists, numbers and addresses in variables.
 #include "base/values.h"
 
 #include <gmock/gmock.h>
@@ -45,6 +45,13 @@ TEST(NumberBelow, EndsBeforeTheLimit) {
     for (const char* text : {"8", "", "7a", "-1"}) {
         EXPECT_EQ(number_below(text, 8), std::nullopt) << text;
     }
+}
+
+TEST(HostAndPort, BracketsIpv6Addresses) {
+    EXPECT_EQ(host_and_port("node01", 29500), "node01:29500");
+    EXPECT_EQ(host_and_port("10.0.0.1", 1024), "10.0.0.1:1024");
+    EXPECT_EQ(host_and_port("fd00::1", 65535), "[fd00::1]:65535");
+    EXPECT_EQ(host_and_port("::1", 2000), "[::1]:2000");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Reports on their way to rank 0, over the loopback.
 #include "check/gather.h"
 
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "mapping/rendezvous/rendezvous.h"
 
 #include <gmock/gmock.h>

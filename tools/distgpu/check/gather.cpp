@@ -3,7 +3,7 @@
 #include "check/gather.h"
 
 #include "base/format.h"
-#include "base/host_and_port.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <array>

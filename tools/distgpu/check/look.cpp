@@ -2,7 +2,7 @@
 #include "check/look.h"
 
 #include "base/format.h"
-#include "base/host_and_port.h"
+#include "base/values.h"
 #include "check/gpus.h"
 #include "node/affinity.h"
 #include "task/process_environment.h"

@@ -2,7 +2,7 @@
 #include "plan/plan_table.h"
 
 #include "base/format.h"
-#include "base/host_and_port.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <string>

@@ -2,8 +2,8 @@
 #include "base/io/tcp/socket.h"
 
 #include "base/format.h"
-#include "base/host_and_port.h"
 #include "base/io/tcp/resolve.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <array>
