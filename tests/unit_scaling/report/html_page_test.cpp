@@ -1,6 +1,7 @@
 // The page as a whole: which sections it has, and what stands in them.
 #include "report/html_page.h"
 
+#include "base/format.h"
 #include "sample_results.h"
 
 #include <gmock/gmock.h>
@@ -125,6 +126,18 @@ TEST(HtmlPage, TheGainsOfLeavingANodeOutStandBesideThePairsTheBestFirst) {
     results.measurements.resize(2);
     EXPECT_THAT(to_html(derive(results)), HasSubstr("id=\"pairs\""));
     EXPECT_THAT(to_html(derive(results)), Not(HasSubstr("All but one")));
+}
+
+TEST(HtmlPage, TheColumnsOfTheResultsHaveTheirUnits) {
+    std::string head = "Groups of GPUs and of nodes</caption>\n<thead><tr>";
+    for (const char* const word : {"group", "collective", "type", "place"}) {
+        head += formatted("<th scope=\"col\" class=\"word\">{}</th>", word);
+    }
+    for (const char* const number : {"size", "busbw (GB/s)", "algbw (GB/s)", "median (us)",
+                                     "p5 (us)", "p95 (us)", "p99 (us)", "cv (%)"}) {
+        head += formatted("<th scope=\"col\">{}</th>", number);
+    }
+    EXPECT_THAT(to_html(sample::results({})), HasSubstr(head + "</tr></thead>"));
 }
 
 TEST(HtmlPage, LargeClustersSayWhatIsLeftOut) {

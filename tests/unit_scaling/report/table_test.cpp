@@ -44,6 +44,15 @@ TEST(TableHeader, EveryLineIsAComment) {
     EXPECT_EQ(header.back(), '\n');
 }
 
+TEST(TableHeader, EndsWithTheColumnsAndTheirUnits) {
+    const std::string header = table_header(two_nodes());
+    EXPECT_EQ(header.substr(header.rfind("\n#", header.rfind("\n#") - 1) + 1),
+              "#        size  collective      type      place  nodes  ranks         time"
+              "      algbw      busbw      cv  group\n"
+              "#         (B)                                                        (us)"
+              "     (GB/s)     (GB/s)     (%)\n");
+}
+
 TEST(TableRow, ColumnsStandUnderTheirNames) {
     const Results results = two_nodes();
     const std::string header = table_header(results);
