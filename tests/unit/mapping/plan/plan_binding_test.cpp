@@ -1,6 +1,7 @@
 // Which GPUs and CPUs the tasks of a step get. What is near to what is two_socket_node()'s: NUMA
 // node n has the CPUs 4n .. 4n+3 and 16+4n .. 16+4n+3.
 #include "bound_node.h"
+#include "mapping/binding/binding_policy.h"
 
 #include <gmock/gmock.h>
 

@@ -127,7 +127,7 @@ TEST(RendezvousPort, AReservationIsTakenOnlyWhereItIsLongEnough) {
         RendezvousFacts facts = all_facts();
         facts.exported_port.reset();
         facts.reserved_ports = row.reserved;
-        EXPECT_EQ(decide(Request{}, facts, {.ports = row.needed}),
+        EXPECT_EQ(decide(Request{}, facts, {"node01", row.needed, 1}),
                   (Rendezvous{"exported.example", row.port, row.source}))
             << row.title;
     }
