@@ -17,7 +17,7 @@ TEST(PlugstackArguments, DefaultsWithoutAny) {
     const auto result = parse_plugstack_arguments({});
     EXPECT_EQ(result.master, (Master{Form::address, ""}));
     EXPECT_EQ(result.ports, (PortRange{24608, 29343}));
-    EXPECT_EQ(result.gpus, std::nullopt);
+    EXPECT_EQ(result.gpus, nullptr);
     EXPECT_EQ(result.cpus, std::nullopt);
     EXPECT_EQ(result.hcas, std::nullopt);
     EXPECT_EQ(result.topology, "");
