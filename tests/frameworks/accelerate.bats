@@ -23,6 +23,7 @@ launcher='exec accelerate launch --multi_gpu --num_machines $SLURM_NNODES \
     --num_processes $((SLURM_NNODES * 2)) --machine_rank $NODE_RANK \
     --main_process_ip $MASTER_ADDR --main_process_port $MASTER_PORT '"$train"
 
+# bats test_tags=short
 @test "accelerate trains on one node" {
     launch "${on_one_node[@]}" --distgpu=accelerate python "$train"
     assert_trained "${one_node[@]}"

@@ -30,6 +30,7 @@ launcher="$hosts; "'exec deepspeed --hostfile $HOSTNAME.hosts --no_ssh --node_ra
     --master_addr $MASTER_ADDR --master_port $MASTER_PORT '"$train"
 
 # Of the ways in which DeepSpeed finds the others only Azure's cannot take such an address.
+# bats test_tags=short
 @test "deepspeed trains on one node with an IPv6 address" {
     launch "${on_one_node[@]}" --export=ALL,MASTER_ADDR=::1 --distgpu=deepspeed python "$train"
     assert_trained "${one_node[@]}"

@@ -26,6 +26,7 @@ print("process", jax.process_index(), "of", jax.process_count())'
     [[ $output == *"JAX_COORDINATOR_ADDRESS: not set; start it with 'srun --distgpu=jax "* ]]
 }
 
+# bats test_tags=short
 @test "jax trains on one node" {
     launch "${on_one_node[@]}" --distgpu=jax python "$train"
     assert_trained "${one_node[@]}"

@@ -19,6 +19,7 @@ setup() {
 
 train=examples/lightning_train.py
 
+# bats test_tags=short
 @test "lightning trains on one node in a job that hides Slurm by its name" {
     launch "${on_one_node[@]}" -J interactive --distgpu=lightning python "$train"
     assert_trained "${one_node[@]}"

@@ -19,6 +19,7 @@ setup() {
 
 train=examples/megatron_train.py
 
+# bats test_tags=short
 @test "megatron trains on one node" {
     launch "${on_one_node[@]}" --distgpu=megatron python "$train"
     assert_trained "${one_node[@]}"

@@ -122,6 +122,7 @@ c_version() { # MPI
     [[ $output == *"OMPI_COMM_WORLD_RANK, "*"not set; start it with 'srun --mpi=pmix "* ]]
 }
 
+# bats test_tags=short
 @test "mpi4py trains on one node" {
     launch --mpi=pmix "${on_one_node[@]}" --distgpu=ompi python "$train"
     assert_trained "${one_node[@]}"

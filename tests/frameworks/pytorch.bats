@@ -16,6 +16,7 @@ setup() {
     version=$(version_of torch)
 }
 
+# bats test_tags=short
 @test "pytorch trains on one node" {
     launch "${on_one_node[@]}" --distgpu=pytorch python examples/train.py
     assert_trained "${one_node[@]}"

@@ -62,6 +62,7 @@ print(tf.distribute.cluster_resolver.SlurmClusterResolver().cluster_spec())'
     [[ $output != *"ClusterSpec("* ]]
 }
 
+# bats test_tags=short
 @test "tensorflow trains on one node" {
     launch "${on_one_node[@]}" --distgpu=tensorflow python "$train"
     assert_trained "${one_node[@]}"

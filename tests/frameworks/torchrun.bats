@@ -19,6 +19,7 @@ setup() {
 
 on_each_node=(-N2 --ntasks-per-node=1)
 
+# bats test_tags=short
 @test "torchrun trains on one node" {
     launch -N1 -n1 --distgpu=torchrun,nproc=2 torchrun examples/train.py
     assert_trained "${one_node[@]}"

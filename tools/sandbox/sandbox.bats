@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
     ((EUID == 0)) || skip "needs root"
     export SANDBOX NAME
-    SANDBOX=$(readlink -f "$BATS_TEST_DIRNAME/../../tools/sandbox/sandbox")
+    SANDBOX=$(readlink -f "$BATS_TEST_DIRNAME/sandbox")
     NAME=t$$
     "$SANDBOX" up --name "$NAME"
 }
