@@ -120,6 +120,6 @@ int main(int argc, char** argv) {
         return distgpu::scaling::start(argc, argv);
     } catch (const std::exception& failure) {  // memory has run out
         static_cast<void>(std::fprintf(stderr, "distgpu: nccl-scaling: %s\n", failure.what()));
-        return static_cast<int>(distgpu::scaling::ExitCode::environment);
+        return static_cast<int>(distgpu::ExitCode::environment);
     }
 }
