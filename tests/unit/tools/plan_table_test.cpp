@@ -62,12 +62,13 @@ TEST(PlanTable, LaunchersAreNotCalledRanks) {
 
 TEST(PlanTable, WhereATopologyIsKnownItSaysWhatIsBound) {
     StepTopologies topologies;
+    // Each task gets the CPUs of its GPU's NUMA node; the port is in that of the second.
     topologies.of_node[0] = two_socket_node({0, 2}, {2});
     const std::string text =
         table_of(input("pytorch,port=2000", two_and_two, std::move(topologies)));
     EXPECT_THAT(text, HasSubstr("rank  node  local  GPUs      HCA             CPUs\n"
-                                "   0  n1        0  0         "));
-    EXPECT_THAT(text, HasSubstr("   1  n1        1  1         mlx5_0:1 NODE   8-15,24-31\n"));
+                                "   0  n1        0  0         mlx5_0:1 SYS    0-3,16-19\n"
+                                "   1  n1        1  1         mlx5_0:1 NODE   8-11,24-27\n"));
     EXPECT_THAT(text, HasSubstr("   2  n2        0\n"));
 }
 
@@ -86,6 +87,7 @@ TEST(PlanTable, EachWarningOnceAtTheEnd) {
     ShapeOptions options;
     options.layout.nodelist = "n[1-2]";
     options.gpus_per_node = "4";
+    options.cpus_per_task = "8";
     const PlanInput idle{*parse_spec("SPEC", "pytorch,port=2000"),
                          *Shape::make(options, *parse_layout(options.layout), {}), StepId{}};
     const std::string plain = table_of(idle);
