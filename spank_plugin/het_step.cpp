@@ -58,21 +58,21 @@ Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint3
     constexpr std::uint32_t most_nodes = 64;
     const std::uint32_t nodes = step_number(spank, "SLURM_STEP_NUM_NODES").value_or(0);
     if (nodes > most_nodes) {
-        return refuse(step,
-                      formatted("{} nodes, at most {} can ask for its layout", nodes, most_nodes),
-                      "run it as a step with one component");
+        return refuse(
+            step, formatted("{} nodes, but at most {} may ask for the layout", nodes, most_nodes),
+            "run it as a step with one component");
     }
     const std::uint32_t tasks = step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
     const auto jobs = component_jobs(spank);
     const bool one_job = std::find(jobs.begin(), jobs.end(), job) == jobs.end();
     const auto layouts =
         one_job ? layouts_of_components(job, step, tasks) : layouts_of_jobs(jobs, step);
-    if (layouts.empty()) return refuse(step, "slurmctld did not tell its layout", "run it again");
+    if (layouts.empty()) return refuse(step, "slurmctld did not return its layout", "run it again");
     auto merged = StepLayout::from_components(layouts);
     if (!merged || merged->task_count() == tasks) return merged;
     // slurmctld forgets a component as soon as that has ended.
     return refuse(step,
-                  formatted("slurmctld knows {} of its {} tasks", merged->task_count(), tasks),
+                  formatted("slurmctld reports {} of its {} tasks", merged->task_count(), tasks),
                   "let no component end before the others have started");
 }
 

@@ -49,8 +49,8 @@ void StepBinding::find_interface(const std::string& address) {
     interface_ = std::move(found.name);
     if (!found.loopback.empty()) {
         slurm_spank_log(
-            "distgpu: %s: is %s on its own node, where other nodes cannot reach it; take it off "
-            "that line of /etc/hosts, or set NodeAddr in slurm.conf",
+            "distgpu: %s: resolves to %s on its own node, so other nodes cannot reach it; remove "
+            "it from that line of /etc/hosts, or set NodeAddr in slurm.conf",
             address.c_str(), found.loopback.c_str());
     }
 }

@@ -67,10 +67,10 @@ Announcement announcement(const Request& request, const StepLayout& layout, cons
         result.lines.insert(result.lines.end(), plan.warnings.begin(), plan.warnings.end());
     }
     if (first && speaks && node.topology != nullptr && !node.confined) {
-        result.lines.push_back(formatted(
-            "distgpu: {}: the tasks are not confined to the step's CPUs, which are left as they "
-            "are; see TaskPlugin and ConstrainCores",
-            plan.node_name));
+        result.lines.push_back(
+            formatted("distgpu: {}: Slurm does not confine the tasks to the step's CPUs, so "
+                      "distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores",
+                      plan.node_name));
     }
     if (request.dry_run) {
         result.dry_run = dry_run_text(node, plan, task);

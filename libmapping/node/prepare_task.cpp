@@ -35,7 +35,7 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
     if (port == ports.end()) return std::nullopt;
     const PortSource source = plan.rendezvous.port_source;
     Error taken{formatted("port {} (from {}) on {}", *port, describe(source), plan.node_name),
-                "already in use", "give another with the key port=N"};
+                "already in use", "choose another with the key port=N"};
     if (source != PortSource::exported) return taken;
     tell(taken.message());
     return std::nullopt;

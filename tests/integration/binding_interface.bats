@@ -32,7 +32,7 @@ node02 =eth0 eth0" ]
     run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
     on node01 umount /etc/hosts
     [ "$status" -eq 0 ]
-    [ "$(sort <<<"$output")" = "distgpu: node01: is 127.0.1.1 on its own node, where other nodes cannot reach it; take it off that line of /etc/hosts, or set NodeAddr in slurm.conf
+    [ "$(sort <<<"$output")" = "distgpu: node01: resolves to 127.0.1.1 on its own node, so other nodes cannot reach it; remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf
 node01 none none
 node02 =eth0 eth0" ]
 }

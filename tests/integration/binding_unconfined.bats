@@ -30,5 +30,5 @@ setup() {
     run submit srun -n1 --gres=gpu:4 --distgpu=pytorch,verbose true
     [ "$status" -eq 0 ]
     [ "$(grep -c 'confined' <<<"$output")" -eq 1 ]
-    [[ $output == *"distgpu: node01: the tasks are not confined to the step's CPUs, which are left as they are; see TaskPlugin and ConstrainCores"* ]]
+    [[ $output == *"distgpu: node01: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores"* ]]
 }

@@ -37,7 +37,7 @@ judged() { # STATUS VERDICT COMMAND...
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
     [[ $output == *$'\nnode01  0-1    0-1   0          eth0       none        ok\n'* ]]
     [[ $output == *$'\nnode02  2-3    0-1   0          eth0       none        ok\n'* ]]
-    [[ $output == *$'\nno InfiniBand: between nodes NCCL uses sockets over eth0\n'* ]]
+    [[ $output == *$'\nno InfiniBand: NCCL will use sockets over eth0 between nodes\n'* ]]
     judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" -m cyclic --distgpu=pytorch "${check[@]}"
     [[ $output == *$'\nnode02  1,3 '* ]]
     judged 0 'ready: 3 ranks on 2 nodes' srun -N2 -n3 --distgpu=pytorch "${check[@]}"
@@ -68,7 +68,7 @@ judged() { # STATUS VERDICT COMMAND...
     local after='something changed it after distgpu: look for a wrapper script'
     judged 1 "not ready: rank 3 on node02: LOCAL_RANK: not set; $after" \
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 3 'unset LOCAL_RANK'
-    judged 1 "not ready: rank 0 on node01: WORLD_SIZE: 2, but 4 by Slurm; $after" \
+    judged 1 "not ready: rank 0 on node01: WORLD_SIZE: is 2, but should be 4; $after" \
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 0 'export WORLD_SIZE=2'
     judged 1 'not ready: rank 2 on node02: PET_NNODES: set, although the framework would be' \
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 2 'export PET_NNODES=2'
@@ -96,7 +96,7 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
     wait
     echo "$output"
     [ "$status" -eq 1 ]
-    [[ $output == *$'\nnot ready: rank 0 on node01: port 29511 on node01: Address already in use; give another with the key port=N'* ]]
+    [[ $output == *$'\nnot ready: rank 0 on node01: port 29511 on node01: Address already in use; choose another with the key port=N'* ]]
     # All ranks reported, past that port.
     [[ $output != *missing* && $(grep -c '^failed: ' <<<"$output") -eq 1 ]]
 }
@@ -126,7 +126,7 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
     on node01 umount /etc/hosts
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output == *$'\nwarning: ranks 0-1 on node01: rendezvous address node01: is 127.0.1.1 on node01 itself, where other nodes cannot reach it; take it off that line of /etc/hosts on node01'* ]]
+    [[ $output == *$'\nwarning: ranks 0-1 on node01: rendezvous address node01: resolves to 127.0.1.1 on node01 itself, so other nodes cannot reach it; remove it from that line of /etc/hosts on node01'* ]]
     # Elsewhere not: node02 then looks for rank 0 at home, and says so itself.
     on node02 mount --bind "$SCRATCH/hosts" /etc/hosts
     run submit "${one[@]}"
@@ -134,13 +134,13 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
     echo "$output"
     [ "$status" -eq 4 ]
     [[ $output == *$'\nnot ready: ranks 2-3 on node02: no report within 3 s;'* ]]
-    [[ $output == *"distgpu: rank 2 on node02: rendezvous address node01: is 127.0.1.1 on node02, which is node02 itself and not rank 0's node; take it off that line of /etc/hosts on node02"* ]]
+    [[ $output == *"distgpu: rank 2 on node02: rendezvous address node01: resolves to 127.0.1.1 on node02, which is node02 itself and not rank 0's node; remove it from that line of /etc/hosts on node02"* ]]
 }
 
 @test "a name that nobody knows, an interface that no node has" {
     MASTER_ADDR=nowhere.invalid judged 1 'not ready: ranks 0-3 on node[01-02]: rendezvous address nowhere.invalid: no address:' \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --timeout 5
-    NCCL_SOCKET_IFNAME=ib judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: '"'ib' is no interface of this node that is up; it has" \
+    NCCL_SOCKET_IFNAME=ib judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: '"no interface 'ib' is up on this node; up:" \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
 }
 

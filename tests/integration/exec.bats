@@ -103,21 +103,20 @@ blocks, and which node each has is not known; use mpirun --map-by slot, or srun"
     local ranks=(OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0
         OMPI_COMM_WORLD_LOCAL_SIZE=1)
     run -125 env "${ranks[@]}" "$distgpu" exec pytorch -- true
-    [ "$output" = "distgpu: MASTER_ADDR: mpirun does not tell which node has rank 0; give the key \
+    [ "$output" = "distgpu: MASTER_ADDR: mpirun does not say which node runs rank 0; give the key \
 master=HOST, or export MASTER_ADDR" ]
     run --separate-stderr -0 env "${ranks[@]}" "$distgpu" exec pytorch,master=n1 -- bash -c 'echo "$MASTER_ADDR"'
     [ "$output" = n1 ]
     run --separate-stderr -0 env "${ranks[@]}" MASTER_ADDR=n2 "$distgpu" exec pytorch -- bash -c 'echo "$MASTER_ADDR"'
     [ "$output" = n2 ]
     run -125 env "${ranks[@]}" "$distgpu" exec tensorflow,master=n1 -- true
-    [ "$output" = "distgpu: --distgpu=tensorflow: names every node, of which mpirun tells none; \
+    [ "$output" = "distgpu: --distgpu=tensorflow: TF_CONFIG names every node, but mpirun does not name them; \
 start it with srun" ]
 }
 
 @test "a step that the framework cannot run in is refused by one rank for all" {
     run -125 submit srun -N2 -n3 "$distgpu" exec lightning -- true
-    [ "$(distgpu_lines)" = "distgpu: --distgpu=lightning: 1 to 2 tasks on a node, but Lightning \
-needs as many on each; use --ntasks-per-node=N" ]
+    [ "$(distgpu_lines)" = "distgpu: --distgpu=lightning: the nodes have 1 to 2 tasks, but Lightning needs the same number on every node; use --ntasks-per-node=N" ]
 }
 
 @test "under the plugin it agrees or refuses" {
@@ -129,7 +128,7 @@ needs as many on each; use --ntasks-per-node=N" ]
 3 4" ]
     run submit srun -n2 --distgpu=pytorch env RANK=7 "$distgpu" exec pytorch -- true
     [ "$status" -eq 125 ]
-    [[ $output == *"distgpu: RANK: 7 as the task was prepared, 0 from distgpu exec; use one of the two \
+    [[ $output == *"distgpu: RANK: the task was prepared with 7, but distgpu exec computed 0; use one of the two \
 with one mode, or unset SLURM_DISTGPU_PREPARED"* ]]
 }
 
@@ -141,7 +140,7 @@ s = socket.socket(); s.bind(("", 0)); s.listen(); print(s.getsockname()[1], flus
     local listener=$!
     while [[ ! -s $SCRATCH/port ]]; do sleep 0.05; done
     port=$(<"$SCRATCH/port")
-    ends_with 125 "port $port (from port=N) on $(hostname): already in use; give another with the key port=N" \
+    ends_with 125 "port $port (from port=N) on $(hostname): already in use; choose another with the key port=N" \
         "pytorch,port=$port" -- true
     MASTER_PORT=$port run -0 "$distgpu" exec pytorch -- true
     kill "$listener"

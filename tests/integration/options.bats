@@ -128,7 +128,7 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
     [ "$(grep -c '^  MASTER_PORT=29600$' <<<"$output")" -eq 2 ]
     [[ $(grep '^distgpu: rank 1 ' <<<"$output") == "distgpu: rank 1 on node02, local rank 0 of 1, node rank 1: CPUs 0-"* ]]
     # shellcheck disable=SC2154 # set by run
-    [ "$(sort <<<"$stderr")" = "distgpu: node01: the tasks are not confined to the step's CPUs, which are left as they are; see TaskPlugin and ConstrainCores
+    [ "$(sort <<<"$stderr")" = "distgpu: node01: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores
 distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=N" ]
 }
 
@@ -149,5 +149,5 @@ TEXT
 @test "one CPU for each GPU task names --cpus-per-task, once" {
     run --separate-stderr submit srun -N2 --ntasks-per-node=2 --gres=gpu:2 --distgpu=pytorch true
     [ "$status" -eq 0 ]
-    [ "$stderr" = "distgpu: --distgpu=pytorch: one CPU for each task, which starves the data loaders; use srun --cpus-per-task=N (srun does not take it over from sbatch)" ]
+    [ "$stderr" = "distgpu: --distgpu=pytorch: each task has only one CPU, too few for data loaders; use srun --cpus-per-task=N (srun does not inherit it from sbatch)" ]
 }

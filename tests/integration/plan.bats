@@ -131,8 +131,7 @@ print(plan["step"]["job_id"], plan["step"]["nodes"], len(plan["tasks"]))' <<<"$o
         "7 ['n1', 'n2'] 4" ]
     run --separate-stderr -0 "$command" plan pytorch --nodes 1
     [ -z "$stderr" ]
-    SLURM_DISTRIBUTION=arbitrary refused "SLURM_DISTRIBUTION=arbitrary: which node each task has \
-stands in no variable; give --distribution arbitrary=NODE,NODE,..." pytorch
+    SLURM_DISTRIBUTION=arbitrary refused "SLURM_DISTRIBUTION=arbitrary: no variable says which node each task runs on; give --distribution arbitrary=NODE,NODE,..." pytorch
 }
 
 @test "colour is for terminals, and not for all of those" {

@@ -156,13 +156,13 @@ has_compute_kernel() {
 @test "two ranks on one GPU: what NCCL says, and what to do" {
     FAKE_CUDA_DEVICES=1 scaling new "${small[@]}"
     [ "$status" -eq 3 ]
-    [[ $(complaint) == "rank "?" on node0"?": ncclCommInitRank: invalid usage: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 0; give each task a GPU of its own; NCCL_DEBUG=INFO tells more" ]]
+    [[ $(complaint) == "rank "?" on node0"?": ncclCommInitRank: invalid usage: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 0; give each task a GPU of its own; NCCL_DEBUG=INFO shows more" ]]
 }
 
 @test "a node without GPUs" {
     FAKE_CUDA_DEVICES=0 scaling new "${small[@]}"
     [ "$status" -eq 3 ]
-    [[ $(complaint) == "rank "?" on node0"?": local rank "?": sees 0 GPUs; start one task a GPU" ]]
+    [[ $(complaint) == "rank "?" on node0"?": local rank "?": sees 0 GPUs; start one task per GPU" ]]
 }
 
 @test "a library that is too old" {

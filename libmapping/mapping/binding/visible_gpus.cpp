@@ -76,12 +76,13 @@ std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFac
     if (node.topology == nullptr || node.share.gpus.empty()) return lines;
     if (request.gpu_uuids && !all_have_uuids(node)) {
         lines.emplace_back(
-            "gpu-ids=uuid: the driver does not tell every GPU's UUID; indices are used");
+            "gpu-ids=uuid: the driver does not report the UUID of every GPU; using numbers "
+            "instead");
     }
     if (request.gpu_uuids && node.share.own) {
         lines.emplace_back(
             "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use "
-            "--gpus-per-node in place of --gpus-per-task and --gpu-bind");
+            "--gpus-per-node instead of --gpus-per-task and --gpu-bind");
     }
     return lines;
 }

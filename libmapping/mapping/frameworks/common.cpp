@@ -9,10 +9,10 @@ std::optional<Error> one_task_per_node(const StepView& step) {
     if (tasks == 1) return std::nullopt;
     const std::string_view mode = step.request.framework->mode;
     return Error{formatted("--distgpu={}", mode),
-                 formatted("{} tasks on a node, but a launcher that is started once a node starts "
-                           "the processes itself",
+                 formatted("{} tasks on a node, but this mode's launcher starts the processes "
+                           "itself and needs one task per node",
                            tasks),
-                 "use --ntasks-per-node=1, or the mode for one process per task and no launcher"};
+                 "use --ntasks-per-node=1, or a mode with one process per task"};
 }
 
 }  // namespace contract

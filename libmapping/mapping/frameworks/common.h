@@ -83,7 +83,7 @@ inline constexpr std::array env_rendezvous{
     SetVariable{"LOCAL_RANK", "this task's number on its node, from 0", local_rank},
     SetVariable{"LOCAL_WORLD_SIZE", "number of the step's tasks on this node", local_world_size},
     node_rank_variable,
-    SetVariable{"GROUP_RANK", "torchrun's word for NODE_RANK", node_rank},
+    SetVariable{"GROUP_RANK", "torchrun's name for NODE_RANK", node_rank},
     SetVariable{"GROUP_WORLD_SIZE", "number of nodes in the step", node_count},
 };
 

@@ -44,11 +44,12 @@ std::optional<Error> equal_nodes(const StepView& step) {
         cpus.find(',') == std::string::npos) {
         return std::nullopt;
     }
-    return Error{"--distgpu=composer",
-                 formatted("the nodes are unequal (CPUs: {}), but Composer starts as many "
-                           "processes on each",
-                           cpus),
-                 "say how many with --distgpu=composer,nproc=N"};
+    return Error{
+        "--distgpu=composer",
+        formatted(
+            "the nodes differ (CPUs: {}), but Composer starts the same number of processes on each",
+            cpus),
+        "set the number with --distgpu=composer,nproc=N"};
 }
 
 }  // namespace

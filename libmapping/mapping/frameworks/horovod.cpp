@@ -70,7 +70,8 @@ constexpr std::array gloo_sets{
 
 std::optional<Error> needs_mpi(const StepView& step) {
     if (step.facts.mpi_type != "none") return std::nullopt;
-    return Error{"--distgpu=horovod", "Horovod takes its ranks from MPI, but --mpi=none has none",
+    return Error{"--distgpu=horovod",
+                 "Horovod takes its ranks from MPI, but --mpi=none provides no MPI",
                  "use srun --mpi=pmix, or --distgpu=horovod,backend=gloo"};
 }
 

@@ -32,10 +32,12 @@ constexpr auto task_sets = joined(
 std::optional<Error> equal_tasks_per_node(const StepView& step) {
     const StepLayout& layout = step.layout;
     if (layout.min_tasks_per_node() == layout.max_tasks_per_node()) return std::nullopt;
-    return Error{"--distgpu=lightning",
-                 formatted("{} to {} tasks on a node, but Lightning needs as many on each",
-                           layout.min_tasks_per_node(), layout.max_tasks_per_node()),
-                 "use --ntasks-per-node=N"};
+    return Error{
+        "--distgpu=lightning",
+        formatted(
+            "the nodes have {} to {} tasks, but Lightning needs the same number on every node",
+            layout.min_tasks_per_node(), layout.max_tasks_per_node()),
+        "use --ntasks-per-node=N"};
 }
 
 constexpr auto node_sets = joined(node_rendezvous, std::array{hidden_slurm});

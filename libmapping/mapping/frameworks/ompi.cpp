@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 1> aliases{"mpi"};
 
 std::optional<Error> no_mpi(const StepView& step) {
     if (step.facts.mpi_type != "none") return std::nullopt;
-    return Error{"--distgpu=ompi", "with --mpi=none an MPI program ends in MPI_Init",
+    return Error{"--distgpu=ompi", "with --mpi=none, an MPI program fails in MPI_Init",
                  "use srun --mpi=pmix, unless the program only reads OMPI_COMM_WORLD_*"};
 }
 

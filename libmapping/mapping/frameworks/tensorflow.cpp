@@ -90,8 +90,9 @@ std::optional<Error> missing_tasks(const StepView& step) {
     }
     const bool trains = special < tasks || (request.chief > 0 && request.ps == 0);
     if (trains) return std::nullopt;
-    return refusal(step, formatted("none of the {} tasks is left for a worker", tasks),
-                   formatted("use --ntasks={} or more", special + 1));
+    return refusal(
+        step, formatted("chief, ps and evaluator use all {} tasks, so no worker is left", tasks),
+        formatted("use --ntasks={} or more", special + 1));
 }
 
 // srun cannot hand on a longer value (Linux takes 131,072 bytes for NAME=VALUE and

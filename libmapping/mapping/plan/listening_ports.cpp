@@ -21,7 +21,7 @@ std::optional<Error> past_the_last_port(const Rendezvous& meeting_point, std::ui
     if (needed <= 1 || meeting_point.port + (needed - 1) <= last) return std::nullopt;
     return Error{
         formatted("port {} (from {})", meeting_point.port, describe(meeting_point.port_source)),
-        formatted("{} ports are needed from there on", needed),
+        formatted("{} consecutive ports are needed from here", needed),
         formatted("give one up to {} with --distgpu=...,port=N", last - needed + 1)};
 }
 

@@ -25,8 +25,8 @@ std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t
     if (gpus == 0 || tasks == gpus) return std::nullopt;
     if (tasks > gpus) {
         return formatted(
-            "{} on a node, but each sees {}, so that device LOCAL_RANK is missing; "
-            "use --gpus-per-node={} or --gres=gpu:{} in place of --gpus-per-task "
+            "{} on a node, but each sees {}, so some tasks have no device LOCAL_RANK; "
+            "use --gpus-per-node={} or --gres=gpu:{} instead of --gpus-per-task "
             "and --gpu-bind, or --ntasks-per-node={}",
             counted(tasks, "task"), counted(gpus, "GPU"), tasks, tasks, gpus);
     }
@@ -55,8 +55,8 @@ std::vector<std::string> plan_warnings(const Request& request, std::uint32_t loc
     if (!framework.one_gpu_per_task) return lines;
     add(gpu_warning(framework, local_tasks, node.gpus));
     if (node.gpus > 0 && node.cpus_per_task == 1) {
-        add("one CPU for each task, which starves the data loaders; use srun --cpus-per-task=N "
-            "(srun does not take it over from sbatch)");
+        add("each task has only one CPU, too few for data loaders; use srun --cpus-per-task=N "
+            "(srun does not inherit it from sbatch)");
     }
     return lines;
 }

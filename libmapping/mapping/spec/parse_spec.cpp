@@ -169,7 +169,8 @@ std::string spec_help() {
         }
         text += '\n';
     }
-    text += formatted("  {:<12} {}\n", off_mode, "nothing, also where the allocation asked");
+    text +=
+        formatted("  {:<12} {}\n", off_mode, "nothing, even if the allocation asked for a mode");
     text += formatted("  {:<12} {}\n", help_mode, "this text");
     text += "\nKeys:\n";
     for (const SpecKey& key : spec_keys()) {

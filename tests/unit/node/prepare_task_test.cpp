@@ -113,7 +113,7 @@ class CheckPorts : public testing::Test {
     }
     std::string taken(const char* source) const {
         return "distgpu: port " + std::to_string(listener_.port()) + " (from " + source +
-               ") on n1: already in use; give another with the key port=N";
+               ") on n1: already in use; choose another with the key port=N";
     }
 
     ListeningPort listener_;

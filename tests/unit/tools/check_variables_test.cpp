@@ -41,11 +41,11 @@ TEST(CheckVariables, SaysWhatIsWrong) {
     };
     EXPECT_EQ(found({{"RANK", "0"}, {"MASTER_PORT", "2000"}}), "");
     EXPECT_EQ(found({}), "failed RANK: not set\n");
-    EXPECT_EQ(found({{"RANK", "1"}}), "failed RANK: 1, but 0 by Slurm\n");
+    EXPECT_EQ(found({{"RANK", "1"}}), "failed RANK: is 1, but should be 0\n");
     EXPECT_EQ(found({{"RANK", "0"}, {"PET_X", "1"}}),
-              "failed PET_X: set, although the framework would be misled by it\n");
+              "failed PET_X: is set, but would mislead the framework\n");
     EXPECT_EQ(found({{"RANK", "0"}, {"MASTER_PORT", "2001"}}),
-              "failed MASTER_PORT: 2001, but 2000 by port=\n");
+              "failed MASTER_PORT: is 2001, but port= gives 2000\n");
 }
 
 TEST(CheckVariables, SaysWhoCanMendThem) {

@@ -50,7 +50,7 @@ TEST(Look, WhatDoesNotEndIsAFindingAndHidesNoOther) {
     CheckFacts in_haste = facts();
     in_haste.deadline = Clock::now() + 10ms;
     EXPECT_EQ(text(look(in_haste, {&endless, &first}).findings),
-              "failed check endless: does not end\nwarning a: found\n");
+              "failed check endless: did not finish\nwarning a: found\n");
 }
 
 TEST(Look, ReportsWhereTheTaskIsAndWhatItHas) {

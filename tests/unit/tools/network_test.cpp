@@ -28,7 +28,7 @@ TEST(Interfaces, OfNccl) {
     EXPECT_EQ(interfaces(variable, "^lo,docker"), "");
     EXPECT_EQ(interfaces(variable, "^=eth0"), "");
     EXPECT_EQ(interfaces(variable, "=eth"),
-              "failed NCCL_SOCKET_IFNAME: '=eth' is no interface of this node that is up; it has "
+              "failed NCCL_SOCKET_IFNAME: no interface '=eth' is up on this node; up: "
               "lo, eth0, ib0\n");
     EXPECT_NE(interfaces(variable, "ens"), "");
     EXPECT_NE(interfaces(variable, "^lo,eth,ib"), "");
@@ -62,8 +62,8 @@ TEST(Names, OfRank0sNodeSeenFromOthers) {
     const NameCheck node{"localhost.invalid", true, false};
     EXPECT_EQ(names(node, elsewhere), "");
     EXPECT_EQ(names(node, "127.0.1.1"),
-              "failed rendezvous address 127.0.1.1: is 127.0.1.1 on localhost.invalid, which is "
-              "localhost.invalid itself and not rank 0's node\n");
+              "failed rendezvous address 127.0.1.1: resolves to 127.0.1.1 on localhost.invalid, "
+              "which is localhost.invalid itself and not rank 0's node\n");
     EXPECT_EQ(names(node, "nowhere.invalid").substr(0, 55),
               "failed rendezvous address nowhere.invalid: no address: ");
 }
@@ -74,8 +74,8 @@ TEST(Names, OfRank0sNodeSeenFromItself) {
               "failed rendezvous address 192.0.2.1: none of "
               "localhost.invalid, where rank 0 runs\n");
     EXPECT_EQ(names(node, "127.0.1.1"),
-              "warning rendezvous address 127.0.1.1: is 127.0.1.1 on localhost.invalid itself, "
-              "where other nodes cannot reach it\n");
+              "warning rendezvous address 127.0.1.1: resolves to 127.0.1.1 on localhost.invalid "
+              "itself, so other nodes cannot reach it\n");
 }
 
 TEST(Names, OfTheNodeItselfMatterToGloo) {

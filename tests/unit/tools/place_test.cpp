@@ -71,13 +71,13 @@ TEST(Place, InAStepWithTheVariablesOfOmpi) {
 
 TEST(Place, IsNeverGuessedWhereSlurmStartedSomethingElse) {
     const std::string problem =
-        "distgpu: step 7.0: its variables do not tell which node each task has; use srun "
+        "distgpu: step 7.0: its variables do not say which node each task runs on; use srun "
         "--distgpu, or start it with block, cyclic or plane";
     EXPECT_EQ(place_of(with(step(), {{"SLURM_GTIDS", "1,3"}})), problem);
     EXPECT_EQ(place_of(with(step(), {{"SLURM_LOCALID", "2"}})), problem);
     EXPECT_EQ(place_of(with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}})),
-              "distgpu: SLURM_DISTRIBUTION=arbitrary: which node each task has stands in no "
-              "variable; use block, cyclic or plane, or srun --distgpu");
+              "distgpu: SLURM_DISTRIBUTION=arbitrary: no variable says which node each task runs "
+              "on; use block, cyclic or plane, or srun --distgpu");
 }
 
 TEST(Place, OfABatchScriptOrAnInteractiveShellIsASingleProcess) {
@@ -127,8 +127,8 @@ TEST(Place, UnderOtherLaunchers) {
         {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
     EXPECT_EQ(place_of(hydra), "mpiexec: task 1 of 2 is 1 on host (1 nodes)");
     EXPECT_EQ(place_of(with(hydra, {{"PMI_RANK", "2"}})),
-              "distgpu: mpiexec MPI_LOCALRANKID: its variables do not tell the rank of this "
-              "process and how many there are on each node; start the same number on every node");
+              "distgpu: mpiexec MPI_LOCALRANKID: its variables do not give this process's rank and "
+              "the number of processes per node; start the same number on every node");
     // Slurm's own PMI sets PMI_RANK too, and no local rank.
     EXPECT_EQ(place_of(with(step(), {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}})),
               "srun: task 2 of 4 is 0 on n2 (2 nodes)");

@@ -46,7 +46,7 @@ TEST(Verdict, Ready) {
               "n1    0-1    0-1,4-5  2          eth0       none        ok\n"
               "n2    2-3    0-1,4-5  2          eth0       none        ok\n"
               "\n"
-              "no InfiniBand: between nodes NCCL uses sockets over eth0\n"
+              "no InfiniBand: NCCL will use sockets over eth0 between nodes\n"
               "ready: 4 ranks on 2 nodes reach rank 0 at n1:2000\n");
 }
 

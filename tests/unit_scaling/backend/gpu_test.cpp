@@ -26,7 +26,7 @@ TEST(Gpu, ErrorsOfNccl) {
 TEST(Gpu, SaysWhatToDo) {
     const Gpu gpu = made_up_gpu();
     EXPECT_EQ(gpu.error_of_nccl(nccl::invalid_usage, "f", nullptr)->remedy,
-              "give each task a GPU of its own; NCCL_DEBUG=INFO tells more");
+              "give each task a GPU of its own; NCCL_DEBUG=INFO shows more");
     EXPECT_EQ(gpu.error_of_nccl(nccl::in_progress, "f", nullptr)->remedy,
               "unset NCCL_COMM_BLOCKING, with which NCCL's calls do not wait");
 }

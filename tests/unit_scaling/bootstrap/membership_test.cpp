@@ -41,7 +41,7 @@ TEST(Membership, UnderMpirunOnOneNode) {
 
 TEST(Membership, MpirunOverNodesNeedsTheAddress) {
     EXPECT_EQ(refusal(under_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
-              (Error{"MASTER_ADDR", "not set, and mpirun does not tell which node has rank 0",
+              (Error{"MASTER_ADDR", "not set, and mpirun does not say which node runs rank 0",
                      "start it with mpirun -x MASTER_ADDR=HOST"}));
 }
 

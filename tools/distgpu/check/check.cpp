@@ -172,7 +172,7 @@ ExitCode run_check(const Arguments& arguments) {
         return plan_own_task(request, place, ProcessEnvironment());
     });
     if (!planned) {
-        return complain({name, "looking up names and devices does not end",
+        return complain({name, "looking up names and devices did not finish",
                          "look at /etc/resolv.conf and the kernel's log there: dmesg"},
                         ExitCode::timed_out);
     }

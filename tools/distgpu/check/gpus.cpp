@@ -94,7 +94,7 @@ std::optional<Finding> too_few(std::uint32_t gpus, const std::vector<std::string
         if (auto finding = cannot_open(path)) return finding;
     }
     return Finding{Weight::fatal,
-                   {"GPUs", formatted("{} given by Slurm, {} can be opened", gpus, opened),
+                   {"GPUs", formatted("Slurm gave {}, but only {} can be opened", gpus, opened),
                     "ask the administrator for gres.conf and cgroup.conf of this node"}};
 }
 

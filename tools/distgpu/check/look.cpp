@@ -30,7 +30,7 @@ CheckResult run(const NamedCheck& check, CheckFacts facts) {
         within(deadline, [run = check.run, facts = std::move(facts)] { return run(facts); });
     if (result) return *std::move(result);
     return {{{Finding::Weight::fatal,
-              {formatted("check {}", check.name), "does not end",
+              {formatted("check {}", check.name), "did not finish",
                formatted("look at the kernel's log on that node: dmesg; --skip {} leaves it out",
                          check.name)}}}};
 }

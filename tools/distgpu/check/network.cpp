@@ -50,11 +50,11 @@ bool gloo_finds(std::string_view value, const std::vector<std::string>& interfac
 
 Finding no_such_interface(const char* variable, const std::string& value,
                           const std::vector<std::string>& interfaces) {
-    return {Weight::fatal,
-            {variable,
-             formatted("'{}' is no interface of this node that is up; it has {}", value,
-                       join(interfaces, ", ")),
-             "unset it, or name one that all nodes have"}};
+    return {
+        Weight::fatal,
+        {variable,
+         formatted("no interface '{}' is up on this node; up: {}", value, join(interfaces, ", ")),
+         "unset it, or name one that all nodes have"}};
 }
 
 // The first address of the name that is the loopback's; empty: none is.
@@ -70,8 +70,9 @@ Finding own_loopback(const std::string& object, const std::string& loopback,
                      const std::string& host) {
     return {
         Weight::warning,
-        {object, formatted("is {} on {} itself, where other nodes cannot reach it", loopback, host),
-         formatted("take it off that line of /etc/hosts on {}, or export "
+        {object,
+         formatted("resolves to {} on {} itself, so other nodes cannot reach it", loopback, host),
+         formatted("remove it from that line of /etc/hosts on {}, or export "
                    "GLOO_SOCKET_IFNAME",
                    host)}};
 }
@@ -79,11 +80,11 @@ Finding own_loopback(const std::string& object, const std::string& loopback,
 // Of a node that does not run rank 0.
 Finding foreign_loopback(const std::string& object, const std::string& loopback,
                          const std::string& host) {
-    return {
-        Weight::fatal,
-        {object,
-         formatted("is {} on {}, which is {} itself and not rank 0's node", loopback, host, host),
-         formatted("take it off that line of /etc/hosts on {}", host)}};
+    return {Weight::fatal,
+            {object,
+             formatted("resolves to {} on {}, which is {} itself and not rank 0's node", loopback,
+                       host, host),
+             formatted("remove it from that line of /etc/hosts on {}", host)}};
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ CheckResult check_ports(const CheckFacts& facts) {
         if (check_port(port) != PortState::taken) continue;
         result.findings.push_back({Finding::Weight::fatal,
                                    {formatted("port {} on {}", port, facts.own->plan.node_name),
-                                    "already in use", "give another with the key port=N"}});
+                                    "already in use", "choose another with the key port=N"}});
     }
     return result;
 }

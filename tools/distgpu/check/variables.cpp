@@ -29,12 +29,12 @@ std::string remedy(const Environment& environment, const Framework& framework) {
 
 Error error_of(const Difference& difference, const std::string& remedy) {
     if (!difference.planned) {
-        return {difference.name, "set, although the framework would be misled by it",
+        return {difference.name, "is set, but would mislead the framework",
                 "unset it in the script"};
     }
     if (!difference.present) return {difference.name, "not set", remedy};
     return {difference.name,
-            formatted("{}, but {} by Slurm", *difference.present, *difference.planned), remedy};
+            formatted("is {}, but should be {}", *difference.present, *difference.planned), remedy};
 }
 
 // A port that the SPEC gives is not what the task has.
@@ -42,7 +42,7 @@ std::optional<Finding> another_port(const Environment& environment, const Rendez
     const auto port = environment.get("MASTER_PORT");
     if (!port || port->empty() || *port == std::to_string(rendezvous.port)) return std::nullopt;
     return Finding{Weight::fatal,
-                   {"MASTER_PORT", formatted("{}, but {} by port=", *port, rendezvous.port),
+                   {"MASTER_PORT", formatted("is {}, but port= gives {}", *port, rendezvous.port),
                     "give it in one place"}};
 }
 

@@ -144,7 +144,7 @@ std::string fabric_note(const StepLayout& layout, const std::vector<Report>& rep
                                   [](const Report& report) { return report.ports.empty(); });
     if (!none || layout.node_count() == 1) return "";
     const std::string& interface = reports.front().interface;
-    return formatted("no InfiniBand: between nodes NCCL uses sockets{}\n",
+    return formatted("no InfiniBand: NCCL will use sockets{} between nodes\n",
                      interface.empty() ? "" : " over " + interface);
 }
 

@@ -70,8 +70,8 @@ Error disagreement(const Difference& difference) {
         return value ? *value : std::string("nothing");
     };
     return {difference.name,
-            formatted("{} as the task was prepared, {} from distgpu exec", said(difference.present),
-                      said(difference.planned)),
+            formatted("the task was prepared with {}, but distgpu exec computed {}",
+                      said(difference.present), said(difference.planned)),
             formatted("use one of the two with one mode, or unset {}", prepared_variable)};
 }
 

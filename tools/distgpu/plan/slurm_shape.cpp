@@ -43,7 +43,7 @@ Result<std::string> distribution(Reader& reader) {
     text.resize(std::min(text.find_first_of(":,"), text.size()));
     if (text == "arbitrary") {
         return Error{"SLURM_DISTRIBUTION=arbitrary",
-                     "which node each task has stands in no variable",
+                     "no variable says which node each task runs on",
                      "give --distribution arbitrary=NODE,NODE,..."};
     }
     if (text == "plane") text += "=" + reader.get("SLURM_DIST_PLANESIZE").value_or("");

@@ -74,10 +74,10 @@ void add_interface(OwnNode& node, const std::string& name) {
     const NetworkInterface found = interface_of(name);
     node.facts.interface = found.name;
     if (!found.loopback.empty()) {
-        node.notes.push_back(formatted(
-            "distgpu: {}: is {} on its own node, where other nodes cannot reach it; take it off "
-            "that line of /etc/hosts",
-            name, found.loopback));
+        node.notes.push_back(
+            formatted("distgpu: {}: resolves to {} on its own node, so other nodes cannot reach "
+                      "it; remove it from that line of /etc/hosts",
+                      name, found.loopback));
     }
 }
 

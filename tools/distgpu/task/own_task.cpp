@@ -26,12 +26,12 @@ std::optional<Error> unknown_nodes(const Request& request, const Place& place,
     const std::string launcher(name_of(place.launcher));
     if (request.framework->names_all_nodes) {
         return Error{formatted("--distgpu={}", request.framework->mode),
-                     formatted("names every node, of which {} tells none", launcher),
+                     formatted("TF_CONFIG names every node, but {} does not name them", launcher),
                      "start it with srun"};
     }
     const bool given = request.master && request.master->form == Master::Form::host;
     if (given || exported(environment, "MASTER_ADDR")) return std::nullopt;
-    return Error{"MASTER_ADDR", formatted("{} does not tell which node has rank 0", launcher),
+    return Error{"MASTER_ADDR", formatted("{} does not say which node runs rank 0", launcher),
                  "give the key master=HOST, or export MASTER_ADDR"};
 }
 

@@ -75,10 +75,10 @@ std::optional<Result<Counts>> read_counts(const Environment& environment,
     const bool complete = rank && size && local_rank && local_size && *rank < *size &&
                           *local_rank < *local_size && *local_size <= *size;
     if (complete) return Counts{variables.launcher, *rank, *size, *local_rank, *local_size};
-    return Error{formatted("{} {}", name_of(variables.launcher), variables.local_rank),
-                 "its variables do not tell the rank of this process and how many there are on "
-                 "each node",
-                 "start the same number on every node"};
+    return Error{
+        formatted("{} {}", name_of(variables.launcher), variables.local_rank),
+        "its variables do not give this process's rank and the number of processes per node",
+        "start the same number on every node"};
 }
 
 Error uneven(const Counts& counts) {
@@ -140,7 +140,7 @@ Result<Place> place_of(const Counts& counts, const Environment& environment,
 }
 
 Error not_derived() {
-    return {"SLURM_DISTRIBUTION=arbitrary", "which node each task has stands in no variable",
+    return {"SLURM_DISTRIBUTION=arbitrary", "no variable says which node each task runs on",
             "use block, cyclic or plane, or srun --distgpu"};
 }
 
@@ -156,7 +156,7 @@ Result<Place> place_in_step(const Environment& environment) {
     const LocalTasks started{NodeIndex{node.value_or(0)}, task_list(text("SLURM_GTIDS"))};
     if (!node || !local || *local >= started.tasks.size() || check_layout(**layout, started)) {
         return Error{formatted("step {}.{}", text("SLURM_JOB_ID"), text("SLURM_STEP_ID")),
-                     "its variables do not tell which node each task has",
+                     "its variables do not say which node each task runs on",
                      "use srun --distgpu, or start it with block, cyclic or plane"};
     }
     return Place{Launcher::slurm, **std::move(layout),     started.node,

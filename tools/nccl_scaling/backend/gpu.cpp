@@ -12,7 +12,7 @@ namespace {
 const char* remedy_of(nccl::Status status) {
     switch (status) {
         case nccl::invalid_usage:  // of a program that works elsewhere: two ranks on one GPU
-            return "give each task a GPU of its own; NCCL_DEBUG=INFO tells more";
+            return "give each task a GPU of its own; NCCL_DEBUG=INFO shows more";
         case nccl::in_progress:
             return "unset NCCL_COMM_BLOCKING, with which NCCL's calls do not wait";
         default:

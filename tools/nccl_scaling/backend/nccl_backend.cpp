@@ -133,7 +133,7 @@ class NcclBackend final : public Backend {
         const int wanted = count == 1 ? 0 : static_cast<int>(member_.local_rank);
         if (wanted >= count) {
             return Error{formatted("local rank {}", wanted), formatted("sees {} GPUs", count),
-                         "start one task a GPU"};
+                         "start one task per GPU"};
         }
         const auto& cuda = gpu_.cuda;
         auto error = gpu_.error_of(cuda.device_get(&device, wanted), "cuDeviceGet");

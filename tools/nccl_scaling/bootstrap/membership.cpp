@@ -54,7 +54,7 @@ Result<std::string> read_address(const Variables& variables, bool mpirun) {
     if (auto address = variables("MASTER_ADDR")) return *std::move(address);
     if (!mpirun) return Error{"MASTER_ADDR", "not set", how_to_start};
     if (variables("OMPI_COMM_WORLD_LOCAL_SIZE") != variables("OMPI_COMM_WORLD_SIZE")) {
-        return Error{"MASTER_ADDR", "not set, and mpirun does not tell which node has rank 0",
+        return Error{"MASTER_ADDR", "not set, and mpirun does not say which node runs rank 0",
                      "start it with mpirun -x MASTER_ADDR=HOST"};
     }
     return std::string("localhost");

@@ -176,7 +176,7 @@ Result<Times> understand_times(const CLI::App& app, const Words& words, OutputFi
 Result<Asked> parse_options(int argc, const char* const* argv) {
     CLI::App app(
         "How far collectives are from linear scaling over nodes, and which node is slow.\n"
-        "Start it with srun --distgpu=pytorch, one task a GPU.",
+        "Start it with srun --distgpu=pytorch, one task per GPU.",
         "nccl-scaling");
     Words words;
     Options options;

@@ -89,7 +89,7 @@ Result<Socket> listen_on(std::uint16_t port) {
         return listener;
     }
     return Error{formatted("port {}", port), std::strerror(errno),
-                 "give another with the key port=N"};
+                 "choose another with the key port=N"};
 }
 
 std::uint16_t port_of(const Socket& socket) {

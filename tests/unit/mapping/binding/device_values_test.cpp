@@ -133,14 +133,15 @@ TEST(GpuNameWarnings, SayWhyUuidsAreNotUsed) {
     EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), IsEmpty());
     step.node.share.own = {0, {0}};
     const std::string bound =
-        "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use --gpus-per-node in "
-        "place of --gpus-per-task and --gpu-bind";
+        "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use --gpus-per-node "
+        "instead of --gpus-per-task and --gpu-bind";
     EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), ElementsAre(bound));
     step.topology.gpus[0].uuid = "GPU-0";
-    EXPECT_THAT(gpu_name_warnings(by_uuid, step.node),
-                ElementsAre("gpu-ids=uuid: the driver does not tell every GPU's UUID; indices are "
-                            "used",
-                            bound));
+    EXPECT_THAT(
+        gpu_name_warnings(by_uuid, step.node),
+        ElementsAre(
+            "gpu-ids=uuid: the driver does not report the UUID of every GPU; using numbers instead",
+            bound));
 }
 
 TEST(DeviceVariables, AreUnsetWithoutAValue) {

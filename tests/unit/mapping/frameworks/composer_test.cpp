@@ -21,8 +21,8 @@ TEST(Composer, RefusesUnequalNodesWithoutANumberOfProcesses) {
     EXPECT_EQ(refusal_of(step), "");
     step.facts.cpus_per_node = "8,4";
     EXPECT_EQ(refusal_of(step),
-              "distgpu: --distgpu=composer: the nodes are unequal (CPUs: 8,4), but Composer starts "
-              "as many processes on each; say how many with --distgpu=composer,nproc=N");
+              "distgpu: --distgpu=composer: the nodes differ (CPUs: 8,4), but Composer starts the "
+              "same number of processes on each; set the number with --distgpu=composer,nproc=N");
     SampleStep told("composer,nproc=4", "n[1-2]", "1(x2)");
     told.facts.cpus_per_node = "8,4";
     EXPECT_EQ(refusal_of(told), "");
@@ -34,9 +34,9 @@ TEST(Composer, RefusesUnequalNodesWithoutANumberOfProcesses) {
 
 TEST(Composer, RefusesSeveralTasksOnANode) {
     EXPECT_EQ(refusal_of({"composer,nproc=2", "n[1-2]", "2,1"}),
-              "distgpu: --distgpu=composer: 2 tasks on a node, but a launcher that is started once "
-              "a node starts the processes itself; use --ntasks-per-node=1, or the mode for one "
-              "process per task and no launcher");
+              "distgpu: --distgpu=composer: 2 tasks on a node, but this mode's launcher starts the "
+              "processes itself and needs one task per node; use --ntasks-per-node=1, or a mode "
+              "with one process per task");
 }
 
 }  // namespace

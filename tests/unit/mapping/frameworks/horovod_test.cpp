@@ -24,8 +24,8 @@ TEST(Horovod, RefusesAStepWithoutMpi) {
     }
     step.facts.mpi_type = "none";
     EXPECT_EQ(refusal_of(step),
-              "distgpu: --distgpu=horovod: Horovod takes its ranks from MPI, but --mpi=none has "
-              "none; use srun --mpi=pmix, or --distgpu=horovod,backend=gloo");
+              "distgpu: --distgpu=horovod: Horovod takes its ranks from MPI, but --mpi=none "
+              "provides no MPI; use srun --mpi=pmix, or --distgpu=horovod,backend=gloo");
     EXPECT_EQ(SampleStep("horovod,backend=gloo", "n1", "2").request.framework->refuse, nullptr);
 }
 

@@ -38,8 +38,8 @@ TEST(Lightning, ShowsSlurmInAJobThatIsTakenForInteractive) {
 TEST(Lightning, RefusesUnequalNodes) {
     EXPECT_EQ(refusal_of({"lightning", "n[1-2]", "2(x2)"}), "");
     EXPECT_EQ(refusal_of({"lightning", "n[1-3]", "1,3,2"}),
-              "distgpu: --distgpu=lightning: 1 to 3 tasks on a node, but Lightning needs as many "
-              "on each; use --ntasks-per-node=N");
+              "distgpu: --distgpu=lightning: the nodes have 1 to 3 tasks, but Lightning needs the "
+              "same number on every node; use --ntasks-per-node=N");
 }
 
 TEST(LightningPerNode, GivesNodeLevelFactsAlone) {

@@ -49,9 +49,10 @@ TEST(Ompi, WarnsWhereSlurmOffersNoMpi) {
     step.facts.mpi_type = "none";
     const auto warning = ompi.warn(step.view());
     ASSERT_TRUE(warning);
-    EXPECT_EQ(warning->message(),
-              "distgpu: --distgpu=ompi: with --mpi=none an MPI program ends in MPI_Init; use srun "
-              "--mpi=pmix, unless the program only reads OMPI_COMM_WORLD_*");
+    EXPECT_EQ(
+        warning->message(),
+        "distgpu: --distgpu=ompi: with --mpi=none, an MPI program fails in MPI_Init; use srun "
+        "--mpi=pmix, unless the program only reads OMPI_COMM_WORLD_*");
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ TEST(Tensorflow, RefusesMoreRolesThanTasks) {
     // A parameter server serves workers, an evaluator trains nothing.
     for (const char* spec : {"tf,ps=2", "tf,chief=1,ps=1", "tf,ps=1,evaluator=1"}) {
         EXPECT_EQ(refusal_of({spec, "n1", "2"}),
-                  "distgpu: --distgpu=tensorflow: none of the 2 tasks is left for a worker; use "
+                  "distgpu: --distgpu=tensorflow: chief, ps and evaluator use all 2 tasks, so no "
+                  "worker is left; use "
                   "--ntasks=3 or more")
             << spec;
     }

@@ -47,9 +47,9 @@ TEST(Torchrun, RefusesSeveralTasksOnANode) {
     // The fullest node counts, wherever it stands.
     for (const char* counts : {"4,1,1", "1,1,4", "4(x3)"}) {
         EXPECT_EQ(refusal_of({"torchrun", "n[1-3]", counts}),
-                  "distgpu: --distgpu=torchrun: 4 tasks on a node, but a launcher that is started "
-                  "once a node starts the processes itself; use --ntasks-per-node=1, or the mode "
-                  "for one process per task and no launcher")
+                  "distgpu: --distgpu=torchrun: 4 tasks on a node, but this mode's launcher starts "
+                  "the processes itself and needs one task per node; use --ntasks-per-node=1, or a "
+                  "mode with one process per task")
             << counts;
     }
 }

@@ -116,7 +116,7 @@ TEST(PlanGpus, AreNamedByIndexWhereOneHasNoUuid) {
         EXPECT_THAT(visible(plan), Each("1,0")) << unknown;
         EXPECT_THAT(plan.warnings,
                     ElementsAre("distgpu: --distgpu=pytorch: gpu-ids=uuid: the driver does not "
-                                "tell every GPU's UUID; indices are used"));
+                                "report the UUID of every GPU; using numbers instead"));
     }
 }
 
@@ -145,10 +145,10 @@ TEST(PlanGpus, StayAsSlurmBoundThem) {
     EXPECT_EQ(unknown.tasks[1].binding->gpus, std::vector<std::uint32_t>{});
     EXPECT_THAT(
         bound_to({2, 3}, "pytorch,gpu-ids=uuid").warnings,
-        ElementsAre("distgpu: --distgpu=pytorch: gpu-ids=uuid: the driver does not tell every "
-                    "GPU's UUID; indices are used",
+        ElementsAre("distgpu: --distgpu=pytorch: gpu-ids=uuid: the driver does not report the UUID "
+                    "of every GPU; using numbers instead",
                     "distgpu: --distgpu=pytorch: gpu-ids=uuid: Slurm bound the GPUs to the tasks "
-                    "and named them; use --gpus-per-node in place of --gpus-per-task and "
+                    "and named them; use --gpus-per-node instead of --gpus-per-task and "
                     "--gpu-bind"));
 }
 

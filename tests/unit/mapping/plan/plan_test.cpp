@@ -156,7 +156,8 @@ TEST(Plan, RefusesAPortWithTooFewAfterIt) {
     const auto refused = plan(request("tensorflow,port=65533"), step_of(step), {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message(),
-              "distgpu: port 65533 (from port=N): 4 ports are needed from there on; give one up to "
+              "distgpu: port 65533 (from port=N): 4 consecutive ports are needed from here; give "
+              "one up to "
               "65532 with --distgpu=...,port=N");
     EXPECT_EQ(planned("pytorch,port=65535", step, 0).ports.back(), 65535);
 }
@@ -202,11 +203,10 @@ TEST(Plan, HandsRefusalsOn) {
     Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
     const auto several = plan(request("torchrun"), step, {});
     ASSERT_FALSE(several);
-    EXPECT_EQ(
-        several.error().message(),
-        "distgpu: --distgpu=torchrun: 2 tasks on a node, but a launcher that is started once a "
-        "node starts the processes itself; use --ntasks-per-node=1, or the mode for one "
-        "process per task and no launcher");
+    EXPECT_EQ(several.error().message(),
+              "distgpu: --distgpu=torchrun: 2 tasks on a node, but this mode's launcher starts the "
+              "processes itself and needs one task per node; use --ntasks-per-node=1, or a mode "
+              "with one process per task");
     step.rendezvous.exported_port = "80";
     const auto no_port = plan(request("pytorch"), step, {});
     ASSERT_FALSE(no_port);

@@ -15,8 +15,8 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
         "a launcher with --distgpu=torchrun";
     const std::string one_cpu =
         begin +
-        "pytorch: one CPU for each task, which starves the data loaders; use srun "
-        "--cpus-per-task=N (srun does not take it over from sbatch)";
+        "pytorch: each task has only one CPU, too few for data loaders; use srun "
+        "--cpus-per-task=N (srun does not inherit it from sbatch)";
     struct Row {
         const char* title;
         const char* spec;
@@ -53,8 +53,8 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
          "megatron",
          4,
          {.gpus = 1, .cpus = 32, .cpus_per_task = 8},
-         {begin + "megatron: 4 tasks on a node, but each sees 1 GPU, so that device LOCAL_RANK "
-                  "is missing; use --gpus-per-node=4 or --gres=gpu:4 in place of --gpus-per-task "
+         {begin + "megatron: 4 tasks on a node, but each sees 1 GPU, so some tasks have no device "
+                  "LOCAL_RANK; use --gpus-per-node=4 or --gres=gpu:4 instead of --gpus-per-task "
                   "and --gpu-bind, or --ntasks-per-node=1"}},
         {"a launcher is one task a node",
          "torchrun",

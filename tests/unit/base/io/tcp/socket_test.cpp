@@ -47,9 +47,9 @@ TEST(Listen, OnAPortThatNobodyElseHas) {
     EXPECT_GT(port, 0);
     const auto second = listen_on(port);
     ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().message(), "distgpu: port " + std::to_string(port) +
-                                            ": Address already in use; give another with the key "
-                                            "port=N");
+    EXPECT_EQ(second.error().message(),
+              "distgpu: port " + std::to_string(port) +
+                  ": Address already in use; choose another with the key port=N");
 }
 
 TEST(Connect, ByName) {
