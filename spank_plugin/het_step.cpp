@@ -60,7 +60,7 @@ Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint3
     if (nodes > most_nodes) {
         return refuse(
             step, formatted("{} nodes, but at most {} may ask for the layout", nodes, most_nodes),
-            "run it as a step with one component");
+            "use one component for the step");
     }
     const std::uint32_t tasks = step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
     const auto jobs = component_jobs(spank);
@@ -73,7 +73,7 @@ Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint3
     // slurmctld forgets a component as soon as that has ended.
     return refuse(step,
                   formatted("slurmctld reports {} of its {} tasks", merged->task_count(), tasks),
-                  "let no component end before the others have started");
+                  "make sure that no component ends before all have started");
 }
 
 }  // namespace distgpu

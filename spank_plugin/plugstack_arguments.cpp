@@ -21,7 +21,7 @@ void take(Field& field, Result<T> value, std::vector<std::string>& complaints) {
 
 Result<std::string> parse_path(std::string_view name, std::string_view text) {
     if (!text.empty() && text.front() == '/') return std::string(text);
-    return Error{formatted("{}={}", name, text), "not a path from the root",
+    return Error{formatted("{}={}", name, text), "not an absolute path",
                  "give one that begins with /"};
 }
 

@@ -54,7 +54,7 @@ using NodeReply = std::unique_ptr<node_info_msg_t, FreeNodeInfo>;
 
 Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
     return {formatted("task map of step {}.{}", job, step), std::move(problem),
-            "run again; if it stays, ask the administrator"};
+            "run it again; if the problem persists, ask the administrator"};
 }
 
 slurm_step_id_t step_id(std::uint32_t job, std::uint32_t step,
@@ -171,7 +171,7 @@ HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addr
 Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
                                 std::optional<std::uint32_t> component) {
     auto* const query = find<decltype(slurm_job_step_layout_get)>("slurm_job_step_layout_get");
-    if (query == nullptr) return no_layout(job, step, "this Slurm has no such query");
+    if (query == nullptr) return no_layout(job, step, "this Slurm does not support the query");
     slurm_step_id_t id = step_id(job, step, component);
     const LayoutReply reply(query(&id));
     if (!reply || reply->node_list == nullptr) {

@@ -55,7 +55,7 @@ JsonValue JsonFields::value(const char* field) const {
 
 std::string JsonFields::text(const char* field) const {
     const auto text = value(field).text();
-    if (!text) refuse(field, "not text");
+    if (!text) refuse(field, "not a string");
     return std::string(text.value_or(""));
 }
 
@@ -106,7 +106,7 @@ std::vector<std::string> JsonFields::texts(const char* field) const {
     std::vector<std::string> values;
     for (const JsonValue item : list(field)) {
         const auto text = item.text();
-        if (!text) refuse(field, "not a list of texts");
+        if (!text) refuse(field, "not a list of strings");
         values.emplace_back(text.value_or(""));
     }
     return values;

@@ -73,7 +73,7 @@ class JsonFields {
     template <class Find>
     auto named(const char* field, Find&& find) const {
         const auto value = find(text(field));
-        if (!value) refuse(field, "not one of its words");
+        if (!value) refuse(field, "not one of the known words");
         return value ? *value : std::decay_t<decltype(*value)>{};
     }
 

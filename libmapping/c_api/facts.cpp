@@ -23,7 +23,8 @@ std::optional<Error> too_large(const distgpu_facts& facts) {
     for (const auto& [name, value] : fields) {
         if (value > CpuSet::cpu_limit) {
             return Error{formatted("facts.{} {}", name, value),
-                         formatted("more than {}", CpuSet::cpu_limit), "give one node's number"};
+                         formatted("more than {}", CpuSet::cpu_limit),
+                         "give the number of one node"};
         }
     }
     return std::nullopt;
@@ -41,7 +42,7 @@ Result<std::vector<CpuSet>> read_masks(const distgpu_facts& facts, std::uint32_t
         auto mask = CpuSet::parse(list);
         if (!mask || mask->empty()) {
             return Error{formatted("facts.cpu_masks[{}] '{}'", masks.size(), list),
-                         "not a list of CPUs", "write it as 0-3,8"};
+                         "not a list of CPUs", "write it like 0-3,8"};
         }
         masks.push_back(*std::move(mask));
     }
@@ -75,7 +76,7 @@ Result<GpuNames> read_gpu_names(const distgpu_facts& facts,
     }
     if (names.names.size() != gpus.size()) {
         return Error{"facts.gpu_names",
-                     formatted("{} names of {} GPUs", names.names.size(), gpus.size()),
+                     formatted("{} names for {} GPUs", names.names.size(), gpus.size()),
                      "give one for each of gpu_indices"};
     }
     return names;

@@ -57,8 +57,8 @@ distgpu_status distgpu_layout_find_node(const distgpu_layout* layout, const char
         const auto found = layout->value.hosts().find(name);
         if (!found) {
             return c_api::Failure{DISTGPU_ERANGE,
-                                  {formatted("node {}", name), "not one of the layout's",
-                                   "name one as the layout's text does"}};
+                                  {formatted("node {}", name), "not in the layout",
+                                   "use a name from the layout's text"}};
         }
         *node = found->value;
         return std::nullopt;

@@ -30,11 +30,11 @@ Result<Struct> read_sized(std::string_view name, const Struct* given) {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
     const std::size_t shared = std::min(size, sizeof(Struct));
     if (std::any_of(bytes + shared, bytes + size, [](unsigned char byte) { return byte != 0; })) {
-        return Error{formatted("{}.size {}", name, size),
-                     formatted("a field is set that this library, which knows {} bytes, does not "
-                               "have",
-                               sizeof(Struct)),
-                     "leave it 0, or use a newer libdistgpu"};
+        return Error{
+            formatted("{}.size {}", name, size),
+            formatted("a field is set that this library does not have: it knows only {} bytes",
+                      sizeof(Struct)),
+            "leave it 0, or use a newer libdistgpu"};
     }
     Struct known{};
     std::memcpy(&known, given, shared);

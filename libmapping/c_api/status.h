@@ -48,7 +48,7 @@ distgpu_status guarded(distgpu_error* error, Call call) noexcept {
         write(error, failure ? failure->error.message() : std::string{});
         return failure ? failure->status : DISTGPU_OK;
     } catch (const std::bad_alloc&) {
-        write(error, "distgpu: memory: none is left; describe a smaller step");
+        write(error, "distgpu: memory: none left; describe a smaller step");
         return DISTGPU_ENOMEM;
     } catch (...) {
         write(error, "distgpu: library: unknown exception; please report this");

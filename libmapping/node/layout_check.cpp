@@ -12,18 +12,18 @@ std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& st
                      formatted("run again without {}", carried_variable)};
     };
     if (started.node.value >= layout.node_count()) {
-        return differs(formatted("{} nodes, Slurm started a task on node number {}",
+        return differs(formatted("{} nodes, but Slurm started a task on node number {}",
                                  layout.node_count(), started.node.value));
     }
     const std::string name = layout.hosts().name(started.node);
     const std::vector<TaskId> planned = layout.task_ids(started.node);
     if (planned.size() != started.tasks.size()) {
-        return differs(formatted("{} tasks on {}, Slurm started {}", planned.size(), name,
+        return differs(formatted("{} tasks on {}, but Slurm started {}", planned.size(), name,
                                  started.tasks.size()));
     }
     for (std::size_t local = 0; local < planned.size(); ++local) {
         if (planned[local] == started.tasks[local]) continue;
-        return differs(formatted("task {} has local id {} on {}, Slurm started task {}",
+        return differs(formatted("task {} has local id {} on {}, but Slurm started task {}",
                                  planned[local].value, local, name, started.tasks[local].value));
     }
     return std::nullopt;

@@ -37,7 +37,7 @@ std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineR
     const auto now = machine_identity(roots);
     if (!now) return formatted("{}: {}", now.error().object, now.error().problem);
     if (saved.boot_id != now->boot_id) return "saved before the last boot, or on another machine";
-    if (saved.pci != now->pci) return "PCI devices have come or gone since it was saved";
+    if (saved.pci != now->pci) return "PCI devices have changed since it was saved";
     return std::nullopt;
 }
 
@@ -95,7 +95,8 @@ Result<FoundTopology> find_topology(const TopologySource& source, const MachineR
         return discovered(formatted("{}: {}", saved.error().object, saved.error().problem));
     }
     if (first_of(*text) != '<') {
-        return discovered(formatted("{}: neither a topology nor an XML", source.file));
+        return discovered(
+            formatted("{}: neither JSON of distgpu topo nor XML of lstopo", source.file));
     }
     return ask_command({source.command, "topo", "--format", "json", "--topology", source.file})
         .transform([](NodeTopology topology) {

@@ -57,8 +57,8 @@ void unset(Environment& environment, std::string_view pattern) {
 Result<std::monostate> set(Environment& environment, const std::string& name,
                            const std::string& value) {
     if (environment.set(name, value)) return std::monostate{};
-    return Error{formatted("variable {}", name), formatted("not taken ({} bytes)", value.size()),
-                 "report this"};
+    return Error{formatted("variable {}", name),
+                 formatted("could not be set ({} bytes)", value.size()), "please report this"};
 }
 
 // Before the SPEC in the mark of a prepared task.

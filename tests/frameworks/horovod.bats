@@ -191,7 +191,7 @@ silent() { ! answers "$1"; }
     HOROVOD_GLOO_TIMEOUT_SECONDS=1 run rendezvous 1 "$port" echo started
     [ "$status" -eq 1 ]
     [ "$output" = "horovod-rendezvous: 127.0.0.1:$port: no server after 1 s ([Errno 111]\
- Connection refused); see what rank 0 says" ]
+ Connection refused); see rank 0's messages" ]
     rendezvous 1 "$port" touch "$BATS_TEST_TMPDIR/started" 3>&- &
     sleep 0.5
     [ ! -e "$BATS_TEST_TMPDIR/started" ]

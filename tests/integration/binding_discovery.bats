@@ -59,7 +59,7 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
 
 @test "a truncated XML" {
     head -c 3000 "$BATS_TEST_TMPDIR/topology.xml" >"$TOPOLOGY"
-    kept "$(xml_command): $TOPOLOGY: not a topology that hwloc 2 reads; write it anew with lstopo FILE.xml"
+    kept "$(xml_command): $TOPOLOGY: not a topology that hwloc 2 reads; write it again with lstopo FILE.xml"
 }
 
 @test "an XML that is a FIFO" {
@@ -133,7 +133,7 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
         live_topology
         case $change in
             *boot_id*) why='saved before the last boot, or on another machine' ;;
-            *pci*) why='PCI devices have come or gone since it was saved' ;;
+            *pci*) why='PCI devices have changed since it was saved' ;;
             *) why='.*"schema".*' ;;
         esac
         [ "$(grep -c "distgpu: ignored $TOPOLOGY: $why" "$slurmd_log")" -eq 1 ]

@@ -111,7 +111,7 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
     # Another job's GPU is not this one's trouble.
     judged 0 'ready: 2 ranks on 2 nodes' srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch "${check[@]}"
     on node02 bash -c 'rm /dev/nvidia1; mknod -m 666 /dev/nvidia1 c 120 1'
-    judged 1 'not ready: ranks 2-3 on node02: /dev/nvidia1: no driver answers; look at the driver' \
+    judged 1 'not ready: ranks 2-3 on node02: /dev/nvidia1: no driver answers; check the driver' \
         "${two_and_two[@]}" --gres=gpu:2 --distgpu=pytorch "${check[@]}"
     on node02 bash -c 'rm /dev/nvidia1; mknod -m 666 /dev/nvidia1 c 1 3'
 }
@@ -211,9 +211,9 @@ exec '"${check[*]} --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
 
 @test "what it cannot check it says" {
     run -3 "$SCRATCH/distgpu" check
-    [ "$output" = 'distgpu: distgpu check: this process is no task of srun; start it with srun --distgpu=MODE distgpu check' ]
+    [ "$output" = 'distgpu: distgpu check: this process is not a task of srun; start it with srun --distgpu=MODE distgpu check' ]
     run -2 submit "${two_and_two[@]}" "${check[@]}"
-    [[ $(distgpu_lines) == 'distgpu: distgpu check: no distgpu prepared this process, so that its mode is not known; start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu check MODE' ]]
+    [[ $(distgpu_lines) == 'distgpu: distgpu check: distgpu did not prepare this process, so its mode is unknown; start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu check MODE' ]]
     run -2 submit "${two_and_two[@]}" "${check[@]}" pytroch
     [[ $(distgpu_lines) == "distgpu: SPEC=pytroch: unknown mode; did you mean 'pytorch'?" ]]
     run -1 submit srun -N2 -n3 "${check[@]}" lightning

@@ -55,8 +55,7 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
     [ "$status" -eq 125 ]
     run -125 env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=6 OMPI_COMM_WORLD_LOCAL_RANK=0 \
         OMPI_COMM_WORLD_LOCAL_SIZE=2 "$distgpu" exec pytorch -- true
-    [ "$output" = "distgpu: mpirun: rank 1 has local rank 0: ranks are not dealt to the nodes in \
-blocks, and which node each has is not known; use mpirun --map-by slot, or srun" ]
+    [ "$output" = "distgpu: mpirun: rank 1 has local rank 0: ranks are not assigned to the nodes in blocks, so the node of each rank is unknown; use mpirun --map-by slot, or srun" ]
 }
 
 @test "a single process is a world of its own" {

@@ -76,15 +76,15 @@ n2" ]
     refused "SPEC=pytroch: unknown mode; did you mean 'pytorch'?" pytroch --nodelist n1
     refused "SPEC=off: plans nothing; give the mode of a framework" off --nodelist n1
     refused "shape: no nodes are given; give --nodes N or --nodelist NODES" pytorch
-    refused "--nodes 2: given beside --nodelist, which counts them; $help" \
+    refused "--nodes 2: given together with --nodelist, which already counts them; $help" \
         pytorch --nodelist n1 --nodes 2
     refused "--nodes two: not a number from 1 to 16777216; $help" pytorch --nodes two
-    refused "--ntasks 4: given beside --tasks-per-node, which counts them; $help" \
+    refused "--ntasks 4: given together with --tasks-per-node, which already counts them; $help" \
         pytorch --nodes 2 --ntasks 4 --tasks-per-node 2
     refused "--ntasks 1: fewer than the 2 nodes; $help" pytorch --nodes 2 --ntasks 1
     refused "--rank 2: the step has ranks 0 to 1" pytorch "${two[@]}" --rank 2
     refused "--node n3: not a node of the step; its nodes are n[1-2]" pytorch "${two[@]}" --node n3
-    refused "--format env: of which rank; give --rank N" pytorch "${two[@]}" --format env
+    refused "--format env: no rank is given; add --rank N" pytorch "${two[@]}" --format env
     refused "--distribution spiral: not block, cyclic, plane=N or arbitrary=NODE,...; $help" \
         pytorch "${two[@]}" --distribution spiral
     refused "--distribution plane= x: not a number from 1 to 2147483647; $help" \
@@ -93,14 +93,14 @@ n2" ]
         pytorch "${two[@]}" --distribution arbitrary=n1,n3
     refused "--gpus-per-node -1: not a number from 0 to 65536; $help" \
         pytorch "${two[@]}" --gpus-per-node=-1
-    refused "--gpus 0,: not a list of GPUs as 0-3,6; $help" pytorch "${two[@]}" --gpus 0,
+    refused "--gpus 0,: not a list of GPUs such as 0-3,6; $help" pytorch "${two[@]}" --gpus 0,
     refused "--gpus 2: the node has 2 GPUs; $help" \
         pytorch --nodelist n1 --tasks-per-node 1 --gpus 2 --topology "$node"
     refused "--cpus-per-task many: not a number from 0 to 65536; $help" \
         pytorch "${two[@]}" --cpus-per-task many
-    refused "--cpu-masks 0-3:: not CPU lists as 0-3,8:4-7; $help" \
+    refused "--cpu-masks 0-3:: not CPU lists such as 0-3,8:4-7; $help" \
         pytorch "${two[@]}" --cpu-masks 0-3:
-    refused "--cpu-masks 0:1:2: another number of masks than of tasks; $help" \
+    refused "--cpu-masks 0:1:2: the number of lists differs from the number of tasks; $help" \
         pytorch --nodelist n1 --tasks-per-node 2 --cpu-masks 0:1:2
 }
 

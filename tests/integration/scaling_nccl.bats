@@ -111,7 +111,7 @@ has_compute_kernel() {
     if has_compute_kernel; then
         [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 3 on node02: cuModuleLoadData: no kernel image is available for execution on the device'* ]]
     else
-        [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 0 on node01: compute kernel: built without CUDA; build where nvcc is found'* ]]
+        [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 0 on node01: compute kernel: built without CUDA; build it on a machine with nvcc'* ]]
     fi
 }
 

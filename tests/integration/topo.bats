@@ -128,10 +128,10 @@ PYTHON
 
 @test "--save leaves nothing behind where it fails" {
     mkdir -p folder/target
-    refused 3 "folder/target: Is a directory; name a file in a folder that can be written" \
+    refused 3 "folder/target: Is a directory; name a file in a writable folder" \
         --save folder/target
     [ "$(ls -A folder)" = target ]
-    refused 3 "none/file: No such file or directory; name a file in a folder that can be written" \
+    refused 3 "none/file: No such file or directory; name a file in a writable folder" \
         --save none/file
     [ ! -e none ]
 }
@@ -166,7 +166,7 @@ PYTHON
 
 @test "what is no topology is refused with status 3" {
     local readable="name a file that this user can read"
-    local anew="write it anew with"
+    local anew="write it again with"
     refused 3 "none: No such file or directory; $readable" --topology none
     refused 3 ": No such file or directory; $readable" --topology ""
     mkfifo fifo

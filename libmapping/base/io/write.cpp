@@ -46,7 +46,7 @@ Result<Done> replace_file(const std::string& path, std::string_view text, Reader
     if (fd >= 0 && fill(fd, text, readers) && std::rename(draft.c_str(), path.c_str()) == 0) {
         return Done{};
     }
-    const Error error{path, std::strerror(errno), "name a file in a folder that can be written"};
+    const Error error{path, std::strerror(errno), "name a file in a writable folder"};
     if (fd >= 0) unlink(draft.c_str());
     return error;
 }

@@ -29,30 +29,30 @@ Value nccl_interface(const TaskContext& task) {
 std::span<const SetVariable> device_variables() {
     static constexpr std::array variables{
         SetVariable{"CUDA_VISIBLE_DEVICES",
-                    "the step's GPUs on the node, in an order in which device `LOCAL_RANK` is near "
-                    "the task's CPUs (`gpus=near`), or the task's own (`gpus=isolate`)",
+                    "the step's GPUs on the node, ordered so that device `LOCAL_RANK` is near the "
+                    "task's CPUs (`gpus=near`), or only the task's own (`gpus=isolate`)",
                     value<&DeviceValues::cuda_visible_devices>},
         SetVariable{"ROCR_VISIBLE_DEVICES",
-                    "the same on AMD's GPUs, where Slurm sets this variable; "
-                    "`CUDA_VISIBLE_DEVICES` then stays as it is",
+                    "the same for AMD GPUs, if Slurm sets this variable; `CUDA_VISIBLE_DEVICES` "
+                    "then stays as it is",
                     value<&DeviceValues::rocr_visible_devices>},
-        SetVariable{"ZE_AFFINITY_MASK",
-                    "the task's own GPUs of Intel's, with `gpus=isolate` only (an order has no "
-                    "effect there)",
-                    value<&DeviceValues::ze_affinity_mask>},
+        SetVariable{
+            "ZE_AFFINITY_MASK",
+            "the task's own Intel GPUs, only with `gpus=isolate` (their order has no effect)",
+            value<&DeviceValues::ze_affinity_mask>},
         SetVariable{"NCCL_IB_HCA",
                     "the InfiniBand and RoCE ports of the compute network, the same for all tasks "
-                    "of the node; only where others are ACTIVE beside them",
+                    "of the node; set only if other ports are ACTIVE too",
                     value<&DeviceValues::nccl_ib_hca>, true},
         SetVariable{"UCX_NET_DEVICES",
-                    "the port nearest to the task's GPU; only where the node has several tasks "
+                    "the port nearest to the task's GPU; set only if the node has several tasks "
                     "and several ports to choose from",
                     value<&DeviceValues::ucx_net_devices>, true},
         SetVariable{"NCCL_SOCKET_IFNAME",
-                    "the interface that has the node's address, in steps of several nodes",
+                    "the interface that has the node's address, in steps with several nodes",
                     nccl_interface, true},
         SetVariable{"GLOO_SOCKET_IFNAME",
-                    "the same for Gloo, which otherwise takes the address of the host's name",
+                    "the same for Gloo, which otherwise uses the address of the host name",
                     value<&DeviceValues::interface>, true},
     };
     return variables;

@@ -69,7 +69,7 @@ inline Value interactive(const TaskContext& /*task*/) {
 }
 inline constexpr SetVariable hidden_slurm{
     "SLURM_JOB_NAME",
-    "hides Slurm from Lightning, which would take this one task for the only process of its node",
+    "hides Slurm from Lightning, which would mistake this task for the only process of its node",
     interactive};
 
 // torch.distributed's env:// rendezvous: torch/distributed/rendezvous.py reads RANK,
@@ -92,11 +92,11 @@ inline constexpr std::array env_rendezvous{
 inline constexpr UnsetVariable torchelastic_leftovers{
     "TORCHELASTIC_*", "every rank would wait for an outer torchrun's store"};
 inline constexpr UnsetVariable torchrun_leftovers{
-    "PET_*", "a launcher started inside the task would take them for its own"};
+    "PET_*", "a launcher started inside the task would use them as its own"};
 // Accelerate (utils/environment.py) takes OMPI_COMM_WORLD_SIZE for a launch by mpirun,
 // DeepSpeed (comm/comm.py) asserts that both local ranks agree.
 inline constexpr UnsetVariable open_mpi_leftovers{
-    "OMPI_COMM_WORLD_*", "ranks of an outer mpirun would win over this step's"};
+    "OMPI_COMM_WORLD_*", "the ranks of an outer mpirun would override this step's"};
 
 inline constexpr std::array env_rendezvous_leftovers{
     torchelastic_leftovers,

@@ -21,7 +21,7 @@ Value first_rank(const TaskContext& task) {
 constexpr auto sets = joined(
     node_rendezvous,
     std::array{
-        SetVariable{"WORLD_SIZE", "processes of all nodes", all_processes},
+        SetVariable{"WORLD_SIZE", "number of processes on all nodes", all_processes},
         SetVariable{"LOCAL_WORLD_SIZE",
                     "processes that the launcher starts here: nproc=N, else the node's GPUs in "
                     "this step, else its CPUs",

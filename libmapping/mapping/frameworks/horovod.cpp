@@ -36,19 +36,19 @@ Value gloo(const TaskContext& /*task*/) {
 }
 
 constexpr std::array mpi_sets{
-    SetVariable{"HOROVOD_CONTROLLER", "mpi: the ranks are MPI's", mpi},
+    SetVariable{"HOROVOD_CONTROLLER", "mpi: MPI provides the ranks", mpi},
 };
 constexpr std::array mpi_unsets{
-    UnsetVariable{"HOROVOD_RANK", "the rank is MPI's"},
-    UnsetVariable{"HOROVOD_SIZE", "the size is MPI's"},
-    UnsetVariable{"HOROVOD_LOCAL_RANK", "the rank is MPI's"},
-    UnsetVariable{"HOROVOD_LOCAL_SIZE", "the size is MPI's"},
-    UnsetVariable{"HOROVOD_CROSS_RANK", "the rank is MPI's"},
-    UnsetVariable{"HOROVOD_CROSS_SIZE", "the size is MPI's"},
+    UnsetVariable{"HOROVOD_RANK", "MPI provides the rank"},
+    UnsetVariable{"HOROVOD_SIZE", "MPI provides the size"},
+    UnsetVariable{"HOROVOD_LOCAL_RANK", "MPI provides the rank"},
+    UnsetVariable{"HOROVOD_LOCAL_SIZE", "MPI provides the size"},
+    UnsetVariable{"HOROVOD_CROSS_RANK", "MPI provides the rank"},
+    UnsetVariable{"HOROVOD_CROSS_SIZE", "MPI provides the size"},
     UnsetVariable{"HOROVOD_CPU_OPERATIONS",
-                  "gloo here ends every rank of MPI in a segmentation fault"},
-    UnsetVariable{"HOROVOD_HOSTNAME", "of an outer launcher"},
-    UnsetVariable{"HOROVOD_GLOO_RENDEZVOUS_*", "of an outer launcher's server"},
+                  "gloo here would end every MPI rank with a segmentation fault"},
+    UnsetVariable{"HOROVOD_HOSTNAME", "left over from an outer launcher"},
+    UnsetVariable{"HOROVOD_GLOO_RENDEZVOUS_*", "left over from an outer launcher's server"},
 };
 
 constexpr std::array gloo_sets{

@@ -31,14 +31,14 @@ Value local_devices(const TaskContext& task) {
 constexpr std::array sets{
     SetVariable{"JAX_COORDINATOR_ADDRESS", "address and port of rank 0", coordinator},
     SetVariable{"JAX_LOCAL_DEVICE_IDS",
-                "this task's share of the GPUs that it sees; not set where there is none",
+                "this task's share of the GPUs that it sees; not set if there is none",
                 local_devices},
     master_addr_variable,
     master_port_variable,
 };
 
 constexpr std::array unsets{
-    UnsetVariable{"OMPI_MCA_orte_hnp_uri", "JAX would take an outer mpirun's ranks"},
+    UnsetVariable{"OMPI_MCA_orte_hnp_uri", "JAX would use an outer mpirun's ranks"},
     UnsetVariable{"JAX_COORDINATOR_PORT", "the address has the port"},
 };
 

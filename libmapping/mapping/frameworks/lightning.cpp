@@ -22,11 +22,11 @@ constexpr auto task_sets = joined(
     env_rendezvous,
     std::array{SetVariable{"SLURM_NTASKS_PER_NODE",
                            "number of the step's tasks on this node, which Lightning compares with "
-                           "its devices and Slurm sets for --ntasks-per-node only",
+                           "its devices and Slurm sets only for --ntasks-per-node",
                            local_world_size},
                SetVariable{"SLURM_JOB_NAME",
-                           "`lightning` in a job named `bash` or `interactive`, where Lightning "
-                           "would not take its ranks from Slurm; else left alone",
+                           "`lightning` in a job named `bash` or `interactive`, in which Lightning "
+                           "would ignore Slurm; otherwise left alone",
                            visible_job_name}});
 
 std::optional<Error> equal_tasks_per_node(const StepView& step) {

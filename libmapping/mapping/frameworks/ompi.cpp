@@ -38,9 +38,9 @@ constexpr auto unsets = joined(
         UnsetVariable{"LOCAL_RANK", "DeepSpeed compares it with OMPI_COMM_WORLD_LOCAL_RANK"},
         UnsetVariable{"WORLD_SIZE", "the program takes it from OMPI_COMM_WORLD_SIZE"},
         UnsetVariable{"LOCAL_WORLD_SIZE", "the program takes it from OMPI_COMM_WORLD_LOCAL_SIZE"},
-        UnsetVariable{"NODE_RANK", "of an outer step"},
-        UnsetVariable{"GROUP_RANK", "of an outer step"},
-        UnsetVariable{"GROUP_WORLD_SIZE", "of an outer step"}},
+        UnsetVariable{"NODE_RANK", "left over from an outer step"},
+        UnsetVariable{"GROUP_RANK", "left over from an outer step"},
+        UnsetVariable{"GROUP_WORLD_SIZE", "left over from an outer step"}},
     std::array{torchelastic_leftovers, torchrun_leftovers});
 
 constexpr std::array<std::string_view, 1> aliases{"mpi"};

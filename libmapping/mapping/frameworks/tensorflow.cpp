@@ -108,11 +108,12 @@ std::optional<Error> too_long(const StepView& step) {
         length = std::max(length, config(addresses, step, role.first + role.count - 1).size());
     }
     if (length <= max_config_length) return std::nullopt;
-    return refusal(step,
-                   formatted("TF_CONFIG would have {} bytes for {} tasks, and a variable holds "
-                             "{}",
-                             length, step.layout.task_count(), max_config_length),
-                   "use one task per node, fewer nodes, or master=name where names are shorter");
+    return refusal(
+        step,
+        formatted("TF_CONFIG would have {} bytes for {} tasks, but a variable holds at most "
+                  "{}",
+                  length, step.layout.task_count(), max_config_length),
+        "use one task per node, fewer nodes, or master=name if the names are shorter");
 }
 
 std::optional<Error> impossible(const StepView& step) {

@@ -30,7 +30,7 @@ Result<std::vector<OpenNodes>> check_counts(std::span<const TasksRun> counts,
     for (const auto& run : counts) {
         if (run.tasks == 0 || run.nodes == 0) {
             return bad_counts(formatted("{} tasks on {} nodes", run.tasks, run.nodes),
-                              "each node has at least one task");
+                              "each node needs at least one task");
         }
         open.push_back({.node = static_cast<std::uint32_t>(nodes),
                         .nodes = run.nodes,
@@ -44,9 +44,9 @@ Result<std::vector<OpenNodes>> check_counts(std::span<const TasksRun> counts,
         }
     }
     if (nodes != hosts.size()) {
-        return bad_counts(formatted("counts for {}{} nodes, the host list has {}",
+        return bad_counts(formatted("counts for {}{} nodes, but the host list has {}",
                                     nodes > hosts.size() ? "at least " : "", nodes, hosts.size()),
-                          "give one count for each host");
+                          "give one count per host");
     }
     return open;
 }
@@ -98,8 +98,8 @@ Result<StepLayout> StepLayout::distribute(HostList hosts, std::span<const TasksR
     if (distribution.kind == Distribution::Kind::plane) a_round = distribution.plane_size;
     if (a_round == 0) {
         return Error{.object = "plane size",
-                     .problem = "0 tasks a round",
-                     .remedy = "give at least 1, as plane=4"};
+                     .problem = "0 tasks per round",
+                     .remedy = "give at least 1, such as plane=4"};
     }
     layout::TaskMapBuilder map;
     while (!open->empty()) {

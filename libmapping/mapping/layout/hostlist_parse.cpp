@@ -116,7 +116,7 @@ Result<std::string> HostList::Parser::read_text() {
     for (; !at_end() && !is_separator(peek()) && peek() != '['; ++at_) {
         const char c = peek();
         if (c == ']') {
-            return refuse(at_, "']' without a '[' before it", "write ranges as n[1-4]");
+            return refuse(at_, "']' without a '[' before it", "write ranges such as n[1-4]");
         }
         if (c < ' ' || c > '~') {
             return refuse(at_, show(c) + " cannot be part of a host name",
@@ -147,7 +147,7 @@ Result<Bracket> HostList::Parser::read_bracket() {
     if (at_end()) return refuse(open, "'[' without a ']' after it", "close the bracket");
     if (peek() != ']') {
         return refuse(at_, show(peek()) + " inside a bracket",
-                      "write numbers and ranges only, as n[1-4,7]");
+                      "write only numbers and ranges, such as n[1-4,7]");
     }
     ++at_;
     return bracket;
@@ -187,7 +187,7 @@ Result<std::string_view> HostList::Parser::read_number() {
     if (digits.empty()) {
         const auto found = at_end() ? std::string{"the end of the list"} : show(peek());
         return refuse(begin, formatted("expected a number, found {}", found),
-                      "write numbers and ranges only, as n[1-4,7]");
+                      "write only numbers and ranges, such as n[1-4,7]");
     }
     if (digits.size() > max_digits) {
         return refuse(begin, formatted("a number of {} digits", digits.size()),
@@ -221,7 +221,7 @@ Result<bool> HostList::Parser::check_bounds(const Pattern& pattern) {
     }
     if (multiplied_ranges_ > max_multiplied_ranges) {
         return refuse(pattern.offset,
-                      formatted("brackets that do not end their names make more than {} ranges",
+                      formatted("brackets in the middle of names make more than {} ranges",
                                 max_multiplied_ranges),
                       "split the list, or end each name with its longest range");
     }

@@ -31,7 +31,8 @@ Result<HostList> read_hosts(const LayoutText& text) {
     }
     if (text.nodes.empty()) return HostList::parse(text.nodelist);
     if (!text.nodelist.empty()) {
-        return refuse("--nodes", text.nodes, "given beside --nodelist, which counts them");
+        return refuse("--nodes", text.nodes,
+                      "given together with --nodelist, which already counts them");
     }
     return count("--nodes", text.nodes, StepLayout::max_nodes).and_then([](std::uint32_t nodes) {
         return HostList::parse(formatted("node[1-{}]", nodes));
@@ -79,7 +80,8 @@ Result<std::vector<TasksRun>> deal_tasks(std::string_view ntasks, std::uint32_t 
 Result<std::vector<TasksRun>> read_counts(const LayoutText& text, std::uint32_t nodes,
                                           Distribution distribution) {
     if (!text.ntasks.empty() && !text.tasks_per_node.empty()) {
-        return refuse("--ntasks", text.ntasks, "given beside --tasks-per-node, which counts them");
+        return refuse("--ntasks", text.ntasks,
+                      "given together with --tasks-per-node, which already counts them");
     }
     if (!text.ntasks.empty()) return deal_tasks(text.ntasks, nodes, distribution);
     if (text.tasks_per_node.empty()) return std::vector<TasksRun>{{1, nodes}};

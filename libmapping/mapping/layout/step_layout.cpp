@@ -77,10 +77,11 @@ Result<StepLayout> StepLayout::from_assignment(HostList hosts,
     for (std::size_t task = 0; task < node_of_task.size();) {
         const auto node = node_of_task[task];
         if (node >= hosts.size()) {
-            return Error{.object = "task map",
-                         .problem = formatted("task {} is on node {}, the host list has {} nodes",
-                                              task, node, hosts.size()),
-                         .remedy = "number the nodes from 0 in the order of the host list"};
+            return Error{
+                .object = "task map",
+                .problem = formatted("task {} is on node {}, but the host list has {} nodes", task,
+                                     node, hosts.size()),
+                .remedy = "number the nodes from 0 in the order of the host list"};
         }
         const auto begin = task;
         while (task < node_of_task.size() && node_of_task[task] == node) ++task;

@@ -67,11 +67,11 @@ Result<std::uint32_t> check_blocks(std::span<const TaskMapBlock> blocks, std::ui
         const auto& block = blocks[i];
         if (block.nodes == 0 || block.tasks_per_node == 0 || block.repeat == 0) {
             return bad_map(formatted("{} has a zero count", show(i, block)),
-                           "nnodes, ppn and repeat are at least 1");
+                           "nnodes, ppn and repeat must be at least 1");
         }
         const auto end = std::uint64_t{block.node} + block.nodes;
         if (end > node_count) {
-            return bad_map(formatted("{} ends at node {}, the host list has {} nodes",
+            return bad_map(formatted("{} ends at node {}, but the host list has {} nodes",
                                      show(i, block), end - 1, node_count),
                            "number the nodes from 0 in the order of the host list");
         }

@@ -53,7 +53,7 @@ Result<std::vector<TasksRun>> CountsParser::parse() {
         runs.push_back(*run);
     } while (skip(","));
     if (at_ < text_.size()) {
-        return refuse(at_, "expected ',' or the end", "write counts as 4(x2),1");
+        return refuse(at_, "expected ',' or the end", "write counts such as 4(x2),1");
     }
     return runs;
 }
@@ -67,7 +67,7 @@ Result<TasksRun> CountsParser::read_run() {
     const auto nodes = read_count("nodes", StepLayout::max_nodes);
     if (!nodes) return nodes.error();
     run.nodes = *nodes;
-    if (!skip(")")) return refuse(at_, "expected ')'", "write counts as 4(x2),1");
+    if (!skip(")")) return refuse(at_, "expected ')'", "write counts such as 4(x2),1");
     return run;
 }
 
@@ -77,13 +77,14 @@ Result<std::uint32_t> CountsParser::read_count(std::string_view of, std::uint64_
     std::uint64_t count = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
     if (error == std::errc::invalid_argument) {
-        return refuse(begin, formatted("expected a number of {}", of), "write counts as 4(x2),1");
+        return refuse(begin, formatted("expected a number of {}", of),
+                      "write counts such as 4(x2),1");
     }
     if (error == std::errc::result_out_of_range || count > most) {
         return refuse(begin, formatted("more than {} {}", most, of), "check the counts");
     }
     if (count == 0) {
-        return refuse(begin, formatted("0 {}", of), "each count is at least 1");
+        return refuse(begin, formatted("0 {}", of), "each count must be at least 1");
     }
     at_ += static_cast<std::size_t>(end - rest.data());
     return static_cast<std::uint32_t>(count);

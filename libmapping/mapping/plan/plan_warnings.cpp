@@ -15,7 +15,7 @@ namespace {
 std::optional<std::string> launcher_warning(const Request& request, const NodeFacts& node) {
     const std::uint32_t processes = processes_on(request, node);
     if (node.gpus == 0 || processes <= node.gpus) return std::nullopt;
-    return formatted("nproc={} on a node with {} in this step; use nproc={}, or ask for more",
+    return formatted("nproc={} on a node with {} in this step; use nproc={}, or ask for more GPUs",
                      processes, counted(node.gpus, "GPU"), node.gpus);
 }
 

@@ -91,7 +91,7 @@ Result<Request> apply_count(Request request, std::uint32_t Request::*count, std:
                             std::string_view value, std::uint32_t most) {
     const auto tasks = whole_number(value);
     if (!tasks || *tasks > most) {
-        return Error{formatted("{}={}", name, excerpt(value)), "not a number of such tasks",
+        return Error{formatted("{}={}", name, excerpt(value)), "not a valid number of tasks",
                      formatted("give a number from 0 to {}", most)};
     }
     request.*count = *tasks;
@@ -170,14 +170,14 @@ std::span<const SpecKey> spec_keys() {
                 "all GPUs with the nearest as device LOCAL_RANK (default), the task's own, or "
                 "Slurm's choice",
                 apply_gpus},
-        SpecKey{"gpu-ids", "index|uuid", "how the GPUs are named to the task", apply_gpu_ids},
+        SpecKey{"gpu-ids", "index|uuid", "name the GPUs by number or by UUID", apply_gpu_ids},
         SpecKey{"cpus", "near|keep",
                 "the CPUs near the task's GPUs (default without --cpu-bind), or Slurm's choice",
                 apply_cpus},
         SpecKey{"hcas", "near|keep",
                 "NCCL's and UCX's network devices: the nearest (default), or left alone",
                 apply_hcas},
-        SpecKey{"bind", "none", "gpus, cpus and hcas are kept as Slurm set them, unless given",
+        SpecKey{"bind", "none", "keep gpus, cpus and hcas as Slurm set them, unless given too",
                 apply_bind},
         SpecKey{"per-node", "", "one task per node, which starts the processes itself",
                 apply_per_node, true},
@@ -185,13 +185,14 @@ std::span<const SpecKey> spec_keys() {
                 true},
         SpecKey{"rdzv", "static|c10d", "how torchrun's launchers meet: c10d for elastic jobs",
                 apply_rdzv, true},
-        SpecKey{"backend", "mpi|gloo", "what Horovod starts over", apply_backend, true},
+        SpecKey{"backend", "mpi|gloo", "what Horovod uses to start", apply_backend, true},
         SpecKey{"chief", "N", "TensorFlow tasks with the role chief, from rank 0 on: 0 or 1",
                 apply_chief, true},
         SpecKey{"ps", "N", "TensorFlow tasks with the role ps, after the chief", apply_ps, true},
         SpecKey{"evaluator", "N", "TensorFlow tasks with the role evaluator, the last: 0 or 1",
                 apply_evaluator, true},
-        SpecKey{"dry-run", "", "print each task's variables and run no program", apply_dry_run},
+        SpecKey{"dry-run", "", "print each task's variables instead of running the program",
+                apply_dry_run},
         SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
                 apply_verbose},
     };

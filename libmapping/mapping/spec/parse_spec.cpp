@@ -181,7 +181,7 @@ std::string spec_help() {
         text += formatted("  {:<31} {}{}\n", usage, key.help, only);
     }
     text +=
-        "\nEnvironment: SLURM_DISTGPU (srun), SBATCH_DISTGPU, SALLOC_DISTGPU hold a SPEC as well.\n"
+        "\nEnvironment: SLURM_DISTGPU (srun), SBATCH_DISTGPU, SALLOC_DISTGPU can hold a SPEC too.\n"
         "Order: srun's command line, SLURM_DISTGPU, the allocation's --distgpu.\n";
     return text;
 }

@@ -59,7 +59,7 @@ Result<CpuSet> CpuSet::parse(std::string_view list) {
         const auto ends = cpu_range(item);
         if (!ends) {
             return Error{formatted("CPU list {}", excerpt(list)), "not a list of CPUs",
-                         "write it as 0-3,8"};
+                         "write it like 0-3,8"};
         }
         set |= range(ends->first, ends->second);
     }

@@ -44,7 +44,8 @@ void read_core(const JsonFields& fields, const std::vector<NumaNode>& numas, Cpu
                     numa_index(fields, number(fields, "numa", id_limit), numas),
                     number(fields, "package", id_limit)};
     if (core.cpus.empty()) fields.refuse("cpus", "names no CPU");
-    if (core.cpus.intersects(of_others)) fields.refuse("cpus", "another core has one of them");
+    if (core.cpus.intersects(of_others))
+        fields.refuse("cpus", "another core already has one of these CPUs");
     of_others |= core.cpus;
     cores.push_back(core);
 }
@@ -94,7 +95,7 @@ std::optional<std::vector<Distance>> read_row(const JsonFields& fields, JsonValu
     std::vector<Distance> distances;
     for (const JsonValue item : *items) {
         const auto distance = words::value_of(words::distances, item.text().value_or(""));
-        if (!distance) fields.refuse("distance", "holds what is none of its words");
+        if (!distance) fields.refuse("distance", "contains an unknown word");
         distances.push_back(distance.value_or(Distance::sys));
     }
     return distances;
@@ -137,7 +138,7 @@ MachineIdentity read_machine(const JsonFields& fields) {
     MachineIdentity machine{name(fields, "boot_id"), {}};
     for (const JsonValue item : fields.list("pci")) {
         const std::string_view address = item.text().value_or("");
-        if (!is_name(address)) fields.refuse("pci", "holds what is no PCI address");
+        if (!is_name(address)) fields.refuse("pci", "contains an invalid PCI address");
         machine.pci.emplace_back(address);
     }
     return machine;
@@ -160,7 +161,7 @@ Result<SavedTopology> parse_topology(std::string_view origin, std::string_view t
     if (!problem) return saved;
     return Error{std::string(origin),
                  problem->field.empty() ? "not a JSON object" : problem->message(),
-                 "write it anew with distgpu topo"};
+                 "write it again with distgpu topo"};
 }
 
 }  // namespace distgpu

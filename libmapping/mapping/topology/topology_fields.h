@@ -31,7 +31,7 @@ template <class Words>
 auto optional_word(const JsonFields& fields, const char* field, const Words& words) {
     const std::string text = line(fields, field);
     const auto value = json_words::value_of(words, text);
-    if (!text.empty() && !value) fields.refuse(field, "not one of its words");
+    if (!text.empty() && !value) fields.refuse(field, "not one of the known words");
     return value;
 }
 

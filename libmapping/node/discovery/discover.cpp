@@ -72,11 +72,12 @@ Error refused_xml(const std::string& path, std::string_view xml) {
     const char version = xml_version(xml);
     // hwloc reads XML of the next version from 2.10 on.
     if (version > static_cast<char>('0' + major)) {
-        return {path, formatted("an XML of hwloc {}; this program has hwloc {}", version, major),
+        return {path,
+                formatted("written by hwloc {}, but this program uses hwloc {}", version, major),
                 formatted("write it with lstopo --export-xml-flags v{}", major)};
     }
     return {path, formatted("not a topology that hwloc {} reads", major),
-            "write it anew with lstopo FILE.xml"};
+            "write it again with lstopo FILE.xml"};
 }
 
 Result<NodeTopology> parse_xml(const std::string& path, const std::string& xml) {

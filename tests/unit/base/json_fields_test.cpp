@@ -51,7 +51,7 @@ TEST(JsonFields, RefusesAnotherType) {
     };
     const auto texts = [](const JsonFields& fields) { fields.texts("x"); };
     for (const char* value : {"1", "null", "[]", "{}", "true"}) {
-        EXPECT_EQ(problem_of(value, text), "\"x\": not text") << value;
+        EXPECT_EQ(problem_of(value, text), "\"x\": not a string") << value;
     }
     for (const char* value : {"1", "null", "\"true\""}) {
         EXPECT_EQ(problem_of(value, flag), "\"x\": not true or false") << value;
@@ -62,7 +62,7 @@ TEST(JsonFields, RefusesAnotherType) {
     for (const char* value : {"-1", "1.0", "65536", "1e2", "18446744073709551617", "\"1\""}) {
         EXPECT_EQ(problem_of(value, count), "\"x\": not a whole number up to 65535") << value;
     }
-    EXPECT_EQ(problem_of("[\"a\",1]", texts), "\"x\": not a list of texts");
+    EXPECT_EQ(problem_of("[\"a\",1]", texts), "\"x\": not a list of strings");
     EXPECT_EQ(problem_of("{}", texts), "\"x\": not a list");
 }
 

@@ -143,7 +143,7 @@ TEST_F(CApiFacts, RefusesMasksThatAreNone) {
     for (const std::string mask : {"", "0-", "all"}) {
         masks_ = {"0-31", mask.c_str(), nullptr};
         EXPECT_EQ(refusal(), "distgpu: facts.cpu_masks[1] '" + mask +
-                                 "': not a list of CPUs; write it as 0-3,8");
+                                 "': not a list of CPUs; write it like 0-3,8");
     }
 }
 
@@ -159,7 +159,7 @@ TEST_F(CApiFacts, RefusesGpusThatAreNotThere) {
     const std::array<const char*, 2> names{"5", nullptr};
     node_.gpu_names = names.data();
     EXPECT_EQ(refusal(),
-              "distgpu: facts.gpu_names: 1 names of 2 GPUs; give one for each of gpu_indices");
+              "distgpu: facts.gpu_names: 1 names for 2 GPUs; give one for each of gpu_indices");
 }
 
 TEST_F(CApiFacts, RefusesNumbersThatNoNodeHas) {

@@ -47,7 +47,7 @@ TEST(CApiLayout, FindsANodeByItsName) {
     EXPECT_STREQ(error.text, "");
     EXPECT_EQ(distgpu_layout_find_node(step.get(), "n4", &node, &error), DISTGPU_ERANGE);
     EXPECT_STREQ(error.text,
-                 "distgpu: node n4: not one of the layout's; name one as the layout's text does");
+                 "distgpu: node n4: not in the layout; use a name from the layout's text");
     EXPECT_EQ(node, 2U);
 }
 

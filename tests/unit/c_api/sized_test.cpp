@@ -47,10 +47,9 @@ TEST(ReadSized, OfALaterVersionOnlyWhereTheNewFieldsSayNothing) {
     Later later{{sizeof(Later), 1, 2}, 0};
     EXPECT_EQ(refusal(later.known), "none");
     later.third = 3;
-    EXPECT_EQ(
-        refusal(later.known),
-        "distgpu: known.size 32: a field is set that this library, which knows 24 bytes, does "
-        "not have; leave it 0, or use a newer libdistgpu");
+    EXPECT_EQ(refusal(later.known),
+              "distgpu: known.size 32: a field is set that this library does not have: it knows "
+              "only 24 bytes; leave it 0, or use a newer libdistgpu");
 }
 
 TEST(ReadSized, ASizeThatIsNoneIsRefused) {

@@ -14,7 +14,7 @@ TEST(Guarded, NoExceptionLeavesIt) {
     distgpu_error error{};
     const auto no_memory = []() -> std::optional<Failure> { throw std::bad_alloc(); };
     EXPECT_EQ(guarded(&error, no_memory), DISTGPU_ENOMEM);
-    EXPECT_STREQ(error.text, "distgpu: memory: none is left; describe a smaller step");
+    EXPECT_STREQ(error.text, "distgpu: memory: none left; describe a smaller step");
     const auto defect = []() -> std::optional<Failure> { throw std::logic_error("oops"); };
     EXPECT_EQ(guarded(&error, defect), DISTGPU_EDEFECT);
     EXPECT_STREQ(error.text, "distgpu: library: unknown exception; please report this");

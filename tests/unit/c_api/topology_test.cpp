@@ -25,7 +25,7 @@ TEST(CApiTopology, CountsTheGpus) {
 TEST(CApiTopology, RefusesWhatIsNone) {
     EXPECT_EQ(refused_topology(R"({"schema": "distgpu.plan/1"})"),
               (Refused{DISTGPU_EINVAL,
-                       "distgpu: topology: \"schema\": not distgpu.topo/1; write it anew with "
+                       "distgpu: topology: \"schema\": not distgpu.topo/1; write it again with "
                        "distgpu topo"}));
     EXPECT_EQ(refused_topology(nullptr),
               (Refused{DISTGPU_EINVAL, "distgpu: json: is NULL; see distgpu/mapping.h"}));

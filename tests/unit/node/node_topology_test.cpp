@@ -140,7 +140,7 @@ TEST_F(FindTopology, ATopologyOfNoMachineIsUsedAsItIs) {
 
 TEST_F(FindTopology, AStaleTopologyIsPassedOver) {
     const std::string other_boot = "saved before the last boot, or on another machine";
-    const std::string other_devices = "PCI devices have come or gone since it was saved";
+    const std::string other_devices = "PCI devices have changed since it was saved";
     struct Row {
         MachineIdentity identity;
         std::string why;
@@ -180,7 +180,7 @@ TEST_F(FindTopology, WhatIsNoTopologyIsPassedOver) {
 TEST_F(FindTopology, AnEmptyFileIsPassedOver) {
     for (const char* text : {"", " \n"}) {
         const std::string file = write("saved.json", text);
-        expect_discovered(file, file + ": neither a topology nor an XML");
+        expect_discovered(file, file + ": neither JSON of distgpu topo nor XML of lstopo");
     }
 }
 

@@ -84,7 +84,7 @@ TEST_F(PrepareTask, SaysWhichVariableWasNotTaken) {
     const std::string spec = "pytorch,master=" + std::string(120, 'x');
     const auto done = prepare(spec.c_str(), 0);
     ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().remedy, "report this");
+    EXPECT_EQ(done.error().remedy, "please report this");
 }
 
 TEST(PortsOf, AreTheTasksOwn) {

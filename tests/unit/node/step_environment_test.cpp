@@ -101,8 +101,8 @@ TEST(StepEnvironment, RefusalsOfTheListsAreHandedOn) {
     EXPECT_EQ(message({"n[1", "2", "block", ""}), HostList::parse("n[1").error().message());
     EXPECT_EQ(message({"", "2", "block", ""}), HostList::parse("").error().message());
     EXPECT_EQ(message({"n[1-3]", "2", "block", ""}),
-              "distgpu: tasks per node: counts for 1 nodes, the host list has 3; give one count "
-              "for each host");
+              "distgpu: tasks per node: counts for 1 nodes, but the host list has 3; give one "
+              "count per host");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
         LocalId{0});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message(),
-              "distgpu: variable TF_CONFIG: not taken (101 bytes); report this");
+              "distgpu: variable TF_CONFIG: could not be set (101 bytes); please report this");
     EXPECT_EQ(environment.get("RANK"), "0");
 }
 

@@ -80,7 +80,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
     const std::string no_host =
         ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N); "
         "ignored";
-    const std::string no_path = ": not a path from the root; give one that begins with /; ignored";
+    const std::string no_path = ": not an absolute path; give one that begins with /; ignored";
     struct Row {
         const char* argument;
         std::string complaint;

@@ -27,11 +27,11 @@ TEST(CheckCpus, AreEnough) {
 
 TEST(CheckCpus, AreFewerThanAskedFor) {
     EXPECT_EQ(cpus("0-2", {{"SLURM_CPUS_PER_TASK", "4"}}),
-              "warning CPUs: 3 of the 4 of --cpus-per-task\n");
+              "warning CPUs: only 3 of the 4 that --cpus-per-task asks for\n");
     EXPECT_EQ(cpus("0-2", {{"OMP_NUM_THREADS", "4"}}),
               "warning OMP_NUM_THREADS: 4 threads for 3 CPUs\n");
     EXPECT_EQ(cpus("0", {{"CUDA_VISIBLE_DEVICES", "0"}}),
-              "warning CPUs: one for a process with a GPU\n");
+              "warning CPUs: only one for a process with a GPU\n");
 }
 
 TEST(CheckVariables, SaysWhatIsWrong) {

@@ -96,13 +96,13 @@ TEST_F(Fabric, CannotBeOpened) {
 // 64 MiB: the buffers of a few channels, 4 MiB each, for a few peers.
 TEST_F(Fabric, MayLockTooLittleMemory) {
     access.locked_memory = std::uint64_t{64} << 20U;
-    EXPECT_EQ(said(),
-              "mlx5_0:1 400 Gb/s +1; warning memlock limit: 65536 KiB, of which NCCL's "
-              "buffers may need more");
+    EXPECT_EQ(
+        said(),
+        "mlx5_0:1 400 Gb/s +1; warning memlock limit: 65536 KiB, but NCCL's buffers may need more");
     access.locked_memory -= 1024;
-    EXPECT_EQ(said(),
-              "mlx5_0:1 400 Gb/s +1; failed memlock limit: 65535 KiB, of which NCCL's "
-              "buffers may need more");
+    EXPECT_EQ(
+        said(),
+        "mlx5_0:1 400 Gb/s +1; failed memlock limit: 65535 KiB, but NCCL's buffers may need more");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST_F(Gpus, IntelsAreARenderNodeAlsoOfATile) {
 
 TEST_F(Gpus, NoneInTheStepIsAWarningWhereTheNodeHasSome) {
     const NodeTopology topology = with_gpus(GpuVendor::nvidia, 4);
-    EXPECT_EQ(findings({}, &topology), "warning GPUs: none in this step, 4 on this node\n");
+    EXPECT_EQ(findings({}, &topology), "warning GPUs: none in this step, but 4 on this node\n");
     EXPECT_EQ(findings({}, nullptr), "");
 }
 

@@ -71,8 +71,8 @@ TEST(Names, OfRank0sNodeSeenFromOthers) {
 TEST(Names, OfRank0sNodeSeenFromItself) {
     const NameCheck node{"localhost.invalid", true, true};
     EXPECT_EQ(names(node, elsewhere),
-              "failed rendezvous address 192.0.2.1: none of "
-              "localhost.invalid, where rank 0 runs\n");
+              "failed rendezvous address 192.0.2.1: not an address of localhost.invalid, where "
+              "rank 0 runs\n");
     EXPECT_EQ(names(node, "127.0.1.1"),
               "warning rendezvous address 127.0.1.1: resolves to 127.0.1.1 on localhost.invalid "
               "itself, so other nodes cannot reach it\n");

@@ -93,10 +93,9 @@ TEST(Place, UnderMpirunIsDealtInBlocks) {
     EXPECT_EQ(place_of(mpirun("3", "4", "1", "2")),
               "mpirun: task 3 of 4 is 1 on host (2 nodes, unknown)");
     // In turns rank 1 is the first on the second node.
-    EXPECT_EQ(
-        place_of(mpirun("1", "4", "0", "2")),
-        "distgpu: mpirun: rank 1 has local rank 0: ranks are not dealt to the nodes in blocks, "
-        "and which node each has is not known; use mpirun --map-by slot, or srun");
+    EXPECT_EQ(place_of(mpirun("1", "4", "0", "2")),
+              "distgpu: mpirun: rank 1 has local rank 0: ranks are not assigned to the nodes in "
+              "blocks, so the node of each rank is unknown; use mpirun --map-by slot, or srun");
     EXPECT_EQ(place_of(mpirun("0", "4", "0", "3")),
               std::string("distgpu: mpirun: rank 0 of 4, 3 of them on this node: ") + uneven);
 }

@@ -79,8 +79,9 @@ TEST(Verdict, MissingRanksAreATimeOut) {
     EXPECT_EQ(verdict.code, ExitCode::timed_out);
     EXPECT_THAT(verdict.text, HasSubstr("n1    0-1    0-1   2          eth0       none        1 of "
                                         "2 missing\n"));
-    EXPECT_THAT(verdict.text, EndsWith("not ready: ranks 1,3 on n[1-2]: no report within 20 s; see "
-                                       "their own lines, and the nodes' state: sinfo -N\n"));
+    EXPECT_THAT(verdict.text,
+                EndsWith("not ready: ranks 1,3 on n[1-2]: no report within 20 s; see their own "
+                         "messages, and the state of the nodes with sinfo -N\n"));
 }
 
 TEST(Verdict, OfAWholeNodeMissing) {

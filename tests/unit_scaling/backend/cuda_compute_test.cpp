@@ -123,7 +123,7 @@ TEST(CudaCompute, IsMissingInABuildWithoutCuda) {
     if (compute_image() != nullptr) GTEST_SKIP() << "built with CUDA";
     const Gpu gpu = made_up_gpu();
     EXPECT_EQ(CudaCompute::make(gpu).error(),
-              (Error{"compute kernel", "built without CUDA", "build where nvcc is found"}));
+              (Error{"compute kernel", "built without CUDA", "build it on a machine with nvcc"}));
 }
 
 }  // namespace

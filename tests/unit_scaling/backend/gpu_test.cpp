@@ -28,7 +28,7 @@ TEST(Gpu, SaysWhatToDo) {
     EXPECT_EQ(gpu.error_of_nccl(nccl::invalid_usage, "f", nullptr)->remedy,
               "give each task a GPU of its own; NCCL_DEBUG=INFO shows more");
     EXPECT_EQ(gpu.error_of_nccl(nccl::in_progress, "f", nullptr)->remedy,
-              "unset NCCL_COMM_BLOCKING, with which NCCL's calls do not wait");
+              "unset NCCL_COMM_BLOCKING, which makes NCCL's calls return early");
 }
 
 TEST(Gpu, ErrorsOfCuda) {

@@ -15,10 +15,10 @@ TEST_F(Channels, AMissingRankIsNamedAtTheTimeout) {
     const auto ending = zero.get();
     ASSERT_FALSE(ending);
     EXPECT_EQ(ending.error().code, ExitCode::timed_out);
-    EXPECT_EQ(ending.error().failure.problem, "2 of 3 ranks came within 0.3 s");
+    EXPECT_EQ(ending.error().failure.problem, "only 2 of 3 ranks connected within 0.3 s");
     EXPECT_THAT(ending.error().failure.missing, ElementsAre("missing 2"));
     // The others leave the naming to rank 0, and wait for it.
-    EXPECT_EQ(one.get().error().failure.problem, "rank 0: closed by the other side");
+    EXPECT_EQ(one.get().error().failure.problem, "rank 0: closed by the other end");
 }
 
 TEST_F(Channels, ARankThatFindsNobodyTriesUntilTheTimeout) {
@@ -37,7 +37,7 @@ TEST_F(Channels, AStrangerThatSaysNothingIsSentAway) {
     auto stranger = connect_to("127.0.0.1", port, Clock::now() + 5s);
     while (!stranger) stranger = connect_to("127.0.0.1", port, Clock::now() + 5s);
     EXPECT_EQ(receive_line(*stranger, 100, Clock::now() + 10s).error().problem,
-              "closed by the other side");
+              "closed by the other end");
     auto one = opening(1);
     auto two = opening(2);
     channels.push_back(zero.get().value());
@@ -51,7 +51,7 @@ TEST_F(Channels, APlaceIsGivenOnce) {
     const Socket two = mute_rank(2);
     for (const std::uint32_t taken : {0U, 2U}) {
         EXPECT_EQ(receive_line(mute_rank(taken), 100, Clock::now() + 5s).error().problem,
-                  "closed by the other side");
+                  "closed by the other end");
     }
     auto one = opening(1);
     EXPECT_TRUE(zero.get());
@@ -64,7 +64,7 @@ TEST_F(Channels, StrangersAreSentAway) {
     while (!stranger) stranger = connect_to("127.0.0.1", port, Clock::now() + 5s);
     ASSERT_TRUE(send_all(*stranger, "GET / HTTP/1.1\n", Clock::now() + 5s));
     EXPECT_EQ(receive_line(*stranger, 100, Clock::now() + 5s).error().problem,
-              "closed by the other side");
+              "closed by the other end");
     auto one = opening(1);
     auto two = opening(2);
     auto opened = zero.get();

@@ -156,7 +156,7 @@ TEST(ReportJson, OlderFilesAreRead) {
     ASSERT_TRUE(results) << results.error().message();
     EXPECT_EQ(results->environment[1], (Variable{"NCCL_ALGO", "Ring", ""}));
     EXPECT_EQ(problem_of(changed(to_json(full()), "\"origin\":null", "\"origin\":1")),
-              "\"environment[0].origin\": not text");
+              "\"environment[0].origin\": not a string");
 }
 
 TEST(ReportJson, HostMemoryIsStamped) {
@@ -194,14 +194,14 @@ TEST(ReportJson, EveryShorterTextIsRefused) {
 TEST(ReportJson, WrongTextsAreRefused) {
     const std::string text = to_json(full());
     EXPECT_EQ(problem_of("[1]"), "not a JSON object");
-    EXPECT_EQ(problem_of("{}"), "\"schema\": not text");
+    EXPECT_EQ(problem_of("{}"), "\"schema\": not a string");
     EXPECT_EQ(problem_of(changed(text, "scaling/1", "scaling/2")),
               "\"schema\": not \"distgpu.scaling/1\"");
     EXPECT_EQ(problem_of(changed(text, "scaling/1", "plan/1")),
               "\"schema\": not \"distgpu.scaling/1\"");
-    EXPECT_EQ(problem_of(changed(text, "\"backend\"", "\"back\"")), "\"backend\": not text");
+    EXPECT_EQ(problem_of(changed(text, "\"backend\"", "\"back\"")), "\"backend\": not a string");
     EXPECT_EQ(problem_of(changed(text, "send-recv", "gossip")),
-              "\"measurements[0].collective\": not one of its words");
+              "\"measurements[0].collective\": not one of the known words");
     EXPECT_EQ(problem_of(changed(text, "\"median\":0.1", "\"median\":-0.1")),
               "\"measurements[0].time.median\": not a number from 0");
     EXPECT_EQ(problem_of(changed(text, "\"in_place\":true", "\"in_place\":1")),
@@ -211,7 +211,7 @@ TEST(ReportJson, WrongTextsAreRefused) {
     EXPECT_EQ(problem_of(changed(text, "\"overlap\": {", "\"overlap\": 1, \"x\": {")),
               "\"overlap\": not an object");
     EXPECT_EQ(problem_of(changed(text, "\"gpus\":[\"H100 GPU-1\"", "\"gpus\":[1")),
-              "\"nodes[0].gpus\": not a list of texts");
+              "\"nodes[0].gpus\": not a list of strings");
     EXPECT_EQ(problem_of(changed(text, "\"gpus\":[", "\"gpus\":1,\"x\":[")),
               "\"nodes[0].gpus\": not a list");
 }

@@ -30,8 +30,10 @@ TEST(TimesReport, SaysWhyTimesCannotBeCompared) {
     };
     const std::vector<Row> rows = {
         {{Reason::too_few, 1, {}},
-         "distgpu: times: 1 given; give those of two numbers of nodes at least, as 1=100 2=50"},
-        {{Reason::no_nodes, 2, {0, 50}}, "distgpu: times: 0 nodes; numbers of nodes begin at 1"},
+         "distgpu: times: 1 given; give times for at least two numbers of nodes, such as 1=100 "
+         "2=50"},
+        {{Reason::no_nodes, 2, {0, 50}},
+         "distgpu: times: 0 nodes; the number of nodes must be at least 1"},
         {{Reason::not_positive, 2, {2, -5}},
          "distgpu: times: -5 s for 2 nodes; give seconds above 0"},
         {{Reason::not_positive, 2, {1, infinity}},

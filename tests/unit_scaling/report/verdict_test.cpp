@@ -40,12 +40,13 @@ TEST(VerdictLine, NoLimiter) {
 
 TEST(VerdictLine, OneNodeHasNothingToScaleTo) {
     EXPECT_EQ(verdict_line(with_ports(1), Blame{}, 1, 1),
-              "1 node: nothing to scale to; limiter: not decidable with 1 node");
+              "1 node: nothing to scale to; limiter: cannot be determined with 1 node");
 }
 
 TEST(VerdictLine, TwoNodesCannotBeToldApart) {
-    EXPECT_EQ(verdict_line(with_ports(2), Blame{}, 0.9, 0.8),
-              "2 nodes: 90% of linear (weak), 80% (strong); limiter: not decidable with 2 nodes");
+    EXPECT_EQ(
+        verdict_line(with_ports(2), Blame{}, 0.9, 0.8),
+        "2 nodes: 90% of linear (weak), 80% (strong); limiter: cannot be determined with 2 nodes");
 }
 
 TEST(VerdictLine, TheirRailsCan) {

@@ -91,7 +91,7 @@ TEST(Options, OfARunAreNotLostBeforeTimes) {
     const auto asked = parse({"--html", "page", "times", "1=100", "2=50"});
     ASSERT_FALSE(asked);
     EXPECT_EQ(asked.error().message(),
-              "distgpu: --html: stands before times; give options of times after it");
+              "distgpu: --html: given before times; give the options of times after it");
 }
 
 TEST(Options, HelpOfTimes) {

@@ -130,12 +130,13 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
     EXPECT_EQ(recorder.add(measurement_), std::nullopt);
     EXPECT_EQ(recorder.complete(), std::nullopt);
     EXPECT_EQ(recorder.exit_code(), ExitCode::check_failed);
-    EXPECT_THAT(folder_.read("out"),
-                EndsWith("25.0 % of the 4 that it must reach\n"
-                         "# thresholds " +
-                         folder_.path("limits") +
-                         ": 0 passed, 1 failed, 0 not measured\n"
-                         "1 node: nothing to scale to; limiter: not decidable with 1 node\n"));
+    EXPECT_THAT(
+        folder_.read("out"),
+        EndsWith("25.0 % of the 4 that it must reach\n"
+                 "# thresholds " +
+                 folder_.path("limits") +
+                 ": 0 passed, 1 failed, 0 not measured\n"
+                 "1 node: nothing to scale to; limiter: cannot be determined with 1 node\n"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": true"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": {\"outcome\":\"failed\""));
     EXPECT_THAT(folder_.read("html"), Not(HasSubstr("Partial results")));

@@ -20,7 +20,7 @@ TEST(ParseSize, RefusesWhatIsNone) {
         const auto size = parse_size(text);
         ASSERT_FALSE(size) << text;
         EXPECT_EQ(size.error(), (Error{std::string("size ") + text, "not a size from 1 to 1024G",
-                                       "give bytes, as 8, 64K, 16M or 1G"}));
+                                       "give a size such as 8, 64K, 16M or 1G"}));
     }
 }
 

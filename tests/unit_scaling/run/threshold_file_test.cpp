@@ -66,7 +66,7 @@ TEST(ParseThresholds, TwoForTheSameAreRefused) {
         parse_thresholds("all-reduce,1G,16,180\nreduce,1G,16,1\nall-reduce,1024M,16,200\n", "f");
     ASSERT_FALSE(thresholds);
     EXPECT_EQ(thresholds.error().message(),
-              "distgpu: f, line 3: an earlier line has these already; keep one of the two");
+              "distgpu: f, line 3: an earlier line already has these; keep one of the two");
 }
 
 }  // namespace

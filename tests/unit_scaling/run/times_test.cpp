@@ -51,10 +51,10 @@ TEST(ParseTimes, Refusals) {
              {{"1=inf", "2=50"}, "1=inf" + form},
              {{"1=100", "-2=50"}, "-2=50" + form},
              {{"1=100"},
-              "times: 1 given; give those of two numbers of nodes at least, as 1=100 2=50"},
+              "times: 1 given; give times for at least two numbers of nodes, such as 1=100 2=50"},
              {{"1=100", "2=50", "2=51"},
               "times: 2 nodes given twice; give one time for each number of nodes"},
-             {{"0=100", "2=50"}, "times: 0 nodes; numbers of nodes begin at 1"},
+             {{"0=100", "2=50"}, "times: 0 nodes; the number of nodes must be at least 1"},
              {{"1=100", "2=0"}, "times: 0 s for 2 nodes; give seconds above 0"},
              {{"1=100", "2=-5"}, "times: -5 s for 2 nodes; give seconds above 0"}}) {
         const auto report = parse_times(times);

@@ -130,7 +130,7 @@ ExitCode check_as_other(const CheckFacts& facts, const Checks& checks, Deadline 
 Result<Request> wanted(const Arguments& arguments, const Environment& environment) {
     if (!arguments.spec.empty()) return parse_spec("SPEC", arguments.spec);
     if (const auto spec = prepared_spec(environment)) return parse_spec("SPEC", *spec);
-    return Error{"distgpu check", "no distgpu prepared this process, so that its mode is not known",
+    return Error{"distgpu check", "distgpu did not prepare this process, so its mode is unknown",
                  "start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu "
                  "check MODE"};
 }
@@ -138,7 +138,7 @@ Result<Request> wanted(const Arguments& arguments, const Environment& environmen
 Result<Place> place_in_slurm(const Environment& environment) {
     auto place = find_place(environment, host_name());
     if (!place || place->launcher == Launcher::slurm) return place;
-    return Error{"distgpu check", "this process is no task of srun",
+    return Error{"distgpu check", "this process is not a task of srun",
                  "start it with srun --distgpu=MODE distgpu check"};
 }
 
@@ -173,7 +173,7 @@ ExitCode run_check(const Arguments& arguments) {
     });
     if (!planned) {
         return complain({name, "looking up names and devices did not finish",
-                         "look at /etc/resolv.conf and the kernel's log there: dmesg"},
+                         "check /etc/resolv.conf and the kernel log (dmesg) there"},
                         ExitCode::timed_out);
     }
     if (!*planned) return complain(planned->error(), ExitCode::check_failed);
@@ -191,26 +191,26 @@ Subcommand check_subcommand() {
     constexpr std::uint32_t longest = 3600;
     return {.name = "check",
             .help =
-                "Say whether a job would start: each rank checks its variables, CPUs, GPUs and "
-                "network, and reaches rank 0.",
+                "Check whether a job would start: each rank checks its variables, CPUs, GPUs and "
+                "network, and connects to rank 0.",
             .options = {{.name = "SPEC",
                          .target = &arguments->spec,
-                         .help = "What the tasks are prepared for, where distgpu did not do it"},
+                         .help = "The mode and keys of the tasks, if distgpu did not prepare them"},
                         {.name = "--timeout",
                          .target = &arguments->timeout,
-                         .help = "After how many seconds ranks count as missing (default 20)",
+                         .help = "Seconds after which ranks count as missing (default: 20)",
                          .type = "SECONDS",
                          .most = longest},
                         {.name = "--list",
                          .target = &arguments->list,
-                         .help = "Say which checks there are, and run none"},
+                         .help = "List the checks without running them"},
                         {.name = "--only",
                          .target = &arguments->only,
-                         .help = "These checks and no others, as gpus,names",
+                         .help = "Run only these checks, such as gpus,names",
                          .type = "NAMES"},
                         {.name = "--skip",
                          .target = &arguments->skip,
-                         .help = "All checks but these",
+                         .help = "Run all checks except these",
                          .type = "NAMES"}},
             .run = [arguments] { return run_check(*arguments); }};
 }

@@ -49,7 +49,7 @@ std::optional<Finding> cannot_open(const std::string& hca, const DeviceRoots& ro
     if (!path) {
         return Finding{Weight::warning,
                        {hca, formatted("the kernel offers no verbs for it; {}", sockets),
-                        "ask the administrator for the module ib_uverbs"}};
+                        "ask the administrator to load the module ib_uverbs"}};
     }
     const int fd = open(path->c_str(), O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
@@ -58,15 +58,16 @@ std::optional<Finding> cannot_open(const std::string& hca, const DeviceRoots& ro
     }
     return Finding{Weight::warning,
                    {*path, formatted("{}; {}", std::strerror(errno), sockets),
-                    "ask the administrator for its mode, and for the devices in cgroup.conf"}};
+                    "ask the administrator to check its mode, and the devices in cgroup.conf"}};
 }
 
 std::optional<Finding> little_memory(std::uint64_t limit) {
     if (limit == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
     return Finding{
         limit < too_little_memory ? Weight::fatal : Weight::warning,
-        {"memlock limit", formatted("{} KiB, of which NCCL's buffers may need more", limit >> 10U),
-         "ask for LimitMEMLOCK=infinity of slurmd and PropagateResourceLimitsExcept=MEMLOCK"}};
+        {"memlock limit", formatted("{} KiB, but NCCL's buffers may need more", limit >> 10U),
+         "ask the administrator for LimitMEMLOCK=infinity for slurmd and "
+         "PropagateResourceLimitsExcept=MEMLOCK"}};
 }
 
 // The verbs ports that NCCL may take, with their HCA.
@@ -90,7 +91,7 @@ Findings none_eligible(const NodeTopology& topology) {
         if (hca.kind != HcaKind::verbs) continue;
         findings.push_back({Weight::warning,
                             {hca.name, formatted("no port is ACTIVE; {}", sockets),
-                             "ask the administrator: ibstat"}});
+                             "ask the administrator to check the output of ibstat"}});
     }
     return findings;
 }
@@ -142,8 +143,8 @@ CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& acces
 
 const NamedCheck fabric_check{
     "fabric",
-    "InfiniBand: a port is ACTIVE that NCCL would take, its device node can be opened, "
-    "libibverbs is there, and enough memory may be locked.",
+    "InfiniBand has an ACTIVE port that NCCL would use, its device node can be opened, libibverbs "
+    "is installed, and enough memory can be locked.",
     [](const CheckFacts& facts) {
         return facts.own->node.topology != nullptr &&
                facts.environment->get("NCCL_IB_DISABLE") != "1";

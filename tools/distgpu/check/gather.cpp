@@ -117,7 +117,7 @@ Result<Socket> reach(const Endpoint& endpoint, const std::string& name, Deadline
     const auto said = receive_line(*socket, longest_report, soon);
     if (said && *said == greeting(name)) return socket;
     return Error{host_and_port(endpoint.host, endpoint.port),
-                 said ? "another program answers there" : "nobody says that rank 0 is there",
+                 said ? "another program answers there" : "rank 0 does not answer there",
                  "give another port with the key port=N"};
 }
 

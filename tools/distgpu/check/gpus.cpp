@@ -68,14 +68,14 @@ std::optional<std::string> render_node(std::uint32_t index, const NodeTopology* 
 
 std::string reason(int problem) {
     if (problem == ENXIO || problem == ENODEV) return "no driver answers";
-    if (problem == EPERM) return "not allowed to this job";
+    if (problem == EPERM) return "this job may not use it";
     return std::strerror(problem);
 }
 
 std::string advice(int problem) {
-    if (problem == ENOENT) return "look for the driver: nvidia-smi, or rocm-smi";
-    if (problem == ENXIO || problem == ENODEV) return "look at the driver: nvidia-smi, dmesg";
-    return "ask the administrator for the mode and group of that file";
+    if (problem == ENOENT) return "check the driver with nvidia-smi or rocm-smi";
+    if (problem == ENXIO || problem == ENODEV) return "check the driver with nvidia-smi and dmesg";
+    return "ask the administrator to check the mode and group of that file";
 }
 
 // Nothing: it opens, or the cgroup hides it, which may be another GPU's node.
@@ -95,7 +95,7 @@ std::optional<Finding> too_few(std::uint32_t gpus, const std::vector<std::string
     }
     return Finding{Weight::fatal,
                    {"GPUs", formatted("Slurm gave {}, but only {} can be opened", gpus, opened),
-                    "ask the administrator for gres.conf and cgroup.conf of this node"}};
+                    "ask the administrator to check gres.conf and cgroup.conf of this node"}};
 }
 
 Findings check_nvidia(const std::vector<std::string_view>& names, const NodeTopology* topology,
@@ -144,8 +144,8 @@ Findings check_render_nodes(const std::vector<std::string_view>& names,
 Findings no_gpu(const NodeTopology* topology) {
     if (topology == nullptr || topology->gpus.empty()) return {};
     return {{Weight::warning,
-             {"GPUs", formatted("none in this step, {} on this node", topology->gpus.size()),
-              "give srun --gres=gpu:N or --gpus-per-node=N"}}};
+             {"GPUs", formatted("none in this step, but {} on this node", topology->gpus.size()),
+              "use srun --gres=gpu:N or --gpus-per-node=N"}}};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ CheckResult run(const NamedCheck& check, CheckFacts facts) {
     if (result) return *std::move(result);
     return {{{Finding::Weight::fatal,
               {formatted("check {}", check.name), "did not finish",
-               formatted("look at the kernel's log on that node: dmesg; --skip {} leaves it out",
+               formatted("see the kernel log (dmesg) on that node; --skip {} leaves the check out",
                          check.name)}}}};
 }
 

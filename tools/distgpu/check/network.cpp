@@ -130,9 +130,10 @@ Findings check_names(const Environment& environment, const NameCheck& node,
         findings.push_back(node.runs_rank0 ? own_loopback(master, *loopback, node.host)
                                            : foreign_loopback(master, *loopback, node.host));
     } else if (node.runs_rank0 && interface_of(rendezvous.address).name.empty()) {
-        findings.push_back({Weight::fatal,
-                            {master, formatted("none of {}, where rank 0 runs", node.host),
-                             "unset MASTER_ADDR, or give the key master=name"}});
+        findings.push_back(
+            {Weight::fatal,
+             {master, formatted("not an address of {}, where rank 0 runs", node.host),
+              "unset MASTER_ADDR, or use the key master=name"}});
     }
     if (node.host == rendezvous.address || environment.get("GLOO_SOCKET_IFNAME")) return findings;
     const auto own = loopback_of(node.host, deadline);
@@ -156,7 +157,8 @@ const NamedCheck interfaces_check{
 
 const NamedCheck names_check{
     "names",
-    "The rendezvous address and the node's own name stand for addresses that other nodes reach.",
+    "The rendezvous address and the node's own name resolve to addresses that other nodes can "
+    "reach.",
     always,
     [](const CheckFacts& facts) {
         const Place& place = facts.own->place;

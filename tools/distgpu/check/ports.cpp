@@ -36,7 +36,7 @@ CheckResult check_ports(const CheckFacts& facts) {
 
 const NamedCheck ports_check{
     "ports",
-    "The ports next to the rendezvous's on which the framework will listen are free on their node.",
+    "The other ports on which the framework will listen are free on their node.",
     [](const CheckFacts& facts) { return !further_ports(*facts.own).empty(); },
     check_ports,
 };

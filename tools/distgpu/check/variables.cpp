@@ -43,7 +43,7 @@ std::optional<Finding> another_port(const Environment& environment, const Rendez
     if (!port || port->empty() || *port == std::to_string(rendezvous.port)) return std::nullopt;
     return Finding{Weight::fatal,
                    {"MASTER_PORT", formatted("is {}, but port= gives {}", *port, rendezvous.port),
-                    "give it in one place"}};
+                    "set it in only one place"}};
 }
 
 std::optional<std::uint32_t> count(const Environment& environment, const char* name) {
@@ -70,28 +70,29 @@ Findings check_cpus(const Environment& environment, const CpuSet& cpus) {
     if (asked && cpus.count() < *asked) {
         findings.push_back(
             {Weight::warning,
-             {"CPUs", formatted("{} of the {} of --cpus-per-task", cpus.count(), *asked),
-              "look at --cpu-bind and at what starts this program"}});
+             {"CPUs",
+              formatted("only {} of the {} that --cpus-per-task asks for", cpus.count(), *asked),
+              "check --cpu-bind and what starts this program"}});
     }
     const auto threads = count(environment, "OMP_NUM_THREADS");
     if (threads && *threads > cpus.count()) {
         findings.push_back(
             {Weight::warning,
              {"OMP_NUM_THREADS", formatted("{} threads for {} CPUs", *threads, cpus.count()),
-              "export less, or give --cpus-per-task"}});
+              "export a smaller value, or use --cpus-per-task"}});
     }
     if (cpus.count() == 1 && !gpu_variables(environment).empty()) {
         findings.push_back(
             {Weight::warning,
-             {"CPUs", "one for a process with a GPU", "give srun --cpus-per-task=N"}});
+             {"CPUs", "only one for a process with a GPU", "use srun --cpus-per-task=N"}});
     }
     return findings;
 }
 
 const NamedCheck variables_check{
     "variables",
-    "The task's variables are there, its ranks and sizes are Slurm's, and none is left that would "
-    "mislead the framework.",
+    "The task's variables are set, its ranks and sizes match Slurm's, and no variable is left that "
+    "would mislead the framework.",
     always,
     [](const CheckFacts& facts) {
         return CheckResult{check_variables(*facts.environment, *facts.own)};

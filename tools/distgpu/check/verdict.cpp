@@ -192,7 +192,8 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
     }
     if (!missing.empty()) {
         const std::string text = formatted(
-            "{}: no report within {} s; see their own lines, and the nodes' state: sinfo -N",
+            "{}: no report within {} s; see their own messages, and the state of the nodes with "
+            "sinfo -N",
             who(missing, layout), waited.count());
         verdict.text += formatted("missing: {}\n", text);
         if (worst.empty()) worst = text;

@@ -111,7 +111,7 @@ Subcommand exec_subcommand() {
                 "srun, mpirun, flux or mpiexec, or alone.",
             .options = {{.name = "SPEC",
                          .target = &arguments->spec,
-                         .help = "What --distgpu= takes: MODE[,KEY[=VALUE]]...",
+                         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...",
                          .required = true},
                         {.name = "PROGRAM",
                          .target = &arguments->program,

@@ -62,7 +62,7 @@ std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
         }
         input.rank = GlobalRank{*arguments.rank};
     } else if (arguments.format == "env") {
-        return Error{"--format env", "of which rank", "give --rank N"};
+        return Error{"--format env", "no rank is given", "add --rank N"};
     }
     if (arguments.node.empty()) return std::nullopt;
     input.node = layout.hosts().find(arguments.node);
@@ -110,36 +110,38 @@ std::vector<Option> shape_options(ShapeOptions& shape) {
         return Option{name, &value, help, type};
     };
     return {
-        option("--nodelist", layout.nodelist, "NODES", "The step's nodes, as node[01-02]"),
+        option("--nodelist", layout.nodelist, "NODES", "The step's nodes, such as node[01-02]"),
         option("--nodes", layout.nodes, "N",
-               "How many nodes, in place of --nodelist: node1 to nodeN"),
+               "Number of nodes, instead of --nodelist: node1 to nodeN"),
         option("--tasks-per-node", layout.tasks_per_node, "COUNTS",
-               "Tasks of each node, as 4(x2),1; one number is for every node"),
+               "Tasks on each node, such as 4(x2),1; a single number applies to every node"),
         option("--ntasks", layout.ntasks, "N",
-               "All tasks, dealt evenly, in place of --tasks-per-node"),
+               "Total number of tasks, divided evenly, instead of --tasks-per-node"),
         option("--distribution", layout.distribution, "HOW",
                "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task"),
-        option("--gpus-per-node", shape.gpus_per_node, "N", "The first N GPUs of each node (all)"),
-        option("--gpus", shape.gpus, "LIST", "Which GPUs of each node, as 2,3"),
-        option("--cpus-per-task", shape.cpus_per_task, "N", "CPUs that each task asked for (1)"),
+        option("--gpus-per-node", shape.gpus_per_node, "N",
+               "The first N GPUs of each node (default: all)"),
+        option("--gpus", shape.gpus, "LIST", "These GPUs of each node, such as 2,3"),
+        option("--cpus-per-task", shape.cpus_per_task, "N",
+               "CPUs that each task asked for (default: 1)"),
         option("--cpu-masks", shape.cpu_masks, "LISTS",
-               "CPUs on which the tasks of a node may run, one list for all or one each, as "
-               "0-3:4-7 (all CPUs of the node)")};
+               "CPUs on which the tasks of a node may run: one list for all tasks or one per task, "
+               "such as 0-3:4-7 (default: all CPUs of the node)")};
 }
 
 std::vector<Option> output_options(Arguments& arguments) {
     return {{.name = "--topology",
              .target = &arguments.topologies,
-             .help = "Every node's topology, or NODES=FILE for some: XML of hwloc's lstopo, or "
-                     "JSON of distgpu topo; without it nothing is bound",
+             .help = "Topology of every node, or of some nodes with NODES=FILE: XML from hwloc's "
+                     "lstopo, or JSON from distgpu topo; without it, nothing is bound",
              .type = "[NODES=]FILE"},
             {.name = "--rank",
              .target = &arguments.rank,
-             .help = "This rank alone, with its variables",
+             .help = "Only this rank, with its variables",
              .type = "N"},
             {.name = "--node",
              .target = &arguments.node,
-             .help = "The ranks of this node alone",
+             .help = "Only the ranks of this node",
              .type = "NODE",
              .excludes = {"--rank"}},
             {.name = "--format",
@@ -155,15 +157,15 @@ Subcommand plan_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
     std::vector<Option> options{{.name = "SPEC",
                                  .target = &arguments->spec,
-                                 .help = "What --distgpu= takes: MODE[,KEY[=VALUE]]...",
+                                 .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...",
                                  .required = true}};
     for (auto& more : {shape_options(arguments->shape), output_options(*arguments)}) {
         options.insert(options.end(), more.begin(), more.end());
     }
     return {.name = "plan",
             .help =
-                "Show what each task of a step would get. Within a job, Slurm's variables tell "
-                "its shape.",
+                "Show what each task of a step would get. Inside a job, the shape comes from "
+                "Slurm's variables.",
             .options = std::move(options),
             .run = [arguments] { return run_plan(*arguments); }};
 }

@@ -27,7 +27,7 @@ Result<std::optional<std::vector<std::uint32_t>>> chosen_gpus(const ShapeOptions
     using Chosen = std::optional<std::vector<std::uint32_t>>;
     if (!options.gpus.empty()) {
         const auto list = CpuSet::parse(options.gpus);  // a list of numbers like any other
-        if (!list) return refuse("--gpus", options.gpus, "not a list of GPUs as 0-3,6");
+        if (!list) return refuse("--gpus", options.gpus, "not a list of GPUs such as 0-3,6");
         return Chosen(list->cpus());
     }
     if (options.gpus_per_node.empty()) return Chosen{};
@@ -45,7 +45,7 @@ Result<std::vector<CpuSet>> read_masks(const std::string& text) {
         const std::size_t end = std::min(text.find(':', at), text.size());
         auto mask = CpuSet::parse(std::string_view(text).substr(at, end - at));
         if (!mask || mask->empty()) {
-            return refuse("--cpu-masks", text, "not CPU lists as 0-3,8:4-7");
+            return refuse("--cpu-masks", text, "not CPU lists such as 0-3,8:4-7");
         }
         masks.push_back(*std::move(mask));
         at = end + 1;
@@ -101,7 +101,8 @@ Result<Shape> Shape::make(const ShapeOptions& options, StepLayout layout,
 std::optional<Error> Shape::fits(const ShapeOptions& options) const {
     const std::uint32_t most = layout_.max_tasks_per_node();
     if (masks_.size() > 1 && (masks_.size() != most || layout_.min_tasks_per_node() != most)) {
-        return refuse("--cpu-masks", options.cpu_masks, "another number of masks than of tasks");
+        return refuse("--cpu-masks", options.cpu_masks,
+                      "the number of lists differs from the number of tasks");
     }
     if (!gpus_ || gpus_->empty()) return std::nullopt;
     const auto lacks = [&](const NodeTopology& topology) {

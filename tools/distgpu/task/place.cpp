@@ -91,7 +91,7 @@ Error uneven(const Counts& counts) {
 Error not_in_blocks(const Counts& counts) {
     return {formatted("{}: rank {} has local rank {}", name_of(counts.launcher), counts.rank,
                       counts.local_rank),
-            "ranks are not dealt to the nodes in blocks, and which node each has is not known",
+            "ranks are not assigned to the nodes in blocks, so the node of each rank is unknown",
             "use mpirun --map-by slot, or srun"};
 }
 

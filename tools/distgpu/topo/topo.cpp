@@ -50,11 +50,11 @@ ExitCode run_topo(const Arguments& arguments) {
 Subcommand topo_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
     return {.name = "topo",
-            .help = "Show this node's GPUs and HCAs, and how near they are.",
+            .help = "Show this node's GPUs and HCAs, and the distances between them.",
             .options = {{.name = "--topology",
                          .target = &arguments->topology,
-                         .help = "Show the machine of FILE instead: XML of hwloc's lstopo, or JSON "
-                                 "of distgpu topo",
+                         .help = "Show the machine in FILE instead: XML from hwloc's lstopo, or "
+                                 "JSON from distgpu topo",
                          .type = "FILE"},
                         {.name = "--format",
                          .target = &arguments->format,
@@ -63,8 +63,7 @@ Subcommand topo_subcommand() {
                          .words = {"table", "json"}},
                         {.name = "--save",
                          .target = &arguments->save,
-                         .help = "Write the JSON to FILE, for the steps that run until the next "
-                                 "boot",
+                         .help = "Write the JSON to FILE, for all steps until the next boot",
                          .type = "FILE",
                          .excludes = {"--topology", "--format"}}},
             .run = [arguments] { return run_topo(*arguments); }};

@@ -51,8 +51,8 @@ Subcommand vars_subcommand() {
             .help = "Show which variables each mode sets and removes.",
             .options = {{.name = "MODE",
                          .target = &arguments->mode,
-                         .help = "Of this mode, as MODE[,KEY[=VALUE]]..., or help for the keys; "
-                                 "all modes"},
+                         .help = "MODE[,KEY[=VALUE]]... shows only this mode, help shows the keys "
+                                 "(default: all modes)"},
                         {.name = "--format",
                          .target = &arguments->format,
                          .help = "table (the default) or json",

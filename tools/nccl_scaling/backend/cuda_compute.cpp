@@ -26,7 +26,7 @@ Result<std::unique_ptr<Compute>> CudaCompute::make(const Gpu& gpu) {
 std::optional<Error> CudaCompute::prepare() {
     const void* const image = compute_image();
     if (image == nullptr) {
-        return Error{"compute kernel", "built without CUDA", "build where nvcc is found"};
+        return Error{"compute kernel", "built without CUDA", "build it on a machine with nvcc"};
     }
     cuda::Module module = nullptr;
     auto error = gpu_.error_of(gpu_.cuda.load_module(&module, image), "cuModuleLoadData");

@@ -14,7 +14,7 @@ const char* remedy_of(nccl::Status status) {
         case nccl::invalid_usage:  // of a program that works elsewhere: two ranks on one GPU
             return "give each task a GPU of its own; NCCL_DEBUG=INFO shows more";
         case nccl::in_progress:
-            return "unset NCCL_COMM_BLOCKING, with which NCCL's calls do not wait";
+            return "unset NCCL_COMM_BLOCKING, which makes NCCL's calls return early";
         default:
             return "run again with NCCL_DEBUG=INFO";
     }

@@ -74,7 +74,7 @@ class MpiCommunicator final : public Communicator {
     std::optional<Error> run(const Call& call) override {
         if (call.count > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
             return Error{formatted("{} elements", call.count),
-                         "more than a call of MPI takes (2^31 - 1)", "choose a smaller size"};
+                         "more than one MPI call can handle (2^31 - 1)", "choose a smaller size"};
         }
         return error_of(start(call, static_cast<int>(call.count), mpi_type(call.type)),
                         "collective of MPI");
@@ -152,7 +152,7 @@ class MpiBackend final : public Backend {
         MPI_Comm_size(MPI_COMM_WORLD, &size);
         if (std::cmp_not_equal(size, member_.world_size)) {
             return Error{"--backend mpi",
-                         formatted("MPI has a world of {}, not {}", size, member_.world_size),
+                         formatted("MPI has a world size of {}, not {}", size, member_.world_size),
                          "start it with srun --mpi=pmix --distgpu=pytorch, or with mpirun"};
         }
         constexpr int commutes = 1;

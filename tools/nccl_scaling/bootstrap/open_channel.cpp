@@ -45,8 +45,8 @@ Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
     Ending ending{
         ExitCode::timed_out,
         {phase,
-         formatted("{} of {} ranks came within {} s", assembly.arrived, assembly.peers.size(),
-                   std::chrono::duration<double>(options.timeout).count()),
+         formatted("only {} of {} ranks connected within {} s", assembly.arrived,
+                   assembly.peers.size(), std::chrono::duration<double>(options.timeout).count()),
          {}}};
     for (std::uint32_t rank = 1; rank < assembly.peers.size(); ++rank) {
         if (!assembly.connections[rank].is_open()) {

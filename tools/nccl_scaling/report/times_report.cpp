@@ -40,9 +40,9 @@ Error refusal_of(const UnusableTimes& times) {
     switch (times.reason) {
         case UnusableTimes::Reason::too_few:
             return bad_times(formatted("{} given", times.count),
-                             "give those of two numbers of nodes at least, as 1=100 2=50");
+                             "give times for at least two numbers of nodes, such as 1=100 2=50");
         case UnusableTimes::Reason::no_nodes:
-            return bad_times("0 nodes", "numbers of nodes begin at 1");
+            return bad_times("0 nodes", "the number of nodes must be at least 1");
         case UnusableTimes::Reason::not_positive:
             return bad_times(formatted("{} s for {}", seconds, counted(nodes, "node")),
                              "give seconds above 0");
@@ -63,8 +63,8 @@ std::string times_table(const TimesReport& report) {
                           format_percent(report.strong[i].efficiency));
     }
     return text +
-           "# weak: each node had the same work in every run; strong: all nodes together had; one "
-           "of the two is yours\n" +
+           "# weak: each node had the same work in every run; strong: all nodes together had the "
+           "same work; one of the two fits your runs\n" +
            verdict(report) + "\n";
 }
 

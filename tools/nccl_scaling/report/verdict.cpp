@@ -17,7 +17,7 @@ std::string limiters_text(const Results& results, const Blame& blame) {
     if (blame.limiters.empty()) {
         if (blame.decidable) return "none";
         if (results.nodes.size() < 3) {
-            return "not decidable with " + counted(results.nodes.size(), "node");
+            return "cannot be determined with " + counted(results.nodes.size(), "node");
         }
         return "not measured";
     }

@@ -40,7 +40,7 @@ std::vector<std::string> names_of(const Rows& rows) {
 }
 
 void declare_sizes(CLI::App& app, Words& words) {
-    app.add_option("-b", words.begin, "Smallest size, in bytes or as 64K, 16M, 1G")
+    app.add_option("-b", words.begin, "Smallest size, in bytes or such as 64K, 16M, 1G")
         ->type_name("SIZE")
         ->capture_default_str();
     app.add_option("-e", words.end, "Largest size")->type_name("SIZE")->capture_default_str();
@@ -55,7 +55,7 @@ void declare_sizes(CLI::App& app, Words& words) {
 void declare_measurements(CLI::App& app, Words& words, Options& options) {
     const auto collective_names = names_of(collectives);
     app.add_option("--collective", words.collectives,
-                   formatted("Default all: {}", join(collective_names, ", ")))
+                   formatted("Default: all of {}", join(collective_names, ", ")))
         ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(collective_names));
@@ -69,11 +69,12 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
         ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
-    app.add_option("--warmup", options.warmup, "Runs before them")
+    app.add_option("--warmup", options.warmup, "Untimed runs before those")
         ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
-    app.add_option("--timeout", words.timeout, "Seconds without progress that end the run")
+    app.add_option("--timeout", words.timeout,
+                   "End the run after this many seconds without progress")
         ->type_name("SECONDS")
         ->check(CLI::Range(1.0, 86400.0))
         ->capture_default_str();
@@ -92,23 +93,23 @@ void declare_files(CLI::App& app, OutputFiles& files) {
 
 void declare_demands(CLI::App& app, Words& words, Demands& demands) {
     app.add_option("--baseline", demands.baseline,
-                   "Compare with an earlier run's --json file; status 1: something is slower")
+                   "Compare with an earlier run's --json file; exit status 1 if anything is slower")
         ->type_name("FILE");
-    app.add_option("--tolerance", words.tolerance, "By so many percent it may be slower")
+    app.add_option("--tolerance", words.tolerance, "Percent by which a result may be slower")
         ->type_name("PERCENT")
         ->check(CLI::Range(0.0, 100.0))
         ->needs("--baseline")
         ->capture_default_str();
     app.add_option("--threshold", demands.thresholds,
-                   "File of bus bandwidths to reach, a line each: collective, size, ranks, GB/s; "
-                   "status 1: one was not reached")
+                   "File of bus bandwidths to reach, one per line: collective, size, ranks, GB/s; "
+                   "exit status 1 if one is not reached")
         ->type_name("FILE");
 }
 
 CLI::App* declare_times(CLI::App& app, Words& words, OutputFiles& files) {
     CLI::App* const times = app.add_subcommand(
-        "times", "How far from linear your own training times are; measures nothing");
-    times->add_option("times", words.times, "As 1=100 2=50 4=25")
+        "times", "Show how far from linear your own training times are, without measuring");
+    times->add_option("times", words.times, "Times such as 1=100 2=50 4=25")
         ->option_text("NODES=SECONDS ...")
         ->required();
     declare_files(*times, files);
@@ -159,7 +160,8 @@ Result<Options> understand(const Words& words, Options options) {
 std::optional<Error> refuse_before_times(const CLI::App& app) {
     for (const CLI::Option* const option : app.get_options()) {
         if (option->count() == 0) continue;
-        return Error{option->get_name(), "stands before times", "give options of times after it"};
+        return Error{option->get_name(), "given before times",
+                     "give the options of times after it"};
     }
     return std::nullopt;
 }
@@ -175,7 +177,7 @@ Result<Times> understand_times(const CLI::App& app, const Words& words, OutputFi
 
 Result<Asked> parse_options(int argc, const char* const* argv) {
     CLI::App app(
-        "How far collectives are from linear scaling over nodes, and which node is slow.\n"
+        "Measure how far collectives are from linear scaling over nodes, and which node is slow.\n"
         "Start it with srun --distgpu=pytorch, one task per GPU.",
         "nccl-scaling");
     Words words;

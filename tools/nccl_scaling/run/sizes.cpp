@@ -29,7 +29,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     const auto shift = shift_of(text.substr(digits));
     if (!number || !shift || *number == 0 || *number > largest_size >> *shift) {
         return Error{formatted("size {}", text), "not a size from 1 to 1024G",
-                     "give bytes, as 8, 64K, 16M or 1G"};
+                     "give a size such as 8, 64K, 16M or 1G"};
     }
     return *number << *shift;
 }

@@ -71,11 +71,11 @@ Result<std::vector<Threshold>> parse_thresholds(std::string_view text, const std
         auto threshold = parse_line(line);
         if (!threshold) return Error{place, threshold.error().problem, threshold.error().remedy};
         if (is_known(thresholds, *threshold)) {
-            return Error{place, "an earlier line has these already", "keep one of the two"};
+            return Error{place, "an earlier line already has these", "keep one of the two"};
         }
         thresholds.push_back(*std::move(threshold));
     }
-    if (thresholds.empty()) return Error{name, "no threshold in it", form};
+    if (thresholds.empty()) return Error{name, "contains no threshold", form};
     return thresholds;
 }
 

@@ -35,7 +35,7 @@ await_end() { # HOST STATE
         keeper_of "$1" "$2" || return 0
         sleep 0.02
     done
-    say_error "$1" "its processes do not end" "look at process $keeper; its files are in $2"
+    say_error "$1" "its processes do not stop" "look at process $keeper; its files are in $2"
     return 1
 }
 

@@ -31,7 +31,7 @@ stop_node() {
         in_host "$1" kill -0 "$pid" 2>/dev/null || return 0
         sleep 0.02
     done
-    fail "$1" "slurmd does not end" "see $state/log/slurmd-$1.log"
+    fail "$1" "slurmd does not stop" "see $state/log/slurmd-$1.log"
 }
 
 # Done when slurmd answers and slurmctld counts on the node again.

@@ -68,7 +68,7 @@ claim_state() {
         mkdir -p "$sandbox_root" && mkdir "$state" 2>/dev/null && return
         [[ -d $state ]] && fail "$name" "this sandbox exists" "end it with 'sandbox down --name $name'"
     done
-    fail "$state" "cannot create (tried $try times)" "see that /run is writable"
+    fail "$state" "cannot create (tried $try times)" "check that /run is writable"
 }
 
 choose_user() {
@@ -131,7 +131,7 @@ start_network() {
             printf 'link set %s master br0 up\n' "$host"
         done
     } | nsenter -t "$pid" -n ip -batch - ||
-        fail "network" "cannot be made" "see that the kernel has bridge and veth"
+        fail "network" "cannot be made" "check that the kernel has bridge and veth"
     for host in "${hosts[@]}"; do
         keeper_of "$host"
         address_of "$host"

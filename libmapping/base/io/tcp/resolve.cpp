@@ -22,7 +22,7 @@ Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port
     const int problem = getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
     if (problem != 0) {
         return Error{host, formatted("no address: {}", gai_strerror(problem)),
-                     "see /etc/hosts and the name service of this node"};
+                     "check /etc/hosts and the name service of this node"};
     }
     std::vector<Address> addresses;
     for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
@@ -63,7 +63,7 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
                                      Deadline deadline) {
     auto found = within(deadline, [host, port] { return look_up(host, port); });
     if (found) return *std::move(found);
-    return Error{host, "the name service does not answer", "see /etc/resolv.conf of this node"};
+    return Error{host, "the name service does not answer", "check /etc/resolv.conf on this node"};
 }
 
 }  // namespace distgpu

@@ -66,11 +66,11 @@ int connect_socket(const Socket& socket, const Address& address, Deadline deadli
 }
 
 Error closed() {
-    return {"connection", "closed by the other side", "see what it says"};
+    return {"connection", "closed by the other end", "see its messages"};
 }
 
 Error too_late() {
-    return {"connection", "no answer in time", "see what the other side does"};
+    return {"connection", "no answer in time", "check the process at the other end"};
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
         if (problem == 0) return connection;
     }
     return Error{host_and_port(host, port), std::strerror(problem),
-                 "see whether that node is up and no firewall is between"};
+                 "check that the node is up and that no firewall blocks the port"};
 }
 
 std::optional<Socket> accept_from(const Socket& listener) {
@@ -153,7 +153,7 @@ Result<std::string> receive_line(const Socket& socket, std::size_t longest, Dead
         if (end != std::string_view::npos && line.size() <= longest) return line;
     }
     return Error{"connection", formatted("a line of more than {} bytes", longest),
-                 "see what listens there"};
+                 "check which program listens there"};
 }
 
 }  // namespace distgpu

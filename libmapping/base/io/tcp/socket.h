@@ -49,7 +49,7 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
 // A connection that waits to be taken; nothing: none does.
 std::optional<Socket> accept_from(const Socket& listener);
 
-// Errors (object: "connection"): closed by the other side; not all taken by the deadline.
+// Errors (object: "connection"): closed by the other end; not all taken by the deadline.
 Result<std::monostate> send_all(const Socket& socket, std::string_view text, Deadline deadline);
 
 // The text before the next '\n', which is read too, and what came behind it stays to be read.

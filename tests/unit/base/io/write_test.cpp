@@ -89,7 +89,7 @@ TEST_F(ReplaceFile, SaysWhichFileAndWhyAndLeavesNoDraft) {
     const auto missing = replace_file(path("no/results"), "", Readers::by_umask);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error(), (Error{path("no/results"), "No such file or directory",
-                                      "name a file in a folder that can be written"}));
+                                      "name a file in a writable folder"}));
     fs::create_directory(path("results"));
     const auto folder = replace_file(path("results"), "", Readers::by_umask);
     ASSERT_FALSE(folder);

@@ -80,7 +80,7 @@ struct Refusal {
 };
 
 TEST(HostListParse, RefusesWithPlaceAndRemedy) {
-    const std::string numbers_only = "; write numbers and ranges only, as n[1-4,7]";
+    const std::string numbers_only = "; write only numbers and ranges, such as n[1-4,7]";
     const std::string no_host = ": names no host; give at least one name, such as n[1-4]";
     const std::vector<Refusal> rows = {
         {"empty", "", "host list '' at character 1" + no_host},
@@ -96,9 +96,11 @@ TEST(HostListParse, RefusesWithPlaceAndRemedy) {
         {"empty bracket", "n[]",
          "host list 'n[]' at character 3: expected a number, found ']'" + numbers_only},
         {"closing alone", "n1]",
-         "host list 'n1]' at character 3: ']' without a '[' before it; write ranges as n[1-4]"},
+         "host list 'n1]' at character 3: ']' without a '[' before it; write ranges such as "
+         "n[1-4]"},
         {"closing twice", "n[1-2]]",
-         "host list 'n[1-2]]' at character 7: ']' without a '[' before it; write ranges as n[1-4]"},
+         "host list 'n[1-2]]' at character 7: ']' without a '[' before it; write ranges such as "
+         "n[1-4]"},
         {"backwards", "n[1,12-3]",
          "host list 'n[1,12-3]' at character 5: the range 12-3 runs backwards; write the smaller "
          "number first"},
@@ -130,11 +132,11 @@ TEST(HostListParse, RefusesWithPlaceAndRemedy) {
          "host list 'n[1-5000]x[1-5000]' at character 1: more than 16777216 hosts; check the "
          "ranges"},
         {"too many ranges", "n[1-262145]x[1-2]",
-         "host list 'n[1-262145]x[1-2]' at character 1: brackets that do not end their names make "
-         "more than 262144 ranges; split the list, or end each name with its longest range"},
+         "host list 'n[1-262145]x[1-2]' at character 1: brackets in the middle of names make more "
+         "than 262144 ranges; split the list, or end each name with its longest range"},
         {"too many ranges in all", "n[1-262144]x,m[1-2]x",
-         "host list 'n[1-262144]x,m[1-2]x' at character 14: brackets that do not end their names "
-         "make more than 262144 ranges; split the list, or end each name with its longest range"},
+         "host list 'n[1-262144]x,m[1-2]x' at character 14: brackets in the middle of names make "
+         "more than 262144 ranges; split the list, or end each name with its longest range"},
         {"long name", std::string(254, 'n') + "[8-10]",
          "host list '" + std::string(54, 'n') +
              "...' at character 1: a name of 256 characters; host names have at most 255"},

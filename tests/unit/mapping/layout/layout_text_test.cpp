@@ -31,7 +31,8 @@ TEST(LayoutText, NodesAreAListOrACount) {
     EXPECT_EQ(written({}),
               "distgpu: shape: no nodes are given; give --nodes N or --nodelist NODES");
     EXPECT_EQ(written({.nodelist = "n1", .nodes = "1"}),
-              "distgpu: --nodes 1: given beside --nodelist, which counts them; see distgpu plan "
+              "distgpu: --nodes 1: given together with --nodelist, which already counts them; see "
+              "distgpu plan "
               "--help");
     EXPECT_EQ(written({.nodes = "0"}),
               "distgpu: --nodes 0: not a number from 1 to 16777216; see distgpu plan --help");
@@ -45,7 +46,8 @@ TEST(LayoutText, TasksAreCountedForEachNodeOrTogether) {
     EXPECT_EQ(written({.nodes = "2", .ntasks = "1"}),
               "distgpu: --ntasks 1: fewer than the 2 nodes; see distgpu plan --help");
     EXPECT_EQ(written({.nodes = "2", .ntasks = "2", .tasks_per_node = "1"}),
-              "distgpu: --ntasks 2: given beside --tasks-per-node, which counts them; see distgpu "
+              "distgpu: --ntasks 2: given together with --tasks-per-node, which already counts "
+              "them; see distgpu "
               "plan --help");
     // One for each, then the rest of the first plane.
     EXPECT_EQ(written({.nodes = "2", .ntasks = "4", .distribution = "plane=3"}),

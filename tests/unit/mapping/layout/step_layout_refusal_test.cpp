@@ -27,20 +27,22 @@ TEST(TaskMap, RefusesWhatIsNoLayout) {
         {"no block", {}, "no block; give at least one [nodeid,nnodes,ppn,repeat]"},
         {"zero nodes",
          {{0, 3, 1, 1}, {0, 0, 1, 1}},
-         "block 1 [0,0,1,1] has a zero count; nnodes, ppn and repeat are at least 1"},
+         "block 1 [0,0,1,1] has a zero count; nnodes, ppn and repeat must be at least 1"},
         {"zero tasks",
          {{0, 3, 0, 1}},
-         "block 0 [0,3,0,1] has a zero count; nnodes, ppn and repeat are at least 1"},
+         "block 0 [0,3,0,1] has a zero count; nnodes, ppn and repeat must be at least 1"},
         {"zero repeat",
          {{0, 3, 1, 0}},
-         "block 0 [0,3,1,0] has a zero count; nnodes, ppn and repeat are at least 1"},
+         "block 0 [0,3,1,0] has a zero count; nnodes, ppn and repeat must be at least 1"},
         {"node past the end",
          {{0, 4, 1, 1}},
-         "block 0 [0,4,1,1] ends at node 3, the host list has 3 nodes; number the nodes from 0 in "
+         "block 0 [0,4,1,1] ends at node 3, but the host list has 3 nodes; number the nodes from 0 "
+         "in "
          "the order of the host list"},
         {"node sum past 32 bits",
          {{4294967295, 4294967295, 1, 1}},
-         "block 0 [4294967295,4294967295,1,1] ends at node 8589934589, the host list has 3 nodes; "
+         "block 0 [4294967295,4294967295,1,1] ends at node 8589934589, but the host list has 3 "
+         "nodes; "
          "number the nodes from 0 in the order of the host list"},
         {"a round too large",
          {{0, 3, 4294967295, 4294967295}},
@@ -79,10 +81,10 @@ TEST(TaskMap, RefusesProductsThatWrap) {
 TEST(TaskMap, RefusesAnEmptyHostList) {
     const auto no_hosts = StepLayout::from_task_map(HostList{}, {{0, 1, 1, 1}});
     ASSERT_FALSE(no_hosts);
-    EXPECT_EQ(
-        no_hosts.error().message(),
-        "distgpu: task map: block 0 [0,1,1,1] ends at node 0, the host list has 0 nodes; number "
-        "the nodes from 0 in the order of the host list");
+    EXPECT_EQ(no_hosts.error().message(),
+              "distgpu: task map: block 0 [0,1,1,1] ends at node 0, but the host list has 0 nodes; "
+              "number "
+              "the nodes from 0 in the order of the host list");
 }
 
 TEST(TaskMap, RefusesTooManyBlocks) {
@@ -117,16 +119,16 @@ TEST(Distribute, RefusesCountsThatDoNotFitTheHosts) {
         {"too few",
          {{4, 2}},
          cyclic,
-         "tasks per node: counts for 2 nodes, the host list has 3; give one count for each host"},
+         "tasks per node: counts for 2 nodes, but the host list has 3; give one count per host"},
         {"too many",
          {{4, 2}, {1, 2}, {1, 5}},
          cyclic,
-         "tasks per node: counts for at least 4 nodes, the host list has 3; give one count for "
-         "each host"},
+         "tasks per node: counts for at least 4 nodes, but the host list has 3; give one count per "
+         "host"},
         {"none",
          {},
          cyclic,
-         "tasks per node: counts for 0 nodes, the host list has 3; give one count for each host"},
+         "tasks per node: counts for 0 nodes, but the host list has 3; give one count per host"},
         {"zero tasks",
          {{4, 2}, {0, 1}},
          cyclic,
@@ -142,7 +144,7 @@ TEST(Distribute, RefusesCountsThatDoNotFitTheHosts) {
         {"plane of nothing",
          {{4, 3}},
          {.kind = Kind::plane, .plane_size = 0},
-         "plane size: 0 tasks a round; give at least 1, as plane=4"},
+         "plane size: 0 tasks per round; give at least 1, such as plane=4"},
     };
     for (const auto& row : rows) {
         const auto layout = StepLayout::distribute(hosts("n[1-3]"), row.counts, row.distribution);
@@ -158,9 +160,10 @@ TEST(Distribute, RefusesCountsThatDoNotFitTheHosts) {
 TEST(Assignment, RefusesNodesThatDoNotExist) {
     const auto past_end = StepLayout::from_assignment(hosts("n[1-3]"), Nodes{0, 1, 3, 2});
     ASSERT_FALSE(past_end);
-    EXPECT_EQ(past_end.error().message(),
-              "distgpu: task map: task 2 is on node 3, the host list has 3 nodes; number the nodes "
-              "from 0 in the order of the host list");
+    EXPECT_EQ(
+        past_end.error().message(),
+        "distgpu: task map: task 2 is on node 3, but the host list has 3 nodes; number the nodes "
+        "from 0 in the order of the host list");
     const auto none = StepLayout::from_assignment(hosts("n[1-3]"), {});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().message(),

@@ -39,7 +39,7 @@ TEST(TasksPerNode, RefusesWithPlaceAndRemedy) {
         std::string text;
         std::string message;
     };
-    const std::string form = "; write counts as 4(x2),1";
+    const std::string form = "; write counts such as 4(x2),1";
     const std::vector<Row> rows = {
         {"", "'' at character 1: expected a number of tasks" + form},
         {"4,", "'4,' at character 3: expected a number of tasks" + form},
@@ -51,8 +51,8 @@ TEST(TasksPerNode, RefusesWithPlaceAndRemedy) {
         {"4(x)", "'4(x)' at character 4: expected a number of nodes" + form},
         {"4(x2", "'4(x2' at character 5: expected ')'" + form},
         {"4(x2)1", "'4(x2)1' at character 6: expected ',' or the end" + form},
-        {"1,0", "'1,0' at character 3: 0 tasks; each count is at least 1"},
-        {"4(x0)", "'4(x0)' at character 4: 0 nodes; each count is at least 1"},
+        {"1,0", "'1,0' at character 3: 0 tasks; each count must be at least 1"},
+        {"4(x0)", "'4(x0)' at character 4: 0 nodes; each count must be at least 1"},
         {"2147483648", "'2147483648' at character 1: more than 2147483647 tasks; check the counts"},
         {"99999999999999999999",
          "'99999999999999999999' at character 1: more than 2147483647 tasks; check the counts"},

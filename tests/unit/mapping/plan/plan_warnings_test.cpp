@@ -71,7 +71,7 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
          1,
          {.gpus = 2, .cpus = 32, .cpus_per_task = 32},
          {begin + "composer: nproc=4 on a node with 2 GPUs in this step; use nproc=2, or ask for "
-                  "more"}},
+                  "more GPUs"}},
         {"processes on CPUs",
          "torchrun,nproc=4",
          1,

@@ -94,13 +94,13 @@ TEST(BindingKeys, StandInTheHelp) {
     for (const char* line : {
              "  gpus=near|isolate|keep          all GPUs with the nearest as device LOCAL_RANK "
              "(default), the task's own, or Slurm's choice\n",
-             "  gpu-ids=index|uuid              how the GPUs are named to the task\n",
+             "  gpu-ids=index|uuid              name the GPUs by number or by UUID\n",
              "  cpus=near|keep                  the CPUs near the task's GPUs (default without "
              "--cpu-bind), or Slurm's choice\n",
              "  hcas=near|keep                  NCCL's and UCX's network devices: the nearest "
              "(default), or left alone\n",
-             "  bind=none                       gpus, cpus and hcas are kept as Slurm set them, "
-             "unless given\n",
+             "  bind=none                       keep gpus, cpus and hcas as Slurm set them, unless "
+             "given too\n",
          }) {
         EXPECT_NE(help.find(std::string("\n") + line), std::string::npos) << line;
     }

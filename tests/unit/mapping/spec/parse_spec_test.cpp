@@ -229,11 +229,11 @@ TEST(Spec, ValuesOutOfBoundsAreRefused) {
          "horovod,backend=", "backend: unknown value; give backend=mpi or backend=gloo"},
         {"omp by number", "pytorch,omp=4", "omp=4: unknown value; give auto or keep"},
         {"two chiefs", "tf,chief=2",
-         "chief=2: not a number of such tasks; give a number from 0 to 1"},
+         "chief=2: not a valid number of tasks; give a number from 0 to 1"},
         {"a negative server", "tf,ps=-1",
-         "ps=-1: not a number of such tasks; give a number from 0 to 10000"},
+         "ps=-1: not a valid number of tasks; give a number from 0 to 10000"},
         {"two evaluators", "tf,evaluator=2",
-         "evaluator=2: not a number of such tasks; give a number from 0 to 1"},
+         "evaluator=2: not a valid number of tasks; give a number from 0 to 1"},
         {"the first wrong key is named", "pytorch,port=1,master=", "port=1" + no_port},
     });
 }

@@ -37,7 +37,7 @@ TEST(CpuSetParse, RefusesWhatIsNoList) {
         const auto set = CpuSet::parse(text);
         ASSERT_FALSE(set) << text;
         EXPECT_EQ(set.error().message(), std::string("distgpu: CPU list ") + text +
-                                             ": not a list of CPUs; write it as 0-3,8");
+                                             ": not a list of CPUs; write it like 0-3,8");
     }
 }
 

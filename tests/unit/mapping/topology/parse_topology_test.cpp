@@ -38,7 +38,7 @@ void expect_refused(const std::string& text, const std::string& problem) {
     const auto topology = parse_topology("/run/topology.json", text);
     ASSERT_FALSE(topology) << text;
     EXPECT_EQ(topology.error().message(),
-              "distgpu: /run/topology.json: " + problem + "; write it anew with distgpu topo");
+              "distgpu: /run/topology.json: " + problem + "; write it again with distgpu topo");
 }
 
 void expect_refusals(const std::vector<Refusal>& rows) {
@@ -122,7 +122,7 @@ TEST(ParseTopology, RefusesCpus) {
          {R"({"cpus": "2-3", "numa")", R"({"cpus": "", "numa")",
           R"("cores[1].cpus": names no CPU)"},
          {R"({"cpus": "2-3", "numa")", R"({"cpus": "1-3", "numa")",
-          R"("cores[1].cpus": another core has one of them)"},
+          R"("cores[1].cpus": another core already has one of these CPUs)"},
          {R"("cores": [{"cpus")", R"("cores": [], "x": [{"cpus")", R"("cores": empty)"}});
 }
 
@@ -141,8 +141,8 @@ TEST(ParseTopology, RefusesNames) {
          {R"("mlx5_0")", R"("")", R"("hcas[0].name": missing)"},
          {R"("MIG-1")", "null", R"("gpus[0].mig[0].uuid": missing)"},
          {"6f9b", "6f9b\\n", R"("machine.boot_id": not a line of text)"},
-         {R"(["0000:05:00.0"])", R"([5])", R"("machine.pci": holds what is no PCI address)"},
-         {R"(["0000:05:00.0"])", R"([".."])", R"("machine.pci": holds what is no PCI address)"},
+         {R"(["0000:05:00.0"])", R"([5])", R"("machine.pci": contains an invalid PCI address)"},
+         {R"(["0000:05:00.0"])", R"([".."])", R"("machine.pci": contains an invalid PCI address)"},
          {R"(["0000:05:00.0"])", "{}", R"("machine.pci": not a list)"}});
 }
 
@@ -157,11 +157,11 @@ TEST(ParseTopology, RefusesText) {
 
 TEST(ParseTopology, RefusesWords) {
     expect_refusals(
-        {{R"("nvidia")", R"("NVIDIA")", R"("gpus[0].vendor": not one of its words)"},
+        {{R"("nvidia")", R"("NVIDIA")", R"("gpus[0].vendor": not one of the known words)"},
          {R"("nvidia")", "null", R"("gpus[0].vendor": missing)"},
-         {R"("verbs")", R"("ib")", R"("hcas[0].kind": not one of its words)"},
-         {R"("active")", R"("up")", R"("hcas[0].ports[0].state": not one of its words)"},
-         {R"("infiniband")", R"("IB")", R"("hcas[0].ports[0].link": not one of its words)"}});
+         {R"("verbs")", R"("ib")", R"("hcas[0].kind": not one of the known words)"},
+         {R"("active")", R"("up")", R"("hcas[0].ports[0].state": not one of the known words)"},
+         {R"("infiniband")", R"("IB")", R"("hcas[0].ports[0].link": not one of the known words)"}});
 }
 
 TEST(ParseTopology, RefusesNumaNodesThatDoNotFit) {
@@ -180,7 +180,7 @@ TEST(ParseTopology, RefusesGpusOutOfOrder) {
 
 TEST(ParseTopology, RefusesAMatrixOfAnotherSize) {
     const std::string size = R"("distance": not a row for each GPU with a word for each HCA)";
-    const std::string words = R"("distance": holds what is none of its words)";
+    const std::string words = R"("distance": contains an unknown word)";
     expect_refusals({{R"([["PIX"]])", "[]", size},
                      {R"([["PIX"]])", R"([["PIX"],["PIX"]])", size},
                      {R"([["PIX"]])", "[[]]", size},

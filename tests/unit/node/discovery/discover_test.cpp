@@ -163,7 +163,7 @@ std::string refusal(const std::string& text) {
 TEST(LoadTopology, RefusesWhatHwlocDoesNotRead) {
     const std::string hwloc = formatted("hwloc {}", discovery::hwloc_major());
     const std::string unreadable =
-        "not a topology that " + hwloc + " reads; write it anew with lstopo FILE.xml";
+        "not a topology that " + hwloc + " reads; write it again with lstopo FILE.xml";
     EXPECT_EQ(refusal(""), unreadable);
     EXPECT_EQ(refusal("hello"), unreadable);
     EXPECT_EQ(refusal("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\""),
@@ -175,7 +175,7 @@ TEST(LoadTopology, RefusesWhatHwlocDoesNotRead) {
 }
 
 TEST(LoadTopology, ReadsJsonByItsFirstByte) {
-    EXPECT_EQ(refusal(" \n\t{"), "not a JSON object; write it anew with distgpu topo");
+    EXPECT_EQ(refusal(" \n\t{"), "not a JSON object; write it again with distgpu topo");
     const MadeUpFolder folder;
     NodeTopology node;
     node.source = "live";

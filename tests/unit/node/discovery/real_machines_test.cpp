@@ -113,9 +113,10 @@ TEST_F(RealMachine, Hwloc3Xml) {
     if (topology) {
         EXPECT_EQ(topology->cores.size(), 20);
     } else {
-        EXPECT_EQ(topology.error().message(), "distgpu: " + path("nvidia-dgx-gb10.xml") +
-                                                  ": an XML of hwloc 3; this program has hwloc 2; "
-                                                  "write it with lstopo --export-xml-flags v2");
+        EXPECT_EQ(topology.error().message(),
+                  "distgpu: " + path("nvidia-dgx-gb10.xml") +
+                      ": written by hwloc 3, but this program uses hwloc 2; "
+                      "write it with lstopo --export-xml-flags v2");
     }
 }
 

@@ -48,7 +48,7 @@ std::string plot_of(const Results& results, const Subject& subject) {
     plot.title = formatted("{}, {}", collective, type);
     plot.description = formatted(
         "Bus bandwidth of {} ({}) over the size of the buffer, a line for each of {}. The numbers "
-        "stand in the table of results.",
+        "are in the table of results.",
         collective, type, counted(lines.size(), "group"));
     plot.x_label = "size";
     plot.y_label = "busbw (GB/s)";

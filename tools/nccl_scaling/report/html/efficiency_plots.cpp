@@ -47,7 +47,7 @@ std::string plot_of(const std::vector<EfficiencyCurve>& curves, EfficiencyCurve:
     plot.title = title_of(kind);
     plot.description = formatted(
         "{}. A line for each of {} over the number of nodes; the dotted line at 100 % is linear "
-        "scaling. The numbers stand in the table below.",
+        "scaling. The numbers are in the table below.",
         plot.title, counted(plot.lines.size(), "curve"));
     plot.x_label = "nodes (N)";
     plot.y_label = "of linear";

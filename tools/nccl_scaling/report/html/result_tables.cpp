@@ -146,7 +146,7 @@ std::string reference_table(const Results& results) {
     const auto comparisons = compare_with_references(results);
     if (comparisons.empty()) return "";
     Table table;
-    table.caption = "All-reduce bus bandwidth; sizes and NCCL versions differ as they say";
+    table.caption = "All-reduce bus bandwidth; sizes and NCCL versions differ as noted";
     table.columns = {"GPUs", "published", "this run (GB/s)", "at"};
     table.words = 2;
     table.wraps = true;
@@ -176,7 +176,7 @@ std::string node_table(const Results& results) {
 std::string fingerprint_table(const Results& results) {
     if (results.fingerprint.empty()) return "";
     Table table;
-    table.caption = "Two runs are comparable where these are equal";
+    table.caption = "Two runs are comparable if these are equal";
     table.columns = {"name", "value"};
     table.words = 2;
     table.wraps = true;
@@ -188,7 +188,7 @@ std::string fingerprint_table(const Results& results) {
 std::string environment_table(const Results& results) {
     if (results.environment.empty()) return "";
     Table table;
-    table.caption = "Variables of rank 0 that bear on the result";
+    table.caption = "Variables of rank 0 that affect the result";
     table.columns = {"name", "value", "set by"};
     table.words = 3;
     table.wraps = true;

@@ -102,7 +102,7 @@ TEST(Lines, EndWithTheConnection) {
     pair.client = Socket();
     const auto line = receive_line(pair.server, 100, in(5s));
     ASSERT_FALSE(line);
-    EXPECT_EQ(line.error().problem, "closed by the other side");
+    EXPECT_EQ(line.error().problem, "closed by the other end");
 }
 
 TEST(Send, EndsAtTheDeadlineWhereNobodyReads) {
