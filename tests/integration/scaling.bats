@@ -196,7 +196,7 @@ or directory; run on a node with NVIDIA's driver, or measure host memory with --
     run submit srun -N4 --distgpu=pytorch sh -c \
         '[ "$RANK" = 2 ] || exec ./noted ./nccl-scaling --backend mpi --timeout 2'
     [ "$(cat "$SCRATCH/status.0")" -eq 4 ]
-    [ "$(distgpu_lines | grep ' of 4 ')" = 'distgpu: nccl-scaling: ranks find each other: rank 2 on node03: only 3 of 4 ranks connected within 2 s' ]
+    [ "$(distgpu_lines | grep ' of 4 ')" = 'distgpu: nccl-scaling: connecting the ranks: rank 2 on node03: only 3 of 4 ranks connected within 2 s' ]
 }
 
 @test "a wrong command line ends with status 2" {

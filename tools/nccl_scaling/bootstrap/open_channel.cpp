@@ -13,7 +13,7 @@
 namespace distgpu::scaling {
 namespace {
 
-constexpr const char* phase = "ranks find each other";
+constexpr const char* phase = "connecting the ranks";
 
 // A rank says hello as soon as it is connected; what does not is no rank.
 constexpr std::chrono::seconds for_hello{2};

@@ -72,7 +72,7 @@ End ending(const Membership& membership, Recorder& recorder) {
 
 // On rank 0, whose files they are; the others hear over the channel what is wrong with them.
 void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) {
-    channel.begin("what to compare with");
+    channel.begin("comparison");
     auto judge = Judge::make(demands);
     if (judge) return recorder.hold_against(*std::move(judge));
     const Error& error = judge.error();
