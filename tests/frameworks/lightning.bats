@@ -57,7 +57,7 @@ train=examples/lightning_train.py
 @test "lightning with three ranks on one node and one on the other is refused" {
     launch "${unevenly[@]}" --distgpu=lightning python "$train"
     [ "$status" -ne 0 ]
-    [[ $output == *'distgpu: --distgpu=lightning: 1 to 3 tasks on a node, but Lightning '* ]]
+    [[ $output == *'distgpu: --distgpu=lightning: the nodes have 1 to 3 tasks, but Lightning '* ]]
     [[ $output == *'; use --ntasks-per-node='* ]]
     [[ $output != *Traceback* ]]
 }

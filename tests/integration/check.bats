@@ -70,7 +70,7 @@ judged() { # STATUS VERDICT COMMAND...
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 3 'unset LOCAL_RANK'
     judged 1 "not ready: rank 0 on node01: WORLD_SIZE: is 2, but should be 4; $after" \
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 0 'export WORLD_SIZE=2'
-    judged 1 'not ready: rank 2 on node02: PET_NNODES: set, although the framework would be' \
+    judged 1 'not ready: rank 2 on node02: PET_NNODES: is set, but would mislead the framework' \
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 2 'export PET_NNODES=2'
     judged 1 'not ready: rank 1 on node01: MASTER_ADDR: not set;' \
         "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 1 'unset MASTER_ADDR'
@@ -217,5 +217,5 @@ exec '"${check[*]} --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
     run -2 submit "${two_and_two[@]}" "${check[@]}" pytroch
     [[ $(distgpu_lines) == "distgpu: SPEC=pytroch: unknown mode; did you mean 'pytorch'?" ]]
     run -1 submit srun -N2 -n3 "${check[@]}" lightning
-    [[ $(distgpu_lines) == 'distgpu: --distgpu=lightning: 1 to 2 tasks on a node, but Lightning '* ]]
+    [[ $(distgpu_lines) == 'distgpu: --distgpu=lightning: the nodes have 1 to 2 tasks, but Lightning '* ]]
 }

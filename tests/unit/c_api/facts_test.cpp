@@ -173,7 +173,7 @@ TEST_F(CApiFacts, RefusesNumbersThatNoNodeHas) {
         plan();
         node_.*field = 65537;
         EXPECT_EQ(refusal(),
-                  "distgpu: facts." + name + " 65537: more than 65536; give one node's number");
+                  "distgpu: facts." + name + " 65537: more than 65536; give the number of one node");
     }
 }
 

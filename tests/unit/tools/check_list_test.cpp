@@ -32,7 +32,7 @@ TEST(CheckList, EachHasANameOfItsOwnAndASentence) {
 
 TEST(CheckList, IsPrintedWithWhatEachLooksAt) {
     const std::string list = list_of_checks();
-    EXPECT_THAT(list, StartsWith("variables   The task's variables are there, "));
+    EXPECT_THAT(list, StartsWith("variables   The task's variables are set, "));
     for (const NamedCheck* check : all_checks()) {
         EXPECT_NE(("\n" + list).find(formatted("\n{} ", check->name)), std::string::npos);
     }

@@ -41,8 +41,8 @@ TEST(ParseThresholds, RefusalsNameTheLine) {
         std::string place_and_problem;
     };
     for (const auto& [text, place_and_problem] : std::vector<Case>{
-             {"# none\n\n", "limits: no threshold in it"},
-             {"", "limits: no threshold in it"},
+             {"# none\n\n", "limits: contains no threshold"},
+             {"", "limits: contains no threshold"},
              {"all-reduce,1G,16", "limits, line 1: 3 items, not 4"},
              {"# two\nall-reduce,1G,16,180,\n", "limits, line 2: 5 items, not 4"},
              {"all-redcue,1G,16,180", "limits, line 1: 'all-redcue' is not a collective"},

@@ -169,7 +169,7 @@ TEST(LoadTopology, RefusesWhatHwlocDoesNotRead) {
     EXPECT_EQ(refusal("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\""),
               unreadable);
     EXPECT_EQ(refusal("<topology version=\"9.0\"></topology>"),
-              formatted("an XML of hwloc 9; this program has {}; "
+              formatted("written by hwloc 9, but this program uses {}; "
                         "write it with lstopo --export-xml-flags v{}",
                         hwloc, discovery::hwloc_major()));
 }
