@@ -46,18 +46,19 @@ constexpr std::array inputs{
         "task inherited from an outer step's distgpu does not count"},
     Row{"SLURM_STEP_RESV_PORTS",
         "the ports that Slurm reserved for the step (`MpiParams=ports=` in slurm.conf, or "
-        "`srun --resv-ports=N`); used where enough of them are contiguous and the step is not "
+        "`srun --resv-ports=N`); used if enough of them are contiguous and the step is not "
         "heterogeneous"},
     Row{"SLURM_RESTART_COUNT", "part of the derived port, so that a requeued job moves on"},
     Row{"CUDA_VISIBLE_DEVICES",
-        "the step's GPUs on the node and how the tasks name them; where it is unset, "
-        "`ROCR_VISIBLE_DEVICES`, else `ZE_AFFINITY_MASK`"},
+        "the step's GPUs on the node and how the tasks name them; if it is unset, "
+        "`ROCR_VISIBLE_DEVICES` or `ZE_AFFINITY_MASK`"},
     Row{"SLURM_CPUS_ON_NODE",
         "the number of processes of a per-node launcher on a node without GPUs, and the share of "
         "`OMP_NUM_THREADS` without `--cpus-per-task`"},
     Row{"SLURM_STEP_GPUS", "which of the node's GPUs the step has, in PCI order"},
-    Row{"SLURMD_TRES_BIND", "how Slurm bound GPUs to tasks, where each task counts its own from 0"},
-    Row{"SLURM_CPU_BIND", "read by `srun`: whether you chose the tasks' CPUs, as by `--cpu-bind`"},
+    Row{"SLURMD_TRES_BIND", "how Slurm bound GPUs to tasks, if each task counts its own from 0"},
+    Row{"SLURM_CPU_BIND",
+        "read by `srun`: whether you chose the tasks' CPUs, for example with `--cpu-bind`"},
     Row{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
         "GPUs that jobs share, by MPS or `SLURM_SHARDS_ON_NODE`, are not ordered"},
     Row{"SLURMD_NODENAME", "`%n` in the administrator's `topology=`"},
@@ -65,7 +66,7 @@ constexpr std::array inputs{
         "left alone, if you exported it; so are `NCCL_IB_HCA`, `UCX_NET_DEVICES`, "
         "`NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME`"},
     Row{"SLURM_MPI_TYPE", "`--mpi`, for the check of modes that need MPI"},
-    Row{"SLURM_JOB_NAME", "whether Lightning would take the job for an interactive one"},
+    Row{"SLURM_JOB_NAME", "whether Lightning would mistake the job for an interactive one"},
     Row{"SLURM_JOB_CPUS_PER_NODE", "whether the nodes are equal, for the check of `composer`"},
 };
 
@@ -145,14 +146,14 @@ std::string own_section() {
            "Do not set them. Each task gets:\n\n" +
            table("Meaning",
                  std::array{Row{given_variable,
-                                "`MASTER_ADDR`, `MASTER_PORT` and the variables that stay where "
-                                "you exported them, as distgpu set them: by these a step started "
+                                "`MASTER_ADDR`, `MASTER_PORT` and the variables that stay if you "
+                                "exported them, as distgpu set them: by these a step started "
                                 "inside the task tells inherited ones from your own"},
                             Row{prepared_variable,
                                 "the step's id and its SPEC: by these `distgpu check` and `distgpu "
                                 "exec` know what the task was prepared for"}}) +
            "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
-           "step started inside a task asks anew:\n\n" +
+           "step started inside a task starts afresh:\n\n" +
            table("Meaning", internals);
 }
 
@@ -160,7 +161,7 @@ std::string own_section() {
 
 std::string variables_page() {
     std::string text = introduction() + set_table(common_variables()) +
-                       "GPUs and network devices, where the node's topology is known "
+                       "GPUs and network devices, if the node's topology is known "
                        "([binding](binding.md) says who gets what). An exported `NCCL_*`, `UCX_*` "
                        "or `GLOO_*` variable stays as it is:\n\n" +
                        set_table(device_variables());

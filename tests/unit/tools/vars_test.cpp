@@ -101,9 +101,9 @@ TEST(ContractTable, NamesVariablesOfGpusAndNetworkDevices) {
 TEST(ContractTable, EndsWithWhatIsTheUsers) {
     EXPECT_THAT(contract_table(made_up),
                 EndsWith("\n\n"
-                         "Left alone where you exported them:  A_STORE, OMP_NUM_THREADS, "
+                         "Left alone if you exported them:  A_STORE, OMP_NUM_THREADS, "
                          "NCCL_IB_HCA, UCX_NET_DEVICES,\n"
-                         "                                     NCCL_SOCKET_IFNAME, "
+                         "                                  NCCL_SOCKET_IFNAME, "
                          "GLOO_SOCKET_IFNAME\n"));
 }
 

@@ -118,9 +118,9 @@ TEST_F(RecorderTest, AFailureKeepsAllThatWasMeasuredMarkedAsPartial) {
 // Where the ranks did not even find each other.
 TEST_F(RecorderTest, AFailureBeforeTheBeginning) {
     Recorder recorder(options_, out_);
-    recorder.fail({"connecting the ranks", "1 of 2 ranks came", {"rank 1"}});
+    recorder.fail({"connecting the ranks", "only 1 of 2 ranks connected", {"rank 1"}});
     EXPECT_EQ(saved_measurements(), 0U);
-    EXPECT_THAT(folder_.read("html"), HasSubstr("1 of 2 ranks came"));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("only 1 of 2 ranks connected"));
 }
 
 TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {

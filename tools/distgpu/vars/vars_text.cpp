@@ -55,8 +55,8 @@ std::string besides(Variables own) {
         }
     }
     return set_section("Set in every mode", common_variables()) +
-           set_section("Set in every mode where the node's topology is known", device_variables()) +
-           '\n' + table({{"Left alone where you exported them:", join(users_own, ", ")}}, page);
+           set_section("Set in every mode if the node's topology is known", device_variables()) +
+           '\n' + table({{"Left alone if you exported them:", join(users_own, ", ")}}, page);
 }
 
 JsonText set_json(Variables variables) {
