@@ -51,7 +51,7 @@ constexpr std::array inputs{
     Row{"SLURM_RESTART_COUNT", "part of the derived port, so that a requeued job moves on"},
     Row{"CUDA_VISIBLE_DEVICES",
         "the step's GPUs on the node and how the tasks name them; if it is unset, "
-        "`ROCR_VISIBLE_DEVICES` or `ZE_AFFINITY_MASK`"},
+        "`ROCR_VISIBLE_DEVICES`, or else `ZE_AFFINITY_MASK`"},
     Row{"SLURM_CPUS_ON_NODE",
         "the number of processes of a per-node launcher on a node without GPUs, and the share of "
         "`OMP_NUM_THREADS` without `--cpus-per-task`"},
