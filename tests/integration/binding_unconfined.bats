@@ -26,9 +26,9 @@ setup() {
     wait
 }
 
-@test "verbose says why, once a node" {
+@test "verbose says why, once per node" {
     run submit srun -n1 --gres=gpu:4 --distgpu=pytorch,verbose true
     [ "$status" -eq 0 ]
-    [ "$(grep -c 'confined' <<<"$output")" -eq 1 ]
+    [ "$(grep -c 'does not confine' <<<"$output")" -eq 1 ]
     [[ $output == *"distgpu: node01: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores"* ]]
 }

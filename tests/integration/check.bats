@@ -145,13 +145,13 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
 }
 
 @test "a rank that never starts" {
-    judged 4 'not ready: rank 3 on node02: no report within 2 s; see their own lines' \
+    judged 4 'not ready: rank 3 on node02: no report within 2 s; see their own messages' \
         "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID < 3)) || exec sleep 4
 exec '"${check[*]} --timeout 2"
     [[ $output =~ node02\ +2-3\ .*\ 1\ of\ 2\ missing ]]
 }
 
-@test "rank 0 never starts: the others say so, one a node" {
+@test "rank 0 never starts: the others say so, one per node" {
     run submit "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID > 0)) || exec sleep 4
 exec '"${check[*]} --timeout 2"
     echo "$output"

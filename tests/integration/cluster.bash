@@ -81,7 +81,7 @@ distgpu_lines() {
     grep -o 'distgpu: .*' <<<"$output"
 }
 
-# The output of the last `run`, without distgpu's own lines.
+# The output of the last `run`, without distgpu's own lines and those of a job that had to wait.
 distgpu_free_lines() {
-    grep -v 'distgpu: ' <<<"$output"
+    grep -vE -e 'distgpu: ' -e '^srun: job [0-9]+ (queued|has been allocated)' <<<"$output"
 }
