@@ -9,7 +9,7 @@ import sys
 
 # What a file of each folder may include of the project beside its own folder, the nearest folder
 # counting. CONTRIBUTING.md says why.
-MAY_INCLUDE = {
+MAY_INCLUDE: dict[str, list[str]] = {
     "libmapping/base": [],
     "libmapping/base/io": ["base"],
     "libmapping/mapping": ["base"],

@@ -1,6 +1,7 @@
 """A small training under torch.distributed, as a user's script has it: status 0 if the ranks agree."""
 
 import os
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -12,7 +13,7 @@ if on_gpu:
 dist.init_process_group("nccl" if on_gpu else "gloo")
 device = torch.device("cuda" if on_gpu else "cpu")
 torch.manual_seed(dist.get_rank())
-model = DistributedDataParallel(torch.nn.Linear(64, 8).to(device))
+model: Any = DistributedDataParallel(torch.nn.Linear(64, 8).to(device))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for _ in range(20):
     optimizer.zero_grad()

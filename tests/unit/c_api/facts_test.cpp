@@ -172,8 +172,8 @@ TEST_F(CApiFacts, RefusesNumbersThatNoNodeHas) {
         node_.*field = 65536;
         plan();
         node_.*field = 65537;
-        EXPECT_EQ(refusal(),
-                  "distgpu: facts." + name + " 65537: more than 65536; give the number of one node");
+        EXPECT_EQ(refusal(), "distgpu: facts." + name +
+                                 " 65537: more than 65536; give the number of one node");
     }
 }
 

@@ -116,7 +116,7 @@ class Run {
         std::tm utc{};
         gmtime_r(&seconds, &utc);
         std::array<char, sizeof "2026-01-01T00:00:00Z"> text{};
-        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+        static_cast<void>(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc));
         return text.data();
     }
 
