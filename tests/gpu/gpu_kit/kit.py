@@ -49,6 +49,7 @@ class Kit:
         self.deadline = time.monotonic() + 60  # of the case that runs now
         self.python = "/usr/bin/python3" if mocks else "python3"
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="distgpu-gpu."))
+        self.nccl_folder: str | None = None  # of torch's own libnccl
         self.base = self._environment()
         self.gpus = self._find_gpus()
         self.torch = self._look_at_torch()
@@ -159,15 +160,13 @@ class Kit:
         library = facts.get("nccl_library")
         if usable and library and not self.mocks:
             # The library that torch brings is the one that nccl-scaling shall load too.
-            folder = str(pathlib.Path(str(library)).parent)
-            self.base["DISTGPU_KIT_NCCL"] = folder
+            self.nccl_folder = str(pathlib.Path(str(library)).parent)
         return facts
 
     @property
     def nccl_path(self) -> dict[str, str]:
         """The variable with which nccl-scaling finds torch's own libnccl."""
-        folder = self.base.get("DISTGPU_KIT_NCCL")
-        return {"LD_LIBRARY_PATH": folder} if folder else {}
+        return {"LD_LIBRARY_PATH": self.nccl_folder} if self.nccl_folder else {}
 
 
 def gpu_of(line: str) -> Gpu:
