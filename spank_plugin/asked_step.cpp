@@ -2,7 +2,7 @@
 #include "asked_step.h"
 
 #include "mapping/plan/ranks.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "node/task_environment.h"
 #include "slurm_calls.h"
 

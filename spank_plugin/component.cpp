@@ -3,7 +3,7 @@
 
 namespace distgpu {
 
-std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalId local,
+std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalRank local,
                                          NodeIndex node, TaskId task) {
     const ComponentTaskId own = component.tasks[local.value];
     if (node.value < component.node.value || task.value < own.value) return std::nullopt;

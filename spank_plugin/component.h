@@ -19,7 +19,7 @@ using ComponentNode = StrongId<struct ComponentNodeTag>;
 
 struct ComponentTasks {
     ComponentNode node;
-    std::vector<ComponentTaskId> tasks;  // in local id order
+    std::vector<ComponentTaskId> tasks;  // in local rank order
 
     bool operator==(const ComponentTasks&) const = default;
 };
@@ -34,7 +34,7 @@ struct ComponentOffset {
 
 // From the numbers that this node and one of its tasks have in the whole step. Nothing: they are
 // less than those in the component. Precondition: `local` is one of the component's tasks.
-std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalId local,
+std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalRank local,
                                          NodeIndex node, TaskId task);
 
 LocalTasks in_step(const ComponentTasks& component, ComponentOffset before);

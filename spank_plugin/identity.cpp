@@ -23,7 +23,8 @@ Error unknown_task(std::string what) {
 }
 
 // Slurm sets both variables over whatever was inherited.
-std::optional<ComponentOffset> read_offset(spank_t spank, const Identity& identity, LocalId local) {
+std::optional<ComponentOffset> read_offset(spank_t spank, const Identity& identity,
+                                           LocalRank local) {
     if (!identity.heterogeneous) return ComponentOffset{};
     const auto node = step_number(spank, "SLURM_NODEID");
     const auto task = step_number(spank, "SLURM_PROCID");
@@ -47,9 +48,9 @@ Identity read_identity(spank_t spank, std::uint32_t step) {
 Result<TaskIdentity> read_task_identity(spank_t spank, const Identity& identity) {
     const auto local = item(spank, S_TASK_ID);
     if (!local || *local >= identity.component.tasks.size()) return unknown_task("local task id");
-    const auto offset = read_offset(spank, identity, LocalId{*local});
+    const auto offset = read_offset(spank, identity, LocalRank{*local});
     if (!offset) return unknown_task("SLURM_PROCID or SLURM_NODEID");
-    return TaskIdentity{in_step(identity.component, *offset), LocalId{*local}};
+    return TaskIdentity{in_step(identity.component, *offset), LocalRank{*local}};
 }
 
 }  // namespace distgpu

@@ -25,7 +25,7 @@ Identity read_identity(spank_t spank, std::uint32_t step);
 
 struct TaskIdentity {
     LocalTasks node;  // in the whole step
-    LocalId local;
+    LocalRank local;
 };
 
 // In task_init. Errors: Slurm does not tell which task this is.

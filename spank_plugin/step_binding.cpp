@@ -2,7 +2,7 @@
 #include "step_binding.h"
 
 #include "mapping/binding/binding_policy.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"
 #include "node/step_gpus.h"
@@ -56,14 +56,14 @@ void StepBinding::find_interface(const std::string& address) {
 }
 
 void StepBinding::task_forked(spank_t spank) {
-    const auto local_id = item(spank, S_TASK_ID);
+    const auto local_rank = item(spank, S_TASK_ID);
     pid_t task = 0;
-    if (local_id && spank_get_item(spank, S_TASK_PID, &task) == ESPANK_SUCCESS) {
-        masks_.record(*local_id, task);
+    if (local_rank && spank_get_item(spank, S_TASK_PID, &task) == ESPANK_SUCCESS) {
+        masks_.record(*local_rank, task);
     }
 }
 
-void StepBinding::add_to(NodeFacts& facts, spank_t spank, LocalId task) const {
+void StepBinding::add_to(NodeFacts& facts, spank_t spank, LocalRank task) const {
     facts.interface = interface_;
     facts.share.masks = masks_.read();
     facts.share.cpus_per_task = facts.cpus_per_task;
@@ -85,7 +85,7 @@ void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
 
 // The task's GPUs where Slurm bound GPUs to tasks. Nothing: the task has all of the step's.
 std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const SlurmShare& share,
-                                                         LocalId task) const {
+                                                         LocalRank task) const {
     const std::string visible = gpu_lists(StepVariables(spank)).visible;
     if (share.gpus.empty() || visible == step_gpus_.visible) return std::nullopt;
     SlurmShare::OwnGpus own{task.value, {}};

@@ -27,13 +27,13 @@ class StepBinding {
     void task_forked(spank_t spank);
 
     // task_init: adds to the facts what is known.
-    void add_to(NodeFacts& facts, spank_t spank, LocalId task) const;
+    void add_to(NodeFacts& facts, spank_t spank, LocalRank task) const;
 
   private:
     void find_interface(const std::string& address);
     void add_gpus(NodeFacts& facts, spank_t spank) const;
     std::optional<SlurmShare::OwnGpus> own_gpus(spank_t spank, const SlurmShare& share,
-                                                LocalId task) const;
+                                                LocalRank task) const;
     bool is_confined(spank_t spank, const SlurmShare& share) const;
 
     std::optional<NodeTopology> topology_;

@@ -3,7 +3,7 @@
 
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"

@@ -13,10 +13,10 @@ void TaskMasks::create(std::size_t tasks) {
     tasks_ = tasks;
 }
 
-void TaskMasks::record(std::size_t local_id, pid_t task) {
-    if (local_id >= tasks_) return;
+void TaskMasks::record(std::size_t local_rank, pid_t task) {
+    if (local_rank >= tasks_) return;
     KernelCpuSet cpus{};
-    if (read_affinity(task, cpus)) shared_[local_id] = cpus;
+    if (read_affinity(task, cpus)) shared_[local_rank] = cpus;
 }
 
 std::vector<CpuSet> TaskMasks::read() const {

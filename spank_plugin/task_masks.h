@@ -19,9 +19,9 @@ class TaskMasks {
     void create(std::size_t tasks);
 
     // In slurmstepd, for each task. A mask that cannot be read stays empty.
-    void record(std::size_t local_id, pid_t task);
+    void record(std::size_t local_rank, pid_t task);
 
-    // By local id. Empty where any mask is missing.
+    // By local rank. Empty where any mask is missing.
     std::vector<CpuSet> read() const;
 
   private:

@@ -33,7 +33,7 @@ class Variable(ctypes.Structure):
 class Task(ctypes.Structure):
     _fields_ = [
         ("rank", c_uint32),
-        ("local_id", c_uint32),
+        ("local_rank", c_uint32),
         ("node_rank", c_uint32),
         ("unset", POINTER(c_char_p)),
         ("variable_count", c_size_t),

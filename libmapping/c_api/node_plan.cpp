@@ -20,7 +20,7 @@ class TaskView {
             variables_.push_back({name.c_str(), value.c_str()});
         }
         view_.rank = plan.rank.value;
-        view_.local_id = plan.local_id.value;
+        view_.local_rank = plan.local_rank.value;
         view_.node_rank = plan.node_rank.value;
         view_.unset = unset_.data();
         view_.variable_count = variables_.size();

@@ -40,7 +40,7 @@ std::string port_text(const NodeTopology& topology, const TaskBinding& binding) 
 std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
     std::string line =
         formatted("distgpu: rank {} on {}, local rank {} of {}, node rank {}", task.rank.value,
-                  plan.node_name, task.local_id.value, plan.tasks.size(), task.node_rank.value);
+                  plan.node_name, task.local_rank.value, plan.tasks.size(), task.node_rank.value);
     if (!task.binding) return line;
     return formatted("{}: CPUs {}{}{}", line, task.binding->cpus.to_string(),
                      gpu_text(*node.topology, task.binding->gpus),
@@ -57,7 +57,7 @@ std::string dry_run_text(const NodeFacts& node, const NodePlan& plan, const Task
 }  // namespace
 
 Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalId local) {
+                          const NodePlan& plan, LocalRank local) {
     const TaskPlan& task = plan.tasks[local.value];
     const bool first = task.task == TaskId{0};
     const bool speaks = request.verbose || request.dry_run;

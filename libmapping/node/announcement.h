@@ -15,6 +15,6 @@ struct Announcement {
 
 // The task of rank 0 speaks for the whole step.
 Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalId local);
+                          const NodePlan& plan, LocalRank local);
 
 }  // namespace distgpu

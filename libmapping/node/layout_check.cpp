@@ -23,7 +23,7 @@ std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& st
     }
     for (std::size_t local = 0; local < planned.size(); ++local) {
         if (planned[local] == started.tasks[local]) continue;
-        return differs(formatted("task {} has local id {} on {}, but Slurm started task {}",
+        return differs(formatted("task {} has local rank {} on {}, but Slurm started task {}",
                                  planned[local].value, local, name, started.tasks[local].value));
     }
     return std::nullopt;

@@ -14,7 +14,7 @@ namespace distgpu {
 // This node in the whole step, heterogeneous components counted in.
 struct LocalTasks {
     NodeIndex node;
-    std::vector<TaskId> tasks;  // in local id order
+    std::vector<TaskId> tasks;  // in local rank order
 
     bool operator==(const LocalTasks&) const = default;
 };

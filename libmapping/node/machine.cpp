@@ -5,10 +5,12 @@
 #include "base/io/file_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 namespace distgpu {
@@ -81,6 +83,12 @@ std::vector<HcaPort> interface_port(const std::string& interface) {
 }
 
 }  // namespace
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return {};
+    return name.data();
+}
 
 Result<MachineIdentity> machine_identity(const MachineRoots& roots) {
     const std::string path = roots.proc + "/sys/kernel/random/boot_id";

@@ -1,4 +1,5 @@
-// What this machine itself says of its devices, beside hwloc: small files of /proc and /sys.
+// What this machine itself says of itself and its devices, beside hwloc: its name, and small files
+// of /proc and /sys.
 #pragma once
 
 #include "base/result.h"
@@ -14,6 +15,9 @@ struct MachineRoots {
     std::string proc = "/proc";
     std::string sys = "/sys";
 };
+
+// gethostname(2); empty where it fails.
+std::string host_name();
 
 // Errors: no boot id.
 Result<MachineIdentity> machine_identity(const MachineRoots& roots = {});

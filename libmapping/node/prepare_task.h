@@ -27,7 +27,7 @@ struct PlannedTask {
     const StepLayout& layout;
     const NodeFacts& facts;
     const NodePlan& plan;
-    LocalId local;
+    LocalRank local;
 
     const TaskPlan& task() const { return plan.tasks[local.value]; }
 };

@@ -104,7 +104,7 @@ void remove_request(Environment& environment) {
 }
 
 Result<std::monostate> set_task_environment(Environment& environment, std::string_view spec,
-                                            const NodePlan& plan, LocalId local) {
+                                            const NodePlan& plan, LocalRank local) {
     const TaskPlan& task = plan.tasks[local.value];
     remove_request(environment);
     for (const std::string& pattern : task.unset) unset(environment, pattern);

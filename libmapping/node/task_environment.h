@@ -29,11 +29,11 @@ NodeFacts read_node_facts(const Environment& environment);
 // inside asks anew.
 void remove_request(Environment& environment);
 
-// Sets and removes the variables of the task with this local id, and marks it as prepared by
+// Sets and removes the variables of the task with this local rank, and marks it as prepared by
 // `spec`.
 // Errors: a variable that was not taken.
 Result<std::monostate> set_task_environment(Environment& environment, std::string_view spec,
-                                            const NodePlan& plan, LocalId local);
+                                            const NodePlan& plan, LocalRank local);
 
 // The SPEC by which distgpu prepared this task; nothing: it did not, or only an outer step whose
 // variables this one inherited.

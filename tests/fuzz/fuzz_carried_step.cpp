@@ -27,9 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(layout.tasks_on(last) > 0, "every node has a task");
     const TaskId end{layout.task_count() - 1};
     const Placement place = layout.place(end);
-    require(layout.task(place.node, place.local_id) == end, "task() undoes place()");
+    require(layout.task(place.node, place.local_rank) == end, "task() undoes place()");
     const bool one_task = layout.tasks_on(last) == 1;
-    const auto refusal = check_layout(layout, {last, {layout.task(last, LocalId{0})}});
+    const auto refusal = check_layout(layout, {last, {layout.task(last, LocalRank{0})}});
     require(refusal.has_value() != one_task, "the check accepts what the layout says alone");
     return 0;
 }

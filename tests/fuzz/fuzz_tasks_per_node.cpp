@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(layout->task_count() == tasks, "every task is placed");
         for (TaskId task{0}; task.value < tasks; ++task.value) {
             const Placement place = layout->place(task);
-            require(layout->task(place.node, place.local_id) == task, "task() undoes place()");
+            require(layout->task(place.node, place.local_rank) == task, "task() undoes place()");
         }
     }
     return 0;

@@ -1,7 +1,7 @@
 // See golden_plan.h.
 #include "golden_plan.h"
 
-#include "plan/plan_json.h"
+#include "plan/plan_formats.h"
 #include "plan/shape.h"
 
 #include <algorithm>

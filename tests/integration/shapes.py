@@ -146,11 +146,11 @@ def differences(task: dict[str, Any], folder: Path, unknown: set[str]) -> list[s
     rank = task["rank"]
     found = []
     environment = read_environment(folder / f"env.{rank}")
-    node, local_id, cpus = (folder / f"place.{rank}").read_text().split()
+    node, local_rank, cpus = (folder / f"place.{rank}").read_text().split()
     if node != task["node"]:
         found.append(f"rank {rank}: on {node}, planned on {task['node']}")
-    if "SLURM_LOCALID" not in unknown and local_id != str(task["local_rank"]):
-        found.append(f"rank {rank}: local id {local_id}, planned {task['local_rank']}")
+    if "SLURM_LOCALID" not in unknown and local_rank != str(task["local_rank"]):
+        found.append(f"rank {rank}: local rank {local_rank}, planned {task['local_rank']}")
     if task["cpus"] is not None and cpus != task["cpus"]:
         found.append(f"rank {rank}: CPUs {cpus}, planned {task['cpus']}")
     for name, value in task["set"].items():

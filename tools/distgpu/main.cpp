@@ -1,10 +1,5 @@
 // The command `distgpu`.
-#include "check/check.h"
-#include "command_line.h"
-#include "exec/exec.h"
-#include "plan/plan.h"
-#include "topo/topo.h"
-#include "vars/vars.h"
+#include "subcommands.h"
 
 #include <cstdio>
 #include <exception>

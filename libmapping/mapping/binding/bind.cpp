@@ -10,7 +10,7 @@
 namespace distgpu {
 namespace {
 
-using GpuLists = std::vector<std::vector<std::uint32_t>>;  // by local id
+using GpuLists = std::vector<std::vector<std::uint32_t>>;  // by local rank
 
 // In PCI order, task after task.
 GpuLists share_in_order(const std::vector<std::uint32_t>& gpus, std::size_t tasks) {
@@ -55,7 +55,7 @@ void nearest_first(const Locality& locality, TaskBinding& task) {
     });
 }
 
-// Every task's first GPU in the place of its local id; the others behind them.
+// Every task's first GPU in the place of its local rank; the others behind them.
 std::vector<std::uint32_t> gpu_order(const std::vector<std::uint32_t>& gpus,
                                      const std::vector<TaskBinding>& tasks) {
     if (tasks.size() > gpus.size()) return gpus;

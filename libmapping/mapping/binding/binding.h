@@ -2,7 +2,7 @@
 // topology and of what Slurm gave the tasks it makes the same answer in every task.
 #pragma once
 
-#include "mapping/binding/gpu_policies/registry.h"
+#include "mapping/binding/gpu_policies.h"
 #include "mapping/topology/cpu_set.h"
 #include "mapping/topology/topology.h"
 
@@ -23,7 +23,7 @@ struct BindingPolicy {
 
 // What Slurm gave the step's tasks on one node.
 struct SlurmShare {
-    // The CPUs on which each task may run, by local id. Narrowed, never widened.
+    // The CPUs on which each task may run, by local rank. Narrowed, never widened.
     std::vector<CpuSet> masks;
     // --cpus-per-task: a mask is not narrowed below it (nor below what it has). 0 or 1: not asked.
     std::uint32_t cpus_per_task = 0;
@@ -31,7 +31,7 @@ struct SlurmShare {
     std::vector<std::uint32_t> gpus;
     // Where Slurm bound GPUs to tasks: those of the asking task, which cannot know the others'.
     struct OwnGpus {
-        std::uint32_t task = 0;           // local id
+        std::uint32_t task = 0;           // local rank
         std::vector<std::uint32_t> gpus;  // empty: Slurm does not tell which
 
         bool operator==(const OwnGpus&) const = default;
@@ -65,9 +65,9 @@ struct TaskBinding {
 };
 
 struct NodeBinding {
-    std::vector<TaskBinding> tasks;  // by local id
+    std::vector<TaskBinding> tasks;  // by local rank
     // All GPUs of the step in the order in which every task shall see them: tasks' nearest
-    // GPUs by local id, then the rest. Indices into NodeTopology::gpus.
+    // GPUs by local rank, then the rest. Indices into NodeTopology::gpus.
     std::vector<std::uint32_t> gpu_order;
 
     bool operator==(const NodeBinding&) const = default;

@@ -9,7 +9,7 @@
 
 namespace distgpu {
 
-// By local id: disjoint, or the whole mask for everyone where it has fewer CPUs than there are
+// By local rank: disjoint, or the whole mask for everyone where it has fewer CPUs than there are
 // tasks. `gpus_of`: each task's
 // GPUs (indices into topology.gpus); no task has any where the step has none. `at_least`: CPUs of
 // which no task gets fewer, as far as an even division allows.

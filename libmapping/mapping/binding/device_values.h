@@ -21,7 +21,7 @@ struct DeviceValues {
     std::string interface;
 };
 
-// By local id. `binding`: null where the topology is not known; then only the interface is told.
+// By local rank. `binding`: null where the topology is not known; then only the interface is told.
 std::vector<DeviceValues> device_values(const Request& request, const NodeFacts& node,
                                         const NodeBinding* binding, std::uint32_t tasks,
                                         std::uint32_t step_nodes);

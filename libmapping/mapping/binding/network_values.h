@@ -10,8 +10,8 @@
 
 namespace distgpu {
 
-// Sets those of NCCL's and UCX's ports in `values`, by local id. Precondition: the node's topology
-// is known.
+// Sets those of NCCL's and UCX's ports in `values`, by local rank. Precondition: the node's
+// topology is known.
 void set_ports(const Request& request, const NodeFacts& node, const NodeBinding& binding,
                std::vector<DeviceValues>& values);
 

@@ -12,7 +12,7 @@
 
 namespace distgpu {
 
-// Sets them in `values`, by local id. Precondition: the node's topology is known.
+// Sets them in `values`, by local rank. Precondition: the node's topology is known.
 void set_visible_gpus(const Request& request, const NodeFacts& node, const NodeBinding& binding,
                       std::vector<DeviceValues>& values);
 

@@ -45,7 +45,7 @@ struct StepView {
 struct TaskContext {
     GlobalRank rank;                     // 0 .. world_size-1
     std::uint32_t world_size = 0;        // tasks of the step
-    LocalId local_rank;                  // 0 .. local_world_size-1
+    LocalRank local_rank;                // 0 .. local_world_size-1
     std::uint32_t local_world_size = 0;  // tasks of the step on this node
     NodeRank node_rank;                  // 0 .. node_count-1
     std::uint32_t node_count = 0;

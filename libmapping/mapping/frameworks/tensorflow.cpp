@@ -34,7 +34,7 @@ std::array<Role, 4> roles(const Request& request, std::uint32_t tasks) {
 std::string task_address(const StepView& step, std::uint16_t port, TaskId task) {
     const Placement place = step.layout.place(task);
     return host_and_port(step.addresses.name(place.node),
-                         static_cast<std::uint16_t>(port + place.local_id.value));
+                         static_cast<std::uint16_t>(port + place.local_rank.value));
 }
 
 std::string cluster(const StepView& step, std::uint16_t port) {

@@ -18,7 +18,7 @@ struct StrongId {
 using TaskId = StrongId<struct TaskIdTag>;
 
 // A task's number among the tasks of its node, 0-based: SLURM_LOCALID.
-using LocalId = StrongId<struct LocalIdTag>;
+using LocalRank = StrongId<struct LocalRankTag>;
 
 // A node's position in the step's node list, 0-based: SLURM_NODEID.
 using NodeIndex = StrongId<struct NodeIndexTag>;

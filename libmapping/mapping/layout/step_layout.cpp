@@ -143,14 +143,14 @@ Placement StepLayout::place(TaskId task) const {
             local += blocks_[earlier].tasks_per_node * blocks_[earlier].repeat;
         }
     }
-    return {.node = node, .local_id = LocalId{local}};
+    return {.node = node, .local_rank = LocalRank{local}};
 }
 
-TaskId StepLayout::task(NodeIndex node, LocalId local_id) const {
+TaskId StepLayout::task(NodeIndex node, LocalRank local_rank) const {
     TaskId found;
     for (const auto& run : tasks_of(node)) {
-        if (local_id.value < run.first_local.value) break;
-        const auto offset = local_id.value - run.first_local.value;
+        if (local_rank.value < run.first_local.value) break;
+        const auto offset = local_rank.value - run.first_local.value;
         found.value = run.first.value + offset / run.count * run.stride + offset % run.count;
     }
     return found;
@@ -171,7 +171,7 @@ std::vector<TaskRun> StepLayout::tasks_of(NodeIndex node) const {
         const auto& block = blocks_[index];
         const auto skipped = (node.value - block.node) * block.tasks_per_node;
         runs.push_back({.first = TaskId{starts_[index].first_task + skipped},
-                        .first_local = LocalId{local},
+                        .first_local = LocalRank{local},
                         .count = block.tasks_per_node,
                         .stride = static_cast<std::uint32_t>(layout::tasks_a_round(block)),
                         .repeat = block.repeat});

@@ -1,4 +1,4 @@
-// Which node and which local id every task of a step has: Slurm's block, cyclic
+// Which node and which local rank every task of a step has: Slurm's block, cyclic
 // and plane distributions, arbitrary placements, and maps carried as text, in a
 // form whose size does not grow with the number of tasks.
 #pragma once
@@ -59,7 +59,7 @@ struct Distribution {
 // Where a task runs.
 struct Placement {
     NodeIndex node;
-    LocalId local_id;
+    LocalRank local_rank;
 
     bool operator==(const Placement&) const = default;
 };
@@ -67,10 +67,10 @@ struct Placement {
 // The tasks of one node inside one block of the map: `repeat` groups of `count`
 // consecutive task ids, each group `stride` after the one before. Local ids run
 // on from first_local without a gap: member i of group g is task
-// first + g * stride + i with local id first_local + g * count + i.
+// first + g * stride + i with local rank first_local + g * count + i.
 struct TaskRun {
     TaskId first;
-    LocalId first_local;
+    LocalRank first_local;
     std::uint32_t count = 0;
     std::uint32_t stride = 0;
     std::uint32_t repeat = 0;
@@ -78,7 +78,7 @@ struct TaskRun {
     bool operator==(const TaskRun&) const = default;
 };
 
-// The placement of every task of a step. A node's tasks have local ids in the
+// The placement of every task of a step. A node's tasks have local ranks in the
 // order of their task ids, as in Slurm. Every node has at least one task.
 // Immutable; memory and construction are bound to the number of blocks of the
 // map (constant for block, cyclic and plane over equal counts), not to nodes or
@@ -114,7 +114,7 @@ class StepLayout {
 
     // A heterogeneous step: node indices and task ids of each component follow
     // those of the components before it. A host of two components is two nodes,
-    // as it has local ids from 0 in each.
+    // as it has local ranks from 0 in each.
     // Errors: no component, sums over the bounds.
     static Result<StepLayout> from_components(std::span<const StepLayout> components);
 
@@ -130,16 +130,16 @@ class StepLayout {
     Placement place(TaskId task) const;
 
     // The inverse of place(). Preconditions: node < node_count(),
-    // local_id < tasks_on(node). Cost: logarithmic in blocks, plus b * log b
+    // local_rank < tasks_on(node). Cost: logarithmic in blocks, plus b * log b
     // for the b blocks on that node; so are the next two.
-    TaskId task(NodeIndex node, LocalId local_id) const;
+    TaskId task(NodeIndex node, LocalRank local_rank) const;
 
     // Precondition of both: node < node_count(). tasks_of: in the order of local
     // ids, which is that of task ids.
     std::uint32_t tasks_on(NodeIndex node) const;
     std::vector<TaskRun> tasks_of(NodeIndex node) const;
 
-    // tasks_of() written out: the node's task ids, local id 0 first.
+    // tasks_of() written out: the node's task ids, local rank 0 first.
     std::vector<TaskId> task_ids(NodeIndex node) const;
 
     // The map, compressed. from_task_map() makes an equal layout of it. Valid

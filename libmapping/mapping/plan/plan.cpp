@@ -94,7 +94,7 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
         context.rank = rank_of(id);
         context.node_rank = node_rank_of(*request.framework, plan.node, context.rank);
         const std::size_t local = tasks.size();
-        context.local_rank = LocalId{static_cast<std::uint32_t>(local)};
+        context.local_rank = LocalRank{static_cast<std::uint32_t>(local)};
         context.devices = &devices[local];
         context.threads =
             threads(request, node, context.local_world_size, cpus_of(node, binding, local));

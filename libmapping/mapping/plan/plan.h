@@ -23,7 +23,7 @@ struct TaskPlan {
     TaskId task;
     GlobalRank rank;
     NodeRank node_rank;
-    LocalId local_id;
+    LocalRank local_rank;
     // Applied in this order: first unset, then set.
     std::vector<std::string> unset;  // a name that ends with '*' stands for a prefix
     std::vector<std::pair<std::string, std::string>> set;
@@ -37,7 +37,7 @@ struct NodePlan {
     NodeIndex node;
     std::string node_name;
     Rendezvous rendezvous;
-    std::vector<TaskPlan> tasks;        // in local id order
+    std::vector<TaskPlan> tasks;        // in local rank order
     std::vector<std::uint16_t> ports;   // on which the framework will listen on this node
     std::vector<std::string> warnings;  // each one line: what, and the remedy
 

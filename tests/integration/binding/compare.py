@@ -27,7 +27,7 @@ class Task:
     gpus: tuple[str, ...]
 
 
-Tasks = dict[str, list[Task]]  # of each host, by local id
+Tasks = dict[str, list[Task]]  # of each host, by local rank
 
 
 def cpu_list(text: str) -> frozenset[int]:
@@ -46,9 +46,9 @@ def launch(command: list[str], show: str) -> Tasks:
         sys.exit(f"{' '.join(command)}: status {step.returncode}\n{step.stdout}{step.stderr}")
     found: dict[str, dict[int, Task]] = {}
     for line in step.stdout.splitlines():
-        host, local_id, cpus, gpus = line.split()
+        host, local_rank, cpus, gpus = line.split()
         names = () if gpus == "none" else tuple(gpus.split(","))
-        found.setdefault(host, {})[int(local_id)] = Task(cpu_list(cpus), names)
+        found.setdefault(host, {})[int(local_rank)] = Task(cpu_list(cpus), names)
     return {host: [tasks[i] for i in sorted(tasks)] for host, tasks in sorted(found.items())}
 
 
@@ -95,8 +95,8 @@ def main() -> int:
     wrong = 0
     for host, tasks in slurm.items():
         wanted = expected(options, host, tasks)
-        for local_id, (base, want, got) in enumerate(zip(tasks, wanted, bound[host], strict=True)):
-            print(f"{host} {local_id}: CPUs {sorted(got.cpus)} GPUs {','.join(got.gpus) or 'none'}")
+        for local_rank, (base, want, got) in enumerate(zip(tasks, wanted, bound[host], strict=True)):
+            print(f"{host} {local_rank}: CPUs {sorted(got.cpus)} GPUs {','.join(got.gpus) or 'none'}")
             if got != want or not got.cpus <= base.cpus or not set(got.gpus) <= set(base.gpus):
                 print(f"  Slurm alone: {base}\n  planned: {want}\n  got: {got}")
                 wrong += 1

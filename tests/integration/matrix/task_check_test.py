@@ -4,7 +4,7 @@ import unittest
 
 from task_check import check, parse_placement, parse_tasks
 
-# Task, host, component, local id, node id: as `-n2 -N1 : -n3 -N2` starts them,
+# Task, host, component, local rank, node id: as `-n2 -N1 : -n3 -N2` starts them,
 # with the second component's second node the host of the first.
 PLACES = [
     (0, "node03", 0, 0, 0),

@@ -30,7 +30,7 @@ TEST(CApiNodePlan, PytorchOnTheSecondOfTwoNodes) {
     for (std::uint32_t local = 0; local < 4; ++local) {
         const distgpu_task& task = *plan->tasks[local];
         EXPECT_EQ(task.rank, 4 + local);
-        EXPECT_EQ(task.local_id, local);
+        EXPECT_EQ(task.local_rank, local);
         EXPECT_EQ(task.node_rank, 1U);
         EXPECT_EQ(texts(task.unset),
                   (std::vector<std::string>{"TORCHELASTIC_*", "PET_*", "OMPI_COMM_WORLD_*"}));

@@ -29,7 +29,7 @@ class PrepareTask : public testing::Test {
                                 log_ += "CPUs " + cpus.to_string() + '\n';
                                 return allowed_;
                             }};
-        return prepare_task({request_, layout_, facts_, plan_, LocalId{local}}, spec, process);
+        return prepare_task({request_, layout_, facts_, plan_, LocalRank{local}}, spec, process);
     }
 
     NodeTopology topology_ = two_socket_node({0, 2});
@@ -93,7 +93,7 @@ TEST(PortsOf, AreTheTasksOwn) {
     const auto ports = [&](const char* spec, std::uint32_t node, std::uint32_t local) {
         const Request request = plan_testing::request(spec);
         const NodePlan plan = plan_testing::planned(spec, step, node);
-        return ports_of({request, step, facts, plan, LocalId{local}});
+        return ports_of({request, step, facts, plan, LocalRank{local}});
     };
     using Ports = std::vector<std::uint16_t>;
     EXPECT_EQ(ports("megatron,port=2000", 0, 0), (Ports{2000, 2001, 2002}));

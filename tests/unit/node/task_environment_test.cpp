@@ -70,7 +70,7 @@ TEST(TaskEnvironment, IsSetAfterItIsRemoved) {
                                          {"SLURM_STEP_ID", "7"}});
     ASSERT_TRUE(set_task_environment(
         environment, "pytorch,port=29500",
-        plan_with({"PET_*", "RANK"}, {{"RANK", "0"}, {"MASTER_PORT", "29500"}}), LocalId{0}));
+        plan_with({"PET_*", "RANK"}, {{"RANK", "0"}, {"MASTER_PORT", "29500"}}), LocalRank{0}));
     EXPECT_EQ(environment.variables(),
               (Variables{{"PETER", "3"},
                          {"RANK", "0"},
@@ -102,7 +102,7 @@ TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
         environment, "tensorflow",
         plan_with({},
                   {{"TF_CONFIG", std::string(MapEnvironment::longest + 1, 'x')}, {"RANK", "0"}}),
-        LocalId{0});
+        LocalRank{0});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message(),
               "distgpu: variable TF_CONFIG: could not be set (101 bytes); please report this");

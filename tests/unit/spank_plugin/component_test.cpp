@@ -17,16 +17,16 @@ TEST(Component, IsTheWholeStepWhereItIsTheOnlyOne) {
 
 TEST(Component, ComesAfterTheNodesAndTasksOfThoseBeforeIt) {
     // Behind a component with 4 nodes and 16 tasks.
-    const auto before = offset_of(second_node, LocalId{1}, NodeIndex{5}, TaskId{19});
+    const auto before = offset_of(second_node, LocalRank{1}, NodeIndex{5}, TaskId{19});
     ASSERT_TRUE(before);
     EXPECT_EQ(*before, (ComponentOffset{4, 16}));
     EXPECT_EQ(in_step(second_node, *before), (LocalTasks{NodeIndex{5}, {TaskId{18}, TaskId{19}}}));
-    EXPECT_EQ(offset_of(second_node, LocalId{0}, NodeIndex{5}, TaskId{18}), before);
+    EXPECT_EQ(offset_of(second_node, LocalRank{0}, NodeIndex{5}, TaskId{18}), before);
 }
 
 TEST(Component, HasNoNumbersBelowItsOwn) {
-    EXPECT_EQ(offset_of(second_node, LocalId{0}, NodeIndex{0}, TaskId{18}), std::nullopt);
-    EXPECT_EQ(offset_of(second_node, LocalId{1}, NodeIndex{5}, TaskId{2}), std::nullopt);
+    EXPECT_EQ(offset_of(second_node, LocalRank{0}, NodeIndex{0}, TaskId{18}), std::nullopt);
+    EXPECT_EQ(offset_of(second_node, LocalRank{1}, NodeIndex{5}, TaskId{2}), std::nullopt);
 }
 
 }  // namespace

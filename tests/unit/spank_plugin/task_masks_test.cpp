@@ -60,7 +60,7 @@ TEST(TaskMasks, AreNotKnownWhereOneIsMissing) {
     }
 }
 
-// A local id that Slurm did not announce.
+// A local rank that Slurm did not announce.
 TEST(TaskMasks, PastTheLastAreIgnored) {
     TaskMasks masks;
     masks.create(1);

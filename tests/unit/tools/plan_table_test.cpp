@@ -1,7 +1,6 @@
 // The plan of a step as people read it.
-#include "plan/plan_table.h"
-
 #include "mapping/binding/two_socket_node.h"
+#include "plan/plan_formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "report/csv.h"
+#include "report/formats.h"
 
 #include <gtest/gtest.h>
 

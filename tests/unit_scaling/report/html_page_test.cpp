@@ -1,7 +1,6 @@
 // The page as a whole: which sections it has, and what stands in them.
-#include "report/html_page.h"
-
 #include "base/format.h"
+#include "report/formats.h"
 #include "sample_results.h"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 // what must be seen on it: file, lines' points, plots, filled cells of the heat map, rows of the
 // table of results. The numbers follow from the shapes below, not from the page.
 #include "base/format.h"
-#include "report/html_page.h"
+#include "report/formats.h"
 #include "sample_results.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // 100 / (2 * 125).
 #include "report/times_report.h"
 
-#include "report/html_page.h"
+#include "report/formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

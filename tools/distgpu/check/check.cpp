@@ -1,14 +1,14 @@
-// See check.h.
-#include "check/check.h"
-
+// `distgpu check`: whether the tasks of this step would find each other, their GPUs and the
+// network.
 #include "base/format.h"
 #include "check/gather.h"
 #include "check/look.h"
 #include "check/verdict.h"
 #include "mapping/spec/request.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "node/task_environment.h"
 #include "output.h"
+#include "subcommands.h"
 #include "task/own_task.h"
 #include "task/process_environment.h"
 
@@ -106,7 +106,7 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds t
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, its
 // first rank speaks for all.
 void say_undelivered(const OwnTask& own, const Report& report, const Error& problem) {
-    if (own.place.local != LocalId{0} && !any_fatal(report.findings)) return;
+    if (own.place.local != LocalRank{0} && !any_fatal(report.findings)) return;
     const auto say = [&](const Error& error) {
         distgpu::say(formatted("distgpu: rank {} on {}: {}: {}; {}", report.rank,
                                own.plan.node_name, error.object, error.problem, error.remedy));

@@ -5,7 +5,7 @@
 #include "base/io/tcp/resolve.h"
 #include "base/values.h"
 #include "check/check_list.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "node/network_interface.h"
 
 #include <algorithm>

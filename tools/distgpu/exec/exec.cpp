@@ -1,13 +1,12 @@
-// See exec.h.
-#include "exec/exec.h"
-
+// `distgpu exec`: runs a program as a task that the plugin prepared would run, without the plugin.
 #include "base/format.h"
 #include "mapping/spec/request.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
+#include "subcommands.h"
 #include "task/own_task.h"
 #include "task/process_environment.h"
 #include "task/task_variables.h"

@@ -1,15 +1,12 @@
-// See plan.h.
-#include "plan/plan.h"
-
+// `distgpu plan`: what the tasks of a step would get.
 #include "base/format.h"
 #include "mapping/spec/request.h"
 #include "output.h"
+#include "plan/plan_formats.h"
 #include "plan/plan_input.h"
-#include "plan/plan_json.h"
-#include "plan/plan_shell.h"
-#include "plan/plan_table.h"
 #include "plan/slurm_shape.h"
 #include "plan/step_topologies.h"
+#include "subcommands.h"
 #include "topo/hwloc_environment.h"
 
 #include <cstdio>

@@ -1,8 +1,7 @@
-// See plan_json.h.
-#include "plan/plan_json.h"
-
+// The plan of a step as JSON, in the form distgpu.plan/1.
 #include "base/format.h"
 #include "base/json_text.h"
+#include "plan/plan_formats.h"
 
 #include <array>
 #include <string>
@@ -55,7 +54,7 @@ JsonText task_json(const NodeTopology* topology, const NodePlan& node, const Tas
     return {{"rank", task.rank.value},
             {"node", node.node_name},
             {"node_rank", task.node_rank.value},
-            {"local_rank", task.local_id.value},
+            {"local_rank", task.local_rank.value},
             {"set", set},
             {"unset", JsonText::list(task.unset)},
             {"cpus", binding ? JsonText(binding->cpus.to_string()) : JsonText()},

@@ -1,7 +1,6 @@
-// See plan_shell.h.
-#include "plan/plan_shell.h"
-
+// The variables of one rank as lines for a POSIX shell.
 #include "base/format.h"
+#include "plan/plan_formats.h"
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,7 @@
-// See plan_table.h.
-#include "plan/plan_table.h"
-
+// The plan of a step for people: where each rank is, and what one of them gets.
 #include "base/format.h"
 #include "base/values.h"
+#include "plan/plan_formats.h"
 
 #include <algorithm>
 #include <string>
@@ -74,7 +73,7 @@ std::string binding_cells(const NodeTopology& topology, const TaskBinding& bindi
 std::string task_line(const Columns& columns, const NodePlan& node, const NodeFacts& facts,
                       const TaskPlan& task) {
     std::string line = formatted("{:>{}}  {:<{}}  {:>{}}", task.rank.value, columns.rank,
-                                 node.node_name, columns.node, task.local_id.value, local_width);
+                                 node.node_name, columns.node, task.local_rank.value, local_width);
     if (task.binding) line += binding_cells(*facts.topology, *task.binding);
     return line + "\n";
 }

@@ -59,7 +59,7 @@ class Shape {
     StepTopologies topologies_;
     std::optional<std::vector<std::uint32_t>> gpus_;  // nothing: all that a node has
     std::uint32_t cpus_per_task_ = 1;
-    std::vector<CpuSet> masks_;  // empty: all CPUs; one: of every task; else by local id
+    std::vector<CpuSet> masks_;  // empty: all CPUs; one: of every task; else by local rank
 };
 
 }  // namespace distgpu

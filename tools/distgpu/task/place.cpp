@@ -18,7 +18,7 @@ std::optional<std::uint32_t> number(const Environment& environment, const char* 
     return whole_number(environment.get(name).value_or(""));
 }
 
-// "3,4,5": the tasks of this node, in local id order; what is none is left out.
+// "3,4,5": the tasks of this node, in local rank order; what is none is left out.
 std::vector<TaskId> task_list(std::string_view list) {
     std::vector<TaskId> tasks;
     for (const std::string_view item : comma_items(list)) {
@@ -133,7 +133,7 @@ Result<Place> place_of(const Counts& counts, const Environment& environment,
             return Place{counts.launcher,
                          std::move(layout),
                          own,
-                         LocalId{counts.local_rank},
+                         LocalRank{counts.local_rank},
                          slurm_step(environment),
                          known};
         });
@@ -159,8 +159,8 @@ Result<Place> place_in_step(const Environment& environment) {
                      "its variables do not say which node each task runs on",
                      "use srun --distgpu, or start it with block, cyclic or plane"};
     }
-    return Place{Launcher::slurm, **std::move(layout),     started.node,
-                 LocalId{*local}, slurm_step(environment), true};
+    return Place{Launcher::slurm,   **std::move(layout),     started.node,
+                 LocalRank{*local}, slurm_step(environment), true};
 }
 
 Result<Place> single(const Environment& environment, const std::string& host) {
@@ -169,7 +169,7 @@ Result<Place> single(const Environment& environment, const std::string& host) {
     return StepLayout::distribute(HostList::from_names(name), one, {})
         .transform([&](StepLayout layout) {
             return Place{Launcher::none, std::move(layout),       NodeIndex{0},
-                         LocalId{0},     slurm_step(environment), true};
+                         LocalRank{0},   slurm_step(environment), true};
         });
 }
 

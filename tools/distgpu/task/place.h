@@ -25,7 +25,7 @@ struct Place {
     Launcher launcher = Launcher::none;
     StepLayout layout;
     NodeIndex node;
-    LocalId local;
+    LocalRank local;
     StepId step{};             // all zero without Slurm
     bool knows_hosts = false;  // else the other nodes' names in the layout are made up
 };

@@ -1,10 +1,9 @@
-// See topo.h.
-#include "topo/topo.h"
-
+// `distgpu topo`: a node's GPUs and HCAs, and how near they are to each other.
 #include "mapping/topology/topology_json.h"
 #include "node/discovery/discover.h"
 #include "node/machine.h"
 #include "output.h"
+#include "subcommands.h"
 #include "topo/hwloc_environment.h"
 #include "topo/topo_table.h"
 

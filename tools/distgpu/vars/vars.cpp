@@ -1,8 +1,7 @@
-// See vars.h.
-#include "vars/vars.h"
-
+// `distgpu vars`: which variables the tasks of each mode get, and which must go.
 #include "mapping/spec/request.h"
 #include "output.h"
+#include "subcommands.h"
 #include "vars/vars_text.h"
 
 #include <array>

@@ -1,8 +1,7 @@
-// See csv.h.
-#include "report/csv.h"
-
+// The measurements as CSV.
 #include "base/format.h"
 #include "report/columns.h"
+#include "report/formats.h"
 #include "report/words.h"
 
 #include <array>

@@ -1,8 +1,7 @@
-// See table.h.
-#include "report/table.h"
-
+// The table on the terminal, which grows with the run.
 #include "base/format.h"
 #include "report/columns.h"
+#include "report/formats.h"
 #include "report/reference_figures.h"
 #include "report/units.h"
 #include "report/words.h"

@@ -5,7 +5,7 @@
 #include "base/values.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/membership.h"
-#include "node/host_name.h"
+#include "node/machine.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"

@@ -2,10 +2,8 @@
 #include "run/recorder.h"
 
 #include "base/io/write.h"
-#include "report/csv.h"
-#include "report/html_page.h"
+#include "report/formats.h"
 #include "report/report_json.h"
-#include "report/table.h"
 
 #include <chrono>
 #include <utility>

@@ -2,7 +2,7 @@
 #include "run/times.h"
 
 #include "base/values.h"
-#include "report/html_page.h"
+#include "report/formats.h"
 
 #include <string_view>
 #include <utility>

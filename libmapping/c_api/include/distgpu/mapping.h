@@ -132,7 +132,7 @@ struct distgpu_facts {
 
     // For binding. Without a topology or masks, CPUs and GPUs stay as they are.
     const struct distgpu_topology* topology;
-    const char* const* cpu_masks;      // where each task may run: "0-3,8", by local id
+    const char* const* cpu_masks;      // where each task may run: "0-3,8", by local rank
     const uint32_t* gpu_indices;       // numbers of the step's GPUs in the topology, `gpus` of them
     const char* const* gpu_names;      // what the tasks call them; NULL: their numbers
     const char* const* gpu_variables;  // which variables hold these names: "CUDA_VISIBLE_DEVICES"
@@ -157,9 +157,9 @@ struct distgpu_variable {
 
 // One task. Later versions may add fields at the end.
 struct distgpu_task {
-    uint32_t rank;       // in the framework's world, 0 .. world_size - 1
-    uint32_t local_id;   // among the node's tasks
-    uint32_t node_rank;  // of its node, in the framework's world
+    uint32_t rank;        // in the framework's world, 0 .. world_size - 1
+    uint32_t local_rank;  // among the node's tasks
+    uint32_t node_rank;   // of its node, in the framework's world
 
     // For the task's environment: first unset these names (one that ends with '*' stands for all
     // names that begin with the text before it), then set the variables.
@@ -183,7 +183,7 @@ struct distgpu_node_plan {
     uint32_t port;
 
     uint32_t task_count;                      // of this node
-    const struct distgpu_task* const* tasks;  // by local id
+    const struct distgpu_task* const* tasks;  // by local rank
     const char* const* warnings;              // what may be unintended, one line each
 };
 

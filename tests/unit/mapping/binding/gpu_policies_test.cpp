@@ -1,14 +1,12 @@
-// The list of policies for GPUs against the folder of their files, and against the words that the
-// help and the messages name.
+// The list of policies for GPUs against the words that the help and the messages name.
+#include "mapping/binding/gpu_policies.h"
+
 #include "base/format.h"
-#include "mapping/binding/gpu_policies/registry.h"
 #include "mapping/spec/request.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,18 +17,6 @@ std::vector<std::string> words() {
     std::vector<std::string> all;
     for (const GpuPolicy* policy : gpu_policies()) all.emplace_back(policy->word);
     return all;
-}
-
-TEST(GpuPolicies, AreTheFilesOfTheirFolder) {
-    std::set<std::string> files;
-    const std::string folder = DISTGPU_SOURCE_DIR "/libmapping/mapping/binding/gpu_policies";
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() == ".cpp") files.insert(entry.path().stem());
-    }
-    files.erase("registry");
-    const std::vector<std::string> listed = words();
-    EXPECT_EQ(std::set<std::string>(listed.begin(), listed.end()), files);
-    EXPECT_EQ(files.size(), listed.size());
 }
 
 TEST(GpuPolicies, AreTheValuesOfTheKey) {

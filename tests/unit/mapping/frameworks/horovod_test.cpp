@@ -41,7 +41,7 @@ TEST(HorovodGloo, CrossRanksAreAmongTasksWithTheSameLocalRank) {
         const Placement place = step.layout.place(TaskId{id});
         TaskContext task = sample_task();
         task.rank = GlobalRank{id};
-        task.local_rank = place.local_id;
+        task.local_rank = place.local_rank;
         task.node = place.node;
         task.step = &view;
         const Values set = values(*step.request.framework, task);

@@ -31,7 +31,7 @@ TEST(Jax, DealsTheVisibleGpus) {
         TaskContext task = sample_task();
         task.gpus = row.gpus;
         task.local_world_size = row.tasks;
-        task.local_rank = LocalId{row.local_rank};
+        task.local_rank = LocalRank{row.local_rank};
         EXPECT_EQ(values(jax, task)["JAX_LOCAL_DEVICE_IDS"], row.ids) << row.title;
     }
 }

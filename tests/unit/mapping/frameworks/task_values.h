@@ -21,7 +21,7 @@ inline TaskContext sample_task() {
     TaskContext task;
     task.rank = GlobalRank{6};
     task.world_size = 8;
-    task.local_rank = LocalId{2};
+    task.local_rank = LocalRank{2};
     task.local_world_size = 4;
     task.node_rank = NodeRank{1};
     task.node_count = 3;

@@ -14,7 +14,7 @@ TEST(Torchrun, TellsALauncherItsNode) {
     TaskContext task = sample_task();
     task.rank = GlobalRank{1};
     task.world_size = 3;
-    task.local_rank = LocalId{0};
+    task.local_rank = LocalRank{0};
     task.local_world_size = 1;
     EXPECT_EQ(values(torchrun, task), (Values{{"PET_NNODES", "3"},
                                               {"PET_NPROC_PER_NODE", "5"},

@@ -14,8 +14,8 @@ std::string difference_of_tasks(const StepLayout& layout, const Nodes& expected,
     for (std::uint32_t t = 0; t < expected.size(); ++t) {
         auto& on_node = tasks[expected[t]];
         const NodeIndex node{expected[t]};
-        const LocalId local{static_cast<std::uint32_t>(on_node.size())};
-        const Placement place{.node = node, .local_id = local};
+        const LocalRank local{static_cast<std::uint32_t>(on_node.size())};
+        const Placement place{.node = node, .local_rank = local};
         if (layout.place(TaskId{t}) != place) return "place of task " + std::to_string(t);
         if (layout.task(node, local) != TaskId{t}) return "task(place of " + std::to_string(t);
         on_node.push_back(t);

@@ -143,11 +143,11 @@ TEST(TaskMapSize, IsConstantForRegularSteps) {
     EXPECT_EQ(map_of(*plane), (Map{{0, 125000, 3, 2}, {0, 125000, 2, 1}}));
     EXPECT_EQ(cyclic->task_count(), 1000000U);
     EXPECT_EQ(cyclic->place(TaskId{999999}),
-              (Placement{.node = NodeIndex{124999}, .local_id = LocalId{7}}));
-    EXPECT_EQ(cyclic->task(NodeIndex{1}, LocalId{2}), TaskId{250001});
-    EXPECT_EQ(plane->task(NodeIndex{1}, LocalId{6}), TaskId{750002});
+              (Placement{.node = NodeIndex{124999}, .local_rank = LocalRank{7}}));
+    EXPECT_EQ(cyclic->task(NodeIndex{1}, LocalRank{2}), TaskId{250001});
+    EXPECT_EQ(plane->task(NodeIndex{1}, LocalRank{6}), TaskId{750002});
     EXPECT_EQ(cyclic->tasks_of(NodeIndex{5}),
-              (std::vector<TaskRun>{{TaskId{5}, LocalId{0}, 1, 125000, 8}}));
+              (std::vector<TaskRun>{{TaskId{5}, LocalRank{0}, 1, 125000, 8}}));
 }
 
 TEST(TaskMapSize, HoldsTheLargestStep) {
@@ -156,8 +156,8 @@ TEST(TaskMapSize, HoldsTheLargestStep) {
     ASSERT_TRUE(layout);
     EXPECT_EQ(layout->task_count(), 2147483647U);
     EXPECT_EQ(layout->place(TaskId{2147483646}),
-              (Placement{.node = NodeIndex{16777215}, .local_id = LocalId{16777341}}));
-    EXPECT_EQ(layout->task(NodeIndex{16777215}, LocalId{16777341}), TaskId{2147483646});
+              (Placement{.node = NodeIndex{16777215}, .local_rank = LocalRank{16777341}}));
+    EXPECT_EQ(layout->task(NodeIndex{16777215}, LocalRank{16777341}), TaskId{2147483646});
     EXPECT_EQ(layout->task_map().size(), 2U);
 }
 

@@ -42,7 +42,7 @@ inline NodePlan planned_on(const char* spec, const NodeFacts& node) {
     return planned(spec, layout("n[1-2]", {{0, 2, tasks, 1}}), 0, node);
 }
 
-// On which CPUs the tasks will run, by local id; "-" without a binding.
+// On which CPUs the tasks will run, by local rank; "-" without a binding.
 inline std::vector<std::string> cpus_of(const NodePlan& node) {
     std::vector<std::string> lists;
     for (const TaskPlan& task : node.tasks) {

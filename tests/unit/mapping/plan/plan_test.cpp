@@ -22,7 +22,7 @@ TEST(Plan, PytorchOnTwoNodesWithFourTasksEach) {
             const std::uint32_t r = 4 * n + l;
             EXPECT_EQ(node.tasks[l].task, TaskId{r});
             EXPECT_EQ(node.tasks[l].rank, GlobalRank{r});
-            EXPECT_EQ(node.tasks[l].local_id, LocalId{l});
+            EXPECT_EQ(node.tasks[l].local_rank, LocalRank{l});
             EXPECT_EQ(node.tasks[l].unset,
                       (std::vector<std::string>{"TORCHELASTIC_*", "PET_*", "OMPI_COMM_WORLD_*"}));
             EXPECT_EQ(values(node.tasks[l]), (Values{{"MASTER_ADDR", "node01"},

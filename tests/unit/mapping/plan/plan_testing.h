@@ -52,7 +52,7 @@ inline Values values(const TaskPlan& task) {
     return {task.set.begin(), task.set.end()};
 }
 
-// One variable of every task of a node, by local id; "-" where a task does not get it.
+// One variable of every task of a node, by local rank; "-" where a task does not get it.
 inline std::vector<std::string> of_all(const NodePlan& node, const char* variable) {
     std::vector<std::string> all;
     for (const TaskPlan& task : node.tasks) {

@@ -1,7 +1,6 @@
-// See report/html_page.h.
-#include "report/html_page.h"
-
+// The results as one HTML page.
 #include "base/format.h"
+#include "report/formats.h"
 #include "report/html/markup.h"
 #include "report/html/pair_matrix.h"
 #include "report/html/sections.h"

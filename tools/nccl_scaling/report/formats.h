@@ -1,0 +1,29 @@
+// The forms of a report that are only written: the table on the terminal, CSV and the page. JSON,
+// which is read again too, stands in report_json.h.
+#pragma once
+
+#include "report/report_input.h"
+#include "results.h"
+
+#include <string>
+
+namespace distgpu::scaling {
+
+// The lines above the table's first row: back end, nodes, what is not a GPU measurement, the
+// columns with their units. All begin with "#", as nccl-tests' do.
+std::string table_header(const Results& results);
+
+// The table grows with the run.
+std::string table_row(const Results& results, const Measurement& measurement);
+
+// The lines below the last row: published figures beside the measured ones; may be empty.
+std::string table_footer(const Results& results);
+
+// RFC 4180: a header and one row per measurement, lines ended by CR LF. Times in seconds,
+// bandwidths in bytes per second; an empty field: not defined.
+std::string to_csv(const ReportInput& input);
+
+// One HTML page that needs nothing else: no network, no script, no other file.
+std::string to_html(const ReportInput& input);
+
+}  // namespace distgpu::scaling
