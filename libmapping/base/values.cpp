@@ -51,6 +51,15 @@ std::optional<std::uint32_t> number_below(std::string_view text, std::size_t lim
     return value && *value < limit ? value : std::nullopt;
 }
 
+std::optional<NumberRange> number_range_below(std::string_view text, std::size_t limit) {
+    const std::size_t dash = text.find('-');
+    const auto first = number_below(text.substr(0, dash), limit);
+    const bool alone = dash == std::string_view::npos;
+    const auto last = alone ? first : number_below(text.substr(dash + 1), limit);
+    if (!first || !last || *last < *first) return std::nullopt;
+    return NumberRange{*first, *last};
+}
+
 std::string host_and_port(std::string_view address, std::uint16_t port) {
     const bool is_ipv6 = address.find(':') != std::string_view::npos;
     return is_ipv6 ? formatted("[{}]:{}", address, port) : formatted("{}:{}", address, port);

@@ -26,6 +26,14 @@ std::optional<std::uint32_t> whole_number(std::string_view text);
 // The same, and nothing from `limit` on.
 std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit);
 
+// "3" or "0-3", both ends included and below `limit`; nothing: another text, or the last is less
+// than the first.
+struct NumberRange {
+    std::uint32_t first;
+    std::uint32_t last;
+};
+std::optional<NumberRange> number_range_below(std::string_view text, std::size_t limit);
+
 // "host:port" with an IPv6 address in brackets.
 std::string host_and_port(std::string_view address, std::uint16_t port);
 

@@ -122,6 +122,13 @@ n2" ]
     [ "$output" = "3 1 gone gone" ]
 }
 
+@test "beside a rank's shell lines warnings go to standard error" {
+    run --separate-stderr -0 "$command" plan pytorch --nodes 1 --ntasks 1 --rank 0 --format env \
+        --topology "$root/tests/topologies/h200-8numa.xml"
+    [ "$(grep -c -v -e '^export [A-Z_]*=' -e '^unset ' <<<"$output")" -eq 0 ]
+    [ "${stderr_lines[0]}" = "distgpu: --distgpu=pytorch: 1 task on a node with 4 GPUs, of which 3 are idle; use --ntasks-per-node=4, or a launcher with --distgpu=torchrun" ]
+}
+
 @test "within a job the shape comes from Slurm's variables, which it names" {
     export SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[1-2]' SLURM_TASKS_PER_NODE='2(x2)'
     run --separate-stderr -0 "$command" plan pytorch --format json

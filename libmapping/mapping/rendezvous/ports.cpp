@@ -1,11 +1,11 @@
 // Which port: ranges, Slurm's reservation, and the derivation from job and step.
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/rendezvous/rendezvous.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <numeric>
 #include <vector>
 
@@ -29,16 +29,11 @@ bool holds_service(std::uint32_t first, std::uint32_t count) {
 
 // Reads "N" or "N-M" alone.
 std::optional<PortRange> parse_range(std::string_view text) {
-    PortRange range;
-    const char* const end = text.data() + text.size();
-    auto read = std::from_chars(text.data(), end, range.first);
-    if (read.ec != std::errc{}) return std::nullopt;
-    range.last = range.first;
-    if (read.ptr != end && *read.ptr == '-') {
-        read = std::from_chars(read.ptr + 1, end, range.last);
-    }
-    if (read.ec != std::errc{} || read.ptr != end || range.last < range.first) return std::nullopt;
-    return range.first < first_user_port ? std::nullopt : std::optional(range);
+    constexpr std::size_t port_limit = 65536;
+    const auto range = number_range_below(text, port_limit);
+    if (!range || range->first < first_user_port) return std::nullopt;
+    return PortRange{static_cast<std::uint16_t>(range->first),
+                     static_cast<std::uint16_t>(range->last)};
 }
 
 // The number at or after `wish` that has no factor in common with `slots`:

@@ -7,9 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <optional>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -21,23 +18,6 @@ struct Position {
 
 Position position(std::uint32_t cpu) {
     return {cpu / CpuSet::word_bits, CpuSet::Word{1} << (cpu % CpuSet::word_bits)};
-}
-
-std::optional<std::uint32_t> cpu_number(std::string_view text) {
-    std::uint32_t cpu = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, cpu);
-    if (error != std::errc{} || stop != end || cpu >= CpuSet::cpu_limit) return std::nullopt;
-    return cpu;
-}
-
-// "3" or "0-3", both ends included.
-std::optional<std::pair<std::uint32_t, std::uint32_t>> cpu_range(std::string_view text) {
-    const std::size_t dash = text.find('-');
-    const auto first = cpu_number(text.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : cpu_number(text.substr(dash + 1));
-    if (!first || !last || *last < *first) return std::nullopt;
-    return std::pair{*first, *last};
 }
 
 }  // namespace
@@ -56,12 +36,12 @@ Result<CpuSet> CpuSet::parse(std::string_view list) {
     CpuSet set;
     if (list.empty()) return set;
     for (const std::string_view item : comma_items(list)) {
-        const auto ends = cpu_range(item);
+        const auto ends = number_range_below(item, cpu_limit);
         if (!ends) {
             return Error{formatted("CPU list {}", excerpt(list)), "not a list of CPUs",
                          "write it like 0-3,8"};
         }
-        set |= range(ends->first, ends->second);
+        set |= range(ends->first, ends->last);
     }
     return set;
 }

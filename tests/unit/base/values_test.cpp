@@ -47,6 +47,22 @@ TEST(NumberBelow, EndsBeforeTheLimit) {
     }
 }
 
+TEST(NumberRangeBelow, HasBothEndsBelowTheLimit) {
+    struct Row {
+        const char* text;
+        std::uint32_t first, last;
+    };
+    for (const Row& row : {Row{"3", 3, 3}, Row{"0-7", 0, 7}, Row{"7-7", 7, 7}}) {
+        const auto range = number_range_below(row.text, 8);
+        ASSERT_TRUE(range) << row.text;
+        EXPECT_EQ(range->first, row.first) << row.text;
+        EXPECT_EQ(range->last, row.last) << row.text;
+    }
+    for (const char* text : {"", "8", "0-8", "2-1", "-", "1-", "-1", "1-2-3", "1-2,3", " 1"}) {
+        EXPECT_FALSE(number_range_below(text, 8)) << text;
+    }
+}
+
 TEST(HostAndPort, BracketsIpv6Addresses) {
     EXPECT_EQ(host_and_port("node01", 29500), "node01:29500");
     EXPECT_EQ(host_and_port("10.0.0.1", 1024), "10.0.0.1:1024");

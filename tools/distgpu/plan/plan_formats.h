@@ -11,8 +11,8 @@ namespace distgpu {
 // ends with a newline.
 Result<Done> write_plan_json(const PlanInput& input, const Writer& write);
 
-// `unset` and `export` lines of one rank for a POSIX shell, to be read by `eval` or `.`.
-// Precondition: input.rank is set.
+// `unset` and `export` lines of one rank for a POSIX shell, to be read by `eval` or `.`. Warnings
+// go to standard error. Precondition: input.rank is set.
 Result<Done> write_plan_shell(const PlanInput& input, const Writer& write);
 
 // For people: a line for the step, a line for each task by node and local rank, the warnings. Of a

@@ -41,7 +41,11 @@ Result<Done> write_plan_shell(const PlanInput& input, const Writer& write) {
         }
         return write(text);
     };
-    return for_each_node(input, write_node).transform([](const Warnings&) { return Done{}; });
+    // Standard output is for the shell.
+    return for_each_node(input, write_node).transform([](const Warnings& warnings) {
+        for (const std::string& warning : warnings) say(warning);
+        return Done{};
+    });
 }
 
 }  // namespace distgpu
