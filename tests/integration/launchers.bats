@@ -19,7 +19,8 @@ teardown() { assert_cluster_clean; }
 mpirun sh -c 'echo "mpi $OMPI_COMM_WORLD_RANK rank=$RANK master=$MASTER_ADDR left=$(env | grep -c "^SLURM_DISTGPU")"'
 srun sh -c 'echo "srun $RANK"'
 TEXT
-    run submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job"
+    # srun waits, and says so, where the step of mpirun's daemons is not over yet.
+    run submit sbatch --quiet --wait -o "$SCRATCH/out" -e "$SCRATCH/err" "$SCRATCH/job"
     [ "$status" -eq 0 ]
     run sort "$SCRATCH/out"
     [ "$status" -eq 0 ]
