@@ -273,6 +273,27 @@ print(socket.create_connection(("node02", 29500), 5).recv(99).decode())'
     [ "$output" = nobody ]
 }
 
+@test "lines of gres.conf are taken as they are, and their devices made" {
+    "$SANDBOX" up --name "$other" --nodes 1 --gres 'Name=gpu Type=a100 File=/dev/nvidia[2-3,5]' \
+        --gres 'Name=gpu Type=h100 File=/dev/nvidia0 Cores=0-1' \
+        --gres 'Name=gpu Type=mi210 File=/dev/dri/renderD[128-129]'
+    run "$SANDBOX" on --name "$other" node01 -- cat /etc/slurm/gres.conf
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' AutoDetect=off 'Name=gpu Type=a100 File=/dev/nvidia[2-3,5]' \
+        'Name=gpu Type=h100 File=/dev/nvidia0 Cores=0-1' 'Name=gpu Type=mi210 File=/dev/dri/renderD[128-129]')" ]
+    run "$SANDBOX" on --name "$other" node01 -- \
+        stat -c '%n %t:%T' /dev/nvidia{0,2,3,5} /dev/dri/renderD{128,129}
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '/dev/%s\n' 'nvidia0 78:0' 'nvidia2 78:2' 'nvidia3 78:3' 'nvidia5 78:5' \
+        'dri/renderD128 78:80' 'dri/renderD129 78:81')" ]
+    run "$SANDBOX" run --name "$other" -- srun --gres=gpu:h100:1 printenv CUDA_VISIBLE_DEVICES
+    [ "$status" -eq 0 ]
+    [ "$output" = 3 ]
+    run "$SANDBOX" run --name "$other" -- scontrol -o show node node01
+    [ "$status" -eq 0 ]
+    [[ $output == *" Gres=gpu:a100:3(S:0),gpu:h100:1(S:0),gpu:mi210:2(S:0) "* ]]
+}
+
 @test "control groups keep a job from the GPUs of others and are removed" {
     [ -e /sys/fs/cgroup/devices/release_agent ] || skip "no version 1 control groups here"
     "$SANDBOX" up --name "$other" --nodes 2 --cpus "$(nproc)" --conf ProctrackType=proctrack/cgroup \
@@ -372,6 +393,8 @@ interrupted_up() { # STAGE
         "$SANDBOX" up --name A/b
     refused 2 "sandbox: --nodes=65: not a count; give a number from 1 to 64" "$SANDBOX" up --nodes 65
     refused 2 "sandbox: --cpus=08: not a count; give a number from 1 to 1024" "$SANDBOX" up --cpus=08
+    refused 2 "sandbox: --gres=Name=gpu Count=4: not a line of gres.conf that names device files; give one such as 'Name=gpu Type=h100 File=/dev/nvidia[0-3]'" \
+        "$SANDBOX" up --gres 'Name=gpu Count=4'
     refused 2 "sandbox: --conf=x: not a line of Slurm's configuration; give one 'Key=Value' line" \
         "$SANDBOX" up --conf x
     refused 2 "sandbox: run: no command given; put it after --" "$SANDBOX" run --

@@ -1,5 +1,5 @@
 # Writes a sandbox's files: name service, Slurm's configuration for each host.
-# Needs: state, hosts, cpus, gpus, plugins, confs, cgroup_confs. Sourced by ../sandbox.
+# Needs: state, hosts, cpus, gpus, gres_lines, plugins, confs, cgroup_confs. Sourced by ../sandbox.
 # shellcheck shell=bash
 # The files share variables: "Needs" above names what others set.
 # shellcheck disable=SC2034,SC2154
@@ -51,8 +51,38 @@ plugstack_conf() {
 }
 
 gres_conf() {
-    ((gpus)) && printf 'AutoDetect=off\nName=gpu File=/dev/nvidia[0-%d]\n' $((gpus - 1))
+    ((${#gres_lines[@]})) && printf '%s\n' AutoDetect=off "${gres_lines[@]}"
     return 0
+}
+
+# --gpus is short for a line of gres.conf. The types in Gres= stand in the lines' order: Slurm
+# numbers the GPUs by it.
+read_gres() { # -> gres_lines, gpu_files, gres: the nodes' Gres= in slurm.conf
+    local line type files
+    declare -A counts=()
+    local types=()
+    gpu_files=()
+    ((${#gres_lines[@]} || !gpus)) || gres_lines=("Name=gpu File=/dev/nvidia[0-$((gpus - 1))]")
+    for line in "${gres_lines[@]}"; do
+        type=gpu
+        [[ $line =~ \ Type=([^ ]+) ]] && type=gpu:${BASH_REMATCH[1]}
+        [[ $line =~ \ File=([^ ]+) ]] && files_of "${BASH_REMATCH[1]}"
+        gpu_files+=("${files[@]}")
+        [[ ${counts[$type]-} ]] || types+=("$type")
+        ((counts[$type] += ${#files[@]}))
+    done
+    gres=$(for type in "${types[@]}"; do printf ',%s:%d' "$type" "${counts[$type]}"; done)
+    gres=${gres#,}
+}
+
+files_of() { # /dev/nvidia[0,2-3] -> files
+    local prefix=${1%%[*} list=${1#*[} part i
+    files=("$1")
+    [[ $1 == *[* ]] || return 0
+    files=()
+    for part in ${list//[],]/ }; do
+        for ((i = ${part%-*}; i <= ${part#*-}; i++)); do files+=("$prefix$i"); done
+    done
 }
 
 # An empty file too: without one, Slurm 22.05 finds no control groups. Newer releases look for
@@ -95,7 +125,7 @@ key_of() { # LINE -> key
 }
 
 default_conf() {
-    local host gres=''
+    local host
     cat <<TEXT
 ClusterName=sandbox
 SlurmctldHost=login(10.77.0.1)
@@ -122,11 +152,11 @@ KillWait=2
 SlurmdTimeout=30
 TCPTimeout=2
 TEXT
-    ((gpus)) && gres=" Gres=gpu:$gpus" && printf 'GresTypes=gpu\n'
+    [[ ! $gres ]] || printf 'GresTypes=gpu\n'
     for host in "${hosts[@]:1}"; do
         address_of "$host"
         printf 'NodeName=%s NodeAddr=%s Sockets=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=65536%s\n' \
-            "$host" "$address" "$cpus" "$gres"
+            "$host" "$address" "$cpus" "${gres:+ Gres=$gres}"
     done
     printf 'PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n'
 }

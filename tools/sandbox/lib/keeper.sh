@@ -2,10 +2,10 @@
 # The first process of a host: makes the host's mounts and then only stays, so
 # that the host's namespaces live as long as it does. Started by up.sh inside
 # fresh namespaces; ends where a step fails.
-# usage: keeper.sh STATE HOST GPUS CGROUPS
+# usage: keeper.sh STATE HOST 'GPU_FILE...' CGROUPS
 set -eu
 
-state=$1 host=$2 gpus=$3 cgroups=$4
+state=$1 host=$2 gpu_files=$3 cgroups=$4
 here=$state/$host
 
 # /proc is still the machine's: it tells the process id that others see. The
@@ -58,13 +58,16 @@ own_cgroups() {
 # A copy of /dev with GPUs that no driver answers for (120 is a major number
 # for local use) and with shared memory of its own.
 make_dev() {
-    local i
+    local file
     mount -t tmpfs -o mode=755 tmpfs "$here/mnt"
     cp -ax /dev/. "$here/mnt"
     rm -rf "$here"/mnt/nvidia*
     keep_dev_mounts
-    for ((i = 0; i < gpus; i++)); do
-        mknod -m 666 "$here/mnt/nvidia$i" c 120 "$i"
+    for file in $gpu_files; do
+        file=$here/mnt/${file#/dev/}
+        mkdir -p "${file%/*}"
+        rm -f "$file"
+        mknod -m 666 "$file" c 120 "${file##*[!0-9]}"
     done
     # Without -p, which would make the folders of a state that `down` moved away.
     [[ -d $here/mnt/shm ]] || mkdir "$here/mnt/shm"

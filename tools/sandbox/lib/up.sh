@@ -24,6 +24,7 @@ up() {
     trap 'exit 129' HUP
     ((interrupted)) && exit "$interrupted"
     choose_user
+    read_gres
     write_config || fail "$state" "cannot write" "see the message above"
     printf '%s\n' "$user" >"$state/user"
     cgroups=''
@@ -102,7 +103,7 @@ start_hosts() {
         (
             close_files
             cd / && exec setsid unshare "${flags[@]}" \
-                bash "$sandbox_lib/keeper.sh" "$state" "$host" "$gpus" "$cgroups" \
+                bash "$sandbox_lib/keeper.sh" "$state" "$host" "${gpu_files[*]}" "$cgroups" \
                 </dev/null >"$state/log/keeper-$host.log" 2>&1
         ) &
         spawned+=($!)
