@@ -294,6 +294,54 @@ print(socket.create_connection(("node02", 29500), 5).recv(99).decode())'
     [[ $output == *" Gres=gpu:a100:3(S:0),gpu:h100:1(S:0),gpu:mi210:2(S:0) "* ]]
 }
 
+# Sends 3 MB from a node to another; prints the milliseconds that it took.
+sent_in() { # FROM TO
+    "$SANDBOX" on --name "$other" "$2" -- python3 -c 'import socket
+listener = socket.create_server(("", 29500))
+print("ready", flush=True)
+peer = listener.accept()[0]
+while peer.recv(65536): pass' >"$BATS_TEST_TMPDIR/$2" 3>&- &
+    until grep -q ready "$BATS_TEST_TMPDIR/$2"; do sleep 0.05; done
+    "$SANDBOX" on --name "$other" "$1" -- python3 -c 'import socket, sys, time
+begin = time.monotonic()
+peer = socket.create_connection((sys.argv[1], 29500))
+peer.sendall(bytes(3000000))
+peer.shutdown(socket.SHUT_WR)
+peer.recv(1)
+print(int(1000 * (time.monotonic() - begin)))' "$2"
+    wait $!
+}
+
+@test "switches: Slurm knows them, and between them the uplink is the way" {
+    "$SANDBOX" up --name "$other" --gpus 0 --switch 's1=node[02,04]' --switch 's2=node01,node03' \
+        --uplink 20mbit
+    run "$SANDBOX" run --name "$other" -- srun -N4 -l printenv SLURM_TOPOLOGY_ADDR
+    [ "$status" -eq 0 ]
+    # Debian's Slurm 26.05 deals tasks in the order of the switches.
+    [ "$(cut -d' ' -f2 <<<"$output" | sort)" = "$(printf '%s\n' top.s1.node02 top.s1.node04 top.s2.node01 top.s2.node03)" ]
+    # 3 MB are 24 Mbit: more than a second at 20 Mbit/s, the burst taken off.
+    local from to milliseconds
+    for pair in 'node02 node04' 'node01 node03'; do
+        read -r from to <<<"$pair"
+        milliseconds=$(sent_in "$from" "$to")
+        ((milliseconds < 900))
+    done
+    for pair in 'node02 node01' 'node03 node04'; do
+        read -r from to <<<"$pair"
+        milliseconds=$(sent_in "$from" "$to")
+        ((milliseconds > 900 && milliseconds < 6000))
+    done
+}
+
+@test "switches: topology/block counts them as blocks" {
+    [[ $(submit srun --version) != *' 22.05.'* ]] || skip "Slurm 22.05 has no topology/block"
+    "$SANDBOX" up --name "$other" --gpus 0 --switch 's1=node[02,04]' --switch 's2=node[01,03]' \
+        --topology-plugin block
+    run "$SANDBOX" run --name "$other" -- srun -N4 -l printenv SLURM_TOPOLOGY_ADDR
+    [ "$status" -eq 0 ]
+    [ "$(cut -d' ' -f2 <<<"$output" | sort)" = "$(printf '%s\n' s1.node02 s1.node04 s2.node01 s2.node03)" ]
+}
+
 @test "control groups keep a job from the GPUs of others and are removed" {
     [ -e /sys/fs/cgroup/devices/release_agent ] || skip "no version 1 control groups here"
     "$SANDBOX" up --name "$other" --nodes 2 --cpus "$(nproc)" --conf ProctrackType=proctrack/cgroup \
@@ -397,6 +445,18 @@ interrupted_up() { # STAGE
         "$SANDBOX" up --gres 'Name=gpu Count=4'
     refused 2 "sandbox: --conf=x: not a line of Slurm's configuration; give one 'Key=Value' line" \
         "$SANDBOX" up --conf x
+    refused 2 "sandbox: --switch=s1=node1: not a switch and its nodes; give a name of 1 to 8 of a-z and 0-9 other than top, as in 's1=node[01,03-04]'" \
+        "$SANDBOX" up --switch s1=node1
+    refused 2 "sandbox: --switch=top=node01: not a switch and its nodes; give a name of 1 to 8 of a-z and 0-9 other than top, as in 's1=node[01,03-04]'" \
+        "$SANDBOX" up --switch top=node01
+    refused 2 "sandbox: --switch=a=node02: this switch was given before; give each switch once" \
+        "$SANDBOX" up --switch a=node01 --switch a=node02
+    refused 2 "sandbox: --uplink=fast: not a rate; give a number with kbit, mbit or gbit" \
+        "$SANDBOX" up --uplink fast
+    refused 2 "sandbox: --topology-plugin=ring: no such plugin; give tree or block" \
+        "$SANDBOX" up --topology-plugin ring
+    refused 2 "sandbox: up: --uplink and --topology-plugin need switches; give --switch too" \
+        "$SANDBOX" up --uplink 1mbit
     refused 2 "sandbox: run: no command given; put it after --" "$SANDBOX" run --
     refused 2 "sandbox: on: no host given; see 'sandbox status'" "$SANDBOX" on -- true
     refused 2 "sandbox: node: wrong operands; give: stop|start NODE" "$SANDBOX" node kill node01
@@ -409,6 +469,12 @@ interrupted_up() { # STAGE
         "$SANDBOX" up --name "$NAME"
     refused 1 "sandbox: --plugin=/no/x.so a: no file /no/x.so; build it or correct the path" \
         "$SANDBOX" up --name "$other" --plugin '/no/x.so a'
+    refused 1 "sandbox: --switch=a=node[01-05]: no node node05; give more nodes with --nodes" \
+        "$SANDBOX" up --name "$other" --switch 'a=node[01-05]'
+    refused 1 "sandbox: --switch=b=node01: node01 is at a already; give it once" \
+        "$SANDBOX" up --name "$other" --switch 'a=node[01-03]' --switch b=node01
+    refused 1 "sandbox: --switch: node04 is at no switch; give each node one" \
+        "$SANDBOX" up --name "$other" --switch 'a=node[01-03]'
     refused 1 "sandbox: --user=no-such: no such user; create it or leave the option out" \
         "$SANDBOX" up --name "$other" --user no-such
     refused 1 "sandbox: node77: no such host in sandbox '$NAME'; see 'sandbox status --name $NAME'" \

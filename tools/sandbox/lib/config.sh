@@ -1,5 +1,6 @@
 # Writes a sandbox's files: name service, Slurm's configuration for each host.
-# Needs: state, hosts, cpus, gpus, gres_lines, plugins, confs, cgroup_confs. Sourced by ../sandbox.
+# Needs: state, hosts, cpus, gpus, gres_lines, plugins, confs, cgroup_confs, switches,
+# topology_plugin. Sourced by ../sandbox.
 # shellcheck shell=bash
 # The files share variables: "Needs" above names what others set.
 # shellcheck disable=SC2034,SC2154
@@ -23,6 +24,7 @@ write_config() {
         printf 'PMIxCliTmpDirBase=%s\n' "$state/pmix" >"$state/$host/slurm/mpi.conf"
         gres_conf >"$state/$host/slurm/gres.conf"
         cgroup_conf >"$state/$host/slurm/cgroup.conf"
+        [[ -z ${switches[*]} ]] || topology_conf >"$state/$host/slurm/topology.conf"
     done
     mkdir -m 700 "$state/login/controller"
 }
@@ -152,6 +154,7 @@ KillWait=2
 SlurmdTimeout=30
 TCPTimeout=2
 TEXT
+    [[ -z ${switches[*]} ]] || printf 'TopologyPlugin=topology/%s\n' "$topology_plugin"
     [[ ! $gres ]] || printf 'GresTypes=gpu\n'
     for host in "${hosts[@]:1}"; do
         address_of "$host"

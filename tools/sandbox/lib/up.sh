@@ -1,4 +1,4 @@
-# `sandbox up`: starts the hosts, joins them by a bridge, starts the daemons and
+# `sandbox up`: starts the hosts, joins them by bridges, starts the daemons and
 # waits until every node is idle. Sourced by ../sandbox.
 # Needs: the options, sandbox_self, sandbox_lib.
 # shellcheck shell=bash
@@ -11,6 +11,7 @@ up() {
     umask 022
     need_machine
     host_names "$nodes"
+    place_nodes
     local interrupted=0
     # From the folder's first moment on, a signal has to undo it.
     trap 'interrupted=130' INT
@@ -125,11 +126,13 @@ start_network() {
     pid=$keeper
     {
         printf 'link add br0 type bridge\nlink set br0 up\n'
+        switch_links
         printf 'link add login type veth peer name eth0\nlink set login master br0 up\n'
         for host in "${hosts[@]:1}"; do
             keeper_of "$host"
+            bridge_of "$host"
             printf 'link add %s type veth peer name eth0 netns %d\n' "$host" "$keeper"
-            printf 'link set %s master br0 up\n' "$host"
+            printf 'link set %s master %s up\n' "$host" "$bridge"
         done
     } | nsenter -t "$pid" -n ip -batch - ||
         fail "network" "cannot be made" "check that the kernel has bridge and veth"
@@ -140,6 +143,7 @@ start_network() {
             nsenter -t "$keeper" -n ip -batch - ||
             fail "$host" "its network cannot be made" "see the message above"
     done
+    limit_uplinks || fail "--uplink=$uplink" "tc refused it" "see the message above"
 }
 
 start_daemons() {
