@@ -72,14 +72,15 @@ kit() { # ARGUMENT...
 @test "a program that crashes or hangs fails its cases in their time" {
     cp -r "$KIT" "$BATS_TEST_TMPDIR/kit"
     printf '#!/bin/sh\nkill -SEGV $$\n' >"$BATS_TEST_TMPDIR/kit/bin/nccl-scaling"
-    printf '#!/bin/sh\nsleep 1000\n' >"$BATS_TEST_TMPDIR/kit/bin/distgpu"
+    local seconds=1000.$BATS_ROOT_PID # no other process on the machine sleeps so long
+    printf '#!/bin/sh\nsleep %s\n' "$seconds" >"$BATS_TEST_TMPDIR/kit/bin/distgpu"
     SECONDS=0
     KIT=$BATS_TEST_TMPDIR/kit kit --mocks "$MOCKS" --only topo-nvidia-smi,scaling-wrong-data
     [ "$status" -eq 1 ]
     ((SECONDS < 60))
     [[ $(line_of topo-nvidia-smi) == 'failed '*'distgpu topo: status None' ]]
     [[ $(line_of scaling-wrong-data) == 'failed '*'a wrong element: status 139, not 5' ]]
-    run pgrep -f 'sleep 1000'
+    run pgrep -f "sleep $seconds"
     [ "$status" -eq 1 ]
 }
 
