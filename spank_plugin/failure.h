@@ -1,4 +1,4 @@
-// Why the tasks of this node cannot be prepared.
+// Why the tasks of this node cannot start.
 #pragma once
 
 #include "base/result.h"
@@ -6,11 +6,8 @@
 namespace distgpu {
 
 struct Failure {
-    // Who tells the user, so that it is told once.
-    enum class Teller { this_node, first_node, srun };
-
     Error error;
-    Teller teller = Teller::first_node;
+    bool told_by_srun = false;  // which found it on every node's behalf
 };
 
 }  // namespace distgpu

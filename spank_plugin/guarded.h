@@ -9,17 +9,26 @@ namespace distgpu {
 
 // Runs a callback and gives Slurm its answer: 0, or -1, which every release
 // takes for a failure (up to 24.11 a positive value counts as success). No
-// exception leaves it: one that reached stepd would end the user's job.
-template <class Callback>
-int guarded(const char* name, Callback&& callback) noexcept {
+// exception leaves it: one that reached stepd would end the user's job. What was
+// thrown goes to `thrown`, a noexcept function of the text.
+template <class Callback, class Thrown>
+int guarded(Callback&& callback, Thrown&& thrown) noexcept {
     try {
         return callback() == Outcome::ok ? 0 : -1;
     } catch (const std::exception& failure) {
-        slurm_error("distgpu: %s: %s; please report this", name, failure.what());
+        thrown(failure.what());
     } catch (...) {
-        slurm_error("distgpu: %s: unknown exception; please report this", name);
+        thrown("unknown exception");
     }
     return -1;
+}
+
+// The same for a callback whose failure ends only srun, sbatch or salloc.
+template <class Callback>
+int guarded(const char* name, Callback&& callback) noexcept {
+    return guarded(callback, [name](const char* what) {
+        slurm_error("distgpu: %s: %s; please report this", name, what);
+    });
 }
 
 }  // namespace distgpu

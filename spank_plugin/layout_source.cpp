@@ -14,11 +14,10 @@
 namespace distgpu {
 namespace {
 
-using Teller = Failure::Teller;
 using Found = tl::expected<FoundLayout, Failure>;
 
-Found failed(Error error, Teller teller) {
-    return tl::unexpected(Failure{std::move(error), teller});
+Found failed(Error error, bool told_by_srun = false) {
+    return tl::unexpected(Failure{std::move(error), told_by_srun});
 }
 
 // What srun sent for this step; nothing where it sent none.
@@ -46,7 +45,7 @@ std::optional<StepLayout> derive(spank_t spank, const LocalTasks& started) {
 
 Found checked(FoundLayout found, const LocalTasks& started) {
     if (auto mismatch = check_layout(found.layout, started)) {
-        return failed(*std::move(mismatch), Teller::this_node);
+        return failed(*std::move(mismatch));
     }
     return found;
 }
@@ -62,7 +61,7 @@ Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
         return FoundLayout{*std::move(derived), std::move(sent.rank0_address), {}, sent.cpu_bind};
     }
     auto asked = query_layout(identity.job, identity.step, std::nullopt);
-    if (!asked) return failed(asked.error(), Teller::first_node);
+    if (!asked) return failed(asked.error());
     return checked({*std::move(asked), std::move(sent.rank0_address), {}, sent.cpu_bind}, started);
 }
 
@@ -70,14 +69,17 @@ Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
 
 tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& identity) {
     auto carried = read_carried(spank, identity);
-    if (!carried) return failed(carried.error(), Teller::first_node);
+    if (!carried) return failed(carried.error());
     CarriedStep sent = carried->value_or(CarriedStep{});
-    if (sent.refused) return failed({"step", "refused by srun", ""}, Teller::srun);
+    if (sent.refused) {
+        constexpr bool told_by_srun = true;
+        return failed({"step", "refused by srun", ""}, told_by_srun);
+    }
     if (!identity.heterogeneous) return find_whole(spank, identity, std::move(sent));
     // What srun knows of a heterogeneous step is one component of it; each task compares the whole
     // with its own number.
     auto asked = query_het_layout(spank, identity.job, identity.step);
-    if (!asked) return failed(asked.error(), Teller::first_node);
+    if (!asked) return failed(asked.error());
     return FoundLayout{*std::move(asked), {}, {}, sent.cpu_bind};
 }
 

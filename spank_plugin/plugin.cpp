@@ -25,6 +25,14 @@ Plugin& plugin() {
     return instance;
 }
 
+// A callback of slurmstepd, which never fails: that would drain the node, or end this node's part
+// of the step alone. What goes wrong is told by a task, which can end the whole.
+template <class Callback>
+int in_stepd(const char* name, Callback&& callback) {
+    guarded(callback, [name](const char* what) { plugin().stepd.broke(name, what); });
+    return 0;
+}
+
 int on_option(int /*val*/, const char* value, int remote) {
     return guarded("--distgpu",
                    [&] { return distgpu::take_option(plugin().option, value, remote != 0); });
@@ -46,19 +54,20 @@ int slurm_spank_init(spank_t spank, int /*ac*/, char** /*av*/) {
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
-    return guarded("init_post_opt", [&] {
-        switch (spank_context()) {
-            case S_CTX_LOCAL:
-                return plugin().srun.options_read(plugin().option);
-            case S_CTX_ALLOCATOR:
-                return distgpu::hand_on_to_job(plugin().option);
-            case S_CTX_REMOTE:
+    const char* const name = "init_post_opt";
+    switch (spank_context()) {
+        case S_CTX_LOCAL:
+            return guarded(name, [] { return plugin().srun.options_read(plugin().option); });
+        case S_CTX_ALLOCATOR:
+            return guarded(name, [] { return distgpu::hand_on_to_job(plugin().option); });
+        case S_CTX_REMOTE:
+            return in_stepd(name, [&] {
                 return plugin().stepd.options_read(spank, plugin().option,
                                                    {av, static_cast<std::size_t>(ac)});
-            default:
-                return Outcome::ok;
-        }
-    });
+            });
+        default:
+            return 0;
+    }
 }
 
 int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
@@ -66,21 +75,22 @@ int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
 }
 
 int slurm_spank_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("user_init", [&] { return plugin().stepd.before_tasks(spank); });
+    return in_stepd("user_init", [&] { return plugin().stepd.before_tasks(spank); });
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int /*ac*/, char** /*av*/) {
-    // A failure here would end the step.
+    // The tasks are forked, and would not hear of a failure.
     guarded("task_post_fork", [&] { return plugin().stepd.task_forked(spank); });
     return 0;
 }
 
 int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("task_init", [&] { return plugin().stepd.in_task(spank); });
+    in_stepd("task_init", [&] { return plugin().stepd.in_task(spank); });
+    return guarded("task_init", [&] { return plugin().stepd.end_refused_task(spank); });
 }
 
-int slurm_spank_exit(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("exit", [&] { return plugin().stepd.after_tasks(spank); });
+int slurm_spank_task_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
+    return guarded("task_exit", [] { return plugin().stepd.task_ended(); });
 }
 
 }  // extern "C"

@@ -7,17 +7,21 @@
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
+#include "refusal_turn.h"
 #include "slurm_calls.h"
 #include "task_start.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <exception>
+#include <sys/prctl.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace distgpu {
 namespace {
-
-using Teller = Failure::Teller;
 
 // In a heterogeneous step, whose components SPANK numbers apart: rank 0's node is
 // the one of that name that holds the leader's first task.
@@ -29,16 +33,16 @@ bool runs_rank0(spank_t spank, const AskedStep& asked) {
            layout.hosts().name(rank0_node(layout)) == host_name();
 }
 
-// What would fail in the tasks is found here, where the step can still be ended.
+// What would fail in the tasks is found here, once for all of them.
 std::optional<Failure> check_plan(spank_t spank, const AskedStep& asked) {
     const bool heterogeneous = asked.identity.heterogeneous;
     const NodeIndex node =
         heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
     const auto node_plan = plan(asked.request, asked.step, NodeFacts{.node = node});
-    if (!node_plan) return Failure{node_plan.error(), Teller::first_node};
+    if (!node_plan) return Failure{node_plan.error()};
     if (heterogeneous && !runs_rank0(spank, asked)) return std::nullopt;
     auto taken = check_ports(*node_plan, node_plan->ports, tell);
-    return taken ? std::optional(Failure{*std::move(taken), Teller::this_node}) : std::nullopt;
+    return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
 }
 
 }  // namespace
@@ -61,7 +65,7 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     std::string text = spec ? *std::move(spec) : *option.spec;
     auto request = parse_spec(origin, text);
     if (!request) {
-        failure_ = {request.error(), Teller::first_node};
+        failure_ = {request.error()};
     } else if (request->framework != nullptr) {
         arguments_ = parse_plugstack_arguments(arguments);
         learn(spank, *std::move(request), std::move(text));
@@ -84,16 +88,11 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
                        std::move(step), std::move(address), user_bound};
 }
 
-bool StepdSide::tells(const Failure& failure) const {
-    if (failure.teller == Teller::first_node) return identity_.component.node == ComponentNode{0};
-    return failure.teller == Teller::this_node;
-}
-
 Outcome StepdSide::before_tasks(spank_t spank) {
-    if (asked_ && !failure_) failure_ = check_plan(spank, *asked_);
-    if (failure_) {
-        if (tells(*failure_)) slurm_error("%s", failure_->error.message().c_str());
-    } else if (asked_) {
+    if (!asked_ && !failure_) return Outcome::ok;
+    notice_.create();
+    if (!failure_) failure_ = check_plan(spank, *asked_);
+    if (!failure_) {
         binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
                               asked_->own_address);
     }
@@ -106,18 +105,51 @@ Outcome StepdSide::task_forked(spank_t spank) {
 }
 
 Outcome StepdSide::in_task(spank_t spank) {
-    // This is the task's own process: ending it keeps Slurm from adding two
-    // lines per task about a plugin that failed.
-    if (failure_) _exit(EXIT_FAILURE);
-    if (asked_ && start_task(spank, *asked_, binding_) == Outcome::refused) _exit(EXIT_FAILURE);
+    if (!asked_ || failure_) return Outcome::ok;
+    if (auto error = start_task(spank, *asked_, binding_)) failure_ = Failure{*std::move(error)};
     return Outcome::ok;
 }
 
-Outcome StepdSide::after_tasks(spank_t /*spank*/) const {
-    // The tasks of this node are gone, those of the others wait for them: with
-    // KillOnBadExit=0 they would wait for ever.
-    if (failure_) end_step(identity_.job, identity_.step);
+// This is the task's own process: ending it keeps Slurm from adding two lines per task about a
+// plugin that failed. While it waits, whatever ends the step ends it too.
+Outcome StepdSide::end_refused_task(spank_t spank) {
+    if (!failure_) return Outcome::ok;
+    if (failure_->told_by_srun) _exit(EXIT_FAILURE);
+    // proctrack/linuxproc spares what is called slurmstepd (kill_tree.c, 22.05 to 26.05).
+    prctl(PR_SET_NAME, "distgpu");
+    const std::uint32_t node = identity_.component.node.value;
+    const std::uint32_t nodes = item(spank, S_JOB_NNODES).value_or(1);
+    const auto turn = refusal_turn(node, std::max(nodes, node + 1));
+    if (notice_.take_word()) {
+        std::this_thread::sleep_for(turn);
+        slurm_error("%s", failure_->error.message().c_str());
+        // srun drops what is still on its way when the step is cancelled (22.05).
+        constexpr std::chrono::milliseconds until_it_is_shown{250};
+        std::this_thread::sleep_for(until_it_is_shown);
+        notice_.set_told();
+    } else {
+        // With KillOnBadExit=1 the end of a task ends the step, before anybody has spoken.
+        constexpr std::chrono::seconds grace{5};
+        notice_.wait_until_told(turn + grace);
+    }
+    _exit(EXIT_FAILURE);
+}
+
+Outcome StepdSide::task_ended() {
+    // The other tasks of the step would wait for this one: with KillOnBadExit=0, for ever.
+    if (notice_.is_told() && !ended_) {
+        ended_ = true;
+        end_step(identity_.job, identity_.step);
+    }
     return Outcome::ok;
+}
+
+void StepdSide::broke(const char* callback, const char* what) noexcept {
+    try {
+        failure_ = Failure{{callback, what, "please report this"}};
+    } catch (const std::exception&) {
+        failure_ = Failure{};  // no memory for the text
+    }
 }
 
 }  // namespace distgpu

@@ -5,6 +5,7 @@
 #include "failure.h"
 #include "options.h"
 #include "plugstack_arguments.h"
+#include "refusal_notice.h"
 #include "spank_access.h"
 #include "step_binding.h"
 
@@ -18,7 +19,7 @@ namespace distgpu {
 class StepdSide {
   public:
     // init_post_opt, as root. Never refuses (that would drain the node): what
-    // goes wrong is recorded, and the tasks end in in_task().
+    // goes wrong is recorded, and the tasks end.
     Outcome options_read(spank_t spank, const OptionState& option,
                          std::span<const char* const> arguments);
 
@@ -28,16 +29,20 @@ class StepdSide {
     // task_post_fork, as root, for each task before any of them goes on.
     Outcome task_forked(spank_t spank);
 
-    // task_init, as the user, in each task's process just before execve. Ends
-    // that process where the task must not start.
+    // task_init, as the user, in each task's process just before execve.
     Outcome in_task(spank_t spank);
 
-    // exit, as root, after the last task of this node.
-    Outcome after_tasks(spank_t spank) const;
+    // The same process: where the task must not start, tells the user why and ends.
+    Outcome end_refused_task(spank_t spank);
+
+    // task_exit, as root, for each task that has ended. Ends the step once if it was refused here.
+    Outcome task_ended();
+
+    // A callback threw `what`: the tasks must not start.
+    void broke(const char* callback, const char* what) noexcept;
 
   private:
     void learn(spank_t spank, Request request, std::string spec);
-    bool tells(const Failure& failure) const;
 
     PlugstackArguments arguments_;
     Identity identity_;
@@ -45,6 +50,8 @@ class StepdSide {
     std::optional<AskedStep> asked_;
     std::optional<Failure> failure_;
     StepBinding binding_;
+    RefusalNotice notice_;
+    bool ended_ = false;
 };
 
 }  // namespace distgpu

@@ -49,17 +49,14 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
 
 }  // namespace
 
-Outcome start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding) {
+std::optional<Error> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding) {
     const auto prepared =
         read_task_identity(spank, asked.identity).and_then([&](const TaskIdentity& task) {
             return prepare(spank, asked, binding, task);
         });
-    if (!prepared) {
-        slurm_error("%s", prepared.error().message().c_str());
-        return Outcome::refused;
-    }
+    if (!prepared) return prepared.error();
     if (!prepared->empty()) print_and_end(*prepared);
-    return Outcome::ok;
+    return std::nullopt;
 }
 
 }  // namespace distgpu

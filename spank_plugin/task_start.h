@@ -3,13 +3,15 @@
 #pragma once
 
 #include "asked_step.h"
+#include "base/result.h"
 #include "spank_access.h"
 #include "step_binding.h"
 
+#include <optional>
+
 namespace distgpu {
 
-// In task_init, as the user. Ends the process after a dry run. Refused: the task must not start,
-// and the user was told why.
-Outcome start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding);
+// In task_init, as the user. Ends the process after a dry run. Error: the task must not start.
+std::optional<Error> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding);
 
 }  // namespace distgpu

@@ -1,0 +1,34 @@
+// See refusal_turn.h.
+#include "refusal_turn.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace distgpu {
+namespace {
+
+// A permutation of the nodes under which those that refuse together, such as a rack, or one half of
+// every chassis, have places as far apart as if they were spread over the whole step: multiples of
+// the golden ratio.
+std::uint32_t place_in_line(std::uint32_t node, std::uint32_t nodes) {
+    constexpr double golden_ratio = 0.618033988749895;
+    auto step = static_cast<std::uint64_t>(std::ceil(nodes * golden_ratio));
+    while (std::gcd(step, std::uint64_t{nodes}) != 1) ++step;
+    return static_cast<std::uint32_t>(node * step % nodes);
+}
+
+}  // namespace
+
+// Logarithmic: however many nodes refuse, few of them have their turn within the time that an
+// ending takes (0.1 s in a small cluster, seconds in a large one), and the last does not wait long.
+std::chrono::milliseconds refusal_turn(std::uint32_t node, std::uint32_t nodes) {
+    // A node that has not started its part of the step is not reached by the ending, and would
+    // start it after that (step_launch.c, 22.05 to 26.05).
+    constexpr double until_all_have_started = 1000;  // milliseconds
+    constexpr double for_each_doubling = 500;
+    const double turn =
+        until_all_have_started + for_each_doubling * std::log2(1.0 + place_in_line(node, nodes));
+    return std::chrono::milliseconds(static_cast<std::int64_t>(turn));
+}
+
+}  // namespace distgpu

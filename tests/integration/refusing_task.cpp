@@ -1,0 +1,21 @@
+// In the place of task_start.cpp: the plugin with a task_init that finds a reason to refuse on
+// the hosts that the user names in REFUSE, or throws on those in THROW.
+#include "node/machine.h"
+#include "task_start.h"
+
+#include <stdexcept>
+
+namespace distgpu {
+
+std::optional<Error> start_task(spank_t spank, const AskedStep& /*asked*/,
+                                const StepBinding& /*binding*/) {
+    const auto named_in = [&](const char* variable) {
+        const std::string hosts = ' ' + step_variable(spank, variable).value_or("") + ' ';
+        return hosts.find(' ' + host_name() + ' ') != std::string::npos;
+    };
+    if (named_in("THROW")) throw std::runtime_error("thrown on purpose");
+    if (named_in("REFUSE")) return Error{"task", "refused on purpose", ""};
+    return std::nullopt;
+}
+
+}  // namespace distgpu
