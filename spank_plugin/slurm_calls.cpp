@@ -52,6 +52,13 @@ struct FreeNodeInfo {
 };
 using NodeReply = std::unique_ptr<node_info_msg_t, FreeNodeInfo>;
 
+struct FreeJobInfo {
+    void operator()(job_info_msg_t* reply) const {
+        release<decltype(slurm_free_job_info_msg)>(reply, "slurm_free_job_info_msg");
+    }
+};
+using JobReply = std::unique_ptr<job_info_msg_t, FreeJobInfo>;
+
 Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
     return {formatted("task map of step {}.{}", job, step), std::move(problem),
             "run it again; if the problem persists, ask the administrator"};
@@ -65,6 +72,19 @@ slurm_step_id_t step_id(std::uint32_t job, std::uint32_t step,
     id.step_id = step;
     id.step_het_comp = component.value_or(NO_VAL);
     return id;
+}
+
+// Later releases take a slurm_step_id_t instead of the job's number.
+template <class Load>
+JobReply load_job(Load* load, std::uint32_t job) {
+    job_info_msg_t* reply = nullptr;
+    if (load == nullptr) return {};
+    if constexpr (std::is_invocable_v<Load, job_info_msg_t**, std::uint32_t, std::uint16_t>) {
+        load(&reply, job, SHOW_ALL);
+    } else {
+        load(&reply, step_id(job, NO_VAL, std::nullopt), SHOW_ALL);
+    }
+    return JobReply(reply);
 }
 
 // The node of every task, in task order.
@@ -212,6 +232,16 @@ HostList configured_node_addresses(const HostList& nodes) {
 std::optional<bool> numbers_devices_locally() {
     auto* const query = find<bool()>("gres_use_local_device_index");
     return query == nullptr ? std::nullopt : std::optional(query());
+}
+
+std::optional<std::uint32_t> het_leader(std::uint32_t job) {
+    const JobReply reply = load_job(find<decltype(slurm_load_job)>("slurm_load_job"), job);
+    if (!reply) return std::nullopt;
+    for (std::uint32_t i = 0; i < reply->record_count; ++i) {
+        const slurm_job_info_t& found = reply->job_array[i];
+        if (found.job_id == job && found.het_job_id != 0) return found.het_job_id;
+    }
+    return std::nullopt;
 }
 
 void end_step(std::uint32_t job, std::uint32_t step) {

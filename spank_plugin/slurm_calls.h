@@ -36,6 +36,10 @@ HostList configured_node_addresses(const HostList& nodes);
 // (gres_use_local_device_index() of gres.c, 22.05 to 26.05). Nothing: Slurm does not tell.
 std::optional<bool> numbers_devices_locally();
 
+// The leader of the heterogeneous job of which this job is a component, one RPC. Nothing: it is not
+// one, or slurmctld did not answer.
+std::optional<std::uint32_t> het_leader(std::uint32_t job);
+
 // Asks slurmctld to end a step on all its nodes, one RPC.
 void end_step(std::uint32_t job, std::uint32_t step);
 

@@ -1,6 +1,8 @@
 // See srun_side.h.
 #include "srun_side.h"
 
+#include "base/excerpt.h"
+#include "base/format.h"
 #include "cpu_bind_option.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
@@ -23,6 +25,11 @@ void complain(const Error& error) {
 Outcome SrunSide::options_read(const OptionState& option) {
     const std::string spec = option.spec.value_or(own_variable(spec_variable));
     if (!option.spec && spec.empty()) return Outcome::ok;
+    if (const auto error = other_spec(spec)) {
+        complain(*error);
+        return Outcome::refused;
+    }
+    spec_ = spec;
     auto request = parse_spec(option.spec ? "--distgpu" : spec_variable, spec);
     if (!request) {
         complain(request.error());
@@ -39,6 +46,14 @@ Outcome SrunSide::options_read(const OptionState& option) {
     // around it, whose ports are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
     return Outcome::ok;
+}
+
+// Slurm sends the option of the last component to all of them.
+std::optional<Error> SrunSide::other_spec(const std::string& spec) const {
+    if (!spec_ || *spec_ == spec) return std::nullopt;
+    return Error{formatted("--distgpu={}", excerpt(spec)),
+                 formatted("another component of the step has --distgpu={}", excerpt(*spec_)),
+                 "give all components the same, or start them as steps of their own"};
 }
 
 Outcome SrunSide::step_created(spank_t spank) const {

@@ -7,14 +7,16 @@
 #include "options.h"
 #include "spank_access.h"
 
+#include <optional>
 #include <string>
 
 namespace distgpu {
 
 class SrunSide {
   public:
-    // All options are read. Order: command line, SLURM_DISTGPU, the allocation's.
-    // A bad SPEC is refused here, where a refusal leaves nothing behind.
+    // All options are read, those of each component of a heterogeneous step in turn. Order: command
+    // line, SLURM_DISTGPU, the allocation's. A bad SPEC, and one that is not that of the components
+    // before, is refused here, where a refusal leaves nothing behind.
     Outcome options_read(const OptionState& option);
 
     // The step exists but has not started. Never refuses: srun would leave the
@@ -22,8 +24,10 @@ class SrunSide {
     Outcome step_created(spank_t spank) const;
 
   private:
+    std::optional<Error> other_spec(const std::string& spec) const;
     void refuse_or_warn(CarriedStep& step) const;
 
+    std::optional<std::string> spec_;  // nothing: not asked for, so far
     Request request_;
 };
 

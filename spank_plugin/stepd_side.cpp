@@ -137,10 +137,14 @@ Outcome StepdSide::end_refused_task(spank_t spank) {
 
 Outcome StepdSide::task_ended() {
     // The other tasks of the step would wait for this one: with KillOnBadExit=0, for ever.
-    if (notice_.is_told() && !ended_) {
-        ended_ = true;
-        end_step(identity_.job, identity_.step);
-    }
+    if (!notice_.is_told() || ended_) return Outcome::ok;
+    ended_ = true;
+    end_step(identity_.job, identity_.step);
+    if (!identity_.heterogeneous) return Outcome::ok;
+    // In a heterogeneous job each component has a step of this number in its own job. srun ends all
+    // of them when it hears that the leader's has ended.
+    const auto leader = het_leader(identity_.job);
+    if (leader && *leader != identity_.job) end_step(*leader, identity_.step);
     return Outcome::ok;
 }
 

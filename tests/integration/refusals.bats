@@ -59,6 +59,14 @@ stop_listening() {
     refused unknown-key srun -n1 --distgpu=pytorch,prot=29500 true
 }
 
+@test "components of a heterogeneous step with different modes" {
+    refused other-component srun -n1 --distgpu=pytorch true : -n1 --distgpu=tensorflow true
+    refused other-component-off env SLURM_DISTGPU=pytorch srun -n1 true : -n1 --distgpu=off true
+    run submit srun --quiet -n1 --distgpu=off --distgpu=pytorch printenv RANK : -n1 --distgpu=pytorch printenv RANK
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 0 1)" ]
+}
+
 @test "bad port, as a key and as MASTER_PORT" {
     refused bad-port srun -n1 --distgpu=pytorch,port=80 true
     refused bad-master-port env MASTER_PORT=http srun -N2 -n2 --distgpu=pytorch true

@@ -103,6 +103,13 @@ time.sleep(60)" 3>&- &
     REFUSE=node16 ended 10 1 3 "$on_purpose" srun -N16 -n32 -K1 --distgpu=pytorch "${waiting[@]}"
 }
 
+@test "a heterogeneous step ends whichever component refuses" {
+    for host in node01 node02 node03 node04; do
+        REFUSE=$host ended 10 1 5 "$on_purpose" srun --quiet --nodelist='node[01-02]' -n4 \
+            --distgpu=pytorch "${waiting[@]}" : --nodelist='node[03-04]' -n4 "${waiting[@]}"
+    done
+}
+
 @test "a program that fails by itself is not cancelled" {
     before=$(cancellations)
     run submit srun -N16 -n32 --distgpu=pytorch sh -c 'exit $((SLURM_PROCID == 3))'
