@@ -1,6 +1,7 @@
 // Who decides the address and the port, in which order.
 #include "mapping/rendezvous/rendezvous.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 
 #include <algorithm>
@@ -14,6 +15,16 @@ std::string choose_address(const Request& request, const RendezvousFacts& facts,
     const Master& master = request.master ? *request.master : facts.default_master;
     if (master.form == Master::Form::host) return master.text;
     return reachable_as(request, facts, rank0_name, facts.rank0_address);
+}
+
+// The exported address goes into other variables' texts, TF_CONFIG among them, and into messages.
+std::optional<Error> no_host(const Request& request, const RendezvousFacts& facts) {
+    if (request.master || !facts.exported_address || is_host(*facts.exported_address)) {
+        return std::nullopt;
+    }
+    return Error{formatted("MASTER_ADDR={}", excerpt(*facts.exported_address)),
+                 "not a host name or address",
+                 "export the name or address of a host alone, or unset it"};
 }
 
 }  // namespace
@@ -48,6 +59,7 @@ std::string_view describe(PortSource source) {
 
 Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
                               const RendezvousNeeds& needs) {
+    if (auto error = no_host(request, facts)) return *std::move(error);
     Rendezvous result{choose_address(request, facts, needs.rank0_name), 0, PortSource::derived};
     if (request.port) {
         result.port = *request.port;

@@ -84,7 +84,8 @@ std::string reachable_as(const Request& request, const RendezvousFacts& facts,
 // Decides both. Address, the first that applies: the key master=, the exported
 // MASTER_ADDR, the administrator's default (else NodeAddr). Port: the key
 // port=, the exported MASTER_PORT, the first reserved ports that are contiguous
-// and enough, the derived one. Error: an exported MASTER_PORT that is no port.
+// and enough, the derived one. Error: an exported MASTER_PORT that is no port, or
+// an exported MASTER_ADDR that is no host.
 Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
                               const RendezvousNeeds& needs);
 

@@ -89,6 +89,29 @@ TEST(RendezvousPort, TheKeyWinsThenTheExportedOneThenTheReservation) {
     EXPECT_EQ(decide(request, facts), (Rendezvous{"exported.example", 26912, PortSource::derived}));
 }
 
+// It goes into TF_CONFIG and into slurmd's log as it is.
+TEST(RendezvousAddress, AnExportedOneThatIsNoHostIsRefused) {
+    RendezvousFacts facts = all_facts();
+    facts.exported_address = "h\n[2026-01-01] error: forged";
+    const auto result = rendezvous(Request{}, facts, {});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message(),
+              "distgpu: MASTER_ADDR=h?[2026-01-01] error: forged: not a host name or address; "
+              "export the name or address of a host alone, or unset it");
+    for (const char* text : {"a\",\"b", "host:29500", "two hosts", "a,b"}) {
+        facts.exported_address = text;
+        EXPECT_FALSE(rendezvous(Request{}, facts, {})) << text;
+    }
+}
+
+TEST(RendezvousAddress, TheKeyExcusesAnExportedOneThatIsNoHost) {
+    RendezvousFacts facts = all_facts();
+    facts.exported_address = "two hosts";
+    Request request;
+    request.master = Master{Form::host, "head"};
+    EXPECT_EQ(decide(request, facts), (Rendezvous{"head", 29500, PortSource::exported}));
+}
+
 TEST(RendezvousPort, TheKeyExcusesAnExportedOneThatIsNoPort) {
     RendezvousFacts facts = all_facts();
     facts.exported_port = "none";
