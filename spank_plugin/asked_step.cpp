@@ -2,6 +2,7 @@
 #include "asked_step.h"
 
 #include "mapping/plan/ranks.h"
+#include "node/launch_variables.h"
 #include "node/machine.h"
 #include "node/task_environment.h"
 #include "slurm_calls.h"
@@ -34,8 +35,7 @@ RendezvousFacts rendezvous_facts(spank_t spank, const Identity& identity,
     return facts;
 }
 
-}  // namespace
-
+// What plan() is told of the step.
 Step collect_step(spank_t spank, const Identity& identity, const Request& request,
                   const PlugstackArguments& arguments, FoundLayout found) {
     Step step{std::move(found.layout)};
@@ -53,9 +53,31 @@ Step collect_step(spank_t spank, const Identity& identity, const Request& reques
     return step;
 }
 
+std::vector<ComponentOffset> find_offsets(const Identity& identity, const StepLayout& layout) {
+    if (!identity.heterogeneous) return {ComponentOffset{}};
+    return possible_offsets(layout, identity.component, host_name());
+}
+
+// NodeAddr of this node, from slurm.conf.
 std::string own_address(const Identity& identity, const StepLayout& layout) {
     return configured_node_address(
         identity.heterogeneous ? host_name() : layout.hosts().name(identity.whole().node));
+}
+
+}  // namespace
+
+AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request request,
+                             std::string spec, const PlugstackArguments& arguments,
+                             FoundLayout found) {
+    const bool user_bound = found.user_bound;
+    Step step = collect_step(spank, identity, request, arguments, std::move(found));
+    std::string address = own_address(identity, step.layout);
+    std::vector<ComponentOffset> offsets = find_offsets(identity, step.layout);
+    return {std::move(spec),    std::move(request),
+            identity,           std::move(step),
+            std::move(address), user_bound,
+            std::move(offsets), read_launch_variables(StepVariables(spank)),
+            file_root()};
 }
 
 }  // namespace distgpu

@@ -1,6 +1,8 @@
 // A step whose user asked for distgpu, as slurmstepd knows it before the tasks are forked.
 #pragma once
 
+#include "base/environment_copy.h"
+#include "file_root.h"
 #include "identity.h"
 #include "layout_source.h"
 #include "mapping/plan/step.h"
@@ -9,6 +11,7 @@
 #include "spank_access.h"
 
 #include <string>
+#include <vector>
 
 namespace distgpu {
 
@@ -19,14 +22,16 @@ struct AskedStep {
     Step step;
     std::string own_address;  // NodeAddr of this node; empty: not known
     bool user_bound = false;  // the user gave srun --cpu-bind
+    // Where this component can stand in the step; one, where it is not heterogeneous.
+    std::vector<ComponentOffset> offsets;
+    EnvironmentCopy launch;  // what a container may replace
+    FileRoot root;           // outside any container
 };
 
-// What plan() is told of the step, from its environment and from what srun sent with the layout;
-// what srun did not send, from slurm.conf. In init_post_opt.
-Step collect_step(spank_t spank, const Identity& identity, const Request& request,
-                  const PlugstackArguments& arguments, FoundLayout found);
-
-// NodeAddr of this node, from slurm.conf.
-std::string own_address(const Identity& identity, const StepLayout& layout);
+// From the step's environment, from what srun sent with the layout, and from slurm.conf what srun
+// did not send. In init_post_opt.
+AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request request,
+                             std::string spec, const PlugstackArguments& arguments,
+                             FoundLayout found);
 
 }  // namespace distgpu

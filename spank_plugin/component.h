@@ -3,10 +3,12 @@
 #pragma once
 
 #include "mapping/layout/ids.h"
+#include "mapping/layout/step_layout.h"
 #include "node/layout_check.h"
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace distgpu {
@@ -36,6 +38,13 @@ struct ComponentOffset {
 // less than those in the component. Precondition: `local` is one of the component's tasks.
 std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalRank local,
                                          NodeIndex node, TaskId task);
+
+// Where the component can stand in the whole step: after so many whole nodes of `whole` that the
+// next ones have just these tasks on this node. Where a node of the name `host` is among them, only
+// there. More than one: components of one shape that share a node.
+std::vector<ComponentOffset> possible_offsets(const StepLayout& whole,
+                                              const ComponentTasks& component,
+                                              const std::string& host);
 
 LocalTasks in_step(const ComponentTasks& component, ComponentOffset before);
 

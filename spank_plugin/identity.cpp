@@ -1,6 +1,8 @@
 // See identity.h.
 #include "identity.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace distgpu {
@@ -18,18 +20,33 @@ ComponentTasks read_component(spank_t spank) {
     return component;
 }
 
-Error unknown_task(std::string what) {
-    return {std::move(what), "not set by Slurm", "run again without --distgpu"};
+Error unknown_task(std::string what, std::string remedy) {
+    return {std::move(what), "not set by Slurm", std::move(remedy)};
 }
 
 // Slurm sets both variables over whatever was inherited.
-std::optional<ComponentOffset> read_offset(spank_t spank, const Identity& identity,
-                                           LocalRank local) {
-    if (!identity.heterogeneous) return ComponentOffset{};
+std::optional<ComponentOffset> offset_from_task(spank_t spank, const Identity& identity,
+                                                LocalRank local) {
     const auto node = step_number(spank, "SLURM_NODEID");
     const auto task = step_number(spank, "SLURM_PROCID");
     if (!node || !task) return std::nullopt;
     return offset_of(identity.component, local, NodeIndex{*node}, TaskId{*task});
+}
+
+Result<ComponentOffset> choose_offset(spank_t spank, const Identity& identity,
+                                      const std::vector<ComponentOffset>& offsets, LocalRank local,
+                                      bool in_container) {
+    if (offsets.size() == 1) return offsets.front();
+    if (offsets.empty()) {
+        return Error{"task map", "has this node's tasks on no node", "run the step again"};
+    }
+    if (in_container) {
+        return Error{"heterogeneous step", "components of one shape share this node",
+                     "in a container, place them on different nodes"};
+    }
+    const auto told = offset_from_task(spank, identity, local);
+    if (told && std::find(offsets.begin(), offsets.end(), *told) != offsets.end()) return *told;
+    return unknown_task("SLURM_PROCID or SLURM_NODEID", "do not change them before the program");
 }
 
 }  // namespace
@@ -45,12 +62,24 @@ Identity read_identity(spank_t spank, std::uint32_t step) {
     return identity;
 }
 
-Result<TaskIdentity> read_task_identity(spank_t spank, const Identity& identity) {
+Result<TaskIdentity> read_task_identity(spank_t spank, const Identity& identity,
+                                        const std::vector<ComponentOffset>& offsets,
+                                        bool in_container) {
     const auto local = item(spank, S_TASK_ID);
-    if (!local || *local >= identity.component.tasks.size()) return unknown_task("local task id");
-    const auto offset = read_offset(spank, identity, LocalRank{*local});
-    if (!offset) return unknown_task("SLURM_PROCID or SLURM_NODEID");
-    return TaskIdentity{in_step(identity.component, *offset), LocalRank{*local}};
+    if (!local || *local >= identity.component.tasks.size()) {
+        return unknown_task("local task id", "run again without --distgpu");
+    }
+    return choose_offset(spank, identity, offsets, LocalRank{*local}, in_container)
+        .transform([&](ComponentOffset offset) {
+            return TaskIdentity{in_step(identity.component, offset), LocalRank{*local}};
+        });
+}
+
+void set_slurm_numbers(spank_t spank, const TaskIdentity& task) {
+    StepVariables variables(spank);
+    variables.set("SLURM_PROCID", std::to_string(task.task().value));
+    variables.set("SLURM_LOCALID", std::to_string(task.local.value));
+    variables.set("SLURM_NODEID", std::to_string(task.node.node.value));
 }
 
 }  // namespace distgpu

@@ -7,6 +7,7 @@
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
+#include "plugin_order.h"
 #include "refusal_turn.h"
 #include "slurm_calls.h"
 #include "task_start.h"
@@ -75,17 +76,19 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
 
 void StepdSide::learn(spank_t spank, Request request, std::string spec) {
     for (const std::string& complaint : arguments_.complaints) slurm_error("%s", complaint.c_str());
+    if (stands_before("spank_pyxis.so")) {
+        slurm_error(
+            "distgpu: plugstack.conf: its line stands before that of pyxis, whose containers "
+            "then replace what distgpu sets; put it after");
+    }
     take_defaults(request, arguments_);
     auto found = find_layout(spank, identity_);
     if (!found) {
         failure_ = std::move(found.error());
         return;
     }
-    const bool user_bound = found->user_bound;
-    Step step = collect_step(spank, identity_, request, arguments_, *std::move(found));
-    std::string address = own_address(identity_, step.layout);
-    asked_ = AskedStep{std::move(spec), std::move(request), identity_,
-                       std::move(step), std::move(address), user_bound};
+    asked_ = collect_asked_step(spank, identity_, std::move(request), std::move(spec), arguments_,
+                                *std::move(found));
 }
 
 Outcome StepdSide::before_tasks(spank_t spank) {

@@ -2,12 +2,16 @@
 #include "task_start.h"
 
 #include "mapping/plan/plan.h"
+#include "node/launch_variables.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
+#include "node/variables.h"
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -22,9 +26,14 @@ namespace {
     _exit(EXIT_SUCCESS);
 }
 
+// Another plugin has put this task into a container.
+bool is_in_container(const AskedStep& asked) {
+    return asked.root != file_root();
+}
+
 NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBinding& binding,
                              const TaskIdentity& task) {
-    NodeFacts facts = read_node_facts(StepVariables(spank));
+    NodeFacts facts = read_node_facts(StepVariables(spank), asked.launch);
     facts.node = task.node.node;
     facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
     facts.address = asked.own_address;
@@ -33,14 +42,33 @@ NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBi
     return facts;
 }
 
+// Tells of what the container has otherwise, once, and leaves it for `distgpu check`.
+void announce_container(Environment& variables, const std::vector<ContainerSetting>& settings,
+                        const Request& request, const TaskPlan& task) {
+    const std::string mark = container_mark(settings, task);
+    if (mark.empty()) {
+        variables.unset(container_variable);
+    } else {
+        variables.set(container_variable, mark);
+    }
+    if (!(request.verbose || request.dry_run) || task.task != TaskId{0}) return;
+    for (const std::string& line : container_lines(settings, task)) tell(line);
+}
+
 // What dry-run prints; empty: the program shall run.
 Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBinding& binding,
                             const TaskIdentity& task) {
     const StepLayout& layout = asked.step.layout;
     if (auto mismatch = check_layout(layout, task.node)) return *std::move(mismatch);
+    StepVariables variables(spank);
+    std::vector<ContainerSetting> settings;
+    if (is_in_container(asked)) {
+        set_slurm_numbers(spank, task);
+        settings = put_back(variables, asked.launch);
+    }
     const NodeFacts facts = collect_node_facts(spank, asked, binding, task);
     return plan(asked.request, asked.step, facts).and_then([&](const NodePlan& node_plan) {
-        StepVariables variables(spank);
+        announce_container(variables, settings, asked.request, node_plan.tasks[task.local.value]);
         TaskProcess process{variables, tell};
         return prepare_task({asked.request, layout, facts, node_plan, task.local}, asked.spec,
                             process);
@@ -51,9 +79,9 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
 
 std::optional<Error> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding) {
     const auto prepared =
-        read_task_identity(spank, asked.identity).and_then([&](const TaskIdentity& task) {
-            return prepare(spank, asked, binding, task);
-        });
+        read_task_identity(spank, asked.identity, asked.offsets, is_in_container(asked))
+            .and_then(
+                [&](const TaskIdentity& task) { return prepare(spank, asked, binding, task); });
     if (!prepared) return prepared.error();
     if (!prepared->empty()) print_and_end(*prepared);
     return std::nullopt;

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "node/gpu_ownership.h"
+#include "node/launch_variables.h"
 #include "node/variables.h"
 
 #include <algorithm>
@@ -18,17 +19,6 @@ std::uint32_t count_devices(const Environment& environment) {
     const std::string list = gpu_lists(environment).visible;
     if (list.empty()) return 0;
     return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
-}
-
-// Variables that stay as they are where the user exported them, but for the rendezvous.
-std::vector<std::string_view> users_own() {
-    std::vector<std::string_view> names;
-    for (const auto variables : {common_variables(), device_variables()}) {
-        for (const SetVariable& variable : variables) {
-            if (variable.users_own) names.push_back(variable.name);
-        }
-    }
-    return names;
 }
 
 // "NAME=VALUE" of those that distgpu gives this task.
@@ -69,6 +59,16 @@ std::string step_mark(const Environment& environment) {
 
 }  // namespace
 
+std::vector<std::string_view> users_own() {
+    std::vector<std::string_view> names;
+    for (const auto variables : {common_variables(), device_variables()}) {
+        for (const SetVariable& variable : variables) {
+            if (variable.users_own) names.push_back(variable.name);
+        }
+    }
+    return names;
+}
+
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {
     auto value = environment.get(std::string(name));
     if (!value || value->empty()) return std::nullopt;
@@ -87,13 +87,14 @@ std::optional<std::uint32_t> cpu_count(const Environment& environment, const std
     return count == 0U ? std::nullopt : count;
 }
 
-NodeFacts read_node_facts(const Environment& environment) {
+NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     NodeFacts facts;
-    facts.gpus = count_devices(environment);
+    facts.gpus = count_devices(task);
     for (const std::string_view name : users_own()) {
-        if (exported(environment, name)) facts.exported.emplace_back(name);
+        const bool may_be_a_containers = is_network_setting(name);
+        if (exported(may_be_a_containers ? task : launch, name)) facts.exported.emplace_back(name);
     }
-    facts.cpus = cpu_count(environment, "SLURM_CPUS_ON_NODE").value_or(facts.cpus);
+    facts.cpus = cpu_count(task, "SLURM_CPUS_ON_NODE").value_or(facts.cpus);
     return facts;
 }
 

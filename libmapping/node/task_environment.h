@@ -13,6 +13,9 @@
 
 namespace distgpu {
 
+// Variables that stay as they are where the user exported them, but for the rendezvous.
+std::vector<std::string_view> users_own();
+
 // A variable that the user exported: set, not empty, and not what distgpu gave
 // the tasks of an outer step from which it was inherited.
 std::optional<std::string> exported(const Environment& environment, std::string_view name);
@@ -22,8 +25,9 @@ std::optional<std::string> exported(const Environment& environment, std::string_
 std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name);
 
 // GPUs and CPUs of the step on this node, from what Slurm set in the task's environment, and what
-// its user exported. CPUs per task are left unknown.
-NodeFacts read_node_facts(const Environment& environment);
+// its user exported with the launch, or a container brought (launch_variables.h). CPUs per task are
+// left unknown.
+NodeFacts read_node_facts(const Environment& task, const Environment& launch);
 
 // Removes the variables that carried the request here, so that a step started
 // inside asks anew.

@@ -16,6 +16,9 @@ inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";
 // "JOB.STEP SPEC" of a task that distgpu prepared: what was asked for, and in which step.
 inline constexpr const char* prepared_variable = "SLURM_DISTGPU_PREPARED";
 
+// What a container of this task has otherwise than its user or distgpu (launch_variables.h).
+inline constexpr const char* container_variable = "SLURM_DISTGPU_CONTAINER";
+
 // How Slurm hands the option of sbatch or salloc to the srun inside (plugstack.c).
 inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";
 

@@ -1,44 +1,22 @@
-// An environment that is a value.
+// An environment of which each variable's length is limited, as that of a process is.
 #pragma once
 
-#include "base/environment.h"
+#include "base/environment_copy.h"
 
-#include <map>
 #include <string>
-#include <utility>
 
 namespace distgpu {
 
-class MapEnvironment : public Environment {
+class MapEnvironment : public EnvironmentCopy {
   public:
-    using Variables = std::map<std::string, std::string>;
+    using EnvironmentCopy::EnvironmentCopy;
 
-    explicit MapEnvironment(Variables variables) : variables_(std::move(variables)) {}
-
-    std::optional<std::string> get(const std::string& name) const override {
-        const auto found = variables_.find(name);
-        if (found == variables_.end()) return std::nullopt;
-        return found->second;
-    }
     bool set(const std::string& name, const std::string& value) override {
-        if (value.size() > longest) return false;
-        variables_[name] = value;
-        return true;
+        return value.size() <= longest && EnvironmentCopy::set(name, value);
     }
-    void unset(const std::string& name) override { variables_.erase(name); }
-    std::vector<std::string> names() const override {
-        std::vector<std::string> result;
-        for (const auto& [name, value] : variables_) result.push_back(name);
-        return result;
-    }
-
-    const Variables& variables() const { return variables_; }
 
     // Longer values are not taken.
     static constexpr std::size_t longest = 100;
-
-  private:
-    Variables variables_;
 };
 
 }  // namespace distgpu

@@ -26,20 +26,17 @@ bool is_users_own(const SetVariable& variable, const NodeFacts& node) {
                                            variable.name) != node.exported.end();
 }
 
-std::vector<std::pair<std::string, std::string>> set_values(const Framework& framework,
-                                                            const NodeFacts& node,
-                                                            const TaskContext& task) {
-    std::vector<std::pair<std::string, std::string>> values;
-    values.reserve(framework.sets.size());
+void add_values(const Framework& framework, const NodeFacts& node, const TaskContext& context,
+                TaskPlan& task) {
+    task.set.reserve(framework.sets.size());
     for (const auto variables : {framework.sets, common_variables(), device_variables()}) {
         for (const SetVariable& variable : variables) {
-            if (is_users_own(variable, node)) continue;
-            if (auto value = variable.value(task)) {
-                values.emplace_back(variable.name, *std::move(value));
-            }
+            auto value = variable.value(context);
+            if (!value) continue;
+            auto& values = is_users_own(variable, node) ? task.yielded : task.set;
+            values.emplace_back(variable.name, *std::move(value));
         }
     }
-    return values;
 }
 
 std::optional<Error> refusal_of(const StepView& step) {
@@ -98,10 +95,14 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
         context.devices = &devices[local];
         context.threads =
             threads(request, node, context.local_world_size, cpus_of(node, binding, local));
-        TaskPlan& task = tasks.emplace_back(
-            TaskPlan{id, context.rank, context.node_rank, context.local_rank,
-                     unset_names(*request.framework), set_values(*request.framework, node, context),
-                     std::nullopt});
+        TaskPlan& task = tasks.emplace_back(TaskPlan{id,
+                                                     context.rank,
+                                                     context.node_rank,
+                                                     context.local_rank,
+                                                     unset_names(*request.framework),
+                                                     {},
+                                                     std::nullopt});
+        add_values(*request.framework, node, context, task);
         if (binding) task.binding = binding->tasks[local];
     }
     return tasks;

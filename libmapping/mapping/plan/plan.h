@@ -29,6 +29,8 @@ struct TaskPlan {
     std::vector<std::pair<std::string, std::string>> set;
     // Nothing: the node's topology is not known, and all stays as Slurm set it.
     std::optional<TaskBinding> binding{};
+    // Would be set, had the user not exported them.
+    std::vector<std::pair<std::string, std::string>> yielded{};
 
     bool operator==(const TaskPlan&) const = default;
 };

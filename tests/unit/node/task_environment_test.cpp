@@ -33,14 +33,30 @@ TEST(Exported, IsWhatTheUserSetAndNotWhatAnOuterStepGave) {
     EXPECT_EQ(exported(MapEnvironment(changed), "MASTER_ADDR"), "n2");
 }
 
+NodeFacts facts_of(const Variables& task) {
+    const MapEnvironment environment(task);
+    return read_node_facts(environment, environment);
+}
+
 TEST(NodeFacts, ComeFromWhatSlurmSets) {
-    const NodeFacts facts = read_node_facts(MapEnvironment(
-        {{"CUDA_VISIBLE_DEVICES", "0,1,2"}, {"SLURM_CPUS_ON_NODE", "24"}, {"NCCL_IB_HCA", "x"}}));
+    const NodeFacts facts = facts_of(
+        {{"CUDA_VISIBLE_DEVICES", "0,1,2"}, {"SLURM_CPUS_ON_NODE", "24"}, {"NCCL_IB_HCA", "x"}});
     EXPECT_EQ(facts.gpus, 3U);
     EXPECT_EQ(facts.cpus, 24U);
     EXPECT_EQ(facts.exported, std::vector<std::string>{"NCCL_IB_HCA"});
-    EXPECT_EQ(read_node_facts(MapEnvironment(Variables{{"ROCR_VISIBLE_DEVICES", "4"}})).gpus, 1U);
-    EXPECT_EQ(read_node_facts(MapEnvironment(Variables{})).gpus, 0U);
+    EXPECT_EQ(facts_of({{"ROCR_VISIBLE_DEVICES", "4"}}).gpus, 1U);
+    EXPECT_EQ(facts_of({}).gpus, 0U);
+}
+
+// Of a container's variables only network settings count, where its user exported none.
+TEST(NodeFacts, CountAContainersNetworkSettingsAsExportedAndNoOthers) {
+    const MapEnvironment launch(Variables{{"UCX_NET_DEVICES", "mlx5_0:1"}});
+    const MapEnvironment task(
+        Variables{{"UCX_NET_DEVICES", "mlx5_0:1"}, {"NCCL_IB_HCA", "x"}, {"OMP_NUM_THREADS", "1"}});
+    EXPECT_EQ(read_node_facts(task, launch).exported,
+              (std::vector<std::string>{"NCCL_IB_HCA", "UCX_NET_DEVICES"}));
+    EXPECT_EQ(read_node_facts(task, MapEnvironment(Variables{{"OMP_NUM_THREADS", "4"}})).exported,
+              (std::vector<std::string>{"OMP_NUM_THREADS", "NCCL_IB_HCA", "UCX_NET_DEVICES"}));
 }
 
 // A launcher's processes are counted by them: 0 would divide by zero.
@@ -53,8 +69,7 @@ TEST(CpuCount, IsANumberThatANodeCanHave) {
     EXPECT_EQ(count("65536"), 65536U);
     for (const char* text : {"", "0", "4abc", " 4", "-1", "65537", "4294967297"}) {
         EXPECT_EQ(count(text), std::nullopt) << text;
-        EXPECT_EQ(read_node_facts(MapEnvironment(Variables{{"SLURM_CPUS_ON_NODE", text}})).cpus, 1U)
-            << text;
+        EXPECT_EQ(facts_of({{"SLURM_CPUS_ON_NODE", text}}).cpus, 1U) << text;
     }
     EXPECT_EQ(cpu_count(MapEnvironment(Variables{}), "SLURM_CPUS_ON_NODE"), std::nullopt);
 }

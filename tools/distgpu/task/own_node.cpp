@@ -110,7 +110,7 @@ OwnNode find_own_node(const Environment& environment, const Request& request, co
                       const std::string& command) {
     OwnNode node;
     NodeFacts& facts = node.facts;
-    facts = read_node_facts(environment);
+    facts = read_node_facts(environment, environment);
     facts.node = place.node;
     facts.cpus_per_task = cpu_count(environment, "SLURM_CPUS_PER_TASK").value_or(0);
     facts.share.cpus_per_task = facts.cpus_per_task;

@@ -88,6 +88,8 @@ TEST(Plan, ExportedRanksDoNotStay) {
     EXPECT_EQ(of_all(planned("pytorch", step, 0, node), "RANK"), std::vector<std::string>{"0"});
     EXPECT_EQ(of_all(planned("pytorch", step, 0, node), "OMP_NUM_THREADS"),
               std::vector<std::string>{"-"});
+    const auto yielded = planned("pytorch", step, 0, node).tasks.at(0).yielded;
+    EXPECT_EQ(yielded, (decltype(yielded){{"OMP_NUM_THREADS", "4"}}));
 }
 
 TEST(Plan, TheRendezvousIsTheSameOnEveryNode) {
