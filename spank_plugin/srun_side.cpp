@@ -7,6 +7,7 @@
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
 #include "node/variables.h"
+#include "oci_container.h"
 #include "own_process.h"
 #include "slurm_calls.h"
 
@@ -18,6 +19,20 @@ namespace {
 
 void complain(const Error& error) {
     slurm_error("%s", error.message().c_str());
+}
+
+// slurmstepd writes the container's config.json before it calls task_init, so what is set there
+// never arrives.
+constexpr bool containers_are_set_up_early = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0);
+
+bool is_lost_in_container(const std::vector<std::string>& command_line, std::size_t program) {
+    return containers_are_set_up_early &&
+           names_container(command_line, program, own_variable("SLURM_CONTAINER"));
+}
+
+Error lost_in_container() {
+    return {"--container", "this release of Slurm does not let --distgpu set variables in it",
+            "use --container-image of pyxis, or start the container within the step"};
 }
 
 }  // namespace
@@ -67,9 +82,12 @@ Outcome SrunSide::step_created(spank_t spank) const {
     CarriedStep step;
     step.job = *job;
     step.step = *step_id;
-    step.cpu_bind =
-        chooses_cpus(own_command_line(), program.size(), own_variable("SLURM_CPU_BIND"));
-    if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
+    const std::vector<std::string> command_line = own_command_line();
+    step.cpu_bind = chooses_cpus(command_line, program.size(), own_variable("SLURM_CPU_BIND"));
+    if (is_lost_in_container(command_line, program.size())) {
+        complain(lost_in_container());
+        step.refused = true;
+    } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
         step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
         step.layout = *std::move(layout);
         // Of a heterogeneous step this is one component; its nodes judge the whole.
