@@ -1,17 +1,21 @@
 // See variables.h.
 #include "check/variables.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 #include "check/check_list.h"
 #include "mapping/frameworks/framework.h"
 #include "node/gpu_ownership.h"
 #include "node/task_environment.h"
+#include "node/variables.h"
 #include "task/task_variables.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace distgpu {
 namespace {
@@ -50,6 +54,25 @@ std::optional<std::uint32_t> count(const Environment& environment, const char* n
     return whole_number(environment.get(name).value_or(""));
 }
 
+// What the plugin found when it prepared this task, and left in the words of container_mark().
+void add_container_settings(const Environment& environment, Findings& findings) {
+    const std::string marks = environment.get(container_variable).value_or("");
+    for (std::string_view rest = marks; !rest.empty();) {
+        const std::string_view mark = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), mark.size() + 1));
+        const std::string name(mark.substr(0, mark.find(':')));
+        const bool exported = mark.substr(name.size()) == ":export";
+        findings.push_back(
+            {Weight::warning,
+             {name,
+              formatted("the container sets another value than {}; '{}' is used",
+                        exported ? "you exported" : "distgpu would",
+                        excerpt(environment.get(name).value_or(""))),
+              exported ? "remove it from the image, or do not export it"
+                       : "export the variable to choose, or remove it from the image"}});
+    }
+}
+
 }  // namespace
 
 Findings check_variables(const Environment& environment, const OwnTask& own) {
@@ -61,6 +84,7 @@ Findings check_variables(const Environment& environment, const OwnTask& own) {
     if (auto finding = another_port(environment, own.plan.rendezvous)) {
         findings.push_back(*std::move(finding));
     }
+    add_container_settings(environment, findings);
     return findings;
 }
 
