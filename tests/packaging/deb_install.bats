@@ -8,7 +8,7 @@ source "$BATS_TEST_DIRNAME/packages.bash"
 all=(distgpu libdistgpu-dev libdistgpu0 nccl-scaling slurm-spank-distgpu)
 old=0.0.9-1
 new=$version-1+slurm$slurm
-sample=./slurm/plugstack.conf.d/distgpu.conf.sample
+sample=./slurm/plugstack.conf.d/zz-distgpu.conf.sample
 
 # Made once for all runs; a copy of it is the root.
 base_root() {
@@ -55,7 +55,7 @@ setup_file() {
     make_old
     make_next_slurm
     # What an administrator has: the plugin enabled by a copy of the sample.
-    sed 's/^required .*/& ports=20000-21000/' "$root/packaging/plugstack/distgpu.conf.sample.in" \
+    sed 's/^required .*/& ports=20000-21000/' "$root/packaging/plugstack/zz-distgpu.conf.sample.in" \
         >"$ROOT/etc/slurm/plugstack.conf.d/90-distgpu.conf"
     state_of_etc "$ROOT" >"$BATS_FILE_TMPDIR/before"
 }
@@ -89,7 +89,7 @@ versions() {
 @test "what is installed runs, and what the sample names is there" {
     run -0 in_root distgpu plan pytorch --nodes 2 --tasks-per-node 1
     run -0 in_root nccl-scaling --help
-    run -0 sed -n 's/^required //p' "$ROOT/etc/slurm/plugstack.conf.d/distgpu.conf.sample"
+    run -0 sed -n 's/^required //p' "$ROOT/etc/slurm/plugstack.conf.d/zz-distgpu.conf.sample"
     [ -f "$ROOT$output" ]
     run -0 in_root bash -c 'ldd -r /usr/lib/*/libdistgpu.so.0'
     [[ $output == *libc.so* && $output != *"not found"* ]]

@@ -7,7 +7,7 @@ source "$BATS_TEST_DIRNAME/packages.bash"
 
 names=(distgpu distgpu-devel distgpu-libs distgpu-nccl-scaling slurm-spank-distgpu)
 folder=etc/slurm/plugstack.conf.d
-sample=./slurm/plugstack.conf.d/distgpu.conf.sample
+sample=./slurm/plugstack.conf.d/zz-distgpu.conf.sample
 
 # The plugin's package of an older version, with an older sample.
 make_old() {
@@ -22,10 +22,10 @@ License: Apache-2.0
 Older.
 %install
 mkdir -p %{buildroot}/$folder %{buildroot}%{_libdir}/slurm
-echo older | tee %{buildroot}/$folder/distgpu.conf.sample >%{buildroot}%{_libdir}/slurm/spank_distgpu.so
+echo older | tee %{buildroot}/$folder/zz-distgpu.conf.sample >%{buildroot}%{_libdir}/slurm/spank_distgpu.so
 %files
 %{_libdir}/slurm/spank_distgpu.so
-%config(noreplace) /$folder/distgpu.conf.sample
+%config(noreplace) /$folder/zz-distgpu.conf.sample
 SPEC
     rpmbuild -bb --define "_topdir $OLD" "$OLD/old.spec" >&2
 }
@@ -69,7 +69,7 @@ changed() {
     mapfile -t rpms < <(new_packages)
     install_or_upgrade "${rpms[@]}"
     [ "$(changed)" = "$sample" ]
-    grep -q "^required /usr/lib64/slurm/spank_distgpu.so$" "$ROOT/$folder/distgpu.conf.sample"
+    grep -q "^required /usr/lib64/slurm/spank_distgpu.so$" "$ROOT/$folder/zz-distgpu.conf.sample"
     [ "$(in_root --query "${names[@]}" | sed 's/\.[^.]*$//' | sort)" = \
         "$(printf "%s-$version-1.slurm$slurm\n" "${names[@]}" | sort)" ]
     # Files as the packages have them, dependencies aside.
