@@ -84,6 +84,11 @@ int slurm_spank_task_post_fork(spank_t spank, int /*ac*/, char** /*av*/) {
     return 0;
 }
 
+int slurm_spank_task_init_privileged(spank_t spank, int /*ac*/, char** /*av*/) {
+    return guarded("task_init_privileged",
+                   [&] { return plugin().stepd.end_task_refused_early(spank); });
+}
+
 int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {
     in_stepd("task_init", [&] { return plugin().stepd.in_task(spank); });
     return guarded("task_init", [&] { return plugin().stepd.end_refused_task(spank); });

@@ -6,11 +6,29 @@
 #include <thread>
 
 namespace distgpu {
+namespace {
+
+void wait_until(auto is_so, std::chrono::milliseconds longest) {
+    constexpr std::chrono::milliseconds pause{20};
+    for (auto waited = pause; !is_so() && waited < longest; waited += pause) {
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+}  // namespace
 
 void RefusalNotice::create() {
     void* const memory =
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) shared_ = new (memory) Shared{};
+}
+
+void RefusalNotice::set_forked() {
+    if (shared_ != nullptr) shared_->forked = true;
+}
+
+void RefusalNotice::wait_until_forked(std::chrono::milliseconds longest) const {
+    wait_until([this] { return shared_ == nullptr || shared_->forked; }, longest);
 }
 
 bool RefusalNotice::take_word() {
@@ -26,10 +44,7 @@ bool RefusalNotice::is_told() const {
 }
 
 void RefusalNotice::wait_until_told(std::chrono::milliseconds longest) const {
-    constexpr std::chrono::milliseconds pause{20};
-    for (auto waited = pause; !is_told() && waited < longest; waited += pause) {
-        std::this_thread::sleep_for(pause);
-    }
+    wait_until([this] { return is_told(); }, longest);
 }
 
 }  // namespace distgpu

@@ -13,6 +13,10 @@ class RefusalNotice {
     // Before the tasks are forked. Without memory every task speaks, and slurmstepd hears of none.
     void create();
 
+    // Slurm has forked all tasks of the node.
+    void set_forked();
+    void wait_until_forked(std::chrono::milliseconds longest) const;
+
     // In a task. True for the first that asks: this one tells the user why.
     bool take_word();
 
@@ -25,6 +29,7 @@ class RefusalNotice {
 
   private:
     struct Shared {
+        std::atomic<bool> forked;
         std::atomic<bool> taken;
         std::atomic<bool> told;
     };

@@ -104,7 +104,16 @@ Outcome StepdSide::before_tasks(spank_t spank) {
 
 Outcome StepdSide::task_forked(spank_t spank) {
     if (asked_ && !failure_) binding_.task_forked(spank);
+    if (++forked_ == identity_.component.tasks.size()) notice_.set_forked();
     return Outcome::ok;
+}
+
+Outcome StepdSide::end_task_refused_early(spank_t spank) {
+    if (!failure_) return Outcome::ok;
+    // Slurm complains of each task that has gone before all are forked and told to go on.
+    notice_.wait_until_forked(std::chrono::seconds{5});
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    return end_refused_task(spank);
 }
 
 Outcome StepdSide::in_task(spank_t spank) {

@@ -9,6 +9,7 @@
 #include "spank_access.h"
 #include "step_binding.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,6 +29,10 @@ class StepdSide {
 
     // task_post_fork, as root, for each task before any of them goes on.
     Outcome task_forked(spank_t spank);
+
+    // task_init_privileged, as root, in each task's process before any plugin's task_init, in which
+    // pyxis unpacks its image: ends the task where it is known by now that it must not start.
+    Outcome end_task_refused_early(spank_t spank);
 
     // task_init, as the user, in each task's process just before execve.
     Outcome in_task(spank_t spank);
@@ -51,6 +56,7 @@ class StepdSide {
     std::optional<Failure> failure_;
     StepBinding binding_;
     RefusalNotice notice_;
+    std::size_t forked_ = 0;  // tasks
     bool ended_ = false;
 };
 

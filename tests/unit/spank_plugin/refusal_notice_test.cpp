@@ -38,6 +38,20 @@ TEST(RefusalNotice, TheParentHearsAndTheOthersNeedNotWait) {
     EXPECT_TRUE(waiting.release());
 }
 
+TEST(RefusalNotice, ATaskHearsThatAllAreForked) {
+    RefusalNotice notice;
+    notice.create();
+    ChildProcess waiting([&] {
+        const auto begin = std::chrono::steady_clock::now();
+        notice.wait_until_forked(milliseconds(60'000));
+        return std::chrono::steady_clock::now() - begin < milliseconds(30'000);
+    });
+    notice.set_forked();
+    EXPECT_TRUE(waiting.release());
+    RefusalNotice without_memory;
+    without_memory.wait_until_forked(milliseconds(60'000));
+}
+
 TEST(RefusalNotice, NobodyWaitsForEver) {
     RefusalNotice notice;
     notice.create();
