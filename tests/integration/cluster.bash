@@ -11,6 +11,7 @@ sandbox=$root/tools/sandbox/sandbox
 plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
 command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
 plugin_arguments=() # of the plugin's line in plugstack.conf, besides the command
+plugins_before=()   # arguments of `sandbox up` for the plugins before it
 
 # Raises the file's cluster of 4 nodes; further arguments go to `sandbox up`.
 cluster_up() {
@@ -26,7 +27,7 @@ cluster_up() {
     install -m 644 "$plugin" "$SCRATCH"
     install -m 755 "$command" "$SCRATCH/distgpu"
     local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/distgpu" "${plugin_arguments[@]}")
-    "$sandbox" up --name "$CLUSTER" --plugin "${line[*]}" "$@"
+    "$sandbox" up --name "$CLUSTER" "${plugins_before[@]}" --plugin "${line[*]}" "$@"
 }
 
 cluster_down() {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Launches shapes and compares what their tasks were given.
 
-    matrix.py random GROUP COUNT         random shapes of a group (random_shapes.py)
+    matrix.py random GROUP COUNT         random shapes of a group (random_shapes.py);
+                                         --image FILE: one in ten in a container of pyxis
     matrix.py one PLACEMENT -- srun ...  one command; PLACEMENT as '0-4:node01 5:node02'
 
 DISTGPU_MATRIX_SEED chooses other random shapes. ALLOCATION is put before each
@@ -58,6 +59,7 @@ def main() -> int:
     many = commands.add_parser("random")
     many.add_argument("group", choices=GROUPS)
     many.add_argument("count", type=int)
+    many.add_argument("--image")
     one = commands.add_parser("one")
     one.add_argument("placement")
     one.add_argument("command", nargs="+")
@@ -69,7 +71,7 @@ def main() -> int:
         return report([result], "table") or int(result.verdict is not Verdict.RIGHT)
     seed = int(os.environ.get("DISTGPU_MATRIX_SEED", FIXED_SEED))
     begin = time.monotonic()
-    results = launch_all(random_shapes(arguments.group, seed, arguments.count))
+    results = launch_all(random_shapes(arguments.group, seed, arguments.count, arguments.image))
     seconds = time.monotonic() - begin
     return report(results, f"{arguments.group}, seed {seed}, {seconds:.1f} s")
 

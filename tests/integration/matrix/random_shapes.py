@@ -4,6 +4,7 @@ Every group needs its own surroundings: a job makes its allocation, a step runs
 in one of all four nodes, and a heterogeneous one has several components.
 """
 
+import os
 import random
 from typing import Callable
 
@@ -163,7 +164,25 @@ GROUPS: dict[str, tuple[bool, Callable[[ShapeMaker], Shape]]] = {
 }
 
 
-def random_shapes(group: str, seed: int, count: int) -> list[Shape]:
-    """The first `count` shapes of a group."""
+def put_into(image: str, shape: Shape) -> None:
+    """Runs every component of the shape in a container of pyxis, in the same folder."""
+    here = os.getcwd()
+    options = [
+        f"--container-image={image}",
+        f"--container-mounts={here}",
+        f"--container-workdir={here}",
+    ]
+    command: list[str] = []
+    for word in shape.command:
+        command += [word, *options] if word in ("srun", ":") else [word]
+    shape.command = command
+
+
+def random_shapes(group: str, seed: int, count: int, image: str | None = None) -> list[Shape]:
+    """The first `count` shapes of a group; with an image, one in ten runs in it."""
     in_allocation, draw = GROUPS[group]
-    return [draw(ShapeMaker(seed, number, in_allocation)) for number in range(count)]
+    shapes = [draw(ShapeMaker(seed, number, in_allocation)) for number in range(count)]
+    if image is not None:
+        for shape in shapes[::10]:
+            put_into(image, shape)
+    return shapes

@@ -1,0 +1,70 @@
+# A sandbox cluster with pyxis and enroot, built for each bats file.
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # cluster.bash and run set root and output
+#
+# A file's setup_file calls containers_up, its setup need_containers, its teardown_file
+# containers_down. Tests say `image NAME [VARIABLE=VALUE]...` and
+# `run submit srun --container-image="$images/NAME.sqsh" ...`.
+
+load ../integration/cluster
+
+here=$root/tests/containers
+
+# Whether the archives of pyxis and enroot are here.
+have_containers() {
+    compgen -G "${DISTGPU_CONTAINERS:-none}/pyxis-*.tar.xz" >/dev/null
+}
+
+need_containers() {
+    have_containers ||
+        skip "DISTGPU_CONTAINERS names no folder with the source archives of pyxis and enroot"
+}
+
+# The cluster, with pyxis before distgpu in plugstack.conf, or after it.
+containers_up() { # before|after [SANDBOX_ARGUMENT...]
+    have_containers || return 0
+    # Where the jobs' user may go, as it must not in bats's own folders.
+    export PREFIX=/tmp/distgpu-enroot$$
+    export images=$PREFIX/images
+    "$here/build" "$DISTGPU_CONTAINERS" "$PREFIX"
+    # slurmstepd looks for enroot there.
+    PATH=$PREFIX/bin:$PATH
+    local line=(--plugin "$PREFIX/lib/spank_pyxis.so runtime_path=$PREFIX/pyxis") after=()
+    if [[ $1 == before ]]; then
+        # shellcheck disable=SC2034 # cluster_up uses it
+        plugins_before=("${line[@]}")
+    else
+        after=("${line[@]}")
+    fi
+    mkdir -m 755 "$PREFIX/pyxis"
+    cluster_up "${after[@]}" "${@:2}"
+}
+
+containers_down() {
+    have_containers || return 0
+    cluster_down
+    rm -rf --one-file-system "$PREFIX"
+}
+
+image() { # NAME [VARIABLE=VALUE]...
+    "$here/image" "$images/$1.sqsh" "${@:2}"
+}
+
+# Switches on hooks that enroot brings and sites add.
+hooks() { # NAME...
+    local name
+    for name; do cp "$PREFIX/share/enroot/hooks.d/$name" "$PREFIX/etc/enroot/hooks.d"; done
+}
+
+# One line of each task, in the order of their ranks, from a shell's command in a container.
+in_image() { # NAME SRUN_ARGUMENT... -- SHELL_COMMAND
+    local name=$1 arguments=()
+    shift
+    while [[ $1 != -- ]]; do
+        arguments+=("$1")
+        shift
+    done
+    run submit timeout --kill-after=5 60 srun --kill-on-bad-exit=1 \
+        --container-image="$images/$name.sqsh" "${arguments[@]}" sh -c "$2"
+    echo "$output"
+}

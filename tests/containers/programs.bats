@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# What users run in containers: training, torchrun, `distgpu check`; in those of pyxis and of
+# charliecloud.
+# shellcheck disable=SC2154,SC2016 # run and launch set output, status and seconds
+
+load ../frameworks/frameworks
+load containers
+
+setup_file() {
+    have_containers || return 0
+    export OMP_NUM_THREADS=1
+    plugin_arguments+=(cpus=keep)
+    containers_up before --nodes 2 --gpus 2
+    cp -r "$root/examples" "$SCRATCH"
+    chmod -R go+rX "$SCRATCH/examples"
+    for node in node01 node02; do
+        on "$node" bash -c 'for i in 0 1; do rm /dev/nvidia$i; mknod -m 666 /dev/nvidia$i c 1 3; done'
+    done
+    hooks 50-slurm-pytorch.sh 50-slurm-pmi.sh
+    # All that an image could set to mislead PyTorch.
+    image pytorch PYTORCH_VERSION=2.9.0 RANK=0 LOCAL_RANK=0 WORLD_SIZE=1 MASTER_ADDR=nowhere.example \
+        SLURM_PROCID=0 SLURM_LOCALID=0 TORCHELASTIC_USE_AGENT_STORE=True NCCL_DEBUG=VERSION
+}
+
+teardown_file() { containers_down; }
+setup() { need_containers; }
+teardown() { ! have_containers || assert_cluster_clean; }
+
+in_container() { # FOLDER...
+    local mounts="$SCRATCH"
+    (($# == 0)) || mounts+=$(printf ',%s' "$@")
+    options=(--container-image="$images/pytorch.sqsh" --container-mounts="$mounts"
+        --container-workdir="$SCRATCH")
+}
+
+@test "PyTorch trains in the image, one process per task" {
+    need torch
+    in_container "${python%/bin/python}"
+    launch "${in_blocks[@]}" "${options[@]}" --distgpu=pytorch "$python" examples/train.py
+    assert_trained "${block[@]}"
+    assert_cluster_clean
+    launch "${in_reverse[@]}" "${options[@]}" --distgpu=pytorch "$python" examples/train.py
+    assert_trained "${reversed[@]}"
+}
+
+@test "torchrun trains in the image" {
+    need torch
+    in_container "${python%/bin/python}"
+    launch -N2 --ntasks-per-node=1 "${options[@]}" --distgpu=torchrun,nproc=2 \
+        "${python%/*}/torchrun" examples/train.py
+    assert_trained "${block[@]}"
+}
+
+# Its libraries are the machine's, as the image's programs are.
+@test "distgpu check runs in the image, and names what the image sets otherwise" {
+    in_container
+    NCCL_DEBUG=INFO run submit srun -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch \
+        "$SCRATCH/distgpu" check
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:'* ]]
+    [[ $output == *"NCCL_DEBUG: the container sets another value than you exported; 'INFO' is used; remove it from the image, or do not export it"* ]]
+}
+
+# charliecloud is a program within the task: what distgpu set is in its environment.
+@test "ch-run keeps what distgpu set" {
+    ((EUID == 0)) && command -v ch-run >/dev/null || skip "charliecloud is not installed"
+    unsquashfs -quiet -no-progress -dest "$SCRATCH/charlie" "$images/pytorch.sqsh" >/dev/null
+    mkdir -p "$SCRATCH/charlie"/mnt/{0,1,2,3,4,5,6,7,8,9}
+    chmod -R a+rX "$SCRATCH/charlie"
+    run submit srun -N2 --ntasks-per-node=2 --distgpu=pytorch \
+        ch-run --bind=/usr "$SCRATCH/charlie" -- sh -c 'echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep '^[0-9]' <<<"$output" | sort)" = "0 0 4 10.77.1.1
+1 1 4 10.77.1.1
+2 0 4 10.77.1.1
+3 1 4 10.77.1.1" ]
+}

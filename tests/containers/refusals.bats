@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# What ends a step in a container: before its image is unpacked, where the reason is known by then.
+# shellcheck disable=SC2016,SC2154 # enroot's stand-in expands them; cluster.bash and run set the rest
+
+load containers
+
+setup_file() {
+    containers_up before --nodes 2
+    have_containers || return 0
+    image plain
+    # What pyxis lets enroot do.
+    mv "$PREFIX/bin/enroot" "$PREFIX/bin/real-enroot"
+    printf '#!/bin/sh\necho "$1" >>%s/calls\nexec %s/bin/real-enroot "$@"\n' \
+        "$PREFIX" "$PREFIX" >"$PREFIX/bin/enroot"
+    chmod +x "$PREFIX/bin/enroot"
+}
+
+teardown_file() { containers_down; }
+
+setup() {
+    need_containers
+    install -m 666 /dev/null "$PREFIX/calls"
+}
+
+teardown() { ! have_containers || assert_cluster_clean; }
+
+# Something on node01 that listens on port 24700.
+listen() {
+    on node01 python3 -c "import socket, time
+s = socket.create_server(('', 24700))
+open('$SCRATCH/listening', 'w')
+time.sleep(60)" 3>&- &
+    until [ -e "$SCRATCH/listening" ]; do sleep 0.1; done
+}
+
+# bats test_tags=short
+@test "a taken port: within seconds, without unpacking the image" {
+    in_image plain -N1 -n2 --distgpu=pytorch -- true
+    [ "$status" -eq 0 ]
+    grep -qx create "$PREFIX/calls"
+    : >"$PREFIX/calls"
+    listen
+    local begin=$EPOCHREALTIME
+    in_image plain -N1 -n2 --distgpu=pytorch,port=24700 -- true
+    local milliseconds=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 1000))
+    kill $! && wait $! || true
+    echo "# refused in $milliseconds ms" >&3
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = 'distgpu: port 24700 (from port=N) on node01: already in use; choose another with the key port=N' ]
+    run ! grep -x create "$PREFIX/calls"
+    # slurmstepd has nothing to say of tasks that left too early.
+    run ! grep 'unblock' "/run/distgpu-sandbox/$CLUSTER/log/slurmd-node01.log"
+    ((milliseconds < 10000))
+}
+
+@test "srun --container: refused by releases that write its config.json too early" {
+    run submit srun --version
+    [[ $output == "slurm-wlm 22.05."* ]] || skip "a later release"
+    local line="distgpu: --container: this release of Slurm does not let --distgpu set variables in \
+it; use --container-image of pyxis, or start the container within the step"
+    run submit timeout 20 srun -N2 -n2 --distgpu=pytorch --container=/nowhere true
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = "$line" ]
+    grep -q 'Exited with exit code 1' <<<"$output"
+    SLURM_CONTAINER=/nowhere run submit timeout 20 srun -N2 -n2 --distgpu=pytorch true
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = "$line" ]
+    # pyxis's own options are others.
+    in_image plain -n1 --distgpu=pytorch -- true
+    [ "$status" -eq 0 ]
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# Random launch shapes, as in ../integration/matrix.bats, with pyxis in the stack and one shape in
+# ten in a container whose image sets ranks of its own: each task's variables are those of the place
+# where Slurm put it.
+#
+# DISTGPU_MATRIX_SEED=N draws other random shapes than the usual ones.
+# shellcheck disable=SC2154 # containers.bash and run set them
+
+load containers
+
+setup_file() {
+    containers_up before --conf SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
+    have_containers || return 0
+    cc -std=gnu11 -Wall -Wextra -Werror -O1 -o "$SCRATCH/probe" \
+        "$root/tests/integration/matrix/probe.c"
+    cp "$root"/tests/integration/matrix/*.py "$SCRATCH"
+    export PYTHONDONTWRITEBYTECODE=1
+    image ranks SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_STEP_NUM_TASKS=1 RANK=0 \
+        LOCAL_RANK=0 WORLD_SIZE=1 MASTER_ADDR=nowhere.example OMP_NUM_THREADS=1 PYTORCH_VERSION=2.9.0
+}
+
+teardown_file() { containers_down; }
+setup() { need_containers; }
+
+# In the allocation that a command makes, if any.
+random_shapes() { # GROUP COUNT [COMMAND...]
+    assert_cluster_clean
+    ALLOCATION="${*:3}" run submit "${@:3}" ./matrix.py random "$1" "$2" --image "$images/ranks.sqsh"
+    echo "$output"
+    tail -n 1 <<<"$output" | sed 's/^/# /' >&3
+    [ "$status" -eq 0 ]
+    [[ $output =~ ([0-9]+)" shapes checked, 0 wrong, "([0-9]+)" not launched"$ ]]
+    ((BASH_REMATCH[1] + BASH_REMATCH[2] == $2))
+}
+
+@test "100 random jobs" {
+    random_shapes job 100
+}
+
+@test "100 random steps in one allocation" {
+    random_shapes step 100 salloc -Q -N4 -n32
+}
+
+@test "50 random heterogeneous steps in one allocation" {
+    random_shapes het-step 50 salloc -Q -N4 -n32
+}
+
+@test "30 random steps of a heterogeneous job" {
+    random_shapes het-group 30 \
+        salloc -Q -n8 -w node03 : -N2 -n16 -w node01,node02 : -n8 -w node04
+}
+
+@test "20 random heterogeneous jobs" {
+    random_shapes het-job 20
+}
+
+@test "the cluster is left clean" {
+    assert_cluster_clean
+}
