@@ -134,8 +134,31 @@ void JsonFields::each(const char* field, const std::function<void(const JsonFiel
     }
 }
 
+namespace {
+
+// Our deepest text has five levels. Each level of a parsed text takes 70 bytes and more.
+constexpr std::size_t deepest = 32;
+
+bool is_too_deep(std::string_view text) {
+    std::size_t depth = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size() && depth <= deepest; ++i) {
+        const char c = text[i];
+        if (c == '"') quoted = !quoted;
+        if (quoted && c == '\\') ++i;
+        if (!quoted && (c == '[' || c == '{')) ++depth;
+        if (!quoted && (c == ']' || c == '}') && depth > 0) --depth;
+    }
+    return depth > deepest;
+}
+
+}  // namespace
+
 std::optional<JsonProblem> read_json(std::string_view text,
                                      const std::function<void(const JsonFields&)>& read) {
+    if (is_too_deep(text)) {
+        return JsonProblem{"", formatted("nested deeper than {} levels", deepest)};
+    }
     constexpr bool throw_on_error = false;
     const Json json = Json::parse(text, /*callback=*/nullptr, throw_on_error);
     if (json.is_discarded()) return JsonProblem{"", "not JSON, or cut short"};

@@ -151,6 +151,19 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
     [[ $output == *"node02 0 1 0,2,1,3"* && $output == *"node01 0 0 0,1,2,3"* ]]
 }
 
+@test "a topology file that is too large or too deep is ignored, with one line in the log" {
+    local size why
+    for size in 15000000 4000000; do
+        { printf '{"schema":' && head -c "$size" /dev/zero | tr '\0' '['; } >"$TOPOLOGY"
+        : >"$slurmd_log"
+        launch
+        live_topology
+        why='larger than 4 MiB'
+        ((size > 4194304)) || why='nested deeper than 32 levels'
+        [ "$(grep -c "distgpu: ignored $TOPOLOGY: $why" "$slurmd_log")" -eq 1 ]
+    done
+}
+
 @test "with gpus, cpus and hcas kept nothing is discovered" {
     mv "$SCRATCH/distgpu" "$BATS_TEST_TMPDIR"
     run submit srun -n2 --gres=gpu:4 --distgpu=pytorch,bind=none ./show_task.sh

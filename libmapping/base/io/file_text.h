@@ -14,7 +14,7 @@ namespace distgpu {
 Result<std::string> read_file(const std::string& path, std::string remedy);
 
 // The whole file. Errors: it cannot be read; it is not a regular file (a FIFO would block, a device
-// need not end); larger than 64 MiB. Object: `path`.
+// need not end); larger than 4 MiB. Object: `path`.
 Result<std::string> read_regular_file(const std::string& path);
 
 // The same without white space at its end; nothing: it cannot be read.

@@ -159,9 +159,7 @@ Result<SavedTopology> parse_topology(std::string_view origin, std::string_view t
     const auto problem =
         read_json(text, [&](const JsonFields& fields) { saved = read_saved(fields); });
     if (!problem) return saved;
-    return Error{std::string(origin),
-                 problem->field.empty() ? "not a JSON object" : problem->message(),
-                 "write it again with distgpu topo"};
+    return Error{std::string(origin), problem->message(), "write it again with distgpu topo"};
 }
 
 }  // namespace distgpu

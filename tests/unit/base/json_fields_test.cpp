@@ -15,12 +15,33 @@ std::string problem_of(const std::string& value, Read&& read) {
 TEST(ReadJson, RefusesWhatIsNoObject) {
     const auto read = [](const JsonFields&) { FAIL(); };
     for (const std::string& text :
-         {std::string(), std::string("{"), std::string("{} {}"), std::string(100'000, '[')}) {
+         {std::string(), std::string("{"), std::string("{} {}"), std::string(32, '[')}) {
         EXPECT_EQ(read_json(text, read)->message(), "not JSON, or cut short");
     }
     for (const char* text : {"[]", "null", "1", "\"{}\""}) {
         EXPECT_EQ(read_json(text, read)->message(), "not a JSON object") << text;
     }
+}
+
+std::string nested(std::size_t lists, const std::string& inner) {
+    return R"({"x":)" + std::string(lists, '[') + inner + std::string(lists, ']') + "}";
+}
+
+// A parsed level takes much more memory than its bracket.
+TEST(ReadJson, RefusesWhatIsNestedTooDeeply) {
+    const auto read = [](const JsonFields&) {};
+    const std::string problem = "nested deeper than 32 levels";
+    EXPECT_EQ(read_json(nested(31, ""), read), std::nullopt);
+    EXPECT_EQ(read_json(nested(32, ""), read)->message(), problem);
+    EXPECT_EQ(read_json(std::string(1'000'000, '['), read)->message(), problem);
+    // Brackets in a text, also behind a quote in it, are none.
+    EXPECT_EQ(read_json(nested(1, "\"" + std::string(100, '{') + "\""), read), std::nullopt);
+    EXPECT_EQ(read_json(nested(1, R"("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\")"), read),
+              std::nullopt);
+    // Beside each other they are not deep.
+    std::string beside = "[]";
+    for (int i = 0; i < 100; ++i) beside += ",[]";
+    EXPECT_EQ(read_json(nested(1, beside), read), std::nullopt);
 }
 
 TEST(JsonFields, ReadsEachType) {

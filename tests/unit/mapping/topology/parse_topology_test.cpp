@@ -68,11 +68,12 @@ TEST(ParseTopology, IgnoresWhatItDoesNotKnow) {
 }
 
 TEST(ParseTopology, RefusesWhatIsNoJsonObject) {
-    for (const std::string& text :
-         {std::string(), std::string("{"), std::string("[]"), std::string("<topology/>"),
-          std::string(100000, '['), std::string(valid.substr(0, valid.size() - 1))}) {
-        expect_refused(text, "not a JSON object");
+    for (const std::string& text : {std::string(), std::string("{"), std::string("<topology/>"),
+                                    std::string(valid.substr(0, valid.size() - 1))}) {
+        expect_refused(text, "not JSON, or cut short");
     }
+    expect_refused("[]", "not a JSON object");
+    expect_refused(std::string(100000, '['), "nested deeper than 32 levels");
 }
 
 TEST(ParseTopology, RefusesAnotherSchema) {
@@ -195,7 +196,7 @@ TEST(ParseTopology, RefusesAMatrixOfAnotherSize) {
 TEST(ParseTopology, NamesTheFirstProblem) {
     std::string text = replaced("PIX", "NV18");
     text.replace(text.find("\"id\": 0"), 7, "\"id\": -");
-    expect_refused(text, "not a JSON object");
+    expect_refused(text, "not JSON, or cut short");
     text.replace(text.find("\"id\": -"), 7, "\"id\":-1");
     expect_refused(text, R"("numa[0].id": not a whole number below 65536)");
 }

@@ -175,7 +175,7 @@ TEST(LoadTopology, RefusesWhatHwlocDoesNotRead) {
 }
 
 TEST(LoadTopology, ReadsJsonByItsFirstByte) {
-    EXPECT_EQ(refusal(" \n\t{"), "not a JSON object; write it again with distgpu topo");
+    EXPECT_EQ(refusal(" \n\t{"), "not JSON, or cut short; write it again with distgpu topo");
     const MadeUpFolder folder;
     NodeTopology node;
     node.source = "live";
