@@ -6,6 +6,7 @@
 #include "slurm_calls.h"
 
 #include "base/format.h"
+#include "node/machine.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -171,6 +172,18 @@ std::vector<std::string> current_addresses(const HostList& nodes) {
 }
 #endif
 
+// What a function of slurm.conf's, from name to allocated text, says; empty: nothing.
+std::string configured(const char* function, const std::string& name) {
+    auto* const query = find<char*(const char*)>(function);
+    auto* const free = find<void(void**)>("slurm_xfree");
+    char* text = query == nullptr ? nullptr : query(name.c_str());
+    if (text == nullptr) return {};
+    std::string answer = text;
+    void* allocated = text;
+    if (free != nullptr) free(&allocated);
+    return answer;
+}
+
 std::string first_known(const std::string& address, const std::string& node_name) {
     return address.empty() ? configured_node_address(node_name) : address;
 }
@@ -204,15 +217,18 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
     });
 }
 
+std::string node_name() {
+    const std::string host = host_name();
+    const std::string short_host = host.substr(0, host.find('.'));
+    for (const std::string& known : {short_host, host}) {
+        std::string name = configured("slurm_conf_get_nodename", known);
+        if (!name.empty()) return name;
+    }
+    return short_host;
+}
+
 std::string configured_node_address(const std::string& node_name) {
-    auto* const query = find<char*(const char*)>("slurm_conf_get_address");
-    auto* const free = find<void(void**)>("slurm_xfree");
-    char* text = query == nullptr ? nullptr : query(node_name.c_str());
-    if (text == nullptr) return {};
-    std::string address = text;
-    void* allocated = text;
-    if (free != nullptr) free(&allocated);
-    return address;
+    return configured("slurm_conf_get_address", node_name);
 }
 
 std::string node_address(const std::string& node_name) {

@@ -19,6 +19,10 @@ namespace distgpu {
 Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
                                 std::optional<std::uint32_t> component);
 
+// This node's name in slurm.conf, which a user cannot change as he can SLURMD_NODENAME; the host's
+// name where slurm.conf does not have it (a dynamic node is called so). No RPC.
+std::string node_name();
+
 // NodeAddr of a node, or empty where Slurm does not tell. May cost one RPC.
 std::string node_address(const std::string& node_name);
 

@@ -13,11 +13,9 @@
 namespace distgpu {
 namespace {
 
-TopologySource topology_source(spank_t spank, const PlugstackArguments& arguments) {
-    const std::string host = host_name();
-    const std::string node = step_variable(spank, "SLURMD_NODENAME").value_or(host);
+TopologySource topology_source(const PlugstackArguments& arguments) {
     TopologySource source{default_topology_file, !arguments.topology.empty(), arguments.command};
-    if (source.given) source.file = expand_path(arguments.topology, node, host);
+    if (source.given) source.file = expand_path(arguments.topology, node_name(), host_name());
     if (source.command.empty()) source.command = DISTGPU_COMMAND;
     return source;
 }
@@ -31,7 +29,7 @@ void StepBinding::before_tasks(spank_t spank, const Request& request,
     find_interface(address);
     if (!needs_topology(request)) return;
     step_gpus_ = gpu_lists(StepVariables(spank));
-    auto found = find_topology(topology_source(spank, arguments));
+    auto found = find_topology(topology_source(arguments));
     if (!found) {
         slurm_spank_log(
             "distgpu: topology of %s: %s: %s; CPUs, GPUs and network devices stay as Slurm set "

@@ -61,7 +61,6 @@ constexpr std::array inputs{
         "read by `srun`: whether you chose the tasks' CPUs, for example with `--cpu-bind`"},
     Row{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
         "GPUs that jobs share, by MPS or `SLURM_SHARDS_ON_NODE`, are not ordered"},
-    Row{"SLURMD_NODENAME", "`%n` in the administrator's `topology=`"},
     Row{"OMP_NUM_THREADS",
         "left alone, if you exported it; so are `NCCL_IB_HCA`, `UCX_NET_DEVICES`, "
         "`NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME`"},

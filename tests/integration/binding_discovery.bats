@@ -151,6 +151,23 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
     [[ $output == *"node02 0 1 0,2,1,3"* && $output == *"node01 0 0 0,1,2,3"* ]]
 }
 
+@test "the node's name in topology= is Slurm's, whatever SLURMD_NODENAME says" {
+    "$sandbox" up --name "$CLUSTER-2" --nodes 2 --cpus 2 --gpus 4 --plugin \
+        "$SCRATCH/${plugin##*/} command=$SCRATCH/distgpu topology=$SCRATCH/%n.xml"
+    cp "$TOPOLOGY" "$SCRATCH/node02.xml"
+    cp "$TOPOLOGY" "$SCRATCH/evil.xml"
+    local name outputs=''
+    for name in node01 node02 ../${SCRATCH##*/}/evil; do
+        SLURMD_NODENAME=$name run "$sandbox" run --name "$CLUSTER-2" -- \
+            srun -N2 -n4 --gres=gpu:4 --distgpu=pytorch "$SCRATCH/show_task.sh"
+        outputs+="$status $output"$'\n'
+    done
+    "$sandbox" down --name "$CLUSTER-2"
+    echo "$outputs"
+    [ "$(grep -c 'node02 0 1 0,2,1,3' <<<"$outputs")" -eq 3 ]
+    [ "$(grep -c 'node01 0 0 0,1,2,3' <<<"$outputs")" -eq 3 ]
+}
+
 @test "a topology file that is too large or too deep is ignored, with one line in the log" {
     local size why
     for size in 15000000 4000000; do
