@@ -5,6 +5,7 @@
 #include "base/io/file_text.h"
 #include "base/io/run_command.h"
 #include "mapping/topology/topology_json.h"
+#include "node/gpu_devices.h"
 
 #include <chrono>
 #include <optional>
@@ -59,25 +60,7 @@ char first_of(const std::string& text) {
     return first == std::string::npos ? '\0' : text[first];
 }
 
-}  // namespace
-
-std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host) {
-    std::string path;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-        if (next == 'n') path += node;
-        if (next == 'h') path += host;
-        if (next == '%') path += '%';
-        if (next == 'n' || next == 'h' || next == '%') {
-            ++i;
-        } else {
-            path += pattern[i];
-        }
-    }
-    return path;
-}
-
-Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots) {
+Result<FoundTopology> find(const TopologySource& source, const MachineRoots& roots) {
     const auto discovered = [&](std::string ignored) {
         return ask_command({source.command, "topo", "--format", "json"})
             .transform([&](NodeTopology topology) {
@@ -102,6 +85,31 @@ Result<FoundTopology> find_topology(const TopologySource& source, const MachineR
         .transform([](NodeTopology topology) {
             return FoundTopology{std::move(topology), {}};
         });
+}
+
+}  // namespace
+
+std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host) {
+    std::string path;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        if (next == 'n') path += node;
+        if (next == 'h') path += host;
+        if (next == '%') path += '%';
+        if (next == 'n' || next == 'h' || next == '%') {
+            ++i;
+        } else {
+            path += pattern[i];
+        }
+    }
+    return path;
+}
+
+Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots) {
+    return find(source, roots).transform([&](FoundTopology found) {
+        ask_drivers(found.topology, roots);
+        return found;
+    });
 }
 
 }  // namespace distgpu

@@ -53,7 +53,7 @@ struct Gpu {
     GpuVendor vendor = GpuVendor::nvidia;
     std::string model;                   // empty: not known
     std::string uuid;                    // "GPU-..."; empty: not known; may be all zeros
-    std::optional<std::uint32_t> minor;  // of /dev/nvidiaMINOR
+    std::optional<std::uint32_t> minor;  // of /dev/nvidiaMINOR or /dev/dri/renderDMINOR
     std::optional<std::uint32_t> numa;   // the operating system's number; nothing: not known
     CpuSet cpus;                         // the nearest; empty: every CPU is equally near
     std::vector<MigInstance> mig;
@@ -95,9 +95,9 @@ struct NodeTopology {
     std::string source;           // "live", or the file it came from
     std::vector<NumaNode> numas;  // by id
     std::vector<Core> cores;      // neighbours beside each other (hwloc's logical order)
-    // By PCI address, then partition: a GPU's index is the number by which CUDA and Slurm
-    // call it. Where GPUs of several makers are present, those of one: NVIDIA's before
-    // AMD's before Intel's (the others serve the screen).
+    // By PCI address, then partition: a GPU's index is the number by which CUDA calls it
+    // (PCI_BUS_ID) where a process can open all of them. Where GPUs of several makers are present,
+    // those of one: NVIDIA's before AMD's before Intel's (the others serve the screen).
     std::vector<Gpu> gpus;
     std::vector<Hca> hcas;                         // by name, numbers as numbers (mlx5_2, mlx5_10)
     std::vector<std::vector<Distance>> distances;  // [gpu][hca]

@@ -24,8 +24,10 @@ std::uint64_t property(std::string_view properties, std::string_view name) {
 // location_id: bus, device and function in bits 0-15, the partition in bits 28-31.
 KfdGpu gpu_of(std::string_view properties) {
     const std::uint64_t location = property(properties, "location_id");
+    const auto minor = static_cast<std::uint32_t>(property(properties, "drm_render_minor"));
     return {property(properties, "domain") << 16U | (location & 0xffffU),
             static_cast<std::uint32_t>(location >> 28U),
+            minor == 0 ? std::nullopt : std::optional(minor),  // render nodes begin at 128
             amd_uuid(property(properties, "unique_id"))};
 }
 

@@ -4,6 +4,7 @@
 #include "node/discovery/hwloc_values.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace distgpu::discovery {
 struct KfdGpu {
     PciAddress pci = 0;
     std::uint32_t partition = 0;
+    std::optional<std::uint32_t> minor;  // of /dev/dri/renderDMINOR
     std::string uuid;  // as ROCm writes it, "GPU-" and 16 digits; empty: not known
 
     bool operator==(const KfdGpu&) const = default;

@@ -10,6 +10,7 @@
 #include "node/discovery/hwloc_version.h"
 #include "node/discovery/pci_distance.h"
 #include "node/discovery/source.h"
+#include "node/gpu_devices.h"
 
 #include <cerrno>
 #include <cstring>
@@ -104,6 +105,7 @@ Result<NodeTopology> discover(const MachineRoots& roots) {
     }
     NodeTopology node = node_topology(topology.get(), &roots);
     node.source = "live";
+    ask_drivers(node, roots);
     read_ports(node, roots);
     return node;
 }

@@ -5,7 +5,7 @@
 #include "base/io/file_text.h"
 #include "node/discovery/hwloc_values.h"
 #include "node/discovery/natural_order.h"
-#include "node/discovery/nvidia_driver.h"
+#include "node/nvidia_driver.h"
 
 #include <algorithm>
 #include <charconv>
@@ -64,6 +64,7 @@ std::vector<Gpu> by_kfd(const Gpu& whole, const std::vector<KfdGpu>& known) {
         if (pci_name(found.pci) != whole.pci) continue;
         Gpu& gpu = gpus.emplace_back(whole);
         gpu.partition = found.partition;
+        gpu.minor = found.minor;
         gpu.uuid = found.uuid;
     }
     return gpus;
@@ -90,7 +91,10 @@ std::vector<Gpu> GpuIdentities::identify(const Gpu& gpu, hwloc_obj_t pci_device)
         if (roots_ != nullptr && whole.model.empty()) whole.model = amd_model(*roots_, gpu.pci);
         return kfd_.empty() ? by_rsmi(whole, os_devices) : by_kfd(whole, kfd_);
     }
-    if (gpu.vendor == GpuVendor::nvidia && roots_ != nullptr) ask_nvidia_driver(whole);
+    if (gpu.vendor == GpuVendor::nvidia && roots_ != nullptr) {
+        ask_nvidia_driver(whole);
+        if (!whole.minor && drives_gpus(roots_->proc)) return {};
+    }
     return {whole};
 }
 

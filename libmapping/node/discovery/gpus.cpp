@@ -40,12 +40,14 @@ struct Candidate {
 };
 
 // Of one vendor, by address.
-std::vector<Candidate> candidates(hwloc_topology_t topology) {
+std::vector<Candidate> candidates(const Source& source) {
     std::vector<Candidate> found;
-    for (hwloc_obj_t device = hwloc_get_next_pcidev(topology, nullptr); device != nullptr;
-         device = hwloc_get_next_pcidev(topology, device)) {
-        if (const auto vendor = gpu_vendor(device)) {
-            found.push_back({*vendor, pci_address(device), device});
+    for (hwloc_obj_t device = hwloc_get_next_pcidev(source.topology, nullptr); device != nullptr;
+         device = hwloc_get_next_pcidev(source.topology, device)) {
+        const PciAddress address = pci_address(device);
+        const auto vendor = gpu_vendor(device);
+        if (vendor && !is_virtual_function(source, pci_name(address))) {
+            found.push_back({*vendor, address, device});
         }
     }
     std::sort(found.begin(), found.end(), [](const Candidate& left, const Candidate& right) {
@@ -63,7 +65,7 @@ std::vector<Candidate> candidates(hwloc_topology_t topology) {
 std::vector<FoundGpu> find_gpus(const Source& source) {
     std::vector<FoundGpu> gpus;
     GpuIdentities identities(source.roots);
-    for (const Candidate& candidate : candidates(source.topology)) {
+    for (const Candidate& candidate : candidates(source)) {
         NearestCpus nearest = nearest_cpus(source, candidate.pci_device);
         Gpu gpu;
         gpu.pci = pci_name(candidate.address);

@@ -76,7 +76,10 @@ std::vector<FoundHca> find_hcas(const Source& source) {
     std::vector<FoundHca> hcas;
     for (hwloc_obj_t device = hwloc_get_next_osdev(source.topology, nullptr); device != nullptr;
          device = hwloc_get_next_osdev(source.topology, device)) {
-        if (const auto kind = hca_kind(device)) hcas.push_back(found_hca(source, device, *kind));
+        const auto kind = hca_kind(device);
+        if (!kind) continue;
+        FoundHca found = found_hca(source, device, *kind);
+        if (!is_virtual_function(source, found.hca.pci)) hcas.push_back(std::move(found));
     }
     std::sort(hcas.begin(), hcas.end(), [](const FoundHca& left, const FoundHca& right) {
         return natural_less(left.hca.name, right.hca.name);

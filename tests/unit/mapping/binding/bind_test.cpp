@@ -249,5 +249,17 @@ TEST(BindPorts, NoneWhereThePolicySaysSo) {
     EXPECT_THAT(hcas(node, bind(node, policy, whole_node(node, 1))), ElementsAre("none"));
 }
 
+// One card: its ports are equally near, and each is a way of its own to the fabric.
+TEST(BindPorts, OfADualPortHcaAreDealtInTurn) {
+    NodeTopology node = two_socket_node({0, 0, 0}, {0});
+    HcaPort second = node.hcas[0].ports.at(0);
+    second.number = 2;
+    node.hcas[0].ports.push_back(second);
+    const NodeBinding bound = bind(node, {}, whole_node(node, 3));
+    EXPECT_EQ(bound.tasks[0].port, (PortRef{0, 0}));
+    EXPECT_EQ(bound.tasks[1].port, (PortRef{0, 1}));
+    EXPECT_EQ(bound.tasks[2].port, (PortRef{0, 0}));
+}
+
 }  // namespace
 }  // namespace distgpu

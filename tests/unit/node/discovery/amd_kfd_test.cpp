@@ -17,8 +17,8 @@ void write_node(const MadeUpFolder& sys, int node, int simd_count, std::uint64_t
                 int domain, std::uint64_t unique_id) {
     sys.write(formatted("class/kfd/kfd/topology/nodes/{}/properties", node),
               formatted("cpu_cores_count 0\nsimd_count {}\nlocation_id {}\ndomain {}\n"
-                        "unique_id {}\nnum_xcc 6\n",
-                        simd_count, location, domain, unique_id));
+                        "unique_id {}\nnum_xcc 6\ndrm_render_minor {}\n",
+                        simd_count, location, domain, unique_id, node == 2 ? 0 : 127 + node));
 }
 
 TEST(KfdGpus, HaveAddressPartitionAndUuid) {
@@ -27,8 +27,9 @@ TEST(KfdGpus, HaveAddressPartitionAndUuid) {
     // Bus c1, device 3, function 1; bus 06 of domain 2.
     write_node(sys, 1, 440, 0xc119, 0, 0x4a7c19da329a2b8c);
     write_node(sys, 2, 440, 0x0600, 2, 7);
-    EXPECT_THAT(kfd_gpus(sys.path()), ElementsAre(KfdGpu{0xc119, 0, "GPU-4a7c19da329a2b8c"},
-                                                  KfdGpu{0x20600, 0, "GPU-0000000000000007"}));
+    EXPECT_THAT(kfd_gpus(sys.path()),
+                ElementsAre(KfdGpu{0xc119, 0, 128, "GPU-4a7c19da329a2b8c"},
+                            KfdGpu{0x20600, 0, std::nullopt, "GPU-0000000000000007"}));
 }
 
 TEST(KfdGpus, ArePartitionsInOrder) {
@@ -38,7 +39,8 @@ TEST(KfdGpus, ArePartitionsInOrder) {
                    0, 0);
     }
     EXPECT_THAT(kfd_gpus(sys.path()),
-                ElementsAre(KfdGpu{0x100, 0, ""}, KfdGpu{0x100, 1, ""}, KfdGpu{0x100, 2, ""}));
+                ElementsAre(KfdGpu{0x100, 0, 134, ""}, KfdGpu{0x100, 1, 133, ""},
+                            KfdGpu{0x100, 2, 132, ""}));
 }
 
 TEST(KfdGpus, AreNoneWithoutTheDriver) {

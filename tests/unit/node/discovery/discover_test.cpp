@@ -36,15 +36,83 @@ TEST(Discover, AsksNvidiasDriver) {
     const MadeUpMachine machine;
     machine.add_pci("0000:16:00.0", "030200", "10de", 1);
     machine.add_pci("0000:06:00.0", "030200", "10de", 0);
-    machine.write("proc/driver/nvidia/gpus/0000:06:00.0/information",
-                  "Model: \t NVIDIA H200\nGPU UUID: \t GPU-6\nDevice Minor: \t 3");
-    const NodeTopology node = discovered(machine);
-    ASSERT_EQ(node.gpus.size(), 2);
-    EXPECT_EQ(
-        node.gpus[0],
-        (Gpu{"0000:06:00.0", 0, GpuVendor::nvidia, "NVIDIA H200", "GPU-6", 3, 0, {0, 1}, {}}));
-    EXPECT_EQ(node.gpus[1],
+    EXPECT_EQ(discovered(machine).gpus.at(1),
               (Gpu{"0000:16:00.0", 0, GpuVendor::nvidia, "", "", std::nullopt, 1, {2, 3}, {}}));
+    const auto add_driver = [&](const std::string& pci, int minor) {
+        machine.write(
+            "proc/driver/nvidia/gpus/" + pci + "/information",
+            formatted("Model: \t NVIDIA H200\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}", minor));
+    };
+    add_driver("0000:06:00.0", 3);
+    // CUDA counts the GPUs of its driver; the other one may be a virtual machine's.
+    EXPECT_THAT(
+        discovered(machine).gpus,
+        ElementsAre(
+            Gpu{"0000:06:00.0", 0, GpuVendor::nvidia, "NVIDIA H200", "GPU-3", 3, 0, {0, 1}, {}}));
+    // Minors need not follow the addresses.
+    add_driver("0000:16:00.0", 0);
+    const NodeTopology both = discovered(machine);
+    ASSERT_EQ(both.gpus.size(), 2);
+    EXPECT_EQ(both.gpus[0].minor, 3);
+    EXPECT_EQ(both.gpus[1].minor, 0);
+}
+
+// SR-IOV: the functions beside their device are for virtual machines. In a virtual machine the
+// function is there alone.
+TEST(Discover, LeavesOutVirtualFunctionsBesideTheirDevice) {
+    const MadeUpMachine machine;
+    for (const char* address : {"0000:05:00.0", "0000:05:00.1"}) {
+        machine.add_pci(address, "020700", "15b3", 1);
+    }
+    machine.add_infiniband("mlx5_0", "0000:05:00.0");
+    machine.add_infiniband("mlx5_1", "0000:05:00.1");
+    for (const char* address : {"0000:06:00.0", "0000:06:00.4"}) {
+        machine.add_pci(address, "030200", "10de", 0);
+    }
+    EXPECT_EQ(discovered(machine).hcas.size(), 2);
+    EXPECT_EQ(discovered(machine).gpus.size(), 2);
+    machine.write("sys/bus/pci/devices/0000:05:00.1/physfn/class", "0x020700");
+    machine.write("sys/bus/pci/devices/0000:06:00.4/physfn/class", "0x030200");
+    const NodeTopology node = discovered(machine);
+    ASSERT_EQ(node.hcas.size(), 1);
+    EXPECT_EQ(node.hcas[0].name, "mlx5_0");
+    ASSERT_EQ(node.gpus.size(), 1);
+    EXPECT_EQ(node.gpus[0].pci, "0000:06:00.0");
+}
+
+// Two functions of a card that are bonded are one device with one port, of both links' rate. A card
+// of one function with two ports is one device too.
+TEST(Discover, CountsABondOnceAndBothPortsOfADualPortCard) {
+    const MadeUpMachine machine;
+    machine.add_pci("0000:05:00.0", "020000", "15b3", 1);
+    machine.add_pci("0000:05:00.1", "020000", "15b3", 1);
+    machine.add_pci("0000:06:00.0", "020700", "15b3", 0);
+    const auto add_port = [&](const std::string& device, int port, const char* link, int rate) {
+        const std::string folder = formatted("{}/ports/{}/", device, port);
+        machine.write(folder + "state", "4: ACTIVE");
+        machine.write(folder + "link_layer", link);
+        machine.write(folder + "rate", formatted("{} Gb/sec", rate));
+    };
+    add_port(machine.add_infiniband("mlx5_bond_0", "0000:05:00.0"), 1, "Ethernet", 200);
+    const std::string dual = machine.add_infiniband("mlx4_0", "0000:06:00.0");
+    add_port(dual, 1, "InfiniBand", 56);
+    add_port(dual, 2, "InfiniBand", 56);
+    using State = HcaPort::State;
+    using Link = HcaPort::Link;
+    EXPECT_THAT(discovered(machine).hcas,
+                ElementsAre(Hca{"mlx4_0",
+                                "0000:06:00.0",
+                                HcaKind::verbs,
+                                0,
+                                {0, 1},
+                                {{1, State::active, Link::infiniband, 56},
+                                 {2, State::active, Link::infiniband, 56}}},
+                            Hca{"mlx5_bond_0",
+                                "0000:05:00.0",
+                                HcaKind::verbs,
+                                1,
+                                {2, 3},
+                                {{1, State::active, Link::ethernet, 200}}}));
 }
 
 // The loaded library stands in for the driver's of the same name.
@@ -69,18 +137,17 @@ TEST(Discover, CountsAmdsGpusAsTheirDriverDoes) {
     machine.write("sys/bus/pci/devices/0001:01:00.0/product_name", "AMD Instinct MI300A");
     const auto add_kfd = [&](int node, std::uint64_t partition, int domain) {
         machine.write(formatted("sys/class/kfd/kfd/topology/nodes/{}/properties", node),
-                      formatted("simd_count 152\nlocation_id {}\ndomain {}\nunique_id 0",
-                                partition << 28U | 0x100U, domain));
+                      formatted("simd_count 152\nlocation_id {}\ndomain {}\nunique_id 0\n"
+                                "drm_render_minor {}",
+                                partition << 28U | 0x100U, domain, 127 + node));
     };
     add_kfd(1, 1, 0);
     add_kfd(2, 0, 0);
     add_kfd(3, 0, 1);
     const NodeTopology node = discovered(machine);
     ASSERT_EQ(node.gpus.size(), 3);
-    EXPECT_EQ(node.gpus[0],
-              (Gpu{"0000:01:00.0", 0, GpuVendor::amd, "", "", std::nullopt, 0, {0, 1}, {}}));
-    EXPECT_EQ(node.gpus[1],
-              (Gpu{"0000:01:00.0", 1, GpuVendor::amd, "", "", std::nullopt, 0, {0, 1}, {}}));
+    EXPECT_EQ(node.gpus[0], (Gpu{"0000:01:00.0", 0, GpuVendor::amd, "", "", 129, 0, {0, 1}, {}}));
+    EXPECT_EQ(node.gpus[1], (Gpu{"0000:01:00.0", 1, GpuVendor::amd, "", "", 128, 0, {0, 1}, {}}));
     EXPECT_EQ(node.gpus[2].pci, "0001:01:00.0");
     EXPECT_EQ(node.gpus[2].model, "AMD Instinct MI300A");
 }

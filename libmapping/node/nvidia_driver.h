@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace distgpu::discovery {
+namespace distgpu {
 
 struct NvidiaInformation {
     std::string model;                   // empty: not known
@@ -16,7 +16,11 @@ struct NvidiaInformation {
 // Of driver/nvidia/gpus/PCI/information below `proc`.
 NvidiaInformation nvidia_information(const std::string& proc, const std::string& pci);
 
+// Whether the driver has any GPU. Then CUDA counts only those that it has: not one that a virtual
+// machine was given (vfio), nor a virtual function.
+bool drives_gpus(const std::string& proc);
+
 // Whether the GPU is divided into MIG instances.
 bool has_mig_instances(const std::string& proc, std::uint32_t minor);
 
-}  // namespace distgpu::discovery
+}  // namespace distgpu

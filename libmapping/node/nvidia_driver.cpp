@@ -1,5 +1,5 @@
 // See nvidia_driver.h.
-#include "node/discovery/nvidia_driver.h"
+#include "node/nvidia_driver.h"
 
 #include "base/format.h"
 #include "base/io/file_text.h"
@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
-namespace distgpu::discovery {
+namespace distgpu {
+
 NvidiaInformation nvidia_information(const std::string& proc, const std::string& pci) {
     const auto text = read_trimmed(formatted("{}/driver/nvidia/gpus/{}/information", proc, pci));
     if (!text) return {};
@@ -21,6 +22,12 @@ NvidiaInformation nvidia_information(const std::string& proc, const std::string&
     return information;
 }
 
+bool drives_gpus(const std::string& proc) {
+    std::error_code error;
+    const std::filesystem::directory_iterator first(proc + "/driver/nvidia/gpus", error);
+    return !error && first != std::filesystem::directory_iterator();
+}
+
 bool has_mig_instances(const std::string& proc, std::uint32_t minor) {
     const std::string folder = formatted("{}/driver/nvidia/capabilities/gpu{}/mig", proc, minor);
     std::error_code error;
@@ -31,4 +38,4 @@ bool has_mig_instances(const std::string& proc, std::uint32_t minor) {
     return false;
 }
 
-}  // namespace distgpu::discovery
+}  // namespace distgpu

@@ -1,11 +1,13 @@
 // What is read from folders that look like those of NVIDIA's driver (580) in /proc.
-#include "node/discovery/nvidia_driver.h"
+#include "node/nvidia_driver.h"
 
 #include "made_up_folder.h"
 
 #include <gtest/gtest.h>
 
-namespace distgpu::discovery {
+#include <filesystem>
+
+namespace distgpu {
 namespace {
 
 NvidiaInformation information(const std::string& text) {
@@ -50,6 +52,16 @@ TEST(NvidiaInformation, IsEmptyWhereNothingIsSaid) {
     EXPECT_EQ(gpu.minor, std::nullopt);
 }
 
+TEST(NvidiaDriver, HasGpusWhereItListsOne) {
+    const MadeUpFolder proc;
+    EXPECT_FALSE(drives_gpus(proc.path()));
+    proc.write("driver/nvidia/version", "580");
+    std::filesystem::create_directories(proc.path("driver/nvidia/gpus"));
+    EXPECT_FALSE(drives_gpus(proc.path()));
+    proc.write("driver/nvidia/gpus/0000:06:00.0/information", "");
+    EXPECT_TRUE(drives_gpus(proc.path()));
+}
+
 TEST(NvidiaMig, IsInUseWhereThereIsAGpuInstance) {
     const MadeUpFolder proc;
     EXPECT_FALSE(has_mig_instances(proc.path(), 1));
@@ -62,4 +74,4 @@ TEST(NvidiaMig, IsInUseWhereThereIsAGpuInstance) {
 }
 
 }  // namespace
-}  // namespace distgpu::discovery
+}  // namespace distgpu
