@@ -245,9 +245,10 @@ HostList configured_node_addresses(const HostList& nodes) {
     return addresses_or_names(nodes, {});
 }
 
-std::optional<bool> numbers_devices_locally() {
+std::optional<Numbering> gpu_numbering() {
     auto* const query = find<bool()>("gres_use_local_device_index");
-    return query == nullptr ? std::nullopt : std::optional(query());
+    if (query == nullptr) return std::nullopt;
+    return query() ? Numbering::opened : Numbering::node;
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
+#include "node/step_gpus.h"
 
 #include <cstdint>
 #include <optional>
@@ -36,9 +37,9 @@ std::string configured_node_address(const std::string& node_name);
 // The same from slurm.conf alone, without an RPC.
 HostList configured_node_addresses(const HostList& nodes);
 
-// In slurmstepd: whether the tasks see their GPUs numbered from 0, as ConstrainDevices makes them
-// (gres_use_local_device_index() of gres.c, 22.05 to 26.05). Nothing: Slurm does not tell.
-std::optional<bool> numbers_devices_locally();
+// In slurmstepd: what Slurm's numbers of GPUs count (gres_use_local_device_index() of gres.c, 22.05
+// to 26.05). Nothing: Slurm does not tell.
+std::optional<Numbering> gpu_numbering();
 
 // The leader of the heterogeneous job of which this job is a component, one RPC. Nothing: it is not
 // one, or slurmctld did not answer.

@@ -5,7 +5,6 @@
 #include "node/machine.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"
-#include "node/step_gpus.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ void StepBinding::before_tasks(spank_t spank, const Request& request,
     masks_.create(tasks);
     find_interface(address);
     if (!needs_topology(request)) return;
-    step_gpus_ = gpu_lists(StepVariables(spank));
+    gpus_.before_tasks(StepVariables(spank), tasks, gpu_numbering());
     auto found = find_topology(topology_source(arguments));
     if (!found) {
         slurm_spank_log(
@@ -68,40 +67,7 @@ void StepBinding::add_to(NodeFacts& facts, spank_t spank, LocalRank task) const 
     if (!topology_) return;
     facts.topology = &*topology_;
     facts.confined = is_confined(spank, facts.share);
-    add_gpus(facts, spank);
-    facts.share.own = own_gpus(spank, facts.share, task);
-}
-
-void StepBinding::add_gpus(NodeFacts& facts, spank_t spank) const {
-    const StepVariables variables(spank);
-    facts.gpu_names.variables = gpu_variables(variables);
-    auto gpus = gpus_to_order(variables, step_gpus_, topology_->gpus.size());
-    if (!gpus) return;
-    facts.share.gpus = std::move(gpus->indices);
-    facts.gpu_names.names = std::move(gpus->names);
-}
-
-// The task's GPUs where Slurm bound GPUs to tasks. Nothing: the task has all of the step's.
-std::optional<SlurmShare::OwnGpus> StepBinding::own_gpus(spank_t spank, const SlurmShare& share,
-                                                         LocalRank task) const {
-    const std::string visible = gpu_lists(StepVariables(spank)).visible;
-    if (share.gpus.empty() || visible == step_gpus_.visible) return std::nullopt;
-    SlurmShare::OwnGpus own{task.value, {}};
-    if (!numbers_devices_locally().value_or(true)) {
-        if (auto gpus = step_gpus(visible, visible, topology_->gpus.size())) {
-            own.gpus = std::move(gpus->indices);
-        }
-        return own;
-    }
-    // Slurm then counts each task's GPUs from 0, in SLURM_STEP_GPUS too (22.05). But
-    // --gpus-per-task deals them in order.
-    const std::uint32_t each = per_task(step_variable(spank, "SLURMD_TRES_BIND").value_or(""));
-    const bool in_order = each > 0 && each * share.masks.size() == share.gpus.size();
-    if (in_order) {
-        const std::size_t first = std::size_t{task.value} * each;
-        for (std::size_t i = first; i < first + each; ++i) own.gpus.push_back(share.gpus[i]);
-    }
-    return own;
+    gpus_.add_to(facts, StepVariables(spank), task);
 }
 
 // Slurm counts cores; a mask over more of them was not made for this step alone.

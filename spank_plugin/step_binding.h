@@ -5,9 +5,9 @@
 
 #include "mapping/plan/plan.h"
 #include "mapping/topology/topology.h"
-#include "node/gpu_ownership.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
+#include "step_gpu_facts.h"
 #include "task_masks.h"
 
 #include <cstddef>
@@ -31,14 +31,11 @@ class StepBinding {
 
   private:
     void find_interface(const std::string& address);
-    void add_gpus(NodeFacts& facts, spank_t spank) const;
-    std::optional<SlurmShare::OwnGpus> own_gpus(spank_t spank, const SlurmShare& share,
-                                                LocalRank task) const;
     bool is_confined(spank_t spank, const SlurmShare& share) const;
 
     std::optional<NodeTopology> topology_;
     TaskMasks masks_;
-    GpuLists step_gpus_;  // of the whole step
+    StepGpuFacts gpus_;
     std::string interface_;
 };
 

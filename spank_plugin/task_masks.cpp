@@ -1,16 +1,13 @@
 // See task_masks.h.
 #include "task_masks.h"
 
-#include <sys/mman.h>
+#include "shared_array.h"
 
 namespace distgpu {
 
 void TaskMasks::create(std::size_t tasks) {
-    void* const memory = mmap(nullptr, tasks * sizeof(KernelCpuSet), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return;
-    shared_ = static_cast<KernelCpuSet*>(memory);  // all zeros
-    tasks_ = tasks;
+    shared_ = shared_array<KernelCpuSet>(tasks);
+    tasks_ = shared_ == nullptr ? 0 : tasks;
 }
 
 void TaskMasks::record(std::size_t local_rank, pid_t task) {

@@ -70,7 +70,7 @@ Result<std::vector<std::uint32_t>> read_gpus(const distgpu_facts& facts) {
 
 Result<GpuNames> read_gpu_names(const distgpu_facts& facts,
                                 const std::vector<std::uint32_t>& gpus) {
-    GpuNames names{texts(facts.gpu_names), texts(facts.gpu_variables)};
+    GpuNames names{texts(facts.gpu_names), texts(facts.gpu_variables), {}};
     if (facts.gpu_names == nullptr) {
         for (const std::uint32_t gpu : gpus) names.names.push_back(std::to_string(gpu));
     }

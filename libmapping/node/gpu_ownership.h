@@ -2,11 +2,8 @@
 #pragma once
 
 #include "base/environment.h"
-#include "node/step_gpus.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,19 +22,10 @@ GpuOwner gpu_owner(const Environment& environment);
 // gres.conf; the first decides where they differ.
 std::vector<std::string> gpu_variables(const Environment& environment);
 
-// What Slurm says of some GPUs in its variables; empty: nothing.
-struct GpuLists {
-    std::string global;   // SLURM_STEP_GPUS
-    std::string visible;  // the first of gpu_variables()
+// The value of the first of them; empty: none is set.
+std::string visible_gpus(const Environment& environment);
 
-    bool operator==(const GpuLists&) const = default;
-};
-GpuLists gpu_lists(const Environment& environment);
-
-// The step's GPUs where they are ours to order; else nothing. `of_step`: what Slurm said of the
-// whole step before it bound GPUs to its tasks; nothing: the task alone is known.
-std::optional<StepGpus> gpus_to_order(const Environment& task,
-                                      const std::optional<GpuLists>& of_step,
-                                      std::size_t node_gpus);
+// Whether CUDA counts GPUs by PCI address: false where CUDA_DEVICE_ORDER is set to another order.
+bool counts_by_pci(const Environment& environment);
 
 }  // namespace distgpu

@@ -70,7 +70,11 @@ EnvironmentCopy read_launch_variables(const Environment& step) {
 
 std::vector<ContainerSetting> put_back(Environment& task, const EnvironmentCopy& launch) {
     std::vector<ContainerSetting> settings;
+    // What srun's own --gpus-per-task and --gpu-bind do is known in the task alone.
+    const bool own_gpus = gpu_owner(task) == GpuOwner::task;
+    const std::vector<std::string> gpus = own_gpus ? gpu_names(launch) : std::vector<std::string>{};
     for (const std::string& name : task.names()) {
+        if (contains(gpus, name)) continue;
         const auto value = task.get(name);
         const auto ours = binding_value(launch, name);
         const auto other = ours ? ours : launch.get(name);

@@ -1,7 +1,9 @@
-// The step's GPUs, from what Slurm sets in a task's environment.
+// The step's GPUs: what the numbers mean by which Slurm names them to a task.
 #pragma once
 
-#include <cstddef>
+#include "base/result.h"
+#include "mapping/topology/topology.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,23 +12,31 @@
 
 namespace distgpu {
 
-// Two lists of one length: where the GPUs are on the node, and how the task names them.
+// Two lists of one length: where the GPUs are on the node, and how this task names them.
 struct StepGpus {
-    std::vector<std::uint32_t> indices;  // in PCI order of all the node's GPUs, ascending
+    std::vector<std::uint32_t> indices;  // into NodeTopology::gpus, ascending
     std::vector<std::string> names;
 
     bool operator==(const StepGpus&) const = default;
 };
 
-// `global`: SLURM_STEP_GPUS, the node's numbers in PCI order. `visible`: CUDA_VISIBLE_DEVICES or
-// its like, which counts from 0 where ConstrainDevices hides the others (common_gres_set_env() of
-// gres_common.c, 22.05, fills both in one loop). Nothing where they are not plain numbers (MIG
-// instances have UUIDs there), or not those of `node_gpus` GPUs.
-std::optional<StepGpus> step_gpus(std::string_view global, std::string_view visible,
-                                  std::size_t node_gpus);
+// What Slurm's numbers count (common_gres_set_env() of gres_common.c, 22.05 to 26.05).
+enum class Numbering : std::uint8_t {
+    node,    // all GPUs of the node, from 0: CUDA opens the one at this place in PCI order
+    opened,  // those that Slurm lets the step open (ConstrainDevices), from 0
+};
 
-// N of "gpu:per_task:N", which is how slurmd tells stepd of --gpus-per-task in SLURMD_TRES_BIND;
-// 0: the GPUs are bound in another way, or not at all.
-std::uint32_t per_task(std::string_view tres_bind);
+// Where Slurm does not tell: it is `node` where the task can open all GPUs of the node.
+Numbering likely_numbering(const NodeTopology& topology,
+                           const std::optional<std::vector<std::uint32_t>>& usable);
+
+// `visible`: CUDA_VISIBLE_DEVICES or its like, as Slurm set it for the step. `usable`: what
+// usable_gpus() says in this task. Without GPUs, and where they are not plain numbers (UUIDs of MIG
+// instances), the lists are empty. A GPU that this task cannot open is left out: a container may
+// have some of the step's only.
+// Errors: it is not clear which GPUs they are.
+Result<StepGpus> step_gpus(const NodeTopology& topology,
+                           const std::optional<std::vector<std::uint32_t>>& usable,
+                           std::string_view visible, Numbering numbering);
 
 }  // namespace distgpu

@@ -16,7 +16,7 @@ namespace distgpu {
 namespace {
 
 std::uint32_t count_devices(const Environment& environment) {
-    const std::string list = gpu_lists(environment).visible;
+    const std::string list = visible_gpus(environment);
     if (list.empty()) return 0;
     return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
 }
@@ -90,6 +90,7 @@ std::optional<std::uint32_t> cpu_count(const Environment& environment, const std
 NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     NodeFacts facts;
     facts.gpus = count_devices(task);
+    facts.gpu_names.in_pci_order = counts_by_pci(launch);
     for (const std::string_view name : users_own()) {
         const bool may_be_a_containers = is_network_setting(name);
         if (exported(may_be_a_containers ? task : launch, name)) facts.exported.emplace_back(name);

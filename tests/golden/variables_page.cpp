@@ -55,8 +55,9 @@ constexpr std::array inputs{
     Row{"SLURM_CPUS_ON_NODE",
         "the number of processes of a per-node launcher on a node without GPUs, and the share of "
         "`OMP_NUM_THREADS` without `--cpus-per-task`"},
-    Row{"SLURM_STEP_GPUS", "which of the node's GPUs the step has, in PCI order"},
-    Row{"SLURMD_TRES_BIND", "how Slurm bound GPUs to tasks, if each task counts its own from 0"},
+    Row{"CUDA_DEVICE_ORDER",
+        "if it is another order than `PCI_BUS_ID`, GPUs are named by UUID, or left alone"},
+    Row{"SLURMD_TRES_BIND", "whether Slurm bound GPUs to tasks"},
     Row{"SLURM_CPU_BIND",
         "read by `srun`: whether you chose the tasks' CPUs, for example with `--cpu-bind`"},
     Row{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",

@@ -51,10 +51,12 @@ setup() {
     [[ $output == *"0: CPUs [1] GPUs 0,1"*"1: CPUs [0] GPUs 0,1"* ]]
 }
 
-@test "--gpu-bind=map_gpu: Slurm does not tell which GPUs, and the CPUs stay" {
-    as_planned --gpus 2,3 --given --plan-spec pytorch,cpus=keep -- \
-        -n2 --gres=gpu:4 --gpu-bind=map_gpu:2,3
-    [[ $output == *"0: CPUs [0, 1] GPUs 0"*"1: CPUs [0, 1] GPUs 0"* ]]
+@test "--gpu-bind=map_gpu: each task asks the kernel which GPU is its own, and tells the other" {
+    as_planned --gpus 2,3 --given -- -n2 --gres=gpu:4 --gpu-bind=map_gpu:2,3
+    [[ $output == *" GPUs 0"*" GPUs 0"* ]]
+    run submit srun -n2 --gres=gpu:4 --gpu-bind=map_gpu:3,0 --distgpu=pytorch ./show_task.sh
+    [ "$status" -eq 0 ]
+    [[ $output == *"node01 0 0 0"* && $output == *"node01 1 1 0"* ]]
 }
 
 @test "two jobs on a node: each within its CPU, the second one's GPUs are 2 and 3 as 0 and 1" {

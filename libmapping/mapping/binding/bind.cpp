@@ -49,6 +49,14 @@ GpuLists share_by_distance(const Locality& locality, const std::vector<std::uint
     return lists;
 }
 
+// By local rank. `one_mask`: all tasks have the same.
+GpuLists share_gpus(const Locality& locality, const std::vector<std::uint32_t>& gpus,
+                    const SlurmShare& share, bool one_mask) {
+    if (!share.bound.empty()) return share.bound;
+    if (gpus.empty() || one_mask) return share_in_order(gpus, share.masks.size());
+    return share_by_distance(locality, gpus, share.masks);
+}
+
 void nearest_first(const Locality& locality, TaskBinding& task) {
     std::stable_sort(task.gpus.begin(), task.gpus.end(), [&](std::uint32_t a, std::uint32_t b) {
         return locality.distance(task.cpus, a) < locality.distance(task.cpus, b);
@@ -117,16 +125,9 @@ NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
     const CpuSet& mask = share.masks.front();
     const bool one_mask = std::all_of(share.masks.begin(), share.masks.end(),
                                       [&](const CpuSet& other) { return other == mask; });
-    GpuLists lists = one_mask       ? share_in_order(gpus, share.masks.size())
-                     : gpus.empty() ? GpuLists(share.masks.size())
-                                    : share_by_distance(locality, gpus, share.masks);
+    GpuLists lists = share_gpus(locality, gpus, share, one_mask);
     // A mask with other CPUs than the topology's: it is not this node's.
-    bool divides = policy.near_cpus && one_mask && locality.all().contains(mask);
-    if (share.own && lists[share.own->task] != share.own->gpus) {
-        // The other tasks' GPUs are not where the shares would have them either.
-        lists[share.own->task] = share.own->gpus;
-        divides = false;
-    }
+    const bool divides = policy.near_cpus && one_mask && locality.all().contains(mask);
     const std::vector<CpuSet> cpus =
         divides ? divide_cpus(topology, locality, mask, lists, share.cpus_per_task) : share.masks;
 
@@ -135,7 +136,7 @@ NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
         node.tasks.push_back({cpus[task], std::move(lists[task]), std::nullopt, Distance::sys});
         nearest_first(locality, node.tasks.back());
     }
-    node.gpu_order = share.own ? gpus : gpu_order(gpus, node.tasks);
+    node.gpu_order = share.bound.empty() ? gpu_order(gpus, node.tasks) : gpus;
     if (policy.near_hcas) deal_ports(topology, node.tasks);
     return node;
 }

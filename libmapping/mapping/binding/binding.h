@@ -29,14 +29,8 @@ struct SlurmShare {
     std::uint32_t cpus_per_task = 0;
     // The step's GPUs, indices into NodeTopology::gpus, in any order.
     std::vector<std::uint32_t> gpus;
-    // Where Slurm bound GPUs to tasks: those of the asking task, which cannot know the others'.
-    struct OwnGpus {
-        std::uint32_t task = 0;           // local rank
-        std::vector<std::uint32_t> gpus;  // empty: Slurm does not tell which
-
-        bool operator==(const OwnGpus&) const = default;
-    };
-    std::optional<OwnGpus> own;
+    // Where Slurm bound GPUs to tasks: those of each task, by local rank. Empty: it did not.
+    std::vector<std::vector<std::uint32_t>> bound;
 
     bool operator==(const SlurmShare&) const = default;
 };
@@ -74,7 +68,7 @@ struct NodeBinding {
 };
 
 // Preconditions: share.masks are not empty, at least one; share.gpus < topology.gpus.size(),
-// each once; share.own->gpus, if given, are some of them.
+// each once; share.bound, if not empty, has some of them for each task.
 // Cost: cubic in max(tasks, GPUs) where the masks differ, else linear.
 NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
                  const SlurmShare& share);

@@ -14,6 +14,7 @@ namespace distgpu {
 // Empty: the variable is left as it is.
 struct DeviceValues {
     std::string cuda_visible_devices;
+    std::string cuda_device_order;  // by which CUDA counts the numbers in cuda_visible_devices
     std::string rocr_visible_devices;
     std::string ze_affinity_mask;
     std::string nccl_ib_hca;

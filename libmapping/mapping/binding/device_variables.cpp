@@ -32,6 +32,11 @@ std::span<const SetVariable> device_variables() {
                     "the step's GPUs on the node, ordered so that device `LOCAL_RANK` is near the "
                     "task's CPUs (`gpus=near`), or only the task's own (`gpus=isolate`)",
                     value<&DeviceValues::cuda_visible_devices>},
+        SetVariable{
+            "CUDA_DEVICE_ORDER",
+            "`PCI_BUS_ID`, with the numbers in `CUDA_VISIBLE_DEVICES`: CUDA would otherwise "
+            "count the fastest GPU first. If you set another order, GPUs are named by UUID",
+            value<&DeviceValues::cuda_device_order>, true},
         SetVariable{"ROCR_VISIBLE_DEVICES",
                     "the same for AMD GPUs, if Slurm sets this variable; `CUDA_VISIBLE_DEVICES` "
                     "then stays as it is",

@@ -13,19 +13,13 @@ namespace {
 
 using GpuList = std::vector<std::uint32_t>;
 
-// AMD's kernel driver reports a UUID of zeros where it has none.
-bool has_uuid(const Gpu& gpu) {
-    return gpu.uuid.find_first_of("123456789abcdefABCDEF", gpu.uuid.find('-') + 1) !=
-           std::string::npos;
-}
-
-bool all_have_uuids(const NodeFacts& node) {
-    return std::all_of(node.share.gpus.begin(), node.share.gpus.end(),
-                       [&](std::uint32_t gpu) { return has_uuid(node.topology->gpus[gpu]); });
+// A UUID means the same in every order, which a number does not.
+bool by_uuid(const Request& request, const NodeFacts& node) {
+    return (request.gpu_uuids || !numbers_follow_pci(node)) && all_have_uuids(node);
 }
 
 std::string name_of(const Request& request, const NodeFacts& node, std::uint32_t gpu) {
-    if (request.gpu_uuids && all_have_uuids(node)) return node.topology->gpus[gpu].uuid;
+    if (by_uuid(request, node)) return node.topology->gpus[gpu].uuid;
     const auto& gpus = node.share.gpus;
     const auto at = std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin();
     return node.gpu_names.names[static_cast<std::size_t>(at)];
@@ -45,8 +39,8 @@ bool slurm_sets(const NodeFacts& node, std::string_view variable) {
 
 // Puts the list into the one variable that the maker's runtime reads first: HIP numbers anew what
 // ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice.
-void set_visible(const NodeFacts& node, const GpuPolicy& policy, std::string list,
-                 DeviceValues& values) {
+void set_visible(const Request& request, const NodeFacts& node, const GpuPolicy& policy,
+                 std::string list, DeviceValues& values) {
     const GpuVendor vendor = node.topology->gpus[node.share.gpus.front()].vendor;
     if (vendor == GpuVendor::intel) {
         if (policy.own_alone && slurm_sets(node, "ZE_AFFINITY_MASK")) {
@@ -56,6 +50,8 @@ void set_visible(const NodeFacts& node, const GpuPolicy& policy, std::string lis
         values.rocr_visible_devices = std::move(list);
     } else if (slurm_sets(node, "CUDA_VISIBLE_DEVICES")) {
         values.cuda_visible_devices = std::move(list);
+        // By default CUDA counts the fastest GPU first.
+        if (!by_uuid(request, node)) values.cuda_device_order = "PCI_BUS_ID";
     }
 }
 
@@ -67,19 +63,24 @@ void set_visible_gpus(const Request& request, const NodeFacts& node, const NodeB
     if (policy.seen_by == nullptr || node.share.gpus.empty()) return;
     for (std::size_t task = 0; task < values.size(); ++task) {
         std::string list = visible(request, node, policy.seen_by(binding, task));
-        set_visible(node, policy, std::move(list), values[task]);
+        set_visible(request, node, policy, std::move(list), values[task]);
     }
 }
 
 std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFacts& node) {
     std::vector<std::string> lines;
-    if (node.topology == nullptr || node.share.gpus.empty()) return lines;
+    if (node.topology == nullptr) return lines;
+    if (std::string unclear = unclear_gpus(node); !unclear.empty()) {
+        lines.push_back(unclear + "; GPUs and CPUs stay as Slurm set them");
+        return lines;
+    }
+    if (node.share.gpus.empty()) return lines;
     if (request.gpu_uuids && !all_have_uuids(node)) {
         lines.emplace_back(
             "gpu-ids=uuid: the driver does not report the UUID of every GPU; using numbers "
             "instead");
     }
-    if (request.gpu_uuids && node.share.own) {
+    if (request.gpu_uuids && !node.share.bound.empty()) {
         lines.emplace_back(
             "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use "
             "--gpus-per-node instead of --gpus-per-task and --gpu-bind");

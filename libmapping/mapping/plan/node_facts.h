@@ -15,6 +15,11 @@ namespace distgpu {
 struct GpuNames {
     std::vector<std::string> names;      // of SlurmShare::gpus, in its order: "2"
     std::vector<std::string> variables;  // that hold them: "CUDA_VISIBLE_DEVICES"
+    // Why it is not clear which GPUs they are, as "OBJECT: PROBLEM"; empty: it is clear. Then GPUs
+    // and CPUs stay as Slurm set them.
+    std::string unclear;
+    // CUDA counts GPUs by PCI address. False: the user exported another CUDA_DEVICE_ORDER.
+    bool in_pci_order = true;
 
     bool operator==(const GpuNames&) const = default;
 };

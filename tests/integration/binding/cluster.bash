@@ -10,7 +10,23 @@ binding_cluster_up() {
     plugin_arguments+=("topology=$TOPOLOGY")
     cluster_up --cpus "$(nproc)" --gpus 4 "$@"
     python3 "$parts/sandbox_topology.py" >"$TOPOLOGY"
-    install -m 755 "$parts/compare.py" "$parts/show_task.sh" "$SCRATCH"
+    install -m 755 "$parts/compare.py" "$parts/show_task.sh" "$parts/cuda_view.sh" "$SCRATCH"
+    made_up_driver 0 1 2 3
+}
+
+# What NVIDIA's driver tells of the topology's GPUs, on every node: these minors, in PCI order.
+made_up_driver() { # MINOR MINOR MINOR MINOR
+    local bus folder node
+    for bus in 13 14 93 94; do
+        folder=$SCRATCH/driver/nvidia/gpus/0000:$bus:00.0
+        mkdir -p "$folder"
+        printf '%s\n' 'Model: Made-up' "GPU UUID: GPU-$bus" "Device Minor: $1" >"$folder/information"
+        shift
+    done
+    for node in "/run/distgpu-sandbox/$CLUSTER"/node*/; do
+        node=$(basename "$node")
+        on "$node" mountpoint -q /proc/driver || on "$node" mount --bind "$SCRATCH/driver" /proc/driver
+    done
 }
 
 # The tests' masks are those of CPUs 0 and 1, which are all that Slurm may find.

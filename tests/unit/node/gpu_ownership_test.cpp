@@ -24,15 +24,6 @@ Variables task_with(const char* name, const char* value) {
     return variables;
 }
 
-std::optional<StepGpus> ordered(const Variables& variables,
-                                const std::optional<GpuLists>& of_step = std::nullopt) {
-    return gpus_to_order(MapEnvironment(variables), of_step, 4);
-}
-
-const StepGpus seen{{2, 3}, {"0", "1"}};
-const StepGpus of_whole_step{{0, 1, 2, 3}, {"0", "1", "2", "3"}};
-const GpuLists whole_step{"0,1,2,3", "0,1,2,3"};
-
 TEST(GpuOwner, IsWhomSlurmsVariablesName) {
     struct Row {
         const char* variable;
@@ -46,18 +37,23 @@ TEST(GpuOwner, IsWhomSlurmsVariablesName) {
         {"SLURM_GPU_BIND", "closest", GpuOwner::task},
         {"SLURM_TRES_BIND", "gres/gpu:single:1", GpuOwner::task},
         {"SLURM_NTASKS_PER_GPU", "1", GpuOwner::task},
+        // 24.11 and newer: --tres-per-task, which --gpus-per-task sets too, and --cpus-per-task.
+        {"SLURM_TRES_PER_TASK", "gres/gpu=1", GpuOwner::task},
+        {"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu:h100=1", GpuOwner::task},
+        {"SLURM_TRES_PER_TASK", "cpu=4", GpuOwner::step},
+        {"SLURM_TRES_PER_TASK", "license/gpu=1", GpuOwner::step},
+        {"SLURMD_TRES_BIND", "gpu:per_task:2", GpuOwner::task},
+        {"SLURMD_TRES_BIND", "gres/gpu:per_task:2", GpuOwner::task},
+        {"SLURMD_TRES_BIND", "nic:closest+gpu:verbose,map_gpu:3,0", GpuOwner::task},
+        {"SLURMD_TRES_BIND", "gpu:none", GpuOwner::step},
+        {"SLURMD_TRES_BIND", "gpu:verbose,none", GpuOwner::step},
+        {"SLURMD_TRES_BIND", "nic:closest", GpuOwner::step},
         {"SLURM_GPUS_ON_NODE", "2", GpuOwner::step},
     };
     for (const auto& row : rows) {
         const Variables named = task_with(row.variable, row.value);
         EXPECT_EQ(gpu_owner(MapEnvironment(named)), row.owner) << row.variable;
         EXPECT_EQ(gpu_owner(MapEnvironment(task_with(row.variable, ""))), GpuOwner::step)
-            << row.variable;
-        // Shared ones are never ordered, bound ones where the whole step's are known.
-        const bool alone = row.owner == GpuOwner::step;
-        const bool known = row.owner != GpuOwner::jobs;
-        EXPECT_EQ(ordered(named), alone ? std::optional(seen) : std::nullopt) << row.variable;
-        EXPECT_EQ(ordered(named, whole_step), known ? std::optional(of_whole_step) : std::nullopt)
             << row.variable;
     }
 }
@@ -68,11 +64,14 @@ TEST(GpuOwner, IsAllJobsBeforeItIsATask) {
     EXPECT_EQ(gpu_owner(MapEnvironment(variables)), GpuOwner::jobs);
 }
 
-TEST(GpusToOrder, AreNoneWhereTheTaskSeesNone) {
-    Variables variables = task();
-    variables["CUDA_VISIBLE_DEVICES"] = "";
-    EXPECT_EQ(ordered(variables), std::nullopt);
-    EXPECT_EQ(ordered(variables, whole_step), std::nullopt);
+TEST(CountsByPci, UnlessAnotherOrderIsSet) {
+    EXPECT_TRUE(counts_by_pci(MapEnvironment(task())));
+    for (const char* order : {"", "PCI_BUS_ID"}) {
+        EXPECT_TRUE(counts_by_pci(MapEnvironment(task_with("CUDA_DEVICE_ORDER", order)))) << order;
+    }
+    for (const char* order : {"FASTEST_FIRST", "pci_bus_id"}) {
+        EXPECT_FALSE(counts_by_pci(MapEnvironment(task_with("CUDA_DEVICE_ORDER", order)))) << order;
+    }
 }
 
 TEST(GpuVariables, AreThoseThatAreSetOneForEachMaker) {
@@ -84,8 +83,8 @@ TEST(GpuVariables, AreThoseThatAreSetOneForEachMaker) {
     const MapEnvironment amd(
         Variables{{"CUDA_VISIBLE_DEVICES", ""}, {"ROCR_VISIBLE_DEVICES", "1"}});
     EXPECT_EQ(gpu_variables(amd), std::vector<std::string>{"ROCR_VISIBLE_DEVICES"});
-    EXPECT_EQ(gpu_lists(amd), (GpuLists{"", "1"}));
-    EXPECT_EQ(gpu_lists(MapEnvironment(Variables{})), GpuLists{});
+    EXPECT_EQ(visible_gpus(amd), "1");
+    EXPECT_EQ(visible_gpus(MapEnvironment(Variables{})), "");
 }
 
 }  // namespace

@@ -1,79 +1,109 @@
-// The step's GPUs from SLURM_STEP_GPUS and CUDA_VISIBLE_DEVICES, as Slurm sets them on a node of
-// four or more.
+// What Slurm's numbers mean to a task, on a node of four GPUs: by what they count, and by which
+// GPUs the task can open.
 #include "node/step_gpus.h"
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
-TEST(StepGpus, AreNumbersOnTheNodeAndNamesInTheTask) {
+using Usable = std::optional<std::vector<std::uint32_t>>;
+
+NodeTopology four_gpus() {
+    NodeTopology topology;
+    topology.gpus.resize(4);
+    return topology;
+}
+
+const Usable all{{0, 1, 2, 3}};
+
+TEST(StepGpus, AreThoseThatCudaOpensByTheirNumbers) {
     struct Row {
         const char* title;
-        const char* global;
+        Numbering numbering;
+        Usable usable;
         const char* visible;
         StepGpus gpus;
     };
     const std::vector<Row> rows = {
-        {"all", "0,1,2,3", "0,1,2,3", {{0, 1, 2, 3}, {"0", "1", "2", "3"}}},
-        {"one", "2", "2", {{2}, {"2"}}},
-        {"hidden ones are not counted", "2,3", "0,1", {{2, 3}, {"0", "1"}}},
-        {"apart", "0,3", "0,1", {{0, 3}, {"0", "1"}}},
+        {"all of the node", Numbering::node, all, "0,1,2,3", {{0, 1, 2, 3}, {"0", "1", "2", "3"}}},
+        {"the second half", Numbering::node, all, "2,3", {{2, 3}, {"2", "3"}}},
+        {"no driver to ask", Numbering::node, std::nullopt, "1,3", {{1, 3}, {"1", "3"}}},
+        {"only these open", Numbering::opened, {{1, 3}}, "0,1", {{1, 3}, {"0", "1"}}},
+        {"and all of them",
+         Numbering::opened,
+         all,
+         "0,1,2,3",
+         {{0, 1, 2, 3}, {"0", "1", "2", "3"}}},
+        {"a task's own", Numbering::opened, {{3}}, "0,1", {{3}, {"0"}}},
+        // A container with some of the device files: CUDA counts those from 0.
+        {"a container with the given ones", Numbering::node, {{2, 3}}, "2,3", {{2, 3}, {"0", "1"}}},
+        {"a container with one of all", Numbering::node, {{1}}, "0,1,2,3", {{1}, {"0"}}},
+        {"a container with another's too", Numbering::node, {{0, 1, 2}}, "1,3", {{1}, {"1"}}},
     };
     for (const auto& row : rows) {
-        EXPECT_EQ(step_gpus(row.global, row.visible, 4), row.gpus) << row.title;
+        const auto gpus = step_gpus(four_gpus(), row.usable, row.visible, row.numbering);
+        ASSERT_TRUE(gpus) << row.title << gpus.error().message();
+        EXPECT_EQ(*gpus, row.gpus) << row.title;
     }
-    EXPECT_EQ(step_gpus("9,10,11", "9,10,11", 12), (StepGpus{{9, 10, 11}, {"9", "10", "11"}}));
 }
 
-TEST(StepGpus, AreNotKnownOtherwise) {
+TEST(StepGpus, AreNotOursToOrderWithoutPlainNumbers) {
+    for (const char* visible :
+         {"", "MIG-64dfcfa8-0b7a-5a6e-9d3f-4a2b7ab9d2c1,MIG-1", "GPU-1,GPU-2", "0,4", "1,0", "0,0",
+          "0,1,", ",0", "0-1", "-1", "0, 1", "4294967297", "gpu:0"}) {
+        for (const Numbering numbering : {Numbering::node, Numbering::opened}) {
+            const auto gpus = step_gpus(four_gpus(), all, visible, numbering);
+            ASSERT_TRUE(gpus) << visible;
+            EXPECT_EQ(*gpus, StepGpus{}) << visible;
+        }
+    }
+}
+
+TEST(StepGpus, AreUnclearOtherwise) {
     struct Row {
-        const char* title;
-        const char* global;
+        Numbering numbering;
+        Usable usable;
         const char* visible;
+        const char* problem;
     };
+    const char* const none = "the task can open none of those that Slurm gave it";
     const std::vector<Row> rows = {
-        {"no GPU", "", ""},
-        {"not told where", "", "0,1"},
-        {"not told how", "0,1", ""},
-        {"MIG instances", "0,1", "MIG-64dfcfa8-0b7a-5a6e-9d3f-4a2b7ab9d2c1,MIG-1"},
-        {"GPUs by UUID", "0,1", "GPU-1,GPU-2"},
-        {"more GPUs than the topology has", "3,4", "0,1"},
-        {"a name past the last GPU", "0,1", "0,4"},
-        {"more names", "0,1", "0,1,2"},
-        {"fewer names", "0,1,2", "0,1"},
-        {"not ascending", "1,0", "0,1"},
-        {"names not ascending", "0,1", "1,0"},
-        {"twice the same", "0,0", "0,1"},
-        {"twice the same name", "0,1", "0,0"},
-        {"a comma too much", "0,1,", "0,1"},
-        {"a comma before", ",0", "0"},
-        {"a range", "0-1", "0"},
-        {"a sign", "-1", "0"},
-        {"a blank", "0, 1", "0,1"},
-        {"2^32 + 1", "4294967297", "1"},
-        {"a type", "gpu:0", "0"},
+        {Numbering::opened, std::nullopt, "0,1",
+         "the driver does not report which device file is whose"},
+        // A GPU that gres.conf does not list: Slurm denies it to nobody, and CUDA counts it.
+        {Numbering::opened,
+         {{0, 1, 2}},
+         "0,1",
+         "the task can open 3, but Slurm gave it 2; list every GPU of the node in gres.conf"},
+        {Numbering::opened, Usable(std::in_place), "0,1", none},
+        {Numbering::node, {{0, 1}}, "2,3", none},
     };
     for (const auto& row : rows) {
-        EXPECT_EQ(step_gpus(row.global, row.visible, 4), std::nullopt) << row.title;
+        const auto gpus = step_gpus(four_gpus(), row.usable, row.visible, row.numbering);
+        ASSERT_FALSE(gpus) << row.problem;
+        EXPECT_EQ(gpus.error().problem, row.problem);
     }
-    EXPECT_EQ(step_gpus("0", "0", 0), std::nullopt);
 }
 
-TEST(PerTask, IsTheNumberInSlurmsBinding) {
-    EXPECT_EQ(per_task("gpu:per_task:1"), 1);
-    EXPECT_EQ(per_task("gpu:per_task:12"), 12);
-    EXPECT_EQ(per_task("gpu:verbose,per_task:2"), 2);
-    EXPECT_EQ(per_task("gres/gpu:per_task:2"), 2);
-    EXPECT_EQ(per_task("nic:closest+gpu:per_task:3"), 3);
-    for (const char* other : {"", "gpu:single:1", "gpu:closest", "gpu:map_gpu:0,1", "gpu:per_task",
-                              "gpu:closest+nic:per_task:1", "gpu:per_task:", "gpu:per_task:all",
-                              "gpu:per_task:-1", "gpu:per_task:2abc", "gpu:per_task:4294967297"}) {
-        EXPECT_EQ(per_task(other), 0) << other;
-    }
+// CUDA counts a GPU with MIG instances otherwise than one without.
+TEST(StepGpus, AreUnclearBesideAGpuThatIsDivided) {
+    NodeTopology topology = four_gpus();
+    topology.gpus[3].mig = {{"MIG-1", "1g.10gb"}};
+    EXPECT_FALSE(step_gpus(topology, all, "0,1", Numbering::node));
+    EXPECT_FALSE(step_gpus(topology, {{2, 3}}, "0,1", Numbering::opened));
+    // One that cannot be opened is not counted at all.
+    EXPECT_TRUE(step_gpus(topology, {{1, 2}}, "0,1", Numbering::opened));
+}
+
+TEST(LikelyNumbering, IsTheNodesWhereEverythingOpens) {
+    EXPECT_EQ(likely_numbering(four_gpus(), all), Numbering::node);
+    EXPECT_EQ(likely_numbering(four_gpus(), {{0, 1, 2}}), Numbering::opened);
+    EXPECT_EQ(likely_numbering(four_gpus(), std::nullopt), Numbering::opened);
 }
 
 }  // namespace

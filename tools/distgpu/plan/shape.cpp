@@ -142,7 +142,7 @@ NodeFacts Shape::facts(NodeIndex index) const {
     if (topology != nullptr) {
         node.topology = topology;
         node.gpu_names = names_of(*topology, gpus);
-        node.share = {masks_of(*topology, tasks), cpus_per_task_, std::move(gpus), std::nullopt};
+        node.share = {masks_of(*topology, tasks), cpus_per_task_, std::move(gpus), {}};
         node.confined = true;
     } else if (!masks_.empty()) {
         node.share.masks = masks_.size() > 1 ? masks_ : std::vector<CpuSet>(tasks, masks_.front());

@@ -5,9 +5,11 @@
 #include "base/values.h"
 #include "mapping/binding/binding_policy.h"
 #include "node/affinity.h"
+#include "node/gpu_devices.h"
 #include "node/gpu_ownership.h"
 #include "node/network_interface.h"
 #include "node/node_topology.h"
+#include "node/step_gpus.h"
 #include "node/task_environment.h"
 
 #include <algorithm>
@@ -64,8 +66,16 @@ CpuSet all_of(const std::vector<CpuSet>& masks) {
 
 void add_gpus(NodeFacts& facts, const Environment& environment) {
     facts.gpu_names.variables = gpu_variables(environment);
-    auto gpus = gpus_to_order(environment, std::nullopt, facts.topology->gpus.size());
-    if (!gpus) return;
+    // GPUs that Slurm bound to this task alone, or gave to several jobs, are not ours to order.
+    if (gpu_owner(environment) != GpuOwner::step) return;
+    const NodeTopology& topology = *facts.topology;
+    const auto usable = usable_gpus(topology);
+    auto gpus =
+        step_gpus(topology, usable, visible_gpus(environment), likely_numbering(topology, usable));
+    if (!gpus) {
+        facts.gpu_names.unclear = formatted("{}: {}", gpus.error().object, gpus.error().problem);
+        return;
+    }
     facts.share.gpus = std::move(gpus->indices);
     facts.gpu_names.names = std::move(gpus->names);
 }

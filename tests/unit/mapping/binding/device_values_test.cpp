@@ -29,7 +29,11 @@ TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
     using namespace gpu_policy;
     const NodeFacts ours{.confined = true};
     NodeFacts gpus_bound = ours;
-    gpus_bound.share.own = {0, {0}};
+    gpus_bound.share.bound = {{0}, {1}};
+    const NodeTopology topology = two_socket_node({0, 3});
+    NodeFacts unclear = ours;
+    unclear.topology = &topology;
+    unclear.gpu_names.unclear = "GPUs: nobody knows";
     const NodeFacts cpus_bound{.confined = true, .user_bound = true};
     struct Row {
         const char* title;
@@ -45,6 +49,8 @@ TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
         {"--cpu-bind, asked for", "pytorch,cpus=near", cpus_bound, {&near, true, true}},
         {"GPUs bound", "pytorch", gpus_bound, {&keep, true, true}},
         {"GPUs bound, asked for", "pytorch,gpus=isolate", gpus_bound, {&keep, true, true}},
+        {"GPUs unclear", "pytorch", unclear, {&keep, false, true}},
+        {"GPUs unclear, asked for", "pytorch,gpus=near,cpus=near", unclear, {&keep, false, true}},
         {"isolated", "pytorch,gpus=isolate", ours, {&isolate, true, true}},
         {"GPUs kept", "pytorch,gpus=keep", ours, {&keep, true, true}},
         {"CPUs kept", "pytorch,cpus=keep", ours, {&near, false, true}},
@@ -65,7 +71,8 @@ struct TwoTasks {
         node.topology = &topology;
         node.share.masks = {CpuSet::range(0, 31), CpuSet::range(0, 31)};
         node.share.gpus = {0, 1};
-        node.gpu_names = {{"0", "1"}, {"CUDA_VISIBLE_DEVICES"}};
+        node.gpu_names.names = {"0", "1"};
+        node.gpu_names.variables = {"CUDA_VISIBLE_DEVICES"};
         node.interface = "eth0";
     }
 
@@ -111,10 +118,48 @@ TEST(DeviceValues, AStepWithoutGpusHasItsPortsAllTheSame) {
     EXPECT_EQ(values[1].ucx_net_devices, "mlx5_1:1");
 }
 
+// By default CUDA counts the fastest GPU first: a number goes with the order that it means.
+TEST(DeviceValues, ANumberGoesWithItsOrder) {
+    TwoTasks step;
+    for (std::uint32_t gpu : {0U, 1U})
+        step.topology.gpus[gpu].uuid = "GPU-" + std::to_string(gpu + 1);
+    const auto both = [](const DeviceValues& task) {
+        return task.cuda_visible_devices + " " + task.cuda_device_order;
+    };
+    EXPECT_EQ(both(step.values("pytorch", 1)[1]), "0,1 PCI_BUS_ID");
+    EXPECT_EQ(both(step.values("pytorch,gpus=isolate", 1)[1]), "1 PCI_BUS_ID");
+    EXPECT_EQ(both(step.values("pytorch,gpu-ids=uuid", 1)[1]), "GPU-1,GPU-2 ");
+    EXPECT_EQ(both(step.values("pytorch,gpus=keep", 1)[1]), " ");
+    // A UUID means the same in the order that the user chose.
+    step.node.gpu_names.in_pci_order = false;
+    EXPECT_EQ(both(step.values("pytorch", 1)[1]), "GPU-1,GPU-2 ");
+    step.topology.gpus[1].uuid.clear();
+    EXPECT_EQ(both(step.values("pytorch", 1)[1]), " ");
+    // Only CUDA knows that variable.
+    for (Gpu& gpu : step.topology.gpus) gpu.vendor = GpuVendor::amd;
+    step.node.gpu_names.variables = {"ROCR_VISIBLE_DEVICES"};
+    EXPECT_EQ(step.values("pytorch", 1)[1].rocr_visible_devices, "0,1");
+    EXPECT_EQ(both(step.values("pytorch", 1)[1]), " ");
+}
+
+TEST(GpuNameWarnings, SayWhyItIsUnclearWhichGpusTheyAre) {
+    TwoTasks step;
+    step.node.gpu_names.in_pci_order = false;
+    EXPECT_THAT(gpu_name_warnings(request("pytorch,gpu-ids=uuid"), step.node),
+                ElementsAre("CUDA_DEVICE_ORDER: your value gives the GPUs' numbers another meaning "
+                            "than PCI_BUS_ID does, and the driver does not report the UUID of "
+                            "every GPU; GPUs and CPUs stay as Slurm set them"));
+    // Then the GPUs are not in the share.
+    step.node.gpu_names.unclear = "GPUs: nobody knows";
+    step.node.share.gpus = {};
+    EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node),
+                ElementsAre("GPUs: nobody knows; GPUs and CPUs stay as Slurm set them"));
+}
+
 TEST(GpuNameWarnings, AreSilentWhereNothingWasAskedForOrIsKnown) {
     TwoTasks step;
     EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node), IsEmpty());
-    step.node.share.own = {0, {0}};
+    step.node.share.bound = {{0}, {1}};
     EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node), IsEmpty());
     const Request by_uuid = request("pytorch,gpu-ids=uuid");
     NodeFacts without_topology = step.node;
@@ -131,7 +176,7 @@ TEST(GpuNameWarnings, SayWhyUuidsAreNotUsed) {
     for (Gpu& gpu : step.topology.gpus) gpu.uuid = "GPU-1";
     const Request by_uuid = request("pytorch,gpu-ids=uuid");
     EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), IsEmpty());
-    step.node.share.own = {0, {0}};
+    step.node.share.bound = {{0}, {1}};
     const std::string bound =
         "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use --gpus-per-node "
         "instead of --gpus-per-task and --gpu-bind";
@@ -157,6 +202,7 @@ TEST(DeviceVariables, AreUnsetWithoutAValue) {
 
 TEST(DeviceVariables, AreEachOfOneField) {
     const DeviceValues values{.cuda_visible_devices = "0,1",
+                              .cuda_device_order = "PCI_BUS_ID",
                               .rocr_visible_devices = "2",
                               .ze_affinity_mask = "3",
                               .nccl_ib_hca = "=mlx5_0:1",
@@ -168,18 +214,17 @@ TEST(DeviceVariables, AreEachOfOneField) {
     for (const SetVariable& variable : device_variables()) {
         lines.push_back(std::string(variable.name) + "=" + *variable.value(task));
     }
-    EXPECT_THAT(lines, ElementsAre("CUDA_VISIBLE_DEVICES=0,1", "ROCR_VISIBLE_DEVICES=2",
-                                   "ZE_AFFINITY_MASK=3", "NCCL_IB_HCA==mlx5_0:1",
-                                   "UCX_NET_DEVICES=mlx5_1:1", "NCCL_SOCKET_IFNAME==ib0",
-                                   "GLOO_SOCKET_IFNAME=ib0"));
+    EXPECT_THAT(lines, ElementsAre("CUDA_VISIBLE_DEVICES=0,1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                                   "ROCR_VISIBLE_DEVICES=2", "ZE_AFFINITY_MASK=3",
+                                   "NCCL_IB_HCA==mlx5_0:1", "UCX_NET_DEVICES=mlx5_1:1",
+                                   "NCCL_SOCKET_IFNAME==ib0", "GLOO_SOCKET_IFNAME=ib0"));
 }
 
 // Slurm sets the visible GPUs in every task: whether the user exported them cannot be told.
-TEST(DeviceVariables, OfTheNetworkAreTheUsers) {
+TEST(DeviceVariables, AreTheUsersButForTheVisibleGpus) {
     for (const SetVariable& variable : device_variables()) {
-        EXPECT_EQ(variable.users_own, variable.name.starts_with("NCCL_") ||
-                                          variable.name.starts_with("UCX_") ||
-                                          variable.name.starts_with("GLOO_"))
+        EXPECT_EQ(variable.users_own, !variable.name.ends_with("_VISIBLE_DEVICES") &&
+                                          variable.name != "ZE_AFFINITY_MASK")
             << variable.name;
     }
 }

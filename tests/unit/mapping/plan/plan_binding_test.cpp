@@ -120,36 +120,46 @@ TEST(PlanGpus, AreNamedByIndexWhereOneHasNoUuid) {
     }
 }
 
-// By Slurm's --gpus-per-task and --gpu-bind each task knows its own GPUs only, here task 1.
+// By --gpus-per-task and --gpu-bind, in whatever order Slurm dealt them: the GPUs stay, and each
+// task gets the CPUs near its own.
 TEST(PlanGpus, StayAsSlurmBoundThem) {
     const NodeTopology topology = two_socket_node({0, 3, 1, 2});
     NodeFacts node = bound_node(topology, everywhere(2), {0, 1, 2, 3});
-    const auto bound_to = [&](const std::vector<std::uint32_t>& gpus, const char* spec) {
-        node.share.own = {1, gpus};
+    const auto bound_to = [&](const std::vector<std::vector<std::uint32_t>>& gpus,
+                              const char* spec) {
+        node.share.bound = gpus;
         return planned_on(spec, node);
     };
     for (const char* spec : {"pytorch", "pytorch,gpus=near", "pytorch,gpus=isolate"}) {
-        EXPECT_THAT(visible(bound_to({2, 3}, spec)), Each("-")) << spec;
+        EXPECT_THAT(visible(bound_to({{0, 1}, {2, 3}}, spec)), Each("-")) << spec;
     }
-    // The share in order: task 0 has GPUs 0 and 1, task 1 has 2 and 3. Each near two NUMA nodes.
-    EXPECT_THAT(cpus_of(bound_to({2, 3}, "pytorch")), ElementsAre("0-3,12-19,28-31", "4-11,20-27"));
-    // Where another task has GPUs 2 and 3 the masks are not known to divide well.
-    const NodePlan other = bound_to({0, 1}, "pytorch");
-    EXPECT_THAT(cpus_of(other), Each("0-31"));
-    EXPECT_EQ(other.tasks[1].binding->gpus, (std::vector<std::uint32_t>{0, 1}));
-    EXPECT_EQ(other.warnings, std::vector<std::string>{});
-    // So they are where not even the task's own GPUs are known.
-    const NodePlan unknown = bound_to({}, "pytorch");
-    EXPECT_THAT(visible(unknown), Each("-"));
-    EXPECT_THAT(cpus_of(unknown), Each("0-31"));
-    EXPECT_EQ(unknown.tasks[1].binding->gpus, std::vector<std::uint32_t>{});
+    EXPECT_THAT(cpus_of(bound_to({{0, 1}, {2, 3}}, "pytorch")),
+                ElementsAre("0-3,12-19,28-31", "4-11,20-27"));
+    const NodePlan reversed = bound_to({{2, 3}, {0, 1}}, "pytorch");
+    EXPECT_THAT(cpus_of(reversed), ElementsAre("4-11,20-27", "0-3,12-19,28-31"));
+    EXPECT_EQ(reversed.tasks[1].binding->gpus, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(reversed.warnings, std::vector<std::string>{});
+    // Bound to one GPU each: those of the other two idle.
+    EXPECT_THAT(cpus_of(bound_to({{3}, {1}}, "pytorch")), ElementsAre("8-11,24-27", "12-15,28-31"));
     EXPECT_THAT(
-        bound_to({2, 3}, "pytorch,gpu-ids=uuid").warnings,
+        bound_to({{2, 3}, {0, 1}}, "pytorch,gpu-ids=uuid").warnings,
         ElementsAre("distgpu: --distgpu=pytorch: gpu-ids=uuid: the driver does not report the UUID "
                     "of every GPU; using numbers instead",
                     "distgpu: --distgpu=pytorch: gpu-ids=uuid: Slurm bound the GPUs to the tasks "
                     "and named them; use --gpus-per-node instead of --gpus-per-task and "
                     "--gpu-bind"));
+}
+
+// Where it is not clear which GPUs the step has, nothing is moved.
+TEST(PlanGpus, AndCpusStayWhereTheyAreUnclear) {
+    const NodeTopology topology = two_socket_node({0, 3});
+    NodeFacts node = bound_node(topology, everywhere(2), {});
+    node.gpu_names.unclear = "GPUs: nobody knows";
+    const NodePlan plan = planned_on("pytorch", node);
+    EXPECT_THAT(visible(plan), Each("-"));
+    EXPECT_THAT(cpus_of(plan), Each("0-31"));
+    EXPECT_THAT(plan.warnings, ElementsAre("distgpu: --distgpu=pytorch: GPUs: nobody knows; GPUs "
+                                           "and CPUs stay as Slurm set them"));
 }
 
 TEST(PlanCpus, AreNarrowedOnlyWhereTheyAreTheSteps) {
