@@ -2,6 +2,7 @@
 #include "task_start.h"
 
 #include "mapping/plan/plan.h"
+#include "node/handed_layout.h"
 #include "node/launch_variables.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
@@ -69,6 +70,7 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
     const NodeFacts facts = collect_node_facts(spank, asked, binding, task);
     return plan(asked.request, asked.step, facts).and_then([&](const NodePlan& node_plan) {
         announce_container(variables, settings, asked.request, node_plan.tasks[task.local.value]);
+        hand_on_layout(variables, layout);
         TaskProcess process{variables, tell};
         return prepare_task({asked.request, layout, facts, node_plan, task.local}, asked.spec,
                             process);

@@ -51,13 +51,12 @@ Result<std::monostate> set(Environment& environment, const std::string& name,
                  formatted("could not be set ({} bytes)", value.size()), "please report this"};
 }
 
-// Before the SPEC in the mark of a prepared task.
+}  // namespace
+
 std::string step_mark(const Environment& environment) {
     const auto id = [&](const char* name) { return environment.get(name).value_or("0"); };
     return formatted("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
 }
-
-}  // namespace
 
 std::vector<std::string_view> users_own() {
     std::vector<std::string_view> names;

@@ -33,6 +33,9 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch);
 // inside asks anew.
 void remove_request(Environment& environment);
 
+// "JOB.STEP ", the beginning of what is handed on to the tasks of this step alone.
+std::string step_mark(const Environment& environment);
+
 // Sets and removes the variables of the task with this local rank, and marks it as prepared by
 // `spec`.
 // Errors: a variable that was not taken.

@@ -19,6 +19,9 @@ inline constexpr const char* prepared_variable = "SLURM_DISTGPU_PREPARED";
 // What a container of this task has otherwise than its user or distgpu (launch_variables.h).
 inline constexpr const char* container_variable = "SLURM_DISTGPU_CONTAINER";
 
+// The layout of a step whose tasks cannot derive it (handed_layout.h).
+inline constexpr const char* layout_variable = "SLURM_DISTGPU_LAYOUT";
+
 // How Slurm hands the option of sbatch or salloc to the srun inside (plugstack.c).
 inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";
 

@@ -151,7 +151,11 @@ std::string own_section() {
                                 "inside the task tells inherited ones from your own"},
                             Row{prepared_variable,
                                 "the step's id and its SPEC: by these `distgpu check` and `distgpu "
-                                "exec` know what the task was prepared for"}}) +
+                                "exec` know what the task was prepared for"},
+                            Row{layout_variable,
+                                "only in a heterogeneous step or one with an arbitrary "
+                                "distribution: the step's id, nodes and task map, which these two "
+                                "could not derive there"}}) +
            "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
            "step started inside a task starts afresh:\n\n" +
            table("Meaning", internals);

@@ -64,6 +64,32 @@ judged() { # STATUS VERDICT COMMAND...
         MASTER_ADDR=node01 MASTER_PORT=29511 exec '"${check[*]} pytorch"
 }
 
+@test "a step whose layout no variable tells is ready, as distgpu hands it on" {
+    judged 0 'ready: 4 ranks on 2 nodes' srun -n4 -m arbitrary -w node02,node01,node02,node01 \
+        --distgpu=pytorch "${check[@]}"
+    [[ $output == *$'\nnode01  1,3    0-1 '* ]]
+    [[ $output == *$'\nnode02  0,2    0-1 '* ]]
+    # Three tasks on node01 and one on node02, as a job and as a step of one allocation.
+    local component=(--quiet --distgpu=pytorch "${check[@]}")
+    judged 0 'ready: 4 ranks on 2 nodes' srun -w node01 -n3 "${component[@]}" : -w node02 -n1 "${check[@]}"
+    [[ $output == *$'\nnode01  0-2    0-1 '* ]]
+    [[ $output == *$'\nnode02  3      0-1 '* ]]
+}
+
+@test "what was handed on is not taken for that of a step inside" {
+    run submit salloc --quiet -N2 --exclusive srun -n2 -m arbitrary -w node02,node01 \
+        --distgpu=pytorch bash -c '
+        [[ $SLURM_DISTGPU_LAYOUT == "$SLURM_JOB_ID.$SLURM_STEP_ID node"* ]] || exit 7
+        ((RANK > 0)) || exec srun --overlap -m block -N2 -n4 --ntasks-per-node=2 --distgpu=pytorch "$0" check' \
+        "$SCRATCH/distgpu"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *$'ready: 4 ranks on 2 nodes'* ]]
+    run submit srun -N2 -n3 --distgpu=pytorch printenv SLURM_DISTGPU_LAYOUT
+    [ "$status" -eq 1 ]
+    [[ $output != *'.0 node'* ]]
+}
+
 @test "an unset and a changed variable" {
     local after='something changed it after distgpu: look for a wrapper script'
     judged 1 "not ready: rank 3 on node02: LOCAL_RANK: not set; $after" \

@@ -131,6 +131,22 @@ start it with srun" ]
 with one mode, or unset SLURM_DISTGPU_PREPARED"* ]]
 }
 
+@test "under the plugin it knows also a layout that no variable tells" {
+    local print='echo "$SLURMD_NODENAME $RANK/$WORLD_SIZE $LOCAL_RANK"'
+    run -0 submit srun -n3 -m arbitrary -w node02,node01,node02 --distgpu=pytorch "$distgpu" exec \
+        pytorch -- bash -c "$print"
+    [ "$(sort <<<"$output")" = "node01 1/3 0
+node02 0/3 0
+node02 2/3 1" ]
+    run -0 submit srun --quiet -w node01 -n1 --distgpu=pytorch "$distgpu" exec pytorch -- bash -c \
+        "$print" : -w node02 -n2 "$distgpu" exec pytorch -- bash -c "$print"
+    [ "$(distgpu_free_lines | sort)" = "node01 0/3 0
+node02 1/3 0
+node02 2/3 1" ]
+    run submit srun -n3 -m arbitrary -w node02,node01,node02 "$distgpu" exec pytorch -- true
+    [ "$status" -eq 125 ]
+}
+
 @test "a taken port is refused, an exported one not" {
     local port
     python3 -c 'import socket, time

@@ -57,6 +57,18 @@ TEST(Place, InAStepOfSlurm) {
     EXPECT_EQ(find_place(MapEnvironment(step()), "host")->step, (StepId{7, 0, 0}));
 }
 
+TEST(Place, InAStepWhoseLayoutWasHandedOn) {
+    const Variables arbitrary =
+        with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"},
+                      {"SLURM_DISTGPU_LAYOUT", "7.0 n[1-2] 1.1.1.1,0.2.1.1"}});
+    EXPECT_EQ(place_of(with(arbitrary, {{"SLURM_PROCID", "2"}})),
+              "srun: task 2 of 3 is 1 on n2 (2 nodes)");
+    EXPECT_EQ(place_of(with(arbitrary, {{"SLURM_PROCID", "3"}})),
+              "distgpu: SLURM_PROCID: not a task of the step; start it with srun");
+    EXPECT_EQ(place_of(with(arbitrary, {{"SLURM_STEP_ID", "1"}, {"SLURM_PROCID", "2"}})),
+              place_of(with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}})));
+}
+
 // --distgpu=ompi sets what mpirun would.
 TEST(Place, InAStepWithTheVariablesOfOmpi) {
     Variables task = with(step(), mpirun("2", "4", "0", "2"));

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "node/handed_layout.h"
 #include "node/layout_check.h"
 #include "node/step_environment.h"
 
@@ -144,8 +145,23 @@ Error not_derived() {
             "use block, cyclic or plane, or srun --distgpu"};
 }
 
+// A step whose layout distgpu handed on.
+Result<Place> place_in(StepLayout layout, const Environment& environment) {
+    const auto task = number(environment, "SLURM_PROCID");
+    if (!task || *task >= layout.task_count()) {
+        return Error{"SLURM_PROCID", "not a task of the step", "start it with srun"};
+    }
+    const Placement placement = layout.place(TaskId{*task});
+    return Place{Launcher::slurm,      std::move(layout),       placement.node,
+                 placement.local_rank, slurm_step(environment), true};
+}
+
 // A step of srun, without asking slurmctld.
 Result<Place> place_in_step(const Environment& environment) {
+    if (auto handed = handed_layout(environment)) {
+        return std::move(*handed).and_then(
+            [&](StepLayout layout) { return place_in(std::move(layout), environment); });
+    }
     const auto text = [&](const char* name) { return environment.get(name).value_or(""); };
     auto layout = derive_layout({text("SLURM_STEP_NODELIST"), text("SLURM_STEP_TASKS_PER_NODE"),
                                  text("SLURM_DISTRIBUTION"), text("SLURM_DIST_PLANESIZE")});
