@@ -56,6 +56,20 @@ TEST(PutBack, GivesTheTaskWhatItsUserExportedAndWhatSlurmSet) {
                                            {"HOME", "/root"}}));
 }
 
+// Of srun's own --gpus-per-task and --gpu-bind only the task's environment tells.
+TEST(PutBack, LeavesTheGpusThatSlurmBoundToTheTask) {
+    const auto launch = launched_with(
+        {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"SLURM_STEP_GPUS", "0,1"}, {"OMP_NUM_THREADS", "4"}});
+    MapEnvironment task(Variables{{"CUDA_VISIBLE_DEVICES", "1"},
+                                  {"SLURM_STEP_GPUS", "1"},
+                                  {"SLURMD_TRES_BIND", "gpu:per_task:1"},
+                                  {"OMP_NUM_THREADS", "1"}});
+    put_back(task, launch);
+    EXPECT_EQ(task.get("CUDA_VISIBLE_DEVICES"), "1");
+    EXPECT_EQ(task.get("SLURM_STEP_GPUS"), "1");
+    EXPECT_EQ(task.get("OMP_NUM_THREADS"), "4");
+}
+
 TEST(PutBack, LeavesWhatTheContainerAloneSets) {
     const Variables container{
         {"UCX_TLS", "tcp"}, {"GLOO_X", "1"}, {"OMP_NUM_THREADS", "1"}, {"XNCCL_DEBUG", "1"}};
