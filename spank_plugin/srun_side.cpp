@@ -93,7 +93,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
         // Of a heterogeneous step this is one component; its nodes judge the whole.
         const bool whole =
             own_variable("SLURM_NTASKS") == std::to_string(step.layout->task_count());
-        if (whole) refuse_or_warn(step);
+        if (whole) judge(step);
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
@@ -102,7 +102,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
 }
 
 // Tells what makes the step impossible, else what may not have been meant.
-void SrunSide::refuse_or_warn(CarriedStep& step) const {
+void SrunSide::judge(CarriedStep& step) const {
     Step known{*step.layout};
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
@@ -113,9 +113,9 @@ void SrunSide::refuse_or_warn(CarriedStep& step) const {
     if (const auto error = refusal(request_, known)) {
         complain(*error);
         step.refused = true;
-    } else if (const auto doubt = warning(request_, known)) {
-        slurm_spank_log("%s", doubt->message().c_str());
+        return;
     }
+    for (const Error& warning : step_warnings(request_, known)) tell(warning.message());
 }
 
 }  // namespace distgpu

@@ -25,7 +25,7 @@ class SrunSide {
 
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
-    void refuse_or_warn(CarriedStep& step) const;
+    void judge(CarriedStep& step) const;
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     Request request_;

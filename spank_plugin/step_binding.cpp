@@ -1,6 +1,7 @@
 // See step_binding.h.
 #include "step_binding.h"
 
+#include "base/format.h"
 #include "mapping/binding/binding_policy.h"
 #include "node/machine.h"
 #include "node/network_interface.h"
@@ -21,35 +22,34 @@ TopologySource topology_source(const PlugstackArguments& arguments) {
 
 }  // namespace
 
-void StepBinding::before_tasks(spank_t spank, const Request& request,
-                               const PlugstackArguments& arguments, std::size_t tasks,
-                               const std::string& address) {
+std::vector<Error> StepBinding::before_tasks(spank_t spank, const Request& request,
+                                             const PlugstackArguments& arguments, std::size_t tasks,
+                                             const std::string& address) {
     masks_.create(tasks);
-    find_interface(address);
-    if (!needs_topology(request)) return;
+    std::vector<Error> warnings = find_interface(address);
+    if (!needs_topology(request)) return warnings;
     gpus_.before_tasks(StepVariables(spank), tasks, gpu_numbering());
     auto found = find_topology(topology_source(arguments));
     if (!found) {
-        slurm_spank_log(
-            "distgpu: topology of %s: %s: %s; CPUs, GPUs and network devices stay as Slurm set "
-            "them",
-            host_name().c_str(), found.error().object.c_str(), found.error().problem.c_str());
-        return;
+        warnings.push_back({formatted("topology of {}", host_name()),
+                            formatted("{}: {}", found.error().object, found.error().problem),
+                            "CPUs, GPUs and network devices stay as Slurm set them"});
+        return warnings;
     }
     if (!found->ignored.empty()) slurm_info("distgpu: ignored %s", found->ignored.c_str());
     topology_ = std::move(found->topology);
+    return warnings;
 }
 
-void StepBinding::find_interface(const std::string& address) {
-    if (address.empty()) return;
+std::vector<Error> StepBinding::find_interface(const std::string& address) {
+    if (address.empty()) return {};
     NetworkInterface found = interface_of(address);
     interface_ = std::move(found.name);
-    if (!found.loopback.empty()) {
-        slurm_spank_log(
-            "distgpu: %s: resolves to %s on its own node, so other nodes cannot reach it; remove "
-            "it from that line of /etc/hosts, or set NodeAddr in slurm.conf",
-            address.c_str(), found.loopback.c_str());
-    }
+    if (found.loopback.empty()) return {};
+    return {{address,
+             formatted("resolves to {} on its own node, so other nodes cannot reach it",
+                       found.loopback),
+             "remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf"}};
 }
 
 void StepBinding::task_forked(spank_t spank) {

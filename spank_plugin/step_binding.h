@@ -3,6 +3,7 @@
 // its own process.
 #pragma once
 
+#include "base/result.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/topology.h"
 #include "plugstack_arguments.h"
@@ -13,15 +14,17 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace distgpu {
 
 class StepBinding {
   public:
-    // user_init. `request` has the administrator's defaults in it. What goes wrong is logged, and
+    // user_init. `request` has the administrator's defaults in it. Returns what went wrong, where
     // the step is left as Slurm binds it.
-    void before_tasks(spank_t spank, const Request& request, const PlugstackArguments& arguments,
-                      std::size_t tasks, const std::string& address);
+    std::vector<Error> before_tasks(spank_t spank, const Request& request,
+                                    const PlugstackArguments& arguments, std::size_t tasks,
+                                    const std::string& address);
 
     // task_post_fork, in slurmstepd.
     void task_forked(spank_t spank);
@@ -30,7 +33,7 @@ class StepBinding {
     void add_to(NodeFacts& facts, spank_t spank, LocalRank task) const;
 
   private:
-    void find_interface(const std::string& address);
+    std::vector<Error> find_interface(const std::string& address);
     bool is_confined(spank_t spank, const SlurmShare& share) const;
 
     std::optional<NodeTopology> topology_;

@@ -20,6 +20,7 @@
 #include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -35,15 +36,28 @@ bool runs_rank0(spank_t spank, const AskedStep& asked) {
 }
 
 // What would fail in the tasks is found here, once for all of them.
-std::optional<Failure> check_plan(spank_t spank, const AskedStep& asked) {
+std::optional<Failure> check_plan(spank_t spank, const AskedStep& asked,
+                                  std::vector<Error>& warnings) {
     const bool heterogeneous = asked.identity.heterogeneous;
     const NodeIndex node =
         heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
     const auto node_plan = plan(asked.request, asked.step, NodeFacts{.node = node});
     if (!node_plan) return Failure{node_plan.error()};
     if (heterogeneous && !runs_rank0(spank, asked)) return std::nullopt;
-    auto taken = check_ports(*node_plan, node_plan->ports, tell);
+    auto taken = check_ports(*node_plan, node_plan->ports, warnings);
     return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
+}
+
+// To slurmd's log on every node, to the user from the one that runs the first task.
+void warn(const std::vector<Error>& warnings, const ComponentTasks& component) {
+    const bool first = !component.tasks.empty() && component.tasks.front() == ComponentTaskId{0};
+    for (const Error& warning : warnings) {
+        if (first) {
+            tell(warning.message());
+        } else {
+            slurm_info("%s", warning.message().c_str());
+        }
+    }
 }
 
 }  // namespace
@@ -94,11 +108,15 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
 Outcome StepdSide::before_tasks(spank_t spank) {
     if (!asked_ && !failure_) return Outcome::ok;
     notice_.create();
-    if (!failure_) failure_ = check_plan(spank, *asked_);
-    if (!failure_) {
-        binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
-                              asked_->own_address);
+    std::vector<Error> warnings;
+    if (!failure_) failure_ = check_plan(spank, *asked_, warnings);
+    if (failure_) return Outcome::ok;
+    for (Error& warning :
+         binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
+                               asked_->own_address)) {
+        warnings.push_back(std::move(warning));
     }
+    warn(warnings, identity_.component);
     return Outcome::ok;
 }
 

@@ -53,7 +53,9 @@ class TaskView {
 class OwnedPlan : public distgpu_node_plan {
   public:
     OwnedPlan(const StepLayout& layout, NodePlan made)
-        : distgpu_node_plan{}, made_(std::move(made)), warnings_(list_of(made_.warnings)) {
+        : distgpu_node_plan{}, made_(std::move(made)) {
+        for (const Error& warning : made_.warnings) lines_.push_back(warning.message());
+        warnings_ = list_of(lines_);
         for (const TaskPlan& task : made_.tasks) {
             owned_.push_back(std::make_unique<TaskView>(task));
             views_.push_back(owned_.back()->view());
@@ -70,6 +72,7 @@ class OwnedPlan : public distgpu_node_plan {
 
   private:
     NodePlan made_;
+    std::vector<std::string> lines_;
     std::vector<const char*> warnings_;
     std::vector<std::unique_ptr<TaskView>> owned_;
     std::vector<const distgpu_task*> views_;

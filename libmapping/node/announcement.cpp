@@ -64,7 +64,7 @@ Announcement announcement(const Request& request, const StepLayout& layout, cons
     Announcement result;
     if (first && speaks) result.lines.push_back(step_line(request, layout, plan));
     if (first) {
-        result.lines.insert(result.lines.end(), plan.warnings.begin(), plan.warnings.end());
+        for (const Error& warning : plan.warnings) result.lines.push_back(warning.message());
     }
     if (first && speaks && node.topology != nullptr && !node.confined) {
         result.lines.push_back(

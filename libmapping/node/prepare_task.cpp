@@ -29,7 +29,7 @@ std::vector<std::uint16_t> ports_of(const PlannedTask& task) {
 }
 
 std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
-                                 const Tell& tell) {
+                                 std::vector<Error>& warnings) {
     const auto is_taken = [](std::uint16_t port) { return check_port(port) == PortState::taken; };
     const auto port = std::find_if(ports.begin(), ports.end(), is_taken);
     if (port == ports.end()) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
     Error taken{formatted("port {} (from {}) on {}", *port, describe(source), plan.node_name),
                 "already in use", "choose another with the key port=N"};
     if (source != PortSource::exported) return taken;
-    tell(taken.message());
+    warnings.push_back(std::move(taken));
     return std::nullopt;
 }
 

@@ -43,9 +43,9 @@ struct TaskProcess {
 std::vector<std::uint16_t> ports_of(const PlannedTask& task);
 
 // Whether the framework can listen on `ports`, some of the plan's. Error: one is taken. Of a
-// MASTER_PORT that the user exported it only tells: the listener may be the user's own store.
+// MASTER_PORT that the user exported it only warns: the listener may be the user's own store.
 std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
-                                 const Tell& tell);
+                                 std::vector<Error>& warnings);
 
 // Announces the task, narrows its CPUs, and sets and unsets its variables. The ports are checked
 // before, by the process that can still end the step. `spec`: as the user wrote it.

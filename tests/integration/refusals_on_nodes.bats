@@ -110,6 +110,18 @@ time.sleep(60)" 3>&- &
     done
 }
 
+@test "what every node warns of is told once, and is in every node's log" {
+    rm "$SCRATCH/distgpu"
+    run submit srun -N4 -n4 --distgpu=pytorch true
+    install -m 755 "$command" "$SCRATCH/distgpu"
+    [ "$status" -eq 0 ]
+    echo "$output"
+    [[ $(distgpu_lines) == 'distgpu: topology of node01: '*"; CPUs, GPUs and network devices stay as Slurm set them" ]]
+    for node in node01 node02 node03 node04; do
+        grep "distgpu: topology of $node: " "/run/distgpu-sandbox/$CLUSTER/log/slurmd-$node.log"
+    done
+}
+
 @test "a program that fails by itself is not cancelled" {
     before=$(cancellations)
     run submit srun -N16 -n32 --distgpu=pytorch sh -c 'exit $((SLURM_PROCID == 3))'

@@ -115,11 +115,12 @@ std::optional<Error> refusal(const Request& request, const Step& step) {
     return refusal_of({request, step.layout, step.facts, addresses});
 }
 
-std::optional<Error> warning(const Request& request, const Step& step) {
+std::vector<Error> step_warnings(const Request& request, const Step& step) {
     const auto warn = request.framework->warn;
-    if (warn == nullptr) return std::nullopt;
+    if (warn == nullptr) return {};
     const HostList addresses = addresses_of_nodes(request, step, {});
-    return warn({request, step.layout, step.facts, addresses});
+    const auto warning = warn({request, step.layout, step.facts, addresses});
+    return warning ? std::vector{*warning} : std::vector<Error>{};
 }
 
 Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts& node) {
@@ -138,7 +139,7 @@ Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts&
             result.node = node.node;
             result.node_name = layout.hosts().name(node.node);
             result.rendezvous = std::move(meeting_point);
-            result.warnings = plan_warnings(request, layout.tasks_on(node.node), node);
+            result.warnings = plan_warnings(view, node);
             result.ports = ports_on(framework, layout, node.node, result.rendezvous.port);
             result.tasks = plan_tasks(view, step.rendezvous, node, result);
             return result;

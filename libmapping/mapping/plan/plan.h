@@ -39,9 +39,9 @@ struct NodePlan {
     NodeIndex node;
     std::string node_name;
     Rendezvous rendezvous;
-    std::vector<TaskPlan> tasks;        // in local rank order
-    std::vector<std::uint16_t> ports;   // on which the framework will listen on this node
-    std::vector<std::string> warnings;  // each one line: what, and the remedy
+    std::vector<TaskPlan> tasks;       // in local rank order
+    std::vector<std::uint16_t> ports;  // on which the framework will listen on this node
+    std::vector<Error> warnings;       // what may not be meant, although it is not refused
 
     bool operator==(const NodePlan&) const = default;
 };
@@ -50,8 +50,8 @@ struct NodePlan {
 // run in it. Preconditions as for plan().
 std::optional<Error> refusal(const Request& request, const Step& step);
 
-// What may not be meant in this step, although it is not refused: for srun to say once.
-std::optional<Error> warning(const Request& request, const Step& step);
+// What may not be meant in this step as a whole: for srun to say, which alone is told of MPI.
+std::vector<Error> step_warnings(const Request& request, const Step& step);
 
 // Plans one node. Preconditions: request.framework is set, node.node < step.layout.node_count(),
 // step.facts.node_addresses is empty or has one address for each node, node.share.masks is empty or

@@ -3,7 +3,9 @@
 
 #include "base/format.h"
 #include "mapping/binding/visible_gpus.h"
+#include "mapping/layout/step_layout.h"
 #include "mapping/plan/processes.h"
+#include "mapping/spec/request.h"
 
 #include <optional>
 #include <string_view>
@@ -43,22 +45,22 @@ std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t
 
 }  // namespace
 
-std::vector<std::string> plan_warnings(const Request& request, std::uint32_t local_tasks,
-                                       const NodeFacts& node) {
-    const Framework& framework = *request.framework;
-    std::vector<std::string> lines;
+std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
+    const Framework& framework = *step.request.framework;
+    const std::uint32_t local_tasks = step.layout.tasks_on(node.node);
+    std::vector<Error> warnings;
     const auto add = [&](const std::optional<std::string>& text) {
-        if (text) lines.push_back(formatted("distgpu: --distgpu={}: {}", framework.mode, *text));
+        if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
     };
-    for (const std::string& text : gpu_name_warnings(request, node)) add(text);
-    if (framework.launcher_per_node) add(launcher_warning(request, node));
-    if (!framework.one_gpu_per_task) return lines;
+    for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);
+    if (framework.launcher_per_node) add(launcher_warning(step.request, node));
+    if (!framework.one_gpu_per_task) return warnings;
     add(gpu_warning(framework, local_tasks, node.gpus));
     if (node.gpus > 0 && node.cpus_per_task == 1) {
         add("each task has only one CPU, too few for data loaders; use srun --cpus-per-task=N "
             "(srun does not inherit it from sbatch)");
     }
-    return lines;
+    return warnings;
 }
 
 }  // namespace distgpu

@@ -1,17 +1,15 @@
 // The traps of a first hour: legal shapes of a step that are seldom what was meant.
 #pragma once
 
+#include "base/result.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/node_facts.h"
-#include "mapping/spec/request.h"
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 namespace distgpu {
 
-// Of a node with `local_tasks` tasks, each one line: what, and the remedy.
-std::vector<std::string> plan_warnings(const Request& request, std::uint32_t local_tasks,
-                                       const NodeFacts& node);
+// Of the step's node `node.node`.
+std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node);
 
 }  // namespace distgpu

@@ -109,7 +109,7 @@ class CheckPorts : public testing::Test {
         NodePlan plan;
         plan.node_name = "n1";
         plan.rendezvous.port_source = source;
-        return check_ports(plan, ports, [this](const std::string& line) { told_ += line; });
+        return check_ports(plan, ports, warnings_);
     }
     std::string taken(const char* source) const {
         return "distgpu: port " + std::to_string(listener_.port()) + " (from " + source +
@@ -117,24 +117,25 @@ class CheckPorts : public testing::Test {
     }
 
     ListeningPort listener_;
-    std::string told_;
+    std::vector<Error> warnings_;
 };
 
 TEST_F(CheckPorts, RefusesTheFirstThatIsTaken) {
     const auto error = check(PortSource::key, {1, listener_.port()});
     ASSERT_TRUE(error);
     EXPECT_EQ(error->message(), taken("port=N"));
-    EXPECT_EQ(told_, "");
+    EXPECT_EQ(warnings_, std::vector<Error>{});
 }
 
 TEST_F(CheckPorts, OnlyTellsOfAnExportedOne) {
     EXPECT_EQ(check(PortSource::exported, {listener_.port()}), std::nullopt);
-    EXPECT_EQ(told_, taken("the exported MASTER_PORT"));
+    ASSERT_EQ(warnings_.size(), 1U);
+    EXPECT_EQ(warnings_.front().message(), taken("the exported MASTER_PORT"));
 }
 
 TEST_F(CheckPorts, AcceptsNoneAtAll) {
     EXPECT_EQ(check(PortSource::key, {}), std::nullopt);
-    EXPECT_EQ(told_, "");
+    EXPECT_EQ(warnings_, std::vector<Error>{});
 }
 
 }  // namespace

@@ -51,10 +51,13 @@ std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
     const PlannedTask task{own.request, own.place.layout, own.node.facts, own.plan,
                            own.place.local};
     // The other tasks' ports may be in use by those already.
-    if (const auto error = check_ports(own.plan, ports_of(task), say)) {
+    std::vector<Error> warnings = own.node.warnings;
+    if (const auto error = check_ports(own.plan, ports_of(task), warnings)) {
         return complain(*error, ExitCode::exec_failed);
     }
-    for (const std::string& note : own.node.notes) say(note);
+    if (task.task().rank == GlobalRank{0}) {
+        for (const Error& warning : warnings) say(warning.message());
+    }
     TaskProcess process{environment, say};
     const auto prepared = prepare_task(task, spec, process);
     if (!prepared) return complain(prepared.error(), ExitCode::exec_failed);

@@ -16,7 +16,7 @@ Result<Done> visit_node(const PlanInput& input, const Step& step, NodeIndex node
             planned.tasks.erase(std::remove_if(planned.tasks.begin(), planned.tasks.end(), other),
                                 planned.tasks.end());
         }
-        warnings.insert(planned.warnings.begin(), planned.warnings.end());
+        for (const Error& warning : planned.warnings) warnings.insert(warning.message());
         return visit(planned, node_facts);
     });
 }

@@ -83,20 +83,20 @@ void add_gpus(NodeFacts& facts, const Environment& environment) {
 void add_interface(OwnNode& node, const std::string& name) {
     const NetworkInterface found = interface_of(name);
     node.facts.interface = found.name;
-    if (!found.loopback.empty()) {
-        node.notes.push_back(
-            formatted("distgpu: {}: resolves to {} on its own node, so other nodes cannot reach "
-                      "it; remove it from that line of /etc/hosts",
-                      name, found.loopback));
-    }
+    if (found.loopback.empty()) return;
+    node.warnings.push_back(
+        {name,
+         formatted("resolves to {} on its own node, so other nodes cannot reach it",
+                   found.loopback),
+         "remove it from that line of /etc/hosts"});
 }
 
 void add_topology(OwnNode& node, const Environment& environment, const std::string& command) {
     auto found = find_topology({default_topology_file, false, command});
     if (!found) {
-        node.notes.push_back(
-            formatted("distgpu: topology: {}: {}; CPUs, GPUs and network devices stay as they are",
-                      found.error().object, found.error().problem));
+        node.warnings.push_back({"topology",
+                                 formatted("{}: {}", found.error().object, found.error().problem),
+                                 "CPUs, GPUs and network devices stay as they are"});
         return;
     }
     node.topology = std::make_unique<NodeTopology>(std::move(found->topology));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/environment.h"
+#include "base/result.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/topology.h"
 #include "task/place.h"
@@ -16,7 +17,7 @@ namespace distgpu {
 struct OwnNode {
     std::unique_ptr<const NodeTopology> topology;  // null: not known, or not needed
     NodeFacts facts;                               // points to it
-    std::vector<std::string> notes;                // one line each: what went wrong
+    std::vector<Error> warnings;                   // what went wrong, and stays as it is
 };
 
 // CPUs are bound where Slurm's variables tell the masks of all the node's tasks

@@ -26,7 +26,7 @@ TEST(PlanGpus, AllTasksSeeThemInOneOrder) {
     // Task 0 is near GPU 3, tasks 1 and 2 near those of their number, task 3 near GPU 0.
     EXPECT_THAT(visible(plan), ElementsAre("3,1,2,0", "3,1,2,0", "3,1,2,0", "3,1,2,0"));
     EXPECT_EQ(plan.tasks[0].binding->gpus, std::vector<std::uint32_t>{3});
-    EXPECT_EQ(plan.warnings, std::vector<std::string>{});
+    EXPECT_EQ(plan.warnings, std::vector<Error>{});
 }
 
 TEST(PlanGpus, HaveTheNamesThatSlurmGaveThem) {
@@ -101,7 +101,7 @@ TEST(PlanGpus, AreNamedByUuidWhereAsked) {
     const NodePlan plan = planned_on("pytorch,gpu-ids=uuid", node);
     EXPECT_THAT(visible(plan), Each("GPU-00000000-0000-0000-0000-00000000000b,"
                                     "GPU-aaaaaaaa-0000-0000-0000-000000000000"));
-    EXPECT_EQ(plan.warnings, std::vector<std::string>{});
+    EXPECT_EQ(plan.warnings, std::vector<Error>{});
     EXPECT_THAT(visible(planned_on("pytorch,gpu-ids=index", node)), Each("1,0"));
 }
 
@@ -114,7 +114,7 @@ TEST(PlanGpus, AreNamedByIndexWhereOneHasNoUuid) {
         const NodePlan plan =
             planned_on("pytorch,gpu-ids=uuid", bound_node(topology, in_numas({0, 2}), {0, 1}));
         EXPECT_THAT(visible(plan), Each("1,0")) << unknown;
-        EXPECT_THAT(plan.warnings,
+        EXPECT_THAT(messages(plan.warnings),
                     ElementsAre("distgpu: --distgpu=pytorch: gpu-ids=uuid: the driver does not "
                                 "report the UUID of every GPU; using numbers instead"));
     }
@@ -138,11 +138,11 @@ TEST(PlanGpus, StayAsSlurmBoundThem) {
     const NodePlan reversed = bound_to({{2, 3}, {0, 1}}, "pytorch");
     EXPECT_THAT(cpus_of(reversed), ElementsAre("4-11,20-27", "0-3,12-19,28-31"));
     EXPECT_EQ(reversed.tasks[1].binding->gpus, (std::vector<std::uint32_t>{0, 1}));
-    EXPECT_EQ(reversed.warnings, std::vector<std::string>{});
+    EXPECT_EQ(reversed.warnings, std::vector<Error>{});
     // Bound to one GPU each: those of the other two idle.
     EXPECT_THAT(cpus_of(bound_to({{3}, {1}}, "pytorch")), ElementsAre("8-11,24-27", "12-15,28-31"));
     EXPECT_THAT(
-        bound_to({{2, 3}, {0, 1}}, "pytorch,gpu-ids=uuid").warnings,
+        messages(bound_to({{2, 3}, {0, 1}}, "pytorch,gpu-ids=uuid").warnings),
         ElementsAre("distgpu: --distgpu=pytorch: gpu-ids=uuid: the driver does not report the UUID "
                     "of every GPU; using numbers instead",
                     "distgpu: --distgpu=pytorch: gpu-ids=uuid: Slurm bound the GPUs to the tasks "

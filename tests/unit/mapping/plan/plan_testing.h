@@ -63,4 +63,10 @@ inline std::vector<std::string> of_all(const NodePlan& node, const char* variabl
     return all;
 }
 
+inline std::vector<std::string> messages(const std::vector<Error>& errors) {
+    std::vector<std::string> lines;
+    for (const Error& error : errors) lines.push_back(error.message());
+    return lines;
+}
+
 }  // namespace distgpu::plan_testing

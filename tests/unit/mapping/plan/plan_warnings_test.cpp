@@ -91,7 +91,8 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
     };
     for (const auto& row : rows) {
         const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
-        EXPECT_EQ(planned(row.spec, step, 0, row.node).warnings, row.warnings) << row.title;
+        EXPECT_EQ(messages(planned(row.spec, step, 0, row.node).warnings), row.warnings)
+            << row.title;
     }
 }
 
