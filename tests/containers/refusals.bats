@@ -52,22 +52,3 @@ time.sleep(60)" 3>&- &
     run ! grep 'unblock' "/run/distgpu-sandbox/$CLUSTER/log/slurmd-node01.log"
     ((milliseconds < 10000))
 }
-
-@test "srun --container: refused by releases that write its config.json too early" {
-    run submit srun --version
-    [[ $output == "slurm-wlm 22.05."* ]] || skip "a later release"
-    local line="distgpu: --container: this release of Slurm does not let --distgpu set variables in \
-it; use --container-image of pyxis, or start the container within the step"
-    run submit timeout 20 srun -N2 -n2 --distgpu=pytorch --container=/nowhere true
-    echo "$output"
-    [ "$status" -ne 0 ]
-    [ "$(distgpu_lines)" = "$line" ]
-    grep -q 'Exited with exit code 1' <<<"$output"
-    SLURM_CONTAINER=/nowhere run submit timeout 20 srun -N2 -n2 --distgpu=pytorch true
-    echo "$output"
-    [ "$status" -ne 0 ]
-    [ "$(distgpu_lines)" = "$line" ]
-    # pyxis's own options are others.
-    in_image plain -n1 --distgpu=pytorch -- true
-    [ "$status" -eq 0 ]
-}
