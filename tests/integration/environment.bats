@@ -15,6 +15,19 @@ teardown() { assert_cluster_clean; }
     [ "$output" = "$(printf '%s\n' 'head.example 5555' 'head.example 5555')" ]
 }
 
+@test "a MASTER_ADDR that is no host is refused, and forges no line of slurmd's log" {
+    local address=$'h\n[2026-01-01T00:00:00.000] error: FORGED'
+    MASTER_ADDR=$address run submit srun -n1 --distgpu=pytorch,verbose true
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = "distgpu: MASTER_ADDR=h?[2026-01-01T00:00:00.000] error: FORGED: not a host name or address; export the name or address of a host alone, or unset it" ]
+    run grep -c '^\[2026-01-01' "/run/distgpu-sandbox/$CLUSTER/log/slurmd-node01.log"
+    [ "$output" -eq 0 ]
+    MASTER_ADDR='a","b' run submit srun -n1 --distgpu=tensorflow printenv TF_CONFIG
+    [ "$status" -ne 0 ]
+    [[ $(distgpu_lines) == 'distgpu: MASTER_ADDR=a","b: not a host name or address'* ]]
+}
+
 @test "the keys master= and port= win over exported ones" {
     run submit env MASTER_ADDR=head.example MASTER_PORT=5555 srun -n1 --distgpu=pytorch,master=name,port=5556 sh -c 'echo $MASTER_ADDR $MASTER_PORT'
     [ "$status" -eq 0 ]
