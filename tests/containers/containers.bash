@@ -20,24 +20,29 @@ need_containers() {
         skip "DISTGPU_CONTAINERS names no folder with the source archives of pyxis and enroot"
 }
 
-# The cluster, with pyxis before distgpu in plugstack.conf, or after it.
-containers_up() { # before|after [SANDBOX_ARGUMENT...]
-    have_containers || return 0
+# Builds them; `pyxis` is then the argument of `sandbox up` for pyxis's line in plugstack.conf.
+build_containers() {
     # Where the jobs' user may go, as it must not in bats's own folders.
     export PREFIX=/tmp/distgpu-enroot$$
     export images=$PREFIX/images
     "$here/build" "$DISTGPU_CONTAINERS" "$PREFIX"
+    mkdir -m 755 "$PREFIX/pyxis"
+    pyxis=(--plugin "$PREFIX/lib/spank_pyxis.so runtime_path=$PREFIX/pyxis")
     # slurmstepd looks for enroot there.
     PATH=$PREFIX/bin:$PATH
-    local line=(--plugin "$PREFIX/lib/spank_pyxis.so runtime_path=$PREFIX/pyxis") after=()
+}
+
+# The cluster, with pyxis before distgpu in plugstack.conf, or after it.
+containers_up() { # before|after [SANDBOX_ARGUMENT...]
+    have_containers || return 0
+    build_containers
     if [[ $1 == before ]]; then
         # shellcheck disable=SC2034 # cluster_up uses it
-        plugins_before=("${line[@]}")
+        plugins_before=("${pyxis[@]}")
+        cluster_up "${@:2}"
     else
-        after=("${line[@]}")
+        cluster_up "${pyxis[@]}" "${@:2}"
     fi
-    mkdir -m 755 "$PREFIX/pyxis"
-    cluster_up "${after[@]}" "${@:2}"
 }
 
 containers_down() {

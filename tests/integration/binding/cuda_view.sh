@@ -7,6 +7,7 @@ shopt -s nullglob
 # Nothing answers for the file: "No such device or address" comes after the permission was given.
 opens() {
     local answer
+    [[ -e $1 ]] || return 1 # a container may lack it; bash would make it
     answer=$( (exec 3<>"$1") 2>&1)
     [[ ! $answer || $answer == *'No such device or address'* ]]
 }

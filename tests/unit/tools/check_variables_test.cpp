@@ -48,6 +48,24 @@ TEST(CheckVariables, SaysWhatIsWrong) {
               "failed MASTER_PORT: is 2001, but port= gives 2000\n");
 }
 
+TEST(CheckVariables, NamesWhatAContainerSetsOtherwise) {
+    const Variables variables{
+        {"RANK", "0"},
+        {"NCCL_DEBUG", "INFO"},
+        {"NCCL_SOCKET_IFNAME", "eth9"},
+        {"SLURM_DISTGPU_CONTAINER", "NCCL_DEBUG:export NCCL_SOCKET_IFNAME:container"}};
+    const Findings findings =
+        check_variables(MapEnvironment(variables), made_up_task("pytorch", 2000));
+    EXPECT_EQ(text(findings),
+              "warning NCCL_DEBUG: the container sets another value than you exported; 'INFO' is "
+              "used\n"
+              "warning NCCL_SOCKET_IFNAME: the container sets another value than distgpu would; "
+              "'eth9' is used\n");
+    EXPECT_EQ(findings.front().error.remedy, "remove it from the image, or do not export it");
+    EXPECT_EQ(findings.back().error.remedy,
+              "export the variable to choose, or remove it from the image");
+}
+
 TEST(CheckVariables, SaysWhoCanMendThem) {
     const auto remedy = [](const Variables& variables) {
         return check_variables(MapEnvironment(variables), made_up_task("pytorch", 2000))

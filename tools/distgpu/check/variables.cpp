@@ -64,7 +64,7 @@ void add_container_settings(const Environment& environment, Findings& findings) 
         const bool exported = mark.substr(name.size()) == ":export";
         findings.push_back(
             {Weight::warning,
-             {name,
+             {excerpt(name),
               formatted("the container sets another value than {}; '{}' is used",
                         exported ? "you exported" : "distgpu would",
                         excerpt(environment.get(name).value_or(""))),
