@@ -3,7 +3,6 @@
 
 #include "mapping/plan/ranks.h"
 #include "node/launch_variables.h"
-#include "node/machine.h"
 #include "node/task_environment.h"
 #include "slurm_calls.h"
 
@@ -55,13 +54,13 @@ Step collect_step(spank_t spank, const Identity& identity, const Request& reques
 
 std::vector<ComponentOffset> find_offsets(const Identity& identity, const StepLayout& layout) {
     if (!identity.heterogeneous) return {ComponentOffset{}};
-    return possible_offsets(layout, identity.component, host_name());
+    return possible_offsets(layout, identity.component, node_name());
 }
 
 // NodeAddr of this node, from slurm.conf.
 std::string own_address(const Identity& identity, const StepLayout& layout) {
     return configured_node_address(
-        identity.heterogeneous ? host_name() : layout.hosts().name(identity.whole().node));
+        identity.heterogeneous ? node_name() : layout.hosts().name(identity.whole().node));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
-#include "node/machine.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
@@ -25,25 +24,22 @@
 namespace distgpu {
 namespace {
 
-// In a heterogeneous step, whose components SPANK numbers apart: rank 0's node is
-// the one of that name that holds the leader's first task.
-bool runs_rank0(spank_t spank, const AskedStep& asked) {
-    const auto& tasks = asked.identity.component.tasks;
-    const StepLayout& layout = asked.step.layout;
-    return step_number(spank, "SLURM_JOB_ID") == asked.identity.job && !tasks.empty() &&
-           tasks.front() == ComponentTaskId{0} &&
-           layout.hosts().name(rank0_node(layout)) == host_name();
+// Where a component could stand in several places, its nodes may all be rank 0's.
+bool runs_rank0(const AskedStep& asked) {
+    const NodeIndex node = rank0_node(asked.step.layout);
+    return std::any_of(asked.offsets.begin(), asked.offsets.end(), [&](ComponentOffset offset) {
+        return in_step(asked.identity.component, offset).node == node;
+    });
 }
 
 // What would fail in the tasks is found here, once for all of them.
-std::optional<Failure> check_plan(spank_t spank, const AskedStep& asked,
-                                  std::vector<Error>& warnings) {
+std::optional<Failure> check_plan(const AskedStep& asked, std::vector<Error>& warnings) {
     const bool heterogeneous = asked.identity.heterogeneous;
     const NodeIndex node =
         heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
     const auto node_plan = plan(asked.request, asked.step, NodeFacts{.node = node});
     if (!node_plan) return Failure{node_plan.error()};
-    if (heterogeneous && !runs_rank0(spank, asked)) return std::nullopt;
+    if (heterogeneous && !runs_rank0(asked)) return std::nullopt;
     auto taken = check_ports(*node_plan, node_plan->ports, warnings);
     return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
 }
@@ -109,7 +105,7 @@ Outcome StepdSide::before_tasks(spank_t spank) {
     if (!asked_ && !failure_) return Outcome::ok;
     notice_.create();
     std::vector<Error> warnings;
-    if (!failure_) failure_ = check_plan(spank, *asked_, warnings);
+    if (!failure_) failure_ = check_plan(*asked_, warnings);
     if (failure_) return Outcome::ok;
     for (Error& warning :
          binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
