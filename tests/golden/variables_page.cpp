@@ -111,6 +111,9 @@ std::string introduction() {
            "mistakes) and those of `NCCL_*` and `UCX_*` that are not named here are left as they "
            "are.\n"
            "\n"
+           "What a container brings is not your export: "
+           "[containers.md](containers.md#which-value-a-variable-has) says which value wins.\n"
+           "\n"
            "## In every mode\n"
            "\n";
 }
@@ -155,7 +158,10 @@ std::string own_section() {
                             Row{layout_variable,
                                 "only in a heterogeneous step or one with an arbitrary "
                                 "distribution: the step's id, nodes and task map, which these two "
-                                "could not derive there"}}) +
+                                "could not derive there"},
+                            Row{container_variable,
+                                "only in a container that sets network variables otherwise than "
+                                "you or distgpu: which, for `distgpu check`"}}) +
            "The others, and `SLURM_DISTGPU`, are removed from each task's environment, so that a "
            "step started inside a task starts afresh:\n\n" +
            table("Meaning", internals);
