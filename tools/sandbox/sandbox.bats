@@ -439,7 +439,7 @@ interrupted_up() { # STAGE
     refused 2 "sandbox: --name: needs a value; see 'sandbox --help'" "$SANDBOX" up --name
     refused 2 "sandbox: --name=A/b: not a sandbox name; use 1 to 24 of a-z, 0-9, - and _, a letter or digit first" \
         "$SANDBOX" up --name A/b
-    refused 2 "sandbox: --nodes=65: not a count; give a number from 1 to 64" "$SANDBOX" up --nodes 65
+    refused 2 "sandbox: --nodes=100: not a count; give a number from 1 to 99" "$SANDBOX" up --nodes 100
     refused 2 "sandbox: --cpus=08: not a count; give a number from 1 to 1024" "$SANDBOX" up --cpus=08
     refused 2 "sandbox: --gres=Name=gpu Count=4: not a line of gres.conf that names device files; give one such as 'Name=gpu Type=h100 File=/dev/nvidia[0-3]'" \
         "$SANDBOX" up --gres 'Name=gpu Count=4'

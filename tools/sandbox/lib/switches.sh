@@ -39,7 +39,7 @@ place_nodes() {
 
 # In the order of the options, which is the order in which Slurm counts them.
 topology_conf() {
-    local switch names=() smallest=64
+    local switch names=() smallest=99
     for switch in "${switches[@]}"; do
         names+=("${switch%%=*}")
         expand_nodes "${switch#*=}"
