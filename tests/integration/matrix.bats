@@ -48,7 +48,7 @@ random_shapes() { # GROUP COUNT [COMMAND...]
     run env PYTHONPATH="$SCRATCH" python3 -m unittest -q task_check_test
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output == *$'\nRan 9 tests in '*$'\n\nOK' ]]
+    [[ $output == *$'\nRan 11 tests in '*$'\n\nOK' ]]
 }
 
 @test "-N3 -n7 -m block" {

@@ -60,7 +60,7 @@ inline constexpr SetVariable master_addr_variable{
 inline constexpr SetVariable master_port_variable{
     "MASTER_PORT", "port on which rank 0 serves the rendezvous", master_port};
 inline constexpr SetVariable node_rank_variable{
-    "NODE_RANK", "this node's number in the step, from 0", node_rank};
+    "NODE_RANK", "this node's number, from 0, counted by the nodes' lowest ranks", node_rank};
 
 // Lightning's own switch: it does not look for Slurm in a job of this name
 // (lightning/fabric/plugins/environments/slurm.py, 2.6).

@@ -28,10 +28,10 @@ using NodeIndex = StrongId<struct NodeIndexTag>;
 // own rank always stays Slurm's.
 using GlobalRank = StrongId<struct GlobalRankTag>;
 
-// A node's number in the framework's world, 0-based: NODE_RANK. The node's index,
-// but where one launcher a node makes the ranks: there rank 0's node has to be
-// node rank 0 (torch's static rendezvous listens on node rank 0), also where an
-// arbitrary distribution put task 0 on another node than the first.
+// A node's number in the framework's world, 0-based: NODE_RANK. Its place when nodes are
+// ordered by their lowest rank, so rank 0's node is node rank 0 (torch's static rendezvous
+// listens there), also where Slurm put task 0 on another node than the list's first: an
+// arbitrary distribution, or a topology from Slurm 26.05 on.
 using NodeRank = StrongId<struct NodeRankTag>;
 
 }  // namespace distgpu

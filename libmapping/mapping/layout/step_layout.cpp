@@ -156,6 +156,31 @@ TaskId StepLayout::task(NodeIndex node, LocalRank local_rank) const {
     return found;
 }
 
+std::uint32_t StepLayout::nodes_before(TaskId task) const {
+    struct Stretch {
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+    };
+    std::vector<Stretch> reached;
+    for (std::size_t i = 0; i < blocks_.size() && starts_[i].first_task < task.value; ++i) {
+        const auto& block = blocks_[i];
+        const auto tasks = task.value - starts_[i].first_task;
+        const auto begun = (tasks - 1) / block.tasks_per_node + 1;
+        reached.push_back({block.node, block.node + std::min(begun, block.nodes)});
+    }
+    std::sort(reached.begin(), reached.end(),
+              [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+    std::uint32_t nodes = 0;
+    std::uint32_t counted = 0;  // nodes up to here are
+    for (const auto& stretch : reached) {
+        const auto begin = std::max(stretch.begin, counted);
+        if (stretch.end <= begin) continue;
+        nodes += stretch.end - begin;
+        counted = stretch.end;
+    }
+    return nodes;
+}
+
 std::uint32_t StepLayout::tasks_on(NodeIndex node) const {
     std::uint32_t tasks = 0;
     for (const auto index : blocks_of(node)) {

@@ -142,6 +142,10 @@ class StepLayout {
     // tasks_of() written out: the node's task ids, local rank 0 first.
     std::vector<TaskId> task_ids(NodeIndex node) const;
 
+    // How many nodes hold at least one of the tasks before this one. Precondition:
+    // task < task_count(). Cost: b * log b for the b blocks that begin before it.
+    std::uint32_t nodes_before(TaskId task) const;
+
     // The map, compressed. from_task_map() makes an equal layout of it. Valid
     // for this object's lifetime.
     std::span<const TaskMapBlock> task_map() const { return blocks_; }

@@ -67,6 +67,7 @@ TaskContext context_of_node(const StepView& view, const NodeFacts& facts, const 
     context.processes_per_node = processes_on(view.request, facts);
     context.gpus = facts.gpus;
     context.node = plan.node;
+    context.node_rank = node_rank_of(view.layout, plan.node);
     context.step = &view;
     return context;
 }
@@ -89,7 +90,6 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
     tasks.reserve(context.local_world_size);
     for (const TaskId id : view.layout.task_ids(plan.node)) {
         context.rank = rank_of(id);
-        context.node_rank = node_rank_of(*request.framework, plan.node, context.rank);
         const std::size_t local = tasks.size();
         context.local_rank = LocalRank{static_cast<std::uint32_t>(local)};
         context.devices = &devices[local];

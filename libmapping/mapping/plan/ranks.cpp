@@ -11,9 +11,9 @@ TaskId task_of(GlobalRank rank) {
     return TaskId{rank.value};
 }
 
-NodeRank node_rank_of(const Framework& framework, NodeIndex node, GlobalRank rank) {
-    // A launcher is its node's only task, so its rank numbers the node.
-    return NodeRank{framework.launcher_per_node ? rank.value : node.value};
+NodeRank node_rank_of(const StepLayout& layout, NodeIndex node) {
+    // The ranks are the task ids, and a node's first task has its lowest.
+    return NodeRank{layout.nodes_before(layout.task(node, LocalRank{0}))};
 }
 
 NodeIndex rank0_node(const StepLayout& layout) {

@@ -1,14 +1,13 @@
 // How tasks and nodes are numbered in a framework's world.
 #pragma once
 
-#include "mapping/frameworks/framework.h"
 #include "mapping/layout/ids.h"
 #include "mapping/layout/step_layout.h"
 
 namespace distgpu {
 
-// The rank that a framework gives the task's node.
-NodeRank node_rank_of(const Framework& framework, NodeIndex node, GlobalRank rank);
+// Nodes are counted by their lowest rank: that of rank 0 is 0, whichever the node list names first.
+NodeRank node_rank_of(const StepLayout& layout, NodeIndex node);
 
 // The framework rank of a task. Today Slurm's own task order.
 GlobalRank rank_of(TaskId task);

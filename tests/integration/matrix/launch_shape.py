@@ -5,11 +5,15 @@ import os
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from task_check import check, parse_tasks
 
+OPTION = "--distgpu=pytorch"
+PROBE = "./probe"
+# The plugin on all hosts; on the nodes but not where srun runs; `distgpu exec`.
+WAYS = ["plugin", "nodes", "exec"]
 SECONDS_PER_LAUNCH = 20
 TIMEOUT_STATUSES = (124, 137)
 
@@ -39,6 +43,22 @@ class Shape:
     placement: list[str] | None = None  # the host of each rank; None: any
     files: dict[str, str] = field(default_factory=dict)  # in the current folder
     environment: dict[str, str] = field(default_factory=dict)
+    master: str = "ADDRESS"  # of MASTERS
+
+    def started_by(self, way: str) -> "Shape":
+        """The same shape, started by one of WAYS."""
+        if way == "plugin":
+            return self
+        command = [word for word in self.command if word != OPTION]
+        if way == "nodes":
+            variables = {**self.environment, "SLURM_DISTGPU": "pytorch"}
+            return replace(self, command=command, environment=variables)
+        by_exec = ["./distgpu", "exec", "pytorch", "--", PROBE]
+        words = [by_exec if word == PROBE else [word] for word in command]
+        files = {
+            name: text.replace(PROBE, shlex.join(by_exec)) for name, text in self.files.items()
+        }
+        return replace(self, command=sum(words, []), files=files, master="HOST")
 
     def as_shell(self, allocation: str = "") -> str:
         """The same as commands to type, in a folder that has probe.c's program."""
@@ -88,5 +108,5 @@ def judge(shape: Shape, status: int, out: str, err: str) -> Result:
     if status != 0 and not tasks and "distgpu:" not in err and REJECTED.search(err):
         return Result(shape, Verdict.NOT_LAUNCHED, [], out + err)
     problems = [f"srun ended with status {status}"] if status != 0 else []
-    problems += check(tasks, shape.task_count, shape.placement)
+    problems += check(tasks, shape.task_count, shape.placement, shape.master)
     return Result(shape, Verdict.WRONG if problems else Verdict.RIGHT, problems, out + err)

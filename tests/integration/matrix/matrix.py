@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Launches shapes and compares what their tasks were given.
 
-    matrix.py random GROUP COUNT         random shapes of a group (random_shapes.py);
+    matrix.py random GROUP COUNT [--by WAY]  random shapes of a group (random_shapes.py);
                                          --image FILE: one in ten in a container of pyxis
     matrix.py one PLACEMENT -- srun ...  one command; PLACEMENT as '0-4:node01 5:node02'
+    matrix.py any COUNT [--by WAY] -- srun ...  one command of so many tasks, placed anywhere
+
+WAY: plugin, nodes (without the plugin where srun runs) or exec (distgpu exec).
 
 DISTGPU_MATRIX_SEED chooses other random shapes. ALLOCATION is put before each
 printed command: what the caller made the allocation with. The current folder
@@ -17,7 +20,7 @@ import sys
 import time
 from collections import Counter
 
-from launch_shape import Result, Shape, Verdict, launch
+from launch_shape import WAYS, Result, Shape, Verdict, launch
 from random_shapes import GROUPS, random_shapes
 from task_check import parse_placement
 
@@ -52,6 +55,12 @@ def launch_all(shapes: list[Shape]) -> list[Result]:
     return results
 
 
+def launch_one(shape: Shape) -> int:
+    """The exit status: 1 where it was not launched, too."""
+    result = launch(shape)
+    return report([result], "table") or int(result.verdict is not Verdict.RIGHT)
+
+
 def main() -> int:
     """See the text above."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -60,20 +69,26 @@ def main() -> int:
     many.add_argument("group", choices=GROUPS)
     many.add_argument("count", type=int)
     many.add_argument("--image")
+    any_place = commands.add_parser("any")
+    any_place.add_argument("count", type=int)
+    for parser_of_way in (many, any_place):
+        parser_of_way.add_argument("--by", choices=WAYS, default="plugin")
+    any_place.add_argument("command", nargs="+")
     one = commands.add_parser("one")
     one.add_argument("placement")
     one.add_argument("command", nargs="+")
     arguments = parser.parse_args()
     if arguments.action == "one":
         placement = parse_placement(arguments.placement)
-        shape = Shape(arguments.command, len(placement), placement)
-        result = launch(shape)
-        return report([result], "table") or int(result.verdict is not Verdict.RIGHT)
+        return launch_one(Shape(arguments.command, len(placement), placement))
+    if arguments.action == "any":
+        return launch_one(Shape(arguments.command, arguments.count).started_by(arguments.by))
     seed = int(os.environ.get("DISTGPU_MATRIX_SEED", FIXED_SEED))
     begin = time.monotonic()
-    results = launch_all(random_shapes(arguments.group, seed, arguments.count, arguments.image))
+    shapes = random_shapes(arguments.group, seed, arguments.count, arguments.image)
+    results = launch_all([shape.started_by(arguments.by) for shape in shapes])
     seconds = time.monotonic() - begin
-    return report(results, f"{arguments.group}, seed {seed}, {seconds:.1f} s")
+    return report(results, f"{arguments.group} by {arguments.by}, seed {seed}, {seconds:.1f} s")
 
 
 if __name__ == "__main__":

@@ -48,23 +48,34 @@ class Rule:
         )
 
 
-def rules(tasks: list[Task]) -> list[Rule]:
+def node_ranks(tasks: list[Task]) -> dict[tuple[str, str], str]:
+    """The nodes counted by their lowest task; `tasks` are in the order of Slurm's task ids."""
+    nodes = dict.fromkeys(map(node_of, tasks))
+    return {node: str(number) for number, node in enumerate(nodes)}
+
+
+# What MASTER_ADDR is of task 0's host: the plugin knows its address, `distgpu exec` its name.
+MASTERS = {"ADDRESS": "eth0 of task 0's host", "HOST": "name of task 0's host"}
+
+
+def rules(tasks: list[Task], master: str) -> list[Rule]:
     """The rules of each variable; `tasks` are all of the step."""
     total = str(len(tasks))
     on_node = Counter(map(node_of, tasks))
+    ranks = node_ranks(tasks)
     first: Task = next((task for task in tasks if task.get("SLURM_PROCID") == "0"), {})
     return [
         Rule("SLURM_STEP_NUM_TASKS", lambda task: total, "tasks seen"),
         Rule("RANK", lambda task: task.get("SLURM_PROCID"), "SLURM_PROCID"),
         Rule("LOCAL_RANK", lambda task: task.get("SLURM_LOCALID"), "SLURM_LOCALID"),
-        Rule("NODE_RANK", lambda task: task.get("SLURM_NODEID"), "SLURM_NODEID"),
-        Rule("GROUP_RANK", lambda task: task.get("SLURM_NODEID"), "SLURM_NODEID"),
+        Rule("NODE_RANK", lambda task: ranks[node_of(task)], "nodes by their lowest task"),
+        Rule("GROUP_RANK", lambda task: ranks[node_of(task)], "nodes by their lowest task"),
         Rule("WORLD_SIZE", lambda task: total, "tasks seen"),
         Rule(
             "LOCAL_WORLD_SIZE", lambda task: str(on_node[node_of(task)]), "tasks seen on its node"
         ),
         Rule("GROUP_WORLD_SIZE", lambda task: str(len(on_node)), "nodes seen"),
-        Rule("MASTER_ADDR", lambda task: first.get("ADDRESS"), "eth0 of task 0's host"),
+        Rule("MASTER_ADDR", lambda task: first.get(master), MASTERS[master]),
         Rule("MASTER_PORT", lambda task: first.get("MASTER_PORT"), "that of task 0"),
         Rule("SLURM_JOB_ID", lambda task: first.get("SLURM_JOB_ID"), "that of task 0"),
         Rule("SLURM_STEP_ID", lambda task: first.get("SLURM_STEP_ID"), "that of task 0"),
@@ -96,13 +107,18 @@ def numbering_problems(tasks: list[Task]) -> list[str]:
     return problems
 
 
-def check(tasks: list[Task], task_count: int, placement: list[str] | None = None) -> list[str]:
+def check(
+    tasks: list[Task],
+    task_count: int,
+    placement: list[str] | None = None,
+    master: str = "ADDRESS",
+) -> list[str]:
     """What is wrong with the tasks, a line each; `placement` is each rank's host."""
     if len(tasks) != task_count:
         return [f"{len(tasks)} tasks printed, {task_count} were asked for"]
     problems = [
         problem
-        for rule in rules(tasks)
+        for rule in rules(tasks, master)
         for task in tasks
         if (problem := rule.problem(task)) is not None
     ]

@@ -50,7 +50,7 @@ class Check(unittest.TestCase):
         for name, wanted, reason in [
             ("WORLD_SIZE", "5", "tasks seen"),
             ("LOCAL_WORLD_SIZE", "1", "tasks seen on its node"),
-            ("GROUP_RANK", "2", "SLURM_NODEID"),
+            ("GROUP_RANK", "2", "nodes by their lowest task"),
             ("GROUP_WORLD_SIZE", "3", "nodes seen"),
             ("MASTER_ADDR", "10.77.1.3", "eth0 of task 0's host"),
             ("MASTER_PORT", "29500", "that of task 0"),
@@ -88,7 +88,7 @@ class Check(unittest.TestCase):
         self.assertEqual(
             self.problems(4, NODE_RANK="0"),
             [
-                "task 4: NODE_RANK is 0, not 2 (SLURM_NODEID)",
+                "task 4: NODE_RANK is 0, not 2 (nodes by their lowest task)",
                 "NODE_RANK of the nodes is not 0 to n-1, each once",
             ],
         )
@@ -99,9 +99,25 @@ class Check(unittest.TestCase):
             ["component 1 on node01: LOCAL_RANK is not 0 to n-1, each once"],
         )
         self.assertEqual(
-            self.problems(3, NODE_RANK="2", GROUP_RANK="2", SLURM_NODEID="2"),
-            ["component 1 on node01: NODE_RANK differs among its tasks"],
+            self.problems(3, NODE_RANK="2"),
+            [
+                "task 3: NODE_RANK is 2, not 1 (nodes by their lowest task)",
+                "component 1 on node01: NODE_RANK differs among its tasks",
+            ],
         )
+
+    def test_nodes_are_counted_by_their_lowest_task(self) -> None:
+        # As Slurm counts them by name, or by anything else.
+        tasks = parse_tasks(right_step())
+        for task in tasks:
+            task["SLURM_NODEID"] = str(2 - int(task["SLURM_NODEID"]))
+        self.assertEqual(check(tasks, 5), [])
+
+    def test_master_is_an_address_or_a_name_as_told(self) -> None:
+        tasks = parse_tasks(right_step())
+        self.assertEqual(len(check(tasks, 5, master="HOST")), 5)
+        tasks = parse_tasks(right_step().replace("MASTER_ADDR=10.77.1.3", "MASTER_ADDR=node03"))
+        self.assertEqual(check(tasks, 5, master="HOST"), [])
 
     def test_port_outside_the_range_is_found(self) -> None:
         tasks = parse_tasks(right_step().replace("29500", "65536"))

@@ -2,6 +2,7 @@
 #include "layout_testing.h"
 
 #include <algorithm>
+#include <set>
 
 namespace distgpu::layout_testing {
 
@@ -49,6 +50,17 @@ std::string difference_of_nodes(const StepLayout& layout, const TasksOfNodes& ta
     return "";
 }
 
+std::string difference_of_nodes_before(const StepLayout& layout, const Nodes& expected) {
+    std::set<std::uint32_t> before;
+    for (std::uint32_t t = 0; t < expected.size(); ++t) {
+        if (layout.nodes_before(TaskId{t}) != before.size()) {
+            return "nodes_before " + std::to_string(t);
+        }
+        before.insert(expected[t]);
+    }
+    return "";
+}
+
 }  // namespace
 
 std::string difference(const StepLayout& layout, const Nodes& expected) {
@@ -56,6 +68,8 @@ std::string difference(const StepLayout& layout, const Nodes& expected) {
     TasksOfNodes tasks(layout.node_count());
     auto found = difference_of_tasks(layout, expected, tasks);
     if (found.empty()) found = difference_of_nodes(layout, tasks);
+    if (!found.empty()) return found;
+    found = difference_of_nodes_before(layout, expected);
     if (!found.empty()) return found;
     const auto again = StepLayout::from_task_map(layout.hosts(), map_of(layout));
     return again && *again == layout ? "" : "from_task_map(task_map())";

@@ -66,6 +66,7 @@ TEST(Plan, RankZeroNeedNotRunOnTheFirstNode) {
         layout("n[1-3]", {{2, 1, 1, 1}, {0, 1, 1, 1}, {2, 1, 1, 1}, {1, 1, 1, 1}, {0, 1, 1, 1}});
     EXPECT_EQ(rank0_node(step), NodeIndex{2});
     const std::vector<std::vector<std::uint32_t>> ranks{{1, 4}, {3}, {0, 2}};
+    const std::vector<const char*> node_ranks{"1", "2", "0"};  // by the lowest rank
     for (std::uint32_t n = 0; n < 3; ++n) {
         const NodePlan node = planned("pytorch", step, n);
         EXPECT_EQ(node.rendezvous.address, "n3") << n;
@@ -75,7 +76,8 @@ TEST(Plan, RankZeroNeedNotRunOnTheFirstNode) {
             EXPECT_EQ(set["RANK"], std::to_string(ranks[n][l]));
             EXPECT_EQ(set["LOCAL_RANK"], std::to_string(l));
             EXPECT_EQ(set["LOCAL_WORLD_SIZE"], std::to_string(ranks[n].size()));
-            EXPECT_EQ(set["NODE_RANK"], std::to_string(n));
+            EXPECT_EQ(set["NODE_RANK"], node_ranks[n]);
+            EXPECT_EQ(set["GROUP_RANK"], node_ranks[n]);
             EXPECT_EQ(set["MASTER_ADDR"], "n3");
         }
     }
