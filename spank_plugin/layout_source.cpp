@@ -1,6 +1,7 @@
 // See layout_source.h.
 #include "layout_source.h"
 
+#include "base/format.h"
 #include "carried_step.h"
 #include "het_step.h"
 #include "node/layout_check.h"
@@ -9,6 +10,7 @@
 #include "slurm_calls.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace distgpu {
@@ -30,39 +32,90 @@ Result<std::optional<CarriedStep>> read_carried(spank_t spank, const Identity& i
     });
 }
 
-// Nothing where the step's environment does not hold the layout, or holds something else than
-// Slurm started.
-std::optional<StepLayout> derive(spank_t spank, const LocalTasks& started) {
-    const auto variable = [spank](const char* name) {
-        return step_variable(spank, name).value_or("");
-    };
-    auto derived =
-        derive_layout({variable("SLURM_STEP_NODELIST"), variable("SLURM_STEP_TASKS_PER_NODE"),
-                       variable("SLURM_DISTRIBUTION"), variable("SLURM_DIST_PLANESIZE")});
-    if (!derived || !*derived || check_layout(**derived, started)) return std::nullopt;
-    return *std::move(derived);
+// Nothing where the step's environment does not hold the layout.
+std::optional<StepLayout> derive(spank_t spank) {
+    StepEnvironment environment = read_step_environment(
+        [spank](const char* name) { return step_variable(spank, name).value_or(""); });
+    constexpr bool topology_order = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0);
+    environment.topology_order = environment.topology_order || topology_order;
+    auto derived = derive_layout(environment);
+    return derived ? *std::move(derived) : std::nullopt;
 }
 
-Found checked(FoundLayout found, const LocalTasks& started) {
-    if (auto mismatch = check_layout(found.layout, started)) {
-        return failed(*std::move(mismatch));
-    }
-    return found;
+StepSize size_of_step(spank_t spank) {
+    return {item(spank, S_JOB_NNODES).value_or(0), item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(0)};
 }
 
-Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
-    const LocalTasks started = identity.whole();
-    if (sent.layout) {
-        return checked({*std::move(sent.layout), std::move(sent.rank0_address),
-                        std::move(sent.node_addresses), sent.cpu_bind},
-                       started);
-    }
-    if (auto derived = derive(spank, started)) {
-        return FoundLayout{*std::move(derived), std::move(sent.rank0_address), {}, sent.cpu_bind};
+std::optional<Error> mismatch(const StepLayout& layout, spank_t spank, const Identity& identity) {
+    auto error = check_size(layout, size_of_step(spank));
+    return error ? std::move(error) : check_layout(layout, identity.whole());
+}
+
+std::string step_name(const Identity& identity) {
+    return formatted("step {}.{}", identity.job, identity.step);
+}
+
+// Another node may find nothing wrong with what it derives, so none asks instead.
+Error not_as_told(const Identity& identity) {
+    return {step_name(identity),
+            "Slurm started other tasks than its variables SLURM_STEP_* and SLURM_DISTRIBUTION say",
+            "do not set Slurm's variables with --export"};
+}
+
+Error too_many_nodes(const Identity& identity, std::uint32_t nodes, std::string remedy) {
+    return {step_name(identity),
+            formatted("only slurmctld knows which node each task runs on, and at most {} nodes may "
+                      "ask it, but the step has {}",
+                      most_asking_nodes, nodes),
+            std::move(remedy)};
+}
+
+Found ask(spank_t spank, const Identity& identity, CarriedStep sent) {
+    const std::uint32_t nodes = size_of_step(spank).nodes;
+    if (nodes > most_asking_nodes) {
+        constexpr const char* remedy =
+            "load the plugin on the host of srun too, or use -m cyclic or -m plane=N";
+        return failed(too_many_nodes(identity, nodes, remedy));
     }
     auto asked = query_layout(identity.job, identity.step, std::nullopt);
     if (!asked) return failed(asked.error());
-    return checked({*std::move(asked), std::move(sent.rank0_address), {}, sent.cpu_bind}, started);
+    if (auto error = mismatch(*asked, spank, identity)) {
+        return failed(*std::move(error));
+    }
+    return FoundLayout{*std::move(asked), std::move(sent.rank0_address), {}, sent.cpu_bind};
+}
+
+Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
+    if (sent.layout) {
+        if (auto error = mismatch(*sent.layout, spank, identity)) {
+            return failed(*std::move(error));
+        }
+        return FoundLayout{*std::move(sent.layout), std::move(sent.rank0_address),
+                           std::move(sent.node_addresses), sent.cpu_bind};
+    }
+    auto derived = derive(spank);
+    if (!derived) return ask(spank, identity, std::move(sent));
+    if (mismatch(*derived, spank, identity)) {
+        return failed(not_as_told(identity));
+    }
+    return FoundLayout{*std::move(derived), std::move(sent.rank0_address), {}, sent.cpu_bind};
+}
+
+// What srun knows of a heterogeneous step is one component of it; each task compares the whole with
+// its own number. The component's size is Slurm's word, the step's a variable.
+Found find_merged(spank_t spank, const Identity& identity, bool cpu_bind) {
+    const StepSize component = size_of_step(spank);
+    const StepSize step{step_number(spank, "SLURM_STEP_NUM_NODES").value_or(0),
+                        step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0)};
+    if (step.nodes < component.nodes || step.tasks < component.tasks) {
+        return failed(not_as_told(identity));
+    }
+    if (step.nodes > most_asking_nodes) {
+        return failed(too_many_nodes(identity, step.nodes, "use one component for the step"));
+    }
+    auto asked = query_het_layout(spank, identity.job, identity.step, step.tasks);
+    if (!asked) return failed(asked.error());
+    return FoundLayout{*std::move(asked), {}, {}, cpu_bind};
 }
 
 }  // namespace
@@ -76,11 +129,7 @@ tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& id
         return failed({"step", "refused by srun", ""}, told_by_srun);
     }
     if (!identity.heterogeneous) return find_whole(spank, identity, std::move(sent));
-    // What srun knows of a heterogeneous step is one component of it; each task compares the whole
-    // with its own number.
-    auto asked = query_het_layout(spank, identity.job, identity.step);
-    if (!asked) return failed(asked.error());
-    return FoundLayout{*std::move(asked), {}, {}, sent.cpu_bind};
+    return find_merged(spank, identity, sent.cpu_bind);
 }
 
 }  // namespace distgpu

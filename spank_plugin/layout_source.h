@@ -1,6 +1,6 @@
 // slurmstepd: where the layout of the step comes from. What srun sent, else what the step's
-// environment tells, else what slurmctld answers. Whatever the source, it is held against the tasks
-// that SPANK says are here.
+// environment tells for certain, else what slurmctld answers: each node of a step decides alike.
+// Whatever the source, it is held against what SPANK says of the step and of the tasks here.
 #pragma once
 
 #include "failure.h"
@@ -10,6 +10,7 @@
 
 #include <tl/expected.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace distgpu {
@@ -21,6 +22,9 @@ struct FoundLayout {
     HostList node_addresses{};    // NodeAddr of every node; empty: not sent
     bool user_bound = false;      // the user gave srun --cpu-bind
 };
+
+// So that slurmctld does not drown in the questions of the nodes of a step.
+inline constexpr std::uint32_t most_asking_nodes = 64;
 
 // In init_post_opt; may do an RPC, which user_init may not.
 tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& identity);

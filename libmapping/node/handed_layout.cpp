@@ -17,10 +17,8 @@ namespace distgpu {
 namespace {
 
 bool tells_layout(const Environment& environment, const StepLayout& layout) {
-    const auto text = [&](const char* name) { return environment.get(name).value_or(""); };
-    const auto derived =
-        derive_layout({text("SLURM_STEP_NODELIST"), text("SLURM_STEP_TASKS_PER_NODE"),
-                       text("SLURM_DISTRIBUTION"), text("SLURM_DIST_PLANESIZE")});
+    const auto derived = derive_layout(read_step_environment(
+        [&](const char* name) { return environment.get(name).value_or(""); }));
     return derived && *derived == layout;
 }
 

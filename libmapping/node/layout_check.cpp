@@ -4,13 +4,27 @@
 #include "base/format.h"
 #include "node/variables.h"
 
+#include <utility>
+
 namespace distgpu {
+namespace {
+
+Error differs(std::string problem) {
+    return {"task map", std::move(problem), formatted("run again without {}", carried_variable)};
+}
+
+}  // namespace
+
+std::optional<Error> check_size(const StepLayout& layout, StepSize started) {
+    if (layout.node_count() == started.nodes && layout.task_count() == started.tasks) {
+        return std::nullopt;
+    }
+    return differs(formatted("{} tasks on {} nodes, but Slurm started {} on {}",
+                             layout.task_count(), layout.node_count(), started.tasks,
+                             started.nodes));
+}
 
 std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& started) {
-    const auto differs = [](std::string problem) {
-        return Error{"task map", std::move(problem),
-                     formatted("run again without {}", carried_variable)};
-    };
     if (started.node.value >= layout.node_count()) {
         return differs(formatted("{} nodes, but Slurm started a task on node number {}",
                                  layout.node_count(), started.node.value));

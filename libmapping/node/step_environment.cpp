@@ -16,7 +16,10 @@ std::string_view node_level(std::string_view distribution) {
 std::optional<Distribution> read_distribution(const StepEnvironment& environment) {
     const std::string_view word = node_level(environment.distribution);
     // Unset means block, or cyclic for at most one task a node, which is the same map.
-    if (word.empty() || word == "block") return Distribution{Distribution::Kind::block, 0};
+    if (word.empty() || word == "block") {
+        if (environment.topology_order) return std::nullopt;
+        return Distribution{Distribution::Kind::block, 0};
+    }
     if (word == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
     if (word == "plane") {
         const std::uint32_t size = whole_number(environment.plane_size).value_or(0);
@@ -27,10 +30,29 @@ std::optional<Distribution> read_distribution(const StepEnvironment& environment
 
 }  // namespace
 
+StepEnvironment read_step_environment(
+    const std::function<std::string(const char* name)>& variable) {
+    return {.node_list = variable("SLURM_STEP_NODELIST"),
+            .tasks_per_node = variable("SLURM_STEP_TASKS_PER_NODE"),
+            .distribution = variable("SLURM_DISTRIBUTION"),
+            .plane_size = variable("SLURM_DIST_PLANESIZE"),
+            .topology_order = !variable("SLURM_JOB_SLUID").empty()};
+}
+
+bool in_step_of_tasks(const std::function<std::string(const char* name)>& variable) {
+    // SLURM_INTERACTIVE_STEP, SLURM_BATCH_SCRIPT and SLURM_EXTERN_CONT of slurm.h. The batch script
+    // has no SLURM_STEP_NODELIST, the shell of salloc has one.
+    constexpr std::uint32_t first_special_step = 0xfffffffa;
+    const auto step = whole_number(variable("SLURM_STEP_ID"));
+    return step && *step < first_special_step && !variable("SLURM_STEP_NODELIST").empty();
+}
+
 Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment) {
     auto runs = parse_tasks_per_node(environment.tasks_per_node);
     if (!runs) return runs.error();
-    const auto distribution = read_distribution(environment);
+    const bool one_node = runs->size() == 1 && runs->front().nodes == 1;
+    const auto distribution =
+        one_node ? std::optional(Distribution{}) : read_distribution(environment);
     if (!distribution) return std::optional<StepLayout>{};
     return HostList::parse(environment.node_list)
         .and_then([&](HostList hosts) {

@@ -4,7 +4,7 @@
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
 
-#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,13 +17,24 @@ struct StepEnvironment {
     std::string tasks_per_node;  // SLURM_STEP_TASKS_PER_NODE
     std::string distribution;    // SLURM_DISTRIBUTION; empty when unset
     std::string plane_size;      // SLURM_DIST_PLANESIZE
+    // From Slurm 26.05 on a block step follows the cluster's topology: the order of the switches,
+    // or that of slurm.conf, which no variable tells.
+    bool topology_order = false;
 
     bool operator==(const StepEnvironment&) const = default;
 };
 
-// The layout, where the environment determines it: block, cyclic and plane (no
-// wrong one in 60 random shapes on each of 22.05, 24.11 and 26.05). Nothing for
-// arbitrary, whose order the environment does not hold.
+// `variable`: its value, empty where it is not set. Slurm sets SLURM_JOB_SLUID in every process of
+// a job from 26.05 on, over whatever its user exported.
+StepEnvironment read_step_environment(const std::function<std::string(const char* name)>& variable);
+
+// Whether this process is a task of srun. The batch script and the shell of salloc are in steps of
+// their own.
+bool in_step_of_tasks(const std::function<std::string(const char* name)>& variable);
+
+// The layout, where the environment determines it for certain: one node, cyclic and plane, and
+// block without topology_order (no wrong one in 60 random shapes on each of 22.05, 24.11 and
+// 26.05). Nothing for arbitrary, whose order the environment does not hold.
 Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment);
 
 }  // namespace distgpu

@@ -143,8 +143,21 @@ node02 2/3 1" ]
     [ "$(distgpu_free_lines | sort)" = "node01 0/3 0
 node02 1/3 0
 node02 2/3 1" ]
-    run submit srun -n3 -m arbitrary -w node02,node01,node02 "$distgpu" exec pytorch -- true
+}
+
+# topology_order.bats has the other layouts that slurmctld is asked for.
+@test "without the plugin it asks slurmctld, and is refused where there is no sattach" {
+    local arbitrary=(-n3 -m arbitrary -w 'node02,node01,node02')
+    run -0 submit srun "${arbitrary[@]}" "$distgpu" exec pytorch -- \
+        bash -c 'echo "$SLURMD_NODENAME $RANK $NODE_RANK $MASTER_ADDR"'
+    [ "$(sort <<<"$output")" = "node01 1 1 node02
+node02 0 0 node02
+node02 2 0 node02" ]
+    run submit srun "${arbitrary[@]}" env PATH=/none "$distgpu" exec pytorch -- /bin/true
+    echo "$output"
     [ "$status" -eq 125 ]
+    [[ $output == *": only slurmctld knows which node each task runs on, and sattach --layout failed: "*"; use srun \
+-m cyclic or -m plane=N, or srun --distgpu"* ]]
 }
 
 @test "a taken port is refused, an exported one not" {

@@ -50,6 +50,18 @@ TEST(HandedLayout, IsNotThatOfAStepInside) {
     }
 }
 
+// Even in the order of the names: its tasks cannot know that from 26.05 on.
+TEST(HandedLayout, HoldsABlockStepWhoseOrderIsTheTopologys) {
+    MapEnvironment environment = in_step("0");
+    environment.set("SLURM_STEP_NODELIST", "n[1,3]");
+    environment.set("SLURM_STEP_TASKS_PER_NODE", "2,1");
+    hand_on_layout(environment, arbitrary({0, 0, 1}));
+    EXPECT_FALSE(environment.get(name));
+    environment.set("SLURM_JOB_SLUID", "sFZDM816855K00");
+    hand_on_layout(environment, arbitrary({0, 0, 1}));
+    EXPECT_EQ(environment.get(name), "17.0 n[1,3] 0.1.2.1,1.1.1.1");
+}
+
 TEST(HandedLayout, IsLeftOutWhereTheVariablesTellIt) {
     MapEnvironment environment = in_step("0");
     environment.set("SLURM_STEP_NODELIST", "n[1,3]");

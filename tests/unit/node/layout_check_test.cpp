@@ -30,6 +30,20 @@ StepLayout plane() {
     return layout({{0, 3, 2, 3}});
 }
 
+TEST(LayoutCheck, TheSizeIsThatOfTheStep) {
+    EXPECT_EQ(check_size(block(), {3, 7}), std::nullopt);
+    const auto message = [](StepSize started) {
+        const auto error = check_size(block(), started);
+        return error ? error->message() : "";
+    };
+    EXPECT_EQ(message({4, 7}),
+              "distgpu: task map: 7 tasks on 3 nodes, but Slurm started 7 on 4; run again without "
+              "SLURM_DISTGPU_STEP");
+    EXPECT_EQ(message({3, 8}),
+              "distgpu: task map: 7 tasks on 3 nodes, but Slurm started 8 on 3; run again without "
+              "SLURM_DISTGPU_STEP");
+}
+
 TEST(LayoutCheck, AcceptsWhatSlurmStarted) {
     struct Row {
         const char* title;

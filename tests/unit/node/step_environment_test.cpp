@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,55 @@ TEST(StepEnvironment, OvercommittedTasksAreDealtInTurn) {
     for (std::uint32_t task = 0; task < 20; ++task) {
         EXPECT_EQ((*layout)->place(TaskId{task}).node, NodeIndex{task % 2}) << task;
     }
+}
+
+// From Slurm 26.05 on; `-m pack` says nothing of the nodes' order either.
+TEST(StepEnvironment, BlockInTheOrderOfTheTopologyIsNotGuessed) {
+    for (const char* distribution : {"", "block", "block:cyclic", "block,pack", "pack"}) {
+        const auto layout = derive_layout({"n[1-3]", "5,1(x2)", distribution, "", true});
+        ASSERT_TRUE(layout) << distribution;
+        EXPECT_FALSE(layout->has_value()) << distribution;
+    }
+    const auto cyclic = derive_layout({"n[1-3]", "2(x3)", "cyclic", "", true});
+    ASSERT_TRUE(cyclic && *cyclic);
+    EXPECT_EQ(placed(**cyclic), (Names{"n1", "n2", "n3", "n1", "n2", "n3"}));
+    const auto plane = derive_layout({"n[1-3]", "2(x3)", "plane", "2", true});
+    ASSERT_TRUE(plane && *plane);
+    EXPECT_EQ(placed(**plane), (Names{"n1", "n1", "n2", "n2", "n3", "n3"}));
+}
+
+TEST(StepEnvironment, OneNodeHasAllTasksInEveryOrder) {
+    for (const char* distribution : {"", "block", "arbitrary", "pack"}) {
+        const auto layout = derive_layout({"n1", "3", distribution, "", true});
+        ASSERT_TRUE(layout && *layout) << distribution;
+        EXPECT_EQ(placed(**layout), (Names{"n1", "n1", "n1"})) << distribution;
+    }
+}
+
+TEST(StepEnvironment, IsReadFromSlurmsVariables) {
+    std::map<std::string, std::string> variables{{"SLURM_STEP_NODELIST", "n[1-2]"},
+                                                 {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
+                                                 {"SLURM_DISTRIBUTION", "plane"},
+                                                 {"SLURM_DIST_PLANESIZE", "2"}};
+    const auto variable = [&](const char* name) { return variables[name]; };
+    EXPECT_EQ(read_step_environment(variable),
+              (StepEnvironment{"n[1-2]", "4(x2)", "plane", "2", false}));
+    // Set by 26.05 and newer.
+    variables["SLURM_JOB_SLUID"] = "sFZDM816855K00";
+    EXPECT_EQ(read_step_environment(variable),
+              (StepEnvironment{"n[1-2]", "4(x2)", "plane", "2", true}));
+}
+
+TEST(StepEnvironment, BatchScriptsAndShellsAreNoTasks) {
+    const auto in_step = [](std::string step, std::string nodes) {
+        return in_step_of_tasks(
+            [=](const char* name) { return name == std::string("SLURM_STEP_ID") ? step : nodes; });
+    };
+    EXPECT_TRUE(in_step("0", "n1"));
+    EXPECT_TRUE(in_step("4294967289", "n1"));
+    EXPECT_FALSE(in_step("4294967290", "n1"));  // salloc's shell
+    EXPECT_FALSE(in_step("0", ""));
+    EXPECT_FALSE(in_step("", "n1"));
 }
 
 TEST(StepEnvironment, NothingIsGuessed) {

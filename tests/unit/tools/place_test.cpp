@@ -6,15 +6,20 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace distgpu {
 namespace {
 
 using Variables = MapEnvironment::Variables;
 
+Result<StepLayout> not_asked(const StepId& /*step*/) {
+    return Error{"slurmctld", "was asked", ""};
+}
+
 // "srun: task 2 of 4 is 0 on n2 (2 nodes)"; of an error its message.
-std::string place_of(const Variables& variables) {
-    const auto place = find_place(MapEnvironment(variables), "host");
+std::string place_of(const Variables& variables, const StepQuery& query = not_asked) {
+    const auto place = find_place(MapEnvironment(variables), "host", query);
     if (!place) return place.error().message();
     const StepLayout& layout = place->layout;
     return std::string(name_of(place->launcher)) + ": task " +
@@ -29,7 +34,10 @@ Variables step() {
             {"SLURM_STEP_ID", "0"},
             {"SLURM_STEP_NODELIST", "n[1-2]"},
             {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+            {"SLURM_STEP_NUM_NODES", "2"},
+            {"SLURM_STEP_NUM_TASKS", "4"},
             {"SLURM_NODEID", "1"},
+            {"SLURMD_NODENAME", "n2"},
             {"SLURM_LOCALID", "0"},
             {"SLURM_GTIDS", "2,3"}};
 }
@@ -47,6 +55,10 @@ Variables mpirun(const char* rank, const char* size, const char* local_rank,
             {"OMPI_COMM_WORLD_LOCAL_SIZE", local_size}};
 }
 
+constexpr const char* other_tasks =
+    "distgpu: step 7.0: Slurm started other tasks than its variables say, as in a heterogeneous "
+    "step; use srun --distgpu";
+
 constexpr const char* uneven =
     "the ranks of the other nodes are not known; start the same number on every node, or use srun";
 
@@ -54,7 +66,27 @@ TEST(Place, InAStepOfSlurm) {
     EXPECT_EQ(place_of(step()), "srun: task 2 of 4 is 0 on n2 (2 nodes)");
     EXPECT_EQ(place_of(with(step(), {{"SLURM_DISTRIBUTION", "cyclic"}, {"SLURM_GTIDS", "1,3"}})),
               "srun: task 1 of 4 is 0 on n2 (2 nodes)");
-    EXPECT_EQ(find_place(MapEnvironment(step()), "host")->step, (StepId{7, 0, 0}));
+    EXPECT_EQ(find_place(MapEnvironment(step()), "host", not_asked)->step, (StepId{7, 0, 0}));
+}
+
+// Its variables do not tell the layout: block from 26.05 on, and arbitrary.
+TEST(Place, InAStepWhoseOrderOnlySlurmKnows) {
+    // Tasks 0 and 1 on n2.
+    const StepQuery second_first = [](const StepId& asked) -> Result<StepLayout> {
+        EXPECT_EQ(asked, (StepId{7, 0, 0}));
+        return StepLayout::from_task_map(*HostList::parse("n[1-2]"), {{1, 1, 2, 1}, {0, 1, 2, 1}});
+    };
+    const Variables blocks = with(step(), {{"SLURM_JOB_SLUID", "sFZDM816855K00"}});
+    EXPECT_EQ(place_of(with(blocks, {{"SLURM_GTIDS", "0,1"}}), second_first),
+              "srun: task 0 of 4 is 0 on n2 (2 nodes)");
+    EXPECT_EQ(place_of(with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}, {"SLURM_GTIDS", "0,1"}}),
+                       second_first),
+              "srun: task 0 of 4 is 0 on n2 (2 nodes)");
+    EXPECT_EQ(place_of(with(blocks, {{"SLURM_DISTRIBUTION", "cyclic"}, {"SLURM_GTIDS", "1,3"}})),
+              "srun: task 1 of 4 is 0 on n2 (2 nodes)");
+    // A refusal is handed on, and an answer is held against what Slurm started.
+    EXPECT_EQ(place_of(blocks), "distgpu: slurmctld: was asked");
+    EXPECT_EQ(place_of(with(blocks, {{"SLURM_GTIDS", "2,3"}}), second_first), other_tasks);
 }
 
 TEST(Place, InAStepWhoseLayoutWasHandedOn) {
@@ -82,14 +114,13 @@ TEST(Place, InAStepWithTheVariablesOfOmpi) {
 }
 
 TEST(Place, IsNeverGuessedWhereSlurmStartedSomethingElse) {
-    const std::string problem =
-        "distgpu: step 7.0: its variables do not say which node each task runs on; use srun "
-        "--distgpu, or start it with block, cyclic or plane";
-    EXPECT_EQ(place_of(with(step(), {{"SLURM_GTIDS", "1,3"}})), problem);
-    EXPECT_EQ(place_of(with(step(), {{"SLURM_LOCALID", "2"}})), problem);
-    EXPECT_EQ(place_of(with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}})),
-              "distgpu: SLURM_DISTRIBUTION=arbitrary: no variable says which node each task runs "
-              "on; use block, cyclic or plane, or srun --distgpu");
+    for (const auto& [name, value] :
+         {std::pair{"SLURM_GTIDS", "1,3"}, std::pair{"SLURM_LOCALID", "2"},
+          std::pair{"SLURM_STEP_NUM_TASKS", "5"}, std::pair{"SLURM_STEP_NUM_NODES", "3"},
+          // In a heterogeneous step of n2 and n1, where n2 has number 0.
+          std::pair{"SLURMD_NODENAME", "n1"}}) {
+        EXPECT_EQ(place_of(with(step(), {{name, value}})), other_tasks) << name;
+    }
 }
 
 TEST(Place, OfABatchScriptOrAnInteractiveShellIsASingleProcess) {

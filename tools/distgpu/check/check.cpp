@@ -136,7 +136,7 @@ Result<Request> wanted(const Arguments& arguments, const Environment& environmen
 }
 
 Result<Place> place_in_slurm(const Environment& environment) {
-    auto place = find_place(environment, host_name());
+    auto place = find_place(environment, host_name(), ask_slurm(environment));
     if (!place || place->launcher == Launcher::slurm) return place;
     return Error{"distgpu check", "this process is not a task of srun",
                  "start it with srun --distgpu=MODE distgpu check"};

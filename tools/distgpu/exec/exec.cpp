@@ -86,7 +86,7 @@ ExitCode run_exec(const Arguments& arguments) {
         return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
     }
     if (request->framework == nullptr) return become(arguments.program);  // `off`
-    auto place = find_place(environment, host_name());
+    auto place = find_place(environment, host_name(), ask_slurm(environment));
     if (!place) return complain(place.error(), ExitCode::exec_failed);
     if (const auto error = refused(*request, *place, environment)) {
         const bool first = place->layout.task(place->node, place->local) == TaskId{0};

@@ -140,9 +140,12 @@ Result<Place> place_of(const Counts& counts, const Environment& environment,
         });
 }
 
-Error not_derived() {
-    return {"SLURM_DISTRIBUTION=arbitrary", "no variable says which node each task runs on",
-            "use block, cyclic or plane, or srun --distgpu"};
+// The layout of a step of srun.
+Result<StepLayout> layout_of_step(const Environment& environment, const StepQuery& query) {
+    auto derived = derive_layout(read_step_environment(
+        [&](const char* name) { return environment.get(name).value_or(""); }));
+    if (!derived) return derived.error();
+    return *derived ? **std::move(derived) : query(slurm_step(environment));
 }
 
 // A step whose layout distgpu handed on.
@@ -156,27 +159,37 @@ Result<Place> place_in(StepLayout layout, const Environment& environment) {
                  placement.local_rank, slurm_step(environment), true};
 }
 
-// A step of srun, without asking slurmctld.
-Result<Place> place_in_step(const Environment& environment) {
+// Whether the layout is right about this task's node: its place, its name and all its tasks. Where
+// a layout is wrong, it is so about one node at least.
+bool is_started(const Environment& environment, const StepLayout& layout,
+                const LocalTasks& started) {
+    const StepSize size{number(environment, "SLURM_STEP_NUM_NODES").value_or(0),
+                        number(environment, "SLURM_STEP_NUM_TASKS").value_or(0)};
+    if (check_size(layout, size) || check_layout(layout, started)) return false;
+    // The nodes of a heterogeneous step are listed in another order than they are numbered.
+    const std::string name = layout.hosts().name(started.node);
+    return environment.get("SLURMD_NODENAME").value_or(name) == name;
+}
+
+Result<Place> place_in_step(const Environment& environment, const StepQuery& query) {
     if (auto handed = handed_layout(environment)) {
         return std::move(*handed).and_then(
             [&](StepLayout layout) { return place_in(std::move(layout), environment); });
     }
-    const auto text = [&](const char* name) { return environment.get(name).value_or(""); };
-    auto layout = derive_layout({text("SLURM_STEP_NODELIST"), text("SLURM_STEP_TASKS_PER_NODE"),
-                                 text("SLURM_DISTRIBUTION"), text("SLURM_DIST_PLANESIZE")});
+    auto layout = layout_of_step(environment, query);
     if (!layout) return layout.error();
-    if (!*layout) return not_derived();
     const auto node = number(environment, "SLURM_NODEID");
     const auto local = number(environment, "SLURM_LOCALID");
-    const LocalTasks started{NodeIndex{node.value_or(0)}, task_list(text("SLURM_GTIDS"))};
-    if (!node || !local || *local >= started.tasks.size() || check_layout(**layout, started)) {
-        return Error{formatted("step {}.{}", text("SLURM_JOB_ID"), text("SLURM_STEP_ID")),
-                     "its variables do not say which node each task runs on",
-                     "use srun --distgpu, or start it with block, cyclic or plane"};
+    const LocalTasks started{NodeIndex{node.value_or(0)},
+                             task_list(environment.get("SLURM_GTIDS").value_or(""))};
+    const StepId step = slurm_step(environment);
+    if (!node || !local || *local >= started.tasks.size() ||
+        !is_started(environment, *layout, started)) {
+        return Error{formatted("step {}.{}", step.job, step.step),
+                     "Slurm started other tasks than its variables say, as in a heterogeneous step",
+                     "use srun --distgpu"};
     }
-    return Place{Launcher::slurm,   **std::move(layout),     started.node,
-                 LocalRank{*local}, slurm_step(environment), true};
+    return Place{Launcher::slurm, *std::move(layout), started.node, LocalRank{*local}, step, true};
 }
 
 Result<Place> single(const Environment& environment, const std::string& host) {
@@ -217,20 +230,16 @@ bool are_of_the_step(const Environment& environment, const Counts& counts) {
 
 // What started this process itself comes before what started that: mpirun's daemons and the
 // proxies of Hydra are tasks of Slurm in a job.
-Result<Place> find_place(const Environment& environment, const std::string& host) {
+Result<Place> find_place(const Environment& environment, const std::string& host,
+                         const StepQuery& query) {
     for (const CountVariables& variables : {mpirun_variables, flux_variables, hydra_variables}) {
         auto counts = read_counts(environment, variables);
         if (!counts || (*counts && are_of_the_step(environment, **counts))) continue;
         return std::move(*counts).and_then(
             [&](const Counts& known) { return place_of(known, environment, host); });
     }
-    // The batch script has SLURM_PROCID too, but no SLURM_STEP_NODELIST; the shell of salloc has
-    // both, in the step SLURM_INTERACTIVE_STEP (slurm.h).
-    constexpr std::uint32_t first_special_step = 0xfffffffa;
-    const auto step = number(environment, "SLURM_STEP_ID");
-    if (step && *step < first_special_step && environment.get("SLURM_STEP_NODELIST")) {
-        return place_in_step(environment);
-    }
+    const auto text = [&](const char* name) { return environment.get(name).value_or(""); };
+    if (in_step_of_tasks(text)) return place_in_step(environment, query);
     return single(environment, host);
 }
 

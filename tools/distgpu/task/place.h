@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/rendezvous/rendezvous.h"
+#include "task/step_query.h"
 
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ struct Place {
 // `host`: this machine's name. mpirun, flux and Hydra tell a process how many there are, and how
 // many of them on its node, but nothing of the other nodes: they are taken to have equally many,
 // dealt in blocks. Within a Slurm job those are the job's nodes.
-// Errors: variables that contradict each other or what is said above, an arbitrary distribution of
-// srun.
-Result<Place> find_place(const Environment& environment, const std::string& host);
+// `query`: asked where the variables of a step of srun do not tell its layout.
+// Errors: variables that contradict each other or what is said above; those of the query.
+Result<Place> find_place(const Environment& environment, const std::string& host,
+                         const StepQuery& query);
 
 }  // namespace distgpu

@@ -20,9 +20,8 @@ std::string placed(std::uint32_t rank, const std::string& host) {
 }  // namespace
 
 RankNames names_of_step(const Variables& variables) {
-    const auto get = [&](const char* name) { return variables(name).value_or(""); };
-    auto layout = derive_layout({get("SLURM_STEP_NODELIST"), get("SLURM_STEP_TASKS_PER_NODE"),
-                                 get("SLURM_DISTRIBUTION"), get("SLURM_DIST_PLANESIZE")});
+    auto layout = derive_layout(
+        read_step_environment([&](const char* name) { return variables(name).value_or(""); }));
     if (!layout || !*layout) return numbered;
     return [layout = std::move(**layout)](std::uint32_t rank) {
         if (rank >= layout.task_count()) return numbered(rank);

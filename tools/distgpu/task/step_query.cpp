@@ -1,0 +1,108 @@
+// See step_query.h.
+#include "task/step_query.h"
+
+#include "base/format.h"
+#include "base/io/run_command.h"
+#include "base/values.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The text between two others; empty where one of them is not there.
+std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
+    const std::size_t from = text.find(begin);
+    if (from == std::string_view::npos) return {};
+    text.remove_prefix(from + begin.size());
+    const std::size_t to = text.find(end);
+    return to == std::string_view::npos ? std::string_view() : text.substr(0, to);
+}
+
+// "\tNode 1 (node04), 2 task(s): 5 7 ": its tasks.
+std::vector<std::uint32_t> tasks_of_line(std::string_view line) {
+    std::vector<std::uint32_t> tasks;
+    const std::string_view colon = ": ";
+    std::string_view rest = line.substr(std::min(line.find(colon), line.size()));
+    rest.remove_prefix(std::min(colon.size(), rest.size()));
+    while (!rest.empty()) {
+        const std::string_view word = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+        if (const auto task = whole_number(word)) tasks.push_back(*task);
+    }
+    return tasks;
+}
+
+// By node, in the order of the node list.
+std::vector<std::vector<std::uint32_t>> tasks_of_nodes(std::string_view text) {
+    std::vector<std::vector<std::uint32_t>> nodes;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (line.substr(0, 6) == "\tNode ") nodes.push_back(tasks_of_line(line));
+    }
+    return nodes;
+}
+
+// Nothing: the ids are not 0 to n-1, each once.
+std::optional<std::vector<std::uint32_t>> node_of_each(
+    const std::vector<std::vector<std::uint32_t>>& nodes) {
+    constexpr std::uint32_t nobody = ~0U;
+    std::size_t count = 0;
+    for (const auto& tasks : nodes) count += tasks.size();
+    std::vector<std::uint32_t> node_of_task(count, nobody);
+    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+        for (const std::uint32_t task : nodes[node]) {
+            if (task >= count || node_of_task[task] != nobody) return std::nullopt;
+            node_of_task[task] = node;
+        }
+    }
+    return node_of_task;
+}
+
+std::vector<std::string> command_line(const Environment& environment, const std::string& step) {
+    std::vector<std::string> words{"/usr/bin/env"};
+    for (const char* name : {"PATH", "SLURM_CONF"}) {
+        if (const auto value = environment.get(name)) words.push_back(name + ("=" + *value));
+    }
+    words.insert(words.end(), {"sattach", "--layout", step});
+    return words;
+}
+
+Error refused(const std::string& step, std::string_view why) {
+    return {"step " + step, formatted("only slurmctld knows which node each task runs on, {}", why),
+            "use srun -m cyclic or -m plane=N, or srun --distgpu"};
+}
+
+}  // namespace
+
+Result<StepLayout> parse_sattach(std::string_view text) {
+    auto hosts = HostList::parse(between(text, " nodes (", ")\n"));
+    const auto nodes = node_of_each(tasks_of_nodes(text));
+    if (!hosts || !nodes) return Error{"sattach --layout", "its answer is not a step's layout", ""};
+    return StepLayout::from_assignment(*std::move(hosts), *nodes);
+}
+
+StepQuery ask_slurm(const Environment& environment) {
+    return [&environment](const StepId& step) -> Result<StepLayout> {
+        const std::string id = formatted("{}.{}", step.job, step.step);
+        const auto tasks = whole_number(environment.get("SLURM_STEP_NUM_TASKS").value_or(""));
+        if (tasks.value_or(0) > most_asking_tasks) {
+            return refused(id, formatted("and at most {} tasks may ask it, but the step has {}",
+                                         most_asking_tasks, *tasks));
+        }
+        auto layout =
+            run_command(command_line(environment, id), 10s).and_then([](const std::string& text) {
+                return parse_sattach(text);
+            });
+        if (layout) return layout;
+        return refused(id, formatted("and sattach --layout failed: {}", layout.error().problem));
+    };
+}
+
+}  // namespace distgpu
