@@ -105,14 +105,53 @@ TEST(SlurmShape, Distributions) {
         ASSERT_TRUE(shape);
         EXPECT_EQ((*shape)->options.layout.distribution, distribution);
     }
-    Environment variables = step();
+    Environment variables = allocation();
     variables["SLURM_DISTRIBUTION"] = "arbitrary";
     EXPECT_FALSE(complete({}, variables));
     ShapeOptions given;
     given.layout.distribution = "arbitrary=n4,n3";
     const auto shape = complete(given, variables);
     ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
     EXPECT_EQ((*shape)->options.layout.distribution, "arbitrary=n4,n3");
+}
+
+// In which order the nodes get their tasks: of a step Slurm can be asked.
+TEST(SlurmShape, Order) {
+    const auto order = [](Environment variables, const Environment& more, ShapeOptions given = {}) {
+        for (const auto& [name, value] : more) variables[name] = value;
+        const auto shape = complete(given, variables);
+        return shape && *shape ? std::optional((*shape)->order) : std::nullopt;
+    };
+    const Environment arbitrary{{"SLURM_DISTRIBUTION", "arbitrary"}};
+    const Environment newer{{"SLURM_JOB_SLUID", "sFZDM816855K00"}};
+    const Environment newer_cyclic{{"SLURM_JOB_SLUID", "s"}, {"SLURM_DISTRIBUTION", "cyclic"}};
+    EXPECT_EQ(order(allocation(), {}), NodeOrder::known);
+    EXPECT_EQ(order(step(), {}), NodeOrder::known);
+    EXPECT_EQ(order(step(), arbitrary), NodeOrder::of_step);
+    EXPECT_EQ(order(allocation(), newer), NodeOrder::topology);
+    EXPECT_EQ(order(step(), newer), NodeOrder::of_step);
+    EXPECT_EQ(order(allocation(), newer_cyclic), NodeOrder::known);
+    EXPECT_EQ(order(step(), newer_cyclic), NodeOrder::known);
+    // On one node there is no order, and what the user says counts.
+    EXPECT_EQ(order(step(), {{"SLURM_JOB_SLUID", "s"}, {"SLURM_STEP_NUM_NODES", "1"}}),
+              NodeOrder::known);
+    ShapeOptions given;
+    given.layout.ntasks = "8";
+    EXPECT_EQ(order(step(), newer, given), NodeOrder::topology);
+    given.layout.distribution = "block";
+    EXPECT_EQ(order(step(), newer, given), NodeOrder::known);
+}
+
+// Of salloc where slurm.conf has use_interactive_step: a step on one node.
+TEST(SlurmShape, InTheShellOfAnAllocation) {
+    Environment variables = step();
+    variables["SLURM_STEP_ID"] = "4294967290";
+    const auto shape = complete({}, variables);
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.layout,
+              (LayoutText{.nodelist = "n[1-4]", .tasks_per_node = "2(x4)"}));
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // `distgpu plan`: what the tasks of a step would get.
 #include "base/format.h"
 #include "mapping/spec/request.h"
+#include "node/handed_layout.h"
 #include "output.h"
 #include "plan/plan_formats.h"
 #include "plan/plan_input.h"
 #include "plan/slurm_shape.h"
 #include "plan/step_topologies.h"
 #include "subcommands.h"
+#include "task/process_environment.h"
+#include "task/step_query.h"
 #include "topo/hwloc_environment.h"
 
 #include <cstdio>
@@ -49,6 +52,22 @@ Result<Request> read_spec(const std::string& spec) {
     });
 }
 
+// What distgpu handed on to this step's tasks comes before any question.
+Result<StepLayout> layout_in_slurm(const SlurmShape& shape) {
+    const ProcessEnvironment environment;
+    auto handed = shape.own_step ? handed_layout(environment) : std::nullopt;
+    if (handed) return *std::move(handed);
+    if (shape.order == NodeOrder::of_step) return ask_slurm(environment)(shape.step);
+    return parse_layout(shape.options.layout);
+}
+
+Error order_unknown() {
+    return {"order of the nodes",
+            "Slurm 26.05 and newer deal a block step's tasks in the order of the cluster's "
+            "topology, known only once the step runs, and this plan follows the node list",
+            "run distgpu plan in the step, or use srun -m plane=N"};
+}
+
 // Fills in which tasks are asked for.
 std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
     const StepLayout& layout = input.shape.layout();
@@ -89,13 +108,20 @@ ExitCode run_plan(const Arguments& arguments) {
     if (!slurm) return complain(slurm.error(), ExitCode::usage);
     if (*slurm) say(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
     const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;
-    auto layout = parse_layout(options.layout);
-    if (!layout) return complain(layout.error(), ExitCode::usage);
+    const NodeOrder order = *slurm ? (*slurm)->order : NodeOrder::known;
+    auto layout = *slurm ? layout_in_slurm(**slurm) : parse_layout(options.layout);
+    if (!layout) {
+        return complain(layout.error(),
+                        order == NodeOrder::of_step ? ExitCode::environment : ExitCode::usage);
+    }
     auto topologies = load_topologies(arguments.topologies, *layout);
     if (!topologies) return complain(topologies.error(), ExitCode::environment);
     auto shape = Shape::make(options, *std::move(layout), *std::move(topologies));
     if (!shape) return complain(shape.error(), ExitCode::usage);
     PlanInput input{*std::move(request), *std::move(shape), *slurm ? (*slurm)->step : StepId{}};
+    if (order == NodeOrder::topology && input.shape.layout().node_count() > 1) {
+        input.warnings.insert(order_unknown().message());
+    }
     if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
     return write_plan(arguments, input);
 }

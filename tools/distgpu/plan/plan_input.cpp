@@ -38,7 +38,7 @@ std::vector<NodeIndex> nodes_of(const PlanInput& input) {
 Result<Warnings> for_each_node(const PlanInput& input, const NodeVisitor& visit) {
     Step step{input.shape.layout()};
     step.rendezvous.step = input.step;
-    Warnings warnings;
+    Warnings warnings = input.warnings;
     for (const NodeIndex node : nodes_of(input)) {
         if (auto done = visit_node(input, step, node, visit, warnings); !done) return done.error();
     }

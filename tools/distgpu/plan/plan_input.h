@@ -14,10 +14,14 @@
 
 namespace distgpu {
 
+// What the plans of a step warn of, a line each, once.
+using Warnings = std::set<std::string>;
+
 struct PlanInput {
     Request request;  // its framework is set
     Shape shape;
     StepId step{};
+    Warnings warnings{};  // of the step, before any node's
     // Only these; at most one of the two.
     std::optional<NodeIndex> node{};
     std::optional<GlobalRank> rank{};
@@ -25,9 +29,6 @@ struct PlanInput {
 
 // The plan of one node, of whose tasks only those that are asked for are left.
 using NodeVisitor = std::function<Result<Done>(const NodePlan&, const NodeFacts&)>;
-
-// What the plans of a step warn of, a line each, once.
-using Warnings = std::set<std::string>;
 
 // Plans one node after the other, in the order of the step's nodes, and keeps none of the plans but
 // what they warn of.

@@ -2,6 +2,7 @@
 #include "plan/slurm_shape.h"
 
 #include "base/values.h"
+#include "node/step_environment.h"
 
 #include <string_view>
 #include <utility>
@@ -38,16 +39,20 @@ class Reader {
 };
 
 // "block:cyclic,pack" -> "block": the rest is about sockets.
-Result<std::string> distribution(Reader& reader) {
+std::string distribution(Reader& reader) {
     std::string text = reader.get("SLURM_DISTRIBUTION").value_or("");
     text.resize(std::min(text.find_first_of(":,"), text.size()));
-    if (text == "arbitrary") {
-        return Error{"SLURM_DISTRIBUTION=arbitrary",
-                     "no variable says which node each task runs on",
-                     "give --distribution arbitrary=NODE,NODE,..."};
-    }
     if (text == "plane") text += "=" + reader.get("SLURM_DIST_PLANESIZE").value_or("");
     return text;
+}
+
+// As SLURM_JOB_SLUID: see read_step_environment().
+NodeOrder order_of(const std::string& distribution, bool own_step, Reader& reader) {
+    if (distribution == "cyclic" || distribution.substr(0, 6) == "plane=") return NodeOrder::known;
+    if (distribution == "arbitrary" || reader.get("SLURM_JOB_SLUID")) {
+        return own_step ? NodeOrder::of_step : NodeOrder::topology;
+    }
+    return NodeOrder::known;
 }
 
 }  // namespace
@@ -57,23 +62,32 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
     LayoutText& layout = options.layout;
     if (!layout.nodelist.empty() || !layout.nodes.empty()) return std::optional<SlurmShape>{};
     Reader reader(variables);
-    const bool in_step = variables("SLURM_STEP_NODELIST").has_value();
+    const bool in_step =
+        in_step_of_tasks([&](const char* name) { return variables(name).value_or(""); });
+    const bool own_step = in_step && layout.ntasks.empty() && layout.tasks_per_node.empty() &&
+                          layout.distribution.empty();
     reader.complete(layout.nodelist, in_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST");
     if (layout.nodelist.empty()) return std::optional<SlurmShape>{};
     if (layout.ntasks.empty()) {
         reader.complete(layout.tasks_per_node,
                         in_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE");
     }
-    if (layout.distribution.empty()) {
-        auto text = distribution(reader);
-        if (!text) return text.error();
-        layout.distribution = *std::move(text);
+    NodeOrder order = NodeOrder::known;
+    const bool one_node = in_step && variables("SLURM_STEP_NUM_NODES") == "1";
+    if (layout.distribution.empty() && !one_node) {
+        layout.distribution = distribution(reader);
+        order = order_of(layout.distribution, own_step, reader);
+        if (layout.distribution == "arbitrary" && order != NodeOrder::of_step) {
+            return Error{"SLURM_DISTRIBUTION=arbitrary",
+                         "no variable says which node each task runs on",
+                         "give --distribution arbitrary=NODE,NODE,..."};
+        }
     }
     if (options.gpus.empty()) reader.complete(options.gpus_per_node, "SLURM_GPUS_ON_NODE");
     reader.complete(options.cpus_per_task, "SLURM_CPUS_PER_TASK");
     const StepId step{reader.number("SLURM_JOB_ID"), in_step ? reader.number("SLURM_STEP_ID") : 0,
                       reader.number("SLURM_RESTART_COUNT")};
-    return std::optional(SlurmShape{std::move(options), step, reader.take_read()});
+    return std::optional(SlurmShape{std::move(options), step, own_step, order, reader.take_read()});
 }
 
 }  // namespace distgpu
