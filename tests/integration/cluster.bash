@@ -12,6 +12,7 @@ plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
 command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
 plugin_arguments=() # of the plugin's line in plugstack.conf, besides the command
 plugins_before=()   # arguments of `sandbox up` for the plugins before it
+cluster_name=test$$ # a file that raises several gives each its own
 
 # Raises the file's cluster of 4 nodes; further arguments go to `sandbox up`.
 cluster_up() {
@@ -19,7 +20,7 @@ cluster_up() {
         echo "cluster: user $(id -un): the tests need root; run them with sudo" >&2
         return 1
     }
-    export CLUSTER=test$$
+    export CLUSTER=$cluster_name
     # Open to the user whose jobs run there, which bats's own folders are not.
     export SCRATCH=/tmp/distgpu-$CLUSTER
     mkdir -m 1777 "$SCRATCH"
@@ -57,6 +58,13 @@ on() {
     local host=$1
     shift
     "$sandbox" on --name "$CLUSTER" "$host" -- "$@"
+}
+
+# Whether Slurm is of this release, as in 26.05, or newer.
+has_release() { # RELEASE
+    local version
+    version=$(submit srun --version)
+    printf '%s\n' "$1" "${version##* }" | sort --check=quiet --version-sort
 }
 
 # An MPI type that starts ranks: Debian's Slurm 26.05 comes without PMIx.
