@@ -102,9 +102,9 @@ TEST(ContractTable, EndsWithWhatIsTheUsers) {
     EXPECT_THAT(contract_table(made_up),
                 EndsWith("\n\n"
                          "Left alone if you exported them:  A_STORE, OMP_NUM_THREADS, "
-                         "NCCL_IB_HCA, UCX_NET_DEVICES,\n"
-                         "                                  NCCL_SOCKET_IFNAME, "
-                         "GLOO_SOCKET_IFNAME\n"));
+                         "CUDA_DEVICE_ORDER, NCCL_IB_HCA,\n"
+                         "                                  UCX_NET_DEVICES, "
+                         "NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME\n"));
 }
 
 TEST(VarsText, LinesFitTheTerminal) {

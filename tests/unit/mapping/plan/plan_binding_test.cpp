@@ -158,8 +158,9 @@ TEST(PlanGpus, AndCpusStayWhereTheyAreUnclear) {
     const NodePlan plan = planned_on("pytorch", node);
     EXPECT_THAT(visible(plan), Each("-"));
     EXPECT_THAT(cpus_of(plan), Each("0-31"));
-    EXPECT_THAT(plan.warnings, ElementsAre("distgpu: --distgpu=pytorch: GPUs: nobody knows; GPUs "
-                                           "and CPUs stay as Slurm set them"));
+    EXPECT_THAT(messages(plan.warnings),
+                ElementsAre("distgpu: --distgpu=pytorch: GPUs: nobody knows; GPUs "
+                            "and CPUs stay as Slurm set them"));
 }
 
 TEST(PlanCpus, AreNarrowedOnlyWhereTheyAreTheSteps) {
