@@ -23,9 +23,9 @@ enum class NodeOrder {
 };
 
 struct SlurmShape {
-    ShapeOptions options;  // what the user gave, completed
-    StepId step{};         // of an allocation its step 0
-    bool own_step = false;          // the tasks of this step, as Slurm placed them
+    ShapeOptions options;   // what the user gave, completed
+    StepId step{};          // of an allocation its step 0
+    bool own_step = false;  // the tasks of this step, as Slurm placed them
     NodeOrder order = NodeOrder::known;
     std::vector<std::string> read;  // the variables that had a part in it
 };
