@@ -17,12 +17,12 @@ COMMAND = ["srun", "--quiet", "-N1", "-n1"]
 PROGRAM = ["/bin/true"]
 
 
-def variants(plugin: str, scratch: str) -> dict[str, tuple[str, list[str]]]:
-    """Name -> (line of plugstack.conf, options of srun)."""
+def variants(plugin: str, scratch: str, before: str) -> dict[str, tuple[str, list[str]]]:
+    """Name -> (line of plugstack.conf, options of srun). `before`: empty, or another build."""
     discovering = f"required {plugin} topology={scratch}/none.json\n"
     saved = f"required {plugin} topology={scratch}/topology.json\n"
     use = ["--distgpu=pytorch"]
-    return {
+    cases: dict[str, tuple[str, list[str]]] = {
         BARE: ("", []),
         "no plugin again": ("", []),
         "an empty plugin": (f"required {scratch}/empty.so\n", []),
@@ -31,6 +31,11 @@ def variants(plugin: str, scratch: str) -> dict[str, tuple[str, list[str]]]:
         "used, discovering": (discovering, use),
         "used, bind=none": (saved, ["--distgpu=pytorch,bind=none"]),
     }
+    if before:
+        old = f"required {before} topology={scratch}/topology.json\n"
+        cases["before: unused"] = (old, [])
+        cases["before: used, saved"] = (old, use)
+    return cases
 
 
 def timed_run(hosts: list[Path], line: str, options: list[str]) -> float:
@@ -48,8 +53,9 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 def main() -> None:
     rounds, state, plugin, scratch = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+    before = sys.argv[5] if len(sys.argv) > 5 else ""
     hosts = [state / "login", state / "node01"]
-    cases = variants(plugin, scratch)
+    cases = variants(plugin, scratch, before)
     times: dict[str, list[float]] = {name: [] for name in cases}
     order = list(cases)
     for line, options in cases.values():  # the first run of each loads files
