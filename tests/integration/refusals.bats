@@ -141,7 +141,8 @@ forged() {
     [[ $output != *rank=* ]]
 }
 
-@test "a forged layout" {
+@test "a forged layout, of another size or in another order" {
+    forged forged-order 'v1:{"job_id":JOB,"step_id":0,"nodes":"node[01-02]","task_map":[[1,1,1,1],[0,1,1,1]]}'
     forged forged-layout 'v1:{"job_id":JOB,"step_id":0,"nodes":"node[01-02]","task_map":[[0,2,4,1]]}'
 }
 
