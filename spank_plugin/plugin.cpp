@@ -11,7 +11,6 @@
 namespace {
 
 using distgpu::guarded;
-using distgpu::Outcome;
 
 // The one object that outlives a callback.
 struct Plugin {

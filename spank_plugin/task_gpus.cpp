@@ -44,7 +44,9 @@ std::optional<std::vector<std::vector<std::uint32_t>>> TaskGpus::of_all(
         const Slot::State state = slot.state.load(std::memory_order_acquire);
         if (state == Slot::State::unknown) return std::nullopt;
         if (state == Slot::State::told) {
-            lists.emplace_back(slot.gpus.begin(), slot.gpus.begin() + slot.count);
+            // Another of the user's processes may have written there.
+            const std::size_t count = std::min<std::size_t>(slot.count, slot.gpus.size());
+            lists.emplace_back(slot.gpus.begin(), slot.gpus.begin() + count);
         } else if (std::chrono::steady_clock::now() >= end) {
             return std::nullopt;
         } else {

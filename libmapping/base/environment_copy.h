@@ -16,21 +16,10 @@ class EnvironmentCopy : public Environment {
     EnvironmentCopy() = default;
     explicit EnvironmentCopy(Variables variables) : variables_(std::move(variables)) {}
 
-    std::optional<std::string> get(const std::string& name) const override {
-        const auto found = variables_.find(name);
-        if (found == variables_.end()) return std::nullopt;
-        return found->second;
-    }
-    bool set(const std::string& name, const std::string& value) override {
-        variables_[name] = value;
-        return true;
-    }
-    void unset(const std::string& name) override { variables_.erase(name); }
-    std::vector<std::string> names() const override {
-        std::vector<std::string> result;
-        for (const auto& [name, value] : variables_) result.push_back(name);
-        return result;
-    }
+    std::optional<std::string> get(const std::string& name) const override;
+    bool set(const std::string& name, const std::string& value) override;
+    void unset(const std::string& name) override;
+    std::vector<std::string> names() const override;
 
     const Variables& variables() const { return variables_; }
 
