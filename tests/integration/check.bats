@@ -85,7 +85,8 @@ judged() { # STATUS VERDICT COMMAND...
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output == *$'ready: 4 ranks on 2 nodes'* ]]
-    run submit srun -N2 -n3 --distgpu=pytorch printenv SLURM_DISTGPU_LAYOUT
+    # Every release derives this one.
+    run submit srun -N2 -n3 -m cyclic --distgpu=pytorch printenv SLURM_DISTGPU_LAYOUT
     [ "$status" -eq 1 ]
     [[ $output != *'.0 node'* ]]
 }
