@@ -275,12 +275,12 @@ print(socket.create_connection(("node02", 29500), 5).recv(99).decode())'
 
 @test "lines of gres.conf are taken as they are, and their devices made" {
     "$SANDBOX" up --name "$other" --nodes 1 --gres 'Name=gpu Type=a100 File=/dev/nvidia[2-3,5]' \
-        --gres 'Name=gpu Type=h100 File=/dev/nvidia0 Cores=0-1' \
+        --gres 'Name=gpu Type=h100 File=/dev/nvidia0 Cores=0-7' \
         --gres 'Name=gpu Type=mi210 File=/dev/dri/renderD[128-129]'
     run "$SANDBOX" on --name "$other" node01 -- cat /etc/slurm/gres.conf
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' AutoDetect=off 'Name=gpu Type=a100 File=/dev/nvidia[2-3,5]' \
-        'Name=gpu Type=h100 File=/dev/nvidia0 Cores=0-1' 'Name=gpu Type=mi210 File=/dev/dri/renderD[128-129]')" ]
+        'Name=gpu Type=h100 File=/dev/nvidia0 Cores=0-7' 'Name=gpu Type=mi210 File=/dev/dri/renderD[128-129]')" ]
     run "$SANDBOX" on --name "$other" node01 -- \
         stat -c '%n %t:%T' /dev/nvidia{0,2,3,5} /dev/dri/renderD{128,129}
     [ "$status" -eq 0 ]
