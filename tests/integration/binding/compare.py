@@ -95,8 +95,12 @@ def main() -> int:
     wrong = 0
     for host, tasks in slurm.items():
         wanted = expected(options, host, tasks)
-        for local_rank, (base, want, got) in enumerate(zip(tasks, wanted, bound[host], strict=True)):
-            print(f"{host} {local_rank}: CPUs {sorted(got.cpus)} GPUs {','.join(got.gpus) or 'none'}")
+        for local_rank, (base, want, got) in enumerate(
+            zip(tasks, wanted, bound[host], strict=True)
+        ):
+            print(
+                f"{host} {local_rank}: CPUs {sorted(got.cpus)} GPUs {','.join(got.gpus) or 'none'}"
+            )
             if got != want or not got.cpus <= base.cpus or not set(got.gpus) <= set(base.gpus):
                 print(f"  Slurm alone: {base}\n  planned: {want}\n  got: {got}")
                 wrong += 1
