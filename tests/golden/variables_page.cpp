@@ -156,9 +156,10 @@ std::string own_section() {
                                 "the step's id and its SPEC: by these `distgpu check` and `distgpu "
                                 "exec` know what the task was prepared for"},
                             Row{layout_variable,
-                                "only in a heterogeneous step or one with an arbitrary "
-                                "distribution: the step's id, nodes and task map, which these two "
-                                "could not derive there"},
+                                "only in a heterogeneous step, one with an arbitrary distribution "
+                                "or, from Slurm 26.05 on, a block step on several nodes: the "
+                                "step's id, nodes and task map, which these two could not derive "
+                                "there"},
                             Row{container_variable,
                                 "only in a container that sets network variables otherwise than "
                                 "you or distgpu: which, for `distgpu check`"}}) +
