@@ -4,33 +4,24 @@
 # where Slurm put it.
 #
 # DISTGPU_MATRIX_SEED=N draws other random shapes than the usual ones.
-# shellcheck disable=SC2154 # containers.bash and run set them
+# shellcheck disable=SC2034,SC2154 # shapes.bash reads; containers.bash and run set them
 
 load containers
+load ../integration/matrix/shapes
 
 setup_file() {
     containers_up before --conf SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
     have_containers || return 0
-    cc -std=gnu11 -Wall -Wextra -Werror -O1 -o "$SCRATCH/probe" \
-        "$root/tests/integration/matrix/probe.c"
-    cp "$root"/tests/integration/matrix/*.py "$SCRATCH"
-    export PYTHONDONTWRITEBYTECODE=1
+    install_matrix
     image ranks SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_STEP_NUM_TASKS=1 RANK=0 \
         LOCAL_RANK=0 WORLD_SIZE=1 MASTER_ADDR=nowhere.example OMP_NUM_THREADS=1 PYTORCH_VERSION=2.9.0
 }
 
 teardown_file() { containers_down; }
-setup() { need_containers; }
-
-# In the allocation that a command makes, if any.
-random_shapes() { # GROUP COUNT [COMMAND...]
+setup() {
+    need_containers
     assert_cluster_clean
-    ALLOCATION="${*:3}" run submit "${@:3}" ./matrix.py random "$1" "$2" --image "$images/ranks.sqsh"
-    echo "$output"
-    tail -n 1 <<<"$output" | sed 's/^/# /' >&3
-    [ "$status" -eq 0 ]
-    [[ $output =~ ([0-9]+)" shapes checked, 0 wrong, "([0-9]+)" not launched"$ ]]
-    ((BASH_REMATCH[1] + BASH_REMATCH[2] == $2))
+    shape_options=(--image "$images/ranks.sqsh")
 }
 
 @test "100 random jobs" {

@@ -113,7 +113,7 @@ c_version() { # MPI
     launch --mpi=none "${on_one_node[@]}" --distgpu=ompi ./openmpi
     [ "$status" -ne 0 ]
     [[ $output == *"An error occurred in MPI_Init"* ]]
-    [[ $output == *"distgpu: --distgpu=ompi: with --mpi=none "*"use srun --mpi=pmix"* ]]
+    [[ $output == *"distgpu: --distgpu=ompi: with --mpi=none, an MPI program fails in MPI_Init; use srun --mpi=pmix"* ]]
 }
 
 @test "mpi4py without distgpu: the example says how to start it" {

@@ -5,13 +5,12 @@
 # DISTGPU_MATRIX_SEED=N draws other random shapes than the usual ones.
 
 load cluster
+load matrix/shapes
 
 setup_file() {
     # A heterogeneous job starts with the backfill scheduler's next round.
     cluster_up --conf SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
-    cc -std=gnu11 -Wall -Wextra -Werror -O1 -o "$SCRATCH/probe" "$BATS_TEST_DIRNAME/matrix/probe.c"
-    cp "$BATS_TEST_DIRNAME"/matrix/*.py "$SCRATCH"
-    export PYTHONDONTWRITEBYTECODE=1
+    install_matrix
 }
 
 teardown_file() {
@@ -30,18 +29,6 @@ placed() { # PLACEMENT COMMAND...
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$output" = "table: 1 shapes checked, 0 wrong, 0 not launched" ]
-}
-
-# Random shapes of a group, in the allocation that a command makes, if any.
-random_shapes() { # GROUP COUNT [COMMAND...]
-    local group=$1 count=$2
-    shift 2
-    ALLOCATION="$*" run submit "$@" ./matrix.py random "$group" "$count"
-    echo "$output"
-    tail -n 1 <<<"$output" | sed 's/^/# /' >&3
-    [ "$status" -eq 0 ]
-    [[ $output =~ ([0-9]+)" shapes checked, 0 wrong, "([0-9]+)" not launched"$ ]]
-    ((BASH_REMATCH[1] + BASH_REMATCH[2] == count))
 }
 
 @test "each wrong variable would be found" {

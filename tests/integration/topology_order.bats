@@ -8,9 +8,10 @@
 # shellcheck disable=SC2030,SC2031,SC2034 # run in a test sets what a function of it reads; cluster.bash reads
 
 load cluster
+load matrix/shapes
 
 setup_file() {
-    export CLUSTERS='' PYTHONDONTWRITEBYTECODE=1
+    export CLUSTERS=''
     local plugin_name stepmgr=()
     for plugin_name in tree block; do
         [[ $plugin_name == tree || $(slurmd -V) != *' 22.05.'* ]] || continue # not in 22.05
@@ -23,13 +24,17 @@ setup_file() {
             --switch 's1=node[02,04]' --switch 's2=node[01,03]' --topology-plugin "$plugin_name" \
             "${stepmgr[@]}"
         CLUSTERS+=" $CLUSTER"
-        cc -std=gnu11 -O1 -o "$SCRATCH/probe" "$root/tests/integration/matrix/probe.c"
-        cp "$root"/tests/integration/matrix/*.py "$SCRATCH"
+        install_matrix
     done
 }
 
 teardown_file() {
     on_each cluster_down
+}
+
+# A test that failed may have left it off.
+teardown() {
+    on_each plugin_on_login yes
 }
 
 # Runs a function on each cluster; fails where it does.
@@ -183,32 +188,25 @@ print("\n".join(check(parse_tasks(open(sys.argv[1] + "/async.out").read()), 8)))
     on_each async_is_right
 }
 
-# Random shapes of a group, in the allocation that a command makes, if any.
-random_shapes() { # WAY GROUP [COMMAND...]
-    local way=$1 group=$2 count=${DISTGPU_MATRIX_SHAPES:-4}
-    shift 2
-    [[ $way != nodes ]] || plugin_on_login no
-    ALLOCATION="$*" run submit "$@" ./matrix.py random "$group" "$count" --by "$way"
+random_shapes_by() { # WAY GROUP [COMMAND...]
+    shape_options=(--by "$1")
+    [[ $1 != nodes ]] || plugin_on_login no
+    random_shapes "$2" "${DISTGPU_MATRIX_SHAPES:-4}" "${@:3}"
     plugin_on_login yes
-    echo "$output"
-    tail -n 1 <<<"$output" | sed 's/^/# /' >&3
-    [ "$status" -eq 0 ]
-    [[ $output =~ ([0-9]+)" shapes checked, 0 wrong, "([0-9]+)" not launched"$ ]]
-    ((BASH_REMATCH[1] + BASH_REMATCH[2] == count))
 }
 
 @test "random shapes, with topology/tree" {
     local way
     CLUSTERS=${CLUSTERS% test*-block}
     for way in plugin nodes exec; do
-        on_each random_shapes "$way" job
-        on_each random_shapes "$way" step salloc -Q -N4 -n32
+        on_each random_shapes_by "$way" job
+        on_each random_shapes_by "$way" step salloc -Q -N4 -n32
     done
     for way in plugin nodes; do
-        on_each random_shapes "$way" het-step salloc -Q -N4 -n32
-        on_each random_shapes "$way" het-group \
+        on_each random_shapes_by "$way" het-step salloc -Q -N4 -n32
+        on_each random_shapes_by "$way" het-group \
             salloc -Q -n8 -w node03 : -N2 -n16 -w node01,node02 : -n8 -w node04
-        on_each random_shapes "$way" het-job
+        on_each random_shapes_by "$way" het-job
     done
 }
 
