@@ -1,8 +1,8 @@
 // See refusal_notice.h.
 #include "refusal_notice.h"
 
-#include <new>
-#include <sys/mman.h>
+#include "shared_array.h"
+
 #include <thread>
 
 namespace distgpu {
@@ -18,9 +18,7 @@ void wait_until(auto is_so, std::chrono::milliseconds longest) {
 }  // namespace
 
 void RefusalNotice::create() {
-    void* const memory =
-        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) shared_ = new (memory) Shared{};
+    shared_ = shared_array<Shared>(1);
 }
 
 void RefusalNotice::set_forked() {

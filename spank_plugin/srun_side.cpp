@@ -3,13 +3,12 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
-#include "cpu_bind_option.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
 #include "node/variables.h"
-#include "oci_container.h"
 #include "own_process.h"
 #include "slurm_calls.h"
+#include "srun_options.h"
 
 #include <cstdlib>
 #include <vector>

@@ -1,5 +1,5 @@
-// Whether the user chose the CPUs of a step: srun's command lines, as 22.05's srun reads them.
-#include "cpu_bind_option.h"
+// srun's command lines, as 22.05's srun reads them.
+#include "srun_options.h"
 
 #include <gtest/gtest.h>
 
@@ -92,6 +92,27 @@ TEST(ChoosesCpus, ByTheVariable) {
     for (const char* value : {"", "verbose", "quiet,v"}) {
         EXPECT_FALSE(chooses_cpus(Arguments{"srun", "./train"}, 1, value)) << value;
     }
+}
+
+// Of `srun OPTIONS... prog --container=x`.
+bool named(Arguments options, const char* variable = "") {
+    options.insert(options.begin(), "srun");
+    options.insert(options.end(), {"prog", "--container=x"});
+    return names_container(options, 2, variable);
+}
+
+TEST(NamesContainer, IsSruns) {
+    EXPECT_TRUE(named({"--container=/images/a"}));
+    EXPECT_TRUE(named({"-N1", "--container", "/images/a"}));
+    EXPECT_TRUE(named({"--conta=/images/a"}));
+    EXPECT_TRUE(named({}, "/images/a"));
+}
+
+TEST(NamesContainer, IsNoOtherOptionAndNotTheProgramsOwn) {
+    EXPECT_FALSE(named({}));
+    EXPECT_FALSE(named({"--contiguous"}));
+    EXPECT_FALSE(named({"--cont"}));
+    EXPECT_FALSE(named({"--container-image=/images/a.sqsh", "--container-mounts=/a"}));
 }
 
 }  // namespace
