@@ -88,19 +88,10 @@ JobReply load_job(Load* load, std::uint32_t job) {
     return JobReply(reply);
 }
 
-// The node of every task, in task order.
-std::optional<std::vector<std::uint32_t>> node_of_task(const slurm_step_layout_t& reply) {
-    constexpr std::uint32_t nobody = ~0U;
-    std::vector<std::uint32_t> nodes(reply.task_cnt, nobody);
+std::vector<std::vector<std::uint32_t>> tasks_of_nodes(const slurm_step_layout_t& reply) {
+    std::vector<std::vector<std::uint32_t>> nodes(reply.node_cnt);
     for (std::uint32_t node = 0; node < reply.node_cnt; ++node) {
-        for (std::uint32_t i = 0; i < reply.tasks[node]; ++i) {
-            const std::uint32_t task = reply.tids[node][i];
-            if (task >= nodes.size() || nodes[task] != nobody) return std::nullopt;
-            nodes[task] = node;
-        }
-    }
-    for (const std::uint32_t node : nodes) {
-        if (node == nobody) return std::nullopt;
+        nodes[node].assign(reply.tids[node], reply.tids[node] + reply.tasks[node]);
     }
     return nodes;
 }
@@ -210,11 +201,11 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
     if (!reply || reply->node_list == nullptr) {
         return no_layout(job, step, formatted("slurmctld did not answer (error {})", errno));
     }
-    const auto nodes = node_of_task(*reply);
-    if (!nodes) return no_layout(job, step, "slurmctld's answer contradicts itself");
-    return HostList::parse(reply->node_list).and_then([&](HostList hosts) {
-        return StepLayout::from_assignment(std::move(hosts), *nodes);
+    auto layout = HostList::parse(reply->node_list).and_then([&](HostList hosts) {
+        return StepLayout::from_task_lists(std::move(hosts), tasks_of_nodes(*reply));
     });
+    if (layout) return layout;
+    return no_layout(job, step, "slurmctld's answer contradicts itself");
 }
 
 std::string node_name() {

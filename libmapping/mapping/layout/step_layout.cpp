@@ -94,6 +94,27 @@ Result<StepLayout> StepLayout::from_assignment(HostList hosts,
     return assemble(std::move(hosts), std::move(map).take());
 }
 
+Result<StepLayout> StepLayout::from_task_lists(
+    HostList hosts, std::span<const std::vector<std::uint32_t>> tasks_of_nodes) {
+    constexpr std::uint32_t nobody = ~0U;
+    std::size_t count = 0;
+    for (const auto& tasks : tasks_of_nodes) count += tasks.size();
+    std::vector<std::uint32_t> node_of_task(count, nobody);
+    for (std::uint32_t node = 0; node < tasks_of_nodes.size(); ++node) {
+        for (const std::uint32_t task : tasks_of_nodes[node]) {
+            if (task >= count || node_of_task[task] != nobody) {
+                return Error{
+                    .object = "task map",
+                    .problem = formatted("task {} of {}, on node {}, {}", task, count, node,
+                                         task >= count ? "does not exist" : "is on a node already"),
+                    .remedy = "name each task on one node"};
+            }
+            node_of_task[task] = node;
+        }
+    }
+    return from_assignment(std::move(hosts), node_of_task);
+}
+
 Result<StepLayout> StepLayout::from_components(std::span<const StepLayout> components) {
     if (components.empty()) {
         return Error{.object = "heterogeneous step",

@@ -65,7 +65,7 @@ struct Placement {
 };
 
 // The tasks of one node inside one block of the map: `repeat` groups of `count`
-// consecutive task ids, each group `stride` after the one before. Local ids run
+// consecutive task ids, each group `stride` after the one before. Local ranks run
 // on from first_local without a gap: member i of group g is task
 // first + g * stride + i with local rank first_local + g * count + i.
 struct TaskRun {
@@ -112,6 +112,11 @@ class StepLayout {
     static Result<StepLayout> from_assignment(HostList hosts,
                                               std::span<const std::uint32_t> node_of_task);
 
+    // As Slurm answers: tasks_of_nodes[n] are the tasks of node n, in any order.
+    // Errors: task ids other than 0 to n-1, each once, and as from_task_map().
+    static Result<StepLayout> from_task_lists(
+        HostList hosts, std::span<const std::vector<std::uint32_t>> tasks_of_nodes);
+
     // A heterogeneous step: node indices and task ids of each component follow
     // those of the components before it. A host of two components is two nodes,
     // as it has local ranks from 0 in each.
@@ -135,7 +140,7 @@ class StepLayout {
     TaskId task(NodeIndex node, LocalRank local_rank) const;
 
     // Precondition of both: node < node_count(). tasks_of: in the order of local
-    // ids, which is that of task ids.
+    // ranks, which is that of task ids.
     std::uint32_t tasks_on(NodeIndex node) const;
     std::vector<TaskRun> tasks_of(NodeIndex node) const;
 

@@ -6,7 +6,6 @@
 #include "base/values.h"
 
 #include <chrono>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,22 +48,6 @@ std::vector<std::vector<std::uint32_t>> tasks_of_nodes(std::string_view text) {
     return nodes;
 }
 
-// Nothing: the ids are not 0 to n-1, each once.
-std::optional<std::vector<std::uint32_t>> node_of_each(
-    const std::vector<std::vector<std::uint32_t>>& nodes) {
-    constexpr std::uint32_t nobody = ~0U;
-    std::size_t count = 0;
-    for (const auto& tasks : nodes) count += tasks.size();
-    std::vector<std::uint32_t> node_of_task(count, nobody);
-    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
-        for (const std::uint32_t task : nodes[node]) {
-            if (task >= count || node_of_task[task] != nobody) return std::nullopt;
-            node_of_task[task] = node;
-        }
-    }
-    return node_of_task;
-}
-
 std::vector<std::string> command_line(const Environment& environment, const std::string& step) {
     std::vector<std::string> words{"/usr/bin/env"};
     for (const char* name : {"PATH", "SLURM_CONF"}) {
@@ -82,10 +65,11 @@ Error refused(const std::string& step, std::string_view why) {
 }  // namespace
 
 Result<StepLayout> parse_sattach(std::string_view text) {
-    auto hosts = HostList::parse(between(text, " nodes (", ")\n"));
-    const auto nodes = node_of_each(tasks_of_nodes(text));
-    if (!hosts || !nodes) return Error{"sattach --layout", "its answer is not a step's layout", ""};
-    return StepLayout::from_assignment(*std::move(hosts), *nodes);
+    auto layout = HostList::parse(between(text, " nodes (", ")\n")).and_then([&](HostList hosts) {
+        return StepLayout::from_task_lists(std::move(hosts), tasks_of_nodes(text));
+    });
+    if (layout) return layout;
+    return Error{"sattach --layout", "its answer is not a step's layout", ""};
 }
 
 StepQuery ask_slurm(const Environment& environment) {

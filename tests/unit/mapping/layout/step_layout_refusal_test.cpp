@@ -175,6 +175,25 @@ TEST(Assignment, RefusesNodesThatDoNotExist) {
               "leave the host out");
 }
 
+TEST(TaskLists, RefuseTasksThatAreNotThereOrTwice) {
+    const auto refusal = [](const std::vector<Nodes>& lists) {
+        const auto layout = StepLayout::from_task_lists(hosts("n[1-2]"), lists);
+        return layout ? std::string() : layout.error().message();
+    };
+    EXPECT_EQ(refusal({{0, 1}, {3}}),
+              "distgpu: task map: task 3 of 3, on node 1, does not exist; name each task on one "
+              "node");
+    EXPECT_EQ(refusal({{0, 1}, {1}}),
+              "distgpu: task map: task 1 of 3, on node 1, is on a node already; name each task on "
+              "one node");
+    EXPECT_EQ(refusal({{0, 1}, {}}),
+              "distgpu: task map: no task on node 1 (n2); place at least one task on each host, or "
+              "leave the host out");
+    EXPECT_EQ(refusal({{0}, {1}, {2}}),
+              "distgpu: task map: task 2 is on node 2, but the host list has 2 nodes; number the "
+              "nodes from 0 in the order of the host list");
+}
+
 TEST(Components, RefusesNoneAndTooMany) {
     const auto none = StepLayout::from_components({});
     ASSERT_FALSE(none);

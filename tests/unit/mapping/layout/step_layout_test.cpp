@@ -95,6 +95,13 @@ TEST(Assignment, KeepsArbitraryPlacementsOfSlurm) {
     EXPECT_EQ(difference(*from_option, option), "") << "-m arbitrary -n4 -w n2,n1,n2,n4";
 }
 
+TEST(TaskLists, ArePlacementsByNode) {
+    const std::vector<Nodes> lists = {{1, 4}, {3}, {2, 0}};
+    const auto layout = StepLayout::from_task_lists(hosts("n[1-3]"), lists);
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(names(*layout), (std::vector<std::string>{"n3", "n1", "n3", "n2", "n1"}));
+}
+
 TEST(Components, FollowEachOtherInAHeterogeneousStep) {
     const Distribution block{.kind = Kind::block};
     const auto first = StepLayout::distribute(hosts("n1"), counts("2"), block);
