@@ -34,8 +34,7 @@ Result<std::optional<CarriedStep>> read_carried(spank_t spank, const Identity& i
 
 // Nothing where the step's environment does not hold the layout.
 std::optional<StepLayout> derive(spank_t spank) {
-    StepEnvironment environment = read_step_environment(
-        [spank](const char* name) { return step_variable(spank, name).value_or(""); });
+    StepEnvironment environment = read_step_environment(StepVariables(spank));
     constexpr bool topology_order = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0);
     environment.topology_order = environment.topology_order || topology_order;
     auto derived = derive_layout(environment);

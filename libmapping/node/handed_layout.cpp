@@ -17,8 +17,7 @@ namespace distgpu {
 namespace {
 
 bool tells_layout(const Environment& environment, const StepLayout& layout) {
-    const auto derived = derive_layout(read_step_environment(
-        [&](const char* name) { return environment.get(name).value_or(""); }));
+    const auto derived = derive_layout(read_step_environment(environment));
     return derived && *derived == layout;
 }
 

@@ -30,8 +30,8 @@ std::optional<Distribution> read_distribution(const StepEnvironment& environment
 
 }  // namespace
 
-StepEnvironment read_step_environment(
-    const std::function<std::string(const char* name)>& variable) {
+StepEnvironment read_step_environment(const Environment& environment) {
+    const auto variable = [&](const char* name) { return environment.get(name).value_or(""); };
     return {.node_list = variable("SLURM_STEP_NODELIST"),
             .tasks_per_node = variable("SLURM_STEP_TASKS_PER_NODE"),
             .distribution = variable("SLURM_DISTRIBUTION"),
@@ -39,12 +39,13 @@ StepEnvironment read_step_environment(
             .topology_order = !variable("SLURM_JOB_SLUID").empty()};
 }
 
-bool in_step_of_tasks(const std::function<std::string(const char* name)>& variable) {
+bool in_step_of_tasks(const Environment& environment) {
     // SLURM_INTERACTIVE_STEP, SLURM_BATCH_SCRIPT and SLURM_EXTERN_CONT of slurm.h. The batch script
     // has no SLURM_STEP_NODELIST, the shell of salloc has one.
     constexpr std::uint32_t first_special_step = 0xfffffffa;
-    const auto step = whole_number(variable("SLURM_STEP_ID"));
-    return step && *step < first_special_step && !variable("SLURM_STEP_NODELIST").empty();
+    const auto step = whole_number(environment.get("SLURM_STEP_ID").value_or(""));
+    return step && *step < first_special_step &&
+           !environment.get("SLURM_STEP_NODELIST").value_or("").empty();
 }
 
 Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment) {

@@ -1,10 +1,10 @@
 // The layout of a step as its own environment tells it, without asking anybody.
 #pragma once
 
+#include "base/environment.h"
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,13 +24,13 @@ struct StepEnvironment {
     bool operator==(const StepEnvironment&) const = default;
 };
 
-// `variable`: its value, empty where it is not set. Slurm sets SLURM_JOB_SLUID in every process of
-// a job from 26.05 on, over whatever its user exported.
-StepEnvironment read_step_environment(const std::function<std::string(const char* name)>& variable);
+// Slurm sets SLURM_JOB_SLUID in every process of a job from 26.05 on, over whatever its user
+// exported.
+StepEnvironment read_step_environment(const Environment& environment);
 
 // Whether this process is a task of srun. The batch script and the shell of salloc are in steps of
 // their own.
-bool in_step_of_tasks(const std::function<std::string(const char* name)>& variable);
+bool in_step_of_tasks(const Environment& environment);
 
 // The layout, where the environment determines it for certain: one node, cyclic and plane, and
 // block without topology_order (no wrong one in 60 random shapes on each of 22.05, 24.11 and

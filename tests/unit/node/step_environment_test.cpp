@@ -2,9 +2,10 @@
 // 24.11.5 and 26.05.3, which agree.
 #include "node/step_environment.h"
 
+#include "base/environment_copy.h"
+
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -92,23 +93,22 @@ TEST(StepEnvironment, OneNodeHasAllTasksInEveryOrder) {
 }
 
 TEST(StepEnvironment, IsReadFromSlurmsVariables) {
-    std::map<std::string, std::string> variables{{"SLURM_STEP_NODELIST", "n[1-2]"},
-                                                 {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
-                                                 {"SLURM_DISTRIBUTION", "plane"},
-                                                 {"SLURM_DIST_PLANESIZE", "2"}};
-    const auto variable = [&](const char* name) { return variables[name]; };
-    EXPECT_EQ(read_step_environment(variable),
+    EnvironmentCopy::Variables variables{{"SLURM_STEP_NODELIST", "n[1-2]"},
+                                         {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
+                                         {"SLURM_DISTRIBUTION", "plane"},
+                                         {"SLURM_DIST_PLANESIZE", "2"}};
+    EXPECT_EQ(read_step_environment(EnvironmentCopy(variables)),
               (StepEnvironment{"n[1-2]", "4(x2)", "plane", "2", false}));
     // Set by 26.05 and newer.
     variables["SLURM_JOB_SLUID"] = "sFZDM816855K00";
-    EXPECT_EQ(read_step_environment(variable),
+    EXPECT_EQ(read_step_environment(EnvironmentCopy(variables)),
               (StepEnvironment{"n[1-2]", "4(x2)", "plane", "2", true}));
 }
 
 TEST(StepEnvironment, BatchScriptsAndShellsAreNoTasks) {
     const auto in_step = [](std::string step, std::string nodes) {
         return in_step_of_tasks(
-            [=](const char* name) { return name == std::string("SLURM_STEP_ID") ? step : nodes; });
+            EnvironmentCopy({{"SLURM_STEP_ID", step}, {"SLURM_STEP_NODELIST", nodes}}));
     };
     EXPECT_TRUE(in_step("0", "n1"));
     EXPECT_TRUE(in_step("4294967289", "n1"));

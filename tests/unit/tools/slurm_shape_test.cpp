@@ -1,28 +1,23 @@
 // The shape of a step from Slurm's variables.
 #include "plan/slurm_shape.h"
 
+#include "base/environment_copy.h"
+
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
-using Environment = std::map<std::string, std::string>;
+using Variables = EnvironmentCopy::Variables;
 
-Result<std::optional<SlurmShape>> complete(const ShapeOptions& given, Environment environment) {
-    return complete_from_slurm(given,
-                               [environment = std::move(environment)](
-                                   const std::string& name) -> std::optional<std::string> {
-                                   const auto found = environment.find(name);
-                                   if (found == environment.end()) return std::nullopt;
-                                   return found->second;
-                               });
+Result<std::optional<SlurmShape>> complete(const ShapeOptions& given, Variables variables) {
+    return complete_from_slurm(given, EnvironmentCopy(std::move(variables)));
 }
 
-Environment allocation() {
+Variables allocation() {
     return {{"SLURM_JOB_ID", "42"},
             {"SLURM_JOB_NODELIST", "n[1-4]"},
             {"SLURM_TASKS_PER_NODE", "2(x4)"},
@@ -30,8 +25,8 @@ Environment allocation() {
             {"SLURM_CPUS_PER_TASK", "6"}};
 }
 
-Environment step() {
-    Environment variables = allocation();
+Variables step() {
+    Variables variables = allocation();
     variables.insert({{"SLURM_STEP_ID", "3"},
                       {"SLURM_STEP_NODELIST", "n[3-4]"},
                       {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"}});
@@ -53,7 +48,7 @@ TEST(SlurmShape, OfAnAllocation) {
 }
 
 TEST(SlurmShape, OfAStepAndNotOfItsAllocation) {
-    Environment variables = step();
+    Variables variables = step();
     variables["SLURM_RESTART_COUNT"] = "1";
     const auto shape = complete({}, variables);
     ASSERT_TRUE(shape);
@@ -98,14 +93,14 @@ TEST(SlurmShape, Distributions) {
     };
     for (const auto& [variable, distribution] :
          {Row{"block:cyclic,pack", "block"}, Row{"cyclic", "cyclic"}, Row{"plane", "plane=2"}}) {
-        Environment variables = step();
+        Variables variables = step();
         variables["SLURM_DISTRIBUTION"] = variable;
         variables["SLURM_DIST_PLANESIZE"] = "2";
         const auto shape = complete({}, variables);
         ASSERT_TRUE(shape);
         EXPECT_EQ((*shape)->options.layout.distribution, distribution);
     }
-    Environment variables = allocation();
+    Variables variables = allocation();
     variables["SLURM_DISTRIBUTION"] = "arbitrary";
     EXPECT_FALSE(complete({}, variables));
     ShapeOptions given;
@@ -118,14 +113,14 @@ TEST(SlurmShape, Distributions) {
 
 // In which order the nodes get their tasks: of a step Slurm can be asked.
 TEST(SlurmShape, Order) {
-    const auto order = [](Environment variables, const Environment& more, ShapeOptions given = {}) {
+    const auto order = [](Variables variables, const Variables& more, ShapeOptions given = {}) {
         for (const auto& [name, value] : more) variables[name] = value;
         const auto shape = complete(given, variables);
         return shape && *shape ? std::optional((*shape)->order) : std::nullopt;
     };
-    const Environment arbitrary{{"SLURM_DISTRIBUTION", "arbitrary"}};
-    const Environment newer{{"SLURM_JOB_SLUID", "sFZDM816855K00"}};
-    const Environment newer_cyclic{{"SLURM_JOB_SLUID", "s"}, {"SLURM_DISTRIBUTION", "cyclic"}};
+    const Variables arbitrary{{"SLURM_DISTRIBUTION", "arbitrary"}};
+    const Variables newer{{"SLURM_JOB_SLUID", "sFZDM816855K00"}};
+    const Variables newer_cyclic{{"SLURM_JOB_SLUID", "s"}, {"SLURM_DISTRIBUTION", "cyclic"}};
     EXPECT_EQ(order(allocation(), {}), NodeOrder::known);
     EXPECT_EQ(order(step(), {}), NodeOrder::known);
     EXPECT_EQ(order(step(), arbitrary), NodeOrder::of_step);
@@ -145,7 +140,7 @@ TEST(SlurmShape, Order) {
 
 // Of salloc where slurm.conf has use_interactive_step: a step on one node.
 TEST(SlurmShape, InTheShellOfAnAllocation) {
-    Environment variables = step();
+    Variables variables = step();
     variables["SLURM_STEP_ID"] = "4294967290";
     const auto shape = complete({}, variables);
     ASSERT_TRUE(shape);

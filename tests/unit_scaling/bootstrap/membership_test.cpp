@@ -1,6 +1,6 @@
 #include "bootstrap/membership.h"
 
-#include "made_up_variables.h"
+#include "base/environment_copy.h"
 
 #include <gtest/gtest.h>
 
@@ -24,18 +24,18 @@ const Values under_mpirun{{"OMPI_COMM_WORLD_RANK", "3"},
 
 Error refusal(Values values, const std::string& name, const std::string& value) {
     values[name] = value;
-    return read_membership(variables_of(values), "host").error();
+    return read_membership(EnvironmentCopy(values), "host").error();
 }
 
 // The port is the last of MASTER_PORT's slot of 16.
 TEST(Membership, UnderSrun) {
-    EXPECT_EQ(*read_membership(variables_of(under_srun), "host"),
+    EXPECT_EQ(*read_membership(EnvironmentCopy(under_srun), "host"),
               (Membership{5, 8, 1, "node03", "node01", 25023, "17.2"}));
 }
 
 // torch's own default port, since mpirun gives none.
 TEST(Membership, UnderMpirunOnOneNode) {
-    EXPECT_EQ(*read_membership(variables_of(under_mpirun), "host"),
+    EXPECT_EQ(*read_membership(EnvironmentCopy(under_mpirun), "host"),
               (Membership{3, 4, 3, "host", "localhost", 29515, "."}));
 }
 
@@ -47,7 +47,7 @@ TEST(Membership, MpirunOverNodesNeedsTheAddress) {
 
 TEST(Membership, WithoutALauncherItSaysHowToStart) {
     EXPECT_EQ(
-        read_membership(variables_of({}), "host").error(),
+        read_membership(EnvironmentCopy(), "host").error(),
         (Error{"WORLD_SIZE", "not set", "start it with srun --distgpu=pytorch nccl-scaling"}));
 }
 

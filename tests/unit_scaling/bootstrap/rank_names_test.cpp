@@ -1,6 +1,6 @@
 #include "bootstrap/rank_names.h"
 
-#include "made_up_variables.h"
+#include "base/environment_copy.h"
 
 #include <gtest/gtest.h>
 
@@ -9,19 +9,19 @@ namespace {
 
 // Slurm deals ranks 0, 1, 2, 3 to nodes 1, 2, 1, 2.
 TEST(NamesOfStep, FollowSlurmsDistribution) {
-    const RankNames names = names_of_step(variables_of({{"SLURM_STEP_NODELIST", "node[01-02]"},
-                                                        {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
-                                                        {"SLURM_DISTRIBUTION", "cyclic"}}));
+    const RankNames names = names_of_step(EnvironmentCopy({{"SLURM_STEP_NODELIST", "node[01-02]"},
+                                                           {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                                           {"SLURM_DISTRIBUTION", "cyclic"}}));
     EXPECT_EQ(names(2), "rank 2 on node01");
     EXPECT_EQ(names(3), "rank 3 on node02");
     EXPECT_EQ(names(4), "rank 4");
 }
 
 TEST(NamesOfStep, AreNumbersWhereTheNodesAreNotKnown) {
-    EXPECT_EQ(names_of_step(variables_of({}))(2), "rank 2");
-    EXPECT_EQ(names_of_step(variables_of({{"SLURM_STEP_NODELIST", "node[01-02]"},
-                                          {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
-                                          {"SLURM_DISTRIBUTION", "arbitrary"}}))(2),
+    EXPECT_EQ(names_of_step(EnvironmentCopy())(2), "rank 2");
+    EXPECT_EQ(names_of_step(EnvironmentCopy({{"SLURM_STEP_NODELIST", "node[01-02]"},
+                                             {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                             {"SLURM_DISTRIBUTION", "arbitrary"}}))(2),
               "rank 2");
 }
 

@@ -6,11 +6,11 @@
 #include "check/verdict.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
+#include "node/process_environment.h"
 #include "node/task_environment.h"
 #include "output.h"
 #include "subcommands.h"
 #include "task/own_task.h"
-#include "task/process_environment.h"
 
 #include <chrono>
 #include <cstdint>

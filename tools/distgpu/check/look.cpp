@@ -5,7 +5,7 @@
 #include "base/values.h"
 #include "check/gpus.h"
 #include "node/affinity.h"
-#include "task/process_environment.h"
+#include "node/process_environment.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,12 +3,12 @@
 #include "mapping/spec/request.h"
 #include "node/machine.h"
 #include "node/prepare_task.h"
+#include "node/process_environment.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
 #include "subcommands.h"
 #include "task/own_task.h"
-#include "task/process_environment.h"
 #include "task/task_variables.h"
 
 #include <array>

@@ -2,18 +2,17 @@
 #include "base/format.h"
 #include "mapping/spec/request.h"
 #include "node/handed_layout.h"
+#include "node/process_environment.h"
 #include "output.h"
 #include "plan/plan_formats.h"
 #include "plan/plan_input.h"
 #include "plan/slurm_shape.h"
 #include "plan/step_topologies.h"
 #include "subcommands.h"
-#include "task/process_environment.h"
 #include "task/step_query.h"
 #include "topo/hwloc_environment.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,15 +33,11 @@ struct Arguments {
     std::string node;
 };
 
-std::optional<std::string> variable(const std::string& name) {
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
-}
-
 // https://no-color.org
 bool wants_colour() {
-    return isatty(STDOUT_FILENO) == 1 && !variable("NO_COLOR") && variable("TERM") != "dumb";
+    const ProcessEnvironment environment;
+    return isatty(STDOUT_FILENO) == 1 && environment.get("NO_COLOR").value_or("").empty() &&
+           environment.get("TERM") != "dumb";
 }
 
 Result<Request> read_spec(const std::string& spec) {
@@ -104,7 +99,7 @@ ExitCode run_plan(const Arguments& arguments) {
     take_hwloc_environment();
     auto request = read_spec(arguments.spec);
     if (!request) return complain(request.error(), ExitCode::usage);
-    const auto slurm = complete_from_slurm(arguments.shape, variable);
+    const auto slurm = complete_from_slurm(arguments.shape, ProcessEnvironment());
     if (!slurm) return complain(slurm.error(), ExitCode::usage);
     if (*slurm) say(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
     const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;

@@ -13,7 +13,7 @@ namespace {
 // Reads variables, and remembers which of them were there.
 class Reader {
   public:
-    explicit Reader(const Variables& variables) : variables_(variables) {}
+    explicit Reader(const Environment& environment) : environment_(environment) {}
 
     // Fills a text that is still empty.
     void complete(std::string& text, const char* name) {
@@ -21,8 +21,10 @@ class Reader {
         if (auto value = get(name)) text = *std::move(value);
     }
 
+    // Nothing: unset or empty.
     std::optional<std::string> get(const char* name) {
-        auto value = variables_(name);
+        auto value = environment_.get(name);
+        if (value && value->empty()) value.reset();
         if (value) read_.emplace_back(name);
         return value;
     }
@@ -34,7 +36,7 @@ class Reader {
     std::vector<std::string> take_read() { return std::move(read_); }
 
   private:
-    const Variables& variables_;
+    const Environment& environment_;
     std::vector<std::string> read_;
 };
 
@@ -58,12 +60,11 @@ NodeOrder order_of(const std::string& distribution, bool own_step, Reader& reade
 }  // namespace
 
 Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
-                                                      const Variables& variables) {
+                                                      const Environment& environment) {
     LayoutText& layout = options.layout;
     if (!layout.nodelist.empty() || !layout.nodes.empty()) return std::optional<SlurmShape>{};
-    Reader reader(variables);
-    const bool in_step =
-        in_step_of_tasks([&](const char* name) { return variables(name).value_or(""); });
+    Reader reader(environment);
+    const bool in_step = in_step_of_tasks(environment);
     const bool own_step = in_step && layout.ntasks.empty() && layout.tasks_per_node.empty() &&
                           layout.distribution.empty();
     reader.complete(layout.nodelist, in_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST");
@@ -73,7 +74,7 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
                         in_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE");
     }
     NodeOrder order = NodeOrder::known;
-    const bool one_node = in_step && variables("SLURM_STEP_NUM_NODES") == "1";
+    const bool one_node = in_step && environment.get("SLURM_STEP_NUM_NODES") == "1";
     if (layout.distribution.empty() && !one_node) {
         layout.distribution = distribution(reader);
         order = order_of(layout.distribution, own_step, reader);

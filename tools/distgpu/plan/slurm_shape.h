@@ -1,19 +1,16 @@
 // The shape of a Slurm step or allocation, from the variables that its processes have.
 #pragma once
 
+#include "base/environment.h"
 #include "base/result.h"
 #include "mapping/rendezvous/rendezvous.h"
 #include "plan/shape.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace distgpu {
-
-// The value of a variable; nothing where it is unset or empty.
-using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
 // In which order the nodes get their tasks.
 enum class NodeOrder {
@@ -35,6 +32,6 @@ struct SlurmShape {
 // Errors: an arbitrary distribution of an allocation, whose order stands in no variable, and none
 // was given.
 Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
-                                                      const Variables& variables);
+                                                      const Environment& environment);
 
 }  // namespace distgpu

@@ -142,8 +142,7 @@ Result<Place> place_of(const Counts& counts, const Environment& environment,
 
 // The layout of a step of srun.
 Result<StepLayout> layout_of_step(const Environment& environment, const StepQuery& query) {
-    auto derived = derive_layout(read_step_environment(
-        [&](const char* name) { return environment.get(name).value_or(""); }));
+    auto derived = derive_layout(read_step_environment(environment));
     if (!derived) return derived.error();
     return *derived ? **std::move(derived) : query(slurm_step(environment));
 }
@@ -238,8 +237,7 @@ Result<Place> find_place(const Environment& environment, const std::string& host
         return std::move(*counts).and_then(
             [&](const Counts& known) { return place_of(known, environment, host); });
     }
-    const auto text = [&](const char* name) { return environment.get(name).value_or(""); };
-    if (in_step_of_tasks(text)) return place_in_step(environment, query);
+    if (in_step_of_tasks(environment)) return place_in_step(environment, query);
     return single(environment, host);
 }
 

@@ -2,17 +2,13 @@
 // --distgpu=..., or mpirun.
 #pragma once
 
+#include "base/environment.h"
 #include "base/result.h"
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 
 namespace distgpu::scaling {
-
-// An environment variable's value; nothing: unset.
-using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
 struct Membership {
     std::uint32_t rank = 0;
@@ -35,6 +31,6 @@ inline constexpr std::uint16_t port_offset = 15;
 // OMPI_COMM_WORLD_* where RANK is unset. mpirun tells no address: without MASTER_ADDR all ranks
 // must be on one node; without MASTER_PORT it is torch's own, 29500.
 // Errors name the variable.
-Result<Membership> read_membership(const Variables& variables, const std::string& host);
+Result<Membership> read_membership(const Environment& environment, const std::string& host);
 
 }  // namespace distgpu::scaling

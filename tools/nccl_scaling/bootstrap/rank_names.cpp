@@ -19,9 +19,8 @@ std::string placed(std::uint32_t rank, const std::string& host) {
 
 }  // namespace
 
-RankNames names_of_step(const Variables& variables) {
-    auto layout = derive_layout(
-        read_step_environment([&](const char* name) { return variables(name).value_or(""); }));
+RankNames names_of_step(const Environment& environment) {
+    auto layout = derive_layout(read_step_environment(environment));
     if (!layout || !*layout) return numbered;
     return [layout = std::move(**layout)](std::uint32_t rank) {
         if (rank >= layout.task_count()) return numbered(rank);

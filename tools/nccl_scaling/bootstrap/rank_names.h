@@ -1,7 +1,7 @@
 // What messages call a rank.
 #pragma once
 
-#include "bootstrap/membership.h"
+#include "base/environment.h"
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@ namespace distgpu::scaling {
 using RankNames = std::function<std::string(std::uint32_t rank)>;
 
 // From what Slurm says of the step, before any rank has been heard of.
-RankNames names_of_step(const Variables& variables);
+RankNames names_of_step(const Environment& environment);
 
 // Where each rank runs, as it said itself.
 struct Peer {

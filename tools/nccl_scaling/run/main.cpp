@@ -6,13 +6,13 @@
 #include "bootstrap/channel.h"
 #include "bootstrap/membership.h"
 #include "node/machine.h"
+#include "node/process_environment.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"
 #include "run/times.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -21,15 +21,11 @@
 namespace distgpu::scaling {
 namespace {
 
-std::optional<std::string> variable(const std::string& name) {
-    const char* const value = std::getenv(name.c_str());
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-}
-
 // Of many ranks with the same complaint, one says it.
 bool speaks() {
-    const auto rank = variable("RANK");
-    return rank.value_or(variable("OMPI_COMM_WORLD_RANK").value_or("0")) == "0";
+    const ProcessEnvironment environment;
+    const auto rank = environment.get("RANK");
+    return rank.value_or(environment.get("OMPI_COMM_WORLD_RANK").value_or("0")) == "0";
 }
 
 void say(const std::string& line) {
@@ -53,7 +49,7 @@ void say(const Failure& failure) {
 // For tests: DISTGPU_SCALING_CORRUPT=RANK:ELEMENT changes that element of every result on that rank
 // before it is checked.
 std::optional<std::size_t> corrupted_element(const Membership& membership) {
-    const std::string text = variable("DISTGPU_SCALING_CORRUPT").value_or("");
+    const std::string text = ProcessEnvironment().get("DISTGPU_SCALING_CORRUPT").value_or("");
     const std::string own = formatted("{}:", membership.rank);
     if (text.rfind(own, 0) != 0) return std::nullopt;
     return whole_number_64(std::string_view(text).substr(own.size()));
@@ -83,7 +79,8 @@ void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) 
 int run_as(const Membership& membership, const Options& options, Backend& backend) {
     Recorder recorder(options, stdout);
     const End end = ending(membership, recorder);
-    auto channel = open_channel(membership, {options.timeout, names_of_step(variable), end});
+    auto channel =
+        open_channel(membership, {options.timeout, names_of_step(ProcessEnvironment()), end});
     if (!channel) end(channel.error());
     if (membership.rank == 0) read_demands(options.demands, **channel, recorder);
     const auto fault =
@@ -105,7 +102,7 @@ int start(int argc, char** argv) {
     }
     if (const auto* times = std::get_if<Times>(&*asked)) return compare_times(*times);
     const auto& options = std::get<Options>(*asked);
-    const auto membership = read_membership(variable, host_name());
+    const auto membership = read_membership(ProcessEnvironment(), host_name());
     if (!membership) return complain(membership.error(), ExitCode::environment);
     const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
     if (!backend) return complain(backend.error(), ExitCode::environment);

@@ -1,5 +1,5 @@
 // See process_environment.h.
-#include "task/process_environment.h"
+#include "node/process_environment.h"
 
 #include <cstdlib>
 #include <string_view>
