@@ -12,6 +12,13 @@
 namespace distgpu {
 namespace {
 
+// A text that plan() reads as Slurm writes it, where it is one line.
+std::optional<std::string> line_of(spank_t spank, const char* name) {
+    constexpr std::size_t longest = std::size_t{1} << 17U;  // Linux's MAX_ARG_STRLEN
+    const auto text = step_variable(spank, name);
+    return text ? text->line(longest) : std::nullopt;
+}
+
 RendezvousFacts rendezvous_facts(spank_t spank, const Identity& identity,
                                  const PlugstackArguments& arguments) {
     RendezvousFacts facts;
@@ -27,7 +34,7 @@ RendezvousFacts rendezvous_facts(spank_t spank, const Identity& identity,
     // A heterogeneous step has the union of its components' ports, and one of
     // those may not be reserved on rank 0's node.
     if (!identity.heterogeneous) {
-        facts.reserved_ports = step_variable(spank, "SLURM_STEP_RESV_PORTS");
+        facts.reserved_ports = line_of(spank, "SLURM_STEP_RESV_PORTS");
     }
     facts.derived_ports = arguments.ports;
     facts.default_master = arguments.master;
@@ -43,8 +50,8 @@ Step collect_step(spank_t spank, const Identity& identity, const Request& reques
     step.rendezvous.rank0_address =
         found.rank0_address.empty() ? configured_node_address(hosts.name(rank0_node(step.layout)))
                                     : std::move(found.rank0_address);
-    step.facts.cpus_per_node = step_variable(spank, "SLURM_JOB_CPUS_PER_NODE").value_or("");
-    step.facts.job_name = step_variable(spank, "SLURM_JOB_NAME").value_or("");
+    step.facts.cpus_per_node = line_of(spank, "SLURM_JOB_CPUS_PER_NODE").value_or("");
+    step.facts.job_name = line_of(spank, "SLURM_JOB_NAME").value_or("");
     step.facts.node_addresses = std::move(found.node_addresses);
     if (request.framework->names_all_nodes && step.facts.node_addresses.empty()) {
         step.facts.node_addresses = configured_node_addresses(hosts);

@@ -62,7 +62,7 @@ std::vector<TaskMapBlock> blocks(const JsonFields& fields) {
     return blocks;
 }
 
-CarriedStep read_step(const JsonFields& fields) {
+CarriedStep read_step(const JsonFields& fields, StepSize size) {
     CarriedStep step;
     step.job = fields.count<std::uint32_t>("job_id");
     step.step = fields.count<std::uint32_t>("step_id");
@@ -72,8 +72,8 @@ CarriedStep read_step(const JsonFields& fields) {
     if (fields.has("rank0_address") && !is_host(step.rank0_address)) {
         fields.refuse("rank0_address", "not a host");
     }
-    if (!fields.has("node_addresses")) return step;
-    auto addresses = HostList::parse(fields.text("node_addresses"));
+    if (size.nodes == 0 || !fields.has("node_addresses")) return step;
+    auto addresses = HostList::parse(fields.text("node_addresses"), size.nodes);
     if (!addresses) fields.refuse("node_addresses", "not a list of hosts");
     if (addresses) step.node_addresses = *std::move(addresses);
     return step;
@@ -97,13 +97,21 @@ Error malformed(const JsonProblem& problem) {
     return malformed(formatted("\"{}\"", problem.field));
 }
 
-Result<StepLayout> layout_of(LayoutText text) {
-    auto layout = HostList::parse(text.nodes).and_then([&](HostList hosts) {
+Result<StepLayout> layout_of(LayoutText text, StepSize most) {
+    auto layout = HostList::parse(text.nodes, most.nodes).and_then([&](HostList hosts) {
         return StepLayout::from_task_map(std::move(hosts), std::move(text.task_map));
     });
     if (layout) return layout;
     const Error& error = layout.error();
     return Error{carried_variable, formatted("{}: {}", error.object, error.problem), run_again()};
+}
+
+// What encode() writes at the most: each node's name and address, and a block for each task.
+std::size_t longest_text(StepSize size) {
+    constexpr std::size_t rest = 256 + HostList::max_name_length;
+    constexpr std::size_t of_node = 2 * (HostList::max_name_length + 1);
+    constexpr std::size_t of_task = sizeof("[16777216,16777216,2147483648,2147483648],");
+    return rest + size.nodes * of_node + size.tasks * of_task;
 }
 
 }  // namespace
@@ -128,17 +136,25 @@ std::string encode(const CarriedStep& step) {
     return with_addresses.size() <= max_carried_length ? with_addresses : text;
 }
 
-Result<std::optional<CarriedStep>> decode(std::string_view text) {
+Result<std::optional<CarriedStep>> decode(std::string_view text, const KnownStep& known) {
     if (text.substr(0, version.size()) != version) return std::optional<CarriedStep>{};
+    if (text.size() > longest_text(known.size)) {
+        return Error{
+            carried_variable,
+            formatted("{} characters, more than {} on {} need", text.size(),
+                      counted(known.size.tasks, "task"), counted(known.size.nodes, "node")),
+            run_again()};
+    }
     CarriedStep step;
     std::optional<LayoutText> layout;
     const auto problem = read_json(text.substr(version.size()), [&](const JsonFields& fields) {
-        step = read_step(fields);
-        layout = read_layout(fields);
+        step = read_step(fields, known.size);
+        if (known.size.nodes > 0) layout = read_layout(fields);
     });
     if (problem) return malformed(*problem);
+    if (step.job != known.job || step.step != known.step) return std::optional<CarriedStep>{};
     if (layout) {
-        auto decoded = layout_of(*std::move(layout));
+        auto decoded = layout_of(*std::move(layout), known.size);
         if (!decoded) return decoded.error();
         step.layout = *std::move(decoded);
     }

@@ -34,9 +34,18 @@ inline constexpr std::size_t max_carried_length = 131'000;
 // the layout where they make it longer than max_carried_length.
 std::string encode(const CarriedStep& step);
 
+// The step of a node, as SPANK tells it.
+struct KnownStep {
+    std::uint32_t job = 0;
+    std::uint32_t step = 0;
+    StepSize size;  // nothing in it: no layout is read
+};
+
 // Reads what encode() wrote. Nothing for another version, which a newer or older
-// srun side may send: the nodes then derive. Error: not what encode() writes, a
-// layout that contradicts itself.
-Result<std::optional<CarriedStep>> decode(std::string_view text);
+// srun side may send, and for another step: the nodes then derive.
+// Error: not what encode() writes for a step of this size, a layout that
+// contradicts itself or is larger. Memory is bound to the step's size, never to
+// what the text claims.
+Result<std::optional<CarriedStep>> decode(std::string_view text, const KnownStep& known);
 
 }  // namespace distgpu

@@ -56,9 +56,11 @@ Identity read_identity(spank_t spank, std::uint32_t step) {
     identity.job = item(spank, S_JOB_ID).value_or(0);
     identity.step = step;
     identity.component = read_component(spank);
-    const auto tasks = item(spank, S_JOB_TOTAL_TASK_COUNT);
+    identity.size = {item(spank, S_JOB_NNODES).value_or(0),
+                     item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(0)};
     const auto step_tasks = step_number(spank, "SLURM_STEP_NUM_TASKS");
-    identity.heterogeneous = tasks && step_tasks && *tasks != *step_tasks;
+    identity.heterogeneous =
+        identity.size.tasks > 0 && step_tasks && *step_tasks != identity.size.tasks;
     return identity;
 }
 

@@ -14,6 +14,7 @@ namespace distgpu {
 struct Identity {
     std::uint32_t job = 0;  // of a heterogeneous job: this component's
     std::uint32_t step = 0;
+    StepSize size;  // of a heterogeneous step: this component's
     bool heterogeneous = false;
     ComponentTasks component;
 

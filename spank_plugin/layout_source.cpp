@@ -1,6 +1,7 @@
 // See layout_source.h.
 #include "layout_source.h"
 
+#include "as_user.h"
 #include "base/format.h"
 #include "carried_step.h"
 #include "het_step.h"
@@ -26,27 +27,24 @@ Found failed(Error error, bool told_by_srun = false) {
 Result<std::optional<CarriedStep>> read_carried(spank_t spank, const Identity& identity) {
     const auto text = step_variable(spank, carried_variable);
     if (!text) return std::optional<CarriedStep>{};
-    return decode(*text).transform([&](std::optional<CarriedStep> carried) {
-        const bool ours = carried && carried->job == identity.job && carried->step == identity.step;
-        return ours ? std::move(carried) : std::nullopt;
+    // What srun knows of a heterogeneous step is one component of it, maybe another.
+    const StepSize size = identity.heterogeneous ? StepSize{} : identity.size;
+    return text->read_by([&](std::string_view value) {
+        return decode(value, {identity.job, identity.step, size});
     });
 }
 
 // Nothing where the step's environment does not hold the layout.
-std::optional<StepLayout> derive(spank_t spank) {
+std::optional<StepLayout> derive(spank_t spank, StepSize size) {
     StepEnvironment environment = read_step_environment(StepVariables(spank));
     constexpr bool topology_order = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0);
     environment.topology_order = environment.topology_order || topology_order;
-    auto derived = derive_layout(environment);
+    auto derived = derive_layout(environment, size);
     return derived ? *std::move(derived) : std::nullopt;
 }
 
-StepSize size_of_step(spank_t spank) {
-    return {item(spank, S_JOB_NNODES).value_or(0), item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(0)};
-}
-
-std::optional<Error> mismatch(const StepLayout& layout, spank_t spank, const Identity& identity) {
-    auto error = check_size(layout, size_of_step(spank));
+std::optional<Error> mismatch(const StepLayout& layout, const Identity& identity) {
+    auto error = check_size(layout, identity.size);
     return error ? std::move(error) : check_layout(layout, identity.whole());
 }
 
@@ -70,15 +68,19 @@ Error too_many_nodes(const Identity& identity, std::uint32_t nodes, std::string 
 }
 
 Found ask(spank_t spank, const Identity& identity, CarriedStep sent) {
-    const std::uint32_t nodes = size_of_step(spank).nodes;
-    if (nodes > most_asking_nodes) {
+    if (identity.size.nodes > most_asking_nodes) {
         constexpr const char* remedy =
             "load the plugin on the host of srun too, or use -m cyclic or -m plane=N";
-        return failed(too_many_nodes(identity, nodes, remedy));
+        return failed(too_many_nodes(identity, identity.size.nodes, remedy));
+    }
+    const AsUser as_user(spank);
+    if (!as_user.done()) {
+        return failed(
+            {step_name(identity), "slurmctld cannot be asked as its user", "run it again"});
     }
     auto asked = query_layout(identity.job, identity.step, std::nullopt);
     if (!asked) return failed(asked.error());
-    if (auto error = mismatch(*asked, spank, identity)) {
+    if (auto error = mismatch(*asked, identity)) {
         return failed(*std::move(error));
     }
     return FoundLayout{*std::move(asked), std::move(sent.rank0_address), {}, sent.cpu_bind};
@@ -86,15 +88,15 @@ Found ask(spank_t spank, const Identity& identity, CarriedStep sent) {
 
 Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
     if (sent.layout) {
-        if (auto error = mismatch(*sent.layout, spank, identity)) {
+        if (auto error = mismatch(*sent.layout, identity)) {
             return failed(*std::move(error));
         }
         return FoundLayout{*std::move(sent.layout), std::move(sent.rank0_address),
                            std::move(sent.node_addresses), sent.cpu_bind};
     }
-    auto derived = derive(spank);
+    auto derived = derive(spank, identity.size);
     if (!derived) return ask(spank, identity, std::move(sent));
-    if (mismatch(*derived, spank, identity)) {
+    if (mismatch(*derived, identity)) {
         return failed(not_as_told(identity));
     }
     return FoundLayout{*std::move(derived), std::move(sent.rank0_address), {}, sent.cpu_bind};
@@ -103,7 +105,7 @@ Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
 // What srun knows of a heterogeneous step is one component of it; each task compares the whole with
 // its own number. The component's size is Slurm's word, the step's a variable.
 Found find_merged(spank_t spank, const Identity& identity, bool cpu_bind) {
-    const StepSize component = size_of_step(spank);
+    const StepSize& component = identity.size;
     const StepSize step{step_number(spank, "SLURM_STEP_NUM_NODES").value_or(0),
                         step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0)};
     if (step.nodes < component.nodes || step.tasks < component.tasks) {

@@ -93,8 +93,8 @@ int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {
     return guarded("task_init", [&] { return plugin().stepd.end_refused_task(spank); });
 }
 
-int slurm_spank_task_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
-    return guarded("task_exit", [] { return plugin().stepd.task_ended(); });
+int slurm_spank_task_exit(spank_t spank, int /*ac*/, char** /*av*/) {
+    return guarded("task_exit", [&] { return plugin().stepd.task_ended(spank); });
 }
 
 }  // extern "C"

@@ -25,6 +25,14 @@ Result<std::string> parse_path(std::string_view name, std::string_view text) {
                  "give one that begins with /"};
 }
 
+Result<Master> parse_default_master(std::string_view text) {
+    return parse_master(text).and_then([&](Master master) -> Result<Master> {
+        if (master.form != Master::Form::host) return master;
+        return Error{formatted("master={}", text), "would send every job to this one host",
+                     "give addr, name or suffix:S"};
+    });
+}
+
 }  // namespace
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments) {
@@ -35,7 +43,7 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
         const std::string_view value =
             equals == std::string_view::npos ? std::string_view{} : argument.substr(equals + 1);
         if (name == "master") {
-            take(result.master, parse_master(value), result.complaints);
+            take(result.master, parse_default_master(value), result.complaints);
         } else if (name == "ports") {
             take(result.ports, parse_port_range(value), result.complaints);
         } else if (name == "gpus") {

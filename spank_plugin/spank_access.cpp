@@ -6,6 +6,27 @@
 #include <string_view>
 
 namespace distgpu {
+namespace {
+
+std::optional<std::string> read_variable(spank_t spank, const char* name) {
+    std::string value(256, '\0');
+    // Linux refuses an argument string of more than 128 KiB, but an environment
+    // that srun sends may hold a longer one: stop where no real value reaches.
+    constexpr std::size_t longest = std::size_t{1} << 18U;
+    while (value.size() <= longest) {
+        const spank_err_t rc =
+            spank_getenv(spank, name, value.data(), static_cast<int>(value.size()));
+        if (rc == ESPANK_SUCCESS) {
+            value.resize(value.find('\0'));
+            return value;
+        }
+        if (rc != ESPANK_NOSPACE) return std::nullopt;
+        value.resize(value.size() * 4);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<std::uint32_t> item(spank_t spank, spank_item_t which) {
     std::uint32_t value = 0;
@@ -27,30 +48,19 @@ void tell(const std::string& line) {
     slurm_spank_log("%s", line.c_str());
 }
 
-std::optional<std::string> step_variable(spank_t spank, const char* name) {
-    std::string value(256, '\0');
-    // Linux refuses an argument string of more than 128 KiB, but an environment
-    // that srun sends may hold a longer one: stop where no real value reaches.
-    constexpr std::size_t longest = std::size_t{1} << 22U;
-    while (value.size() <= longest) {
-        const spank_err_t rc =
-            spank_getenv(spank, name, value.data(), static_cast<int>(value.size()));
-        if (rc == ESPANK_SUCCESS) {
-            value.resize(value.find('\0'));
-            return value;
-        }
-        if (rc != ESPANK_NOSPACE) return std::nullopt;
-        value.resize(value.size() * 4);
-    }
-    return std::nullopt;
+std::optional<UserText> step_variable(spank_t spank, const char* name) {
+    auto value = read_variable(spank, name);
+    if (!value) return std::nullopt;
+    return UserText(*std::move(value));
 }
 
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name) {
-    return whole_number(step_variable(spank, name).value_or(""));
+    const auto text = step_variable(spank, name);
+    return text ? text->read_by(whole_number) : std::nullopt;
 }
 
 std::optional<std::string> StepVariables::get(const std::string& name) const {
-    return step_variable(spank_, name.c_str());
+    return read_variable(spank_, name.c_str());
 }
 
 // spank_setenv() returns success although it dropped a value that is too long: read it back.

@@ -7,6 +7,7 @@ extern "C" {
 }
 
 #include "base/environment.h"
+#include "base/user_text.h"
 
 #include <cstdint>
 #include <optional>
@@ -34,13 +35,15 @@ std::vector<std::string> program_arguments(spank_t spank);
 // One line for the user, on the step's standard error, where this callback's output reaches it.
 void tell(const std::string& line);
 
-// A variable of the step's environment (stepd only). The value may have any length.
-std::optional<std::string> step_variable(spank_t spank, const char* name);
+// A variable of the step's environment (stepd only), which a user may have forged. Nothing: unset,
+// or longer than a variable of a process can be.
+std::optional<UserText> step_variable(spank_t spank, const char* name);
 
 // A variable that holds a number and nothing else; nothing where it is unset or another text.
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name);
 
-// The step's environment (stepd only); within a task's callback that of the task.
+// The step's environment (stepd only); within a task's callback that of the task. For the readers
+// that `distgpu exec` shares, each of which checks what it reads.
 class StepVariables : public Environment {
   public:
     explicit StepVariables(spank_t spank) : spank_(spank) {}

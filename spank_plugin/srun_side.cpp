@@ -87,12 +87,12 @@ Outcome SrunSide::step_created(spank_t spank) const {
         complain(lost_in_container());
         step.refused = true;
     } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
-        step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
-        step.layout = *std::move(layout);
-        // Of a heterogeneous step this is one component; its nodes judge the whole.
-        const bool whole =
-            own_variable("SLURM_NTASKS") == std::to_string(step.layout->task_count());
-        if (whole) judge(step);
+        // Of a heterogeneous step this is one component; its nodes find the whole.
+        if (own_variable("SLURM_NTASKS") == std::to_string(layout->task_count())) {
+            step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
+            step.layout = *std::move(layout);
+            judge(step);
+        }
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }

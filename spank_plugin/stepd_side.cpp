@@ -1,6 +1,7 @@
 // See stepd_side.h.
 #include "stepd_side.h"
 
+#include "as_user.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
 #include "node/prepare_task.h"
@@ -23,6 +24,16 @@
 
 namespace distgpu {
 namespace {
+
+// Nothing: unset or empty.
+std::optional<std::string> exported_spec(spank_t spank) {
+    constexpr std::size_t longest = 4096;
+    const auto text = step_variable(spank, spec_variable);
+    if (!text) return std::nullopt;
+    // What is shown of a text that is no line is no SPEC, and refused as that.
+    std::string spec = text->line(longest).value_or(text->shown());
+    return spec.empty() ? std::nullopt : std::optional(std::move(spec));
+}
 
 // Where a component could stand in several places, its nodes may all be rank 0's.
 bool runs_rank0(const AskedStep& asked) {
@@ -62,8 +73,7 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
                                 std::span<const char* const> arguments) {
     const auto step = item(spank, S_JOB_STEPID);
     if (!step || is_special_step(*step)) return Outcome::ok;
-    auto spec = step_variable(spank, spec_variable);
-    if (spec && spec->empty()) spec.reset();
+    const auto spec = exported_spec(spank);
     if (!spec && !option.spec) return Outcome::ok;
     if (is_foreign_launcher(program_arguments(spank))) {
         // mpirun's daemon hands its environment on to the ranks.
@@ -73,7 +83,7 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     }
     identity_ = read_identity(spank, *step);
     const char* const origin = spec ? spec_variable : "--distgpu";
-    std::string text = spec ? *std::move(spec) : *option.spec;
+    std::string text = spec.value_or(option.spec.value_or(""));
     auto request = parse_spec(origin, text);
     if (!request) {
         failure_ = {request.error()};
@@ -161,10 +171,11 @@ Outcome StepdSide::end_refused_task(spank_t spank) {
     _exit(EXIT_FAILURE);
 }
 
-Outcome StepdSide::task_ended() {
+Outcome StepdSide::task_ended(spank_t spank) {
     // The other tasks of the step would wait for this one: with KillOnBadExit=0, for ever.
     if (!notice_.is_told() || ended_) return Outcome::ok;
     ended_ = true;
+    const AsUser as_user(spank);
     end_step(identity_.job, identity_.step);
     if (!identity_.heterogeneous) return Outcome::ok;
     // In a heterogeneous job each component has a step of this number in its own job. srun ends all

@@ -41,7 +41,7 @@ class StepdSide {
     Outcome end_refused_task(spank_t spank);
 
     // task_exit, as root, for each task that has ended. Ends the step once if it was refused here.
-    Outcome task_ended();
+    Outcome task_ended(spank_t spank);
 
     // A callback threw `what`: the tasks must not start.
     void broke(const char* callback, const char* what) noexcept;

@@ -23,12 +23,6 @@ struct LocalTasks {
 // else which of the two differs, and how.
 std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& started);
 
-// The whole step, as Slurm counts it.
-struct StepSize {
-    std::uint32_t nodes = 0;
-    std::uint32_t tasks = 0;
-};
-
 // Nothing when the layout has this size.
 std::optional<Error> check_size(const StepLayout& layout, StepSize started);
 

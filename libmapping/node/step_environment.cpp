@@ -48,14 +48,14 @@ bool in_step_of_tasks(const Environment& environment) {
            !environment.get("SLURM_STEP_NODELIST").value_or("").empty();
 }
 
-Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment) {
-    auto runs = parse_tasks_per_node(environment.tasks_per_node);
+Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment, StepSize most) {
+    auto runs = parse_tasks_per_node(environment.tasks_per_node, most);
     if (!runs) return runs.error();
     const bool one_node = runs->size() == 1 && runs->front().nodes == 1;
     const auto distribution =
         one_node ? std::optional(Distribution{}) : read_distribution(environment);
     if (!distribution) return std::optional<StepLayout>{};
-    return HostList::parse(environment.node_list)
+    return HostList::parse(environment.node_list, most.nodes)
         .and_then([&](HostList hosts) {
             return StepLayout::distribute(std::move(hosts), *runs, *distribution);
         })

@@ -35,6 +35,9 @@ bool in_step_of_tasks(const Environment& environment);
 // The layout, where the environment determines it for certain: one node, cyclic and plane, and
 // block without topology_order (no wrong one in 60 random shapes on each of 22.05, 24.11 and
 // 26.05). Nothing for arbitrary, whose order the environment does not hold.
-Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment);
+// Errors: variables that Slurm did not set so, or that tell of a larger step than `most`, which
+// are not expanded.
+Result<std::optional<StepLayout>> derive_layout(const StepEnvironment& environment,
+                                                StepSize most = max_step_size);
 
 }  // namespace distgpu

@@ -45,14 +45,16 @@ class HostList {
     // Stricter than Slurm 22.05, which makes these a host that nobody meant:
     // n[1 is "n]", n[1-] is n1, n[+1] is n01, a number past 2^64 is 2^64-1. They
     // are refused, and so are numbers of more than 18 digits in brackets.
-    // Errors: a list that names no host, malformed text, more than max_hosts
+    // Errors: a list that names no host, malformed text, more than `most`
     // hosts, a name longer than max_name_length, a byte that is not printable
     // ASCII, brackets that do not end their names and make more than 262,144
     // ranges in all. The object is the list, shortened to 60 characters around
     // the place, with the place's 1-based position.
     // Memory is proportional to the ranges written; as in Slurm, each value of
-    // a bracket that does not end its name makes a range of its own.
-    static Result<HostList> parse(std::string_view text);
+    // a bracket that does not end its name makes a range of its own. Of a list
+    // of more than `most` hosts it is what its first `most` take: nothing is
+    // expanded before it is counted.
+    static Result<HostList> parse(std::string_view text, std::uint64_t most = max_hosts);
 
     // Compresses names in the order given. Numbered neighbours (n8,n9,n10 or
     // n08,n09,n10) become a range; n9,n010 stay apart. Precondition: each name

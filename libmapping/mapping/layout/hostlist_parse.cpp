@@ -51,7 +51,7 @@ std::string show(char c) {
 
 class HostList::Parser {
   public:
-    explicit Parser(std::string_view text) : text_{text} {}
+    Parser(std::string_view text, std::uint64_t most) : text_{text}, most_{most} {}
 
     Result<HostList> parse();
 
@@ -75,6 +75,7 @@ class HostList::Parser {
     char peek() const { return at_end() ? '\0' : text_[at_]; }
 
     std::string_view text_;
+    std::uint64_t most_;
     std::size_t at_ = 0;
     std::uint64_t multiplied_ranges_ = 0;
     HostList list_;
@@ -208,11 +209,10 @@ Result<bool> HostList::Parser::check_bounds(const Pattern& pattern) {
     std::uint64_t hosts = 1;
     for (const auto& bracket : pattern.brackets) {
         hosts *= bracket.count;
-        if (hosts > max_hosts) break;
+        if (hosts > most_) break;
     }
-    if (list_.size() + hosts > max_hosts) {
-        return refuse(pattern.offset, formatted("more than {} hosts", max_hosts),
-                      "check the ranges");
+    if (list_.size() + hosts > most_) {
+        return refuse(pattern.offset, formatted("more than {} hosts", most_), "check the ranges");
     }
     const bool ends_in_bracket = pattern.texts.back().empty();
     if (pattern.brackets.size() > 1 || (!pattern.brackets.empty() && !ends_in_bracket)) {
@@ -268,8 +268,8 @@ void HostList::Parser::append(const Pattern& pattern, const std::vector<std::str
     }
 }
 
-Result<HostList> HostList::parse(std::string_view text) {
-    return Parser{text}.parse();
+Result<HostList> HostList::parse(std::string_view text, std::uint64_t most) {
+    return Parser{text, most}.parse();
 }
 
 }  // namespace distgpu

@@ -15,6 +15,18 @@
 
 namespace distgpu {
 
+// How large a step is, or may be at the most.
+struct StepSize {
+    std::uint32_t nodes = 0;
+    std::uint32_t tasks = 0;
+
+    bool operator==(const StepSize&) const = default;
+};
+
+// The largest that a layout holds; Slurm's own bounds lie far below.
+inline constexpr StepSize max_step_size{std::uint32_t{HostList::max_hosts},
+                                        (std::uint32_t{1} << 31U) - 1};
+
 // `tasks` on each of `nodes` consecutive nodes: "4(x2),1" is {4,2},{1,1}.
 struct TasksRun {
     std::uint32_t tasks = 0;
@@ -26,10 +38,11 @@ struct TasksRun {
 // Reads SLURM_STEP_TASKS_PER_NODE (or SLURM_TASKS_PER_NODE): counts separated by
 // commas, "(xN)" after a count for N nodes in a row; no blanks. The runs come
 // back as written, in the order of the step's node list.
-// Errors: empty or malformed text, a zero, more than StepLayout::max_nodes nodes
-// or StepLayout::max_tasks tasks in the sum. The object is the text, shortened
+// Errors: empty or malformed text, a zero, more nodes or tasks in the sum than
+// `most` has. The object is the text, shortened
 // to 60 characters around the place, with the 1-based position.
-Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text);
+Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text,
+                                                   StepSize most = max_step_size);
 
 // A block of the task map in the form of Flux RFC 34,
 // [nodeid, nnodes, ppn, repeat]: tasks_per_node consecutive tasks on each of
@@ -86,8 +99,8 @@ struct TaskRun {
 // can have several maps, so different maps do not prove different placements.
 class StepLayout {
   public:
-    static constexpr std::uint64_t max_nodes = HostList::max_hosts;
-    static constexpr std::uint64_t max_tasks = (std::uint64_t{1} << 31U) - 1;
+    static constexpr std::uint64_t max_nodes = max_step_size.nodes;
+    static constexpr std::uint64_t max_tasks = max_step_size.tasks;
     // 48 MiB of map and index at the most; a launch's text carries about 13,000.
     static constexpr std::size_t max_blocks = std::size_t{1} << 20U;
 

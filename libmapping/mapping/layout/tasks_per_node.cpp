@@ -13,7 +13,7 @@ namespace {
 
 class CountsParser {
   public:
-    explicit CountsParser(std::string_view text) : text_{text} {}
+    CountsParser(std::string_view text, StepSize most) : text_{text}, most_{most} {}
 
     Result<std::vector<TasksRun>> parse();
 
@@ -29,6 +29,7 @@ class CountsParser {
     bool skip(std::string_view expected);
 
     std::string_view text_;
+    StepSize most_;
     std::size_t at_ = 0;
 };
 
@@ -42,13 +43,12 @@ Result<std::vector<TasksRun>> CountsParser::parse() {
         if (!run) return run.error();
         nodes += run->nodes;
         tasks += std::uint64_t{run->tasks} * run->nodes;
-        if (nodes > StepLayout::max_nodes) {
-            return refuse(begin, formatted("more than {} nodes", StepLayout::max_nodes),
+        if (nodes > most_.nodes) {
+            return refuse(begin, formatted("more than {} nodes", most_.nodes),
                           "check the counts after 'x'");
         }
-        if (tasks > StepLayout::max_tasks) {
-            return refuse(begin, formatted("more than {} tasks", StepLayout::max_tasks),
-                          "check the counts");
+        if (tasks > most_.tasks) {
+            return refuse(begin, formatted("more than {} tasks", most_.tasks), "check the counts");
         }
         runs.push_back(*run);
     } while (skip(","));
@@ -60,11 +60,11 @@ Result<std::vector<TasksRun>> CountsParser::parse() {
 
 // "4" or "4(x2)".
 Result<TasksRun> CountsParser::read_run() {
-    const auto tasks = read_count("tasks", StepLayout::max_tasks);
+    const auto tasks = read_count("tasks", most_.tasks);
     if (!tasks) return tasks.error();
     TasksRun run{.tasks = *tasks, .nodes = 1};
     if (!skip("(x")) return run;
-    const auto nodes = read_count("nodes", StepLayout::max_nodes);
+    const auto nodes = read_count("nodes", most_.nodes);
     if (!nodes) return nodes.error();
     run.nodes = *nodes;
     if (!skip(")")) return refuse(at_, "expected ')'", "write counts such as 4(x2),1");
@@ -98,8 +98,8 @@ bool CountsParser::skip(std::string_view expected) {
 
 }  // namespace
 
-Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text) {
-    return CountsParser{text}.parse();
+Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text, StepSize most) {
+    return CountsParser{text, most}.parse();
 }
 
 }  // namespace distgpu

@@ -92,6 +92,22 @@ TEST(StepEnvironment, OneNodeHasAllTasksInEveryOrder) {
     }
 }
 
+// In slurmstepd, whose memory no user's number decides.
+TEST(StepEnvironment, ALargerStepThanSlurmStartedIsNotExpanded) {
+    const auto refusal = [](const char* nodes, const char* counts) {
+        const auto layout = derive_layout({nodes, counts, "cyclic", "", false}, {2, 8});
+        return layout ? std::string() : layout.error().message();
+    };
+    EXPECT_EQ(refusal("n[1-2]", "4(x2)"), "");
+    EXPECT_EQ(refusal("n[1-2]", "5,4"),
+              "distgpu: tasks per node '5,4' at character 3: more than 8 tasks; check the counts");
+    EXPECT_EQ(
+        refusal("n[1-2]", "1(x3)"),
+        "distgpu: tasks per node '1(x3)' at character 4: more than 2 nodes; check the counts");
+    EXPECT_EQ(refusal("n[1-3]", "4(x2)"),
+              "distgpu: host list 'n[1-3]' at character 1: more than 2 hosts; check the ranges");
+}
+
 TEST(StepEnvironment, IsReadFromSlurmsVariables) {
     EnvironmentCopy::Variables variables{{"SLURM_STEP_NODELIST", "n[1-2]"},
                                          {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},

@@ -23,9 +23,15 @@ CarriedStep bare(std::uint32_t job, std::uint32_t step, bool refused, bool cpu_b
     return {job, step, std::nullopt, "", refused, {}, cpu_bind};
 }
 
+// Of a step of any size.
+Result<std::optional<CarriedStep>> decode_of(std::uint32_t job, std::uint32_t step,
+                                             std::string_view text) {
+    return decode(text, {job, step, max_step_size});
+}
+
 // What decode() refuses with; "" where it does not.
 std::string refusal(const std::string& json) {
-    const auto decoded = decode("v1:" + json);
+    const auto decoded = decode_of(1, 2, "v1:" + json);
     return decoded ? "" : decoded.error().message();
 }
 
@@ -68,7 +74,7 @@ TEST(CarriedStep, IsReadAsWritten) {
         {"a layout that was refused", {7, 0, layout("n1", {{0, 1, 8, 1}}), "n1", true}},
     };
     for (const auto& row : rows) {
-        const auto decoded = decode(encode(row.step));
+        const auto decoded = decode_of(row.step.job, row.step.step, encode(row.step));
         ASSERT_TRUE(decoded) << row.title << ": " << decoded.error().message();
         ASSERT_TRUE(*decoded) << row.title;
         EXPECT_EQ(**decoded, row.step) << row.title;
@@ -93,12 +99,12 @@ TEST(CarriedStep, IsAVersionAndJson) {
 TEST(CarriedStep, NeedsAnAddressForEachNode) {
     const std::string step = R"(v1:{"job_id":1,"step_id":2,)";
     const std::string nodes = R"("nodes":"n[1-2]","task_map":[[0,2,1,1]],)";
-    EXPECT_TRUE(decode(step + nodes + R"("node_addresses":"10.0.0.[1-2]"})"));
+    EXPECT_TRUE(decode_of(1, 2, step + nodes + R"("node_addresses":"10.0.0.[1-2]"})"));
     for (const std::string& text :
          {step + nodes + R"("node_addresses":"10.0.0.[1-3]"})",
           step + nodes + R"("node_addresses":"10.0.0.[1"})",
           step + nodes + R"("node_addresses":7})", step + R"("node_addresses":"10.0.0.[1-2]"})"}) {
-        const auto decoded = decode(text);
+        const auto decoded = decode_of(1, 2, text);
         ASSERT_FALSE(decoded) << text;
         EXPECT_EQ(decoded.error().message(),
                   "distgpu: SLURM_DISTGPU_STEP: \"node_addresses\" is missing or malformed; run "
@@ -112,7 +118,7 @@ TEST(CarriedStep, LeavesOutAddressesThatMakeItTooLong) {
     for (int i = 0; i < 20'000; ++i) addresses.push_back(std::to_string(7919 * i) + ".example.org");
     CarriedStep step{1,          2,     layout("n[1-20000]", {{0, 20'000, 1, 1}}),
                      "10.0.0.1", false, HostList::from_names(addresses)};
-    const auto decoded = decode(encode(step));
+    const auto decoded = decode_of(step.job, step.step, encode(step));
     ASSERT_TRUE(decoded);
     step.node_addresses = {};
     EXPECT_EQ(**decoded, step);
@@ -127,7 +133,7 @@ TEST(CarriedStep, AnAddressThatIsNoneIsNotWritten) {
 TEST(CarriedStep, AnotherVersionIsNotRead) {
     for (const char* text : {"", "v", "v1", "v2:{\"job_id\":1,\"step_id\":2}", "v10:{}", "V1:{}",
                              " v1:{}", "{}", "garbage"}) {
-        const auto decoded = decode(text);
+        const auto decoded = decode_of(1, 2, text);
         ASSERT_TRUE(decoded) << text;
         EXPECT_FALSE(decoded->has_value()) << text;
     }
@@ -217,7 +223,8 @@ std::string in_variable(const Error& error) {
 
 TEST(CarriedStep, FlagsAreWhatTheySay) {
     const auto with_flags = [](const char* flags) {
-        const auto decoded = decode(std::string(R"(v1:{"job_id":1,"step_id":2,)") + flags + "}");
+        const auto decoded =
+            decode_of(1, 2, std::string(R"(v1:{"job_id":1,"step_id":2,)") + flags + "}");
         EXPECT_TRUE(decoded && *decoded) << flags;
         return decoded && *decoded ? **decoded : CarriedStep{};
     };
@@ -254,8 +261,50 @@ TEST(CarriedStep, ForgedLayoutsAreRefused) {
     }
 }
 
+// The nodes derive its layout.
+TEST(CarriedStep, AnotherStepsIsNotRead) {
+    const std::string text = encode({4242, 7, layout("n[1-2]", {{0, 2, 1, 1}}), "10.0.0.1", true});
+    for (const auto& [job, step] : {std::pair{4242U, 8U}, std::pair{4243U, 7U}}) {
+        const auto decoded = decode(text, {job, step, {2, 2}});
+        ASSERT_TRUE(decoded);
+        EXPECT_FALSE(*decoded);
+    }
+}
+
+// Of a heterogeneous step srun knows one component.
+TEST(CarriedStep, WithoutASizeTheLayoutIsNotRead) {
+    const auto decoded = decode(R"(v1:{"job_id":1,"step_id":2,"cpu_bind":true,"nodes":"n1",)"
+                                R"("task_map":7,"node_addresses":[]})",
+                                {1, 2, {}});
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(*decoded, bare(1, 2, false, true));
+}
+
+// slurmstepd is root's and outside of every limit of the job.
+TEST(CarriedStep, TextThatTheStepDoesNotNeedIsRefusedUnread) {
+    const auto refused = [](const std::string& members, StepSize size) {
+        const auto decoded = decode(R"(v1:{"job_id":1,"step_id":2,)" + members + "}", {1, 2, size});
+        return decoded ? "" : decoded.error().message();
+    };
+    const std::string members = R"("x":")" + std::string(1200, '[') + "\"";
+    const std::size_t length =
+        std::string(R"(v1:{"job_id":1,"step_id":2,})").size() + members.size();
+    EXPECT_EQ(refused(members, {1, 1}),
+              "distgpu: SLURM_DISTGPU_STEP: " + std::to_string(length) +
+                  " characters, more than 1 task on 1 node need; run again without "
+                  "SLURM_DISTGPU_STEP");
+    // The same text is ordinary for a larger step.
+    EXPECT_EQ(refused(members, {2, 2}), "");
+    EXPECT_EQ(refused(R"("nodes":"n1,b[1-4000000]","task_map":[[0,1,1,1]])", {1, 1}),
+              "distgpu: SLURM_DISTGPU_STEP: host list 'n1,b[1-4000000]' at character 4: more than "
+              "1 hosts; run again without SLURM_DISTGPU_STEP");
+    EXPECT_EQ(refused(R"("nodes":"a[1-512]b[1-512]","task_map":[[0,1,1,1]])", {1, 1}),
+              "distgpu: SLURM_DISTGPU_STEP: host list 'a[1-512]b[1-512]' at character 1: more than "
+              "1 hosts; run again without SLURM_DISTGPU_STEP");
+}
+
 TEST(CarriedStep, UnknownMembersOfALaterVersionAreIgnored) {
-    const auto decoded = decode(R"(v1:{"job_id":1,"step_id":2,"later":[{"x":null}]})");
+    const auto decoded = decode_of(1, 2, R"(v1:{"job_id":1,"step_id":2,"later":[{"x":null}]})");
     ASSERT_TRUE(decoded);
     EXPECT_EQ(*decoded, (CarriedStep{1, 2, std::nullopt, "", false}));
 }
@@ -269,7 +318,7 @@ TEST(CarriedStep, ALayoutTooLongForExecveIsLeftOut) {
         const CarriedStep step = with_irregular_layout(tasks);
         const std::string text = encode(step);
         ASSERT_LE(text.size(), max_carried_length);
-        const auto decoded = decode(text);
+        const auto decoded = decode_of(step.job, step.step, text);
         ASSERT_TRUE(decoded);
         ASSERT_TRUE(*decoded);
         if (!(*decoded)->layout) {

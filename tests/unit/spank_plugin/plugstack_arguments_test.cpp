@@ -91,6 +91,10 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
         {"ports", "ports=" + no_ports},
         {"master=", "master=" + no_host},
         {"master=a b", "master=a b" + no_host},
+        // A typing error for a form, not where a cluster's jobs meet.
+        {"master=adr",
+         "master=adr: would send every job to this one host; give addr, name or suffix:S; "
+         "ignored"},
         {"gpus=all", "gpus=all: unknown value; give near, isolate or keep; ignored"},
         {"gpus", "gpus=: unknown value; give near, isolate or keep; ignored"},
         {"cpus=isolate", "cpus=isolate: unknown value; give near or keep; ignored"},

@@ -1,0 +1,25 @@
+// Lets a thread of slurmstepd act as the user of its step for a while: what it asks slurmctld then
+// is answered as the user's own question would be, PrivateData and all.
+#pragma once
+
+#include "spank_access.h"
+
+namespace distgpu {
+
+// Only this thread, and only where the process is root's; its real and saved ids stay, so that the
+// user can neither signal nor trace it.
+class AsUser {
+  public:
+    explicit AsUser(spank_t spank);
+    ~AsUser();
+    AsUser(const AsUser&) = delete;
+    AsUser& operator=(const AsUser&) = delete;
+
+    // Whether this thread is the user's now.
+    bool done() const { return done_; }
+
+  private:
+    bool done_ = false;
+};
+
+}  // namespace distgpu
