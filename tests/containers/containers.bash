@@ -69,6 +69,8 @@ in_image() { # NAME SRUN_ARGUMENT... -- SHELL_COMMAND
         arguments+=("$1")
         shift
     done
+    # Of a job that has to wait, srun's own lines would stand in the output.
+    assert_cluster_clean
     run submit timeout --kill-after=5 60 srun --kill-on-bad-exit=1 \
         --container-image="$images/$name.sqsh" "${arguments[@]}" sh -c "$2"
     echo "$output"
