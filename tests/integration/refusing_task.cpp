@@ -10,7 +10,7 @@ namespace distgpu {
 std::optional<Error> start_task(spank_t spank, const AskedStep& /*asked*/,
                                 const StepBinding& /*binding*/) {
     const auto named_in = [&](const char* variable) {
-        const std::string hosts = ' ' + step_variable(spank, variable).value_or("") + ' ';
+        const std::string hosts = ' ' + StepVariables(spank).get(variable).value_or("") + ' ';
         return hosts.find(' ' + host_name() + ' ') != std::string::npos;
     };
     if (named_in("THROW")) throw std::runtime_error("thrown on purpose");
