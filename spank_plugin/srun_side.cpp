@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
+#include "node/step_secret.h"
 #include "node/variables.h"
 #include "own_process.h"
 #include "slurm_calls.h"
@@ -56,10 +57,20 @@ Outcome SrunSide::options_read(const OptionState& option) {
         return Outcome::ok;
     }
     setenv(spec_variable, spec.c_str(), 1);
+    if (!has_secret_) set_secret();
     // A step without a reservation of its own would pass on that of the step
     // around it, whose ports are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
     return Outcome::ok;
+}
+
+// The tasks have it from here: of a heterogeneous step only the first component gets what
+// step_created() sets.
+void SrunSide::set_secret() {
+    const auto secret = draw_secret();
+    if (secret) setenv(secret_variable, secret->to_string().c_str(), 1);
+    if (!secret) unsetenv(secret_variable);
+    has_secret_ = true;
 }
 
 // Slurm sends the option of the last component to all of them.

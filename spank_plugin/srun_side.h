@@ -25,10 +25,12 @@ class SrunSide {
 
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
+    void set_secret();
     void judge(CarriedStep& step) const;
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     Request request_;
+    bool has_secret_ = false;  // or could draw none
 };
 
 }  // namespace distgpu

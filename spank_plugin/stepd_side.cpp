@@ -79,6 +79,7 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
         // mpirun's daemon hands its environment on to the ranks.
         StepVariables variables(spank);
         remove_request(variables);
+        variables.unset(secret_variable);
         return Outcome::ok;
     }
     identity_ = read_identity(spank, *step);

@@ -22,6 +22,9 @@ inline constexpr const char* container_variable = "SLURM_DISTGPU_CONTAINER";
 // The layout of a step whose tasks cannot derive it (handed_layout.h).
 inline constexpr const char* layout_variable = "SLURM_DISTGPU_LAYOUT";
 
+// What only the tasks of a step know, drawn by srun for `distgpu check` (step_secret.h).
+inline constexpr const char* secret_variable = "SLURM_DISTGPU_SECRET";
+
 // How Slurm hands the option of sbatch or salloc to the srun inside (plugstack.c).
 inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";
 

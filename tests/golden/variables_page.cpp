@@ -160,6 +160,10 @@ std::string own_section() {
                                 "or, from Slurm 26.05 on, a block step on several nodes: the "
                                 "step's id, nodes and task map, which these two could not derive "
                                 "there"},
+                            Row{secret_variable,
+                                "256 random bits that srun draws for the step: by these `distgpu "
+                                "check` knows the reports of its own ranks; never sent between "
+                                "them"},
                             Row{container_variable,
                                 "only in a container that sets network variables otherwise than "
                                 "you or distgpu: which, for `distgpu check`"}}) +

@@ -29,8 +29,8 @@ TEST(VariablesPage, NamesEveryVariable) {
     }
     for (const char* variable :
          {spec_variable, carried_variable, given_variable, prepared_variable, layout_variable,
-          container_variable, inherited_variable, "SBATCH_DISTGPU", "SALLOC_DISTGPU", "MASTER_ADDR",
-          "MASTER_PORT", "SLURM_STEP_RESV_PORTS"}) {
+          secret_variable, container_variable, inherited_variable, "SBATCH_DISTGPU",
+          "SALLOC_DISTGPU", "MASTER_ADDR", "MASTER_PORT", "SLURM_STEP_RESV_PORTS"}) {
         EXPECT_TRUE(names(variable)) << variable;
     }
 }

@@ -12,7 +12,10 @@ setup_file() {
     done
 }
 
-teardown_file() { cluster_down; }
+teardown_file() {
+    [[ ! -e $SCRATCH/munge-made ]] || rmdir /run/munge
+    cluster_down
+}
 
 setup() {
     assert_cluster_clean
@@ -211,6 +214,89 @@ exec '"${check[*]} --timeout 3" >"$SCRATCH/said" 2>&1 3>&- &
     [ "$status" -eq 4 ]
     grep 'distgpu: rank 2 on node02: rank 0 at 10.77.1.1:[0-9]*: Network is unreachable; ' \
         "$SCRATCH/said"
+}
+
+# A program of another user, which tells rank 0 at address $1 and port 29511 that rank 3 is well.
+forge='
+import json, socket, subprocess, sys, time
+report = {"rank": 3, "node": 1, "cpus": "0", "gpus": 0, "interface": "eth0", "ports": "",
+          "rendezvous": sys.argv[1] + ":29511", "findings": []}
+line = json.dumps(report).encode()
+for attempt in range(200):
+    try:
+        rank0 = socket.create_connection(("10.77.1.1", 29511))
+        break
+    except OSError:
+        time.sleep(0.05)
+words = rank0.makefile().readline().split()
+print(*words, flush=True)
+if "munge" in words:
+    line = subprocess.run(["munge"], input=words[-1].encode() + b"\n" + line,
+                          capture_output=True, check=True).stdout.strip()
+rank0.sendall(line + b"\n")
+print("answer:", rank0.recv(100), flush=True)
+'
+
+# A step whose rank 3 says nothing, and the forger's report in its place.
+forged() { # ADDRESS STATUS VERDICT COMMAND...
+    local address=$1
+    shift
+    on node02 timeout 60 python3 -c "$forge" "$address" >"$SCRATCH/forger" 2>&1 3>&- &
+    MASTER_PORT=29511 judged "$@"
+    wait $!
+    cat "$SCRATCH/forger"
+    grep '^distgpu check [0-9]*\.0' "$SCRATCH/forger"
+}
+
+# The check of all ranks but rank 3, whose process stays.
+without_rank3='((SLURM_PROCID < 3)) || exec sleep 5; exec "$@" check --timeout 3'
+
+@test "a forged report is ignored, with the secret of the step" {
+    forged 10.77.1.1 4 'not ready: rank 3 on node02: no report within 3 s;' "${two_and_two[@]}" \
+        --distgpu=pytorch bash -c "$without_rank3" bash "$SCRATCH/distgpu"
+    grep "^answer: b''" "$SCRATCH/forger"
+    [[ $output == *$'\nwarning: rank 0 on node01: reports: ignored 1 connection to rank 0 that did not come from this step; find out which other program connects to 10.77.1.1:29511'* ]]
+}
+
+@test "a forged report is ignored, with MUNGE; without it rank 0 says that nothing is proven" {
+    local unproven=$'\nwarning: rank 0 on node01: reports: not proven to come from this step, because the plugin did not prepare it and MUNGE does not answer; start it with srun --distgpu=MODE'
+    local exec=("$SCRATCH/distgpu" exec pytorch --)
+    judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" "${exec[@]}" "${check[@]}"
+    [[ $output == *"$unproven"* ]]
+    # The cluster's own MUNGE, where its library looks for one.
+    local munge=/run/distgpu-sandbox/$CLUSTER/munge
+    [[ -d /run/munge ]] || { mkdir /run/munge && touch "$SCRATCH/munge-made"; }
+    ln -s socket "$munge/munge.socket.2"
+    on node01 mount --bind "$munge" /run/munge
+    on node02 mount --bind "$munge" /run/munge
+    judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" "${exec[@]}" "${check[@]}"
+    [[ $output != *warning* ]]
+    # Root's credential is not the user's.
+    forged node01 4 'not ready: rank 3 on node02: no report within 3 s;' "${two_and_two[@]}" \
+        "${exec[@]}" bash -c "$without_rank3" bash "$SCRATCH/distgpu"
+    grep "^answer: b''" "$SCRATCH/forger"
+    grep '^distgpu check .* munge ' "$SCRATCH/forger"
+    on node01 umount /run/munge
+    on node02 umount /run/munge
+}
+
+@test "the secret is each step's own, known to its tasks alone" {
+    local secrets
+    run submit "${two_and_two[@]}" --distgpu=pytorch,verbose bash -c 'echo "secret $SLURM_DISTGPU_SECRET"
+        [[ ! -v SLURM_DISTGPU_STEP ]]'
+    [ "$status" -eq 0 ]
+    secrets=$(grep -o 'secret .*' <<<"$output" | sort -u)
+    echo "$output"
+    [ "$(wc -l <<<"$secrets")" -eq 1 ]
+    [[ $secrets =~ ^secret\ ([0-9a-f]{32})$ ]]
+    local first=${BASH_REMATCH[1]}
+    run submit "${two_and_two[@]}" --distgpu=pytorch bash -c 'echo "secret $SLURM_DISTGPU_SECRET"'
+    [ "$status" -eq 0 ]
+    [[ $output == *secret* && $output != *"$first"* ]]
+    # No daemon has written it down.
+    run grep -rc "$first" "/run/distgpu-sandbox/$CLUSTER/log"
+    [ "$status" -eq 1 ]
+    [[ $output == *slurmctld.log:0* ]]
 }
 
 @test "the checks that are chosen, and no others" {

@@ -20,6 +20,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 
+const CheckedStep step{
+    "7.0", Secret::parse("000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f")};
+
 Report report(std::uint32_t rank) {
     Report report;
     report.rank = rank;
@@ -70,8 +73,13 @@ class Gather : public testing::Test {
     std::future<std::vector<Report>> gathered(std::uint32_t world_size,
                                               std::chrono::milliseconds time) const {
         return std::async(std::launch::async, [=, this] {
-            return gather(listeners_, "7.0", world_size, Clock::now() + time);
+            return gather(listeners_, step, world_size, Clock::now() + time).reports;
         });
+    }
+
+    // What rank 0 says to who connects.
+    static std::string greeting(const Socket& connection) {
+        return *receive_line(connection, 1000, Clock::now() + 5s);
     }
 
     std::vector<Socket> listeners_;
@@ -80,20 +88,20 @@ class Gather : public testing::Test {
 TEST_F(Gather, TakesOneOfEachRank) {
     auto reports = gathered(4, 10s);
     for (const std::uint32_t rank : {2U, 1U, 3U}) {
-        EXPECT_EQ(deliver(report(rank), {endpoint(0)}, "7.0", Clock::now() + 5s), std::nullopt);
+        EXPECT_EQ(deliver(report(rank), {endpoint(0)}, step, Clock::now() + 5s), std::nullopt);
     }
     EXPECT_EQ(reports.get(), (std::vector<Report>{report(1), report(2), report(3)}));
 }
 
 TEST_F(Gather, OfAWorldOfOneWaitsForNobody) {
     const auto start = Clock::now();
-    EXPECT_THAT(gather(listeners_, "7.0", 1, start + 10s), IsEmpty());
+    EXPECT_THAT(gather(listeners_, step, 1, start + 10s).reports, IsEmpty());
     EXPECT_LT(Clock::now() - start, 5s);
 }
 
 TEST_F(Gather, EndsAtTheDeadlineWithThoseThatCame) {
     auto reports = gathered(3, 300ms);
-    EXPECT_EQ(deliver(report(1), {endpoint(0)}, "7.0", Clock::now() + 5s), std::nullopt);
+    EXPECT_EQ(deliver(report(1), {endpoint(0)}, step, Clock::now() + 5s), std::nullopt);
     EXPECT_EQ(reports.get(), std::vector<Report>{report(1)});
 }
 
@@ -103,9 +111,60 @@ TEST_F(Gather, IsNotKeptBySilentAndStrangePeers) {
     const auto strange = connect_to("127.0.0.1", endpoint(0).port, Clock::now() + 5s);
     ASSERT_TRUE(send_all(*strange, "GET / HTTP/1.1\r\n\r\n", Clock::now() + 5s));
     const auto impostor = connect_to("127.0.0.1", endpoint(0).port, Clock::now() + 5s);
-    ASSERT_TRUE(send_all(*impostor, encode_report(report(9)) + "\n", Clock::now() + 5s));
-    EXPECT_EQ(deliver(report(1), {endpoint(0)}, "7.0", Clock::now() + 5s), std::nullopt);
+    ASSERT_TRUE(send_all(*impostor, encode_report(report(1)) + "\n", Clock::now() + 5s));
+    EXPECT_EQ(deliver(report(1), {endpoint(0)}, step, Clock::now() + 5s), std::nullopt);
     EXPECT_EQ(reports.get(), std::vector<Report>{report(1)});
+}
+
+// Each as one who reaches the port could try it, with a report that says all is well.
+TEST_F(Gather, TakesNoForgedReport) {
+    auto gathered = std::async(std::launch::async,
+                               [&] { return gather(listeners_, step, 3, Clock::now() + 10s); });
+    const std::uint16_t port = endpoint(0).port;
+    const auto send = [&](const Socket& to, const std::string& line) {
+        ASSERT_TRUE(send_all(to, line + "\n", Clock::now() + 5s));
+        // The greeting, if it has not been read, and nothing else.
+        while (const auto said = receive_line(to, 100, Clock::now() + 5s)) {
+            EXPECT_NE(*said, "taken") << line;
+        }
+    };
+    const std::string forged = encode_report(report(2));
+    const auto connection = [&] { return *connect_to("127.0.0.1", port, Clock::now() + 5s); };
+    send(connection(), forged);
+    send(connection(), std::string(64, '0') + " " + forged);
+    // The rank of another step, which has a secret of its own.
+    const CheckedStep other{step.name, Secret::parse(std::string(64, '7'))};
+    EXPECT_TRUE(deliver(report(2), {endpoint(0)}, other, Clock::now() + 100ms));
+    // What a rank answered to one challenge is no answer to the next.
+    const Socket first = connection();
+    const std::string challenge =
+        greeting(first).substr(std::string("distgpu check 7.0 secret ").size());
+    const std::string overheard = *prove(Proof::secret, step.secret, challenge, forged);
+    send(connection(), overheard);
+    // Nor has it another report in it.
+    send(first, overheard.substr(0, 65) + encode_report(report(1)));
+    EXPECT_EQ(deliver(report(1), {endpoint(0)}, step, Clock::now() + 5s), std::nullopt);
+    EXPECT_EQ(deliver(report(2), {endpoint(0)}, step, Clock::now() + 5s), std::nullopt);
+    const Gathered got = gathered.get();
+    EXPECT_EQ(got.reports, (std::vector<Report>{report(1), report(2)}));
+    EXPECT_EQ(got.proof, Proof::secret);
+    EXPECT_GE(got.ignored, 5U);  // those of the other step came several times
+}
+
+// An impostor on the port that a rank tries may hear the report, but not the secret.
+TEST_F(Gather, NeverSendsTheSecret) {
+    auto told = std::async(std::launch::async, [&] {
+        return deliver(report(1), {endpoint(0)}, step, Clock::now() + 300ms);
+    });
+    auto impostor = accept_from(listeners_[0]);
+    while (!impostor) impostor = accept_from(listeners_[0]);
+    const std::string challenge(64, 'a');
+    ASSERT_TRUE(
+        send_all(*impostor, "distgpu check 7.0 secret " + challenge + "\n", Clock::now() + 5s));
+    const std::string said = *receive_line(*impostor, 2 * longest_report, Clock::now() + 5s);
+    EXPECT_EQ(said.find(step.secret->to_string()), std::string::npos);
+    EXPECT_EQ(proven(Proof::secret, step.secret, challenge, said), encode_report(report(1)));
+    EXPECT_TRUE(told.get());
 }
 
 // More than it takes at a time, and all of them gone again.
@@ -114,14 +173,14 @@ TEST_F(Gather, IsNotFilledByPeersThatLeft) {
     for (int peer = 0; peer < 600; ++peer) {
         ASSERT_TRUE(connect_to("127.0.0.1", endpoint(0).port, Clock::now() + 5s));
     }
-    EXPECT_EQ(deliver(report(1), {endpoint(0)}, "7.0", Clock::now() + 5s), std::nullopt);
+    EXPECT_EQ(deliver(report(1), {endpoint(0)}, step, Clock::now() + 5s), std::nullopt);
     EXPECT_EQ(reports.get(), std::vector<Report>{report(1)});
 }
 
 TEST_F(Gather, GetsWhatCannotGoTheFirstWayWithTheReason) {
     const Endpoint closed{"127.0.0.1", port_of(*listen_on(0))};
     auto reports = gathered(2, 10s);
-    EXPECT_EQ(deliver(report(1), {closed, endpoint(1)}, "7.0", Clock::now() + 5s), std::nullopt);
+    EXPECT_EQ(deliver(report(1), {closed, endpoint(1)}, step, Clock::now() + 5s), std::nullopt);
     const auto got = reports.get();
     ASSERT_EQ(got.size(), 1U);
     ASSERT_TRUE(got[0].unreached);
@@ -131,16 +190,56 @@ TEST_F(Gather, GetsWhatCannotGoTheFirstWayWithTheReason) {
 
 TEST_F(Gather, IsOfItsOwnStep) {
     auto reports = gathered(2, 500ms);
-    const auto problem = deliver(report(1), {endpoint(0)}, "8.0", Clock::now() + 300ms);
+    const auto problem =
+        deliver(report(1), {endpoint(0)}, {"8.0", step.secret}, Clock::now() + 300ms);
     ASSERT_TRUE(problem);
     EXPECT_EQ(problem->problem, "another program answers there");
     EXPECT_THAT(reports.get(), IsEmpty());
 }
 
+TEST(Gathered, ThatNothingProvesIsAWarning) {
+    EXPECT_THAT(findings_of({{report(1)}, Proof::secret, 0}, "n1:2000"), IsEmpty());
+    EXPECT_THAT(findings_of({{report(1)}, Proof::munge, 0}, "n1:2000"), IsEmpty());
+    EXPECT_THAT(findings_of({{}, Proof::none, 0}, "n1:2000"), IsEmpty());
+    const Findings unproven = findings_of({{report(1)}, Proof::none, 0}, "n1:2000");
+    ASSERT_EQ(unproven.size(), 1U);
+    EXPECT_FALSE(is_fatal(unproven[0]));
+    EXPECT_EQ(unproven[0].error.message(),
+              "distgpu: reports: not proven to come from this step, because the plugin did not "
+              "prepare it and MUNGE does not answer; start it with srun --distgpu=MODE");
+}
+
+TEST(Gathered, ThatStrangersSpokeIsAWarning) {
+    const Findings findings = findings_of({{report(1)}, Proof::secret, 2}, "n1:2000");
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_FALSE(is_fatal(findings[0]));
+    EXPECT_EQ(
+        findings[0].error.message(),
+        "distgpu: reports: ignored 2 connections to rank 0 that did not come from this step; find "
+        "out which other program connects to n1:2000");
+}
+
+TEST(Deliver, WithoutTheSecretSaysWhatMayHaveTakenIt) {
+    const Socket rank0 = *listen_on(0);
+    auto told = std::async(std::launch::async, [&] {
+        return deliver(report(1), {{"127.0.0.1", port_of(rank0)}}, {"7.0", std::nullopt},
+                       Clock::now() + 200ms);
+    });
+    auto peer = accept_from(rank0);
+    while (!peer) peer = accept_from(rank0);
+    ASSERT_TRUE(send_all(*peer, "distgpu check 7.0 secret " + std::string(64, 'a') + "\n",
+                         Clock::now() + 5s));
+    const auto problem = told.get();
+    ASSERT_TRUE(problem);
+    EXPECT_EQ(problem->problem, "asks for the secret of the step, which this rank has not");
+    EXPECT_EQ(problem->object, host_and_port("127.0.0.1", port_of(rank0)));
+    EXPECT_EQ(problem->remedy, "look for a wrapper script that unsets SLURM_DISTGPU_SECRET");
+}
+
 TEST(Deliver, EndsAtTheDeadlineWithTheReason) {
     const Endpoint closed{"127.0.0.1", port_of(*listen_on(0))};
     const auto start = Clock::now();
-    const auto problem = deliver(report(1), {closed, closed}, "7.0", start + 250ms);
+    const auto problem = deliver(report(1), {closed, closed}, step, start + 250ms);
     ASSERT_TRUE(problem);
     EXPECT_EQ(problem->problem, "Connection refused");
     EXPECT_GE(Clock::now() - start, 250ms);

@@ -7,6 +7,7 @@
 #include "mapping/spec/request.h"
 #include "node/machine.h"
 #include "node/process_environment.h"
+#include "node/step_secret.h"
 #include "node/task_environment.h"
 #include "output.h"
 #include "subcommands.h"
@@ -50,8 +51,9 @@ std::vector<Endpoint> endpoints_of(const OwnTask& own) {
             {rendezvous.address, spare}};
 }
 
-std::string step_name(const OwnTask& own) {
-    return formatted("{}.{}", own.place.step.job, own.place.step.step);
+CheckedStep checked_step(const OwnTask& own) {
+    return {formatted("{}.{}", own.place.step.job, own.place.step.step),
+            handed_secret(ProcessEnvironment())};
 }
 
 // Rank 0's ears: on the rendezvous port as its framework would listen, and on the spare one.
@@ -90,7 +92,10 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds t
     Findings& findings = reports.front().findings;
     findings.insert(findings.begin(), ears.findings.begin(), ears.findings.end());
     const StepLayout& layout = own->place.layout;
-    for (Report& other : gather(ears.listeners, step_name(*own), layout.task_count(), deadline)) {
+    Gathered gathered = gather(ears.listeners, checked_step(*own), layout.task_count(), deadline);
+    const Findings said = findings_of(gathered, reports.front().rendezvous);
+    findings.insert(findings.end(), said.begin(), said.end());
+    for (Report& other : gathered.reports) {
         // No news where nobody listened, or where the rank was told of another place.
         const bool same_place = other.rendezvous == reports.front().rendezvous;
         if (other.unreached && ears.findings.empty() && same_place) {
@@ -120,7 +125,7 @@ void say_undelivered(const OwnTask& own, const Report& report, const Error& prob
 ExitCode check_as_other(const CheckFacts& facts, const Checks& checks, Deadline deadline) {
     const std::shared_ptr<const OwnTask>& own = facts.own;
     const Report report = look(facts, checks);
-    const auto problem = deliver(report, endpoints_of(*own), step_name(*own), deadline);
+    const auto problem = deliver(report, endpoints_of(*own), checked_step(*own), deadline);
     if (!problem) return any_fatal(report.findings) ? ExitCode::check_failed : ExitCode::done;
     say_undelivered(*own, report, *problem);
     return ExitCode::timed_out;

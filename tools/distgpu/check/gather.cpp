@@ -1,9 +1,10 @@
-// See gather.h. Rank 0 says "distgpu check NAME", the other sends its report, rank 0 says "taken";
-// one line each.
+// See gather.h. Rank 0 says "distgpu check NAME PROOF CHALLENGE", the other sends its report with
+// that proof, rank 0 says "taken"; one line each. No name, proof or challenge has a space in it.
 #include "check/gather.h"
 
 #include "base/format.h"
 #include "base/values.h"
+#include "node/step_secret.h"
 
 #include <algorithm>
 #include <array>
@@ -23,29 +24,36 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view taken = "taken\n";
 
-std::string greeting(const std::string& name) {
-    return formatted("distgpu check {}", name);
+std::string greeting(const CheckedStep& step) {
+    return formatted("distgpu check {} ", step.name);
 }
+
+// A report in the largest proof, MUNGE's, with space to spare.
+constexpr std::size_t longest_line = longest_report * 2;
 
 // Who is about to report.
 struct Peer {
     Socket socket;
+    std::string challenge;
     std::string received;
 };
 
 // Rank 0's side. Nobody's silence keeps it from the others.
 class Gathering {
   public:
-    Gathering(const std::vector<Socket>& listeners, const std::string& name,
+    Gathering(const std::vector<Socket>& listeners, const CheckedStep& step,
               std::uint32_t world_size)
-        : listeners_(listeners), greeting_(greeting(name) + "\n"), world_size_(world_size) {}
+        : listeners_(listeners),
+          step_(step),
+          world_size_(world_size),
+          proof_(best_proof(step.secret)) {}
 
-    std::vector<Report> run(Deadline deadline) {
+    Gathered run(Deadline deadline) {
         while (reports_.size() + 1 < world_size_ && Clock::now() < deadline) turn(deadline);
-        std::vector<Report> reports;
-        reports.reserve(reports_.size());
-        for (auto& [rank, report] : reports_) reports.push_back(std::move(report));
-        return reports;
+        Gathered gathered{{}, proof_, ignored_};
+        gathered.reports.reserve(reports_.size());
+        for (auto& [rank, report] : reports_) gathered.reports.push_back(std::move(report));
+        return gathered;
     }
 
   private:
@@ -75,10 +83,13 @@ class Gathering {
 
     void greet_next(const Socket& listener) {
         auto socket = accept_from(listener);
+        const auto challenge = draw_secret();
+        if (!socket || !challenge) return;
+        Peer peer{*std::move(socket), challenge->to_string(), {}};
+        const std::string line =
+            formatted("{}{} {}\n", greeting(step_), name_of(proof_), peer.challenge);
         // A new connection's buffer takes a line at once.
-        if (socket && send_all(*socket, greeting_, Clock::now())) {
-            peers_.push_back({*std::move(socket), {}});
-        }
+        if (send_all(peer.socket, line, Clock::now())) peers_.push_back(std::move(peer));
     }
 
     void hear(Peer& peer) {
@@ -87,85 +98,136 @@ class Gathering {
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got > 0) peer.received.append(piece.data(), static_cast<std::size_t>(got));
         const std::size_t end = peer.received.find('\n');
-        if (end != std::string::npos) take(peer, end);
-        if (got <= 0 || end != std::string::npos || peer.received.size() > longest_report) {
-            peer.socket = Socket();
-        }
+        const bool complete = end != std::string::npos;
+        if (got > 0 && !complete && peer.received.size() <= longest_line) return;
+        // Who only looked whether the port is open has said nothing.
+        if (!peer.received.empty() && !(complete && take(peer, end))) ++ignored_;
+        peer.socket = Socket();
     }
 
-    void take(const Peer& peer, std::size_t end) {
-        auto report = decode_report(std::string_view(peer.received).substr(0, end));
-        if (!report || report->rank == 0 || report->rank >= world_size_) return;
-        if (!send_all(peer.socket, taken, Clock::now())) return;
+    // False: not a report of a rank of this step.
+    bool take(const Peer& peer, std::size_t end) {
+        const auto text = proven(proof_, step_.secret, peer.challenge,
+                                 std::string_view(peer.received).substr(0, end));
+        auto report = text ? decode_report(*text) : std::nullopt;
+        if (!report || report->rank == 0 || report->rank >= world_size_) return false;
+        // If it does not get the answer, it comes again.
+        if (!send_all(peer.socket, taken, Clock::now())) return true;
         const std::uint32_t rank = report->rank;
         reports_.emplace(rank, *std::move(report));
+        return true;
     }
 
     const std::vector<Socket>& listeners_;
-    std::string greeting_;
+    const CheckedStep& step_;
     std::uint32_t world_size_;
+    Proof proof_;
+    std::uint32_t ignored_ = 0;
     std::vector<Peer> peers_;
     std::map<std::uint32_t, Report> reports_;
 };
 
-// A connection with rank 0 itself.
-Result<Socket> reach(const Endpoint& endpoint, const std::string& name, Deadline deadline) {
+// A connection with rank 0, and what it asks for.
+struct Invitation {
+    Socket socket;
+    Proof proof;
+    std::string challenge;
+};
+
+// Nothing: not rank 0 of this step.
+std::optional<Invitation> read_greeting(Socket socket, std::string_view line,
+                                        const CheckedStep& step) {
+    const std::string beginning = greeting(step);
+    if (line.substr(0, beginning.size()) != beginning) return std::nullopt;
+    line.remove_prefix(beginning.size());
+    const std::size_t space = std::min(line.find(' '), line.size() - 1);
+    const auto proof = proof_named(line.substr(0, space));
+    // Of fixed length, so that no challenge holds the beginning of another's report.
+    const auto challenge = Secret::parse(line.substr(space + 1));
+    if (!proof || !challenge) return std::nullopt;
+    return Invitation{std::move(socket), *proof, challenge->to_string()};
+}
+
+Result<Invitation> reach(const Endpoint& endpoint, const CheckedStep& step, Deadline deadline) {
     // Each in its turn: the first may not answer at all.
     const Deadline soon = std::min(deadline, Clock::now() + 3s);
     auto socket = connect_to(endpoint.host, endpoint.port, soon);
-    if (!socket) return socket;
-    const auto said = receive_line(*socket, longest_report, soon);
-    if (said && *said == greeting(name)) return socket;
+    if (!socket) return socket.error();
+    const auto said = receive_line(*socket, longest_line, soon);
+    if (said) {
+        if (auto invitation = read_greeting(*std::move(socket), *said, step)) {
+            return *std::move(invitation);
+        }
+    }
     return Error{host_and_port(endpoint.host, endpoint.port),
                  said ? "another program answers there" : "rank 0 does not answer there",
                  "give another port with the key port=N"};
 }
 
-bool hand_over(const Socket& socket, const Report& report, Deadline deadline) {
-    if (!send_all(socket, encode_report(report) + "\n", deadline)) return false;
-    const auto answer = receive_line(socket, taken.size(), deadline);
-    return answer && *answer + "\n" == taken;
-}
-
-std::optional<Error> tell(const Endpoint& endpoint, const Report& report, const std::string& name,
-                          Deadline deadline) {
-    const auto socket = reach(endpoint, name, deadline);
-    if (socket && hand_over(*socket, report, deadline)) return std::nullopt;
-    if (!socket) return socket.error();
-    return Error{host_and_port(endpoint.host, endpoint.port), "the connection broke",
-                 "run it again"};
-}
-
-// The others but the first, once.
-std::optional<Socket> reach_past(const std::vector<Endpoint>& endpoints, const std::string& name,
-                                 Deadline deadline) {
-    for (std::size_t i = 1; i < endpoints.size(); ++i) {
-        if (auto socket = reach(endpoints[i], name, deadline)) return *std::move(socket);
+// Error: rank 0 did not take it.
+std::optional<Error> hand_over(const Endpoint& endpoint, const Invitation& rank0,
+                               const Report& report, const CheckedStep& step, Deadline deadline) {
+    const auto line = prove(rank0.proof, step.secret, rank0.challenge, encode_report(report));
+    const std::string where = host_and_port(endpoint.host, endpoint.port);
+    if (!line) return Error{where, line.error().problem, line.error().remedy};
+    if (send_all(rank0.socket, *line + "\n", deadline)) {
+        const auto answer = receive_line(rank0.socket, taken.size(), deadline);
+        if (answer && *answer + "\n" == taken) return std::nullopt;
     }
-    return std::nullopt;
+    return Error{where, "the connection broke", "run it again"};
+}
+
+std::optional<Error> tell(const Endpoint& endpoint, const Report& report, const CheckedStep& step,
+                          Deadline deadline) {
+    const auto rank0 = reach(endpoint, step, deadline);
+    return rank0 ? hand_over(endpoint, *rank0, report, step, deadline) : rank0.error();
 }
 
 }  // namespace
 
-std::vector<Report> gather(const std::vector<Socket>& listeners, const std::string& name,
-                           std::uint32_t world_size, Deadline deadline) {
-    return Gathering(listeners, name, world_size).run(deadline);
+Gathered gather(const std::vector<Socket>& listeners, const CheckedStep& step,
+                std::uint32_t world_size, Deadline deadline) {
+    return Gathering(listeners, step, world_size).run(deadline);
+}
+
+Findings findings_of(const Gathered& gathered, const std::string& rendezvous) {
+    Findings findings;
+    if (gathered.proof == Proof::none && !gathered.reports.empty()) {
+        findings.push_back({Finding::Weight::warning,
+                            {"reports",
+                             "not proven to come from this step, because the plugin did not "
+                             "prepare it and MUNGE does not answer",
+                             "start it with srun --distgpu=MODE"}});
+    }
+    if (gathered.ignored > 0) {
+        findings.push_back(
+            {Finding::Weight::warning,
+             {"reports",
+              formatted("ignored {} to rank 0 that did not come from this step",
+                        counted(gathered.ignored, "connection")),
+              formatted("find out which other program connects to {}", rendezvous)}});
+    }
+    return findings;
 }
 
 std::optional<Error> deliver(Report report, const std::vector<Endpoint>& endpoints,
-                             const std::string& name, Deadline deadline) {
+                             const CheckedStep& step, Deadline deadline) {
+    const Endpoint& first = endpoints.front();
     std::optional<Error> first_problem;
     for (;;) {
-        auto problem = tell(endpoints.front(), report, name, deadline);
+        auto problem = tell(first, report, step, deadline);
         if (!problem) return std::nullopt;
         // What an attempt says whose time ran out, an earlier one may know better.
         if (Clock::now() < deadline || !first_problem) first_problem = problem;
-        if (const auto other = reach_past(endpoints, name, deadline)) {
+        for (std::size_t i = 1; i < endpoints.size(); ++i) {
+            const auto other = reach(endpoints[i], step, deadline);
+            if (!other) continue;
             // Rank 0 may have begun since: only now is the first endpoint's failure its own.
-            problem = tell(endpoints.front(), report, name, deadline);
+            problem = tell(first, report, step, deadline);
             if (!problem) return std::nullopt;
             report.unreached = *problem;
-            if (hand_over(*other, report, deadline)) return std::nullopt;
+            if (!hand_over(endpoints[i], *other, report, step, deadline)) return std::nullopt;
+            break;
         }
         if (Clock::now() >= deadline) return first_problem;
         std::this_thread::sleep_for(100ms);

@@ -4,6 +4,8 @@
 
 #include "base/io/tcp/deadline.h"
 #include "base/io/tcp/socket.h"
+#include "base/secret.h"
+#include "check/proof.h"
 #include "check/report.h"
 #include "mapping/rendezvous/rendezvous.h"
 
@@ -20,15 +22,29 @@ struct Endpoint {
     std::uint16_t port = 0;
 };
 
+// The step whose ranks meet.
+struct CheckedStep {
+    std::string name;              // "42.0", by which nobody takes another program for rank 0
+    std::optional<Secret> secret;  // nothing: no plugin prepared the step
+};
+
+struct Gathered {
+    std::vector<Report> reports;  // by rank, one each
+    Proof proof = Proof::none;    // that each of them had to bring
+    std::uint32_t ignored = 0;    // connections that sent something else than a proven report
+};
+
 // Takes reports until those of all the other ranks of a world of `world_size` are there, or until
-// the deadline. By rank, one each. `name` is what rank 0 says to everybody who connects, so that
-// nobody takes another program for it.
-std::vector<Report> gather(const std::vector<Socket>& listeners, const std::string& name,
-                           std::uint32_t world_size, Deadline deadline);
+// the deadline.
+Gathered gather(const std::vector<Socket>& listeners, const CheckedStep& step,
+                std::uint32_t world_size, Deadline deadline);
+
+// What is to be said of how they came. `rendezvous`: rank 0's address and port.
+Findings findings_of(const Gathered& gathered, const std::string& rendezvous);
 
 // Tells rank 0 at the first of the endpoints, or, with the reason in `unreached`, at another of
 // them; tries until the deadline. Error: nobody took it; why the first did not.
 std::optional<Error> deliver(Report report, const std::vector<Endpoint>& endpoints,
-                             const std::string& name, Deadline deadline);
+                             const CheckedStep& step, Deadline deadline);
 
 }  // namespace distgpu

@@ -1,0 +1,32 @@
+// What shows rank 0 that a report comes from its own step: a tag by the secret that srun drew for
+// the step; where no plugin prepared it, a MUNGE credential of the same user; where neither is at
+// hand, nothing. The secret itself is never sent. Each report answers a challenge of rank 0, so
+// that one that was overheard is of no use again.
+#pragma once
+
+#include "base/result.h"
+#include "base/secret.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+enum class Proof { secret, munge, none };
+
+std::string_view name_of(Proof proof);
+std::optional<Proof> proof_named(std::string_view name);
+
+// The best one that a process with this secret, if any, can give and judge. Asks MUNGE.
+Proof best_proof(const std::optional<Secret>& secret);
+
+// The text as one line, with the proof. Error: this process cannot give it.
+Result<std::string> prove(Proof proof, const std::optional<Secret>& secret,
+                          std::string_view challenge, std::string_view text);
+
+// The text of a line. Nothing: it is not proven.
+std::optional<std::string> proven(Proof proof, const std::optional<Secret>& secret,
+                                  std::string_view challenge, std::string_view line);
+
+}  // namespace distgpu
