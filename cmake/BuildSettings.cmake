@@ -13,6 +13,9 @@ endif()
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# Executables too, where that is not the compiler's way.
+include(CheckPIESupported)
+check_pie_supported()
 
 add_library(distgpu_build_settings INTERFACE)
 target_compile_features(distgpu_build_settings INTERFACE cxx_std_20)
@@ -29,6 +32,15 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "prefix-map")
 endif()
 if(DISTGPU_WERROR)
   target_compile_options(distgpu_build_settings INTERFACE -Werror)
+endif()
+# Hardening, on top of what a package's build passes; sanitizers and gcov bring checks of their own.
+if(NOT DISTGPU_SANITIZE AND NOT DISTGPU_COVERAGE)
+  # The plugin too can have its symbols bound when it is loaded: each program of Slurm that loads
+  # one has all of SPANK's.
+  target_link_options(distgpu_build_settings INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  if(DISTGPU_HARDEN)
+    include(HardenedCode)
+  endif()
 endif()
 if(DISTGPU_SANITIZE)
   target_compile_options(distgpu_build_settings INTERFACE -fsanitize=${DISTGPU_SANITIZE}

@@ -2,6 +2,8 @@
 # What Debian's packages contain and ask for: deb/NAME.txt lists it. Needs `packaging/build deb`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
+# shellcheck source=tests/packaging/hardening.bash
+source "$BATS_TEST_DIRNAME/hardening.bash"
 
 file_of() { # PACKAGE
     echo "$packages/$1_$version-1+slurm${slurm}_$(dpkg --print-architecture).deb"
@@ -43,6 +45,15 @@ lines_of() { # PACKAGE
         # Of a link's rights only its target's count.
         run -1 grep -vE '^(l|[-d]r[-w][-x]r-[-x]r-[-x] root/root )' <<<"$output"
     done
+}
+
+@test "its programs and libraries are hardened" {
+    local list
+    for list in "$BATS_TEST_DIRNAME"/deb/*.txt; do
+        list=${list##*/}
+        dpkg-deb --extract "$(file_of "${list%.txt}")" "$BATS_TEST_TMPDIR"
+    done
+    run -0 all_hardened "$BATS_TEST_TMPDIR" "${programs[@]}"
 }
 
 # Debian's archive wants its bug named that asked for the package.

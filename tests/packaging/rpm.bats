@@ -2,6 +2,8 @@
 # What the RPMs contain and ask for: rpm/NAME.txt lists it. Needs `packaging/build rpm`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
+# shellcheck source=tests/packaging/hardening.bash
+source "$BATS_TEST_DIRNAME/hardening.bash"
 
 file_of() { # PACKAGE
     echo "$packages/$1-$version-1.slurm$slurm.$(uname -m).rpm"
@@ -43,6 +45,16 @@ lines_of() { # PACKAGE
         # Of a link's rights only its target's count.
         run -1 grep -vE '^(l|[-d]r[-w][-x]r-[-x]r-[-x] root/root )' <<<"$output"
     done
+}
+
+@test "its programs and libraries are hardened" {
+    local list
+    for list in "$BATS_TEST_DIRNAME"/rpm/*.txt; do
+        list=${list##*/}
+        rpm2cpio "$(file_of "${list%.txt}")" |
+            (cd "$BATS_TEST_TMPDIR" && cpio --extract --make-directories --quiet)
+    done
+    run -0 all_hardened "$BATS_TEST_TMPDIR" "${programs[@]}"
 }
 
 @test "the source package holds the archive and the spec, and builds nothing from elsewhere" {
