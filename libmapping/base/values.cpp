@@ -60,6 +60,11 @@ std::optional<NumberRange> number_range_below(std::string_view text, std::size_t
     return NumberRange{*first, *last};
 }
 
+bool is_host_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == ':';
+}
+
 std::string host_and_port(std::string_view address, std::uint16_t port) {
     const bool is_ipv6 = address.find(':') != std::string_view::npos;
     return is_ipv6 ? formatted("[{}]:{}", address, port) : formatted("{}:{}", address, port);

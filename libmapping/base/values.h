@@ -34,6 +34,9 @@ struct NumberRange {
 };
 std::optional<NumberRange> number_range_below(std::string_view text, std::size_t limit);
 
+// What may stand in a host name, an IPv4 or an IPv6 address: letters, digits, '.', '-', '_', ':'.
+bool is_host_character(char c);
+
 // "host:port" with an IPv6 address in brackets.
 std::string host_and_port(std::string_view address, std::uint16_t port);
 

@@ -46,9 +46,9 @@ class HostList {
     // n[1 is "n]", n[1-] is n1, n[+1] is n01, a number past 2^64 is 2^64-1. They
     // are refused, and so are numbers of more than 18 digits in brackets.
     // Errors: a list that names no host, malformed text, more than `most`
-    // hosts, a name longer than max_name_length, a byte that is not printable
-    // ASCII, brackets that do not end their names and make more than 262,144
-    // ranges in all. The object is the list, shortened to 60 characters around
+    // hosts, a name longer than max_name_length, a byte that no host name has,
+    // brackets that do not end their names and make more than 32,768 ranges in
+    // all. The object is the list, shortened to 60 characters around
     // the place, with the place's 1-based position.
     // Memory is proportional to the ranges written; as in Slurm, each value of
     // a bracket that does not end its name makes a range of its own. Of a list

@@ -1,6 +1,7 @@
 // Reading Slurm's host list notation.
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/layout/hostlist.h"
 
 #include <algorithm>
@@ -11,21 +12,21 @@ namespace distgpu {
 namespace {
 
 // Slurm turns each value of a bracket that does not end its name into ranges of
-// its own, and so does HostList. This bounds what a short text can make: 262,144
-// ranges take about 16 MiB.
-constexpr std::uint64_t max_multiplied_ranges = std::uint64_t{1} << 18U;
+// its own, and so does HostList. This bounds what a short text can make: 32,768
+// ranges take 10 MiB with the longest names.
+constexpr std::uint64_t max_multiplied_ranges = std::uint64_t{1} << 15U;
 
 // Numbers in brackets: HostList keeps up to 18 digits as a number.
 constexpr std::size_t max_digits = 18;
 
-struct NumberRange {
+struct Numbers {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     std::uint32_t width = 0;
 };
 
 struct Bracket {
-    std::vector<NumberRange> ranges;
+    std::vector<Numbers> ranges;
     std::uint64_t count = 0;
     std::size_t longest = 0;  // digits of its longest number
 };
@@ -65,7 +66,7 @@ class HostList::Parser {
     Result<Pattern> read_pattern();
     Result<std::string> read_text();
     Result<Bracket> read_bracket();
-    Result<NumberRange> read_range();
+    Result<Numbers> read_range();
     Result<std::string_view> read_number();
     Result<bool> check_bounds(const Pattern& pattern);
     void expand(const Pattern& pattern, std::size_t outer, std::vector<std::string>& numbers);
@@ -119,9 +120,9 @@ Result<std::string> HostList::Parser::read_text() {
         if (c == ']') {
             return refuse(at_, "']' without a '[' before it", "write ranges such as n[1-4]");
         }
-        if (c < ' ' || c > '~') {
+        if (!is_host_character(c)) {
             return refuse(at_, show(c) + " cannot be part of a host name",
-                          "use printable ASCII characters");
+                          "use letters, digits and the characters . - _ :");
         }
     }
     return std::string{text_.substr(begin, at_ - begin)};
@@ -155,7 +156,7 @@ Result<Bracket> HostList::Parser::read_bracket() {
 }
 
 // "7" or "1-4". The first number's length is the padding of all.
-Result<NumberRange> HostList::Parser::read_range() {
+Result<Numbers> HostList::Parser::read_range() {
     const auto begin = at_;
     const auto low = read_number();
     if (!low) return low.error();
@@ -176,9 +177,9 @@ Result<NumberRange> HostList::Parser::read_range() {
         return refuse(begin, formatted("the range {}-{} runs backwards", *low, *high),
                       "write the smaller number first");
     }
-    return NumberRange{.first = first,
-                       .count = last - first + 1,
-                       .width = static_cast<std::uint32_t>(low->size())};
+    return Numbers{.first = first,
+                   .count = last - first + 1,
+                   .width = static_cast<std::uint32_t>(low->size())};
 }
 
 Result<std::string_view> HostList::Parser::read_number() {

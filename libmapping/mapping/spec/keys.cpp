@@ -151,11 +151,6 @@ Result<Request> apply_verbose(Request request, std::string_view /*value*/) {
     return request;
 }
 
-bool is_host_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || c == ':';
-}
-
 }  // namespace
 
 std::span<const SpecKey> spec_keys() {
