@@ -11,14 +11,14 @@ namespace {
 constexpr std::size_t widest = 60;
 constexpr std::string_view cut = "...";
 
+}  // namespace
+
 std::string printable(std::string_view text) {
     std::string shown(text);
     std::replace_if(
         shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
     return shown;
 }
-
-}  // namespace
 
 std::string excerpt(std::string_view text) {
     if (text.size() <= widest) return printable(text);

@@ -1,5 +1,5 @@
 // Text from a user, made fit for one line of an error message: at most 60
-// characters, bytes that are not printable ASCII as '?', what is cut as "...".
+// characters, what is not printable as '?', what is cut as "...".
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,10 @@
 #include <string_view>
 
 namespace distgpu {
+
+// The whole text, with '?' for each byte that is not printable ASCII: it can neither steer a
+// terminal nor begin another line.
+std::string printable(std::string_view text);
 
 // The beginning of `text`.
 std::string excerpt(std::string_view text);

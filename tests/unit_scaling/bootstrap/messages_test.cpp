@@ -26,17 +26,42 @@ TEST(Hello, OfAnotherRunIsNone) {
 }
 
 TEST(Hello, OfAnotherProgramIsNone) {
-    for (const char* line : {"", "GET / HTTP/1.1", "[]", "[\"nccl-scaling/1\",\"17.0\",4,\"x\"]",
-                             "[\"nccl-scaling/1\",\"17.0\",4,2,7,1]", "{\"a\":1}"}) {
-        EXPECT_EQ(read_hello(line, own), std::nullopt) << line;
+    const std::string whole = hello_line(own);
+    const auto with = [&](const std::string& old, const std::string& text) {
+        std::string changed = whole;
+        return changed.replace(changed.find(old), old.size(), text);
+    };
+    for (const std::string& line :
+         {std::string(), std::string("GET / HTTP/1.1"), std::string("[]"), std::string("{\"a\":1}"),
+          std::string(100'000, '['), with("nccl-scaling/2", "nccl-scaling/3"),
+          with("\"rank\":2", "\"rank\":\"x\""), with("\"rank\":2", "\"rank\":2.5"),
+          // Neither is 2 of so many bits.
+          with("\"rank\":2", "\"rank\":4294967298"), with("\"rank\":2", "\"rank\":1e300"),
+          with("\"local_rank\":1", "\"local_rank\":true"),
+          with("\"world_size\":4", "\"world_size\":4294967300")}) {
+        EXPECT_EQ(read_hello(line, own), std::nullopt) << line.substr(0, 200);
     }
 }
 
 TEST(Peers, ComeBack) {
     const std::vector<Peer> peers{{"node01", 0}, {"node02", 3}};
-    EXPECT_EQ(read_peers(peers_text(peers)), peers);
-    EXPECT_EQ(read_peers("x"), std::nullopt);
-    EXPECT_EQ(read_peers("[[1]]"), std::nullopt);
+    EXPECT_EQ(read_peers("d" + peers_text(peers)), peers);
+}
+
+TEST(Peers, AreNoOtherLine) {
+    const std::string text = peers_text({{"node01", 0}});
+    for (const std::string& line : {std::string(), std::string("d"), text, "x" + text,
+                                    std::string("dx"), std::string("d{\"peers\":[[1]]}")}) {
+        EXPECT_EQ(read_peers(line), std::nullopt) << line;
+    }
+}
+
+// Rank 0 prints both.
+TEST(Messages, CannotSteerTheTerminal) {
+    Membership hostile = own;
+    hostile.host = "node\x1b[2J\n";
+    EXPECT_EQ(read_hello(hello_line(hostile), own), (Hello{2, {"node?[2J?", 1}}));
+    EXPECT_EQ(read_failed("3\x1b[2J\xc2\x9bJ").problem, "?[2J??J");
 }
 
 TEST(Failed, KeepsCodeAndProblemInOneLine) {

@@ -76,6 +76,21 @@ TEST_F(Channels, StrangersAreSentAway) {
     on_all([](std::uint32_t /*rank*/, Channel& channel) { channel.finish(); });
 }
 
+TEST_F(Channels, AnotherProgramIsNotRank0) {
+    for (const char* said : {"\n", "d\n", "HTTP/1.1 400 Bad Request\n"}) {
+        const auto other = listen_on(port);
+        ASSERT_TRUE(other);
+        auto one = opening(1);
+        auto connection = accept_from(*other);
+        while (!connection) connection = accept_from(*other);
+        ASSERT_TRUE(send_all(*connection, said, Clock::now() + 5s));
+        const auto ending = one.get();
+        ASSERT_FALSE(ending);
+        EXPECT_EQ(ending.error().failure.problem,
+                  "127.0.0.1:" + std::to_string(port) + ": not rank 0 of this run");
+    }
+}
+
 TEST_F(Channels, ATakenPortIsNamed) {
     const auto taken = listen_on(port);
     ASSERT_TRUE(taken);

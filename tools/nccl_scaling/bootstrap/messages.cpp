@@ -1,16 +1,22 @@
 // See messages.h.
 #include "bootstrap/messages.h"
 
-#include <nlohmann/json.hpp>
+#include "base/excerpt.h"
+#include "base/json_fields.h"
+#include "base/json_text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace distgpu::scaling {
 namespace {
 
-using nlohmann::json;
+constexpr std::string_view protocol = "nccl-scaling/2";
 
-constexpr const char* protocol = "nccl-scaling/1";
+// The host will be printed.
+Peer read_peer(const JsonFields& fields) {
+    return {printable(fields.text("host")), fields.count<std::uint32_t>("local_rank")};
+}
 
 }  // namespace
 
@@ -26,39 +32,42 @@ Failed read_failed(std::string_view text) {
     const bool known = digit >= static_cast<int>(ExitCode::check_failed) &&
                        digit <= static_cast<int>(ExitCode::wrong_data);
     return {known ? static_cast<ExitCode>(digit) : ExitCode::environment,
-            std::string(text.substr(1))};
+            printable(text.substr(1))};
 }
 
 std::string hello_line(const Membership& own) {
-    const json hello{protocol, own.job, own.world_size, own.rank, own.host, own.local_rank};
-    return hello.dump() + '\n';
+    const JsonText hello{
+        {"protocol", protocol}, {"job", own.job},   {"world_size", own.world_size},
+        {"rank", own.rank},     {"host", own.host}, {"local_rank", own.local_rank}};
+    return hello.line() + '\n';
 }
 
-std::optional<Hello> read_hello(std::string_view line, const Membership& own) try {
-    const json hello = json::parse(line);
-    if (hello.at(0) != protocol || hello.at(1) != own.job || hello.at(2) != own.world_size) {
-        return std::nullopt;
-    }
-    Hello read{hello.at(3), {hello.at(4), hello.at(5)}};
-    return read.rank < own.world_size ? std::optional(std::move(read)) : std::nullopt;
-} catch (const json::exception&) {
-    return std::nullopt;
+std::optional<Hello> read_hello(std::string_view line, const Membership& own) {
+    Hello hello;
+    bool same_run = false;
+    const auto problem = read_json(line, [&](const JsonFields& fields) {
+        same_run = fields.text("protocol") == protocol && fields.text("job") == own.job &&
+                   fields.count<std::uint32_t>("world_size") == own.world_size;
+        hello.rank = static_cast<std::uint32_t>(fields.index("rank", own.world_size));
+        hello.peer = read_peer(fields);
+    });
+    return same_run && !problem ? std::optional(std::move(hello)) : std::nullopt;
 }
 
 std::string peers_text(const std::vector<Peer>& peers) {
-    json list = json::array();
-    for (const Peer& peer : peers) list.push_back({peer.host, peer.local_rank});
-    return list.dump();
+    const auto list = JsonText::list(peers, [](const Peer& peer) {
+        return JsonText{{"host", peer.host}, {"local_rank", peer.local_rank}};
+    });
+    return JsonText{{"peers", list}}.line();
 }
 
-std::optional<std::vector<Peer>> read_peers(std::string_view text) try {
-    const json list = json::parse(text);
+std::optional<std::vector<Peer>> read_peers(std::string_view line) {
+    if (line.empty() || line.front() != static_cast<char>(Kind::data)) return std::nullopt;
     std::vector<Peer> peers;
-    peers.reserve(list.size());
-    for (const json& peer : list) peers.push_back({peer.at(0), peer.at(1)});
-    return peers;
-} catch (const json::exception&) {
-    return std::nullopt;
+    const auto problem = read_json(line.substr(1), [&](const JsonFields& fields) {
+        peers = fields.objects("peers", read_peer);
+    });
+    return problem ? std::nullopt : std::optional(std::move(peers));
 }
 
 }  // namespace distgpu::scaling

@@ -28,7 +28,8 @@ inline std::string line_of(Kind kind, std::string_view text) {
 
 std::string failed_line(ExitCode code, std::string_view problem);
 
-// Of the text of a line of the kind `failed`.
+// Of the text of a line of the kind `failed`. The problem is printable, as is the host of a peer:
+// anybody may send anything to a port.
 struct Failed {
     ExitCode code = ExitCode::environment;
     std::string problem;
@@ -52,7 +53,7 @@ std::optional<Hello> read_hello(std::string_view line, const Membership& own);
 
 std::string peers_text(const std::vector<Peer>& peers);
 
-// Nothing: not such a text.
-std::optional<std::vector<Peer>> read_peers(std::string_view text);
+// Of the line that carries it. Nothing: another line.
+std::optional<std::vector<Peer>> read_peers(std::string_view line);
 
 }  // namespace distgpu::scaling

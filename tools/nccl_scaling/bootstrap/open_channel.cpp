@@ -101,7 +101,7 @@ tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
     if (!said) return refuse(said.error());
     const auto line = receive_line(*connection, longest_line, deadline + for_rank_0);
     if (!line) return refuse({"rank 0", line.error().problem, ""});
-    auto peers = read_peers(std::string_view(*line).substr(1));
+    auto peers = read_peers(*line);
     if (!peers || peers->size() != own.world_size) {
         return refuse({formatted("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
     }
