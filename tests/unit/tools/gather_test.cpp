@@ -59,6 +59,10 @@ TEST(Report, CannotSteerTheTerminalNorFillIt) {
     EXPECT_EQ(read->ports.size(), 500U);
     hostile.ports = "\xff";  // no UTF-8
     EXPECT_TRUE(decode_report(encode_report(hostile)));
+    hostile.ports =
+        "\xc2\x9b"
+        "2J";  // the same control sequence in one character
+    EXPECT_EQ(decode_report(encode_report(hostile))->ports, "??2J");
 }
 
 class Gather : public testing::Test {

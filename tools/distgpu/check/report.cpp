@@ -1,10 +1,10 @@
 // See report.h.
 #include "check/report.h"
 
+#include "base/excerpt.h"
 #include "base/json_fields.h"
 #include "base/json_text.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,10 +14,7 @@ namespace {
 // Anybody may send anything.
 std::string text(const JsonFields& fields, const char* name) {
     constexpr std::size_t longest = 500;
-    std::string value = fields.text(name).substr(0, longest);
-    std::replace_if(
-        value.begin(), value.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-    return value;
+    return printable(fields.text(name).substr(0, longest));
 }
 
 std::vector<JsonMember> members_of(const Error& error) {
