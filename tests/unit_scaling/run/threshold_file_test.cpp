@@ -46,11 +46,13 @@ TEST(ParseThresholds, RefusalsNameTheLine) {
              {"all-reduce,1G,16", "limits, line 1: 3 items, not 4"},
              {"# two\nall-reduce,1G,16,180,\n", "limits, line 2: 5 items, not 4"},
              {"all-redcue,1G,16,180", "limits, line 1: 'all-redcue' is not a collective"},
+             {"\x1b[2J,1G,16,180", "limits, line 1: '?[2J' is not a collective"},
              {"all-reduce,1T,16,180", "limits, line 1: '1T' is not a size"},
              {"all-reduce,1G,1,180", "limits, line 1: '1' is not a number of ranks from 2"},
              {"all-reduce,1G,16x,180", "limits, line 1: '16x' is not a number of ranks from 2"},
              {"all-reduce,1G,16,fast", "limits, line 1: 'fast' is not a bandwidth above 0"},
              {"all-reduce,1G,16,0", "limits, line 1: '0' is not a bandwidth above 0"},
+             {"all-reduce,1G,16,1e300", "limits, line 1: '1e300' is not a bandwidth above 0"},
              {"all-reduce,1G,16,nan", "limits, line 1: 'nan' is not a bandwidth above 0"}}) {
         const auto thresholds = parse_thresholds(text, "limits");
         ASSERT_FALSE(thresholds) << text;

@@ -2,6 +2,7 @@
 #include "run/threshold_file.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 #include "run/sizes.h"
@@ -32,7 +33,7 @@ Result<Threshold> parse_line(std::string_view line) {
     if (items.size() != 4) return Error{"", formatted("{} items, not 4", items.size()), form};
     std::transform(items.begin(), items.end(), items.begin(), trimmed);
     const auto refuse = [](std::string_view item, const char* problem) {
-        return Error{"", formatted("'{}' is {}", item, problem), form};
+        return Error{"", formatted("'{}' is {}", excerpt(item), problem), form};
     };
     const auto collective = collective_named(items[0]);
     if (!collective) return refuse(items[0], "not a collective");
@@ -41,8 +42,11 @@ Result<Threshold> parse_line(std::string_view line) {
     const auto ranks = whole_number(items[2]);
     if (!ranks || *ranks < 2) return refuse(items[2], "not a number of ranks from 2");
     const auto bandwidth = decimal(items[3]);
-    if (!bandwidth || *bandwidth <= 0) return refuse(items[3], "not a bandwidth above 0");
     constexpr double gb = 1e9;
+    constexpr double most = 1e9;  // what a typing error has more of, in GB/s
+    if (!bandwidth || *bandwidth <= 0 || *bandwidth > most) {
+        return refuse(items[3], "not a bandwidth above 0");
+    }
     Threshold threshold;
     threshold.collective = *collective;
     threshold.bytes = *bytes;
