@@ -1,35 +1,59 @@
-// SLURM_DISTGPU_STEP, which a user can forge.
+// SLURM_DISTGPU_STEP, which a user can forge, in a step of which SPANK tells the size and the tasks
+// of this node.
 #include "carried_step.h"
 #include "node/layout_check.h"
+#include "plan_promises.h"
 #include "require.h"
+#include "target.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace distgpu;
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
-    // Most inputs are spent behind the version, the rest on it.
-    const bool whole = size > 0 && data[0] == 'v';
-    const auto decoded = decode(whole ? std::string(text) : "v1:" + std::string(text));
-    if (!decoded || !*decoded) return 0;
-    const CarriedStep& step = **decoded;
-    const auto again = decode(encode(step));
-    require(again && *again, "encode() is read back");
-    require((*again)->job == step.job && (*again)->step == step.step, "to the same step");
-    require(!(*again)->layout || (*again)->layout == step.layout, "and the same layout");
-    if (!step.layout) return 0;
-    const StepLayout& layout = *step.layout;
+namespace distgpu {
+namespace {
+
+// Four nodes, of which this is the second, with two tasks each, dealt in blocks.
+constexpr StepSize step_size{4, 8};
+const LocalTasks local_tasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}};
+
+void require_inverse(const StepLayout& layout) {
     const NodeIndex last{layout.node_count() - 1};
     require(layout.tasks_on(last) > 0, "every node has a task");
     const TaskId end{layout.task_count() - 1};
     const Placement place = layout.place(end);
     require(layout.task(place.node, place.local_rank) == end, "task() undoes place()");
-    const bool one_task = layout.tasks_on(last) == 1;
-    const auto refusal = check_layout(layout, {last, {layout.task(last, LocalRank{0})}});
-    require(refusal.has_value() != one_task, "the check accepts what the layout says alone");
-    return 0;
 }
+
+}  // namespace
+
+void try_text(std::string_view text) {
+    // Most inputs are spent behind the version, the rest on it.
+    const bool whole = !text.empty() && text.front() == 'v';
+    const auto decoded = decode(whole ? std::string(text) : "v1:" + std::string(text));
+    if (!decoded) return require_line(decoded.error().message());
+    if (!*decoded) return;
+    const CarriedStep& step = **decoded;
+    const auto again = decode(encode(step));
+    require(again && *again, "encode() is read back");
+    require((*again)->job == step.job && (*again)->step == step.step, "to the same step");
+    require(!(*again)->layout || (*again)->layout == step.layout, "and the same layout");
+    require(step.rank0_address.empty() || is_host(step.rank0_address), "an address is a host");
+    if (!step.layout) return;
+    const StepLayout& layout = *step.layout;
+    require_inverse(layout);
+    // As the plugin judges it: the step's size is compared before anything is expanded.
+    if (const auto refusal = check_size(layout, step_size)) {
+        return require_line(refusal->message());
+    }
+    if (const auto refusal = check_layout(layout, local_tasks)) {
+        return require_line(refusal->message());
+    }
+    require(layout.task_ids(local_tasks.node) == local_tasks.tasks, "Slurm's tasks are accepted");
+    Step planned{layout};
+    planned.facts.node_addresses = step.node_addresses;
+    planned.rendezvous.rank0_address = step.rank0_address;
+    NodeFacts facts;
+    facts.node = local_tasks.node;
+    require_complete_plans(planned, facts);
+}
+
+}  // namespace distgpu

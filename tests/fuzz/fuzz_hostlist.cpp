@@ -1,20 +1,15 @@
 // Slurm's compressed host lists: read, written and read again.
 #include "mapping/layout/hostlist.h"
 #include "require.h"
+#include "target.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace distgpu;
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+namespace distgpu {
+
+void try_text(std::string_view text) {
     const auto list = HostList::parse(text);
-    if (!list) {
-        require(!list.error().message().empty(), "a refusal has words");
-        return 0;
-    }
+    if (!list) return require_line(list.error().message());
     require(!list->empty(), "a list that is read names a host");
     require(list->size() <= HostList::max_hosts, "no more hosts than the bound");
     const auto again = HostList::parse(list->to_string());
@@ -27,5 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(found && *found <= index, "a name of the list is found");
         require(list->name(*found) == name, "what is found has the name");
     }
-    return 0;
 }
+
+}  // namespace distgpu

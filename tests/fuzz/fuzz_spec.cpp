@@ -1,30 +1,44 @@
-// SPEC, the value of --distgpu.
+// SPEC, the value of --distgpu, and the plans that it asks for.
 #include "mapping/spec/request.h"
+#include "plan_promises.h"
 #include "require.h"
+#include "target.h"
 
-#include <algorithm>
-#include <cstddef>
+#include <array>
 #include <cstdint>
-#include <string>
-#include <string_view>
+#include <utility>
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace distgpu;
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+namespace distgpu {
+namespace {
+
+// Two nodes with so many tasks each.
+Step step_of(std::uint32_t tasks) {
+    auto layout =
+        StepLayout::from_task_map(*HostList::parse("n[1-2]"), {TaskMapBlock{0, 2, tasks, 1}});
+    return {*std::move(layout)};
+}
+
+}  // namespace
+
+void try_text(std::string_view text) {
     const auto request = parse_spec("--distgpu", text);
     if (!request) {
-        const std::string message = request.error().message();
-        require(std::all_of(message.begin(), message.end(),
-                            [](char c) { return c >= ' ' && c <= '~'; }),
-                "a refusal is one printable line");
-        require(message.size() < 2048, "a refusal is short");
-        return 0;
+        require_line(request.error().message());
+        require(request.error().message().size() < 2048, "a refusal is short");
+        return;
     }
-    require(size <= max_spec_length, "the length is bounded");
+    require(text.size() <= max_spec_length, "the length is bounded");
     require(!request->port || *request->port >= 1024, "a port of users");
     require(!request->nproc || (*request->nproc >= 1 && *request->nproc <= 4096),
             "a possible number of processes");
     require(!request->help || request->framework == nullptr, "help is no framework");
-    return 0;
+    if (request->framework == nullptr) return;
+    NodeFacts facts;
+    facts.gpus = 4;
+    facts.cpus = 8;
+    for (const std::uint32_t tasks : {1U, 4U}) {
+        require_complete_plans(*request, step_of(tasks), facts);
+    }
 }
+
+}  // namespace distgpu

@@ -1,0 +1,56 @@
+// The lines of nccl-scaling's control channel, to whose port anybody may send anything.
+#include "bootstrap/messages.h"
+#include "require.h"
+#include "target.h"
+
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using namespace scaling;
+
+const Membership own{2, 4, 1, "node02", "node01", 25000, "17.0"};
+
+void try_hello(std::string_view text) {
+    const auto hello = read_hello(text, own);
+    if (!hello) return;
+    require(hello->rank < own.world_size, "a rank of the run");
+    if (!hello->peer.host.empty()) require_line(hello->peer.host);
+    Membership theirs = own;
+    theirs.rank = hello->rank;
+    theirs.host = hello->peer.host;
+    theirs.local_rank = hello->peer.local_rank;
+    require(read_hello(hello_line(theirs), own) == hello, "it is read back as it was written");
+}
+
+void try_peers(std::string_view text) {
+    const auto peers = read_peers(text);
+    if (!peers) return;
+    require(peers->size() <= text.size(), "every peer stands in the text");
+    const std::string line = line_of(Kind::data, peers_text(*peers));
+    require(line.find('\n') + 1 == line.size(), "peers are one line");
+    require(read_peers(line) == peers, "they are read back as they were written");
+}
+
+void try_failed(std::string_view text) {
+    const Failed failed = read_failed(text);
+    require(failed.code != ExitCode::done, "who failed has not ended well");
+    if (!failed.problem.empty()) require_line(failed.problem);
+    const std::string line = failed_line(failed.code, failed.problem);
+    require(line.front() == static_cast<char>(Kind::failed) && line.back() == '\n', "a line");
+    require(read_failed(std::string_view(line).substr(1, line.size() - 2)) == failed,
+            "it is read back as it was written");
+}
+
+}  // namespace
+
+// Of what is sent, a line at a time is read.
+void try_text(std::string_view text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    try_hello(line);
+    try_peers(line);
+    try_failed(line);
+}
+
+}  // namespace distgpu
