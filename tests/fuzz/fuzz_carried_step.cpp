@@ -13,6 +13,7 @@ namespace {
 
 // Four nodes, of which this is the second, with two tasks each, dealt in blocks.
 constexpr StepSize step_size{4, 8};
+constexpr KnownStep known{17, 0, step_size};
 const LocalTasks local_tasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}};
 
 void require_inverse(const StepLayout& layout) {
@@ -28,11 +29,11 @@ void require_inverse(const StepLayout& layout) {
 void try_text(std::string_view text) {
     // Most inputs are spent behind the version, the rest on it.
     const bool whole = !text.empty() && text.front() == 'v';
-    const auto decoded = decode(whole ? std::string(text) : "v1:" + std::string(text));
+    const auto decoded = decode(whole ? std::string(text) : "v1:" + std::string(text), known);
     if (!decoded) return require_line(decoded.error().message());
     if (!*decoded) return;
     const CarriedStep& step = **decoded;
-    const auto again = decode(encode(step));
+    const auto again = decode(encode(step), known);
     require(again && *again, "encode() is read back");
     require((*again)->job == step.job && (*again)->step == step.step, "to the same step");
     require(!(*again)->layout || (*again)->layout == step.layout, "and the same layout");
@@ -40,7 +41,8 @@ void try_text(std::string_view text) {
     if (!step.layout) return;
     const StepLayout& layout = *step.layout;
     require_inverse(layout);
-    // As the plugin judges it: the step's size is compared before anything is expanded.
+    require(layout.node_count() <= step_size.nodes, "no more nodes than the step's");
+    // As the plugin judges it.
     if (const auto refusal = check_size(layout, step_size)) {
         return require_line(refusal->message());
     }
