@@ -5,10 +5,13 @@
 #include "mapping/binding/binding_policy.h"
 #include "node/machine.h"
 #include "node/network_interface.h"
-#include "node/node_topology.h"
+#include "node/silent_discovery.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
+#include <chrono>
+#include <unistd.h>
+#include <utility>
 
 namespace distgpu {
 namespace {
@@ -41,6 +44,17 @@ std::vector<Error> StepBinding::before_tasks(spank_t spank, const Request& reque
     return warnings;
 }
 
+// What took all its time is remembered, which only root may write down.
+Result<FoundTopology> StepBinding::find_topology(const TopologySource& source) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto found = distgpu::find_topology(source);
+    if (!found && std::chrono::steady_clock::now() - begin >= discovery_time_limit) {
+        silent_ = source;
+        user_ = geteuid();
+    }
+    return found;
+}
+
 std::vector<Error> StepBinding::find_interface(const std::string& address) {
     if (address.empty()) return {};
     NetworkInterface found = interface_of(address);
@@ -53,6 +67,7 @@ std::vector<Error> StepBinding::find_interface(const std::string& address) {
 }
 
 void StepBinding::task_forked(spank_t spank) {
+    if (silent_) note_silent(*std::exchange(silent_, std::nullopt), user_);
     const auto local_rank = item(spank, S_TASK_ID);
     pid_t task = 0;
     if (local_rank && spank_get_item(spank, S_TASK_PID, &task) == ESPANK_SUCCESS) {

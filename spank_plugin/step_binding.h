@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/topology.h"
+#include "node/node_topology.h"
 #include "plugstack_arguments.h"
 #include "spank_access.h"
 #include "step_gpu_facts.h"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace distgpu {
@@ -34,12 +36,15 @@ class StepBinding {
 
   private:
     std::vector<Error> find_interface(const std::string& address);
+    Result<FoundTopology> find_topology(const TopologySource& source);
     bool is_confined(spank_t spank, const SlurmShare& share) const;
 
     std::optional<NodeTopology> topology_;
     TaskMasks masks_;
     StepGpuFacts gpus_;
     std::string interface_;
+    std::optional<TopologySource> silent_;  // its discovery did not end, which is not yet noted
+    uid_t user_ = 0;
 };
 
 }  // namespace distgpu

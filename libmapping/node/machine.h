@@ -10,10 +10,11 @@
 
 namespace distgpu {
 
-// Where the two file systems are mounted; tests give folders of their own.
+// Where these file systems are mounted; tests give folders of their own.
 struct MachineRoots {
     std::string proc = "/proc";
     std::string sys = "/sys";
+    std::string run = "/run";
 };
 
 // gethostname(2); empty where it fails.

@@ -6,19 +6,27 @@
 #include "base/io/run_command.h"
 #include "mapping/topology/topology_json.h"
 #include "node/gpu_devices.h"
+#include "node/silent_discovery.h"
 
-#include <chrono>
 #include <optional>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
-constexpr std::chrono::milliseconds time_limit{5000};
-
-Result<NodeTopology> ask_command(std::vector<std::string> arguments) {
-    const auto text = run_command(arguments, time_limit);
+// Asks the source's command for JSON, of the XML or of this machine.
+Result<NodeTopology> ask_command(const TopologySource& source, const MachineRoots& roots,
+                                 bool xml) {
+    if (is_silent(source, geteuid(), roots)) {
+        return Error{
+            source.command,
+            "did not answer an earlier step of yours, and is not asked again for 10 minutes", ""};
+    }
+    std::vector<std::string> arguments{source.command, "topo", "--format", "json"};
+    if (xml) arguments.insert(arguments.end(), {"--topology", source.file});
+    const auto text = run_command(arguments, discovery_time_limit);
     if (!text) {
         // The command's own messages begin as ours do.
         constexpr std::string_view prefix = "distgpu: ";
@@ -28,7 +36,7 @@ Result<NodeTopology> ask_command(std::vector<std::string> arguments) {
         }
         return error;
     }
-    return parse_topology(arguments.front(), *text).transform([](SavedTopology saved) {
+    return parse_topology(source.command, *text).transform([](SavedTopology saved) {
         return std::move(saved.topology);
     });
 }
@@ -62,10 +70,9 @@ char first_of(const std::string& text) {
 
 Result<FoundTopology> find(const TopologySource& source, const MachineRoots& roots) {
     const auto discovered = [&](std::string ignored) {
-        return ask_command({source.command, "topo", "--format", "json"})
-            .transform([&](NodeTopology topology) {
-                return FoundTopology{std::move(topology), std::move(ignored)};
-            });
+        return ask_command(source, roots, false).transform([&](NodeTopology topology) {
+            return FoundTopology{std::move(topology), std::move(ignored)};
+        });
     };
     const auto text = read_regular_file(source.file);
     if (!text) {
@@ -81,10 +88,9 @@ Result<FoundTopology> find(const TopologySource& source, const MachineRoots& roo
         return discovered(
             formatted("{}: neither JSON of distgpu topo nor XML of lstopo", source.file));
     }
-    return ask_command({source.command, "topo", "--format", "json", "--topology", source.file})
-        .transform([](NodeTopology topology) {
-            return FoundTopology{std::move(topology), {}};
-        });
+    return ask_command(source, roots, true).transform([](NodeTopology topology) {
+        return FoundTopology{std::move(topology), {}};
+    });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "mapping/topology/topology.h"
 #include "node/machine.h"
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -27,10 +28,13 @@ struct FoundTopology {
     std::string ignored;  // why the file was not used; empty: it was, or there is none
 };
 
+// How long the command may take.
+inline constexpr std::chrono::milliseconds discovery_time_limit{5000};
+
 // Reads the file where it is a saved topology of this boot and machine; converts it where it is
 // hwloc's XML; else discovers. What `distgpu topo` does, its hangs and crashes included, happens in
-// a process of its own, for 5 s at most.
-// Errors: that command failed.
+// a process of its own, which is not started where is_silent() of silent_discovery.h.
+// Errors: that command failed, or is not asked.
 Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots = {});
 
 }  // namespace distgpu

@@ -7,7 +7,10 @@
 load cluster
 load binding/cluster
 
-setup_file() { binding_cluster_up --nodes 1; }
+setup_file() {
+    binding_cluster_up --nodes 1
+    own_runtime_folder node01
+}
 
 teardown_file() { cluster_down; }
 

@@ -34,6 +34,7 @@ cluster_up() {
 cluster_down() {
     "$sandbox" down --name "$CLUSTER"
     rm -rf "$SCRATCH"
+    rmdir /run/distgpu 2>/dev/null || true
 }
 
 # Runs a command on the submit host as an ordinary user, in $SCRATCH.
@@ -93,4 +94,10 @@ distgpu_lines() {
 # The output of the last `run`, without distgpu's own lines and those of a job that had to wait.
 distgpu_free_lines() {
     grep -vE -e 'distgpu: ' -e '^srun: job [0-9]+ (queued|has been allocated)' <<<"$output"
+}
+
+# Gives a node a /run/distgpu of its own, where the others share the machine's.
+own_runtime_folder() { # NODE
+    mkdir -p /run/distgpu
+    on "$1" mount -t tmpfs -o mode=755 tmpfs /run/distgpu
 }

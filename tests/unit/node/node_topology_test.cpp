@@ -5,6 +5,7 @@
 #include "made_up_folder.h"
 #include "mapping/binding/two_socket_node.h"
 #include "mapping/topology/topology_json.h"
+#include "node/silent_discovery.h"
 
 #include <gtest/gtest.h>
 
@@ -79,7 +80,7 @@ class FindTopology : public testing::Test {
 
     Result<FoundTopology> find(const std::string& file, bool given = true) const {
         return find_topology({file, given, folder_.path("distgpu")},
-                             {folder_.path("proc"), folder_.path("sys")});
+                             {folder_.path("proc"), folder_.path("sys"), folder_.path("run")});
     }
 
     // What the command was asked since the last call; "" if it was not.
@@ -241,6 +242,26 @@ TEST_F(FindTopology, ACommandThatHangsHasFiveSeconds) {
     EXPECT_EQ(found.error().problem, "no answer within 5000 ms");
     EXPECT_GT(Clock::now() - begin, 4s);
     EXPECT_LT(Clock::now() - begin, 7s);
+}
+
+// Of this process's own user.
+TEST_F(FindTopology, ACommandThatIsKnownToHangIsNotAsked) {
+    const std::string xml = write("node.xml", "<?xml version=\"1.0\"?>\n<topology/>\n");
+    const std::string saved = write("saved.json", to_json(saved_node, machine));
+    folder_.write("run/nothing", "");
+    for (const std::string& file : {folder_.path("missing.json"), xml, saved}) {
+        const TopologySource source{file, true, folder_.path("distgpu")};
+        note_silent(source, geteuid(), {.run = folder_.path("run")});
+        const auto found = find(file);
+        EXPECT_EQ(asked(), "");
+        // A saved topology needs no command.
+        ASSERT_EQ(found.has_value(), file == saved);
+        if (found) continue;
+        EXPECT_EQ(found.error().message(),
+                  "distgpu: " + source.command +
+                      ": did not answer an earlier step of yours, and is not asked again for 10 "
+                      "minutes");
+    }
 }
 
 }  // namespace
