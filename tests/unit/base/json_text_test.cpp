@@ -32,6 +32,10 @@ TEST(JsonText, WritesObjectsInTheirOrderAndLists) {
 
 TEST(JsonText, EscapesText) {
     EXPECT_EQ(JsonText("a\"b\\c\n\x01").line(), R"("a\"b\\c\n\u0001")");
+    // Each alone, as any of them ends the way of text that needs no escape.
+    EXPECT_EQ(JsonText("a\"").line(), R"("a\"")");
+    EXPECT_EQ(JsonText("\\").line(), R"("\\")");
+    EXPECT_EQ(JsonText("\n").line(), R"("\n")");
     EXPECT_EQ(JsonText("é").line(), "\"é\"");
     EXPECT_EQ(JsonText({{"a\"", 1}}).line(), R"({"a\"":1})");
 }
