@@ -11,10 +11,10 @@
 namespace distgpu {
 namespace {
 
-// Four nodes, of which this is the second, with two tasks each, dealt in blocks.
+// Four nodes, of which this is the first, with two tasks each, dealt in blocks.
 constexpr StepSize step_size{4, 8};
 constexpr KnownStep known{17, 0, step_size};
-const LocalTasks local_tasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}};
+const LocalTasks local_tasks{NodeIndex{0}, {TaskId{0}, TaskId{1}}};
 
 void require_inverse(const StepLayout& layout) {
     const NodeIndex last{layout.node_count() - 1};
