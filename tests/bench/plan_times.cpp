@@ -5,13 +5,13 @@
 #include "base/format.h"
 #include "mapping/plan/plan.h"
 #include "node/discovery/discover.h"
+#include "whole_node.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -34,37 +34,6 @@ std::string microseconds(Work&& work) {
     }
     std::sort(times.begin(), times.end());
     return formatted("{:.1f} / {:.1f}", times.front(), times[times.size() / 2]);
-}
-
-NodeFacts whole_node(const NodeTopology& topology) {
-    CpuSet all;
-    for (const Core& core : topology.cores) all |= core.cpus;
-    NodeFacts facts;
-    facts.cpus = all.count();
-    facts.gpus = static_cast<std::uint32_t>(topology.gpus.size());
-    facts.topology = &topology;
-    facts.confined = true;
-    facts.share.masks.assign(tasks, all);
-    facts.share.gpus.resize(topology.gpus.size());
-    std::iota(facts.share.gpus.begin(), facts.share.gpus.end(), 0U);
-    for (const std::uint32_t gpu : facts.share.gpus) {
-        facts.gpu_names.names.push_back(std::to_string(gpu));
-    }
-    facts.gpu_names.variables = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
-    return facts;
-}
-
-// Every task a part of the CPUs, the last first, so that GPUs are assigned by distance.
-SlurmShare bound_by_slurm(const NodeTopology& topology, SlurmShare share) {
-    const std::size_t cores = topology.cores.size();
-    for (std::uint32_t task = 0; task < tasks; ++task) {
-        CpuSet mask;
-        for (std::size_t core = task * cores / tasks; core < (task + 1) * cores / tasks; ++core) {
-            mask |= topology.cores[core].cpus;
-        }
-        share.masks[tasks - 1 - task] = mask;
-    }
-    return share;
 }
 
 std::string plan_time(NodeFacts facts, std::uint32_t nodes) {
@@ -93,8 +62,8 @@ int main(int argc, char** argv) {
             std::fputs((topology.error().message() + "\n").c_str(), stderr);
             return 1;
         }
-        const NodeFacts facts = whole_node(*topology);
-        const SlurmShare own = bound_by_slurm(*topology, facts.share);
+        const NodeFacts facts = bench::whole_node(*topology, tasks);
+        const SlurmShare own = bench::bound_by_slurm(*topology, facts.share);
         const std::string path = argv[i];
         std::cout << distgpu::formatted(
             "{:<24} {:>16} {:>16} {:>16} {:>16} {:>16}\n", path.substr(path.rfind('/') + 1),

@@ -334,5 +334,48 @@ TEST(CarriedStep, ALayoutTooLongForExecveIsLeftOut) {
     EXPECT_GT(longest + 20, max_carried_length);
 }
 
+// Each node's tasks in one stretch, in no order that the map could shorten: the last node first,
+// then every other one.
+std::vector<std::uint32_t> node_by_node(std::uint32_t nodes, std::uint32_t tasks_each) {
+    std::vector<std::uint32_t> node_of_task;
+    for (std::uint32_t at = 0; at < nodes; ++at) {
+        const std::uint32_t node = at % 2 == 0 ? nodes - 1 - at / 2 : at / 2;
+        node_of_task.insert(node_of_task.end(), tasks_each, node);
+    }
+    return node_of_task;
+}
+
+// What docs/performance.md says of 10,000 nodes with 8 tasks each.
+TEST(CarriedStep, OfTenThousandNodes) {
+    constexpr std::uint32_t nodes = 10'000;
+    const HostList all = hosts("n[1-10000]");
+    const auto sent = [](const StepLayout& layout) {
+        return encode({4242, 0, layout, "10.0.0.1", false});
+    };
+    // Slurm's own distributions are a block or a few, whatever the number of nodes.
+    const std::vector<TasksRun> even{{8, nodes}};
+    const std::vector<TasksRun> uneven{{8, nodes / 2}, {7, nodes / 2}};
+    using Kind = Distribution::Kind;
+    for (const Distribution& distribution :
+         {Distribution{Kind::block, 0}, Distribution{Kind::cyclic, 0},
+          Distribution{Kind::plane, 4}}) {
+        for (const auto& counts : {even, uneven}) {
+            EXPECT_LT(sent(*StepLayout::distribute(all, counts, distribution)).size(), 200U);
+        }
+    }
+    // "[NODE,1,8,1]" for each node: 9 characters with the comma, and its 38,890 digits in all.
+    const auto in_turn = *StepLayout::from_assignment(all, node_by_node(nodes, 8));
+    const std::string once = sent(in_turn);
+    EXPECT_GE(once.size(), 9 * nodes + 38'890);
+    EXPECT_LE(once.size(), max_carried_length);
+    EXPECT_EQ((*decode_of(4242, 0, once))->layout, in_turn);
+    // Nodes that come twice take twice as much, and the layout stays behind.
+    auto twice = node_by_node(nodes, 4);
+    const auto first_half = twice;
+    twice.insert(twice.end(), first_half.begin(), first_half.end());
+    EXPECT_EQ(sent(*StepLayout::from_assignment(all, twice)),
+              R"(v1:{"job_id":4242,"step_id":0,"rank0_address":"10.0.0.1"})");
+}
+
 }  // namespace
 }  // namespace distgpu
