@@ -51,7 +51,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
     return pass_on(__func__, spank, ac, av);
 }
 int slurm_spank_local_user_init(spank_t spank, int ac, char** av) {
-    return pass_on(__func__, spank, ac, av);
+    return timed(__func__, spank, ac, av);
 }
 int slurm_spank_user_init(spank_t spank, int ac, char** av) {
     return timed(__func__, spank, ac, av);
