@@ -3,7 +3,8 @@
 #
 # A file's setup_file calls cluster_up, its teardown_file cluster_down; tests say
 # `run submit srun ...`. The plugin is $DISTGPU_PLUGIN, the command by which nodes
-# discover their topology $DISTGPU_COMMAND, else the dev preset's.
+# discover their topology $DISTGPU_COMMAND, else the dev preset's. Where DISTGPU_SANITIZED names a
+# build with sanitizers, slurmstepd has its plugin: ./sanitized.
 bats_require_minimum_version 1.5.0
 
 root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
@@ -29,6 +30,21 @@ cluster_up() {
     install -m 755 "$command" "$SCRATCH/distgpu"
     local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/distgpu" "${plugin_arguments[@]}")
     "$sandbox" up --name "$CLUSTER" "${plugins_before[@]}" --plugin "${line[*]}" "$@"
+    [[ ! ${DISTGPU_SANITIZED-} ]] || sanitize_nodes
+}
+
+# srun keeps its plugin: what is preloaded there, the user's tasks would inherit.
+sanitize_nodes() {
+    local node sanitized=$SCRATCH/sanitized
+    mkdir "$sanitized"
+    find "$DISTGPU_SANITIZED" -name "${plugin##*/}" -exec install -m 644 -t "$sanitized" {} +
+    for node in "/run/distgpu-sandbox/$CLUSTER"/node*/; do
+        node=$(basename "$node")
+        on "$node" sed -i "s|$SCRATCH/${plugin##*/}|$sanitized/${plugin##*/}|" /etc/slurm/plugstack.conf
+        "$sandbox" node --name "$CLUSTER" stop "$node"
+        on "$node" env LD_PRELOAD="$DISTGPU_PRELOADED" slurmd 3>&-
+    done
+    assert_cluster_clean
 }
 
 cluster_down() {
