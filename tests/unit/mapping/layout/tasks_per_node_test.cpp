@@ -62,6 +62,9 @@ TEST(TasksPerNode, RefusesWithPlaceAndRemedy) {
          "'1,1(x16777216)' at character 3: more than 16777216 nodes; check the counts after 'x'"},
         {"128(x16777216)",
          "'128(x16777216)' at character 1: more than 2147483647 tasks; check the counts"},
+        // 2^32: nothing where it is counted in 32 bits.
+        {"256(x16777216)",
+         "'256(x16777216)' at character 1: more than 2147483647 tasks; check the counts"},
         {"2147483647,1",
          "'2147483647,1' at character 12: more than 2147483647 tasks; check the counts"},
     };

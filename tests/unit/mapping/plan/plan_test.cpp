@@ -237,5 +237,14 @@ TEST(Plan, TheLauncherOfNodeRankZeroRunsAtTheMasterAddress) {
     }
 }
 
+// Its own name would be another place for the same task.
+TEST(Plan, TheNodeOfRankZeroIsListedAtTheMasterAddress) {
+    const StepLayout step = layout("n[1-2]", {{1, 1, 1, 1}, {0, 1, 1, 1}});
+    const Values set = values(planned("tensorflow,master=boss,port=30000", step, 0).tasks.at(0));
+    EXPECT_EQ(
+        set.at("TF_CONFIG"),
+        R"({"cluster":{"worker":["boss:30000","n1:30000"]},"task":{"type":"worker","index":1}})");
+}
+
 }  // namespace
 }  // namespace distgpu::plan_testing
