@@ -288,7 +288,7 @@ without_rank3='((SLURM_PROCID < 3)) || exec sleep 5; exec "$@" check --timeout 3
     secrets=$(grep -o 'secret .*' <<<"$output" | sort -u)
     echo "$output"
     [ "$(wc -l <<<"$secrets")" -eq 1 ]
-    [[ $secrets =~ ^secret\ ([0-9a-f]{32})$ ]]
+    [[ $secrets =~ ^secret\ ([0-9a-f]{64})$ ]]
     local first=${BASH_REMATCH[1]}
     run submit "${two_and_two[@]}" --distgpu=pytorch bash -c 'echo "secret $SLURM_DISTGPU_SECRET"'
     [ "$status" -eq 0 ]
