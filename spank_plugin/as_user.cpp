@@ -27,6 +27,7 @@ AsUser::AsUser(spank_t spank) {
         return;
     }
     done_ = set_effective(user, group);
+    if (!done_) set_effective(0, getgid());  // the group, if only that was taken
 }
 
 AsUser::~AsUser() {

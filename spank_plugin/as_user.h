@@ -7,9 +7,8 @@
 namespace distgpu {
 
 // Both munged and, with auth/slurm, slurmd's sack sign for the effective ids of the thread that
-// connects (slurmstepd is a client in auth_slurm.c). Only this thread changes, and only
-// where the process is root's; its real and saved ids stay, so that the
-// user can neither signal nor trace it.
+// connects (slurmstepd is a client in auth_slurm.c). Only this thread changes, and only where the
+// process is root's; its real and saved ids stay, so that the user can neither signal nor trace it.
 class AsUser {
   public:
     explicit AsUser(spank_t spank);

@@ -1,7 +1,6 @@
 // See het_step.h.
 #include "het_step.h"
 
-#include "as_user.h"
 #include "base/format.h"
 #include "slurm_calls.h"
 
@@ -63,10 +62,6 @@ std::vector<StepLayout> layouts_of_components(std::uint32_t job, std::uint32_t s
 Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint32_t step,
                                     std::uint32_t tasks) {
     const auto jobs = component_jobs(spank);
-    const AsUser as_user(spank);
-    if (!as_user.done()) {
-        return refuse(step, "slurmctld cannot be asked as its user", "run it again");
-    }
     const bool one_job = std::find(jobs.begin(), jobs.end(), job) == jobs.end();
     const auto layouts =
         one_job ? layouts_of_components(job, step, tasks) : layouts_of_jobs(jobs, step, tasks);

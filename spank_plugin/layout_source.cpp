@@ -67,18 +67,22 @@ Error too_many_nodes(const Identity& identity, std::uint32_t nodes, std::string 
             std::move(remedy)};
 }
 
+// What the query answers where slurmctld takes it for the user's own.
+template <class Query>
+Result<StepLayout> ask_as_user(spank_t spank, const Identity& identity, Query query) {
+    const AsUser as_user(spank);
+    if (as_user.done()) return query();
+    return Error{step_name(identity), "slurmctld cannot be asked as its user", "run it again"};
+}
+
 Found ask(spank_t spank, const Identity& identity, CarriedStep sent) {
     if (identity.size.nodes > most_asking_nodes) {
         constexpr const char* remedy =
             "load the plugin on the host of srun too, or use -m cyclic or -m plane=N";
         return failed(too_many_nodes(identity, identity.size.nodes, remedy));
     }
-    const AsUser as_user(spank);
-    if (!as_user.done()) {
-        return failed(
-            {step_name(identity), "slurmctld cannot be asked as its user", "run it again"});
-    }
-    auto asked = query_layout(identity.job, identity.step, std::nullopt);
+    auto asked = ask_as_user(
+        spank, identity, [&] { return query_layout(identity.job, identity.step, std::nullopt); });
     if (!asked) return failed(asked.error());
     if (auto error = mismatch(*asked, identity)) {
         return failed(*std::move(error));
@@ -114,7 +118,9 @@ Found find_merged(spank_t spank, const Identity& identity, bool cpu_bind) {
     if (step.nodes > most_asking_nodes) {
         return failed(too_many_nodes(identity, step.nodes, "use one component for the step"));
     }
-    auto asked = query_het_layout(spank, identity.job, identity.step, step.tasks);
+    auto asked = ask_as_user(spank, identity, [&] {
+        return query_het_layout(spank, identity.job, identity.step, step.tasks);
+    });
     if (!asked) return failed(asked.error());
     return FoundLayout{*std::move(asked), {}, {}, cpu_bind};
 }

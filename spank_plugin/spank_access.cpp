@@ -1,8 +1,6 @@
 // See spank_access.h.
 #include "spank_access.h"
 
-#include "base/values.h"
-
 #include <string_view>
 
 namespace distgpu {
@@ -55,8 +53,9 @@ std::optional<UserText> step_variable(spank_t spank, const char* name) {
 }
 
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name) {
+    constexpr std::size_t limit = std::size_t{1} << 32U;
     const auto text = step_variable(spank, name);
-    return text ? text->read_by(whole_number) : std::nullopt;
+    return text ? text->number_below(limit) : std::nullopt;
 }
 
 std::optional<std::string> StepVariables::get(const std::string& name) const {

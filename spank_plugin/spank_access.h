@@ -39,7 +39,8 @@ void tell(const std::string& line);
 // or longer than a variable of a process can be.
 std::optional<UserText> step_variable(spank_t spank, const char* name);
 
-// A variable that holds a number and nothing else; nothing where it is unset or another text.
+// A variable that holds a number of 32 bits and nothing else; nothing where it is unset or another
+// text.
 std::optional<std::uint32_t> step_number(spank_t spank, const char* name);
 
 // The step's environment (stepd only); within a task's callback that of the task. For the readers

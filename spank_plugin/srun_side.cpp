@@ -68,8 +68,11 @@ Outcome SrunSide::options_read(const OptionState& option) {
 // step_created() sets.
 void SrunSide::set_secret() {
     const auto secret = draw_secret();
-    if (secret) setenv(secret_variable, secret->to_string().c_str(), 1);
-    if (!secret) unsetenv(secret_variable);
+    if (secret) {
+        setenv(secret_variable, secret->to_string().c_str(), 1);
+    } else {
+        unsetenv(secret_variable);
+    }
     has_secret_ = true;
 }
 

@@ -39,8 +39,8 @@ struct TasksRun {
 // commas, "(xN)" after a count for N nodes in a row; no blanks. The runs come
 // back as written, in the order of the step's node list.
 // Errors: empty or malformed text, a zero, more nodes or tasks in the sum than
-// `most` has. The object is the text, shortened
-// to 60 characters around the place, with the 1-based position.
+// `most` has. The object is the text, shortened to 60 characters around the
+// place, with the 1-based position.
 Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text,
                                                    StepSize most = max_step_size);
 
