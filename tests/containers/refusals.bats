@@ -24,26 +24,17 @@ setup() {
 
 teardown() { ! have_containers || assert_cluster_clean; }
 
-# Something on node01 that listens on port 24700.
-listen() {
-    on node01 python3 -c "import socket, time
-s = socket.create_server(('', 24700))
-open('$SCRATCH/listening', 'w')
-time.sleep(60)" 3>&- &
-    until [ -e "$SCRATCH/listening" ]; do sleep 0.1; done
-}
-
 # bats test_tags=short
 @test "a taken port: within seconds, without unpacking the image" {
     in_image plain -N1 -n2 --distgpu=pytorch -- true
     [ "$status" -eq 0 ]
     grep -qx create "$PREFIX/calls"
     : >"$PREFIX/calls"
-    listen
+    listen node01 24700
     local begin=$EPOCHREALTIME
     in_image plain -N1 -n2 --distgpu=pytorch,port=24700 -- true
     local milliseconds=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 1000))
-    kill $! && wait $! || true
+    stop_listening
     echo "# refused in $milliseconds ms" >&3
     [ "$status" -ne 0 ]
     [ "$(distgpu_lines)" = 'distgpu: port 24700 (from port=N) on node01: already in use; choose another with the key port=N' ]

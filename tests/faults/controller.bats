@@ -59,32 +59,16 @@ stopped_in_question() { # SRUN_ARGUMENT...
     row 'slurmctld stopped for a minute under a step' 'nothing'
 }
 
-# Listens on a port of node01 until `deaf`.
-listen() { # PORT
-    on node01 python3 -c "import socket, time
-s = socket.create_server(('', $1))
-open('$SCRATCH/listening', 'w')
-time.sleep(100)" 3>&- &
-    listener=$!
-    launched+=("$listener")
-    appears "$SCRATCH/listening"
-}
-
-deaf() {
-    rm "$SCRATCH/listening"
-    kill "$listener"
-    wait "$listener" || true
-}
-
 @test "slurmctld stopped for a minute, while a node refuses a step" {
-    listen 29700
+    listen node01 29700
+    launched+=("$listener")
     stopped_in_question -N2 -n4 -w 'node[01-02]' --distgpu=pytorch,port=29700 "${waiting[@]}"
     resume 60 slurmctld CONT
     # Only slurmctld can end a step on its other nodes.
     ended 75
     [ "$status" -ne 0 ]
     [[ $output == *'distgpu: port 29700 (from port=N) on node01: already in use; choose another with the key port=N'* ]]
-    deaf
+    stop_listening
     again
     row 'slurmctld stopped for a minute while a node refuses the step' \
         'the reason at once, the end of the step when slurmctld answers again'

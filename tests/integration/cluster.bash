@@ -50,7 +50,8 @@ sanitize_nodes() {
 cluster_down() {
     "$sandbox" down --name "$CLUSTER"
     rm -rf "$SCRATCH"
-    rmdir /run/distgpu 2>/dev/null || true
+    # The last of those that run side by side: what others have mounted there goes with the folder.
+    compgen -G '/run/distgpu-sandbox/*' >/dev/null || rmdir /run/distgpu 2>/dev/null || true
 }
 
 # Runs a command on the submit host as an ordinary user, in $SCRATCH.
@@ -110,6 +111,26 @@ distgpu_lines() {
 # The output of the last `run`, without distgpu's own lines and those of a job that had to wait.
 distgpu_free_lines() {
     grep -vE -e 'distgpu: ' -e '^srun: job [0-9]+ (queued|has been allocated)' <<<"$output"
+}
+
+# Takes a port of a host until stop_listening.
+listen() { # HOST PORT [ADDRESS]
+    # Not by `on`: the process in the background would be a shell around it.
+    "$sandbox" on --name "$CLUSTER" "$1" -- python3 -c "import socket, time
+s = socket.create_server(('${3-}', $2))
+open('$SCRATCH/listening', 'w')
+time.sleep(100)" 3>&- &
+    listener=$!
+    until [ -e "$SCRATCH/listening" ]; do
+        kill -0 "$listener" || return
+        sleep 0.1
+    done
+}
+
+stop_listening() {
+    rm "$SCRATCH/listening"
+    kill "$listener"
+    wait "$listener" || true
 }
 
 # Gives a node a /run/distgpu of its own, where the others share the machine's.

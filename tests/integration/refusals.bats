@@ -18,30 +18,6 @@ refused() {
     diff <(distgpu_lines) "$BATS_TEST_DIRNAME/refusals/$name.txt"
 }
 
-# Listens on a port of a host until stop_listening.
-listen() {
-    local host=$1 port=$2
-    "$sandbox" on --name "$CLUSTER" "$host" -- python3 -c "import socket, time
-s = socket.socket()
-s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-s.bind(('127.0.0.1', $port))
-s.listen()
-print('listening', flush=True)
-time.sleep(60)" >"$SCRATCH/listener" 3>&- &
-    listener=$!
-    for _ in {1..50}; do
-        [ ! -s "$SCRATCH/listener" ] || return 0
-        sleep 0.1
-    done
-    return 1
-}
-
-stop_listening() {
-    kill "$listener"
-    wait "$listener" || true
-    : >"$SCRATCH/listener"
-}
-
 @test "unknown mode, by option and by each twin" {
     refused unknown-mode srun -n1 --distgpu=pytorhc true
     refused unknown-mode-srun-twin env SLURM_DISTGPU=pytorhc srun -n1 true
@@ -92,7 +68,7 @@ stop_listening() {
 }
 
 @test "a taken port ends the whole step with KillOnBadExit=0" {
-    listen node01 29600
+    listen node01 29600 127.0.0.1
     started=$SECONDS
     refused port-taken srun -N4 -n8 --kill-on-bad-exit=0 --distgpu=pytorch,port=29600 sleep 300
     ((SECONDS - started < 10))
@@ -104,7 +80,7 @@ stop_listening() {
 }
 
 @test "a taken port that the user exported is a warning: the store may be theirs" {
-    listen node01 29600
+    listen node01 29600 127.0.0.1
     run submit env MASTER_PORT=29600 srun -N2 -n2 --distgpu=pytorch printenv MASTER_PORT
     stop_listening
     [ "$status" -eq 0 ]
@@ -113,7 +89,7 @@ stop_listening() {
 }
 
 @test "a port that another node's listener holds is free" {
-    listen node02 29600
+    listen node02 29600 127.0.0.1
     run submit srun -N2 -n2 --distgpu=pytorch,port=29600 printenv MASTER_PORT
     stop_listening
     [ "$status" -eq 0 ]

@@ -71,16 +71,11 @@ on_purpose='distgpu: task: refused on purpose'
 }
 
 @test "known to one node before its tasks" {
-    on node11 python3 -c "import socket, time
-s = socket.create_server(('', 29700))
-open('$SCRATCH/listening', 'w')
-time.sleep(60)" 3>&- &
-    until [ -e "$SCRATCH/listening" ]; do sleep 0.1; done
+    listen node11 29700
     ended 10 1 2 \
         'distgpu: port 29700 (from port=N) on node11: already in use; choose another with the key port=N' \
         srun -N16 -n16 --distgpu=tf,port=29700 "${waiting[@]}"
-    kill $!
-    wait $! || true
+    stop_listening
 }
 
 @test "found in task_init, on one node" {

@@ -119,16 +119,9 @@ runs() { # TASKS ARGUMENT...
 }
 
 @test "the ports of all tasks are checked, on their own nodes" {
-    on node02 python3 -c "import socket, time
-s = socket.socket()
-s.bind(('127.0.0.1', 29701))
-s.listen()
-open('$SCRATCH/listening', 'w')
-time.sleep(60)" 3>&- &
-    until [ -e "$SCRATCH/listening" ]; do sleep 0.1; done
+    listen node02 29701 127.0.0.1
     launch -N2 --ntasks-per-node=2 --distgpu=tf,port=29700
-    kill $!
-    wait $! || true
+    stop_listening
     [ "$status" -ne 0 ]
     diff <(distgpu_lines) "$BATS_TEST_DIRNAME/step_checks/worker-port-taken.txt"
     run ! compgen -G "$SCRATCH/started.[23]"
