@@ -17,6 +17,8 @@ folder=$root/tests/faults
 # A cluster of 3 nodes. Steps of the user's run on all; the neighbour's on the last.
 faults_up() { # SANDBOX_ARGUMENT...
     cluster_up --nodes 3 --conf KillOnBadExit=0 "$@"
+    local node
+    for node in $(nodes); do own_runtime_folder "$node"; done
     cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$SCRATCH/spank_faults.so" "$folder/plugin.c"
     printf '%s\n' '#!/bin/sh' 'echo "$RANK/$WORLD_SIZE $MASTER_ADDR"' >"$SCRATCH/show"
     chmod 755 "$SCRATCH/show"
@@ -122,7 +124,6 @@ things() {
             ipcs -m | grep "^0x" | sed "s/^/$1 shared memory /"' sh "$node" || true
     done | sort
     submit squeue --noheader --steps --format='step %i' | sort
-    compgen -G '/tmp/distgpu-??????' || true
 }
 
 drained() {
@@ -149,7 +150,10 @@ row() { # INJURED SAW
         return 1
     }
     left_behind
-    [ "$left" = "" ]
+    [ "$left" = "" ] || {
+        printf 'left behind:\n%s\n' "$left" >&2
+        return 1
+    }
     touch "$SCRATCH/neighbour.end"
     wait "$neighbour"
     [ "$(<"$SCRATCH/neighbour.out")" = 'unhurt 0/1' ]

@@ -13,7 +13,6 @@ setup_file() {
     export topology
     on node01 "$SCRATCH/distgpu" topo --save "$topology"
     cp "$topology" "$SCRATCH/topology/whole"
-    own_runtime_folder node01
 }
 teardown_file() {
     thaw

@@ -7,7 +7,6 @@ load faults
 
 setup_file() {
     faults_up --conf SlurmdTimeout=10
-    own_runtime_folder node02
     cp -r "$root/examples" "$SCRATCH"
     chmod -R go+rX "$SCRATCH/examples"
 }
