@@ -2,7 +2,8 @@
 """Launches shapes and compares what their tasks were given.
 
     matrix.py random GROUP COUNT [--by WAY]  random shapes of a group (random_shapes.py);
-                                         --image FILE: one in ten in a container of pyxis
+                                         --image FILE: one in ten in a container of pyxis;
+                                         --distinct: an arbitrary job names each host once
     matrix.py one PLACEMENT -- srun ...  one command; PLACEMENT as '0-4:node01 5:node02'
     matrix.py any COUNT [--by WAY] -- srun ...  one command of so many tasks, placed anywhere
 
@@ -69,6 +70,7 @@ def main() -> int:
     many.add_argument("group", choices=GROUPS)
     many.add_argument("count", type=int)
     many.add_argument("--image")
+    many.add_argument("--distinct", action="store_true")
     any_place = commands.add_parser("any")
     any_place.add_argument("count", type=int)
     for parser_of_way in (many, any_place):
@@ -85,7 +87,9 @@ def main() -> int:
         return launch_one(Shape(arguments.command, arguments.count).started_by(arguments.by))
     seed = int(os.environ.get("DISTGPU_MATRIX_SEED", FIXED_SEED))
     begin = time.monotonic()
-    shapes = random_shapes(arguments.group, seed, arguments.count, arguments.image)
+    shapes = random_shapes(
+        arguments.group, seed, arguments.count, arguments.image, arguments.distinct
+    )
     results = launch_all([shape.started_by(arguments.by) for shape in shapes])
     seconds = time.monotonic() - begin
     return report(results, f"{arguments.group} by {arguments.by}, seed {seed}, {seconds:.1f} s")

@@ -21,10 +21,11 @@ HET_ALLOCATION = [["node03"], ["node01", "node02"], ["node04"]]
 class ShapeMaker:
     """Draws one shape; equal seeds and numbers give equal shapes."""
 
-    def __init__(self, seed: int, number: int, in_allocation: bool) -> None:
+    def __init__(self, seed: int, number: int, in_allocation: bool, distinct: bool) -> None:
         self.random = random.Random(f"{seed}/{number}")
         self.number = number
         self.in_allocation = in_allocation
+        self.distinct = distinct and not in_allocation
 
     def distribution(self) -> list[str]:
         """-m for the node level, now and then with what says nothing about nodes."""
@@ -58,6 +59,9 @@ class ShapeMaker:
         """Each task's host given one by one, as a file or with -w."""
         count = self.random.randint(1, 3 * len(hosts))
         placement = [self.random.choice(hosts) for _ in range(count)]
+        if self.distinct:
+            placement = list(dict.fromkeys(placement))
+            count = len(placement)
         options = ["-n", str(count), "-m", "arbitrary"]
         if not use_file:
             return Shape([*options, "-w", ",".join(placement)], count, placement)
@@ -178,10 +182,13 @@ def put_into(image: str, shape: Shape) -> None:
     shape.command = command
 
 
-def random_shapes(group: str, seed: int, count: int, image: str | None = None) -> list[Shape]:
-    """The first `count` shapes of a group; with an image, one in ten runs in it."""
+def random_shapes(
+    group: str, seed: int, count: int, image: str | None = None, distinct: bool = False
+) -> list[Shape]:
+    """The first `count` shapes of a group; with an image, one in ten runs in it; distinct: an
+    arbitrary job names each host once."""
     in_allocation, draw = GROUPS[group]
-    shapes = [draw(ShapeMaker(seed, number, in_allocation)) for number in range(count)]
+    shapes = [draw(ShapeMaker(seed, number, in_allocation, distinct)) for number in range(count)]
     if image is not None:
         for shape in shapes[::10]:
             put_into(image, shape)
