@@ -47,6 +47,11 @@ sanitize_nodes() {
     assert_cluster_clean
 }
 
+# For a test of what the sanitizers change: memory, files that slurmstepd opens.
+skip_if_sanitized() { # WHY
+    [[ ! ${DISTGPU_SANITIZED-} ]] || skip "the sanitizers $1"
+}
+
 cluster_down() {
     "$sandbox" down --name "$CLUSTER"
     rm -rf "$SCRATCH"
