@@ -114,13 +114,13 @@ setup() {
 }
 
 @test "verbose and dry-run tell each task's place" {
-    run submit srun -N1 -n2 --gres=gpu:4 --distgpu=pytorch,dry-run true
+    run submit srun -w node01 -n2 --gres=gpu:4 --distgpu=pytorch,dry-run true
     [ "$status" -eq 0 ]
     local gpus='GPUs 2 (GH100 [H200 SXM 141GB], 0000:93:00.0), 3 (GH100 [H200 SXM 141GB], 0000:94:00.0)'
     local line="distgpu: rank 0 on node01, local rank 0 of 2, node rank 0: CPUs 0, $gpus, mlx5_1:1 (PIX)"
     [[ $output == *"$line"* ]]
     [ "$(grep -c 'distgpu: pytorch: world size 2' <<<"$output")" -eq 1 ]
-    run submit srun -N1 -n2 --gres=gpu:4 --distgpu=pytorch,verbose true
+    run submit srun -w node01 -n2 --gres=gpu:4 --distgpu=pytorch,verbose true
     [ "$status" -eq 0 ]
     [[ $output == *"$line"* ]]
     [ "$(grep -c ', local rank ' <<<"$output")" -eq 2 ]
