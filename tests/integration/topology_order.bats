@@ -130,12 +130,16 @@ switch_order() {
     right 3 salloc -Q -N4 -n32 srun --distgpu=pytorch --relative=1 -N2 -n3
 }
 
+# With topology/tree 24.11 never starts an arbitrary job that names a node twice; a step it does.
+starts_jobs_that_name_a_node_twice() { [[ $(slurmd -V) != *' 24.11.'* ]]; }
+
 # With topology/block Slurm refuses both.
 @test "a node of each switch, and -m arbitrary, with topology/tree" {
     CLUSTERS=${CLUSTERS% test*-block}
     right 3 srun --distgpu=pytorch -w 'node[01,04]' -N2 -n3
-    right 4 srun --distgpu=pytorch -m arbitrary -n4 -w node03,node01,node04,node02
-    right 4 salloc -Q -N4 -n32 \
+    local allocation=()
+    starts_jobs_that_name_a_node_twice || allocation=(salloc -Q -N4 -n32)
+    right 4 "${allocation[@]}" \
         srun --distgpu=pytorch -m arbitrary -n4 -w node03,node01,node03,node02
 }
 
@@ -194,8 +198,7 @@ print("\n".join(check(parse_tasks(open(sys.argv[1] + "/async.out").read()), 8)))
 
 random_shapes_by() { # WAY GROUP [COMMAND...]
     shape_options=(--by "$1")
-    # With topology/tree 24.11 never starts an arbitrary job that names a node twice, a step it does.
-    [[ $(slurmd -V) != *' 24.11.'* ]] || shape_options+=(--distinct)
+    starts_jobs_that_name_a_node_twice || shape_options+=(--distinct)
     [[ $1 != nodes ]] || plugin_on_login no
     random_shapes "$2" "${DISTGPU_MATRIX_SHAPES:-4}" "${@:3}"
     plugin_on_login yes
