@@ -70,10 +70,12 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
 }
 
 @test "SBATCH_DISTGPU, with --export=ALL and NONE" {
-    skip_if_sanitized "are set up by variables, which NONE takes from the inner srun"
+    local exports=(ALL NONE)
+    # NONE takes ASAN_OPTIONS from the inner srun, which then does not load the sanitized plugin.
+    [[ ! ${DISTGPU_SANITIZED-} ]] || exports=(ALL)
     job -n1 <<<"srun /bin/sh -c '$tell'"
-    for export in ALL NONE; do
-        run_job env SBATCH_DISTGPU=pytorch SBATCH_EXPORT=$export
+    for export in "${exports[@]}"; do
+        run_job env SBATCH_DISTGPU=pytorch SBATCH_EXPORT="$export"
         [ "$output" = "rank=0 nnodes=" ]
     done
 }
