@@ -20,7 +20,7 @@ struct CarriedStep {
     std::optional<StepLayout> layout;  // absent: the nodes derive it
     std::string rank0_address;         // NodeAddr of rank 0's node; empty: not known
     bool refused = false;              // srun found the request impossible and said so
-    HostList node_addresses{};         // NodeAddr of every node; empty: not asked for
+    HostList node_addresses{};         // NodeAddr of every node, in their order; empty: not known
     bool cpu_bind = false;             // the user gave srun --cpu-bind
 
     bool operator==(const CarriedStep&) const = default;

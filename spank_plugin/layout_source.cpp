@@ -23,6 +23,12 @@ Found failed(Error error, bool told_by_srun = false) {
     return tl::unexpected(Failure{std::move(error), told_by_srun});
 }
 
+// The layout, with what srun sent beside one.
+FoundLayout with_layout(StepLayout layout, CarriedStep sent) {
+    return {std::move(layout), std::move(sent.rank0_address), std::move(sent.node_addresses),
+            sent.cpu_bind};
+}
+
 // What srun sent for this step; nothing where it sent none.
 Result<std::optional<CarriedStep>> read_carried(spank_t spank, const Identity& identity) {
     const auto text = step_variable(spank, carried_variable);
@@ -87,7 +93,7 @@ Found ask(spank_t spank, const Identity& identity, CarriedStep sent) {
     if (auto error = mismatch(*asked, identity)) {
         return failed(*std::move(error));
     }
-    return FoundLayout{*std::move(asked), std::move(sent.rank0_address), {}, sent.cpu_bind};
+    return with_layout(*std::move(asked), std::move(sent));
 }
 
 Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
@@ -95,15 +101,15 @@ Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
         if (auto error = mismatch(*sent.layout, identity)) {
             return failed(*std::move(error));
         }
-        return FoundLayout{*std::move(sent.layout), std::move(sent.rank0_address),
-                           std::move(sent.node_addresses), sent.cpu_bind};
+        StepLayout layout = *std::move(sent.layout);
+        return with_layout(std::move(layout), std::move(sent));
     }
     auto derived = derive(spank, identity.size);
     if (!derived) return ask(spank, identity, std::move(sent));
     if (mismatch(*derived, identity)) {
         return failed(not_as_told(identity));
     }
-    return FoundLayout{*std::move(derived), std::move(sent.rank0_address), {}, sent.cpu_bind};
+    return with_layout(*std::move(derived), std::move(sent));
 }
 
 // What srun knows of a heterogeneous step is one component of it; each task compares the whole with

@@ -209,9 +209,8 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
 }
 
 std::string node_name() {
-    const std::string host = host_name();
-    std::string short_host = host.substr(0, host.find('.'));
-    for (const std::string& known : {short_host, host}) {
+    std::string short_host = short_host_name();
+    for (const std::string& known : {short_host, host_name()}) {
         std::string name = configured("slurm_conf_get_nodename", known);
         if (!name.empty()) return name;
     }

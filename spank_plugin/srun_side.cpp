@@ -103,7 +103,11 @@ Outcome SrunSide::step_created(spank_t spank) const {
     } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
         // Of a heterogeneous step this is one component; its nodes find the whole.
         if (own_variable("SLURM_NTASKS") == std::to_string(layout->task_count())) {
-            step.rank0_address = node_address(layout->hosts().name(rank0_node(*layout)));
+            const HostList& hosts = layout->hosts();
+            step.rank0_address = node_address(hosts.name(rank0_node(*layout)));
+            step.node_addresses = request_.framework->names_all_nodes
+                                      ? node_addresses(hosts)
+                                      : configured_node_addresses(hosts);
             step.layout = *std::move(layout);
             judge(step);
         }
@@ -119,10 +123,7 @@ void SrunSide::judge(CarriedStep& step) const {
     Step known{*step.layout};
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
-    if (request_.framework->names_all_nodes) {
-        step.node_addresses = node_addresses(step.layout->hosts());
-        known.facts.node_addresses = step.node_addresses;
-    }
+    known.facts.node_addresses = step.node_addresses;
     if (const auto error = refusal(request_, known)) {
         complain(*error);
         step.refused = true;

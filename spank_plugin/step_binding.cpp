@@ -18,7 +18,10 @@ namespace {
 
 TopologySource topology_source(const PlugstackArguments& arguments) {
     TopologySource source{default_topology_file, !arguments.topology.empty(), arguments.command};
-    if (source.given) source.file = expand_path(arguments.topology, node_name(), host_name());
+    // Its name is looked for among all nodes of slurm.conf.
+    const bool by_name = arguments.topology.find("%n") != std::string::npos;
+    const std::string name = by_name ? node_name() : std::string();
+    if (source.given) source.file = expand_path(arguments.topology, name, host_name());
     if (source.command.empty()) source.command = DISTGPU_COMMAND;
     return source;
 }

@@ -90,6 +90,11 @@ std::string host_name() {
     return name.data();
 }
 
+std::string short_host_name() {
+    const std::string name = host_name();
+    return name.substr(0, name.find('.'));
+}
+
 Result<MachineIdentity> machine_identity(const MachineRoots& roots) {
     const std::string path = roots.proc + "/sys/kernel/random/boot_id";
     const auto boot_id = read_trimmed(path);

@@ -20,6 +20,9 @@ struct MachineRoots {
 // gethostname(2); empty where it fails.
 std::string host_name();
 
+// host_name() up to its first dot.
+std::string short_host_name();
+
 // Errors: no boot id.
 Result<MachineIdentity> machine_identity(const MachineRoots& roots = {});
 

@@ -1,6 +1,7 @@
 // See network_interface.h.
 #include "node/network_interface.h"
 
+#include <arpa/inet.h>
 #include <array>
 #include <cstring>
 #include <ifaddrs.h>
@@ -68,6 +69,12 @@ std::string to_text(const addrinfo& address) {
 }
 
 }  // namespace
+
+bool is_ip_address(const std::string& text) {
+    in6_addr address{};  // holds an in_addr too
+    return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+           inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
 
 NetworkInterface interface_of(const std::string& address) {
     NetworkInterface result;

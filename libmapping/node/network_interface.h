@@ -12,6 +12,9 @@ struct NetworkInterface {
     bool operator==(const NetworkInterface&) const = default;
 };
 
+// IPv4, or IPv6 without brackets and scope: nothing has to be looked up.
+bool is_ip_address(const std::string& text);
+
 // `address`: a host name, an IPv4 or a bare IPv6 address; a name is looked up. Of several addresses
 // that belong to this node, one that is not the loopback's.
 NetworkInterface interface_of(const std::string& address);

@@ -58,6 +58,17 @@ memory_of() {
     cat "$SCRATCH/most"
 }
 
+@test "a forged address of this node is not looked up unless it is a number or the host's own name" {
+    local row='"nodes":"node01","task_map":[[0,1,1,1]],"node_addresses"'
+    local show='echo $PET_LOCAL_ADDR'
+    export SLURM_DISTGPU=torchrun
+    own=$(forged X=1 -- sh -c "$show")
+    [[ $own =~ ^[0-9.]+$ ]]
+    [ "$(forged "$(carried "$row:\"evil.example\"")" -- sh -c "$show")" = "$own" ]
+    [ "$(forged "$(carried "$row:\"10.255.0.1\"")" -- sh -c "$show")" = 10.255.0.1 ]
+    [ "$(forged "$(carried "$row:\"node01\"")" -- sh -c "$show")" = node01 ]
+}
+
 @test "no forged number decides how much memory slurmstepd takes" {
     skip_if_sanitized "take memory of their own"
     local row most unforged rows=(

@@ -69,5 +69,16 @@ TEST(NetworkInterfaceOf, NobodysAddressIsNone) {
     }
 }
 
+// RFC 4291 2.2 for IPv6; getaddrinfo would also take "1" and "0x7f.1" for IPv4.
+TEST(IsIpAddress, IsWhatNeedsNoLookup) {
+    for (const char* text : {"192.0.2.1", "2001:db8::1", "::", "::ffff:192.0.2.1"}) {
+        EXPECT_TRUE(is_ip_address(text)) << text;
+    }
+    for (const char* text : {"", "node01", "192.0.2", "192.0.2.256", "1", "0x7f.1", "192.0.2.1 ",
+                             "[::1]", "fe80::1%lo"}) {
+        EXPECT_FALSE(is_ip_address(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace distgpu
