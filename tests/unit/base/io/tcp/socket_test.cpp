@@ -9,7 +9,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <netinet/in.h>
 #include <string>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 
 namespace distgpu {
@@ -72,6 +75,48 @@ TEST(Connect, SaysWhyNot) {
     EXPECT_EQ(nowhere.error().problem.substr(0, 12), "no address: ");
 }
 
+// Its queue of one is full, and the kernel drops what else comes.
+TEST(Connect, EndsAtTheDeadlineWhereNobodyAccepts) {
+    const Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    ASSERT_EQ(bind(listener.fd(), reinterpret_cast<const sockaddr*>(&any), sizeof any), 0);
+    ASSERT_EQ(listen(listener.fd(), 0), 0);
+    const auto queued = connect_to("127.0.0.1", port_of(listener), in(5s));
+    ASSERT_TRUE(queued);
+    const auto late = connect_to("127.0.0.1", port_of(listener), in(50ms));
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().problem, "Connection timed out");
+}
+
+// The limit of this process on open files, while this lives.
+class FileLimit {
+  public:
+    explicit FileLimit(rlim_t files) {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{files, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FileLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+    FileLimit(FileLimit&&) = delete;
+    FileLimit& operator=(FileLimit&&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(Sockets, SayThatNoMoreFilesMayBeOpened) {
+    const FileLimit none(0);
+    const auto listener = listen_on(0);
+    ASSERT_FALSE(listener);
+    EXPECT_EQ(listener.error().problem, "Too many open files");
+    const auto connection = connect_to("127.0.0.1", 1, in(5s));
+    ASSERT_FALSE(connection);
+    EXPECT_EQ(connection.error().problem, "Too many open files");
+}
+
 TEST(Accept, NothingWhereNobodyConnects) {
     const auto listener = listen_on(0);
     EXPECT_FALSE(accept_from(*listener));
@@ -113,6 +158,15 @@ TEST(Send, EndsAtTheDeadlineWhereNobodyReads) {
     EXPECT_EQ(sent.error().problem, "no answer in time");
 }
 
+TEST(Send, EndsWithTheConnection) {
+    Pair pair;
+    pair.server = Socket();
+    const std::string much(std::size_t{64} << 20U, 'x');  // more than any buffer takes
+    const auto sent = send_all(pair.client, much, in(5s));
+    ASSERT_FALSE(sent);
+    EXPECT_EQ(sent.error().problem, "closed by the other end");
+}
+
 TEST(Address, KnowsTheLoopback) {
     const auto loopback = [](const char* host) {
         return resolve(host, 0, in(5s))->front().is_loopback();
@@ -120,7 +174,9 @@ TEST(Address, KnowsTheLoopback) {
     EXPECT_TRUE(loopback("127.0.1.1"));
     EXPECT_TRUE(loopback("::1"));
     EXPECT_FALSE(loopback("10.127.0.1"));
-    EXPECT_FALSE(loopback("fe80::1"));
+    for (const char* other : {"fe80::1", "::1:0:0:1", "::1:0:1", "::2"}) {
+        EXPECT_FALSE(loopback(other)) << other;
+    }
     EXPECT_EQ(resolve("127.0.1.1", 0, in(5s))->front().to_string(), "127.0.1.1");
 }
 
