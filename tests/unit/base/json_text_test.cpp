@@ -10,6 +10,7 @@ namespace {
 TEST(JsonText, WritesEachType) {
     EXPECT_EQ(JsonText().line(), "null");
     EXPECT_EQ(JsonText(true).line(), "true");
+    EXPECT_EQ(JsonText(false).line(), "false");
     EXPECT_EQ(JsonText(UINT64_MAX).line(), "18446744073709551615");
     EXPECT_EQ(JsonText(-1).line(), "-1");
     EXPECT_EQ(JsonText(0.1).line(), "0.1");

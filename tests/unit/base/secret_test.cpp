@@ -18,6 +18,11 @@ TEST(Secret, IsReadAsWritten) {
     EXPECT_EQ(secret->bytes()[31], 255);
 }
 
+TEST(Secret, IsEqualInAllItsBytes) {
+    EXPECT_EQ(*Secret::parse(digits), *Secret::parse(digits));
+    EXPECT_FALSE(*Secret::parse(digits) == *Secret::parse(digits.substr(0, 62) + "fe"));
+}
+
 TEST(Secret, IsSixtyFourDigits) {
     for (const std::string& text :
          {std::string(), digits.substr(1), digits + "0", std::string(64, 'F'), std::string(64, 'g'),

@@ -42,6 +42,11 @@ TEST(ReadRegularFile, RefusesWhatIsNone) {
                    "No such file or directory; name a file that this user can read");
 }
 
+// A regular file whose first bytes are memory that no process has.
+TEST(ReadRegularFile, SaysThatReadingFailed) {
+    expect_refused("/proc/self/mem", "Input/output error; name a file that this user can read");
+}
+
 TEST(ReadRegularFile, RefusesWhatIsTooLarge) {
     const MadeUpFolder folder;
     folder.write("large", "");

@@ -69,6 +69,10 @@ TEST(Connect, SaysWhyNot) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().object, "127.0.0.1:" + std::to_string(port));
     EXPECT_EQ(refused.error().problem, "Connection refused");
+    const auto everybody = connect_to("255.255.255.255", port, in(5s));
+    ASSERT_FALSE(
+        everybody);  // TCP has no broadcast: what the kernel calls it depends on its routes
+    EXPECT_EQ(everybody.error().object, "255.255.255.255:" + std::to_string(port));
     const auto nowhere = connect_to("nowhere.invalid", port, in(5s));
     ASSERT_FALSE(nowhere);
     EXPECT_EQ(nowhere.error().object, "nowhere.invalid");
