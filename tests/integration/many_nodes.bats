@@ -21,7 +21,7 @@ layouts_asked() {
 @test "a cyclic step starts on 65 nodes without a question" {
     local before
     before=$(layouts_asked)
-    SLURM_DISTGPU=pytorch run submit srun -N65 -m cyclic bash -c 'echo "$RANK $NODE_RANK $MASTER_ADDR"'
+    SLURM_DISTGPU=pytorch run submit srun --quiet -N65 -m cyclic bash -c 'echo "$RANK $NODE_RANK $MASTER_ADDR"'
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(sort -n <<<"$output")" = "$(for i in {0..64}; do echo "$i $i 10.77.1.1"; done)" ]
@@ -47,7 +47,7 @@ plane=N"$ ]]
     local before
     before=$(layouts_asked)
     head -n 64 "$SCRATCH/hosts" >"$SCRATCH/hosts64"
-    SLURM_DISTGPU=pytorch SLURM_HOSTFILE=./hosts64 run submit srun -m arbitrary -n64 \
+    SLURM_DISTGPU=pytorch SLURM_HOSTFILE=./hosts64 run submit srun --quiet -m arbitrary -n64 \
         bash -c 'echo "$RANK $NODE_RANK $MASTER_ADDR"'
     echo "$output"
     [ "$status" -eq 0 ]
