@@ -116,9 +116,11 @@ TEST(Sockets, SayThatNoMoreFilesMayBeOpened) {
     const auto listener = listen_on(0);
     ASSERT_FALSE(listener);
     EXPECT_EQ(listener.error().problem, "Too many open files");
+#ifndef __SANITIZE_ADDRESS__  // its partner for undefined behaviour opens a pipe to look at objects
     const auto connection = connect_to("127.0.0.1", 1, in(5s));
     ASSERT_FALSE(connection);
     EXPECT_EQ(connection.error().problem, "Too many open files");
+#endif
 }
 
 TEST(Accept, NothingWhereNobodyConnects) {
