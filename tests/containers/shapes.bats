@@ -10,7 +10,7 @@ load containers
 load ../integration/matrix/shapes
 
 setup_file() {
-    containers_up before --conf SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
+    containers_up before "${shape_cluster[@]}"
     have_containers || return 0
     install_matrix
     image ranks SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_STEP_NUM_TASKS=1 RANK=0 \

@@ -3,13 +3,14 @@
 # are those of the place where Slurm put it. matrix/ launches and compares.
 #
 # DISTGPU_MATRIX_SEED=N draws other random shapes than the usual ones.
+# shellcheck disable=SC2154 # shapes.bash sets shape_cluster
 
 load cluster
 load matrix/shapes
 
 setup_file() {
     # A heterogeneous job starts with the backfill scheduler's next round.
-    cluster_up --conf SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
+    cluster_up "${shape_cluster[@]}"
     install_matrix
 }
 

@@ -20,7 +20,7 @@ setup_file() {
             stepmgr=(--conf PrologFlags=contain --conf SlurmctldParameters=enable_stepmgr)
         cluster_name=test$$-$plugin_name
         # A heterogeneous job starts with the backfill scheduler's next round.
-        cluster_up --gpus 0 --conf SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1 \
+        cluster_up --gpus 0 "${shape_cluster[@]}" \
             --switch 's1=node[02,04]' --switch 's2=node[01,03]' --topology-plugin "$plugin_name" \
             "${stepmgr[@]}"
         CLUSTERS+=" $CLUSTER"
