@@ -9,7 +9,6 @@ load cluster
 load matrix/shapes
 
 setup_file() {
-    # A heterogeneous job starts with the backfill scheduler's next round.
     cluster_up "${shape_cluster[@]}"
     install_matrix
 }

@@ -19,7 +19,6 @@ setup_file() {
         [[ $plugin_name == tree || $(slurmd -V) != *' 26.'* ]] ||
             stepmgr=(--conf PrologFlags=contain --conf SlurmctldParameters=enable_stepmgr)
         cluster_name=test$$-$plugin_name
-        # A heterogeneous job starts with the backfill scheduler's next round.
         cluster_up --gpus 0 "${shape_cluster[@]}" \
             --switch 's1=node[02,04]' --switch 's2=node[01,03]' --topology-plugin "$plugin_name" \
             "${stepmgr[@]}"

@@ -2,9 +2,10 @@
 # and random shapes of a group.
 # shellcheck shell=bash
 
-# For the cluster: jobs start at once. And srun asks again for a step that found its CPUs busy when
-# slurmctld tells it to, or after pid % 10 + SlurmctldTimeout seconds (launch.c, 22.05), by default
-# more than two minutes; seen once in some hundred steps on a busy machine.
+# For the cluster: jobs start at once, heterogeneous ones with the backfill scheduler's next round
+# (bf_interval). And srun asks again for a step that found its CPUs busy when slurmctld tells it to,
+# or after pid % 10 + SlurmctldTimeout seconds (launch.c, 22.05), by default more than two minutes;
+# seen once in some hundred steps on a busy machine.
 # shellcheck disable=SC2034 # bats files read it
 shape_cluster=(--conf "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1"
     --conf SlurmctldTimeout=5)

@@ -1,4 +1,4 @@
-// Errors as users read them, and results that hold one.
+// Errors as users read them.
 #include "base/result.h"
 
 #include <gtest/gtest.h>

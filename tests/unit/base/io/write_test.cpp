@@ -1,5 +1,7 @@
 #include "base/io/write.h"
 
+#include "resource_limit.h"
+
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -8,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <vector>
 
@@ -100,13 +101,11 @@ TEST_F(ReplaceFile, SaysWhichFileAndWhyAndLeavesNoDraft) {
 // As on a full disk: no file may grow beyond 4 bytes.
 TEST_F(ReplaceFile, WhatCannotBeWrittenReplacesNothing) {
     EXPECT_TRUE(replace_file(path("results"), "old", Readers::by_umask));
-    rlimit usual{};
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small{4, usual.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const auto done = replace_file(path("results"), "longer", Readers::by_umask);
-    setrlimit(RLIMIT_FSIZE, &usual);
+    const auto done = [this] {
+        const ResourceLimit small(RLIMIT_FSIZE, 4);
+        return replace_file(path("results"), "longer", Readers::by_umask);
+    }();
     std::signal(SIGXFSZ, handler);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().problem, "File too large");

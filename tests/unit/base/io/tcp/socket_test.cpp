@@ -2,6 +2,7 @@
 #include "base/io/tcp/socket.h"
 
 #include "base/io/tcp/resolve.h"
+#include "resource_limit.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,6 @@
 #include <memory>
 #include <netinet/in.h>
 #include <string>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 
@@ -69,9 +69,9 @@ TEST(Connect, SaysWhyNot) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().object, "127.0.0.1:" + std::to_string(port));
     EXPECT_EQ(refused.error().problem, "Connection refused");
+    // TCP has no broadcast: what the kernel calls it depends on its routes.
     const auto everybody = connect_to("255.255.255.255", port, in(5s));
-    ASSERT_FALSE(
-        everybody);  // TCP has no broadcast: what the kernel calls it depends on its routes
+    ASSERT_FALSE(everybody);
     EXPECT_EQ(everybody.error().object, "255.255.255.255:" + std::to_string(port));
     const auto nowhere = connect_to("nowhere.invalid", port, in(5s));
     ASSERT_FALSE(nowhere);
@@ -93,26 +93,8 @@ TEST(Connect, EndsAtTheDeadlineWhereNobodyAccepts) {
     EXPECT_EQ(late.error().problem, "Connection timed out");
 }
 
-// The limit of this process on open files, while this lives.
-class FileLimit {
-  public:
-    explicit FileLimit(rlim_t files) {
-        getrlimit(RLIMIT_NOFILE, &before_);
-        const rlimit few{files, before_.rlim_max};
-        setrlimit(RLIMIT_NOFILE, &few);
-    }
-    ~FileLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
-    FileLimit(const FileLimit&) = delete;
-    FileLimit& operator=(const FileLimit&) = delete;
-    FileLimit(FileLimit&&) = delete;
-    FileLimit& operator=(FileLimit&&) = delete;
-
-  private:
-    rlimit before_{};
-};
-
 TEST(Sockets, SayThatNoMoreFilesMayBeOpened) {
-    const FileLimit none(0);
+    const ResourceLimit no_files(RLIMIT_NOFILE, 0);
     const auto listener = listen_on(0);
     ASSERT_FALSE(listener);
     EXPECT_EQ(listener.error().problem, "Too many open files");
