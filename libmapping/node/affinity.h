@@ -9,9 +9,8 @@
 
 namespace distgpu {
 
-// A CPU set as sched_getaffinity(2) fills it. Linux has at most 8192 CPUs (NR_CPUS with MAXSMP,
-// arch/x86/Kconfig of 6.1).
-using KernelCpuSet = std::array<CpuSet::Word, 8192 / CpuSet::word_bits>;
+// A CPU set as sched_getaffinity(2) fills it.
+using KernelCpuSet = std::array<CpuSet::Word, CpuSet::cpu_limit / CpuSet::word_bits>;
 
 // `pid` 0: this process. False: the kernel refused.
 bool read_affinity(pid_t pid, KernelCpuSet& cpus);

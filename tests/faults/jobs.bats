@@ -102,18 +102,3 @@ rivals() { # plugstack.conf's order of it: before|after
     [ "$(sort -u <<<"$output")" = '99/4 192.0.2.1' ]
     row 'another plugin sets `RANK` after distgpu' "the other's values: put distgpu's line last"
 }
-
-@test "callbacks in processes of their own (contain_spank)" {
-    has_release 24.05 || skip 'contain_spank needs Slurm 24.05'
-    for host in login node01 node02 node03; do
-        on "$host" sh -c 'echo SlurmdParameters=config_overrides,contain_spank >>/etc/slurm/slurm.conf
-            sed -i "/^SlurmdParameters=config_overrides$/d" /etc/slurm/slurm.conf'
-    done
-    for node in $(nodes); do
-        "$sandbox" node --name "$CLUSTER" stop "$node"
-        "$sandbox" node --name "$CLUSTER" start "$node"
-    done
-    launch 10 srun -N2 -n4 -w 'node[01-02]' --distgpu=pytorch ./show
-    assert_ranks 4
-    row '`contain_spank`' 'nothing'
-}

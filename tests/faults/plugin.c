@@ -1,6 +1,7 @@
 // A SPANK plugin that stands beside distgpu in plugstack.conf. In srun it waits between the step's
 // creation and its launch for the file that FAULTS_PAUSE names; on nodes it sets variables of
-// distgpu's own where FAULTS_RIVAL is set, as another site's plugin might.
+// distgpu's own where FAULTS_RIVAL is set, as another site's plugin might, and logs the mount
+// namespace in which Slurm calls it for a task.
 #include <slurm/spank.h>
 
 #include <fcntl.h>
@@ -20,6 +21,17 @@ int slurm_spank_local_user_init(spank_t spank, int ac, char** av) {
     snprintf(paused, sizeof paused, "%s.paused", name);
     close(open(paused, O_WRONLY | O_CREAT, 0644));
     for (int i = 0; i < 300 && access(name, F_OK) != 0; ++i) usleep(100000);
+    return 0;
+}
+
+int slurm_spank_task_post_fork(spank_t spank, int ac, char** av) {
+    (void)spank;
+    (void)ac;
+    (void)av;
+    char target[64] = "";
+    if (readlink("/proc/self/ns/mnt", target, sizeof target - 1) > 0) {
+        slurm_info("faults: called in %s", target);
+    }
     return 0;
 }
 

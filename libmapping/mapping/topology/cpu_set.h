@@ -15,9 +15,9 @@ namespace distgpu {
 
 class CpuSet {
   public:
-    // One past the largest CPU number that parse() takes; Linux allows 8192 (NR_CPUS of
-    // arch/x86/Kconfig with MAXSMP, 6.1).
-    static constexpr std::uint32_t cpu_limit = 1U << 16U;
+    // One past the largest CPU number that parse() takes, the most that Linux allows (NR_CPUS of
+    // arch/x86/Kconfig with MAXSMP, 6.1). A set of one CPU takes as many bits as its number says.
+    static constexpr std::uint32_t cpu_limit = 8192;
 
     using Word = std::uint64_t;
     static constexpr std::uint32_t word_bits = 64;

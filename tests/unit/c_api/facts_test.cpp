@@ -169,11 +169,11 @@ TEST_F(CApiFacts, RefusesNumbersThatNoNodeHas) {
          {"cpus_per_task", &distgpu_facts::cpus_per_task}}};
     for (const auto& [name, field] : fields) {
         node_ = facts();
-        node_.*field = 65536;
+        node_.*field = 8192;
         plan();
-        node_.*field = 65537;
-        EXPECT_EQ(refusal(), "distgpu: facts." + name +
-                                 " 65537: more than 65536; give the number of one node");
+        node_.*field = 8193;
+        EXPECT_EQ(refusal(),
+                  "distgpu: facts." + name + " 8193: more than 8192; give the number of one node");
     }
 }
 

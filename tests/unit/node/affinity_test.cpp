@@ -45,14 +45,13 @@ TEST(Affinity, IsSetForThisProcess) {
 }
 
 TEST(Affinity, ThatTheMachineLacksIsRefused) {
-    // The kernel takes a mask that holds one of its CPUs.
     const auto refused = [](const CpuSet& cpus) {
         ChildProcess child([&cpus] { return !set_affinity(cpus); });
         return child.release();
     };
-    EXPECT_TRUE(refused({8191}));
-    EXPECT_TRUE(refused({8192}));
-    EXPECT_TRUE(refused({CpuSet::cpu_limit - 1, allowed_cpus().cpus().front()}));
+    EXPECT_TRUE(refused({CpuSet::cpu_limit - 1}));
+    // The kernel would take the part that it knows.
+    EXPECT_TRUE(refused({CpuSet::cpu_limit, allowed_cpus().cpus().front()}));
 }
 
 }  // namespace

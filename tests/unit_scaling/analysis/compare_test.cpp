@@ -105,6 +105,12 @@ TEST(ThresholdsOf, ARunPassesAgainstItself) {
     EXPECT_TRUE(comparison.waived.empty());
 }
 
+TEST(ThresholdsOf, AMeasurementThatStandsTwiceIsJudgedOnce) {
+    auto baseline = small_run();
+    add_measurement(baseline, 0, {.bytes = 100, .seconds = 9});
+    EXPECT_EQ(thresholds_of(baseline, 0), thresholds_of(small_run(), 0));
+}
+
 TEST(ThresholdsOf, TypePlacementAndKindOfGroupAreKeptApart) {
     auto baseline = small_run();
     auto results = small_run();

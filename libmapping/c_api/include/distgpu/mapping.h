@@ -142,7 +142,7 @@ struct distgpu_facts {
     uint32_t step_id;
     uint32_t restart_count;
 
-    uint32_t gpus;           // GPUs that a task of the step sees; at most 65536, like the next two
+    uint32_t gpus;           // GPUs that a task of the step sees; at most 8192, like the next two
     uint32_t cpus;           // CPUs of the step on this node; 0: one
     uint32_t cpus_per_task;  // CPUs requested for each task; 0: not known
 
