@@ -111,6 +111,14 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
     grep --fixed-strings --line-regexp '# check of data: off' <<<"$output"
 }
 
+@test "too few CPUs are told, once" {
+    taskset --cpu-list --pid 0 "$BASHPID" >/dev/null
+    scaling new "${small[@]}" --collective broadcast
+    [ "$status" -eq 0 ]
+    [ "$(grep '^distgpu: ' <<<"$output")" = \
+        'distgpu: rank 0: may use 1 CPU, where NCCL needs about 4; if the other ranks have no more, start them with --cpus-per-task=4' ]
+}
+
 @test "another version on one rank is named before NCCL meets it" {
     FAKE_NCCL_VERSION=2:21805 scaling new "${small[@]}"
     [ "$status" -eq 3 ]

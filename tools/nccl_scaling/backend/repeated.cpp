@@ -1,9 +1,10 @@
 // See repeated.h.
 #include "backend/repeated.h"
 
+#include "backend/cpus.h"
+
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -12,12 +13,6 @@ namespace {
 
 // Less is done sooner by one thread than another one is started.
 constexpr std::size_t least_share = std::size_t{1} << 20U;
-
-std::size_t usable_cpus() {
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;  // more than 1024 of them
-    return static_cast<std::size_t>(CPU_COUNT(&cpus));
-}
 
 // Calls `work(begin, end, index)` for equal shares of so many bytes, each on a thread of its own.
 template <class Work>
