@@ -6,8 +6,8 @@
 Defaults: 15 rounds, 8 B to 64 MiB. The release preset must be built, with MPI.
 
 Two ranks on this machine. Each round launches both programs once, in an order drawn anew; each
-goes through the sizes. For each size: the median over the rounds, and the
-median of the rounds' ratios (1: equal) with its standard error. Where a process gets its memory
+goes through the sizes and times whole loops, as nccl-tests does. For each size: the median over the
+rounds, and the median of the rounds' ratios (1: equal) with its standard error. Where a process gets its memory
 moves all its sizes by several per cent, so it takes some hundred rounds to tell two per cent.
 """
 
@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "release"
+BUILD = ROOT / "build" / os.environ.get("PRESET", "release")
 ARGUMENTS = [int(argument) for argument in sys.argv[1:]]
 ROUNDS, SMALLEST, LARGEST = ARGUMENTS + [15, 8, 2**26][len(ARGUMENTS) :]
 SIZES = [SMALLEST * 2**i for i in range((LARGEST // SMALLEST).bit_length())]
@@ -37,7 +37,7 @@ def output_of(command: list[str]) -> str:
 
 
 def by_nccl_scaling() -> dict[int, float]:
-    """Median seconds by size."""
+    """Mean seconds by size."""
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/results.json"
         program = [f"{BUILD}/nccl_scaling/nccl-scaling", "--backend", "mpi", "--collective"]
@@ -45,7 +45,7 @@ def by_nccl_scaling() -> dict[int, float]:
         output_of(MPIRUN + program + ["all-reduce"] + sizes + ["--warmup", WARMUP, "--json", file])
         results = json.loads(Path(file).read_text(encoding="utf-8"))
     return {
-        measurement["bytes"]: measurement["time"]["median"]
+        measurement["bytes"]: measurement["time"]["mean"]
         for measurement in results["measurements"]
         if not measurement["in_place"] and results["groups"][measurement["group"]]["ranks"] == 2
     }

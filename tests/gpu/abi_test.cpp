@@ -6,9 +6,10 @@
 //   EXPECTED_CUDA    "13.0", the newest CUDA that the driver runs
 #include "analysis/bus_bandwidth.h"
 #include "backend/backend.h"
-#include "backend/compute_image.h"
 #include "backend/cuda_driver.h"
 #include "backend/gpu.h"
+#include "backend/gpu_check.h"
+#include "backend/kernel_image.h"
 #include "backend/nccl_library.h"
 #include "backend/number.h"
 #include "base/format.h"
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -126,24 +128,24 @@ TEST_F(RealDriver, TimesAStreamByEvents) {
     EXPECT_LT(milliseconds, 1000);
 }
 
-// A step maps x to x/2 + 1/2, whose fixed point is 1: all elements come close to it.
-TEST_F(RealDriver, RunsTheComputeKernel) {
-    if (compute_image() == nullptr) GTEST_SKIP() << "built without CUDA";
-    cuda::Module module = nullptr;
-    cuda::Function kernel = nullptr;
-    ASSERT_EQ(cuda.load_module(&module, compute_image()), cuda::success);
-    ASSERT_EQ(cuda.get_function(&kernel, module, "distgpu_compute"), cuda::success);
-    std::vector<float> values(1000, 0.0F);
-    cuda::Address data = memory(values.size() * sizeof(float));
-    upload(data, values);
-    unsigned long long elements = values.size();
-    std::array<void*, 2> parameters{&data, &elements};
-    ASSERT_EQ(cuda.launch(kernel, 2, 1, 1, 256, 1, 1, 0, stream, parameters.data(), nullptr),
-              cuda::success);
-    ASSERT_EQ(cuda.synchronize_stream(stream), cuda::success);
-    const auto got = download(data, values.size());
-    EXPECT_FLOAT_EQ(got.front(), 1.0F);
-    EXPECT_FLOAT_EQ(got.back(), 1.0F);
+// A buffer that begins and ends inside of a word of the kernels.
+TEST_F(RealDriver, RunsTheKernelsOfTheCheck) {
+    if (kernel_image() == nullptr) GTEST_SKIP() << "built without CUDA";
+    Gpu gpu{};
+    gpu.cuda = cuda;
+    gpu.stream = stream;
+    const auto check = check_on_gpu(gpu);
+    ASSERT_TRUE(check) << check.error().message();
+    const auto buffer = gpu.allocate(1000);
+    ASSERT_TRUE(buffer);
+    const std::array<std::byte, 3> table{std::byte{1}, std::byte{2}, std::byte{3}};
+    ASSERT_FALSE((*check)->fill(*buffer + 5, 990, {table, 1}));
+    EXPECT_EQ(*(*check)->first_difference(*buffer + 5, 990, {table, 1}), std::nullopt);
+    std::array<std::byte, 990> got{};
+    ASSERT_FALSE(gpu.download(got, *buffer + 5));
+    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], table[(1 + i) % 3]);
+    ASSERT_FALSE(gpu.upload(*buffer + 5 + 78, std::span(table).first(1)));
+    EXPECT_EQ(*(*check)->first_difference(*buffer + 5, 990, {table, 1}), 78U);
 }
 
 TEST(RealNccl, IsRecentEnough) {

@@ -56,17 +56,13 @@ small=(-b 4K -e 4K --iterations 2 --warmup 1)
 # What rank 0 complains of, without the phase.
 complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
 
-has_compute_kernel() {
-    PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null
-}
-
 @test "a whole run: every collective and type, in and out of place" {
     scaling new -b 1K -e 16K -f 4 --type float,half,bfloat16,int8,int32,int64 \
         --iterations 2 --warmup 1 --json "$results"
     [ "$status" -eq 0 ]
     # 3 sizes of 6 types of 12 forms (7 collectives, 5 of them also in place), on one node and on
-    # two; 24 times the two rails. Their data was checked.
-    [ "$(jq '.measurements | length' "$results")" -eq $((3 * 6 * 12 * 2 + 24 * 2)) ]
+    # two, whose data was checked; each node alone at the largest size; 24 times the two rails.
+    [ "$(jq '.measurements | length' "$results")" -eq $((3 * 6 * 12 * 2 + 2 + 24 * 2)) ]
     [ "$(jq --compact-output .failure "$results")" = null ]
     [[ ${lines[-1]} =~ ^"2 nodes: "[0-9]+"% of linear (weak), "[0-9]+"% (strong); limiter: " ]]
 }
@@ -95,31 +91,32 @@ has_compute_kernel() {
     [ "$status" -eq 3 ]
 }
 
-# The stand-in's kernels and collectives take 1 and 8 ms, and 1.25 and 1.5 times as long together.
-@test "compute and collectives slow each other down" {
-    has_compute_kernel || skip 'nvcc was not there to build the kernel'
-    scaling new "${small[@]}" --collective broadcast --json "$results"
-    [ "$status" -eq 0 ]
-    [ "$(jq --compact-output .overlap "$results")" = \
-        '{"compute_slowdown":0.25,"communication_slowdown":0.5}' ]
-}
-
-@test "a GPU that cannot compute is named, and the run goes on" {
+@test "where kernels cannot be loaded the CPUs check, and the table says so" {
     FAKE_CUDA_NO_KERNEL=3 scaling new "${small[@]}" --collective broadcast --json "$results"
     [ "$status" -eq 0 ]
-    [ "$(jq .overlap "$results")" = null ]
-    if has_compute_kernel; then
-        [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 3 on node02: cuModuleLoadData: no kernel image is available for execution on the device'* ]]
-    else
-        [[ $output == *'distgpu: nccl-scaling: overlap not measured: rank 0 on node01: compute kernel: built without CUDA; build it on a machine with nvcc'* ]]
+    local why='by CPUs: rank 0 on node01: kernels: built without CUDA; build it on a machine with nvcc'
+    if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
+        why='by CPUs: rank 3 on node02: cuModuleLoadData: no kernel image is available for execution on the device'
     fi
+    grep --fixed-strings --line-regexp "# check of data: $why" <<<"$output"
+    [ "$(jq --raw-output .check "$results")" = "$why" ]
 }
 
-@test "one GPU has nothing to measure overlap with" {
-    ranks=1 scaling new "${small[@]}" --json "$results"
+@test "wrong data is also found by the CPUs, and not looked for with --check 0" {
+    FAKE_CUDA_NO_KERNEL=1 DISTGPU_SCALING_CORRUPT=1:7 scaling new "${small[@]}"
+    [ "$status" -eq 5 ]
+    [[ $(complaint) == "rank 1 on node01: wrong data: element 7 is "* ]]
+    DISTGPU_SCALING_CORRUPT=1:7 scaling new "${small[@]}" --check 0
     [ "$status" -eq 0 ]
-    [ "$(jq .overlap "$results")" = null ]
-    [[ $output != *overlap* ]]
+    grep --fixed-strings --line-regexp '# check of data: off' <<<"$output"
+}
+
+@test "too few CPUs are told, once" {
+    taskset --cpu-list --pid 0 "$BASHPID" >/dev/null
+    scaling new "${small[@]}" --collective broadcast
+    [ "$status" -eq 0 ]
+    [ "$(grep '^distgpu: ' <<<"$output")" = \
+        'distgpu: rank 0: may use 1 CPU, where NCCL needs about 4; if the other ranks have no more, start them with --cpus-per-task=4' ]
 }
 
 @test "another version on one rank is named before NCCL meets it" {

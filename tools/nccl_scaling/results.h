@@ -22,7 +22,7 @@ enum class Collective : std::uint8_t {
 
 enum class DataType : std::uint8_t { f32, f16, bf16, i8, i32, i64 };
 
-// Over the iterations, of the slowest rank's time in each.
+// Over the iterations, of the slowest rank's time in each; `mean` but not.
 struct Statistics {
     double median = 0;
     double min = 0;
@@ -31,6 +31,7 @@ struct Statistics {
     double p99 = 0;
     double cv = 0;  // standard deviation over mean
     std::uint32_t iterations = 0;
+    double mean = 0;  // of the whole loop, averaged over the ranks: what nccl-tests shows
 
     bool operator==(const Statistics&) const = default;
 };
@@ -39,7 +40,9 @@ struct Statistics {
 struct Group {
     enum class Kind : std::uint8_t {
         gpus,     // the first n GPUs of one node
-        nodes,    // all GPUs of the first k nodes; of all k: the world
+        nodes,    // all GPUs of the first k nodes; of all k: the world. One node stands for all
+                  // that have as many GPUs: its result is that of the median one
+        node,     // all GPUs of one node, while each other node does the same
         pair,     // all GPUs of two nodes
         without,  // all nodes but one
         rail,     // the GPUs with one local rank, of all nodes
@@ -78,14 +81,6 @@ struct Node {
     bool operator==(const Node&) const = default;
 };
 
-// How much compute and communication slow each other down, both at least 0: 0.05 is 5 % longer.
-struct Overlap {
-    double compute_slowdown = 0;        // sigma: compute while a collective runs
-    double communication_slowdown = 0;  // kappa - 1: a collective while compute runs
-
-    bool operator==(const Overlap&) const = default;
-};
-
 // Why the run ended before its end.
 struct Failure {
     std::string phase;  // "all-reduce, 1 MiB, 4 nodes"
@@ -117,8 +112,8 @@ struct Results {
     std::vector<Node> nodes;
     std::vector<Group> groups;
     std::vector<Measurement> measurements;
-    std::optional<Overlap> overlap;  // nothing: not measured
     std::optional<Failure> failure;  // nothing: complete
+    std::string check;               // in what the check of data was unusual; empty: in nothing
 
     bool operator==(const Results&) const = default;
 };

@@ -12,25 +12,30 @@
 #include <string.h>
 
 // CUresult
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_BINARY = 209, NOT_READY = 600 };
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NO_BINARY = 209,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    MISALIGNED = 716
+};
 
-// A kernel alone takes 1 ms. Beside work on another stream kernels take a quarter longer and
-// collectives half as long again.
 static const double kernel_milliseconds = 1;
-static const double kernel_slowdown = 1.25;
-static const double collective_slowdown = 1.5;
+static const char* kernels[2] = {"distgpu_fill", "distgpu_compare"};
 
 struct stream {
-    double work;      // milliseconds so far, alone
-    double slowdown;  // of this work beside that of others
+    double work;  // milliseconds so far
     int busy;
     int hangs;
 };
 
 struct event {
     struct stream* stream;
-    double work;    // of its stream
-    double others;  // of the other streams
+    double work;  // of its stream
+    int queried;
+    int done;
 };
 
 static struct stream streams[64];
@@ -46,14 +51,13 @@ int fake_cuda_device(void) {
     return device;
 }
 
-static void put(struct stream* stream, double milliseconds, double slowdown) {
+static void put(struct stream* stream, double milliseconds) {
     stream->work += milliseconds;
-    stream->slowdown = slowdown;
     stream->busy = 1;
 }
 
 void fake_cuda_collective(void* stream, double milliseconds) {
-    put(stream, milliseconds, collective_slowdown);
+    put(stream, milliseconds);
 }
 
 void fake_cuda_hang(void* stream) {
@@ -178,30 +182,30 @@ int cuEventCreate(void** event, unsigned flags) {
     return flags == 0 ? SUCCESS : INVALID_VALUE;
 }
 
-static double work_of_others(const struct stream* stream) {
-    double work = 0;
-    for (int i = 0; i < stream_count; ++i) {
-        if (&streams[i] != stream) work += streams[i].work;
-    }
-    return work;
-}
-
 int cuEventRecord(void* event, void* stream) {
     struct event* recorded = event;
     recorded->stream = stream;
     recorded->work = recorded->stream->work;
-    recorded->others = work_of_others(recorded->stream);
+    recorded->queried = recorded->done = 0;
     return SUCCESS;
 }
 
-// Longer where another stream has got work since the first event.
+// As a stream: not done at first.
+int cuEventQuery(void* event) {
+    struct event* queried = event;
+    if (queried->stream == NULL) return INVALID_VALUE;
+    if (queried->stream->hangs || !queried->queried++) return NOT_READY;
+    queried->done = 1;
+    if (queried->work == queried->stream->work) queried->stream->busy = 0;
+    return SUCCESS;
+}
+
 int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
     const struct event* first = begin;
     const struct event* last = end;
     if (first->stream == NULL || first->stream != last->stream) return INVALID_VALUE;
-    if (fake_cuda_is_busy()) return NOT_READY;
-    const int beside = work_of_others(first->stream) > first->others;
-    *milliseconds = (float)((last->work - first->work) * (beside ? first->stream->slowdown : 1));
+    if (!last->done || first->work > last->work) return NOT_READY;
+    *milliseconds = (float)(last->work - first->work);
     return SUCCESS;
 }
 
@@ -216,28 +220,43 @@ int cuModuleLoadData(void** module, const void* image) {
     return SUCCESS;
 }
 
-// Stands in for the only kernel that is known: what its 64 steps make of the first and of the last
-// element.
-static void compute(float* data, unsigned long long elements) {
-    for (int step = 0; step < 64; ++step) {
-        data[0] = data[0] * 0.5F + 0.5F;
-        data[elements - 1] = data[elements - 1] * 0.5F + 0.5F;
+// Stands in for the kernels of check_kernel.cu: byte by byte.
+static void check(int compares, void** parameters) {
+    unsigned char* words = (unsigned char*)(uintptr_t) * (unsigned long long*)parameters[0];
+    const unsigned head = *(unsigned*)parameters[1];
+    const unsigned long long bytes = *(unsigned long long*)parameters[2];
+    const unsigned char* tile = (unsigned char*)(uintptr_t) * (unsigned long long*)parameters[3];
+    const unsigned long long period = 16ULL * *(unsigned*)parameters[4];
+    unsigned long long* first =
+        (unsigned long long*)(uintptr_t) * (unsigned long long*)parameters[5];
+    for (unsigned long long place = head; place < head + bytes; ++place) {
+        if (!compares) {
+            words[place] = tile[place % period];
+        } else if (words[place] != tile[place % period]) {
+            if (place - head < *first) *first = place - head;
+            return;
+        }
     }
 }
 
 int cuModuleGetFunction(void** function, void* module, const char* name) {
-    *function = &stream_count;  // any address
-    return module == &streams && strcmp(name, "distgpu_compute") == 0 ? SUCCESS : INVALID_VALUE;
+    if (module != &streams) return INVALID_VALUE;
+    for (int i = 0; i < 2; ++i) {
+        *function = &kernels[i];
+        if (strcmp(name, kernels[i]) == 0) return SUCCESS;
+    }
+    return NOT_FOUND;
 }
 
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    void* stream, void** parameters, void** extra) {
-    if (function != &stream_count || extra != NULL || shared_bytes != 0) return INVALID_VALUE;
+    const long kernel = (const char**)function - kernels;
+    if (kernel < 0 || kernel > 1 || extra != NULL || shared_bytes != 0) return INVALID_VALUE;
     if (grid_x == 0 || grid_y != 1 || grid_z != 1) return INVALID_VALUE;
     if (block_x == 0 || block_x > 1024 || block_y != 1 || block_z != 1) return INVALID_VALUE;
-    compute((float*)(uintptr_t) * (unsigned long long*)parameters[0],
-            *(unsigned long long*)parameters[1]);
-    put(stream, kernel_milliseconds, kernel_slowdown);
+    if (*(unsigned long long*)parameters[0] % 16 != 0) return MISALIGNED;
+    check(kernel == 1, parameters);
+    put(stream, kernel_milliseconds);
     return SUCCESS;
 }

@@ -81,6 +81,7 @@ static_assert(alike_signatures<decltype(Driver::copy_to_device), decltype(cuMemc
 static_assert(alike_signatures<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
 static_assert(alike_signatures<decltype(Driver::create_event), decltype(cuEventCreate)>);
 static_assert(alike_signatures<decltype(Driver::record_event), decltype(cuEventRecord)>);
+static_assert(alike_signatures<decltype(Driver::query_event), decltype(cuEventQuery)>);
 static_assert(alike_signatures<decltype(Driver::elapsed), decltype(cuEventElapsedTime)>);
 static_assert(alike_signatures<decltype(Driver::load_module), decltype(cuModuleLoadData)>);
 static_assert(alike_signatures<decltype(Driver::get_function), decltype(cuModuleGetFunction)>);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -85,6 +86,80 @@ TEST(NcclCommunicator, DoesNotWaitForARankThatIsLost) {
     const Error expected{"collective of NCCL", "remote error: peer is gone twice",
                          "run again with NCCL_DEBUG=INFO"};
     EXPECT_EQ(group.synchronize(), expected);
+}
+
+// The events are numbered; the GPU takes a millisecond for the first collective, two for the second
+// and so on.
+struct Timeline {
+    std::vector<int> marked;  // by event: after so many collectives
+    int collectives = 0;
+    int most_outstanding = 0;
+    int ended = 0;
+};
+Timeline timeline;
+
+Gpu timed_gpu(std::size_t events) {
+    Gpu gpu = made_up_gpu();
+    timeline = {std::vector<int>(events, -1), 0, 0, 0};
+    gpu.events.resize(events);
+    for (std::size_t i = 0; i < events; ++i) gpu.events[i] = &timeline.marked[i];
+    gpu.nccl.all_reduce = [](const void*, void*, std::size_t, int, int, nccl::Communicator,
+                             nccl::Stream) {
+        ++timeline.collectives;
+        timeline.most_outstanding =
+            std::max(timeline.most_outstanding, timeline.collectives - timeline.ended);
+        return nccl::success;
+    };
+    gpu.cuda.record_event = [](cuda::Event event, cuda::Stream) {
+        *static_cast<int*>(event) = timeline.collectives;
+        return cuda::success;
+    };
+    gpu.cuda.query_event = [](cuda::Event event) {
+        if (script.queries_until_done-- % 2 != 0) return cuda::not_ready;
+        timeline.ended = *static_cast<int*>(event);
+        return cuda::success;
+    };
+    gpu.cuda.elapsed = [](float* milliseconds, cuda::Event begin, cuda::Event end) {
+        const auto at = [](cuda::Event event) {
+            const int after = *static_cast<int*>(event);
+            return after * (after + 1) / 2;
+        };
+        *milliseconds = static_cast<float>(at(end) - at(begin));
+        return cuda::success;
+    };
+    return gpu;
+}
+
+TEST(NcclCommunicator, TimesEachCollectiveByTheGpu) {
+    const Gpu gpu = timed_gpu(4);
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    int progress = 0;
+    const auto ends =
+        group.time(call_of_two_floats(Collective::all_reduce), 7, [&] { ++progress; });
+    ASSERT_TRUE(ends.has_value());
+    ASSERT_EQ(ends->size(), 7U);
+    const std::vector<double> milliseconds{1, 3, 6, 10, 15, 21, 28};
+    for (std::size_t i = 0; i < 7; ++i) EXPECT_NEAR((*ends)[i], milliseconds[i] / 1e3, 1e-9);
+    EXPECT_EQ(timeline.collectives, 7);
+    EXPECT_EQ(progress, 7);
+}
+
+// The next is already there when one ends, and no event is used again before it was read.
+TEST(NcclCommunicator, KeepsTheGpuBusy) {
+    const Gpu gpu = timed_gpu(4);
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    ASSERT_TRUE(group.time(call_of_two_floats(Collective::all_reduce), 20, [] {}).has_value());
+    EXPECT_EQ(timeline.most_outstanding, 3);
+}
+
+TEST(NcclCommunicator, ATimedLoopDoesNotWaitForARankThatIsLost) {
+    Gpu gpu = timed_gpu(4);
+    gpu.cuda.query_event = [](cuda::Event) { return cuda::not_ready; };
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    script.asynchronous = nccl::remote_error;
+    const auto ends = group.time(call_of_two_floats(Collective::all_reduce), 9, [] {});
+    ASSERT_FALSE(ends.has_value());
+    EXPECT_EQ(ends.error().problem, "remote error: peer is gone twice");
 }
 
 // Two floats, NCCL's type 7, are 8 bytes: the part of rank 1 begins there.

@@ -33,7 +33,7 @@ TEST(Hello, OfAnotherProgramIsNone) {
     };
     for (const std::string& line :
          {std::string(), std::string("GET / HTTP/1.1"), std::string("[]"), std::string("{\"a\":1}"),
-          std::string(100'000, '['), with("nccl-scaling/2", "nccl-scaling/3"),
+          std::string(100'000, '['), with("nccl-scaling/3", "nccl-scaling/2"),
           with("\"rank\":2", "\"rank\":\"x\""), with("\"rank\":2", "\"rank\":2.5"),
           // Neither is 2 of so many bits.
           with("\"rank\":2", "\"rank\":4294967298"), with("\"rank\":2", "\"rank\":1e300"),
@@ -44,15 +44,37 @@ TEST(Hello, OfAnotherProgramIsNone) {
 }
 
 TEST(Peers, ComeBack) {
-    const std::vector<Peer> peers{{"node01", 0}, {"node02", 3}};
-    EXPECT_EQ(read_peers("d" + peers_text(peers)), peers);
+    // By block, by hand, cyclic.
+    for (const std::vector<Peer>& peers : std::vector<std::vector<Peer>>{
+             {{"node01", 0}, {"node01", 1}, {"node02", 0}, {"node02", 1}},
+             {{"node01", 3}, {"node01", 1}, {"node01", 2}, {"node02", 3}},
+             {{"node01", 0}, {"node02", 0}, {"node01", 1}, {"node02", 1}}}) {
+        EXPECT_EQ(read_peers("d" + peers_text(peers), 4), peers);
+    }
+}
+
+// A node has one entry, however many ranks.
+TEST(Peers, AreShort) {
+    std::vector<Peer> peers;
+    for (std::uint32_t rank = 0; rank < 8192; ++rank) {
+        peers.push_back({"node" + std::to_string(rank / 8), rank % 8});
+    }
+    EXPECT_LT(peers_text(peers).size(), std::size_t{1024 * 60});
+}
+
+TEST(Peers, AreAsManyAsTheRunHas) {
+    const std::string line = "d" + peers_text({{"node01", 0}, {"node01", 1}});
+    EXPECT_EQ(read_peers(line, 3), std::nullopt);
+    EXPECT_EQ(read_peers(line, 1), std::nullopt);
+    EXPECT_EQ(read_peers(R"(d{"peers":[{"host":"a","local_rank":0,"ranks":4294967295}]})", 4),
+              std::nullopt);
 }
 
 TEST(Peers, AreNoOtherLine) {
     const std::string text = peers_text({{"node01", 0}});
     for (const std::string& line : {std::string(), std::string("d"), text, "x" + text,
                                     std::string("dx"), std::string("d{\"peers\":[[1]]}")}) {
-        EXPECT_EQ(read_peers(line), std::nullopt) << line;
+        EXPECT_EQ(read_peers(line, 1), std::nullopt) << line;
     }
 }
 

@@ -13,7 +13,7 @@ Results one_measurement() {
     results.nodes = {{"n1", 2, {}, {}}};
     results.groups = {{Group::Kind::nodes, {0}, 2, 1}};
     results.measurements = {{0, Collective::all_reduce, DataType::f32, true, 1000000000,
-                             Statistics{1, 2, 3, 4, 5, 0.06, 7}}};
+                             Statistics{1, 2, 3, 4, 5, 0.06, 7, 8}}};
     return results;
 }
 
@@ -34,6 +34,7 @@ TEST(Columns, PeopleReadTheirUnits) {
     EXPECT_EQ(shown(Column::in_place), "in");
     EXPECT_EQ(shown(Column::bytes), "1000000000");
     EXPECT_EQ(shown(Column::median), "1000000.00");
+    EXPECT_EQ(shown(Column::mean), "8000000.00");
     EXPECT_EQ(shown(Column::p5), "3000000.00");
     EXPECT_EQ(shown(Column::p95), "4000000.00");
     EXPECT_EQ(shown(Column::p99), "5000000.00");

@@ -15,7 +15,7 @@ ReportInput one_row() {
     input.results.nodes = {{"n1", 1, {}, {}}, {"n2", 1, {}, {}}};
     input.results.groups = {{Group::Kind::nodes, {0, 1}, 2, 2}};
     input.results.measurements = {{0, Collective::all_reduce, DataType::f32, false, 1000,
-                                   Statistics{1e-3, 5e-4, 6e-4, 2e-3, 3e-3, 0.25, 20}}};
+                                   Statistics{1e-3, 5e-4, 6e-4, 2e-3, 3e-3, 0.25, 20, 0.004}}};
     input.verdict = "2 nodes: ...";
     return input;
 }
@@ -28,14 +28,14 @@ std::string row_of(const ReportInput& input) {
 TEST(Csv, HasAHeader) {
     EXPECT_EQ(to_csv({}),
               "backend,note,started,complete,group_kind,group,nodes,ranks,collective,type,in_place,"
-              "bytes,median_s,min_s,p5_s,p95_s,p99_s,cv,iterations,algbw_bytes_per_s,"
+              "bytes,median_s,mean_s,min_s,p5_s,p95_s,p99_s,cv,iterations,algbw_bytes_per_s,"
               "busbw_bytes_per_s\r\n");
 }
 
 TEST(Csv, ARowAMeasurement) {
     EXPECT_EQ(row_of(one_row()),
               "nccl,,2026-11-21T12:00:00Z,true,nodes,2 nodes,2,2,all-reduce,float,false,1000,"
-              "0.001,0.0005,0.0006,0.002,0.003,0.25,20,1000000,1000000\r\n");
+              "0.001,0.004,0.0005,0.0006,0.002,0.003,0.25,20,1000000,1000000\r\n");
 }
 
 TEST(Csv, HostMemoryIsStamped) {

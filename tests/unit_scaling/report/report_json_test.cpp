@@ -21,19 +21,17 @@ ReportInput full() {
     Results& results = input.results;
     results.backend = "mpi";
     results.started = "2026-11-21T12:00:00Z";
+    results.check = "off";
     results.fingerprint = {{"zlib", "1"}, {"alpha", "\"quoted\"\n\\"}};  // not in order of names
     results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}, {"NCCL_ALGO", "Ring", "/etc/nccl.conf"}};
     results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}}, {"n2", 1, {}, {}}};
-    results.groups = {{Group::Kind::gpus, {0}, 2, 2},
-                      {Group::Kind::nodes, {0, 1}, 3, 2},
-                      {Group::Kind::pair, {0, 1}, 3, 0},
-                      {Group::Kind::without, {0}, 2, 1},
-                      {Group::Kind::rail, {0, 1}, 2, 0}};
-    const Statistics time{0.1, 1e-9, 1.0 / 3, 0.2, 1e300, 0, 4294967295U};
+    results.groups = {{Group::Kind::gpus, {0}, 2, 2},    {Group::Kind::nodes, {0, 1}, 3, 2},
+                      {Group::Kind::pair, {0, 1}, 3, 0}, {Group::Kind::without, {0}, 2, 1},
+                      {Group::Kind::rail, {0, 1}, 2, 0}, {Group::Kind::node, {1}, 1, 0}};
+    const Statistics time{0.1, 1e-9, 1.0 / 3, 0.2, 1e300, 0, 4294967295U, 0.7};
     results.measurements = {
         {1, Collective::send_recv, DataType::bf16, true, 18446744073709551615ULL, time},
         {4, Collective::all_to_all, DataType::i64, false, 8, time}};
-    results.overlap = Overlap{0.05, 0.1};
     results.failure = Failure{"all-reduce, 1 MiB", "no answer", {"rank 5 on n2"}};
     input.efficiency = {{EfficiencyCurve::Kind::strong, "ResNet-50", 1, {{1, 1}, {2, 0.926}}}};
     input.fits = {{1, Collective::all_reduce, DataType::f32, {1e-5, 4e11, 0.01}}};
@@ -82,9 +80,9 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
     EXPECT_EQ(keys, (std::vector<std::string>{"schema", "complete", "failure", "backend", "note",
-                                              "started", "verdict", "judgement", "fingerprint",
-                                              "environment", "nodes", "groups", "measurements",
-                                              "overlap", "efficiency", "fits", "findings"}));
+                                              "started", "check", "verdict", "judgement",
+                                              "fingerprint", "environment", "nodes", "groups",
+                                              "measurements", "efficiency", "fits", "findings"}));
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 
@@ -208,8 +206,6 @@ TEST(ReportJson, WrongTextsAreRefused) {
               "\"measurements[0].in_place\": not true or false");
     EXPECT_EQ(problem_of(changed(text, "\"time\":{", "\"time\":null,\"x\":{")),
               "\"measurements[0].time\": missing");
-    EXPECT_EQ(problem_of(changed(text, "\"overlap\": {", "\"overlap\": 1, \"x\": {")),
-              "\"overlap\": not an object");
     EXPECT_EQ(problem_of(changed(text, "\"gpus\":[\"H100 GPU-1\"", "\"gpus\":[1")),
               "\"nodes[0].gpus\": not a list of strings");
     EXPECT_EQ(problem_of(changed(text, "\"gpus\":[", "\"gpus\":1,\"x\":[")),
@@ -219,8 +215,8 @@ TEST(ReportJson, WrongTextsAreRefused) {
 // Numbers become indices: one too high would be read beyond a vector's end.
 TEST(ReportJson, IndicesAreBounded) {
     const std::string text = to_json(full());
-    EXPECT_EQ(problem_of(changed(text, "\"group\":4", "\"group\":5")),
-              "\"measurements[1].group\": not a whole number below 5");
+    EXPECT_EQ(problem_of(changed(text, "\"group\":4", "\"group\":6")),
+              "\"measurements[1].group\": not a whole number below 6");
     EXPECT_EQ(problem_of(changed(text, "\"nodes\":[0,1]", "\"nodes\":[0,2]")),
               "\"groups[1].nodes\": not a whole number below 2");
     EXPECT_EQ(problem_of(changed(text, "\"kind\":\"gpus\",\"nodes\":[0]",

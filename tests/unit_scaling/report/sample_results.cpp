@@ -176,7 +176,6 @@ ReportInput results(const Shape& shape) {
     add_pairs(shape, results);
     add_all_but_one(shape, results);
     input.evidence = evidence_of(results);
-    results.overlap = Overlap{.compute_slowdown = 0.04, .communication_slowdown = 0.11};
     derive(shape, input);
     return input;
 }

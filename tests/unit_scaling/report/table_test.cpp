@@ -35,6 +35,13 @@ TEST(TableHeader, HostMemoryIsStamped) {
               std::string::npos);
 }
 
+TEST(TableHeader, SaysWhatWasUnusualInTheCheck) {
+    Results results = two_nodes();
+    EXPECT_EQ(table_header(results).find("check"), std::string::npos);
+    results.check = "off";
+    EXPECT_NE(table_header(results).find("\n# check of data: off\n"), std::string::npos);
+}
+
 // Scripts that read nccl-tests' output skip lines that begin so.
 TEST(TableHeader, EveryLineIsAComment) {
     const std::string header = table_header(two_nodes());
@@ -83,6 +90,19 @@ TEST(TableRow, NoTimeIsNotDividedBy) {
     results.measurements[0].time.median = 0;
     EXPECT_NE(table_row(results, results.measurements[0]).find(" n/a        n/a "),
               std::string::npos);
+}
+
+TEST(TableFooter, NamesNodesThatAreSlowAlone) {
+    Results results = two_nodes();
+    results.nodes = {{"n1", 8, {}, {}}, {"n2", 8, {}, {}}, {"n3", 8, {}, {}}};
+    results.groups.clear();
+    results.measurements.clear();
+    for (std::uint32_t node = 0; node < 3; ++node) {
+        results.groups.push_back({Group::Kind::node, {node}, 8, 0});
+        results.measurements.push_back({node, Collective::all_reduce, DataType::f32, false, 1024,
+                                        Statistics{.median = node == 1 ? 2.0 : 1.0}});
+    }
+    EXPECT_EQ(table_footer(results), "# n2 alone: 50.0 % of the median of all nodes alone\n");
 }
 
 TEST(TableFooter, PutsPublishedFiguresBesideTheMeasuredOne) {

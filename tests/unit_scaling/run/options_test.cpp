@@ -25,6 +25,13 @@ TEST(Options, Defaults) {
     EXPECT_EQ(plain.backend, "nccl");
     EXPECT_TRUE(plain.files.json.empty());
     EXPECT_TRUE(plain.demands.baseline.empty());
+    EXPECT_TRUE(plain.check);
+}
+
+TEST(Options, TheCheckCanBeSwitchedOff) {
+    EXPECT_FALSE(options({"--check", "0"}).check);
+    EXPECT_TRUE(options({"--check", "1"}).check);
+    EXPECT_FALSE(parse({"--check", "2"}));
 }
 
 TEST(Options, AreTaken) {

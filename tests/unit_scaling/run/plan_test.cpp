@@ -12,6 +12,8 @@ namespace {
 
 using Kind = Group::Kind;
 
+using Numbers = std::vector<std::uint32_t>;
+
 std::vector<Node> nodes(std::vector<std::uint32_t> ranks) {
     std::vector<Node> made;
     for (const std::uint32_t count : ranks) {
@@ -38,7 +40,34 @@ std::vector<std::uint32_t> numbers_of(const Plan& plan, Kind kind) {
     return numbers;
 }
 
-using Numbers = std::vector<std::uint32_t>;
+const Stage& stage_of(const Plan& plan, Kind kind) {
+    return *std::find_if(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
+        return plan.groups[stage.groups.front()].kind == kind;
+    });
+}
+
+// Also those whose GPUs are as many as no other's; one rank has nobody to talk to.
+TEST(Plan, EveryNodeIsAloneAtTheSameTime) {
+    const Plan plan = plan_of(nodes({2, 1, 2, 4}));
+    const Stage& stage = stage_of(plan, Kind::node);
+    EXPECT_EQ(stage.operations.size(), 4U);  // all that was asked for
+    EXPECT_TRUE(stage.checked);
+    std::vector<Numbers> alone;
+    for (const std::size_t group : stage.groups) alone.push_back(plan.groups[group].nodes);
+    EXPECT_EQ(alone, (std::vector<Numbers>{{0}, {2}, {3}}));
+    ASSERT_TRUE(stage.median);
+    EXPECT_EQ(plan.groups[*stage.median], (Group{Kind::nodes, {0}, 2, 1}));
+}
+
+TEST(Plan, AFirstNodeOfOneRankHasNoMedian) {
+    EXPECT_FALSE(stage_of(plan_of(nodes({1, 2, 2})), Kind::node).median);
+}
+
+TEST(Plan, TheOnlyNodeNeedsNoMedian) {
+    const Plan plan = plan_of(nodes({2}));
+    ASSERT_EQ(plan.groups.size(), 1U);
+    EXPECT_EQ(plan.groups.front(), (Group{Kind::nodes, {0}, 2, 1}));
+}
 
 TEST(Plan, NodesDoubleUpToAll) {
     EXPECT_EQ(numbers_of(plan_of(nodes({2, 2, 2, 2, 2, 2})), Kind::nodes), (Numbers{1, 2, 4, 6}));
@@ -82,6 +111,16 @@ TEST(Plan, PairsMeetAtTheSameTimeWithTheLargestSizeOnly) {
     EXPECT_EQ(rounds, matches_per_node);
     // A pair that meets again is the same group: 4 * 3 / 2.
     EXPECT_EQ(numbers_of(plan, Kind::pair).size(), 6U);
+}
+
+// What would be checked again and again is not.
+TEST(Plan, OnlyGrowingGroupsAreChecked) {
+    const Plan plan = plan_of(nodes({2, 2, 2}));
+    for (const Stage& stage : plan.stages) {
+        const Group& group = plan.groups[stage.groups.front()];
+        EXPECT_EQ(stage.checked, is_scaling_group(group) || group.kind == Kind::node)
+            << static_cast<int>(group.kind);
+    }
 }
 
 // Out of place, where both are offered.
@@ -131,12 +170,15 @@ TEST(Plan, RailsRunTogetherOverTheNodesThatHaveThem) {
     EXPECT_TRUE(numbers_of(plan_of(nodes({1, 1})), Kind::rail).empty());
 }
 
+// With the same communicators.
 TEST(Plan, RailsAreMeasuredAsOftenAsANodePlays) {
     const Plan plan = plan_of(nodes({2, 2}));
-    const auto rails = std::count_if(plan.stages.begin(), plan.stages.end(), [&](const Stage& s) {
-        return plan.groups[s.groups.front()].kind == Kind::rail;
-    });
-    EXPECT_EQ(static_cast<std::size_t>(rails), matches_per_node);
+    EXPECT_EQ(stage_of(plan, Kind::rail).repeats, matches_per_node);
+    EXPECT_EQ(std::count_if(plan.stages.begin(), plan.stages.end(),
+                            [&](const Stage& stage) {
+                                return plan.groups[stage.groups.front()].kind == Kind::rail;
+                            }),
+              1);
 }
 
 // Nor is there a stage without a group.

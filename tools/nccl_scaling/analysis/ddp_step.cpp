@@ -12,24 +12,23 @@ namespace distgpu::scaling {
 
 namespace {
 
-double ddp_seconds(double forward, double backward, double bytes,
-                   const CommunicationTime& exposed) {
+double ddp_seconds(double forward, double backward, double bytes, const CommunicationTime& time) {
     double sent = 0;
     double finish = 0;
     while (sent < bytes) {
         const double bucket = std::min(ddp_bucket_bytes, bytes - sent);
         sent += bucket;
         const double ready = forward + backward * sent / bytes;
-        finish = std::max(ready, finish) + exposed(Collective::all_reduce, bucket);
+        finish = std::max(ready, finish) + time(Collective::all_reduce, bucket);
     }
     return finish;
 }
 
 double fsdp_seconds(double forward, double backward, const Profile& profile,
-                    const CommunicationTime& exposed) {
+                    const CommunicationTime& time) {
     const double layer = profile.bytes / profile.layers;
-    const double gather = exposed(Collective::all_gather, layer);
-    const double reduce = exposed(Collective::reduce_scatter, layer);
+    const double gather = time(Collective::all_gather, layer);
+    const double reduce = time(Collective::reduce_scatter, layer);
     double collectives = 0;  // when this stream is done with what it has
     double compute = 0;
     for (std::uint32_t index = 0; index < profile.layers; ++index) {
@@ -74,7 +73,6 @@ struct StepOf {
 };
 
 std::vector<StepOf> steps_of(const Results& results, const Profile& profile) {
-    const auto overlap = results.overlap.value_or(Overlap{});
     std::map<std::uint32_t, StepOf> of_nodes;
     if (!results.nodes.empty() && results.nodes.front().ranks == 1) {
         of_nodes[1] = {.nodes = 1,
@@ -85,11 +83,10 @@ std::vector<StepOf> steps_of(const Results& results, const Profile& profile) {
         if (group.kind != Group::Kind::nodes || group.ranks < 2) continue;
         auto times = measured_times(results, index, profile);
         if (!times) continue;
-        of_nodes[group.number] = {
-            .nodes = group.number,
-            .seconds = [&profile, overlap, times = *std::move(times)](double work) {
-                return step_seconds(profile, work, overlap, times);
-            }};
+        of_nodes[group.number] = {.nodes = group.number,
+                                  .seconds = [&profile, times = *std::move(times)](double work) {
+                                      return step_seconds(profile, work, times);
+                                  }};
     }
     std::vector<StepOf> steps;
     steps.reserve(of_nodes.size());
@@ -103,18 +100,13 @@ double step_seconds(const Profile& profile, double work) {
     return work * (profile.forward + profile.backward);
 }
 
-double step_seconds(const Profile& profile, double work, const Overlap& overlap,
-                    const CommunicationTime& time) {
-    const double slowed = work * (1 + overlap.compute_slowdown);
-    const double forward = slowed * profile.forward;
-    const double backward = slowed * profile.backward;
-    const CommunicationTime exposed = [&](Collective collective, double bytes) {
-        return (1 + overlap.communication_slowdown) * time(collective, bytes);
-    };
+double step_seconds(const Profile& profile, double work, const CommunicationTime& time) {
+    const double forward = work * profile.forward;
+    const double backward = work * profile.backward;
     if (profile.parallelism == Profile::Parallelism::ddp) {
-        return ddp_seconds(forward, backward, profile.bytes, exposed);
+        return ddp_seconds(forward, backward, profile.bytes, time);
     }
-    return fsdp_seconds(forward, backward, profile, exposed);
+    return fsdp_seconds(forward, backward, profile, time);
 }
 
 StepScaling step_scaling(const Results& results, const Profile& profile) {

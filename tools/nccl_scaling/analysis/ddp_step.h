@@ -1,9 +1,7 @@
 // How long a model's training step takes on a group, from the measured times of its collectives,
 // and the weak and strong scaling that follows. DDP and FSDP both hide communication behind
-// compute; what is left over is what scaling loses.
-//
-// sigma: how much longer compute takes while collectives run. kappa: how much longer a collective
-// takes while compute runs. Both apply throughout, as if both always ran: a slight overestimate.
+// compute; what is left over is what scaling loses. That a GPU's compute and collectives also slow
+// each other down is left out, so that the truth is somewhat lower.
 #pragma once
 
 #include "analysis/efficiency.h"
@@ -22,16 +20,15 @@ using CommunicationTime = std::function<double(Collective, double bytes)>;
 // Seconds of one step. `work` is the share of the profile's batch that each GPU has, 0 to 1.
 //
 // DDP: bucket b of the gradients is ready when the backward pass came so far,
-//   ready_b = (T_f + T_b share_b) (1 + sigma), share_b that of buckets 1 to b in all bytes;
+//   ready_b = T_f + T_b share_b, share_b that of buckets 1 to b in all bytes;
 // buckets follow one another,
-//   finish_b = max(ready_b, finish_(b-1)) + kappa t(G_b);
+//   finish_b = max(ready_b, finish_(b-1)) + t(G_b);
 // and T = finish_last: the last bucket is ready when compute ends.
 //
 // FSDP: one stream of collectives beside one of compute, a layer at a time. A layer computes when
 // it is gathered; the next one is gathered meanwhile, in the backward pass ahead of the layer's
 // reduce-scatter.
-double step_seconds(const Profile& profile, double work, const Overlap& overlap,
-                    const CommunicationTime& time);
+double step_seconds(const Profile& profile, double work, const CommunicationTime& time);
 
 // The same on one rank: compute alone.
 double step_seconds(const Profile& profile, double work);
@@ -42,7 +39,7 @@ struct StepScaling {
 };
 
 // Over the groups of nodes that measured the profile's collectives, and one node of one GPU, which
-// needs none. Without measured overlap sigma is 0 and kappa 1. Empty: fewer than two such groups.
+// needs none. Empty: fewer than two such groups.
 StepScaling step_scaling(const Results& results, const Profile& profile);
 
 }  // namespace distgpu::scaling

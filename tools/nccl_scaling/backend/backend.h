@@ -2,6 +2,7 @@
 // one thread. Nothing instead of an Error: done.
 #pragma once
 
+#include "backend/repeated.h"
 #include "base/result.h"
 #include "results.h"
 
@@ -38,6 +39,8 @@ struct Description {
     // library, its path and version, driver, ...; must be equal on all ranks
     Fingerprint fingerprint;
     std::string gpu;  // model and UUID; empty: host memory
+    // Why the CPUs must check what is in GPU memory; empty: they need not.
+    std::string host_checks;
 };
 
 // One call of a collective, with the buffers as NCCL has them. `count` is the number of elements
@@ -68,31 +71,17 @@ class Communicator {
     // Waits until what run() started is done and the buffers hold its result.
     virtual std::optional<Error> synchronize() = 0;
 
+    // Runs a collective so many times, one right after the other. The seconds from the begin to the
+    // end of each. Calls `made_progress` as they end.
+    virtual Result<std::vector<double>> time(const Call& call, std::uint32_t iterations,
+                                             const std::function<void()>& made_progress) = 0;
+
     // Waits for all ranks of this communicator.
     virtual std::optional<Error> barrier() = 0;
 
     // Frees it: every rank calls it, before the next split. Not called after an error, as it may
     // wait for the other ranks; then the process ends with it.
     virtual std::optional<Error> close() = 0;
-};
-
-// Compute on this rank's GPU, as kernels of about 0.1 ms.
-class Compute {
-  public:
-    struct Seconds {
-        double compute = 0;
-        double communication = 0;
-    };
-
-    Compute() = default;
-    Compute(const Compute&) = delete;
-    Compute& operator=(const Compute&) = delete;
-    virtual ~Compute() = default;
-
-    // Runs so many kernels and, while they run, a collective of a communicator of the same back
-    // end. Either may be missing: 0, null. Waits for both. The seconds are the GPU's, of each
-    // from when it could have begun.
-    virtual Result<Seconds> run(std::uint32_t kernels, Communicator* group, const Call& call) = 0;
 };
 
 class Backend {
@@ -113,18 +102,25 @@ class Backend {
     virtual Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
                                                         Seat seat) = 0;
 
+    // Waits for all ranks of the run.
+    virtual std::optional<Error> barrier() = 0;
+
     // Whether the library has this form of a collective; the others are not measured.
     virtual bool offers(Collective collective, bool in_place) const = 0;
 
     // Memory that collectives work on, until the back end ends.
     virtual Result<std::byte*> allocate(std::size_t bytes) = 0;
 
-    // Copies to and from that memory.
+    // Known data in that memory; see repeated.h.
+    virtual std::optional<Error> fill(std::byte* to, std::size_t bytes,
+                                      const Repeated& content) = 0;
+    virtual Result<std::optional<std::size_t>> first_difference(const std::byte* data,
+                                                                std::size_t bytes,
+                                                                const Repeated& content) = 0;
+
+    // Copies of a few bytes to and from it.
     virtual std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) = 0;
     virtual std::optional<Error> download(std::span<std::byte> to, const std::byte* from) = 0;
-
-    // Null: on host memory there is none. Error: why the GPU's cannot be used.
-    virtual Result<std::unique_ptr<Compute>> make_compute() = 0;
 
     // Every rank calls it last, after the last communicator is closed.
     virtual std::optional<Error> finish() = 0;

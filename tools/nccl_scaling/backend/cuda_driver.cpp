@@ -32,6 +32,7 @@ Result<Driver> load_driver() {
     library->resolve(driver.copy_to_host, "cuMemcpyDtoH_v2");
     library->resolve(driver.create_event, "cuEventCreate");
     library->resolve(driver.record_event, "cuEventRecord");
+    library->resolve(driver.query_event, "cuEventQuery");
     library->resolve(driver.elapsed, "cuEventElapsedTime");
     library->resolve(driver.load_module, "cuModuleLoadData");
     library->resolve(driver.get_function, "cuModuleGetFunction");

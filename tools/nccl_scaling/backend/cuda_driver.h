@@ -48,6 +48,7 @@ struct Driver {
     Status (*copy_to_host)(void* to, Address from, std::size_t bytes);
     Status (*create_event)(Event* event, unsigned flags);
     Status (*record_event)(Event event, Stream stream);
+    Status (*query_event)(Event event);
     Status (*elapsed)(float* milliseconds, Event begin, Event end);
     Status (*load_module)(Module* module, const void* image);
     Status (*get_function)(Function* function, Module module, const char* name);

@@ -54,6 +54,16 @@ Result<std::byte*> Gpu::allocate(std::size_t bytes) const {
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): CUDA's way
 }
 
+std::optional<Error> Gpu::upload(std::byte* to, std::span<const std::byte> from) const {
+    const auto status = cuda.copy_to_device(address_of(to), from.data(), from.size(), stream);
+    if (auto error = error_of(status, "cuMemcpyHtoDAsync")) return error;
+    return error_of(cuda.synchronize_stream(stream), "cuStreamSynchronize");
+}
+
+std::optional<Error> Gpu::download(std::span<std::byte> to, const std::byte* from) const {
+    return error_of(cuda.copy_to_host(to.data(), address_of(from), to.size()), "cuMemcpyDtoH");
+}
+
 cuda::Address address_of(const std::byte* pointer) {
     return reinterpret_cast<cuda::Address>(pointer);
 }

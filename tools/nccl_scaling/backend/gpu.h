@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace distgpu::scaling {
 
@@ -15,6 +17,7 @@ struct Gpu {
     cuda::Driver cuda;
     nccl::Library nccl;
     cuda::Stream stream = nullptr;
+    std::vector<cuda::Event> events{};  // by which NcclCommunicator times what is on the stream
 
     // Nothing: success. Else an error with the library's own text.
     std::optional<Error> error_of(cuda::Status status, const char* function) const;
@@ -22,6 +25,11 @@ struct Gpu {
                                        nccl::Communicator communicator) const;
 
     Result<std::byte*> allocate(std::size_t bytes) const;
+
+    // On the stream of the collectives: a plain copy may still be under way when it returns, and
+    // other streams do not wait for it.
+    std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) const;
+    std::optional<Error> download(std::span<std::byte> to, const std::byte* from) const;
 };
 
 // The driver's word for GPU memory, and a pointer's.

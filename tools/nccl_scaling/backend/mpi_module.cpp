@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <mpi.h>
 #include <string_view>
@@ -82,6 +81,20 @@ class MpiCommunicator final : public Communicator {
 
     std::optional<Error> synchronize() override { return std::nullopt; }  // run() has waited
 
+    // By the wall clock.
+    Result<std::vector<double>> time(const Call& call, std::uint32_t iterations,
+                                     const std::function<void()>& made_progress) override {
+        std::vector<double> ends;
+        ends.reserve(iterations);
+        const double begin = MPI_Wtime();
+        for (std::uint32_t i = 0; i < iterations; ++i) {
+            if (auto error = run(call)) return *error;
+            ends.push_back(MPI_Wtime() - begin);
+            made_progress();
+        }
+        return ends;
+    }
+
     std::optional<Error> barrier() override {
         return error_of(MPI_Barrier(communicator_), "MPI_Barrier");
     }
@@ -142,7 +155,7 @@ class MpiBackend final : public Backend {
   public:
     Result<Description> start(const Member& member) override {
         member_ = member;
-        return Description{{{"library", library_version()}}, ""};
+        return Description{{{"library", library_version()}}, "", ""};
     }
 
     std::optional<Error> connect(const Broadcast& /*unused*/) override {
@@ -175,6 +188,10 @@ class MpiBackend final : public Backend {
         return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(part, seat, sums_));
     }
 
+    std::optional<Error> barrier() override {
+        return error_of(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+    }
+
     // MPI_Bcast has one buffer, and MPI_Reduce_scatter_block in place has its result elsewhere
     // than NCCL.
     bool offers(Collective collective, bool in_place) const override {
@@ -197,9 +214,18 @@ class MpiBackend final : public Backend {
                          "MPI_Alloc_mem")) {
             return *error;
         }
-        std::memset(memory, 0, bytes);
         memory_.push_back(memory);
         return static_cast<std::byte*>(memory);
+    }
+
+    std::optional<Error> fill(std::byte* to, std::size_t bytes, const Repeated& content) override {
+        scaling::fill({to, bytes}, content);
+        return std::nullopt;
+    }
+
+    Result<std::optional<std::size_t>> first_difference(const std::byte* data, std::size_t bytes,
+                                                        const Repeated& content) override {
+        return scaling::first_difference({data, bytes}, content);
     }
 
     std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) override {
@@ -211,8 +237,6 @@ class MpiBackend final : public Backend {
         std::copy_n(from, to.size(), to.begin());
         return std::nullopt;
     }
-
-    Result<std::unique_ptr<Compute>> make_compute() override { return std::unique_ptr<Compute>(); }
 
     std::optional<Error> finish() override {
         for (void* memory : memory_) MPI_Free_mem(memory);

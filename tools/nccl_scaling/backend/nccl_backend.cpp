@@ -1,19 +1,23 @@
 // The nccl back end: NCCL's collectives on GPU memory, one GPU for each rank.
 #include "backend/backend.h"
-#include "backend/cuda_compute.h"
 #include "backend/gpu.h"
+#include "backend/gpu_check.h"
 #include "backend/nccl_communicator.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
 
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace distgpu::scaling {
 namespace {
+
+// As many collectives are under way in a timed loop; a stream takes about a thousand.
+constexpr std::size_t events = 64;
 
 std::string hexadecimal(const nccl::UniqueId& id) {
     std::string text;
@@ -61,7 +65,14 @@ class NcclBackend final : public Backend {
         auto token = allocate(sizeof(int));
         if (!token) return token.error();
         token_ = *token;
-        return describe(*device);
+        auto check = check_on_gpu(gpu_);
+        std::string why_not;
+        if (!check) {
+            const auto& [object, problem, remedy] = check.error();
+            why_not = formatted("{}: {}", object, problem) + (remedy.empty() ? "" : "; " + remedy);
+        }
+        check_ = check ? *std::move(check) : check_on_host(gpu_);
+        return describe(*device, std::move(why_not));
     }
 
     std::optional<Error> connect(const Broadcast& broadcast) override {
@@ -74,7 +85,9 @@ class NcclBackend final : public Backend {
         if (!shared) return shared.error();
         const auto status = gpu_.nccl.init_rank(&world_, static_cast<int>(member_.world_size),
                                                 unique_id(*shared), static_cast<int>(member_.rank));
-        return gpu_.error_of_nccl(status, "ncclCommInitRank", nullptr);
+        if (auto error = gpu_.error_of_nccl(status, "ncclCommInitRank", nullptr)) return error;
+        everyone_.emplace(gpu_, world_, Seat{member_.rank, member_.world_size}, token_);
+        return std::nullopt;
     }
 
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
@@ -89,6 +102,8 @@ class NcclBackend final : public Backend {
             std::make_unique<NcclCommunicator>(gpu_, made, seat, token_));
     }
 
+    std::optional<Error> barrier() override { return everyone_->barrier(); }
+
     // Sends and receives cannot share a buffer.
     bool offers(Collective collective, bool in_place) const override {
         return !in_place ||
@@ -97,23 +112,22 @@ class NcclBackend final : public Backend {
 
     Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }
 
-    // On the collectives' stream: a plain copy may still be under way when it returns, and other
-    // streams do not wait for it.
+    std::optional<Error> fill(std::byte* to, std::size_t bytes, const Repeated& content) override {
+        return check_->fill(to, bytes, content);
+    }
+
+    Result<std::optional<std::size_t>> first_difference(const std::byte* data, std::size_t bytes,
+                                                        const Repeated& content) override {
+        return check_->first_difference(data, bytes, content);
+    }
+
     std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) override {
-        auto error = gpu_.error_of(
-            gpu_.cuda.copy_to_device(address_of(to), from.data(), from.size(), gpu_.stream),
-            "cuMemcpyHtoDAsync");
-        return error ? error
-                     : gpu_.error_of(gpu_.cuda.synchronize_stream(gpu_.stream),
-                                     "cuStreamSynchronize");
+        return gpu_.upload(to, from);
     }
 
     std::optional<Error> download(std::span<std::byte> to, const std::byte* from) override {
-        return gpu_.error_of(gpu_.cuda.copy_to_host(to.data(), address_of(from), to.size()),
-                             "cuMemcpyDtoH");
+        return gpu_.download(to, from);
     }
-
-    Result<std::unique_ptr<Compute>> make_compute() override { return CudaCompute::make(gpu_); }
 
     // The memory goes with the process.
     std::optional<Error> finish() override {
@@ -146,11 +160,15 @@ class NcclBackend final : public Backend {
             error = gpu_.error_of(cuda.create_stream(&gpu_.stream, cuda::non_blocking),
                                   "cuStreamCreate");
         }
+        gpu_.events.resize(events);
+        for (cuda::Event& event : gpu_.events) {
+            if (!error) error = gpu_.error_of(cuda.create_event(&event, 0), "cuEventCreate");
+        }
         if (error) return *error;
         return device;
     }
 
-    Description describe(cuda::Device device) const {
+    Description describe(cuda::Device device, std::string host_checks) const {
         std::array<char, 256> name{};
         cuda::Uuid uuid{};
         int version = 0;
@@ -165,13 +183,16 @@ class NcclBackend final : public Backend {
                  {"CUDA driver API", formatted("{}.{}", version / 1000, version % 1000 / 10)},
                  {"GPU", name.data()},
                  {"GPU clock", formatted("{} MHz", kilohertz / 1000)}},
-                formatted("{} {}", name.data(), text_of(uuid))};
+                formatted("{} {}", name.data(), text_of(uuid)),
+                std::move(host_checks)};
     }
 
     Gpu gpu_;
     Member member_;
     nccl::Communicator world_ = nullptr;
+    std::optional<NcclCommunicator> everyone_;
     std::byte* token_ = nullptr;
+    std::unique_ptr<GpuCheck> check_;
 };
 
 }  // namespace
@@ -183,7 +204,7 @@ Result<std::unique_ptr<Backend>> load_nccl_backend() {
     auto library = nccl::load_library();
     if (!library) return library.error();
     return std::unique_ptr<Backend>(
-        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library), nullptr}));
+        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library)}));
 }
 
 }  // namespace distgpu::scaling

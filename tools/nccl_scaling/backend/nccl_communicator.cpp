@@ -21,11 +21,13 @@ std::optional<Error> NcclCommunicator::run(const Call& call) {
     return gpu_.error_of_nccl(start(call, nccl::type_of(call.type)), any_collective, communicator_);
 }
 
-// NCCL's kernel waits for ever for a rank that is lost; only the asynchronous error tells.
-std::optional<Error> NcclCommunicator::synchronize() {
+// NCCL's kernel waits for ever for a rank that is lost; only the asynchronous error tells. The CPU
+// may be NCCL's, whose threads move data between the nodes.
+template <class Query>
+std::optional<Error> NcclCommunicator::await(const char* function, const Query& query) {
     for (;;) {
-        const auto status = gpu_.cuda.query_stream(gpu_.stream);
-        if (status != cuda::not_ready) return gpu_.error_of(status, "cuStreamQuery");
+        const cuda::Status status = query();
+        if (status != cuda::not_ready) return gpu_.error_of(status, function);
         nccl::Status failure = nccl::success;
         const auto asked = gpu_.nccl.async_error(communicator_, &failure);
         if (auto error = gpu_.error_of_nccl(asked, "ncclCommGetAsyncError", communicator_)) {
@@ -33,7 +35,47 @@ std::optional<Error> NcclCommunicator::synchronize() {
         }
         if (failure == nccl::remote_error) std::this_thread::sleep_for(to_name_the_lost);
         if (auto error = gpu_.error_of_nccl(failure, any_collective, communicator_)) return error;
+        std::this_thread::yield();
     }
+}
+
+std::optional<Error> NcclCommunicator::synchronize() {
+    return await("cuStreamQuery", [this] { return gpu_.cuda.query_stream(gpu_.stream); });
+}
+
+// The events form a ring: one before the first collective, one behind each.
+Result<std::vector<double>> NcclCommunicator::time(const Call& call, std::uint32_t iterations,
+                                                   const std::function<void()>& made_progress) {
+    const auto event = [&](std::uint32_t i) { return gpu_.events[i % gpu_.events.size()]; };
+    const auto mark = [&](std::uint32_t i) {
+        return gpu_.error_of(gpu_.cuda.record_event(event(i), gpu_.stream), "cuEventRecord");
+    };
+    if (auto error = mark(0)) return *error;
+    std::vector<double> ends;
+    ends.reserve(iterations);
+    const auto take_end = [&]() -> std::optional<Error> {
+        const auto i = static_cast<std::uint32_t>(ends.size());
+        if (auto error =
+                await("cuEventQuery", [&] { return gpu_.cuda.query_event(event(i + 1)); })) {
+            return error;
+        }
+        float milliseconds = 0;
+        const auto status = gpu_.cuda.elapsed(&milliseconds, event(i), event(i + 1));
+        ends.push_back((ends.empty() ? 0 : ends.back()) + milliseconds / 1000.0);
+        made_progress();
+        return gpu_.error_of(status, "cuEventElapsedTime");
+    };
+    const auto ahead = static_cast<std::uint32_t>(gpu_.events.size() - 2);
+    for (std::uint32_t i = 0; i < iterations; ++i) {
+        if (auto error = run(call)) return *error;
+        if (auto error = mark(i + 1)) return *error;
+        if (i < ahead) continue;
+        if (auto error = take_end()) return *error;
+    }
+    while (ends.size() < iterations) {
+        if (auto error = take_end()) return *error;
+    }
+    return ends;
 }
 
 std::optional<Error> NcclCommunicator::barrier() {

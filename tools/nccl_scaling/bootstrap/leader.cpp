@@ -30,6 +30,7 @@ Leader::Leader(std::vector<Peer> peers, std::vector<Socket> connections,
         member.connection = std::move(connection);
         member.last_answer = last_change_;
     }
+    without_text_ = members_.size();
     watcher_ = std::thread([this] { watch(); });
 }
 
@@ -41,13 +42,15 @@ Leader::~Leader() {
 std::vector<std::string> Leader::gather(const std::string& text) {
     std::unique_lock lock(mutex_);
     members_.front().texts.push_back(text);
-    changed_.wait(lock, [this] { return ended_ || everyone_has_texts(); });
+    --without_text_;
+    changed_.wait(lock, [this] { return ended_ || without_text_ == 0; });
     std::vector<std::string> texts;
     if (ended_) return texts;
     texts.reserve(members_.size());
     for (Member& member : members_) {
         texts.push_back(std::move(member.texts.front()));
         member.texts.pop_front();
+        if (member.texts.empty()) ++without_text_;
     }
     return texts;
 }
@@ -118,7 +121,8 @@ void Leader::take_line(std::uint32_t rank, const std::string& line) {
     if (kind == Kind::data) {
         member.texts.push_back(text);
         last_change_ = member.last_answer;
-        changed_.notify_all();
+        // Not for each: gather() would look at all members as often as there are members.
+        if (member.texts.size() == 1 && --without_text_ == 0) changed_.notify_all();
         return;
     }
     const std::uint64_t progress = whole_number_64(text).value_or(0);
@@ -143,11 +147,6 @@ void Leader::send_to_all(const std::string& line, Deadline deadline) {
             static_cast<void>(send_all(member.connection, line, deadline));
         }
     }
-}
-
-bool Leader::everyone_has_texts() const {
-    return std::all_of(members_.begin(), members_.end(),
-                       [](const Member& member) { return !member.texts.empty(); });
 }
 
 // Those that do not answer; where all do, of those that are not done those behind the others.

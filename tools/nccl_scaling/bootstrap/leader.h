@@ -43,7 +43,6 @@ class Leader final : public Channel {
     void take_line(std::uint32_t rank, const std::string& line);
     void probe();
     void send_to_all(const std::string& line, Deadline deadline);
-    bool everyone_has_texts() const;
     std::vector<std::uint32_t> missing_ranks(Deadline silent_since) const;
     void lose(std::uint32_t rank, const Failed& failed);
     void time_out();
@@ -56,7 +55,8 @@ class Leader final : public Channel {
 
     mutable std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
-    std::deque<Member> members_;  // by rank
+    std::deque<Member> members_;    // by rank
+    std::size_t without_text_ = 0;  // members whose text gather() waits for
     std::string phase_;
     std::uint64_t own_progress_ = 0;  // when it was last looked at
     Deadline last_change_;

@@ -11,7 +11,25 @@
 namespace distgpu::scaling {
 namespace {
 
-constexpr std::string_view protocol = "nccl-scaling/2";
+constexpr std::string_view protocol = "nccl-scaling/3";
+
+// Ranks that follow each other on one node, as do their local ranks. To thousands of ranks the
+// names of all would be gigabytes.
+struct NodePeers {
+    Peer first;
+    std::uint32_t ranks = 0;
+};
+
+std::vector<NodePeers> nodes_of(const std::vector<Peer>& peers) {
+    std::vector<NodePeers> nodes;
+    for (const Peer& peer : peers) {
+        const bool goes_on = !nodes.empty() && nodes.back().first.host == peer.host &&
+                             nodes.back().first.local_rank + nodes.back().ranks == peer.local_rank;
+        if (!goes_on) nodes.push_back({peer, 0});
+        ++nodes.back().ranks;
+    }
+    return nodes;
+}
 
 // The host will be printed.
 Peer read_peer(const JsonFields& fields) {
@@ -55,19 +73,26 @@ std::optional<Hello> read_hello(std::string_view line, const Membership& own) {
 }
 
 std::string peers_text(const std::vector<Peer>& peers) {
-    const auto list = JsonText::list(peers, [](const Peer& peer) {
-        return JsonText{{"host", peer.host}, {"local_rank", peer.local_rank}};
+    const auto list = JsonText::list(nodes_of(peers), [](const NodePeers& node) {
+        return JsonText{{"host", node.first.host},
+                        {"local_rank", node.first.local_rank},
+                        {"ranks", node.ranks}};
     });
     return JsonText{{"peers", list}}.line();
 }
 
-std::optional<std::vector<Peer>> read_peers(std::string_view line) {
+std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t world_size) {
     if (line.empty() || line.front() != static_cast<char>(Kind::data)) return std::nullopt;
     std::vector<Peer> peers;
     const auto problem = read_json(line.substr(1), [&](const JsonFields& fields) {
-        peers = fields.objects("peers", read_peer);
+        fields.each("peers", [&](const JsonFields& item) {
+            Peer peer = read_peer(item);
+            const auto ranks = item.count<std::uint32_t>("ranks");
+            if (ranks > world_size - peers.size()) return item.refuse("ranks", "too many");
+            for (std::uint32_t i = 0; i < ranks; ++i, ++peer.local_rank) peers.push_back(peer);
+        });
     });
-    return problem ? std::nullopt : std::optional(std::move(peers));
+    return problem || peers.size() != world_size ? std::nullopt : std::optional(std::move(peers));
 }
 
 }  // namespace distgpu::scaling

@@ -53,7 +53,7 @@ std::optional<Hello> read_hello(std::string_view line, const Membership& own);
 
 std::string peers_text(const std::vector<Peer>& peers);
 
-// Of the line that carries it. Nothing: another line.
-std::optional<std::vector<Peer>> read_peers(std::string_view line);
+// Of the line that carries it. Nothing: another line, or another number of ranks.
+std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t world_size);
 
 }  // namespace distgpu::scaling

@@ -5,8 +5,11 @@
 #include "bootstrap/follower.h"
 #include "bootstrap/leader.h"
 #include "bootstrap/messages.h"
+#include "bootstrap/open_files.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <poll.h>
 #include <thread>
 
@@ -58,6 +61,9 @@ Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
 
 tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
                                                     const ChannelOptions& options) {
+    if (const auto lack = lack_of_open_files(own.world_size)) {
+        return refuse({lack->object, lack->problem + "; " + lack->remedy, ""});
+    }
     const Deadline deadline = Clock::now() + options.timeout;
     const auto listener = listen_on(own.port);
     if (!listener) return refuse(listener.error());
@@ -70,6 +76,8 @@ tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
         poll(&entry, 1, static_cast<int>(left.count()));
         if (auto connection = accept_from(*listener)) {
             welcome(*std::move(connection), own, assembly, deadline);
+        } else if (errno == EMFILE || errno == ENFILE) {
+            return refuse({"connection of a rank", std::strerror(errno), ""});
         }
     }
     auto leader =
@@ -101,8 +109,8 @@ tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
     if (!said) return refuse(said.error());
     const auto line = receive_line(*connection, longest_line, deadline + for_rank_0);
     if (!line) return refuse({"rank 0", line.error().problem, ""});
-    auto peers = read_peers(*line);
-    if (!peers || peers->size() != own.world_size) {
+    auto peers = read_peers(*line, own.world_size);
+    if (!peers) {
         return refuse({formatted("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
     }
     return std::make_unique<Follower>(*std::move(peers), *std::move(connection), options);
@@ -112,6 +120,7 @@ tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
 
 tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Membership& own,
                                                             const ChannelOptions& options) {
+    raise_open_files();
     return own.rank == 0 ? lead(own, options) : follow(own, options);
 }
 

@@ -76,6 +76,7 @@ constexpr std::array columns{
     ColumnRow{Column::bytes, "bytes", "bytes", "size", size, bytes},
     ColumnRow{Column::median, "median", "median_s", "median", microseconds,
               statistic<&Statistics::median>},
+    ColumnRow{Column::mean, "mean", "mean_s", "", microseconds, statistic<&Statistics::mean>},
     ColumnRow{Column::min, "min", "min_s", "", microseconds, statistic<&Statistics::min>},
     ColumnRow{Column::p5, "p5", "p5_s", "p5", microseconds, statistic<&Statistics::p5>},
     ColumnRow{Column::p95, "p95", "p95_s", "p95", microseconds, statistic<&Statistics::p95>},

@@ -22,6 +22,7 @@ enum class Column : std::uint8_t {
     in_place,
     bytes,
     median,
+    mean,
     min,
     p5,
     p95,

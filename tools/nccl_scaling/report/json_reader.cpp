@@ -27,10 +27,6 @@ Failure read_failure(const JsonFields& fields) {
     return {fields.text("phase"), fields.text("problem"), fields.texts("missing")};
 }
 
-Overlap read_overlap(const JsonFields& fields) {
-    return {fields.number("compute_slowdown"), fields.number("communication_slowdown")};
-}
-
 Node read_node(const JsonFields& fields) {
     return {fields.text("name"), fields.count<std::uint32_t>("ranks"), fields.texts("gpus"),
             fields.texts("rails")};
@@ -63,7 +59,8 @@ Statistics read_time(const JsonFields& fields) {
             fields.number("p95"),
             fields.number("p99"),
             fields.number("cv"),
-            fields.count<std::uint32_t>("iterations")};
+            fields.count<std::uint32_t>("iterations"),
+            fields.has("mean") ? fields.number("mean") : 0};
 }
 
 Measurement read_measurement(const JsonFields& fields, std::size_t group_count) {
@@ -87,6 +84,7 @@ Results read_fields(const JsonFields& fields) {
     }
     results.backend = fields.text("backend");
     results.started = fields.text("started");
+    results.check = fields.optional_text("check");
     results.fingerprint = read_pairs(fields, "fingerprint");
     results.environment = fields.objects("environment", read_variable);
     results.nodes = fields.objects("nodes", read_node);
@@ -95,7 +93,6 @@ Results read_fields(const JsonFields& fields) {
     results.measurements = fields.objects("measurements", [&](const JsonFields& measurement) {
         return read_measurement(measurement, results.groups.size());
     });
-    results.overlap = fields.optional_object("overlap", read_overlap);
     results.failure = fields.optional_object("failure", read_failure);
     return results;
 }

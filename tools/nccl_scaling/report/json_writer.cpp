@@ -37,12 +37,6 @@ JsonText failure_json(const std::optional<Failure>& failure) {
             {"missing", JsonText::list(failure->missing)}};
 }
 
-JsonText overlap_json(const std::optional<Overlap>& overlap) {
-    if (!overlap) return {};
-    return {{"compute_slowdown", overlap->compute_slowdown},
-            {"communication_slowdown", overlap->communication_slowdown}};
-}
-
 JsonText node_json(const Node& node) {
     return {{"name", node.name},
             {"ranks", node.ranks},
@@ -70,8 +64,8 @@ void add(std::vector<JsonMember>& members, const std::array<Column, size>& colum
 
 JsonText measurement_json(const Results& results, const Measurement& measurement) {
     constexpr std::array subject{Column::collective, Column::type, Column::in_place, Column::bytes};
-    constexpr std::array times{Column::median, Column::min, Column::p5,        Column::p95,
-                               Column::p99,    Column::cv,  Column::iterations};
+    constexpr std::array times{Column::median, Column::mean, Column::min, Column::p5,
+                               Column::p95,    Column::p99,  Column::cv,  Column::iterations};
     constexpr std::array bandwidths{Column::algbw, Column::busbw};
     std::vector<JsonMember> members{{"group", measurement.group}};
     std::vector<JsonMember> time;
@@ -175,6 +169,7 @@ std::string to_json(const ReportInput& input) {
     text += member("backend", results.backend);
     text += member("note", json_text_or_null(words::note(results)));
     text += member("started", results.started);
+    text += member("check", json_text_or_null(results.check));
     text += member("verdict", json_text_or_null(input.verdict));
     text += member("judgement", judgement_json(input.judgement));
     text += member("fingerprint", pairs_json(results.fingerprint));
@@ -184,7 +179,6 @@ std::string to_json(const ReportInput& input) {
     text += list("measurements", results.measurements, [&](const Measurement& measurement) {
         return measurement_json(results, measurement);
     });
-    text += member("overlap", overlap_json(results.overlap));
     text += list("efficiency", input.efficiency, curve_json);
     text += list("fits", input.fits, fit_json);
     text += list("findings", input.slow_parts, slow_part_json);

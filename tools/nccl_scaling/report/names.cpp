@@ -50,6 +50,8 @@ std::string group_label(const Results& results, const Group& group) {
                              node_name(results, group, 0));
         case Group::Kind::nodes:
             return counted(group.number, "node");
+        case Group::Kind::node:
+            return node_name(results, group, 0);
         case Group::Kind::pair:
             return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
         case Group::Kind::without:

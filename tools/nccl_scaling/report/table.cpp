@@ -1,4 +1,5 @@
 // The table on the terminal, which grows with the run.
+#include "analysis/nodes_alone.h"
 #include "base/format.h"
 #include "report/columns.h"
 #include "report/formats.h"
@@ -58,6 +59,7 @@ std::string table_header(const Results& results) {
                                  counted(total_ranks(results), "rank"), results.started);
     const std::string_view note = words::note(results);
     if (!note.empty()) text += formatted("# backend={} ({})\n", results.backend, note);
+    if (!results.check.empty()) text += formatted("# check of data: {}\n", results.check);
     return text + "# time: median over the iterations of the slowest rank\n" + column_lines();
 }
 
@@ -70,6 +72,10 @@ std::string table_row(const Results& results, const Measurement& measurement) {
 
 std::string table_footer(const Results& results) {
     std::string text;
+    for (const SlowNode& slow : slow_alone(results)) {
+        text += formatted("# {} alone: {} of the median of all nodes alone\n",
+                          results.nodes[slow.node].name, format_percent(slow.relative));
+    }
     for (const auto& [figure, bytes, busbw] : compare_with_references(results)) {
         text += formatted("# all-reduce on {} {}: {} GB/s at {}; published {}", figure->ranks,
                           figure->gpu, format_bandwidth(busbw), format_bytes(bytes),

@@ -20,6 +20,7 @@ struct Word {
 
 inline constexpr std::array group_kinds{Word<Group::Kind>{Group::Kind::gpus, "gpus"},
                                         Word<Group::Kind>{Group::Kind::nodes, "nodes"},
+                                        Word<Group::Kind>{Group::Kind::node, "node"},
                                         Word<Group::Kind>{Group::Kind::pair, "pair"},
                                         Word<Group::Kind>{Group::Kind::without, "without"},
                                         Word<Group::Kind>{Group::Kind::rail, "rail"}};

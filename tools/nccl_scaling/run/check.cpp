@@ -3,9 +3,27 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "backend/number.h"
-#include "base/format.h"
+
+#include <algorithm>
 
 namespace distgpu::scaling {
+namespace {
+
+// Of elements `first` to `first + count` of a pattern, whose `value(element)` is an integer.
+template <class Value>
+KnownData known(const Subject& operation, std::size_t first, std::size_t count,
+                const Value& value) {
+    const std::size_t size = row_of(operation.type).bytes;
+    const std::size_t period = std::min(first + count, Pattern::period);
+    KnownData data{std::vector<std::byte>(period * size), first % Pattern::period * size,
+                   count * size};
+    for (std::size_t element = 0; element < period; ++element) {
+        store(operation.type, value(element), &data.table[element * size]);
+    }
+    return data;
+}
+
+}  // namespace
 
 Check::Check(const Subject& operation, Seat seat)
     : operation_(operation),
@@ -13,43 +31,50 @@ Check::Check(const Subject& operation, Seat seat)
       extent_(extent_of(operation, seat.ranks)),
       pattern_(operation.type, is_reduction(operation.collective) ? seat.ranks : 1, extent_.send) {}
 
-void Check::fill(std::span<std::byte> sent) const {
-    const std::size_t size = row_of(operation_.type).bytes;
-    for (std::size_t element = 0; element < extent_.send; ++element) {
-        store(operation_.type, pattern_.value(seat_.rank, element), &sent[element * size]);
+KnownData Check::sent() const {
+    return values(seat_.rank, 0, extent_.send);
+}
+
+std::uint32_t Check::parts() const {
+    switch (operation_.collective) {
+        case Collective::reduce:
+            return seat_.rank == 0 ? 1 : 0;
+        case Collective::all_gather:
+        case Collective::all_to_all:
+            return seat_.ranks;
+        default:
+            return 1;
     }
 }
 
-std::optional<std::string> Check::first_wrong(std::span<const std::byte> received) const {
-    if (operation_.collective == Collective::reduce && seat_.rank != 0) return std::nullopt;
-    const std::size_t size = row_of(operation_.type).bytes;
-    for (std::size_t element = 0; element < extent_.receive; ++element) {
-        const double got = load(operation_.type, &received[element * size]);
-        if (got == expected(element)) continue;
-        return formatted("wrong data: element {} is {}, not {}", element, got, expected(element));
-    }
-    return std::nullopt;
-}
-
-std::uint32_t Check::expected(std::size_t element) const {
-    const std::size_t part = extent_.count;
+KnownData Check::received(std::uint32_t part) const {
+    const std::size_t count = extent_.count;
     switch (operation_.collective) {
         case Collective::all_reduce:
         case Collective::reduce:
-            return pattern_.sum(element);
+            return sums(0, count);
         case Collective::reduce_scatter:
-            return pattern_.sum(seat_.rank * part + element);
+            return sums(seat_.rank * count, count);
         case Collective::all_gather:
-            return pattern_.value(static_cast<std::uint32_t>(element / part), element % part);
+            return values(part, 0, count);
         case Collective::all_to_all:
-            return pattern_.value(static_cast<std::uint32_t>(element / part),
-                                  seat_.rank * part + element % part);
+            return values(part, seat_.rank * count, count);
         case Collective::broadcast:
-            return pattern_.value(0, element);
+            return values(0, 0, count);
         case Collective::send_recv:
             break;
     }
-    return pattern_.value((seat_.rank + seat_.ranks - 1) % seat_.ranks, element);
+    return values((seat_.rank + seat_.ranks - 1) % seat_.ranks, 0, count);
+}
+
+KnownData Check::values(std::uint32_t rank, std::size_t first, std::size_t count) const {
+    return known(operation_, first, count,
+                 [&](std::size_t element) { return pattern_.value(rank, element); });
+}
+
+KnownData Check::sums(std::size_t first, std::size_t count) const {
+    return known(operation_, first, count,
+                 [&](std::size_t element) { return pattern_.sum(element); });
 }
 
 }  // namespace distgpu::scaling

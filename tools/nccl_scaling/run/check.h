@@ -1,31 +1,41 @@
 // Whether a collective's result is right: what each rank sends, and what it must receive.
 #pragma once
 
+#include "backend/repeated.h"
 #include "run/operation.h"
 #include "run/pattern.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
+#include <vector>
 
 namespace distgpu::scaling {
+
+// So many bytes that hold the table again and again, from its byte `first` on.
+struct KnownData {
+    std::vector<std::byte> table;
+    std::size_t first = 0;
+    std::size_t bytes = 0;
+
+    Repeated content() const { return {table, first}; }
+};
 
 // One rank's view of one operation with known data.
 class Check {
   public:
     Check(const Subject& operation, Seat seat);
 
-    // Writes extent.send elements.
-    void fill(std::span<std::byte> sent) const;
+    // What the rank sends.
+    KnownData sent() const;
 
-    // The first of extent.receive elements that is wrong, in words. Nothing: all are right, or
-    // nothing is defined about them (reduce, but on its root).
-    std::optional<std::string> first_wrong(std::span<const std::byte> received) const;
+    // What it must receive, in so many equal parts, one behind the other. None: nothing is defined
+    // about it (reduce, but on its root).
+    std::uint32_t parts() const;
+    KnownData received(std::uint32_t part) const;
 
   private:
-    std::uint32_t expected(std::size_t element) const;
+    KnownData values(std::uint32_t rank, std::size_t first, std::size_t count) const;
+    KnownData sums(std::size_t first, std::size_t count) const;
 
     Subject operation_;
     Seat seat_;

@@ -1,5 +1,6 @@
 // The command `nccl-scaling`.
 #include "backend/backend.h"
+#include "backend/cpus.h"
 #include "base/format.h"
 #include "base/result.h"
 #include "base/values.h"
@@ -7,6 +8,7 @@
 #include "bootstrap/membership.h"
 #include "node/machine.h"
 #include "node/process_environment.h"
+#include "report/units.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"
@@ -76,6 +78,17 @@ void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) 
                  formatted("{}: {}; {}", error.object, error.problem, error.remedy));
 }
 
+// NCCL's threads move the data between nodes, beside this program's own.
+void warn_of_few_cpus(const Membership& membership) {
+    constexpr std::size_t enough = 4;
+    const std::size_t cpus = usable_cpus();
+    if (membership.rank != 0 || cpus >= enough) return;
+    const Error few{
+        "rank 0", formatted("may use {}, where NCCL needs about {}", counted(cpus, "CPU"), enough),
+        "if the other ranks have no more, start them with --cpus-per-task=4"};
+    say(few.message());
+}
+
 int run_as(const Membership& membership, const Options& options, Backend& backend) {
     Recorder recorder(options, stdout);
     const End end = ending(membership, recorder);
@@ -106,6 +119,7 @@ int start(int argc, char** argv) {
     if (!membership) return complain(membership.error(), ExitCode::environment);
     const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
     if (!backend) return complain(backend.error(), ExitCode::environment);
+    if (options.backend == "nccl") warn_of_few_cpus(*membership);
     return run_as(*membership, options, **backend);
 }
 

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "bootstrap/ending.h"
+#include "run/check.h"
 #include "run/operation.h"
 
 #include <tl/expected.hpp>
@@ -18,7 +19,6 @@ namespace distgpu::scaling {
 
 struct Loop {
     std::uint32_t warmup = 0;
-    std::uint32_t iterations = 0;
     std::optional<std::size_t> corrupt;  // an element of this rank's results
     std::function<void()> made_progress;
 };
@@ -37,11 +37,16 @@ class Measurer {
     // Two buffers of `bytes` each.
     static tl::expected<Measurer, Fault> make(Backend& backend, Loop loop, std::size_t bytes);
 
-    // Seconds of each iteration on this rank: from after a barrier to the end of the collective,
-    // by the wall clock. Before come one run with known data that is checked, and the warm-up.
+    // One run with known data, if it is `checked`, and the warm-up: the seconds of its last run.
     // Precondition: extent_of(operation).count > 0.
-    tl::expected<std::vector<double>, Fault> measure(Communicator& group, Seat seat,
-                                                     const Subject& operation);
+    tl::expected<double, Fault> warm_up(Communicator& group, Seat seat, const Subject& operation,
+                                        bool checked);
+
+    // After a barrier of the group, the seconds from the begin of the loop to the end of each
+    // iteration on this rank.
+    tl::expected<std::vector<double>, Fault> time(Communicator& group, Seat seat,
+                                                  const Subject& operation,
+                                                  std::uint32_t iterations) const;
 
   private:
     Measurer(Backend& backend, Loop loop) : backend_(&backend), loop_(std::move(loop)) {}
@@ -49,12 +54,15 @@ class Measurer {
     std::optional<Fault> run(Communicator& group, const Call& call) const;
     std::optional<Fault> check(Communicator& group, Seat seat, const Subject& operation,
                                const Call& call);
+    std::optional<Fault> fill(std::byte* to, std::size_t bytes, const Repeated& content) const;
+    std::optional<Fault> corrupt(std::byte* place) const;
+    std::optional<Fault> compare(DataType type, const std::byte* received, std::size_t first,
+                                 const KnownData& right) const;
 
     Backend* backend_;
     Loop loop_;
     std::byte* send_ = nullptr;
     std::byte* receive_ = nullptr;
-    std::vector<std::byte> image_;  // of a buffer, in host memory
 };
 
 }  // namespace distgpu::scaling

@@ -73,6 +73,11 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
         ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
+    app.add_option("--check", options.check,
+                   "1: hold each collective's result against known data; 0: do not")
+        ->type_name("0|1")
+        ->check(CLI::IsMember({"0", "1"}))
+        ->default_str("1");
     app.add_option("--timeout", words.timeout,
                    "End the run after this many seconds without progress")
         ->type_name("SECONDS")

@@ -18,6 +18,7 @@ struct Options {
     Wishes wishes;
     std::uint32_t iterations = 20;
     std::uint32_t warmup = 5;
+    bool check = true;
     std::chrono::milliseconds timeout{};
     std::string backend;
     OutputFiles files;

@@ -33,7 +33,9 @@ Indices doublings(std::uint32_t last) {
 class Planner {
   public:
     Planner(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers)
-        : nodes_(nodes), all_(wished(wishes, offers)), largest_(one_of(all_)) {}
+        : nodes_(nodes), all_(wished(wishes, offers)), largest_({comparison_of(all_)}) {
+        plan_.comparison = largest_.front();
+    }
 
     Plan plan() && {
         add_growing();
@@ -62,12 +64,12 @@ class Planner {
     }
 
     // The last of the first collective, type and placement: sizes ascend.
-    static std::vector<Subject> one_of(const std::vector<Subject>& all) {
+    static Subject comparison_of(const std::vector<Subject>& all) {
         const auto end = std::find_if(all.begin(), all.end(), [&](const Subject& operation) {
             return operation.collective != all.front().collective ||
                    operation.type != all.front().type || operation.in_place != all.front().in_place;
         });
-        return {*std::prev(end)};
+        return *std::prev(end);
     }
 
     std::uint32_t ranks_of(const Indices& nodes) const {
@@ -82,8 +84,9 @@ class Planner {
     }
 
     void measure_alone(Group group, const std::vector<Subject>& operations) {
+        const bool is_scaling = is_scaling_group(group);
         if (group.ranks > 1 || ranks_of(first_nodes(count())) == 1) {
-            plan_.stages.push_back({{add(std::move(group))}, operations});
+            plan_.stages.push_back({{add(std::move(group))}, operations, is_scaling, 1, {}});
         }
     }
 
@@ -92,16 +95,32 @@ class Planner {
             if (gpus == nodes_.front().ranks) break;  // the whole node comes below
             measure_alone({Group::Kind::gpus, {0}, gpus, gpus}, all_);
         }
+        add_nodes_alone();
         for (const std::uint32_t count : doublings(count())) {
+            if (count == 1) continue;
             const Indices nodes = first_nodes(count);
             measure_alone({Group::Kind::nodes, nodes, ranks_of(nodes), count}, all_);
         }
     }
 
+    // All at the same time: the links between the GPUs of one are no other's.
+    void add_nodes_alone() {
+        if (count() == 1) return measure_alone({Group::Kind::nodes, {0}, nodes_[0].ranks, 1}, all_);
+        Stage stage{{}, all_, true, 1, {}};
+        if (nodes_.front().ranks > 1) {
+            stage.median = add({Group::Kind::nodes, {0}, nodes_.front().ranks, 1});
+        }
+        for (std::uint32_t node = 0; node < count(); ++node) {
+            if (nodes_[node].ranks < 2) continue;
+            stage.groups.push_back(add({Group::Kind::node, {node}, nodes_[node].ranks, 0}));
+        }
+        if (!stage.groups.empty()) plan_.stages.push_back(std::move(stage));
+    }
+
     void add_pairs() {
         std::map<Pair, std::size_t> known;  // a pair meets several times, as one group
         for (const Round& round : tournament(count())) {
-            Stage stage{{}, largest_};
+            Stage stage{{}, largest_, false, 1, {}};
             stage.groups.reserve(round.size());
             for (const Pair& pair : round) {
                 const auto [place, is_new] = known.try_emplace(pair, plan_.groups.size());
@@ -128,7 +147,7 @@ class Planner {
     void add_rails() {
         const std::uint32_t rails = std::max_element(nodes_.begin(), nodes_.end(), fewer)->ranks;
         if (nodes_.size() < 2 || rails < 2) return;
-        Stage stage{{}, largest_};
+        Stage stage{{}, largest_, false, matches_per_node, {}};
         for (std::uint32_t rail = 0; rail < rails; ++rail) {
             Indices nodes;
             for (std::uint32_t node = 0; node < count(); ++node) {
@@ -138,7 +157,7 @@ class Planner {
             if (ranks < 2) continue;
             stage.groups.push_back(add({Group::Kind::rail, nodes, ranks, rail}));
         }
-        plan_.stages.insert(plan_.stages.end(), matches_per_node, stage);
+        plan_.stages.push_back(std::move(stage));
     }
 
     static bool fewer(const Node& a, const Node& b) { return a.ranks < b.ranks; }

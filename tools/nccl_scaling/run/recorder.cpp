@@ -53,23 +53,15 @@ std::optional<Error> Recorder::add(const Measurement& measurement) {
     const std::lock_guard lock(mutex_);
     results_.measurements.push_back(measurement);
     progress_.clear();
-    print(out_, table_row(results_, measurement));
+    // Nodes alone are as many as there are; the median has a row, and the end names the slow.
+    if (results_.groups[measurement.group].kind != Group::Kind::node) {
+        print(out_, table_row(results_, measurement));
+    }
     if (options_.files.json.empty() || Clock::now() < next_json_) return std::nullopt;
     const auto written =
         replace_file(options_.files.json, to_json(underived(results_)), Readers::by_umask);
     next_json_ = Clock::now() + json_pause;
     return written ? std::nullopt : std::optional(written.error());
-}
-
-void Recorder::add(const Overlap& overlap) {
-    const std::lock_guard lock(mutex_);
-    results_.overlap = overlap;
-}
-
-void Recorder::note(const std::string& line) {
-    const std::lock_guard lock(mutex_);
-    progress_.clear();
-    print(stderr, "distgpu: nccl-scaling: " + line + "\n");
 }
 
 std::optional<Error> Recorder::complete() {

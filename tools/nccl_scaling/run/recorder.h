@@ -35,11 +35,6 @@ class Recorder {
     // Prints a row and, at most once a second, replaces the JSON file. Error: it cannot be written.
     std::optional<Error> add(const Measurement& measurement);
 
-    void add(const Overlap& overlap);
-
-    // Prints a line that the user is to know, though the run goes on.
-    void note(const std::string& line);
-
     // The run is complete: writes every file, prints what follows from the results.
     std::optional<Error> complete();
 

@@ -3,14 +3,13 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/compare.h"
-#include "analysis/profiles.h"
-#include "analysis/statistics.h"
+#include "analysis/loop_statistics.h"
 #include "base/format.h"
 #include "report/names.h"
 #include "report/units.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
-#include "run/overlap.h"
+#include "run/together.h"
 #include "run/world.h"
 
 #include <nlohmann/json.hpp>
@@ -25,17 +24,12 @@ namespace {
 
 using nlohmann::json;
 
-// The slowest rank's time of each iteration.
-std::vector<double> slowest(const std::vector<std::uint32_t>& ranks,
-                            const std::vector<std::string>& answers) {
-    std::vector<double> all;
-    for (const std::uint32_t rank : ranks) {
-        const auto seconds = json::parse(answers[rank]).get<std::vector<double>>();
-        all.resize(seconds.size());
-        std::transform(all.begin(), all.end(), seconds.begin(), all.begin(),
-                       [](double a, double b) { return std::max(a, b); });
-    }
-    return all;
+// Of the one in the middle.
+Statistics median_of(std::vector<Statistics> times) {
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end(),
+                     [](const auto& a, const auto& b) { return a.median < b.median; });
+    return *middle;
 }
 
 // In what this rank differs from rank 0, where all must be alike.
@@ -54,7 +48,6 @@ class Run {
         use_.channel.begin("start of the back end");
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;
-        if (auto fault = measure_overlap()) return fault;
         if (leads()) {
             if (auto error = use_.recorder.complete()) return fault_of(*error);
         }
@@ -74,6 +67,7 @@ class Run {
         if (!description) return fault_of(description.error());
         add_devices(world_,
                     use_.channel.gather(devices_text(description->gpu, port_of_rank(environment))));
+        const auto host_checks = use_.channel.gather(description->host_checks);
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;
         const Fingerprint first = json::parse(use_.channel.broadcast(json(own).dump()));
@@ -93,7 +87,7 @@ class Run {
                   {},
                   {},
                   {},
-                  {}};
+                  check_text(host_checks)};
         plan_ =
             make_plan(world_.nodes, use_.options.wishes, [&](Collective collective, bool in_place) {
                 return use_.backend.offers(collective, in_place);
@@ -101,6 +95,16 @@ class Run {
         known_.groups = plan_.groups;
         if (!leads()) return std::nullopt;
         return fault_if(use_.recorder.begin(known_));
+    }
+
+    // Of rank 0's file and table.
+    std::string check_text(const std::vector<std::string>& host_checks) const {
+        if (!use_.options.check) return "off";
+        const auto first = std::find_if(host_checks.begin(), host_checks.end(),
+                                        [](const auto& why) { return !why.empty(); });
+        if (first == host_checks.end()) return "";
+        const auto rank = static_cast<std::uint32_t>(first - host_checks.begin());
+        return formatted("by CPUs: {}: {}", names_of_peers(world_.peers)(rank), *first);
     }
 
     // Before the first message. Under Slurm's PMIx (22.05.8) MPI_Init may be done on one rank while
@@ -121,8 +125,7 @@ class Run {
     }
 
     Loop loop() {
-        return {use_.options.warmup, use_.options.iterations, use_.corrupt,
-                [this] { use_.channel.made_progress(); }};
+        return {use_.options.warmup, use_.corrupt, [this] { use_.channel.made_progress(); }};
     }
 
     std::optional<Fault> measure_everything() {
@@ -134,92 +137,93 @@ class Run {
         return std::nullopt;
     }
 
-    std::optional<Fault> measure_stage(const Stage& stage, Measurer& measurer) {
-        std::vector<std::vector<std::uint32_t>> members(stage.groups.size());
-        std::optional<std::uint32_t> own;
+    // Of a stage that is under way, what concerns this rank.
+    struct Place {
+        std::vector<std::vector<std::uint32_t>> members;  // ranks, by the stage's groups
+        std::optional<std::uint32_t> own;                 // index of this rank's group there
         Seat seat;
-        for (std::uint32_t i = 0; i < members.size(); ++i) {
-            members[i] = ranks_of(world_, plan_.groups[stage.groups[i]]);
-            const auto here = std::find(members[i].begin(), members[i].end(), use_.membership.rank);
-            if (here == members[i].end()) continue;
-            own = i;
-            seat = {static_cast<std::uint32_t>(here - members[i].begin()),
-                    static_cast<std::uint32_t>(members[i].size())};
-        }
+        Communicator* group = nullptr;
+    };
+
+    std::optional<Fault> measure_stage(const Stage& stage, Measurer& measurer) {
+        Place place = place_in(stage);
         use_.channel.begin(formatted("{}, new communicator", who(stage)));
-        auto group = use_.backend.split(own, seat);
+        const auto group = use_.backend.split(place.own, place.seat);
         if (!group) return fault_of(group.error());
-        for (const Subject& operation : stage.operations) {
-            announce(stage, operation);
-            std::vector<double> seconds;
-            if (*group != nullptr && extent_of(operation, seat.ranks).count > 0) {
-                auto measured = measurer.measure(**group, seat, operation);
-                if (!measured) return measured.error();
-                seconds = *std::move(measured);
-            }
-            const auto answers = use_.channel.gather(json(seconds).dump());
-            if (auto fault = record(stage, operation, members, answers)) return fault;
-            use_.channel.broadcast("");  // all are done: the next one begins
-        }
-        if (*group == nullptr) return std::nullopt;
-        return fault_if((*group)->close());
-    }
-
-    // Of all ranks at the same time.
-    std::optional<Fault> measure_overlap() {
-        const Seat seat{use_.membership.rank, use_.membership.world_size};
-        if (seat.ranks < 2) return std::nullopt;
-        const std::string phase = "overlap of compute and all-reduce";
-        use_.channel.begin(phase);
-        if (leads()) use_.recorder.show(phase);
-        const auto compute = use_.backend.make_compute();
-        if (compute && *compute == nullptr) return std::nullopt;
-        if (!everyone_has(compute)) return std::nullopt;
-        auto group = use_.backend.split(0, seat);
-        if (!group) return fault_of(group.error());
-        const auto bucket = use_.backend.allocate(static_cast<std::size_t>(ddp_bucket_bytes));
-        if (!bucket) return fault_of(bucket.error());
-        const auto trials = overlap_trials(**compute, **group, *bucket, loop());
-        if (!trials) return trials.error();
-        json own = json::array();
-        for (const auto& [alone, together] : *trials) {
-            own.push_back(
-                {alone.compute, alone.communication, together.compute, together.communication});
-        }
-        record_overlap(use_.channel.gather(own.dump()));
-        use_.channel.broadcast("");
-        return fault_if((*group)->close());
-    }
-
-    // Whether all ranks can compute; where not, rank 0 says why.
-    bool everyone_has(const Result<std::unique_ptr<Compute>>& compute) {
-        const auto answers = use_.channel.gather(compute ? "" : fault_of(compute.error()).problem);
-        const auto missing = std::find_if(answers.begin(), answers.end(),
-                                          [](const auto& answer) { return !answer.empty(); });
-        const bool all = use_.channel.broadcast(missing == answers.end() ? "all" : "") == "all";
-        if (leads() && !all) {
-            const auto rank = static_cast<std::uint32_t>(missing - answers.begin());
-            use_.recorder.note(formatted("overlap not measured: {}: {}",
-                                         names_of_peers(world_.peers)(rank), *missing));
-        }
-        return all;
-    }
-
-    // On rank 0.
-    void record_overlap(const std::vector<std::string>& answers) {
-        if (answers.empty()) return;
-        std::vector<std::vector<OverlapTrial>> ranks(answers.size());
-        for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-            for (const json& trial : json::parse(answers[rank])) {
-                ranks[rank].push_back({{trial.at(0), trial.at(1)}, {trial.at(2), trial.at(3)}});
+        place.group = group->get();
+        for (std::uint32_t i = 0; i < stage.repeats; ++i) {
+            for (const Subject& operation : stage.operations) {
+                announce(stage, operation);
+                if (auto fault = measure(stage, place, operation, measurer)) return fault;
             }
         }
-        use_.recorder.add(overlap_of(ranks));
+        return place.group == nullptr ? std::nullopt : fault_if(place.group->close());
+    }
+
+    Place place_in(const Stage& stage) const {
+        Place place;
+        for (std::uint32_t i = 0; i < stage.groups.size(); ++i) {
+            const auto& ranks =
+                place.members.emplace_back(ranks_of(world_, plan_.groups[stage.groups[i]]));
+            const auto here = std::find(ranks.begin(), ranks.end(), use_.membership.rank);
+            if (here == ranks.end()) continue;
+            place.own = i;
+            place.seat = {static_cast<std::uint32_t>(here - ranks.begin()),
+                          static_cast<std::uint32_t>(ranks.size())};
+        }
+        return place;
+    }
+
+    std::optional<Fault> measure(const Stage& stage, const Place& place, const Subject& operation,
+                                 Measurer& measurer) {
+        const bool takes_part =
+            place.group != nullptr && extent_of(operation, place.seat.ranks).count > 0;
+        double seconds = 0;
+        if (takes_part) {
+            const auto warm = measurer.warm_up(*place.group, place.seat, operation,
+                                               use_.options.check && stage.checked);
+            if (!warm) return warm.error();
+            seconds = *warm;
+        }
+        const auto iterations = iterations_of(stage, place, seconds);
+        if (stage.groups.size() > 1) {
+            if (auto error = use_.backend.barrier()) return fault_of(*error);
+        }
+        std::vector<double> ends;
+        if (takes_part) {
+            auto timed = measurer.time(*place.group, place.seat, operation, iterations);
+            if (!timed) return timed.error();
+            ends = *std::move(timed);
+        }
+        const auto answers = use_.channel.gather(json(ends).dump());
+        if (auto fault = record(stage, place, operation, answers)) return fault;
+        use_.channel.broadcast("");  // all are done: the next one begins
+        return std::nullopt;
+    }
+
+    // Groups that are compared with each other run for as long as the slowest of them.
+    std::uint32_t iterations_of(const Stage& stage, const Place& place, double seconds) {
+        if (stage.groups.size() < 2 || stage.checked) return use_.options.iterations;
+        const auto answers = use_.channel.gather(json(seconds).dump());
+        std::vector<std::uint32_t> counts;
+        if (leads()) {
+            std::vector<double> slowest;
+            for (const auto& ranks : place.members) {
+                double& longest = slowest.emplace_back(0);
+                for (const std::uint32_t rank : ranks) {
+                    longest = std::max(longest, json::parse(answers[rank]).get<double>());
+                }
+            }
+            counts = iterations_together(slowest, use_.options.iterations);
+        }
+        const json known = json::parse(use_.channel.broadcast(json(counts).dump()));
+        return place.own ? known.at(*place.own).get<std::uint32_t>() : 0;
     }
 
     std::string who(const Stage& stage) const {
         const Group& first = plan_.groups[stage.groups.front()];
         if (stage.groups.size() == 1) return group_label(known_, first);
+        if (first.kind == Group::Kind::node) return "every node alone";
         return first.kind == Group::Kind::rail ? "all rails" : "pairs of nodes";
     }
 
@@ -232,19 +236,34 @@ class Run {
     }
 
     // On rank 0.
-    std::optional<Fault> record(const Stage& stage, const Subject& operation,
-                                const std::vector<std::vector<std::uint32_t>>& members,
+    std::optional<Fault> record(const Stage& stage, const Place& place, const Subject& operation,
                                 const std::vector<std::string>& answers) {
         if (answers.empty()) return std::nullopt;
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            auto seconds = slowest(members[i], answers);
-            if (seconds.empty()) continue;
-            const Measurement measurement{stage.groups[i], operation.collective,
-                                          operation.type,  operation.in_place,
-                                          operation.bytes, statistics_of(std::move(seconds))};
-            if (auto error = use_.recorder.add(measurement)) return fault_of(*error);
+        std::vector<Statistics> alike;  // of groups that are as large as that of the median
+        for (std::size_t i = 0; i < place.members.size(); ++i) {
+            std::vector<std::vector<double>> ends;
+            ends.reserve(place.members[i].size());
+            for (const std::uint32_t rank : place.members[i]) {
+                ends.push_back(json::parse(answers[rank]));
+            }
+            const Statistics time = loop_statistics(ends);
+            if (time.iterations == 0) continue;
+            const Group& group = plan_.groups[stage.groups[i]];
+            if (stage.median && group.ranks == plan_.groups[*stage.median].ranks) {
+                alike.push_back(time);
+            }
+            // A thousand nodes would have a thousand times all that was asked for.
+            if (group.kind == Group::Kind::node && !(operation == plan_.comparison)) continue;
+            if (auto fault = record(stage.groups[i], operation, time)) return fault;
         }
-        return std::nullopt;
+        if (alike.empty()) return std::nullopt;
+        return record(*stage.median, operation, median_of(std::move(alike)));
+    }
+
+    std::optional<Fault> record(std::size_t group, const Subject& operation,
+                                const Statistics& time) {
+        return fault_if(use_.recorder.add({group, operation.collective, operation.type,
+                                           operation.in_place, operation.bytes, time}));
     }
 
     const Equipment use_;

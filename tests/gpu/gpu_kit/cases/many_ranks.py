@@ -69,19 +69,6 @@ def everything(kit: Kit) -> Outcome:
 
 
 @connected
-def overlap(kit: Kit) -> Outcome:
-    """A collective and the compute kernels side by side; on one GPU they take turns."""
-    sizes = ["-b", "1M", "-e", "1M"] if kit.mocks else ["-b", "16M", "-e", "16M"]
-    run = scaling(kit, 2, [*sizes, "--collective", "all-reduce", "--iterations", "5"])
-    measured = completed(run, "overlap")["overlap"]
-    expect(measured is not None, "overlap was not measured", run.text)
-    sigma, kappa = measured["compute_slowdown"], measured["communication_slowdown"]
-    expect(sigma >= 0 and kappa >= 0, f"slowdowns {sigma} and {kappa}", run.text)
-    line = f"compute {100 * sigma:.0f}% slower beside a collective, that {100 * kappa:.0f}%"
-    return passed(line, **measured)
-
-
-@connected
 def wrong_element(kit: Kit) -> Outcome:
     run = scaling(kit, 2, SMALL, DISTGPU_SCALING_CORRUPT="1:7")
     expect(run.status == 5, f"a wrong element on rank 1: status {run.status}, not 5", run.text)
@@ -124,5 +111,4 @@ CASES = [
     Case("ranks-wrong-data", "A wrong element on another rank", 45, wrong_element),
     Case("ranks-killed", "A rank killed in a run", 75, rank_killed),
     Case("ranks-stopped", "A rank stopped in a run", 75, rank_stopped),
-    Case("overlap", "The compute kernels beside a collective", 75, overlap),
 ]

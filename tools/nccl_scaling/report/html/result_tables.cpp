@@ -73,14 +73,6 @@ std::string other_caption(std::size_t shown, std::size_t all) {
     return formatted("{}: {} of {}; all are in the JSON and CSV files", what, shown, all);
 }
 
-std::string overlap_text(const std::optional<Overlap>& overlap) {
-    if (!overlap) return "";
-    return formatted(
-        "<p>Overlap, measured: a collective slows compute down by {}, compute slows a collective "
-        "down by {}.</p>\n",
-        format_percent(overlap->compute_slowdown), format_percent(overlap->communication_slowdown));
-}
-
 }  // namespace
 
 std::string measurement_tables(const Results& results) {
@@ -126,8 +118,7 @@ std::string left_out_table(const ReportInput& input) {
 }
 
 std::string fit_table(const ReportInput& input) {
-    std::string text = overlap_text(input.results.overlap);
-    if (input.fits.empty()) return text;
+    if (input.fits.empty()) return "";
     Table table;
     table.caption = "t = alpha + f size / beta; the residual is relative (root mean square)";
     table.columns = {"group", "collective", "type", "alpha", "beta (GB/s)", "residual"};
@@ -139,7 +130,7 @@ std::string fit_table(const ReportInput& input) {
                               std::string(row_of(fit.type).name), format_seconds(fit.line.alpha),
                               format_bandwidth(fit.line.beta), format_percent(fit.line.residual)});
     }
-    return to_html(table) + text;
+    return to_html(table);
 }
 
 std::string reference_table(const Results& results) {

@@ -1,9 +1,9 @@
-// The kernel of compute_kernel.cu for every architecture that the toolkit at hand knows.
+// The kernels of check_kernel.cu for every architecture that the toolkit at hand knows.
 #pragma once
 
 namespace distgpu::scaling {
 
 // As cuModuleLoadData takes it. Null: the program was built without CUDA.
-const void* compute_image();
+const void* kernel_image();
 
 }  // namespace distgpu::scaling

@@ -1,0 +1,28 @@
+#include "analysis/loop_statistics.h"
+
+#include <gtest/gtest.h>
+
+namespace distgpu::scaling {
+namespace {
+
+// All are done with the iterations at 2, 4 and 9: they last 2, 2 and 5. The mean of 3 and 9 thirds.
+TEST(LoopStatistics, AnIterationEndsWithItsSlowestRank) {
+    const Statistics statistics = loop_statistics({{2, 3, 9}, {1, 4, 9}});
+    EXPECT_EQ(statistics.median, 2);
+    EXPECT_EQ(statistics.min, 2);
+    EXPECT_EQ(statistics.iterations, 3U);
+    EXPECT_EQ(statistics.mean, 3);
+}
+
+// A rank that has not to wait, such as the root of a broadcast, is done sooner.
+TEST(LoopStatistics, TheMeanIsThatOfAllRanks) {
+    EXPECT_EQ(loop_statistics({{1, 2}, {2, 4}}).mean, (2 / 2.0 + 4 / 2.0) / 2);
+}
+
+TEST(LoopStatistics, OfNoRank) {
+    EXPECT_EQ(loop_statistics({}), Statistics{});
+    EXPECT_EQ(loop_statistics({{}, {}}), Statistics{});
+}
+
+}  // namespace
+}  // namespace distgpu::scaling

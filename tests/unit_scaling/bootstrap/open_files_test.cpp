@@ -1,0 +1,88 @@
+// In processes of their own, as a hard limit stays low.
+#include "bootstrap/open_files.h"
+
+#include "made_up_channels.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace distgpu::scaling {
+namespace {
+
+void limit(rlim_t soft, rlim_t hard) {
+    const rlimit limits{soft, hard};
+    if (setrlimit(RLIMIT_NOFILE, &limits) != 0) std::exit(99);
+}
+
+[[noreturn]] void say_and_exit(const std::string& text) {
+    static_cast<void>(std::fprintf(stderr, "%s\n", text.c_str()));
+    std::exit(0);
+}
+
+const testing::ExitedWithCode done(0);
+
+TEST(OpenFiles, TheSoftLimitIsRaisedToTheHardOne) {
+    const auto raise = [] {
+        limit(64, 320);
+        raise_open_files();
+        rlimit now{};
+        getrlimit(RLIMIT_NOFILE, &now);
+        say_and_exit("now " + std::to_string(now.rlim_cur));
+    };
+    EXPECT_EXIT(raise(), done, "now 320");
+}
+
+// 64 ranks and 256 files of other kinds are 320.
+TEST(OpenFiles, TheirLackIsToldWithTheNumber) {
+    const auto ask = [](rlim_t allowed) {
+        limit(allowed, allowed);
+        const auto lack = lack_of_open_files(64);
+        say_and_exit(lack ? lack->message() : "enough");
+    };
+    EXPECT_EXIT(ask(320), done, "enough");
+    EXPECT_EXIT(ask(319), done,
+                "distgpu: open files: rank 0 needs 320 for 64 ranks, and may have 319; raise the "
+                "hard limit on its node, ulimit -Hn");
+}
+
+class FewFiles : public Channels {
+  protected:
+    [[noreturn]] void open_as_rank_0() {
+        const auto channel = open_channel(membership(0), options(0));
+        say_and_exit(channel ? "connected" : channel.error().failure.problem);
+    }
+};
+
+TEST_F(FewFiles, Rank0SaysSoBeforeItWaits) {
+    timeout = 60s;
+    const auto open = [this] {
+        limit(100, 200);
+        open_as_rank_0();
+    };
+    EXPECT_EXIT(open(), done, "open files: rank 0 needs 259 for 3 ranks, and may have 200");
+}
+
+// What is open already leaves room for the listener alone: a rank that connects is not missing.
+TEST_F(FewFiles, AConnectionThatCannotBeTakenIsTold) {
+    timeout = 60s;
+    const auto open = [this] {
+        limit(300, 300);
+        if (fork() == 0) {
+            const auto connection = mute_rank(1);
+            static_cast<void>(receive_line(connection, 100, Clock::now() + 10s));  // it leaves
+            _exit(0);
+        }
+        int last = -1;
+        for (int fd = dup(1); fd >= 0; fd = dup(1)) last = fd;
+        close(last);
+        open_as_rank_0();
+    };
+    EXPECT_EXIT(open(), done, "connection of a rank: Too many open files");
+}
+
+}  // namespace
+}  // namespace distgpu::scaling
