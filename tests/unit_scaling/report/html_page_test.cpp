@@ -52,7 +52,7 @@ TEST(HtmlPage, NothingOfTheUsersIsMarkup) {
     input.verdict = input.results.backend = input.results.started = markup;
     input.results.fingerprint = {{markup, markup}};
     input.results.environment = {{markup, markup, markup}};
-    input.judgement.demands = {{JudgedDemand::Kind::thresholds, markup, 0, {}}};
+    input.judgement.demands = {{JudgedDemand::Kind::thresholds, markup, 0, {}, {}}};
     for (Node& node : input.results.nodes) node = {markup, 8, {markup}, {markup}};
     input.results.failure = Failure{markup, markup, {markup}};
     for (EfficiencyCurve& curve : input.efficiency) curve.subject = markup;
@@ -72,7 +72,7 @@ TEST(HtmlPage, TheJudgementIsASectionWhereSomethingWasAsked) {
     missing.ranks = 5;
     missing.bandwidth = 4e9;
     input.judgement = {
-        {{JudgedDemand::Kind::thresholds, "limits", 0, {{{0, 1.5e9, least}}, {missing}, 7}}}};
+        {{JudgedDemand::Kind::thresholds, "limits", 0, {{{0, 1.5e9, least}}, {missing}, 7}, {}}}};
     const std::string page = to_html(input);
     EXPECT_THAT(page,
                 HasSubstr("<h2>Baseline and thresholds</h2>\n<p><strong>failed</strong></p>"));
@@ -88,7 +88,7 @@ TEST(HtmlPage, TheJudgementIsASectionWhereSomethingWasAsked) {
 
 TEST(HtmlPage, WhatPassedNeedsNoTable) {
     ReportInput input = sample::results({});
-    input.judgement = {{{JudgedDemand::Kind::baseline, "old", 0.05, {{}, {}, 9}}}};
+    input.judgement = {{{JudgedDemand::Kind::baseline, "old", 0.05, {{}, {}, 9}, {}}}};
     EXPECT_THAT(to_html(input), HasSubstr("<strong>passed</strong>"));
     EXPECT_THAT(to_html(input), HasSubstr("tolerance 5.0 %: 9 passed, 0 failed"));
     EXPECT_THAT(to_html(input), Not(HasSubstr("What did not pass")));

@@ -75,21 +75,6 @@ TEST_F(RecorderTest, AFileThatCannotBeWrittenIsNoticedBeforeTheMeasurements) {
     EXPECT_EQ(error->object, "/nowhere/page");
 }
 
-TEST_F(RecorderTest, ARunThatIsNotComparableIsNoticedBeforeTheMeasurements) {
-    auto other = results_;
-    other.fingerprint = {{"MPI", "5.0"}};
-    ReportInput report;
-    report.results = other;
-    auto judge =
-        Judge::make({.baseline = folder_.write("old.json", to_json(report)), .thresholds = ""});
-    ASSERT_TRUE(judge);
-    Recorder recorder(options_, out_);
-    recorder.hold_against(*std::move(judge));
-    const auto error = recorder.begin(results_);
-    ASSERT_TRUE(error);
-    EXPECT_EQ(error->problem, "MPI is '5.0' there, '4.1' here");
-}
-
 TEST_F(RecorderTest, JsonIsWrittenOnceASecond) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);

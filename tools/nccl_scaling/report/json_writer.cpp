@@ -137,6 +137,7 @@ JsonText demand_json(const JudgedDemand& demand) {
     return {{"kind", words::word_of(words::demand_kinds, demand.kind)},
             {"file", demand.file},
             {"tolerance", is_baseline ? JsonText(demand.tolerance) : JsonText()},
+            {"differences", JsonText::list(demand.differences, difference_text)},
             {"passed", demand.comparison.passed},
             {"failed", JsonText::list(demand.comparison.violations, violation_json)},
             {"not_measured", JsonText::list(demand.comparison.waived, threshold_json)}};

@@ -35,10 +35,6 @@ Recorder::Recorder(const Options& options, std::FILE* out)
 std::optional<Error> Recorder::begin(Results results) {
     const std::lock_guard lock(mutex_);
     results_ = std::move(results);
-    if (judge_) {
-        const auto comparable = judge_->judge(results_);
-        if (!comparable) return comparable.error();
-    }
     print(out_, table_header(results_));
     next_json_ = Clock::now() + json_pause;
     return write(underived(results_));
@@ -76,11 +72,7 @@ std::optional<Error> Recorder::complete() {
     const std::lock_guard lock(mutex_);
     progress_.clear();
     ReportInput report = derive(results_);
-    if (judge_) {
-        auto judgement = judge_->judge(results_);
-        if (!judgement) return judgement.error();
-        report.judgement = *std::move(judgement);
-    }
+    if (judge_) report.judgement = judge_->judge(results_);
     if (auto error = write(report)) return error;
     print(out_, table_footer(results_) + judgement_text(results_, report.judgement) +
                     report.verdict + "\n");

@@ -24,9 +24,8 @@ class Recorder {
     // What complete() will ask of the results.
     void hold_against(Judge judge) { judge_ = std::move(judge); }
 
-    // What the measurements are of. Prints the table's head, and writes every file. Errors, before
-    // time is spent on measurements: a file that cannot be written; results that are not
-    // comparable with the baseline.
+    // What the measurements are of. Prints the table's head, and writes every file. Error, before
+    // time is spent on measurements: a file that cannot be written.
     std::optional<Error> begin(Results results);
 
     // What is measured next.

@@ -77,8 +77,8 @@ class Run {
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;
         const Fingerprint first = json::parse(use_.channel.broadcast(json(own).dump()));
-        if (const auto difference = first_difference(own, first)) {
-            return Fault{ExitCode::environment, text_of(*difference)};
+        if (const auto found = differences(own, first); !found.empty()) {
+            return Fault{ExitCode::environment, text_of(found.front())};
         }
         auto unconnected = use_.backend.connect([&](const std::string& text) {
             return Result<std::string>(use_.channel.broadcast(text));

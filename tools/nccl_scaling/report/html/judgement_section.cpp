@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "report/html/markup.h"
 #include "report/html/sections.h"
+#include "report/names.h"
 #include "report/units.h"
 #include "report/words.h"
 
@@ -17,9 +18,10 @@ std::string table_of(const Results& results, const Comparison& comparison) {
     table.rows.reserve(comparison.violations.size() + comparison.waived.size());
     for (const Violation& violation : comparison.violations) {
         const double least = violation.threshold.bandwidth;
-        table.rows.push_back({failed_name(results, violation), "failed",
-                              format_bandwidth(violation.bandwidth), format_bandwidth(least),
-                              format_percent(violation.bandwidth / least)});
+        table.rows.push_back(
+            {measurement_name(results, results.measurements[violation.measurement]), "failed",
+             format_bandwidth(violation.bandwidth), format_bandwidth(least),
+             format_percent(violation.bandwidth / least)});
     }
     for (const Threshold& threshold : comparison.waived) {
         table.rows.push_back({waived_name(threshold), "not measured", "n/a",
@@ -36,6 +38,9 @@ std::string judgement_section(const Results& results, const Judgement& judgement
                                  words::word_of(words::outcomes, outcome_of(judgement)));
     for (const JudgedDemand& demand : judgement.demands) {
         text += formatted("<p>{}</p>\n", escaped(summary_of(demand)));
+        for (const Difference& difference : demand.differences) {
+            text += formatted("<p>{}</p>\n", escaped(difference_text(difference)));
+        }
         text += table_of(results, demand.comparison);
     }
     return text;
