@@ -81,10 +81,10 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     const Json json = Json::parse(to_json(full()));
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
-    EXPECT_EQ(keys, (std::vector<std::string>{"schema", "complete", "failure", "backend", "note",
-                                              "started", "verdict", "judgement", "fingerprint",
-                                              "environment", "nodes", "groups", "measurements",
-                                              "overlap", "efficiency", "fits", "findings"}));
+    EXPECT_EQ(keys, (std::vector<std::string>{
+                        "schema", "complete", "failure", "backend", "note", "started", "verdict",
+                        "judgement", "fingerprint", "environment", "nodes", "groups",
+                        "measurements", "overlap", "efficiency", "fits", "findings", "published"}));
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 

@@ -55,9 +55,7 @@ class Run {
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;
         if (auto fault = measure_overlap()) return fault;
-        if (leads()) {
-            if (auto error = use_.recorder.complete()) return fault_of(*error);
-        }
+        if (leads()) use_.recorder.complete();
         use_.channel.begin("end of the back end");
         if (auto error = use_.backend.finish()) return fault_of(*error);
         use_.channel.finish();
@@ -158,7 +156,7 @@ class Run {
                 seconds = *std::move(measured);
             }
             const auto answers = use_.channel.gather(json(seconds).dump());
-            if (auto fault = record(stage, operation, members, answers)) return fault;
+            record(stage, operation, members, answers);
             use_.channel.broadcast("");  // all are done: the next one begins
         }
         if (*group == nullptr) return std::nullopt;
@@ -232,19 +230,18 @@ class Run {
     }
 
     // On rank 0.
-    std::optional<Fault> record(const Stage& stage, const Subject& operation,
-                                const std::vector<std::vector<std::uint32_t>>& members,
-                                const std::vector<std::string>& answers) {
-        if (answers.empty()) return std::nullopt;
+    void record(const Stage& stage, const Subject& operation,
+                const std::vector<std::vector<std::uint32_t>>& members,
+                const std::vector<std::string>& answers) {
+        if (answers.empty()) return;
         for (std::size_t i = 0; i < members.size(); ++i) {
             auto seconds = slowest(members[i], answers);
             if (seconds.empty()) continue;
             const Measurement measurement{stage.groups[i], operation.collective,
                                           operation.type,  operation.in_place,
                                           operation.bytes, statistics_of(std::move(seconds))};
-            if (auto error = use_.recorder.add(measurement)) return fault_of(*error);
+            use_.recorder.add(measurement);
         }
-        return std::nullopt;
     }
 
     const Equipment use_;

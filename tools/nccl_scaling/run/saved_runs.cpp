@@ -3,6 +3,7 @@
 
 #include "analysis/compare.h"
 #include "base/format.h"
+#include "base/io/file_text.h"
 #include "base/io/write.h"
 #include "report/diff_table.h"
 #include "report/formats.h"
@@ -19,9 +20,11 @@ void print(std::FILE* out, const std::string& text) {
 }  // namespace
 
 Result<ExitCode> redraw_page(const Redraw& redraw, std::FILE* out) {
-    const auto results = read_results(redraw.run);
+    const auto json = read_file(redraw.run, "give a file that nccl-scaling --json wrote");
+    if (!json) return json.error();
+    const auto results = results_from_json(*json, redraw.run);
     if (!results) return results.error();
-    const std::string page = to_html(derive(*results));
+    const std::string page = to_html(*json);
     if (redraw.html.empty()) {
         print(out, page);
         return ExitCode::done;
