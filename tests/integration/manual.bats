@@ -82,10 +82,13 @@ same() { # TEXT TEXT
         "$(items DESCRIPTION distgpu-check.1)"
 }
 
-@test "nccl-scaling's options are those of its page, those of times are in its synopsis" {
+@test "nccl-scaling's options are those of its page, those of subcommands are in its synopsis" {
+    local name
     same "$(scaling_help_options)" "$(scaling_page_options)"
-    same "$(scaling_help_options times)" \
-        "--help"$'\n'"$(sed -n '/^\.Cm times$/,/^\.Sh /s/^\.Op Fl \(.*\) Ar /-\1 /p' nccl-scaling.1)"
+    for name in times page diff; do
+        same "$(scaling_help_options "$name")" "--help"$'\n'"$(sed -n \
+            "/^\\.Cm $name\$/,/^\\.\\(Nm\\|Sh .*\\)\$/s/^\\.Op Fl \\(.*\\) Ar /-\\1 /p" nccl-scaling.1)"
+    done
 }
 
 @test "distgpu-spec(7) has the modes, and their aliases" {

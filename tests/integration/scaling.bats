@@ -146,9 +146,13 @@ once_running() { # SIGNAL RANK
     [[ $output == *"# baseline results.old, tolerance 100.0 %: 12 passed, 0 failed, 0 not measured"* ]]
     jq --compact-output '.fingerprint[0].value = "another MPI"' "$SCRATCH/results.old" \
         >"$SCRATCH/results.other"
-    scaling -- "${small[@]}" --baseline results.other
-    [ "$status" -eq 3 ]
-    [[ $output == *"baseline results.other: library is 'another MPI' there, "* ]]
+    scaling -- "${small[@]}" --collective all-reduce --baseline results.other --tolerance 100
+    [ "$status" -eq 0 ]
+    [[ $output == *"# results.other: library is 'another MPI' there, "* ]]
+    run "$program" diff "$SCRATCH/results.old" "$SCRATCH/results.other"
+    [ "$status" -eq 0 ]
+    [[ $output == *"library is '"*" there, 'another MPI' here"* ]]
+    [[ ${lines[-1]} == *": 12 passed, 0 failed, 0 not measured" ]]
 }
 
 @test "a file of thresholds with a wrong line is refused by that line, on every rank" {

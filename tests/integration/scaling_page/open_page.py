@@ -2,10 +2,12 @@
 """Opens pages in headless Chromium and says what is on them.
 
 open_page.py CHROMIUM PAGE...
-    A line for each page: its name, points of lines, plots, filled cells of the heat map,
-    rows of the table of results, texts that leave their plot, whether the page is wider
-    than its window, the requests besides the page itself, and the errors.
-open_page.py CHROMIUM --picture PNG [--dark] [--height PIXELS] PAGE
+    A line for each page: its name, points of lines, pictures, filled cells of the heat map,
+    rows of the table of results. Then, of windows of 1280 and 390 pixels, light and dark, all
+    together: texts that leave their picture, texts below 12 pixels, whether the page is wider
+    than its window, what is wrong with the tips, the requests besides the page itself, and
+    the errors.
+open_page.py CHROMIUM --picture PNG [--dark] [--width PIXELS] [--height PIXELS] PAGE
     A picture of the page, or of its top.
 
 Chromium is driven over its DevTools protocol: JSON, each message ended by a null byte, on
@@ -27,7 +29,8 @@ from typing import Any
 
 Message = dict[str, Any]
 
-WINDOW = (1100, 800)
+WIDTHS = (1280, 390)
+HEIGHT = 800
 
 COUNT = """(() => {
   const count = (selector) => document.querySelectorAll(selector).length;
@@ -39,6 +42,14 @@ COUNT = """(() => {
              box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
     }).length;
   };
+  const scale = (element) => {
+    const svg = element.closest("svg");
+    return svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+  };
+  const small = [...document.querySelectorAll("body *")].filter((element) =>
+      element.getClientRects().length > 0 &&
+      [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) &&
+      parseFloat(getComputedStyle(element).fontSize) * scale(element) < 11.99);
   const results = [...document.querySelectorAll("section")].find(
       (section) => section.querySelector("h2").textContent === "Results");
   return {
@@ -47,16 +58,42 @@ COUNT = """(() => {
     cells: count("rect.cell"),
     rows: results ? results.querySelectorAll("tbody tr").length : 0,
     leaving: [...document.querySelectorAll("svg")].reduce((sum, svg) => sum + leaves(svg), 0),
+    small: small.length,
     wide: document.documentElement.scrollWidth > window.innerWidth,
     height: document.documentElement.scrollHeight,
   };
 })()"""
 
+# Of the last picture: the middle of its first mark, which is scrolled to and which another one may
+# not lie upon; null without one.
+FIRST_MARK = """(async () => {
+  const picture = [...document.querySelectorAll(".picture")].pop();
+  const first = picture && picture.querySelector("[data-tip]");
+  if (!first) return null;
+  first.scrollIntoView({block: "center"});
+  for (const frame of [1, 2]) await new Promise(requestAnimationFrame);  // scrolling is told later
+  const box = first.getBoundingClientRect();
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  const upper = document.elementFromPoint(x, y);
+  return {x, y, tip: first.dataset.tip, seen: upper && upper.dataset.tip};
+})()"""
+
+# The tip's text, where it can be read; else what is wrong.
+TIP = """(() => {
+  const tip = document.getElementById("tip"), box = tip.getBoundingClientRect();
+  if (tip.hidden) return "hidden";
+  const inside = box.left >= 0 && box.top >= 0 && box.right <= innerWidth && box.bottom <= innerHeight;
+  return inside && box.width > 0 ? tip.textContent : "outside of the window";
+})()"""
+
+FOCUS = '[...document.querySelectorAll(".picture")].pop().focus()'
+SECOND_MARK = '[...document.querySelectorAll(".picture")].pop().querySelectorAll("[data-tip]")[1].dataset.tip'
+
 
 class Browser:
     """A Chromium of its own, with a profile that goes with it."""
 
-    def __init__(self, program: str, deadline: float = 50) -> None:
+    def __init__(self, program: str, deadline: float = 300) -> None:
         self.deadline = time.monotonic() + deadline
         self.profile = tempfile.TemporaryDirectory(prefix="scaling-page-")
         from_us, self.to_chromium = os.pipe()
@@ -70,7 +107,7 @@ class Browser:
             "--disable-background-networking",
             "--hide-scrollbars",
             "--remote-debugging-pipe",
-            f"--window-size={WINDOW[0]},{WINDOW[1]}",
+            f"--window-size={WIDTHS[0]},{HEIGHT}",
             f"--user-data-dir={self.profile.name}",
             "about:blank",
         ]
@@ -136,7 +173,7 @@ class Browser:
         while not any(event.get("method") == method for event in self.events):
             self.events.append(self.receive())
 
-    def open(self, page: pathlib.Path, dark: bool = False) -> str:
+    def open(self, page: pathlib.Path, width: int, dark: bool) -> str:
         """The session of a new tab that has loaded the page."""
         tab = self.call("Target.createTarget", url="about:blank")["targetId"]
         session: str = self.call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
@@ -144,26 +181,56 @@ class Browser:
             self.call(f"{domain}.enable", session)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", session, features=[scheme])
-        self.resize(session, WINDOW[1])
+        self.resize(session, width, HEIGHT)
         self.events.clear()
         self.call("Page.navigate", session, url=page.resolve().as_uri())
         self.wait_for("Page.loadEventFired")
         return session
 
-    def resize(self, session: str, height: int) -> None:
+    def resize(self, session: str, width: int, height: int) -> None:
         self.call(
             "Emulation.setDeviceMetricsOverride",
             session,
-            width=WINDOW[0],
+            width=width,
             height=height,
             deviceScaleFactor=1,
             mobile=False,
         )
 
+    def evaluate(self, session: str, expression: str) -> Any:
+        result = self.call(
+            "Runtime.evaluate",
+            session,
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+        )
+        return result["result"].get("value")
+
     def count(self, session: str) -> Message:
-        result = self.call("Runtime.evaluate", session, expression=COUNT, returnByValue=True)
-        value: Message = result["result"]["value"]
+        value: Message = self.evaluate(session, COUNT)
         return value
+
+    def tips(self, session: str) -> set[str]:
+        """What is wrong with the tips of the pointer and of the keyboard."""
+        first = self.evaluate(session, FIRST_MARK)
+        if first is None:
+            return set()
+        wrong = set()
+        where = {"x": first["x"], "y": first["y"]}
+        self.call("Input.dispatchMouseEvent", session, type="mouseMoved", **where)
+        if not first["seen"] or self.evaluate(session, TIP) != first["seen"]:
+            wrong.add("pointer")
+        self.call("Input.dispatchMouseEvent", session, type="mouseMoved", x=1, y=1)
+        self.evaluate(session, FOCUS)
+        if self.evaluate(session, TIP) != first["tip"]:
+            wrong.add("focus")
+        second = self.evaluate(session, SECOND_MARK)
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", session, type=kind, key="ArrowRight")
+        if second and self.evaluate(session, TIP) != second:
+            wrong.add("arrow")
+        return wrong
 
     def requests(self) -> list[str]:
         """What was asked for since the page was opened, besides the page."""
@@ -187,21 +254,41 @@ class Browser:
         return found
 
 
+def joined(words: set[str] | list[str]) -> str:
+    return " ".join(sorted(words)) or "none"
+
+
 def describe(browser: Browser, page: pathlib.Path) -> str:
-    seen = browser.count(browser.open(page))
-    numbers = [seen[key] for key in ("points", "plots", "cells", "rows", "leaving")]
-    wide = "wide" if seen["wide"] else "fits"
-    found = [" ".join(list) or "none" for list in (browser.requests(), browser.errors())]
-    return " ".join(
-        [page.name, *map(str, numbers), wide, f"requests: {found[0]} errors: {found[1]}"]
+    counted, leaving, small, wide = [], 0, 0, False
+    tips: set[str] = set()
+    requests: set[str] = set()
+    errors: set[str] = set()
+    for width in WIDTHS:
+        for dark in (False, True):
+            session = browser.open(page, width, dark)
+            seen = browser.count(session)
+            counted.append([seen[key] for key in ("points", "plots", "cells", "rows")])
+            leaving += seen["leaving"]
+            small += seen["small"]
+            wide = wide or seen["wide"]
+            tips |= browser.tips(session)
+            requests |= set(browser.requests())
+            errors |= set(browser.errors())
+    if any(numbers != counted[0] for numbers in counted):
+        errors.add("another page in another window")
+    numbers = " ".join(map(str, [*counted[0], leaving, small]))
+    return (
+        f"{page.name} {numbers} {'wide' if wide else 'fits'} wrong tips: {joined(tips)} "
+        f"requests: {joined(requests)} errors: {joined(errors)}"
     )
 
 
-def picture(browser: Browser, page: pathlib.Path, png: str, dark: bool, height: int) -> None:
-    session = browser.open(page, dark)
-    browser.resize(session, height or browser.count(session)["height"])
+def picture(browser: Browser, options: argparse.Namespace) -> None:
+    session = browser.open(options.pages[0], options.width, options.dark)
+    height = options.height or browser.count(session)["height"]
+    browser.resize(session, options.width, height)
     data = browser.call("Page.captureScreenshot", session, format="png")["data"]
-    pathlib.Path(png).write_bytes(base64.b64decode(data))
+    pathlib.Path(options.picture).write_bytes(base64.b64decode(data))
 
 
 def main() -> int:
@@ -209,12 +296,13 @@ def main() -> int:
     parser.add_argument("chromium")
     parser.add_argument("--picture")
     parser.add_argument("--dark", action="store_true")
+    parser.add_argument("--width", type=int, default=WIDTHS[0])
     parser.add_argument("--height", type=int, default=0)
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     with Browser(options.chromium) as browser:
         if options.picture:
-            picture(browser, options.pages[0], options.picture, options.dark, options.height)
+            picture(browser, options)
             return 0
         for page in options.pages:
             print(describe(browser, page), flush=True)

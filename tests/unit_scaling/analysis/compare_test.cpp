@@ -133,32 +133,47 @@ TEST(ThresholdsOf, WhatOnlyTheBaselineHasIsWaived) {
     EXPECT_EQ(comparison.waived[0].bytes, 400);
 }
 
-TEST(FirstDifference, EqualRunsHaveNone) {
-    EXPECT_EQ(first_difference(small_run(), small_run()), std::nullopt);
+// Times of 0.5 and 2 s for what took 1 and 2 s; a size that only the later run has is no change.
+TEST(Changes, OfWhatBothHave) {
+    auto after = small_run();
+    after.measurements[0].time.median = 0.5;
+    add_measurement(after, 0, {.bytes = 800, .seconds = 1});
+    const auto found = changes(small_run(), after);
+    ASSERT_EQ(found.size(), 2);
+    EXPECT_EQ(found[0].measurement, 0);
+    EXPECT_DOUBLE_EQ(found[0].before, 100);
+    EXPECT_DOUBLE_EQ(found[0].after, 200);
+    EXPECT_DOUBLE_EQ(found[1].before, found[1].after);
 }
 
-TEST(FirstDifference, IsTheFirstOfTheFingerprint) {
+TEST(Differences, EqualRunsHaveNone) {
+    EXPECT_TRUE(differences(small_run(), small_run()).empty());
+}
+
+TEST(Differences, AllAreTold) {
     auto baseline = small_run();
     baseline.fingerprint = {{"NCCL", "2.29.2"}, {"driver", "570.8"}};
-    EXPECT_EQ(first_difference(small_run(), baseline), (Difference{"NCCL", "2.30.7", "2.29.2"}));
-    baseline.fingerprint[0].second = "2.30.7";
-    EXPECT_EQ(first_difference(small_run(), baseline), (Difference{"driver", "575.1", "570.8"}));
+    EXPECT_EQ(
+        differences(small_run(), baseline),
+        (std::vector<Difference>{{"NCCL", "2.30.7", "2.29.2"}, {"driver", "575.1", "570.8"}}));
 }
 
-TEST(FirstDifference, AMissingEntryIsOneOnEitherSide) {
+TEST(Differences, AMissingEntryIsOneOnEitherSide) {
     auto shorter = small_run();
     shorter.fingerprint.pop_back();
-    EXPECT_EQ(first_difference(small_run(), shorter),
-              (Difference{"driver", "575.1", std::nullopt}));
-    EXPECT_EQ(first_difference(shorter, small_run()),
-              (Difference{"driver", std::nullopt, "575.1"}));
+    EXPECT_EQ(differences(small_run(), shorter),
+              (std::vector<Difference>{{"driver", "575.1", std::nullopt}}));
+    EXPECT_EQ(differences(shorter, small_run()),
+              (std::vector<Difference>{{"driver", std::nullopt, "575.1"}}));
 }
 
-TEST(FirstDifference, AnotherBackEndComesFirst) {
+TEST(Differences, AnotherBackEndComesFirst) {
     auto baseline = small_run();
     baseline.backend = "mpi";
-    baseline.fingerprint.clear();
-    EXPECT_EQ(first_difference(small_run(), baseline), (Difference{"backend", "nccl", "mpi"}));
+    baseline.fingerprint.pop_back();
+    EXPECT_EQ(
+        differences(small_run(), baseline),
+        (std::vector<Difference>{{"backend", "nccl", "mpi"}, {"driver", "575.1", std::nullopt}}));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ const Comparison waived_one{{}, {Threshold{}}, 0};
 Outcome outcome(const std::vector<Comparison>& comparisons) {
     Judgement judgement;
     for (const Comparison& comparison : comparisons) {
-        judgement.demands.push_back({Kind::thresholds, "", 0, comparison});
+        judgement.demands.push_back({Kind::thresholds, "", 0, comparison, {}});
     }
     return outcome_of(judgement);
 }
@@ -44,9 +44,14 @@ TEST(JudgementText, NamesWhatFailedAndWhatIsMissing) {
     least.bandwidth = 2e9;
     Threshold missing{.collective = Collective::broadcast, .bytes = 2 * mib, .ranks = 1};
     missing.type = DataType::i8;
-    const Judgement judgement{{{Kind::baseline, "old", 0.07, {{{0, 1.5e9, least}}, {}, 4}},
-                               {Kind::thresholds, "limits", 0, {{}, {missing}, 0}}}};
+    const Judgement judgement{{{Kind::baseline,
+                                "old",
+                                0.07,
+                                {{{0, 1.5e9, least}}, {}, 4},
+                                {{"driver", "575.1", "570.8"}}},
+                               {Kind::thresholds, "limits", 0, {{}, {missing}, 0}, {}}}};
     EXPECT_EQ(judgement_text(results, judgement),
+              "# old: driver is '570.8' there, '575.1' here\n"
               "# FAILED: all-reduce float, 1 MiB, in place, 2 nodes: 1.5 GB/s, 75.0 % of the 2 "
               "that it must reach\n"
               "# baseline old, tolerance 7.0 %: 4 passed, 1 failed, 0 not measured\n"
@@ -54,13 +59,12 @@ TEST(JudgementText, NamesWhatFailedAndWhatIsMissing) {
               "# thresholds limits: 0 passed, 0 failed, 1 not measured\n");
 }
 
-TEST(NotComparable, SaysWhatDiffers) {
-    EXPECT_EQ(not_comparable("old.json", {"NCCL", "2.30.7", "2.29.2"}).message(),
-              "distgpu: baseline old.json: NCCL is '2.29.2' there, '2.30.7' here; "
-              "compare with a run of the same kind, or save one with --json");
-    EXPECT_EQ(not_comparable("old.json", {"driver", "575.1", std::nullopt}).problem,
+TEST(DifferenceText, SaysWhatEachHas) {
+    EXPECT_EQ(difference_text({"NCCL", "2.30.7", "2.29.2"}),
+              "NCCL is '2.29.2' there, '2.30.7' here");
+    EXPECT_EQ(difference_text({"driver", "575.1", std::nullopt}),
               "driver is missing there, '575.1' here");
-    EXPECT_EQ(not_comparable("old.json", {"driver", std::nullopt, "575.1"}).problem,
+    EXPECT_EQ(difference_text({"driver", std::nullopt, "575.1"}),
               "driver is '575.1' there, missing here");
 }
 

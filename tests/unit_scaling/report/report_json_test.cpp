@@ -79,10 +79,10 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     const Json json = Json::parse(to_json(full()));
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
-    EXPECT_EQ(keys, (std::vector<std::string>{"schema", "complete", "failure", "backend", "note",
-                                              "started", "check", "verdict", "judgement",
-                                              "fingerprint", "environment", "nodes", "groups",
-                                              "measurements", "efficiency", "fits", "findings"}));
+    EXPECT_EQ(keys, (std::vector<std::string>{
+                        "schema", "complete", "failure", "backend", "note", "started", "check",
+                        "verdict", "judgement", "fingerprint", "environment", "nodes", "groups",
+                        "measurements", "efficiency", "fits", "findings", "published"}));
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 
@@ -117,7 +117,7 @@ Judgement failed_thresholds() {
     Threshold large{.bytes = 1024, .ranks = 16, .bandwidth = 7, .type = DataType::f16};
     large.in_place = true;
     large.group = Group::Kind::nodes;
-    return {{{JudgedDemand::Kind::thresholds, "limits", 0, {{{1, 40, fast}}, {large}, 3}}}};
+    return {{{JudgedDemand::Kind::thresholds, "limits", 0, {{{1, 40, fast}}, {large}, 3}, {}}}};
 }
 
 TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
@@ -126,7 +126,8 @@ TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
     input.judgement = failed_thresholds();
     EXPECT_EQ(Json::parse(to_json(input))["judgement"], Json::parse(R"json(
         {"outcome": "failed", "demands": [
-          {"kind": "thresholds", "file": "limits", "tolerance": null, "passed": 3,
+          {"kind": "thresholds", "file": "limits", "tolerance": null, "differences": [],
+           "passed": 3,
            "failed": [{"measurement": 1, "busbw": 40.0, "least": 50.0}],
            "not_measured": [{"collective": "all-reduce", "type": "half", "in_place": true,
                              "group": "nodes", "bytes": 1024, "ranks": 16, "least": 7.0}]}]}
@@ -138,11 +139,14 @@ TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
 
 TEST(ReportJson, ABaselineHasItsTolerance) {
     ReportInput input = full();
-    input.judgement = {{{JudgedDemand::Kind::baseline, "old", 0.05, {{}, {}, 2}}}};
+    input.judgement = {
+        {{JudgedDemand::Kind::baseline, "old", 0.05, {{}, {}, 2}, {{"driver", "2", "1"}}}}};
     const Json judgement = Json::parse(to_json(input))["judgement"];
     EXPECT_EQ(judgement["outcome"], "passed");
     EXPECT_EQ(judgement["demands"][0]["kind"], "baseline");
     EXPECT_DOUBLE_EQ(judgement["demands"][0]["tolerance"], 0.05);
+    EXPECT_EQ(judgement["demands"][0]["differences"],
+              Json::array({"driver is '1' there, '2' here"}));
 }
 
 // As a file that was written before there were these members.

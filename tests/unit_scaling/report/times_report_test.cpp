@@ -65,15 +65,5 @@ TEST(TimesReport, Json) {
               (nlohmann::json{{"nodes", 2}, {"seconds", 125.0}, {"weak", 0.8}, {"strong", 0.4}}));
 }
 
-// A dot for each time on each of two plots, and nothing of a run that was not.
-TEST(TimesReport, PageHasBothPlots) {
-    const std::string page = to_html(times_page(slower));
-    EXPECT_THAT(page, HasSubstr("id=\"efficiency-weak"));
-    EXPECT_THAT(page, HasSubstr("id=\"efficiency-strong"));
-    EXPECT_THAT(page, HasSubstr("given times, 2 nodes: 80.0 % of linear"));
-    EXPECT_THAT(page, Not(HasSubstr("0 nodes")));
-    EXPECT_THAT(page, Not(HasSubstr("Partial")));
-}
-
 }  // namespace
 }  // namespace distgpu::scaling

@@ -19,13 +19,6 @@ TEST(FormatBytes, FractionsHaveTwoDecimalsAtMost) {
     EXPECT_EQ(format_bytes(1000000), "976.56 KiB");  // 1e6 / 1024 = 976.5625
 }
 
-TEST(FormatSeconds, TheUnitLeavesThreeDigits) {
-    EXPECT_EQ(format_seconds(8.5e-6), "8.5 us");
-    EXPECT_EQ(format_seconds(12e-3), "12 ms");
-    EXPECT_EQ(format_seconds(1.254), "1.25 s");
-    EXPECT_EQ(format_seconds(0), "0 us");
-}
-
 TEST(FormatBandwidth, GigabytesAreDecimal) {
     EXPECT_EQ(format_bandwidth(480e9), "480.00");
     EXPECT_EQ(format_bandwidth(std::nullopt), "n/a");

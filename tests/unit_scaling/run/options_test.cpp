@@ -101,6 +101,22 @@ TEST(Options, OfARunAreNotLostBeforeTimes) {
               "distgpu: --html: given before times; give the options of times after it");
 }
 
+TEST(Options, OfSavedRuns) {
+    const auto redraw = parse({"page", "run.json", "--html", "page"});
+    ASSERT_TRUE(redraw);
+    EXPECT_EQ(std::get<Redraw>(*redraw).run, "run.json");
+    EXPECT_EQ(std::get<Redraw>(*redraw).html, "page");
+    const auto diff = parse({"diff", "a.json", "b.json", "--tolerance", "3"});
+    ASSERT_TRUE(diff);
+    EXPECT_EQ(std::get<Diff>(*diff).before, "a.json");
+    EXPECT_EQ(std::get<Diff>(*diff).after, "b.json");
+    EXPECT_DOUBLE_EQ(std::get<Diff>(*diff).tolerance, 0.03);
+    EXPECT_FALSE(parse({"diff", "a.json"}));
+    EXPECT_FALSE(parse({"page"}));
+    EXPECT_FALSE(parse({"-b", "8", "page", "run.json"}));
+    EXPECT_FALSE(parse({"--tolerance", "3", "diff", "a.json", "b.json"}));
+}
+
 TEST(Options, HelpOfTimes) {
     const auto help = parse({"times", "--help"});
     ASSERT_TRUE(help);

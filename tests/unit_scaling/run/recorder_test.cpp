@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -17,7 +18,6 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 
 // Rank 0 of a run on one node of two ranks, with every file.
 class RecorderTest : public testing::Test {
@@ -64,7 +64,7 @@ TEST_F(RecorderTest, TheFilesAreThereFromTheBeginning) {
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
     EXPECT_EQ(saved_measurements(), 0U);
     EXPECT_THAT(folder_.read("csv"), HasSubstr("\r\n"));
-    EXPECT_THAT(folder_.read("html"), HasSubstr("the run has not ended"));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": false"));
 }
 
 TEST_F(RecorderTest, AFileThatCannotBeWrittenIsNoticedBeforeTheMeasurements) {
@@ -75,43 +75,52 @@ TEST_F(RecorderTest, AFileThatCannotBeWrittenIsNoticedBeforeTheMeasurements) {
     EXPECT_EQ(error->object, "/nowhere/page");
 }
 
-TEST_F(RecorderTest, ARunThatIsNotComparableIsNoticedBeforeTheMeasurements) {
-    auto other = results_;
-    other.fingerprint = {{"MPI", "5.0"}};
-    ReportInput report;
-    report.results = other;
-    auto judge =
-        Judge::make({.baseline = folder_.write("old.json", to_json(report)), .thresholds = ""});
-    ASSERT_TRUE(judge);
-    Recorder recorder(options_, out_);
-    recorder.hold_against(*std::move(judge));
-    const auto error = recorder.begin(results_);
-    ASSERT_TRUE(error);
-    EXPECT_EQ(error->problem, "MPI is '5.0' there, '4.1' here");
-}
-
-TEST_F(RecorderTest, JsonIsWrittenOnceASecond) {
+TEST_F(RecorderTest, JsonIsWrittenEveryTwoSeconds) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    for (int i = 0; i < 100; ++i) EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    for (int i = 0; i < 100; ++i) recorder.add(measurement_);
     EXPECT_EQ(saved_measurements(), 0U);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1010));
-    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2010));
+    recorder.add(measurement_);
     EXPECT_EQ(saved_measurements(), 101U);
-    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    recorder.add(measurement_);
     EXPECT_EQ(saved_measurements(), 101U);
+}
+
+// The folder is gone when the run has begun, as a full disk is full: a line says so once, the table
+// and the verdict are printed all the same, and the status tells.
+TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {
+    const ScratchFolder gone("gone");
+    options_.files = {gone.path("json"), "", ""};
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    gone.remove();
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 2; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2010));
+        recorder.add(measurement_);
+    }
+    const std::string warning = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(warning, HasSubstr(gone.path("json") + ": "));
+    EXPECT_THAT(warning, EndsWith("; the run goes on\n"));
+    EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1);
+    testing::internal::CaptureStderr();
+    recorder.complete();
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(gone.path("json") + ": "));
+    EXPECT_EQ(recorder.exit_code(), ExitCode::environment);
+    EXPECT_THAT(folder_.read("out"), HasSubstr("\n1 node: "));
 }
 
 TEST_F(RecorderTest, AFailureKeepsAllThatWasMeasuredMarkedAsPartial) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
+    recorder.add(measurement_);
     recorder.fail({"all-reduce", "has died", {"rank 1 on n0"}});
     EXPECT_EQ(saved_measurements(), 1U);
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": false"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"verdict\": null"));
     EXPECT_THAT(folder_.read("csv"), HasSubstr(",false,nodes,1 node,1,2,all-reduce,"));
-    EXPECT_THAT(folder_.read("html"), HasSubstr("Partial results: the run ended early."));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": false"));
     EXPECT_THAT(folder_.read("html"), HasSubstr("rank 1 on n0"));
 }
 
@@ -127,8 +136,8 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
     Recorder recorder(options_, out_);
     recorder.hold_against(judge("all-reduce,1000000,2,4\n"));
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    EXPECT_EQ(recorder.add(measurement_), std::nullopt);
-    EXPECT_EQ(recorder.complete(), std::nullopt);
+    recorder.add(measurement_);
+    recorder.complete();
     EXPECT_EQ(recorder.exit_code(), ExitCode::check_failed);
     EXPECT_THAT(
         folder_.read("out"),
@@ -139,14 +148,14 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
                  "1 node: nothing to scale to; limiter: cannot be determined with 1 node\n"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": true"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": {\"outcome\":\"failed\""));
-    EXPECT_THAT(folder_.read("html"), Not(HasSubstr("Partial results")));
-    EXPECT_THAT(folder_.read("html"), HasSubstr("<h2>Baseline and thresholds</h2>"));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": true"));
+    EXPECT_THAT(folder_.read("html"), HasSubstr("\"outcome\":\"failed\""));
 }
 
 TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    EXPECT_EQ(recorder.complete(), std::nullopt);
+    recorder.complete();
     EXPECT_EQ(recorder.exit_code(), ExitCode::done);
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": null"));
 }

@@ -12,17 +12,19 @@ namespace distgpu::scaling {
 
 class ScratchFolder {
   public:
-    ScratchFolder() {
+    explicit ScratchFolder(const std::string& name = "") {
         const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
         folder_ = std::filesystem::path(testing::TempDir()) /
-                  (std::string("scaling_") + test->test_suite_name() + test->name());
+                  (std::string("scaling_") + test->test_suite_name() + test->name() + name);
         std::filesystem::create_directory(folder_);
     }
-    ~ScratchFolder() { std::filesystem::remove_all(folder_); }
+    ~ScratchFolder() { remove(); }
     ScratchFolder(const ScratchFolder&) = delete;
     ScratchFolder& operator=(const ScratchFolder&) = delete;
     ScratchFolder(ScratchFolder&&) = delete;
     ScratchFolder& operator=(ScratchFolder&&) = delete;
+
+    void remove() const { std::filesystem::remove_all(folder_); }
 
     std::string path(const std::string& name) const { return folder_ / name; }
 

@@ -75,18 +75,33 @@ std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance) 
     return thresholds;
 }
 
-std::optional<Difference> first_difference(const Fingerprint& here, const Fingerprint& there) {
-    Fingerprint all = here;
-    all.insert(all.end(), there.begin(), there.end());
-    for (const auto& entry : all) {
-        Difference values{entry.first, value_of(here, entry.first), value_of(there, entry.first)};
-        if (values.here != values.there) return values;
+std::vector<Change> changes(const Results& before, const Results& after) {
+    std::vector<Change> found;
+    for (const Threshold& known : thresholds_of(before, 0)) {
+        for (std::size_t index = 0; index < after.measurements.size(); ++index) {
+            const auto& measurement = after.measurements[index];
+            if (!applies(known, measurement, after.groups[measurement.group])) continue;
+            const auto bandwidth = bus_bandwidth(after, measurement);
+            if (bandwidth) found.push_back({index, known.bandwidth, *bandwidth});
+        }
     }
-    return std::nullopt;
+    return found;
 }
 
-std::optional<Difference> first_difference(const Results& results, const Results& baseline) {
-    return first_difference(with_backend(results), with_backend(baseline));
+std::vector<Difference> differences(const Fingerprint& here, const Fingerprint& there) {
+    std::vector<Difference> found;
+    for (const auto& [name, value] : here) {
+        const auto other = value_of(there, name);
+        if (other != value) found.push_back({name, value, other});
+    }
+    for (const auto& [name, value] : there) {
+        if (!value_of(here, name)) found.push_back({name, std::nullopt, value});
+    }
+    return found;
+}
+
+std::vector<Difference> differences(const Results& results, const Results& baseline) {
+    return differences(with_backend(results), with_backend(baseline));
 }
 
 }  // namespace distgpu::scaling

@@ -44,6 +44,16 @@ Comparison compare(const Results& results, const std::vector<Threshold>& thresho
 // The bus bandwidths of a run, less `tolerance` (0.05: 5 % of each).
 std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance);
 
+// A measurement that two runs have.
+struct Change {
+    std::size_t measurement = 0;  // index into the later run's
+    double before = 0;            // bus bandwidths
+    double after = 0;
+};
+
+// Of the groups that have thresholds, in the order of `before`.
+std::vector<Change> changes(const Results& before, const Results& after);
+
 // What keeps two fingerprints from being equal. Nothing instead of a value: it is missing.
 struct Difference {
     std::string name;
@@ -53,10 +63,10 @@ struct Difference {
     bool operator==(const Difference&) const = default;
 };
 
-// The first of all names, those of `here` before those that only `there` has. Nothing: equal.
-std::optional<Difference> first_difference(const Fingerprint& here, const Fingerprint& there);
+// By name, those of `here` before those that only `there` has. Empty: equal.
+std::vector<Difference> differences(const Fingerprint& here, const Fingerprint& there);
 
-// Also of the back ends. Nothing: the runs are comparable.
-std::optional<Difference> first_difference(const Results& results, const Results& baseline);
+// Also of the back ends, which come first.
+std::vector<Difference> differences(const Results& results, const Results& baseline);
 
 }  // namespace distgpu::scaling

@@ -6,6 +6,7 @@
 #include "results.h"
 
 #include <string>
+#include <string_view>
 
 namespace distgpu::scaling {
 
@@ -23,7 +24,8 @@ std::string table_footer(const Results& results);
 // bandwidths in bytes per second; an empty field: not defined.
 std::string to_csv(const ReportInput& input);
 
-// One HTML page that needs nothing else: no network, no script, no other file.
-std::string to_html(const ReportInput& input);
+// One HTML page of what to_json() or times_json() wrote. It needs nothing else: no network, no
+// other file.
+std::string to_html(std::string_view json);
 
 }  // namespace distgpu::scaling

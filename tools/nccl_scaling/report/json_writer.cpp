@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/json_text.h"
 #include "report/columns.h"
+#include "report/reference_figures.h"
 #include "report/report_json.h"
 #include "report/words.h"
 
@@ -95,6 +96,14 @@ JsonText fit_json(const LatencyBandwidthFit& fit) {
             {"residual", fit.line.residual}};
 }
 
+JsonText published_json(const ReferenceComparison& comparison) {
+    return {{"gpu", comparison.figure->gpu},
+            {"ranks", comparison.figure->ranks},
+            {"bytes", comparison.bytes},
+            {"busbw", comparison.busbw},
+            {"text", reference_text(*comparison.figure)}};
+}
+
 JsonText slow_part_json(const SlowPart& part) {
     return {{"subject", part.name},
             {"kind", words::word_of(words::slow_part_kinds, part.kind)},
@@ -131,6 +140,7 @@ JsonText demand_json(const JudgedDemand& demand) {
     return {{"kind", words::word_of(words::demand_kinds, demand.kind)},
             {"file", demand.file},
             {"tolerance", is_baseline ? JsonText(demand.tolerance) : JsonText()},
+            {"differences", JsonText::list(demand.differences, difference_text)},
             {"passed", demand.comparison.passed},
             {"failed", JsonText::list(demand.comparison.violations, violation_json)},
             {"not_measured", JsonText::list(demand.comparison.waived, threshold_json)}};
@@ -182,6 +192,7 @@ std::string to_json(const ReportInput& input) {
     text += list("efficiency", input.efficiency, curve_json);
     text += list("fits", input.fits, fit_json);
     text += list("findings", input.slow_parts, slow_part_json);
+    text += list("published", compare_with_references(results), published_json);
     return text + "\n}\n";
 }
 

@@ -16,8 +16,9 @@ std::string failed_line(const Results& results, const Violation& violation) {
     constexpr double gb = 1e9;
     const double least = violation.threshold.bandwidth;
     return formatted("# FAILED: {}: {:.4g} GB/s, {} of the {:.4g} that it must reach\n",
-                     failed_name(results, violation), violation.bandwidth / gb,
-                     format_percent(violation.bandwidth / least), least / gb);
+                     measurement_name(results, results.measurements[violation.measurement]),
+                     violation.bandwidth / gb, format_percent(violation.bandwidth / least),
+                     least / gb);
 }
 
 }  // namespace
@@ -45,22 +46,12 @@ std::string summary_of(const JudgedDemand& demand) {
                             comparison.violations.size(), comparison.waived.size());
 }
 
-Error not_comparable(const std::string& baseline, const Difference& difference) {
+std::string difference_text(const Difference& difference) {
     const auto quoted = [](const std::optional<std::string>& value) {
         return value ? formatted("'{}'", *value) : "missing";
     };
-    return {"baseline " + baseline,
-            formatted("{} is {} there, {} here", difference.name, quoted(difference.there),
-                      quoted(difference.here)),
-            "compare with a run of the same kind, or save one with --json"};
-}
-
-std::string failed_name(const Results& results, const Violation& violation) {
-    const Measurement& measurement = results.measurements[violation.measurement];
-    return formatted("{}, {}",
-                     operation_name(measurement.collective, measurement.type, measurement.in_place,
-                                    measurement.bytes),
-                     group_label(results, results.groups[measurement.group]));
+    return formatted("{} is {} there, {} here", difference.name, quoted(difference.there),
+                     quoted(difference.here));
 }
 
 std::string waived_name(const Threshold& threshold) {
@@ -73,6 +64,9 @@ std::string waived_name(const Threshold& threshold) {
 std::string judgement_text(const Results& results, const Judgement& judgement) {
     std::string text;
     for (const JudgedDemand& demand : judgement.demands) {
+        for (const Difference& difference : demand.differences) {
+            text += formatted("# {}: {}\n", demand.file, difference_text(difference));
+        }
         for (const Violation& violation : demand.comparison.violations) {
             text += failed_line(results, violation);
         }

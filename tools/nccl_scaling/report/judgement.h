@@ -2,7 +2,6 @@
 #pragma once
 
 #include "analysis/compare.h"
-#include "base/result.h"
 #include "results.h"
 
 #include <cstdint>
@@ -18,6 +17,7 @@ struct JudgedDemand {
     std::string file;
     double tolerance = 0;  // of a baseline
     Comparison comparison;
+    std::vector<Difference> differences{};  // from a baseline: another library, driver, ...
 };
 
 struct Judgement {
@@ -34,17 +34,14 @@ Judgement::Outcome outcome_of(const Judgement& judgement);
 // "baseline old.json, tolerance 5.0 %: 12 passed, 0 failed, 0 not measured"
 std::string summary_of(const JudgedDemand& demand);
 
-// Why a run cannot be held against a baseline, the file of which is named.
-Error not_comparable(const std::string& baseline, const Difference& difference);
-
-// "all-reduce float, 64 MiB, in place, 4 nodes"
-std::string failed_name(const Results& results, const Violation& violation);
+// "NCCL is '2.29.2' there, '2.30.7' here"
+std::string difference_text(const Difference& difference);
 
 // "all-reduce, 1 GiB, 16 ranks"
 std::string waived_name(const Threshold& threshold);
 
-// For the terminal. Lines that begin with '#': of each demand what failed, what was not measured,
-// the counts.
+// For the terminal. Lines that begin with '#': of each demand in what its run differs, what failed,
+// what was not measured, the counts.
 std::string judgement_text(const Results& results, const Judgement& judgement);
 
 }  // namespace distgpu::scaling

@@ -42,6 +42,13 @@ std::string operation_name(Collective collective, std::optional<DataType> type, 
                      in_place ? ", in place" : "");
 }
 
+std::string measurement_name(const Results& results, const Measurement& measurement) {
+    return formatted("{}, {}",
+                     operation_name(measurement.collective, measurement.type, measurement.in_place,
+                                    measurement.bytes),
+                     group_label(results, results.groups[measurement.group]));
+}
+
 std::string group_label(const Results& results, const Group& group) {
     switch (group.kind) {
         case Group::Kind::gpus:

@@ -14,6 +14,9 @@ namespace distgpu::scaling {
 std::string operation_name(Collective collective, std::optional<DataType> type, bool in_place,
                            std::uint64_t bytes);
 
+// "all-reduce float, 64 MiB, in place, 4 nodes"
+std::string measurement_name(const Results& results, const Measurement& measurement);
+
 // "4 nodes", "2 GPUs of node01" ("2 ranks of ..." in host memory), "node01 - node03",
 // "without node02", "rail 3 (mlx5_3)"; the port where all nodes call it the same.
 std::string group_label(const Results& results, const Group& group);

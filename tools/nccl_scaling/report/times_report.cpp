@@ -14,19 +14,10 @@
 namespace distgpu::scaling {
 namespace {
 
-using Curve = EfficiencyCurve;
-
 std::string verdict(const TimesReport& report) {
     return scaling_text(report.weak.back().nodes, report.weak.back().efficiency,
                         report.strong.back().efficiency) +
            "; limiter: not measured";
-}
-
-Curve curve(Curve::Kind kind, const std::vector<ScalingPoint>& points) {
-    Curve made{kind, "given times", points.front().nodes, {}};
-    made.points.reserve(points.size());
-    for (const ScalingPoint& point : points) made.points.push_back({point.nodes, point.efficiency});
-    return made;
 }
 
 Error bad_times(std::string problem, std::string remedy) {
@@ -90,14 +81,6 @@ std::string times_json(const TimesReport& report) {
                                       {"baseline_nodes", report.weak.front().nodes},
                                       {"times", times}};
     return json.dump(1) + "\n";
-}
-
-ReportInput times_page(const TimesReport& report) {
-    ReportInput page;
-    page.efficiency = {curve(Curve::Kind::weak, report.weak),
-                       curve(Curve::Kind::strong, report.strong)};
-    page.verdict = verdict(report);
-    return page;
 }
 
 }  // namespace distgpu::scaling

@@ -3,7 +3,6 @@
 
 #include "analysis/efficiency.h"
 #include "base/result.h"
-#include "report/report_input.h"
 
 #include <string>
 #include <vector>
@@ -30,8 +29,5 @@ std::string times_csv(const TimesReport& report);
 // Schema distgpu.scaling-times/1: "verdict", "baseline_nodes", and "times" with "nodes", "seconds",
 // "weak" and "strong".
 std::string times_json(const TimesReport& report);
-
-// For the page: both curves, and no measurement.
-ReportInput times_page(const TimesReport& report);
 
 }  // namespace distgpu::scaling

@@ -8,11 +8,6 @@
 namespace distgpu::scaling {
 namespace {
 
-struct Unit {
-    double size;
-    std::string_view name;
-};
-
 // Without the zeros at the end, and without a point that nothing follows.
 std::string trimmed(std::string number) {
     if (number.find('.') == std::string::npos) return number;
@@ -32,16 +27,6 @@ std::string format_bytes(std::uint64_t bytes) {
         ++unit;
     }
     return formatted("{} {}", trimmed(formatted("{:.2f}", value)), units[unit]);
-}
-
-std::string format_seconds(double seconds) {
-    constexpr std::array units{Unit{1e-6, "us"}, Unit{1e-3, "ms"}};
-    for (const Unit& unit : units) {
-        if (seconds < unit.size * 1000) {
-            return formatted("{:.3g} {}", seconds / unit.size, unit.name);
-        }
-    }
-    return seconds < 1000 ? formatted("{:.3g} s", seconds) : formatted("{:.0f} s", seconds);
 }
 
 std::string format_bandwidth(std::optional<double> bytes_per_second) {

@@ -10,9 +10,6 @@ namespace distgpu::scaling {
 // "8 B", "64 KiB", "1.5 GiB": the largest power of 1024 that leaves at least 1, up to two decimals.
 std::string format_bytes(std::uint64_t bytes);
 
-// "8.5 us", "12 ms", "1.3 s", from seconds; three significant digits.
-std::string format_seconds(double seconds);
-
 // "12.34": GB/s of 1e9 bytes, as nccl-tests counts, from bytes per second; "n/a" of nothing.
 std::string format_bandwidth(std::optional<double> bytes_per_second);
 

@@ -32,20 +32,18 @@ Result<Judge> Judge::make(const Demands& demands) {
     return judge;
 }
 
-Result<Judgement> Judge::judge(const Results& results) const {
+Judgement Judge::judge(const Results& results) const {
     using Kind = JudgedDemand::Kind;
     Judgement judgement;
     if (baseline_) {
-        if (const auto difference = first_difference(results, *baseline_)) {
-            return not_comparable(demands_.baseline, *difference);
-        }
         judgement.demands.push_back(
             {Kind::baseline, demands_.baseline, demands_.tolerance,
-             compare(results, thresholds_of(*baseline_, demands_.tolerance))});
+             compare(results, thresholds_of(*baseline_, demands_.tolerance)),
+             differences(results, *baseline_)});
     }
     if (!thresholds_.empty()) {
         judgement.demands.push_back(
-            {Kind::thresholds, demands_.thresholds, 0, compare(results, thresholds_)});
+            {Kind::thresholds, demands_.thresholds, 0, compare(results, thresholds_), {}});
     }
     return judgement;
 }

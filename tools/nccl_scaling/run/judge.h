@@ -24,8 +24,7 @@ class Judge {
     // Errors: a file that cannot be read, or that holds something else; a tolerance outside 0 to 1.
     static Result<Judge> make(const Demands& demands);
 
-    // Error: the run is not comparable with the baseline; also known before anything is measured.
-    Result<Judgement> judge(const Results& results) const;
+    Judgement judge(const Results& results) const;
 
   private:
     Demands demands_;

@@ -12,6 +12,7 @@
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"
+#include "run/saved_runs.h"
 #include "run/times.h"
 
 #include <cstdio>
@@ -101,6 +102,10 @@ int run_as(const Membership& membership, const Options& options, Backend& backen
     return static_cast<int>(fault ? fault->code : recorder.exit_code());
 }
 
+int exit_with(const Result<ExitCode>& done) {
+    return done ? static_cast<int>(*done) : complain(done.error(), ExitCode::usage);
+}
+
 int compare_times(const Times& times) {
     const auto error = report_times(times, stdout);
     return error ? complain(*error, ExitCode::environment) : 0;
@@ -114,6 +119,10 @@ int start(int argc, char** argv) {
         return 0;
     }
     if (const auto* times = std::get_if<Times>(&*asked)) return compare_times(*times);
+    if (const auto* redraw = std::get_if<Redraw>(&*asked)) {
+        return exit_with(redraw_page(*redraw, stdout));
+    }
+    if (const auto* diff = std::get_if<Diff>(&*asked)) return exit_with(diff_runs(*diff, stdout));
     const auto& options = std::get<Options>(*asked);
     const auto membership = read_membership(ProcessEnvironment(), host_name());
     if (!membership) return complain(membership.error(), ExitCode::environment);

@@ -29,6 +29,8 @@ struct Words {
     double timeout = 120;
     double tolerance = 5;
     std::vector<std::string> times;
+    Redraw redraw;
+    Diff diff;
 };
 
 template <class Rows>
@@ -96,15 +98,19 @@ void declare_files(CLI::App& app, OutputFiles& files) {
     app.add_option("--html", files.html, "Write a page with plots to this file")->type_name("FILE");
 }
 
+CLI::Option* declare_tolerance(CLI::App& app, Words& words) {
+    return app
+        .add_option("--tolerance", words.tolerance, "Percent by which a result may be slower")
+        ->type_name("PERCENT")
+        ->check(CLI::Range(0.0, 100.0))
+        ->capture_default_str();
+}
+
 void declare_demands(CLI::App& app, Words& words, Demands& demands) {
     app.add_option("--baseline", demands.baseline,
                    "Compare with an earlier run's --json file; exit status 1 if anything is slower")
         ->type_name("FILE");
-    app.add_option("--tolerance", words.tolerance, "Percent by which a result may be slower")
-        ->type_name("PERCENT")
-        ->check(CLI::Range(0.0, 100.0))
-        ->needs("--baseline")
-        ->capture_default_str();
+    declare_tolerance(app, words)->needs("--baseline");
     app.add_option("--threshold", demands.thresholds,
                    "File of bus bandwidths to reach, one per line: collective, size, ranks, GB/s; "
                    "exit status 1 if one is not reached")
@@ -119,6 +125,27 @@ CLI::App* declare_times(CLI::App& app, Words& words, OutputFiles& files) {
         ->required();
     declare_files(*times, files);
     return times;
+}
+
+CLI::App* declare_page(CLI::App& app, Redraw& redraw) {
+    CLI::App* const page = app.add_subcommand("page", "Draw the page of an earlier run again");
+    page->add_option("run", redraw.run, "A file that --json wrote")
+        ->option_text("RUN.json")
+        ->required();
+    page->add_option("--html", redraw.html, "Write the page to this file, not to standard output")
+        ->type_name("FILE");
+    return page;
+}
+
+CLI::App* declare_diff(CLI::App& app, Words& words) {
+    CLI::App* const diff = app.add_subcommand(
+        "diff", "Compare two earlier runs; exit status 1 if anything is slower in the second");
+    diff->add_option("before", words.diff.before, "A file that --json wrote")
+        ->option_text("A.json")
+        ->required();
+    diff->add_option("after", words.diff.after, "Another one")->option_text("B.json")->required();
+    declare_tolerance(*diff, words);
+    return diff;
 }
 
 Result<std::vector<std::uint64_t>> read_sizes(const Words& words) {
@@ -161,18 +188,18 @@ Result<Options> understand(const Words& words, Options options) {
     return options;
 }
 
-// Options of a run say nothing to the subcommand, and would be lost.
-std::optional<Error> refuse_before_times(const CLI::App& app) {
-    for (const CLI::Option* const option : app.get_options()) {
+// Options of a run say nothing to a subcommand, and would be lost.
+std::optional<Error> refuse_before(const CLI::App& subcommand) {
+    const std::string& name = subcommand.get_name();
+    for (const CLI::Option* const option : subcommand.get_parent()->get_options()) {
         if (option->count() == 0) continue;
-        return Error{option->get_name(), "given before times",
-                     "give the options of times after it"};
+        return Error{option->get_name(), formatted("given before {}", name),
+                     formatted("give the options of {} after it", name)};
     }
     return std::nullopt;
 }
 
-Result<Times> understand_times(const CLI::App& app, const Words& words, OutputFiles files) {
-    if (const auto error = refuse_before_times(app)) return *error;
+Result<Times> understand_times(const Words& words, OutputFiles files) {
     return parse_times(words.times).transform([&](TimesReport report) {
         return Times{std::move(report), std::move(files)};
     });
@@ -193,6 +220,9 @@ Result<Asked> parse_options(int argc, const char* const* argv) {
     declare_files(app, options.files);
     declare_demands(app, words, options.demands);
     const CLI::App* const times = declare_times(app, words, times_files);
+    const CLI::App* const page = declare_page(app, words.redraw);
+    declare_diff(app, words);
+    app.require_subcommand(0, 1);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success&) {
@@ -201,8 +231,14 @@ Result<Asked> parse_options(int argc, const char* const* argv) {
         return Error{"command line", refused.what(), see_help};
     }
     const auto asked = [](auto understood) { return Asked(std::move(understood)); };
-    if (times->parsed()) return understand_times(app, words, times_files).transform(asked);
-    return understand(words, std::move(options)).transform(asked);
+    if (app.get_subcommands().empty()) {
+        return understand(words, std::move(options)).transform(asked);
+    }
+    if (const auto error = refuse_before(*app.get_subcommands().front())) return *error;
+    if (times->parsed()) return understand_times(words, times_files).transform(asked);
+    if (page->parsed()) return Asked(words.redraw);
+    words.diff.tolerance = words.tolerance / 100;
+    return Asked(words.diff);
 }
 
 }  // namespace distgpu::scaling

@@ -5,6 +5,7 @@
 #include "run/judge.h"
 #include "run/output_files.h"
 #include "run/plan.h"
+#include "run/saved_runs.h"
 #include "run/times.h"
 
 #include <chrono>
@@ -28,7 +29,7 @@ struct Options {
 // A text for stdout: the help was asked for.
 using Help = std::string;
 
-using Asked = std::variant<Options, Times, Help>;
+using Asked = std::variant<Options, Times, Redraw, Diff, Help>;
 
 // Errors: what the command line has wrong.
 Result<Asked> parse_options(int argc, const char* const* argv);

@@ -5,6 +5,7 @@
 #include "report/formats.h"
 #include "report/report_json.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds json_pause{1};
+constexpr std::chrono::seconds least_pause{2};
+constexpr int pause_share = 50;  // of the time that the last writing took: files grow with the run
 
 // While the run goes on: what is derived would cost more with each measurement.
 ReportInput underived(const Results& results) {
@@ -35,12 +37,8 @@ Recorder::Recorder(const Options& options, std::FILE* out)
 std::optional<Error> Recorder::begin(Results results) {
     const std::lock_guard lock(mutex_);
     results_ = std::move(results);
-    if (judge_) {
-        const auto comparable = judge_->judge(results_);
-        if (!comparable) return comparable.error();
-    }
     print(out_, table_header(results_));
-    next_json_ = Clock::now() + json_pause;
+    next_json_ = Clock::now() + least_pause;
     return write(underived(results_));
 }
 
@@ -49,7 +47,7 @@ void Recorder::show(const std::string& phase) {
     progress_.show(phase);
 }
 
-std::optional<Error> Recorder::add(const Measurement& measurement) {
+void Recorder::add(const Measurement& measurement) {
     const std::lock_guard lock(mutex_);
     results_.measurements.push_back(measurement);
     progress_.clear();
@@ -57,27 +55,27 @@ std::optional<Error> Recorder::add(const Measurement& measurement) {
     if (results_.groups[measurement.group].kind != Group::Kind::node) {
         print(out_, table_row(results_, measurement));
     }
-    if (options_.files.json.empty() || Clock::now() < next_json_) return std::nullopt;
+    const auto begun = Clock::now();
+    if (options_.files.json.empty() || begun < next_json_) return;
     const auto written =
         replace_file(options_.files.json, to_json(underived(results_)), Readers::by_umask);
-    next_json_ = Clock::now() + json_pause;
-    return written ? std::nullopt : std::optional(written.error());
+    next_json_ =
+        Clock::now() + std::max<Clock::duration>(least_pause, pause_share * (Clock::now() - begun));
+    if (written || warned_) return;
+    warned_ = true;
+    print(stderr, written.error().message() + "; the run goes on\n");
 }
 
-std::optional<Error> Recorder::complete() {
+void Recorder::complete() {
     const std::lock_guard lock(mutex_);
     progress_.clear();
     ReportInput report = derive(results_);
-    if (judge_) {
-        auto judgement = judge_->judge(results_);
-        if (!judgement) return judgement.error();
-        report.judgement = *std::move(judgement);
-    }
-    if (auto error = write(report)) return error;
+    if (judge_) report.judgement = judge_->judge(results_);
+    const auto unwritten = write(report);
+    if (unwritten) print(stderr, unwritten->message() + "\n");
     print(out_, table_footer(results_) + judgement_text(results_, report.judgement) +
                     report.verdict + "\n");
-    exit_code_ = exit_code_of(report.judgement);
-    return std::nullopt;
+    exit_code_ = unwritten ? ExitCode::environment : exit_code_of(report.judgement);
 }
 
 void Recorder::fail(const Failure& failure) {
@@ -91,7 +89,7 @@ void Recorder::fail(const Failure& failure) {
 std::optional<Error> Recorder::write(const ReportInput& report) const {
     return write_files(options_.files,
                        {[&] { return to_json(report); }, [&] { return to_csv(report); },
-                        [&] { return to_html(report); }});
+                        [&] { return to_html(to_json(report)); }});
 }
 
 }  // namespace distgpu::scaling

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "report/progress_line.h"
+#include "report/report_input.h"
 #include "results.h"
 #include "run/judge.h"
 #include "run/options.h"
@@ -24,21 +25,21 @@ class Recorder {
     // What complete() will ask of the results.
     void hold_against(Judge judge) { judge_ = std::move(judge); }
 
-    // What the measurements are of. Prints the table's head, and writes every file. Errors, before
-    // time is spent on measurements: a file that cannot be written; results that are not
-    // comparable with the baseline.
+    // What the measurements are of. Prints the table's head, and writes every file. Error, before
+    // time is spent on measurements: a file that cannot be written.
     std::optional<Error> begin(Results results);
 
     // What is measured next.
     void show(const std::string& phase);
 
-    // Prints a row and, at most once a second, replaces the JSON file. Error: it cannot be written.
-    std::optional<Error> add(const Measurement& measurement);
+    // Prints a row and now and then replaces the JSON file: of all rows the writing takes 2 % of
+    // the time at most. Where it cannot be written, a line says so once and the run goes on.
+    void add(const Measurement& measurement);
 
     // The run is complete: writes every file, prints what follows from the results.
-    std::optional<Error> complete();
+    void complete();
 
-    // After complete(): whether the results are what was asked of them.
+    // After complete(): whether every file was written, and the results are what was asked of them.
     ExitCode exit_code() const { return exit_code_; }
 
     // It ends before its end: writes every file, marked as partial. From any thread, also while
@@ -55,6 +56,7 @@ class Recorder {
     ProgressLine progress_;
     std::optional<Judge> judge_;
     ExitCode exit_code_ = ExitCode::done;
+    bool warned_ = false;  // that a file cannot be written
     std::chrono::steady_clock::time_point next_json_;
 };
 

@@ -48,9 +48,7 @@ class Run {
         use_.channel.begin("start of the back end");
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;
-        if (leads()) {
-            if (auto error = use_.recorder.complete()) return fault_of(*error);
-        }
+        if (leads()) use_.recorder.complete();
         use_.channel.begin("end of the back end");
         if (auto error = use_.backend.finish()) return fault_of(*error);
         use_.channel.finish();
@@ -71,8 +69,8 @@ class Run {
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;
         const Fingerprint first = json::parse(use_.channel.broadcast(json(own).dump()));
-        if (const auto difference = first_difference(own, first)) {
-            return Fault{ExitCode::environment, text_of(*difference)};
+        if (const auto found = differences(own, first); !found.empty()) {
+            return Fault{ExitCode::environment, text_of(found.front())};
         }
         auto unconnected = use_.backend.connect([&](const std::string& text) {
             return Result<std::string>(use_.channel.broadcast(text));
@@ -196,7 +194,7 @@ class Run {
             ends = *std::move(timed);
         }
         const auto answers = use_.channel.gather(json(ends).dump());
-        if (auto fault = record(stage, place, operation, answers)) return fault;
+        record(stage, place, operation, answers);
         use_.channel.broadcast("");  // all are done: the next one begins
         return std::nullopt;
     }
@@ -236,9 +234,9 @@ class Run {
     }
 
     // On rank 0.
-    std::optional<Fault> record(const Stage& stage, const Place& place, const Subject& operation,
-                                const std::vector<std::string>& answers) {
-        if (answers.empty()) return std::nullopt;
+    void record(const Stage& stage, const Place& place, const Subject& operation,
+                const std::vector<std::string>& answers) {
+        if (answers.empty()) return;
         std::vector<Statistics> alike;  // of groups that are as large as that of the median
         for (std::size_t i = 0; i < place.members.size(); ++i) {
             std::vector<std::vector<double>> ends;
@@ -254,16 +252,14 @@ class Run {
             }
             // A thousand nodes would have a thousand times all that was asked for.
             if (group.kind == Group::Kind::node && !(operation == plan_.comparison)) continue;
-            if (auto fault = record(stage.groups[i], operation, time)) return fault;
+            record(stage.groups[i], operation, time);
         }
-        if (alike.empty()) return std::nullopt;
-        return record(*stage.median, operation, median_of(std::move(alike)));
+        if (!alike.empty()) record(*stage.median, operation, median_of(std::move(alike)));
     }
 
-    std::optional<Fault> record(std::size_t group, const Subject& operation,
-                                const Statistics& time) {
-        return fault_if(use_.recorder.add({group, operation.collective, operation.type,
-                                           operation.in_place, operation.bytes, time}));
+    void record(std::size_t group, const Subject& operation, const Statistics& time) {
+        use_.recorder.add({group, operation.collective, operation.type, operation.in_place,
+                           operation.bytes, time});
     }
 
     const Equipment use_;

@@ -40,7 +40,7 @@ std::optional<Error> report_times(const Times& times, std::FILE* out) {
     static_cast<void>(std::fputs(times_table(times.report).c_str(), out));
     return write_files(times.files, {[&] { return times_json(times.report); },
                                      [&] { return times_csv(times.report); },
-                                     [&] { return to_html(times_page(times.report)); }});
+                                     [&] { return to_html(times_json(times.report)); }});
 }
 
 }  // namespace distgpu::scaling
