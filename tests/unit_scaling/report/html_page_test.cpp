@@ -101,32 +101,6 @@ TEST(HtmlPage, AVariableSaysWhatSetIt) {
     EXPECT_THAT(to_html(input), HasSubstr(">WARN</td><td class=\"word\">environment<"));
 }
 
-// Two nodes of one rank: all-reduce has factor 1. All three make 1 GB/s (2 (n-1)/n = 4/3), without
-// "b" it is 1.5 GB/s, without "a" 0.9.
-TEST(HtmlPage, TheGainsOfLeavingANodeOutStandBesideThePairsTheBestFirst) {
-    Results results;
-    results.nodes = {{"a", 1, {}, {}}, {"b", 1, {}, {}}, {"c", 1, {}, {}}};
-    results.groups = {{Group::Kind::nodes, {0, 1, 2}, 3, 3},
-                      {Group::Kind::pair, {0, 1}, 2, 0},
-                      {Group::Kind::without, {1, 2}, 2, 0},
-                      {Group::Kind::without, {0, 2}, 2, 1}};
-    const std::vector<double> seconds{4.0 / 3, 1, 1 / 0.9, 1 / 1.5};
-    for (std::size_t group = 0; group < seconds.size(); ++group) {
-        results.measurements.push_back({group,
-                                        Collective::all_reduce,
-                                        DataType::f32,
-                                        false,
-                                        1000000000,
-                                        {.median = seconds[group], .iterations = 1}});
-    }
-    EXPECT_THAT(to_html(derive(results)),
-                HasSubstr("<tr><td class=\"word\">b</td><td>150.0 %</td></tr>\n"
-                          "<tr><td class=\"word\">a</td><td>90.0 %</td></tr>\n"));
-    results.measurements.resize(2);
-    EXPECT_THAT(to_html(derive(results)), HasSubstr("id=\"pairs\""));
-    EXPECT_THAT(to_html(derive(results)), Not(HasSubstr("All but one")));
-}
-
 TEST(HtmlPage, TheColumnsOfTheResultsHaveTheirUnits) {
     std::string head = "Groups of GPUs and of nodes</caption>\n<thead><tr>";
     for (const char* const word : {"group", "collective", "type", "place"}) {

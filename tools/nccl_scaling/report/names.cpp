@@ -52,8 +52,6 @@ std::string group_label(const Results& results, const Group& group) {
             return counted(group.number, "node");
         case Group::Kind::pair:
             return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
-        case Group::Kind::without:
-            return "without " + results.nodes[group.number].name;
         case Group::Kind::rail:
             break;
     }

@@ -18,11 +18,9 @@ struct Word {
     std::string_view word;
 };
 
-inline constexpr std::array group_kinds{Word<Group::Kind>{Group::Kind::gpus, "gpus"},
-                                        Word<Group::Kind>{Group::Kind::nodes, "nodes"},
-                                        Word<Group::Kind>{Group::Kind::pair, "pair"},
-                                        Word<Group::Kind>{Group::Kind::without, "without"},
-                                        Word<Group::Kind>{Group::Kind::rail, "rail"}};
+inline constexpr std::array group_kinds{
+    Word<Group::Kind>{Group::Kind::gpus, "gpus"}, Word<Group::Kind>{Group::Kind::nodes, "nodes"},
+    Word<Group::Kind>{Group::Kind::pair, "pair"}, Word<Group::Kind>{Group::Kind::rail, "rail"}};
 inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::weak, "weak"},

@@ -70,8 +70,7 @@ std::string pairs(const ReportInput& input) {
             "the slowest of its pairs. --json writes all of them.</p>\n",
             counted(nodes.size(), "node"), matrix.nodes_per_row);
     }
-    return text + "<div class=\"beside\">\n" + html::to_svg(matrix) + html::left_out_table(input) +
-           "</div>\n";
+    return text + html::to_svg(matrix);
 }
 
 }  // namespace

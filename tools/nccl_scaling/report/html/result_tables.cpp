@@ -110,21 +110,6 @@ std::string slow_part_table(const ReportInput& input) {
     return to_html(table);
 }
 
-std::string left_out_table(const ReportInput& input) {
-    auto left_out = input.evidence.left_out;
-    if (left_out.empty()) return "";
-    std::stable_sort(left_out.begin(), left_out.end(),
-                     [](const auto& a, const auto& b) { return a.gain > b.gain; });
-    Table table;
-    table.caption = "All but one: how fast the others are without it";
-    table.columns = {"without", "of all nodes' busbw"};
-    table.rows.reserve(left_out.size());
-    for (const auto& [node, gain] : left_out) {
-        table.rows.push_back({input.results.nodes[node].name, format_percent(gain)});
-    }
-    return to_html(table);
-}
-
 std::string fit_table(const ReportInput& input) {
     std::string text = overlap_text(input.results.overlap);
     if (input.fits.empty()) return text;

@@ -22,9 +22,6 @@ std::string efficiency_plots(const std::vector<EfficiencyCurve>& curves);
 // and of the first nodes; out of place.
 std::string bandwidth_plots(const Results& results);
 
-// How fast the others are without each node.
-std::string left_out_table(const ReportInput& input);
-
 std::string fit_table(const ReportInput& input);
 std::string reference_table(const Results& results);
 std::string measurement_tables(const Results& results);

@@ -32,7 +32,6 @@ th, td { padding: .15rem .4rem; text-align: right; border-bottom: 1px solid var(
 th { color: var(--faint); font-weight: 600; } .word { text-align: left; }
 .prose td.word { overflow-wrap: anywhere; white-space: normal; }
 thead th { position: sticky; top: 0; background: var(--page); }
-.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: flex-start; }
 summary { cursor: pointer; } figure { margin: .8rem 0 1.6rem; }
 svg { display: block; max-width: 100%; height: auto; font: 12px system-ui, "DejaVu Sans", sans-serif; }
 svg text { fill: var(--text); } svg .faint { fill: var(--faint); } svg .head { font-weight: 600; }
