@@ -30,7 +30,7 @@ std::vector<Evidence::Match> matches_of(const std::vector<double>& rates) {
 
 std::vector<Limiter> limiters_of(const std::vector<double>& rates,
                                  const std::vector<double>& rails = {}) {
-    Evidence evidence{.matches = matches_of(rates), .rails = {}, .left_out = {}};
+    Evidence evidence{.matches = matches_of(rates), .rails = {}};
     for (std::uint32_t rail = 0; rail < rails.size(); ++rail) {
         evidence.rails.push_back({rail, rails[rail]});
     }
@@ -67,13 +67,12 @@ TEST(Blame, TheSlowNode) {
 
 TEST(Blame, ScoresOfFourNodes) {
     // A healthy node has two healthy partners of three, so its upper median is 1.
-    const auto result = blame({.matches = matches_of({1, 0.5, 1, 1}), .rails = {}, .left_out = {}});
+    const auto result = blame({.matches = matches_of({1, 0.5, 1, 1}), .rails = {}});
     ASSERT_EQ(result.nodes.size(), 4);
     EXPECT_TRUE(result.decidable);
     for (const auto& score : result.nodes) {
         EXPECT_NEAR(score.relative, score.node == 1 ? 0.5 : 1, 1e-5) << score.node;
         EXPECT_EQ(score.slow, score.node == 1) << score.node;
-        EXPECT_FALSE(score.gain);
     }
     EXPECT_EQ(result.pairs.size(), 6);
 }
@@ -90,7 +89,7 @@ TEST(Blame, HalfTheNodesAreTheUsualRate) {
 }
 
 TEST(Blame, TwoNodesAccuseEachOther) {
-    const auto result = blame({.matches = matches_of({1, 0.1}), .rails = {}, .left_out = {}});
+    const auto result = blame({.matches = matches_of({1, 0.1}), .rails = {}});
     EXPECT_FALSE(result.decidable);
     EXPECT_TRUE(result.limiters.empty());
     EXPECT_EQ(result.pairs.size(), 1);
@@ -108,7 +107,7 @@ TEST(Blame, OnePartnerIsNotEnough) {
 
 TEST(Blame, OneJudgedNodeHasNoPeers) {
     // Node 0 met both others, which did not meet each other yet.
-    const auto result = blame({.matches = {{{0, 1}, 1}, {{0, 2}, 1}}, .rails = {}, .left_out = {}});
+    const auto result = blame({.matches = {{{0, 1}, 1}, {{0, 2}, 1}}, .rails = {}});
     EXPECT_EQ(result.nodes.size(), 1);
     EXPECT_FALSE(result.decidable);
 }
@@ -158,7 +157,7 @@ Blame with_slow_matches(int slow) {
     for (auto& match : matches) {
         if (match.pair.second == 3 && played[match.pair]++ < slow) match.bandwidth *= 0.5;
     }
-    return blame({.matches = matches, .rails = {}, .left_out = {}});
+    return blame({.matches = matches, .rails = {}});
 }
 
 TEST(Blame, TwoThirdsOfTheMatchesMustBeLow) {
@@ -179,7 +178,7 @@ TEST(Blame, ALowPairOfTwoWellNodesIsACollision) {
         const auto played = std::any_of(matches.begin(), matches.end(), [](const auto& match) {
             return match.pair == Pair{0, 2};
         });
-        const auto result = blame({.matches = matches, .rails = {}, .left_out = {}});
+        const auto result = blame({.matches = matches, .rails = {}});
         EXPECT_TRUE(result.limiters.empty()) << nodes;
         for (const auto& pair : result.pairs) {
             EXPECT_EQ(pair.collision, played && pair.pair == (Pair{0, 2})) << nodes;
@@ -190,7 +189,7 @@ TEST(Blame, ALowPairOfTwoWellNodesIsACollision) {
 TEST(Blame, OneDisturbedMatchOfAPairIsNoCollision) {
     auto matches = matches_of({1, 1, 1, 1});
     matches.front().bandwidth = 0.1;
-    const auto result = blame({.matches = matches, .rails = {}, .left_out = {}});
+    const auto result = blame({.matches = matches, .rails = {}});
     EXPECT_TRUE(std::none_of(result.pairs.begin(), result.pairs.end(),
                              [](const PairScore& pair) { return pair.collision; }));
 }
@@ -202,7 +201,7 @@ TEST(Blame, TheSlowNodesPairsAreNoCollisions) {
     for (auto& match : matches) {
         if (match.pair == Pair{1, 2}) match.bandwidth = 0.7;
     }
-    const auto result = blame({.matches = matches, .rails = {}, .left_out = {}});
+    const auto result = blame({.matches = matches, .rails = {}});
     EXPECT_EQ(result.limiters, Limiters{node(0)});
     for (const auto& pair : result.pairs) {
         const bool collides = pair.pair == Pair{1, 2};
@@ -214,8 +213,7 @@ TEST(Blame, TheSlowNodesPairsAreNoCollisions) {
 }
 
 TEST(Blame, PairsStandInOrder) {
-    const auto result =
-        blame({.matches = matches_of({1, 1, 0.5, 1, 1}), .rails = {}, .left_out = {}});
+    const auto result = blame({.matches = matches_of({1, 1, 0.5, 1, 1}), .rails = {}});
     EXPECT_TRUE(
         std::is_sorted(result.pairs.begin(), result.pairs.end(),
                        [](const PairScore& a, const PairScore& b) { return a.pair < b.pair; }));
@@ -258,25 +256,17 @@ TEST(BlameOfRails, ATenthIsTheLimit) {
 }
 
 TEST(BlameOfRails, RepetitionsCountByTheirMedian) {
-    Evidence evidence{.matches = matches_of({1, 1, 1}), .rails = {}, .left_out = {}};
+    Evidence evidence{.matches = matches_of({1, 1, 1}), .rails = {}};
     evidence.rails = {{0, 1}, {0, 0.1}, {0, 1}, {1, 1}, {1, 1}, {1, 1}};
     EXPECT_TRUE(blame(evidence).limiters.empty());
 }
 
 TEST(BlameOfRails, TwoThirdsOfTheMeasurementsMustBeLow) {
-    Evidence evidence{.matches = matches_of({1, 1, 1}), .rails = {}, .left_out = {}};
+    Evidence evidence{.matches = matches_of({1, 1, 1}), .rails = {}};
     evidence.rails = {{0, 0.5}, {0, 0.5}, {0, 0.5}, {0, 1}, {0, 1}, {1, 1}};
     EXPECT_TRUE(blame(evidence).limiters.empty());
     evidence.rails = {{0, 0.5}, {0, 0.5}, {0, 1}, {1, 1}};
     EXPECT_EQ(blame(evidence).limiters, Limiters{rail_of_all(0)});
-}
-
-TEST(Blame, LeavingANodeOutIsEvidenceBesideItsScore) {
-    const auto result = blame(
-        {.matches = matches_of({1, 1, 0.5, 1}), .rails = {}, .left_out = {{2, 2.0}, {0, 1.0}}});
-    EXPECT_EQ(result.nodes[2].gain, 2.0);
-    EXPECT_EQ(result.nodes[0].gain, 1.0);
-    EXPECT_FALSE(result.nodes[1].gain);
 }
 
 TEST(LowZ, GrowsWithTheNumberOfValues) {

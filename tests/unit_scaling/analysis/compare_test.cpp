@@ -71,13 +71,12 @@ TEST(IsScalingGroup, GpusAndNodesOnly) {
     EXPECT_TRUE(is_scaling_group({Group::Kind::gpus, {}, 0, 0}));
     EXPECT_TRUE(is_scaling_group({Group::Kind::nodes, {}, 0, 0}));
     EXPECT_FALSE(is_scaling_group({Group::Kind::pair, {}, 0, 0}));
-    EXPECT_FALSE(is_scaling_group({Group::Kind::without, {}, 0, 0}));
     EXPECT_FALSE(is_scaling_group({Group::Kind::rail, {}, 0, 0}));
 }
 
 TEST(Compare, PairsAndRailsHaveNoThresholds) {
     auto results = made_up_results(2, 1);
-    for (const auto kind : {Group::Kind::pair, Group::Kind::rail, Group::Kind::without}) {
+    for (const auto kind : {Group::Kind::pair, Group::Kind::rail}) {
         const auto group =
             add_group(results, {.kind = kind, .nodes = {0, 1}, .ranks = 2, .number = 0});
         add_measurement(results, group, {.bytes = 100, .seconds = 1});

@@ -13,11 +13,6 @@ std::size_t add_pair(Results& results, std::uint32_t first, std::uint32_t second
         results, {.kind = Group::Kind::pair, .nodes = {first, second}, .ranks = 2, .number = 0});
 }
 
-std::size_t add_without(Results& results, std::uint32_t node, std::uint32_t ranks) {
-    return add_group(results,
-                     {.kind = Group::Kind::without, .nodes = {}, .ranks = ranks, .number = node});
-}
-
 std::size_t add_rail(Results& results, std::uint32_t local_rank, std::uint32_t ranks) {
     return add_group(
         results, {.kind = Group::Kind::rail, .nodes = {}, .ranks = ranks, .number = local_rank});
@@ -65,33 +60,12 @@ TEST(EvidenceOf, RailsByLocalRank) {
     EXPECT_DOUBLE_EQ(rails[0].bandwidth, 150);
 }
 
-TEST(EvidenceOf, TheGainOfLeavingANodeOut) {
-    auto results = made_up_results(3, 1);
-    // All three: factor 2 * 2 / 3, bus bandwidth 100 / 2 * 4 / 3. Without node 1: factor 1, 100.
-    // The gain is 100 / (200 / 3).
-    add_measurement(results, add_nodes(results, 2), {.bytes = 100, .seconds = 1});
-    add_measurement(results, add_nodes(results, 3), {.bytes = 100, .seconds = 2});
-    add_measurement(results, add_without(results, 1, 2), {.bytes = 100, .seconds = 1});
-    const auto left_out = evidence_of(results).left_out;
-    ASSERT_EQ(left_out.size(), 1);
-    EXPECT_EQ(left_out[0].node, 1);
-    EXPECT_DOUBLE_EQ(left_out[0].gain, 1.5);
-}
-
-TEST(EvidenceOf, NoGainWithoutTheSameOfAllNodes) {
-    auto results = made_up_results(3, 1);
-    add_measurement(results, add_nodes(results, 3), {.bytes = 50, .seconds = 2});
-    add_measurement(results, add_without(results, 1, 2), {.bytes = 100, .seconds = 1});
-    EXPECT_TRUE(evidence_of(results).left_out.empty());
-}
-
 TEST(EvidenceOf, OneNodeHasNone) {
     auto results = made_up_results(1, 8);
     add_measurement(results, add_nodes(results, 1), {.bytes = 50, .seconds = 2});
     const auto evidence = evidence_of(results);
     EXPECT_TRUE(evidence.matches.empty());
     EXPECT_TRUE(evidence.rails.empty());
-    EXPECT_TRUE(evidence.left_out.empty());
 }
 
 }  // namespace

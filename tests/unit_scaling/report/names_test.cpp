@@ -27,7 +27,6 @@ TEST(GroupLabel, SaysWhoIsInIt) {
     EXPECT_EQ(group_label(results, {Group::Kind::node, {1}, 2, 0}), "n2");
     EXPECT_EQ(group_label(results, {Group::Kind::gpus, {2}, 2, 2}), "2 GPUs of n3");
     EXPECT_EQ(group_label(results, {Group::Kind::pair, {2, 0}, 4, 0}), "n3 - n1");
-    EXPECT_EQ(group_label(results, {Group::Kind::without, {0, 2}, 4, 1}), "without n2");
 }
 
 TEST(GroupLabel, HostMemoryHasRanksInsteadOfGpus) {

@@ -109,21 +109,6 @@ void add_pairs(const Shape& shape, Results& results) {
     }
 }
 
-// At the largest size, which the group of all nodes was measured with.
-void add_all_but_one(const Shape& shape, Results& results) {
-    constexpr std::uint64_t largest = 2ULL << 30U;
-    if (shape.rounds == 0 || shape.nodes < 3 || shape.nodes > 16) return;
-    for (std::uint32_t left_out = 0; left_out < shape.nodes; ++left_out) {
-        auto nodes = first_nodes(shape.nodes);
-        nodes.erase(nodes.begin() + left_out);
-        results.groups.push_back({.kind = Group::Kind::without,
-                                  .nodes = std::move(nodes),
-                                  .ranks = (shape.nodes - 1) * shape.ranks_per_node,
-                                  .number = left_out});
-        measure(shape, results, results.groups.size() - 1, largest, false);
-    }
-}
-
 // Made-up: each doubling of the nodes costs `loss`.
 EfficiencyCurve curve(const Shape& shape, EfficiencyCurve::Kind kind, std::string subject,
                       double loss) {
@@ -174,7 +159,6 @@ ReportInput results(const Shape& shape) {
     results.nodes = nodes_of(shape);
     add_scaling_groups(shape, results);
     add_pairs(shape, results);
-    add_all_but_one(shape, results);
     input.evidence = evidence_of(results);
     derive(shape, input);
     return input;

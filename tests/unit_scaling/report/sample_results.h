@@ -23,8 +23,7 @@ struct Shape {
 inline constexpr std::size_t sizes = 15;  // 8 B, 32 B, ... 2 GiB
 
 // All-reduce of float over these sizes, out of place and in place, on 2, 4, ... GPUs of the
-// first node and on 1, 2, 4, ... all nodes; pairs at 1 GiB; of 3 to 16 nodes all but one at 2 GiB;
-// efficiencies, fits and a verdict.
+// first node and on 1, 2, 4, ... all nodes; pairs at 1 GiB; efficiencies, fits and a verdict.
 ReportInput results(const Shape& shape);
 
 }  // namespace distgpu::scaling::sample

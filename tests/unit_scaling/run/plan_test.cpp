@@ -140,23 +140,6 @@ TEST(Plan, TheFirstThatWasAskedForTellsNodesApart) {
 
 TEST(Plan, TwoNodesHaveNoTournament) {
     EXPECT_TRUE(numbers_of(plan_of(nodes({2, 2})), Kind::pair).empty());
-    EXPECT_TRUE(numbers_of(plan_of(nodes({2, 2})), Kind::without).empty());
-}
-
-TEST(Plan, EachNodeIsLeftOutOnce) {
-    const Plan plan = plan_of(nodes({1, 1, 1}));
-    EXPECT_EQ(numbers_of(plan, Kind::without), (Numbers{0, 1, 2}));
-    const auto group = std::find_if(plan.groups.begin(), plan.groups.end(), [](const Group& g) {
-        return g.kind == Kind::without && g.number == 1;
-    });
-    EXPECT_EQ(group->nodes, (Numbers{0, 2}));
-    EXPECT_EQ(group->ranks, 2U);
-}
-
-TEST(Plan, NoNodeIsLeftOutOfMoreThanSixteen) {
-    EXPECT_EQ(numbers_of(plan_of(nodes(Numbers(16, 1))), Kind::without).size(), 16U);
-    EXPECT_EQ(numbers_of(plan_of(nodes(Numbers(17, 1))), Kind::without), Numbers{});
-    EXPECT_FALSE(numbers_of(plan_of(nodes(Numbers(17, 1))), Kind::pair).empty());
 }
 
 TEST(Plan, RailsRunTogetherOverTheNodesThatHaveThem) {

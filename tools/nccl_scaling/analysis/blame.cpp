@@ -180,15 +180,6 @@ std::vector<Limiter> limiters(const std::vector<NodeScore>& nodes,
     return found;
 }
 
-void add_gains(std::vector<NodeScore>& nodes, const std::vector<Evidence::LeftOut>& left_out) {
-    Measured of_node;
-    for (const auto& entry : left_out) of_node[entry.node].push_back(entry.gain);
-    for (auto& node : nodes) {
-        const auto gains = of_node.find(node.node);
-        if (gains != of_node.end()) node.gain = median(std::move(gains->second));
-    }
-}
-
 }  // namespace
 
 double low_z(std::size_t count) {
@@ -203,7 +194,6 @@ Blame blame(const Evidence& evidence) {
     result.decidable = result.nodes.size() >= 3;
     mark_slow(result.nodes, matches_of_nodes(evidence.matches));
     mark_collisions(result.pairs, result.nodes);
-    add_gains(result.nodes, evidence.left_out);
     result.limiters = limiters(slow_among(result.nodes), slow_among(result.rails));
     return result;
 }

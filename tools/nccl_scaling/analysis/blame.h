@@ -32,11 +32,10 @@ double low_z(std::size_t count);
 
 struct NodeScore {
     std::uint32_t node = 0;
-    double bandwidth = 0;          // bytes per second
-    double relative = 0;           // to the median of all nodes' scores
-    std::optional<double> z{};     // robust z; nothing: more than half of the scores are equal
-    double low_matches = 0;        // share of its matches below low_share of that median
-    std::optional<double> gain{};  // Evidence::LeftOut; nothing: not measured
+    double bandwidth = 0;       // bytes per second
+    double relative = 0;        // to the median of all nodes' scores
+    std::optional<double> z{};  // robust z; nothing: more than half of the scores are equal
+    double low_matches = 0;     // share of its matches below low_share of that median
     bool slow = false;
 };
 

@@ -2,7 +2,6 @@
 #include "analysis/evidence.h"
 
 #include "analysis/bus_bandwidth.h"
-#include "analysis/statistics.h"
 #include "analysis/subject.h"
 
 #include <algorithm>
@@ -33,16 +32,6 @@ void for_each_of(const Results& results, Group::Kind kind, const std::optional<S
     }
 }
 
-// Of the group of all nodes; nothing: not measured with this subject.
-std::optional<double> world_bandwidth(const Results& results,
-                                      const std::optional<Subject>& subject) {
-    std::vector<double> bandwidths;
-    for_each_of(results, Group::Kind::nodes, subject, [&](const Group& group, double bandwidth) {
-        if (group.nodes.size() == results.nodes.size()) bandwidths.push_back(bandwidth);
-    });
-    return bandwidths.empty() ? std::nullopt : std::optional(median(std::move(bandwidths)));
-}
-
 }  // namespace
 
 Evidence evidence_of(const Results& results) {
@@ -58,12 +47,6 @@ Evidence evidence_of(const Results& results) {
                 [&](const Group& group, double bandwidth) {
                     evidence.rails.push_back({.local_rank = group.number, .bandwidth = bandwidth});
                 });
-    const auto without = main_subject(results, Group::Kind::without);
-    const auto world = world_bandwidth(results, without);
-    if (!world) return evidence;
-    for_each_of(results, Group::Kind::without, without, [&](const Group& group, double bandwidth) {
-        evidence.left_out.push_back({.node = group.number, .gain = bandwidth / *world});
-    });
     return evidence;
 }
 

@@ -20,18 +20,12 @@ struct Evidence {
         std::uint32_t local_rank = 0;
         double bandwidth = 0;  // of all nodes' GPUs with this local rank
     };
-    struct LeftOut {
-        std::uint32_t node = 0;
-        double gain = 0;  // gamma: bandwidth of all others over that of all nodes; 1.2: without
-                          // this node the others are 20 % faster
-    };
     std::vector<Match> matches;
     std::uint64_t match_bytes = 0;  // the size that they were measured with
     std::vector<Rail> rails;
-    std::vector<LeftOut> left_out;
 };
 
-// From the groups of pairs, rails and all nodes but one. Of each kind only what was measured with
+// From the groups of pairs and rails. Of each kind only what was measured with
 // the largest size counts, and of several collectives, types or placements at that size the first:
 // bandwidths of different sizes are not comparable, and small sizes show the latency instead.
 Evidence evidence_of(const Results& results);

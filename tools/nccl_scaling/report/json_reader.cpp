@@ -47,7 +47,6 @@ Group read_group(const JsonFields& fields, std::size_t node_count) {
     group.nodes = fields.indices("nodes", node_count);
     group.ranks = fields.count<std::uint32_t>("ranks");
     group.number = fields.count<std::uint32_t>("number");
-    if (group.kind == Group::Kind::without) static_cast<void>(fields.index("number", node_count));
     if (group.nodes.size() < fewest_nodes(group.kind)) fields.refuse("nodes", "too few");
     return group;
 }

@@ -61,8 +61,6 @@ std::string group_label(const Results& results, const Group& group) {
             return node_name(results, group, 0);
         case Group::Kind::pair:
             return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
-        case Group::Kind::without:
-            return "without " + results.nodes[group.number].name;
         case Group::Kind::rail:
             break;
     }

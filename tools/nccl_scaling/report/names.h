@@ -18,7 +18,7 @@ std::string operation_name(Collective collective, std::optional<DataType> type, 
 std::string measurement_name(const Results& results, const Measurement& measurement);
 
 // "4 nodes", "2 GPUs of node01" ("2 ranks of ..." in host memory), "node01 - node03",
-// "without node02", "rail 3 (mlx5_3)"; the port where all nodes call it the same.
+// "rail 3 (mlx5_3)"; the port where all nodes call it the same.
 std::string group_label(const Results& results, const Group& group);
 
 // "node17", "node17/mlx5_3", "rail mlx5_3"; "rail 3" for a port without a name or with another

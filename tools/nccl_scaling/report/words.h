@@ -22,7 +22,6 @@ inline constexpr std::array group_kinds{Word<Group::Kind>{Group::Kind::gpus, "gp
                                         Word<Group::Kind>{Group::Kind::nodes, "nodes"},
                                         Word<Group::Kind>{Group::Kind::node, "node"},
                                         Word<Group::Kind>{Group::Kind::pair, "pair"},
-                                        Word<Group::Kind>{Group::Kind::without, "without"},
                                         Word<Group::Kind>{Group::Kind::rail, "rail"}};
 inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},

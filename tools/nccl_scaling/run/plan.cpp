@@ -18,10 +18,6 @@ Indices first_nodes(std::uint32_t count) {
     return nodes;
 }
 
-// All but one takes k communicators of k - 1 nodes, one after the other: set-up and time grow as
-// the square of the nodes, while the tournament, whose pairs play at the same time, does not.
-constexpr std::uint32_t most_nodes_to_leave_one_out = 16;
-
 // 1, 2, 4, ... and `last`.
 Indices doublings(std::uint32_t last) {
     Indices numbers;
@@ -39,10 +35,7 @@ class Planner {
 
     Plan plan() && {
         add_growing();
-        if (nodes_.size() > 2) {
-            add_pairs();
-            add_all_but_one();
-        }
+        if (nodes_.size() > 2) add_pairs();
         add_rails();
         return std::move(plan_);
     }
@@ -131,15 +124,6 @@ class Planner {
                 stage.groups.push_back(place->second);
             }
             plan_.stages.push_back(std::move(stage));
-        }
-    }
-
-    void add_all_but_one() {
-        if (count() > most_nodes_to_leave_one_out) return;
-        for (std::uint32_t left_out = 0; left_out < count(); ++left_out) {
-            Indices nodes = first_nodes(count());
-            nodes.erase(nodes.begin() + left_out);
-            measure_alone({Group::Kind::without, nodes, ranks_of(nodes), left_out}, largest_);
         }
     }
 

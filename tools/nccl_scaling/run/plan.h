@@ -40,10 +40,9 @@ using Offers = std::function<bool(Collective collective, bool in_place)>;
 
 // First everything that was asked for, on 2, 4, ... GPUs of the first node, on every node alone at
 // the same time, and then on 2, 4, ... and all nodes. Then, from three nodes on, what tells a slow
-// one from the others: pairs in a tournament, up to 16 nodes all but one, and, where nodes have
-// several GPUs, rails; these with the first collective and type that were asked for, at the largest
-// size, and are not checked again. Groups of one rank move no data and are left out, but where the
-// run has no other rank.
+// one from the others: pairs in a tournament and, where nodes have several GPUs, rails; these with
+// the first collective and type that were asked for, at the largest size, and are not checked
+// again. Groups of one rank move no data and are left out, but where the run has no other rank.
 Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers);
 
 // Whether the rank with this local rank on this node is in the group.
