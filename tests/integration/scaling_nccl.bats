@@ -68,7 +68,7 @@ has_compute_kernel() {
     # two; 24 times the two rails. Their data was checked.
     [ "$(jq '.measurements | length' "$results")" -eq $((3 * 6 * 12 * 2 + 24 * 2)) ]
     [ "$(jq --compact-output .failure "$results")" = null ]
-    [[ ${lines[-1]} =~ ^"2 nodes: "[0-9]+"% of linear (weak), "[0-9]+"% (strong); limiter: " ]]
+    [[ ${lines[-1]} =~ ^"2 nodes: all-reduce "[0-9.e-]+" GB/s at 16 KiB, "[0-9]+"% of 1 node; limiter: " ]]
 }
 
 @test "the results say what was measured" {

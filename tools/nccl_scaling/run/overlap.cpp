@@ -2,7 +2,6 @@
 #include "run/overlap.h"
 
 #include "analysis/bus_bandwidth.h"
-#include "analysis/profiles.h"
 #include "analysis/statistics.h"
 
 #include <algorithm>

@@ -11,6 +11,9 @@
 
 namespace distgpu::scaling {
 
+// Of the all-reduce: DDP's default bucket_cap_mb, which counts in MiB.
+inline constexpr double ddp_bucket_bytes = 25.0 * 1024 * 1024;
+
 // Each alone, and both at once.
 struct OverlapTrial {
     Compute::Seconds alone;

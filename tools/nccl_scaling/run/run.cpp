@@ -3,7 +3,6 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/compare.h"
-#include "analysis/profiles.h"
 #include "analysis/statistics.h"
 #include "base/format.h"
 #include "report/names.h"
