@@ -67,7 +67,7 @@ once_running() { # SIGNAL RANK
     scaling -- "${small[@]}" --json results.json --csv results.csv --html results.html
     [ "$status" -eq 0 ]
     [[ $output == *"host memory; not a GPU measurement"* ]]
-    [[ ${lines[-1]} =~ ^"4 nodes: "[0-9]+"% of linear (weak), "[0-9]+"% (strong); limiter: " ]]
+    [[ ${lines[-1]} =~ ^"4 nodes: all-reduce "[0-9.e-]+" GB/s at 64 KiB, "[0-9]+"% of 2 nodes; limiter: " ]]
     # 3 sizes of each form of the seven collectives (7 out of place, all-reduce, all-gather,
     # broadcast and reduce in place, but no broadcast out of place: 10) on 2 and on 4 nodes;
     # 24 rounds of two pairs; four times three nodes.

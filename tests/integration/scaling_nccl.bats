@@ -64,7 +64,7 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
     # two, whose data was checked; each node alone at the largest size; 24 times the two rails.
     [ "$(jq '.measurements | length' "$results")" -eq $((3 * 6 * 12 * 2 + 2 + 24 * 2)) ]
     [ "$(jq --compact-output .failure "$results")" = null ]
-    [[ ${lines[-1]} =~ ^"2 nodes: "[0-9]+"% of linear (weak), "[0-9]+"% (strong); limiter: " ]]
+    [[ ${lines[-1]} =~ ^"2 nodes: all-reduce "[0-9.e-]+" GB/s at 16 KiB, "[0-9]+"% of 1 node; limiter: " ]]
 }
 
 @test "the results say what was measured" {

@@ -58,6 +58,16 @@ HTML
     [[ $output == *"Content Security Policy directive"*"The action has been blocked."* ]]
 }
 
+# start_time, complete, nodes, limiters; the bandwidths of 2 and 4 GPUs, 1 and 2 nodes, in place and out of
+# place; two points of each of five curves; the slow part, whose name is markup.
+@test "Prometheus reads the metrics, whatever a node is called" {
+    run -0 "$root/tests/integration/scaling_page/parse_metrics.py" hostile.prom
+    [ "$output" = "hostile.prom 7 23" ]
+    printf 'nccl_scaling_a{b="c\n' >broken.prom
+    run -1 "$root/tests/integration/scaling_page/parse_metrics.py" broken.prom
+    [[ $output == *Error* ]]
+}
+
 @test "no process and no profile is left" {
     run -1 pgrep --full "user-data-dir=$BATS_FILE_TMPDIR"
     [ -z "$output" ]

@@ -142,6 +142,34 @@ TEST(Derive, ACollisionIsThePairsAndNoNodes) {
                 ElementsAre(SlowPart{"n1 - n4", SlowPart::Kind::pair, 0.5, std::nullopt}));
 }
 
+// Compute of 4 s, and 1 s of communication on either number of nodes: E_w = 1, E_s = 5 / (2 * 3).
+TEST(Derive, AStepIsAModelAndSaysSo) {
+    auto results = growing();
+    on_both(results, {.bytes = 8});
+    const TrainingStep step{"compute=4s,allreduce=8", 4, {{Collective::all_reduce, 8, 1}}};
+    const ReportInput report = derive(results, {std::nullopt, step});
+    EXPECT_EQ(report.step,
+              "model of the step compute=4s,allreduce=8: 2 nodes 100.0 % of linear (weak), 83.3 % "
+              "(strong), nothing hidden behind compute");
+    ASSERT_EQ(report.efficiency.size(), 3U);
+    EXPECT_EQ(report.efficiency[1].subject, step.text);
+    EXPECT_EQ(derive(results).step, "");
+    EXPECT_EQ(
+        derive(results, {std::nullopt, TrainingStep{"x", 1, {{Collective::reduce, 8, 1}}}}).step,
+        "model of the step x: nothing, as two numbers of nodes did not measure all of it");
+}
+
+TEST(Derive, LimitersHaveTheirNames) {
+    auto results = made_up_results(4, 1);
+    for (const Round& round : tournament(4)) {
+        for (const auto& [first, second] : round) {
+            add_measurement(results, add_group(results, {Group::Kind::pair, {first, second}, 2, 0}),
+                            {.bytes = 8, .seconds = first == 2 || second == 2 ? 2.0 : 1.0});
+        }
+    }
+    EXPECT_THAT(derive(results).limiters, ElementsAre("n2"));
+}
+
 TEST(Derive, ARunThatFailedHasNoVerdict) {
     auto results = growing();
     on_both(results, {.bytes = 8});

@@ -81,10 +81,12 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     const Json json = Json::parse(to_json(full()));
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
-    EXPECT_EQ(keys, (std::vector<std::string>{
-                        "schema", "complete", "failure", "backend", "note", "started", "check",
-                        "verdict", "judgement", "fingerprint", "environment", "nodes", "groups",
-                        "measurements", "efficiency", "fits", "findings", "published"}));
+    EXPECT_EQ(keys, (std::vector<std::string>{"schema",       "complete",    "failure", "backend",
+                                              "note",         "started",     "check",   "verdict",
+                                              "headline",     "limiters",    "step",    "judgement",
+                                              "fingerprint",  "environment", "nodes",   "groups",
+                                              "measurements", "efficiency",  "fits",    "findings",
+                                              "published"}));
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 
@@ -111,6 +113,15 @@ TEST(ReportJson, DerivedValuesAreWritten) {
     EXPECT_EQ(json["findings"][0]["subject"], "n2/mlx5_3");
     EXPECT_EQ(json["findings"][0]["kind"], "slow port");
     EXPECT_TRUE(json["findings"][0]["robust_z"].is_null());
+}
+
+TEST(ReportJson, TheHeadline) {
+    ReportInput input = full();
+    EXPECT_TRUE(Json::parse(to_json(input))["headline"].is_null());
+    input.headline = Headline{1, 4e9, std::nullopt, 0, ExpectedBandwidth{5e9, "--expect"}};
+    EXPECT_EQ(Json::parse(to_json(input))["headline"], Json::parse(R"json(
+        {"measurement": 1, "busbw": 4e9, "efficiency": null, "baseline_nodes": null,
+         "expected": 5e9, "expected_of": "--expect"})json"));
 }
 
 // 40 bytes/s were measured of the 50 that are wanted, and nothing of 16 ranks.

@@ -1,6 +1,7 @@
-// Writes pages of made-up results, for a browser to open: sample_page FOLDER. For each it prints
-// what must be seen on it: file, lines' points, pictures, filled cells of the heat map, rows of the
-// table of results. The numbers follow from the shapes below, not from the page.
+// Writes pages of made-up results, for a browser to open, and metrics NAME.prom: sample_page
+// FOLDER. For each page it prints what must be seen on it: file, lines' points, pictures, filled
+// cells of the heat map, rows of the table of results. The numbers follow from the shapes below,
+// not from the page.
 #include "analysis/pairs.h"
 #include "base/format.h"
 #include "report/formats.h"
@@ -23,6 +24,7 @@ using namespace distgpu::scaling;
 struct Page {
     std::string name;
     std::string json;
+    std::string metrics;  // for Prometheus; empty: there are none
     std::size_t points = 0;
     std::size_t plots = 0;
     std::size_t cells = 0;
@@ -39,6 +41,7 @@ Page page(std::string name, const ReportInput& input, std::size_t node_groups, s
     const std::size_t of_pairs = cells == 0 ? 0 : other_rows == 1 ? 1 : 2;
     return {std::move(name),
             to_json(input),
+            to_prometheus(input),
             groups * sample::sizes + (has_curves ? 5 * node_groups : 0),
             1 + std::size_t{has_curves ? 3U : 0U} + of_pairs,
             cells,
@@ -91,7 +94,7 @@ Page judged() {
 Page times() {
     const std::vector<ScalingPoint> strong{{1, 100, 1}, {2, 50, 1}, {4, 25, 1}};
     const std::vector<ScalingPoint> weak{{1, 100, 1}, {2, 50, 2}, {4, 25, 4}};
-    return {"times", times_json({weak, strong}), 6, 2, 0, 0};
+    return {"times", times_json({weak, strong}), "", 6, 2, 0, 0};
 }
 
 // Of 64 rows of 8 nodes each, those that a run of so many rounds fills.
@@ -130,7 +133,9 @@ int main(int argc, char** argv) {
     for (const Page& page : pages()) {
         std::ofstream file(distgpu::formatted("{}/{}.html", argv[1], page.name));
         file << to_html(page.json);
-        if (!file.flush()) return 1;
+        std::ofstream metrics(distgpu::formatted("{}/{}.prom", argv[1], page.name));
+        metrics << page.metrics;
+        if (!file.flush() || !metrics.flush()) return 1;
         std::cout << distgpu::formatted("{}.html {} {} {} {}\n", page.name, page.points, page.plots,
                                         page.cells, page.rows);
     }

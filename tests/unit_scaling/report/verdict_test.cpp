@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -24,61 +25,57 @@ Results with_ports(std::uint32_t nodes) {
     return results;
 }
 
+// 300 GB/s of all nodes, three quarters of one node's.
+std::string verdict(const Results& measured, const Blame& blame) {
+    Results results = measured;
+    results.measurements = {{.bytes = 1U << 30U, .time = {}}};
+    return verdict_line(results, blame, Headline{0, 300e9, 0.75, 1, std::nullopt});
+}
+
+const std::string measured = "all-reduce 300 GB/s at 1 GiB, 75% of 1 node";
+
 TEST(VerdictLine, NamesThePort) {
     auto results = with_ports(8);
     results.nodes[5].name = "node17";
-    EXPECT_EQ(verdict_line(results,
-                           found({{.kind = Limiter::Kind::node_rail, .node = 5, .local_rank = 1}}),
-                           0.94, 0.71),
-              "8 nodes: 94% of linear (weak), 71% (strong); limiter: node17/mlx5_3");
+    EXPECT_EQ(
+        verdict(results, found({{.kind = Limiter::Kind::node_rail, .node = 5, .local_rank = 1}})),
+        "8 nodes: " + measured + "; limiter: node17/mlx5_3");
 }
 
 TEST(VerdictLine, NoLimiter) {
-    EXPECT_EQ(verdict_line(with_ports(8), found({}), 0.999, 1.004),
-              "8 nodes: 100% of linear (weak), 100% (strong); limiter: none");
+    EXPECT_EQ(verdict(with_ports(8), found({})), "8 nodes: " + measured + "; limiter: none");
 }
 
-TEST(VerdictLine, OneNodeHasNothingToScaleTo) {
-    EXPECT_EQ(verdict_line(with_ports(1), Blame{}, 1, 1),
-              "1 node: nothing to scale to; limiter: cannot be determined with 1 node");
-}
-
-TEST(VerdictLine, TwoNodesCannotBeToldApart) {
-    EXPECT_EQ(
-        verdict_line(with_ports(2), Blame{}, 0.9, 0.8),
-        "2 nodes: 90% of linear (weak), 80% (strong); limiter: cannot be determined with 2 nodes");
+TEST(VerdictLine, OneOrTwoNodesCannotBeToldApart) {
+    EXPECT_EQ(verdict(with_ports(1), Blame{}),
+              "1 node: " + measured + "; limiter: cannot be determined with 1 node");
+    EXPECT_EQ(verdict(with_ports(2), Blame{}),
+              "2 nodes: " + measured + "; limiter: cannot be determined with 2 nodes");
 }
 
 TEST(VerdictLine, TheirRailsCan) {
     Blame blame;
     blame.limiters = {{.kind = Limiter::Kind::rail, .local_rank = 1}};
-    EXPECT_EQ(verdict_line(with_ports(2), blame, 0.9, 0.8),
-              "2 nodes: 90% of linear (weak), 80% (strong); limiter: rail mlx5_3");
+    EXPECT_EQ(verdict(with_ports(2), blame), "2 nodes: " + measured + "; limiter: rail mlx5_3");
 }
 
 TEST(VerdictLine, WhatWasNotMeasured) {
-    EXPECT_EQ(verdict_line(with_ports(4), Blame{}, std::nullopt, std::nullopt),
-              "4 nodes: scaling not measured; limiter: not measured");
-    EXPECT_EQ(verdict_line(with_ports(4), found({}), 0.5, std::nullopt),
-              "4 nodes: 50% of linear (weak); limiter: none");
-    EXPECT_EQ(verdict_line(with_ports(4), found({}), std::nullopt, 0.5),
-              "4 nodes: 50% of linear (strong); limiter: none");
+    EXPECT_EQ(verdict_line(with_ports(4), Blame{}, std::nullopt),
+              "4 nodes: bandwidth not measured; limiter: not measured");
 }
 
 TEST(VerdictLine, SeveralLimiters) {
-    EXPECT_EQ(verdict_line(with_ports(8), found({{.node = 1}, {.node = 6}}), 0.5, 0.5),
-              "8 nodes: 50% of linear (weak), 50% (strong); limiter: n1, n6");
+    EXPECT_EQ(verdict(with_ports(8), found({{.node = 1}, {.node = 6}})),
+              "8 nodes: " + measured + "; limiter: n1, n6");
 }
 
 TEST(VerdictLine, NamesEightAtMost) {
     std::vector<Limiter> limiters(8);
-    EXPECT_EQ(verdict_line(with_ports(64), found(limiters), 0.5, 0.5),
-              "64 nodes: 50% of linear (weak), 50% (strong); "
-              "limiter: n0, n0, n0, n0, n0, n0, n0, n0");
+    const std::string eight = "; limiter: n0, n0, n0, n0, n0, n0, n0, n0";
+    EXPECT_EQ(verdict(with_ports(64), found(limiters)), "64 nodes: " + measured + eight);
     limiters.resize(10);
-    EXPECT_EQ(verdict_line(with_ports(64), found(limiters), 0.5, 0.5),
-              "64 nodes: 50% of linear (weak), 50% (strong); "
-              "limiter: n0, n0, n0, n0, n0, n0, n0, n0 and 2 more");
+    EXPECT_EQ(verdict(with_ports(64), found(limiters)),
+              "64 nodes: " + measured + eight + " and 2 more");
 }
 
 }  // namespace

@@ -110,6 +110,17 @@ TEST(Judge, AnotherLibraryIsToldAndCompared) {
     EXPECT_EQ(exit_code_of(judgement), ExitCode::check_failed);
 }
 
+TEST(Judge, TheHeadlineExpectsWhatTheBaselineReached) {
+    const ScratchFolder folder;
+    const auto judge = Judge::make({.baseline = saved(folder, run_at(10)), .thresholds = ""});
+    ASSERT_TRUE(judge);
+    const auto expected = judge->expected(run_at(5));
+    ASSERT_TRUE(expected);
+    EXPECT_NEAR(expected->busbw, 10e9, 1);
+    EXPECT_EQ(expected->source, "the baseline");
+    EXPECT_EQ(Judge::make({})->expected(run_at(5)), std::nullopt);
+}
+
 TEST(Judge, ToleranceIsAShare) {
     const auto refusal = [](double tolerance) {
         const auto judge = Judge::make({.baseline = "", .tolerance = tolerance, .thresholds = ""});

@@ -117,6 +117,23 @@ TEST(Options, OfSavedRuns) {
     EXPECT_FALSE(parse({"--tolerance", "3", "diff", "a.json", "b.json"}));
 }
 
+TEST(Options, OfReports) {
+    const Options given = options({"--expect", "375.5", "--prometheus", "a.prom", "--drain-reason",
+                                   "b", "--fail-on-limiter", "--step", "compute=1s,allreduce=1M"});
+    EXPECT_DOUBLE_EQ(*given.expect, 375.5e9);
+    EXPECT_EQ(given.files.prometheus + given.files.drain_reason, "a.promb");
+    EXPECT_TRUE(given.fail_on_limiter);
+    ASSERT_TRUE(given.step);
+    EXPECT_DOUBLE_EQ(given.step->compute, 1);
+    EXPECT_FALSE(options({}).expect);
+    EXPECT_FALSE(options({}).step);
+    EXPECT_FALSE(options({}).fail_on_limiter);
+    EXPECT_FALSE(parse({"--expect", "0"}));
+    // Beyond -e's default of 64 MiB.
+    EXPECT_FALSE(parse({"--step", "compute=1s,allreduce=1G"}));
+    EXPECT_TRUE(parse({"-e", "1G", "--step", "compute=1s,allreduce=1G"}));
+}
+
 TEST(Options, HelpOfTimes) {
     const auto help = parse({"times", "--help"});
     ASSERT_TRUE(help);

@@ -18,18 +18,19 @@ std::string must_not_be_made() {
 
 TEST(WriteFiles, OnlyThoseAskedFor) {
     const ScratchFolder folder;
-    EXPECT_EQ(
-        write_files({"", folder.path("csv"), ""}, {must_not_be_made, text("c"), must_not_be_made}),
-        std::nullopt);
+    const std::string none;
+    const std::string csv = folder.path("csv");
+    EXPECT_EQ(write_files({{none, must_not_be_made}, {csv, text("c")}}), std::nullopt);
     EXPECT_EQ(folder.read("csv"), "c");
 }
 
 TEST(WriteFiles, OneThatFailsKeepsNoOtherBack) {
     const ScratchFolder folder;
-    const auto error = write_files({"/nowhere/json", folder.path("csv"), "/nowhere/html"},
-                                   {text("j"), text("c"), text("h")});
+    const std::string missing = "/nowhere/json";
+    const std::string csv = folder.path("csv");
+    const auto error = write_files({{missing, text("j")}, {csv, text("c")}});
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->object, "/nowhere/json");
+    EXPECT_EQ(error->object, missing);
     EXPECT_EQ(folder.read("csv"), "c");
 }
 

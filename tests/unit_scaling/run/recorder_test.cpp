@@ -1,5 +1,6 @@
 #include "run/recorder.h"
 
+#include "analysis/pairs.h"
 #include "made_up_results.h"
 #include "report/report_json.h"
 #include "scratch_folder.h"
@@ -139,17 +140,45 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
     recorder.add(measurement_);
     recorder.complete();
     EXPECT_EQ(recorder.exit_code(), ExitCode::check_failed);
-    EXPECT_THAT(
-        folder_.read("out"),
-        EndsWith("25.0 % of the 4 that it must reach\n"
-                 "# thresholds " +
-                 folder_.path("limits") +
-                 ": 0 passed, 1 failed, 0 not measured\n"
-                 "1 node: nothing to scale to; limiter: cannot be determined with 1 node\n"));
+    EXPECT_THAT(folder_.read("out"), EndsWith("25.0 % of the 4 that it must reach\n"
+                                              "# thresholds " +
+                                              folder_.path("limits") +
+                                              ": 0 passed, 1 failed, 0 not measured\n"
+                                              "1 node: all-reduce 1 GB/s at 976.56 KiB; limiter: "
+                                              "cannot be determined with 1 node\n"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": true"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": {\"outcome\":\"failed\""));
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": true"));
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"outcome\":\"failed\""));
+}
+
+// Four nodes of which one makes half of the others' rate.
+Results with_a_slow_node() {
+    auto results = made_up_results(4, 1);
+    for (const auto& round : tournament(4)) {
+        for (const auto& [first, second] : round) {
+            add_measurement(results, add_group(results, {Group::Kind::pair, {first, second}, 2, 0}),
+                            {.bytes = 8, .seconds = first == 2 || second == 2 ? 2.0 : 1.0});
+        }
+    }
+    return results;
+}
+
+TEST_F(RecorderTest, ALimiterIsAFailureWhereItWasAskedFor) {
+    for (const bool asked : {false, true}) {
+        options_.fail_on_limiter = asked;
+        options_.files.drain_reason = folder_.path("reason");
+        Recorder recorder(options_, out_);
+        EXPECT_EQ(recorder.begin(with_a_slow_node()), std::nullopt);
+        recorder.complete();
+        EXPECT_EQ(recorder.exit_code(), asked ? ExitCode::check_failed : ExitCode::done);
+        EXPECT_THAT(folder_.read("reason"), EndsWith(": n2 at 50% of its peers\n"));
+    }
+    Recorder healthy(options_, out_);
+    EXPECT_EQ(healthy.begin(results_), std::nullopt);
+    healthy.complete();
+    EXPECT_EQ(healthy.exit_code(), ExitCode::done);
+    EXPECT_EQ(folder_.read("reason"), "");
 }
 
 TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {

@@ -24,6 +24,14 @@ std::string table_footer(const Results& results);
 // bandwidths in bytes per second; an empty field: not defined.
 std::string to_csv(const ReportInput& input);
 
+// Prometheus' text format, for node_exporter's textfile collector: what a graph over weeks is made
+// of. Names begin with "nccl_scaling_" and end with their unit.
+std::string to_prometheus(const ReportInput& input);
+
+// A line fit for `scontrol update nodename=... state=drain reason="..."`; empty where no node and
+// no port of one is slow, and of a run that ended before its end.
+std::string drain_reason(const ReportInput& input);
+
 // One HTML page of what to_json() or times_json() wrote. It needs nothing else: no network, no
 // other file.
 std::string to_html(std::string_view json);

@@ -116,6 +116,18 @@ JsonText json_or_null(const std::optional<Value>& value, ToJson&& json) {
     return value ? JsonText(json(*value)) : JsonText();
 }
 
+JsonText headline_json(const std::optional<Headline>& headline) {
+    if (!headline) return {};
+    const auto& expected = headline->expected;
+    const bool is_ratio = headline->efficiency.has_value();
+    return {{"measurement", headline->measurement},
+            {"busbw", headline->busbw},
+            {"efficiency", headline->efficiency},
+            {"baseline_nodes", is_ratio ? JsonText(headline->baseline_nodes) : JsonText()},
+            {"expected", expected ? JsonText(expected->busbw) : JsonText()},
+            {"expected_of", expected ? JsonText(expected->source) : JsonText()}};
+}
+
 JsonText violation_json(const Violation& violation) {
     return {{"measurement", violation.measurement},
             {"busbw", violation.bandwidth},
@@ -181,6 +193,9 @@ std::string to_json(const ReportInput& input) {
     text += member("started", results.started);
     text += member("check", json_text_or_null(results.check));
     text += member("verdict", json_text_or_null(input.verdict));
+    text += member("headline", headline_json(input.headline));
+    text += member("limiters", JsonText::list(input.limiters));
+    text += member("step", json_text_or_null(input.step));
     text += member("judgement", judgement_json(input.judgement));
     text += member("fingerprint", pairs_json(results.fingerprint));
     text += member("environment", JsonText::list(results.environment, variable_json));

@@ -2,11 +2,11 @@
 #include "report/report_input.h"
 
 #include "analysis/blame.h"
-#include "analysis/ddp_step.h"
 #include "analysis/efficiency.h"
-#include "analysis/profiles.h"
+#include "analysis/evidence.h"
 #include "base/format.h"
 #include "report/names.h"
+#include "report/units.h"
 #include "report/verdict.h"
 
 #include <algorithm>
@@ -35,33 +35,21 @@ std::vector<Curve> curves_of_communication(const Results& results) {
     return curves;
 }
 
-void add_curve(std::vector<Curve>& curves, Curve::Kind kind, const Profile& profile,
-               const std::vector<ScalingPoint>& points) {
-    if (points.empty()) return;
-    Curve curve{kind, std::string(profile.name), points.front().nodes, {}};
-    curve.points.reserve(points.size());
-    for (const ScalingPoint& point : points) {
-        curve.points.push_back({point.nodes, point.efficiency});
-    }
-    curves.push_back(std::move(curve));
-}
-
-// The model that the last line speaks of is the first whose collectives were measured.
-struct Headline {
-    std::optional<double> weak;
-    std::optional<double> strong;
-};
-
-Headline add_models(const Results& results, std::vector<Curve>& curves) {
-    Headline headline;
-    for (const Profile& profile : profiles) {
-        const StepScaling scaling = step_scaling(results, profile);
-        add_curve(curves, Curve::Kind::weak, profile, scaling.weak);
-        add_curve(curves, Curve::Kind::strong, profile, scaling.strong);
-        if (headline.weak || scaling.weak.empty() || scaling.strong.empty()) continue;
-        headline = {scaling.weak.back().efficiency, scaling.strong.back().efficiency};
-    }
-    return headline;
+// Returns what is said of the model.
+std::string add_step(const Results& results, const TrainingStep& step, std::vector<Curve>& curves) {
+    const auto [weak, strong] = step_scaling(results, step);
+    const std::string model = formatted("model of the step {}: ", step.text);
+    if (weak.empty()) return model + "nothing, as two numbers of nodes did not measure all of it";
+    const auto add = [&](Curve::Kind kind, const std::vector<ScalingPoint>& points) {
+        Curve& curve = curves.emplace_back(Curve{kind, step.text, points.front().nodes, {}});
+        for (const auto& point : points) curve.points.push_back({point.nodes, point.efficiency});
+    };
+    add(Curve::Kind::weak, weak);
+    add(Curve::Kind::strong, strong);
+    return model + formatted("{} {} of linear (weak), {} (strong), nothing hidden behind compute",
+                             counted(weak.back().nodes, "node"),
+                             format_percent(weak.back().efficiency),
+                             format_percent(strong.back().efficiency));
 }
 
 // A limiter that is a node, or a port of one, with that node's score.
@@ -102,18 +90,21 @@ std::vector<SlowPart> slow_parts_of(const Results& results, const Blame& blame) 
 
 }  // namespace
 
-ReportInput derive(const Results& results) {
+ReportInput derive(const Results& results, const Expectation& expectation) {
     ReportInput report;
     report.results = results;
     report.efficiency = curves_of_communication(results);
-    const Headline headline = add_models(results, report.efficiency);
-    report.fits = latency_bandwidth_fits(results);
-    report.evidence = evidence_of(results);
-    const Blame blamed = blame(report.evidence);
-    report.slow_parts = slow_parts_of(results, blamed);
-    if (!results.failure) {
-        report.verdict = verdict_line(results, blamed, headline.weak, headline.strong);
+    if (expectation.step) {
+        report.step = add_step(results, *expectation.step, report.efficiency);
     }
+    report.headline = headline_of(results, expectation.bandwidth);
+    report.fits = latency_bandwidth_fits(results);
+    const Blame blamed = blame(evidence_of(results));
+    report.slow_parts = slow_parts_of(results, blamed);
+    for (const Limiter& limiter : blamed.limiters) {
+        report.limiters.push_back(limiter_name(results, limiter));
+    }
+    if (!results.failure) report.verdict = verdict_line(results, blamed, report.headline);
     return report;
 }
 

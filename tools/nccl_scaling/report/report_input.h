@@ -2,7 +2,8 @@
 #pragma once
 
 #include "analysis/alpha_beta.h"
-#include "analysis/evidence.h"
+#include "analysis/training_step.h"
+#include "report/headline.h"
 #include "report/judgement.h"
 #include "results.h"
 
@@ -28,7 +29,7 @@ struct EfficiencyCurve {
         bool operator==(const Point&) const = default;
     };
     Kind kind = Kind::weak;
-    std::string subject;               // "all-reduce float, 64 MiB", "ResNet-50", "given times"
+    std::string subject;               // "all-reduce float, 64 MiB", the text of a step
     std::uint32_t baseline_nodes = 1;  // efficiency is 1 there
     std::vector<Point> points;         // by number of nodes, ascending
 
@@ -55,15 +56,23 @@ struct ReportInput {
     Results results;
     std::vector<EfficiencyCurve> efficiency;
     std::vector<LatencyBandwidthFit> fits;
-    Evidence evidence;
-    std::vector<SlowPart> slow_parts;  // the worst first
-    Judgement judgement;               // of a run that came to its end
-    std::string verdict;               // the run's last line; empty while it runs
+    std::vector<SlowPart> slow_parts;   // the worst first
+    std::vector<std::string> limiters;  // by name; empty: nobody is
+    std::optional<Headline> headline;
+    std::string step;     // what the model of a step says; empty: none was asked for
+    Judgement judgement;  // of a run that came to its end
+    std::string verdict;  // the run's last line; empty while it runs
+};
+
+// What its user says of the run.
+struct Expectation {
+    std::optional<ExpectedBandwidth> bandwidth;
+    std::optional<TrainingStep> step;
 };
 
 // From what was measured to what is reported, but for the judgement. A run that ended before its
 // end gets no verdict: what is missing might have changed it.
-ReportInput derive(const Results& results);
+ReportInput derive(const Results& results, const Expectation& expectation = {});
 
 inline std::uint64_t total_ranks(const Results& results) {
     std::uint64_t total = 0;

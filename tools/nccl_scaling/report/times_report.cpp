@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "report/units.h"
-#include "report/verdict.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,9 +14,9 @@ namespace distgpu::scaling {
 namespace {
 
 std::string verdict(const TimesReport& report) {
-    return scaling_text(report.weak.back().nodes, report.weak.back().efficiency,
-                        report.strong.back().efficiency) +
-           "; limiter: not measured";
+    return formatted("{}: {:.0f}% of linear (weak), {:.0f}% (strong); limiter: not measured",
+                     counted(report.weak.back().nodes, "node"), 100 * report.weak.back().efficiency,
+                     100 * report.strong.back().efficiency);
 }
 
 Error bad_times(std::string problem, std::string remedy) {

@@ -19,7 +19,7 @@ struct TimesReport {
 // Why they cannot be compared.
 Error refusal_of(const UnusableTimes& times);
 
-// The table, what each column assumes, and as the last line what verdict_line() says of a run.
+// The table, what each column assumes, and as the last line the verdict.
 std::string times_table(const TimesReport& report);
 
 // A header and a row a number of nodes: seconds, efficiencies (1: linear). Lines end as in

@@ -35,23 +35,10 @@ std::string limiters_text(const Results& results, const Blame& blame) {
 
 }  // namespace
 
-std::string scaling_text(std::uint64_t nodes, std::optional<double> weak,
-                         std::optional<double> strong) {
-    const std::string size = counted(nodes, "node") + ": ";
-    if (nodes == 1) return size + "nothing to scale to";
-    const auto percent = [](double efficiency) { return formatted("{:.0f}%", 100 * efficiency); };
-    if (weak && strong) {
-        return size +
-               formatted("{} of linear (weak), {} (strong)", percent(*weak), percent(*strong));
-    }
-    if (weak) return size + percent(*weak) + " of linear (weak)";
-    if (strong) return size + percent(*strong) + " of linear (strong)";
-    return size + "scaling not measured";
-}
-
-std::string verdict_line(const Results& results, const Blame& blame, std::optional<double> weak,
-                         std::optional<double> strong) {
-    return formatted("{}; limiter: {}", scaling_text(results.nodes.size(), weak, strong),
+std::string verdict_line(const Results& results, const Blame& blame,
+                         const std::optional<Headline>& headline) {
+    return formatted("{}: {}; limiter: {}", counted(results.nodes.size(), "node"),
+                     headline ? headline_text(results, *headline) : "bandwidth not measured",
                      limiters_text(results, blame));
 }
 

@@ -48,6 +48,15 @@ Judgement Judge::judge(const Results& results) const {
     return judgement;
 }
 
+std::optional<ExpectedBandwidth> Judge::expected(const Results& results) const {
+    const auto main = main_measurement(results);
+    if (!baseline_ || !main) return std::nullopt;
+    for (const Change& change : changes(*baseline_, results)) {
+        if (change.measurement == *main) return ExpectedBandwidth{change.before, "the baseline"};
+    }
+    return std::nullopt;
+}
+
 ExitCode exit_code_of(const Judgement& judgement) {
     switch (outcome_of(judgement)) {
         case Judgement::Outcome::passed:

@@ -4,6 +4,7 @@
 #include "analysis/compare.h"
 #include "base/result.h"
 #include "bootstrap/ending.h"
+#include "report/headline.h"
 #include "report/judgement.h"
 #include "results.h"
 
@@ -25,6 +26,10 @@ class Judge {
     static Result<Judge> make(const Demands& demands);
 
     Judgement judge(const Results& results) const;
+
+    // What the baseline reached where the run has its headline. Nothing: there is none, or it did
+    // not measure that.
+    std::optional<ExpectedBandwidth> expected(const Results& results) const;
 
   private:
     Demands demands_;

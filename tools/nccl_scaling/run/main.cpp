@@ -8,7 +8,6 @@
 #include "bootstrap/membership.h"
 #include "node/machine.h"
 #include "node/process_environment.h"
-#include "report/units.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"

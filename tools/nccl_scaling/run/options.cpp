@@ -4,6 +4,7 @@
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
 #include "run/sizes.h"
+#include "run/step_option.h"
 
 #include <CLI/CLI.hpp>
 
@@ -28,6 +29,8 @@ struct Words {
     std::vector<std::string> types{"float"};
     double timeout = 120;
     double tolerance = 5;
+    double expect = 0;  // GB/s
+    std::string training_step;
     std::vector<std::string> times;
     Redraw redraw;
     Diff diff;
@@ -98,6 +101,16 @@ void declare_files(CLI::App& app, OutputFiles& files) {
     app.add_option("--html", files.html, "Write a page with plots to this file")->type_name("FILE");
 }
 
+// Those of a run, which `times` has not.
+void declare_reports(CLI::App& app, OutputFiles& files) {
+    app.add_option("--prometheus", files.prometheus,
+                   "Write metrics to this file, for node_exporter's textfile collector")
+        ->type_name("FILE");
+    app.add_option("--drain-reason", files.drain_reason,
+                   "Write why slow nodes should be drained to this file, empty if none is slow")
+        ->type_name("FILE");
+}
+
 CLI::Option* declare_tolerance(CLI::App& app, Words& words) {
     return app
         .add_option("--tolerance", words.tolerance, "Percent by which a result may be slower")
@@ -115,6 +128,21 @@ void declare_demands(CLI::App& app, Words& words, Demands& demands) {
                    "File of bus bandwidths to reach, one per line: collective, size, ranks, GB/s; "
                    "exit status 1 if one is not reached")
         ->type_name("FILE");
+}
+
+void declare_judgement(CLI::App& app, Words& words, Options& options) {
+    app.add_option(
+           "--expect", words.expect,
+           "Bus bandwidth that all nodes should reach at the largest size; the verdict says "
+           "the percentage")
+        ->type_name("GB/s")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--step", words.training_step,
+                   "Model of a training step from the measured times: "
+                   "compute=120ms,allreduce=25M*40")
+        ->type_name("STEP");
+    app.add_flag("--fail-on-limiter", options.fail_on_limiter,
+                 "Exit status 1 if the verdict names a limiter");
 }
 
 CLI::App* declare_times(CLI::App& app, Words& words, OutputFiles& files) {
@@ -185,7 +213,13 @@ Result<Options> understand(const Words& words, Options options) {
     }
     options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(words.timeout * 1000));
     options.demands.tolerance = words.tolerance / 100;
-    return options;
+    constexpr double gb = 1e9;
+    if (words.expect > 0) options.expect = words.expect * gb;
+    if (words.training_step.empty()) return options;
+    return parse_step(words.training_step, options.wishes).transform([&](TrainingStep step) {
+        options.step = std::move(step);
+        return std::move(options);
+    });
 }
 
 // Options of a run say nothing to a subcommand, and would be lost.
@@ -218,7 +252,9 @@ Result<Asked> parse_options(int argc, const char* const* argv) {
     declare_sizes(app, words);
     declare_measurements(app, words, options);
     declare_files(app, options.files);
+    declare_reports(app, options.files);
     declare_demands(app, words, options.demands);
+    declare_judgement(app, words, options);
     const CLI::App* const times = declare_times(app, words, times_files);
     const CLI::App* const page = declare_page(app, words.redraw);
     declare_diff(app, words);

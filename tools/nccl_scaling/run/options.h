@@ -1,6 +1,7 @@
 // The command line of nccl-scaling.
 #pragma once
 
+#include "analysis/training_step.h"
 #include "base/result.h"
 #include "run/judge.h"
 #include "run/output_files.h"
@@ -10,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -24,6 +26,9 @@ struct Options {
     std::string backend;
     OutputFiles files;
     Demands demands;
+    std::optional<double> expect;      // bus bandwidth of all nodes, bytes per second
+    std::optional<TrainingStep> step;  // to be modelled
+    bool fail_on_limiter = false;
 };
 
 // A text for stdout: the help was asked for.

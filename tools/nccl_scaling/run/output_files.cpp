@@ -5,16 +5,13 @@
 
 namespace distgpu::scaling {
 
-std::optional<Error> write_files(const OutputFiles& files, const FileTexts& texts) {
+std::optional<Error> write_files(const std::vector<OutputFile>& files) {
     std::optional<Error> first;
-    const auto write = [&](const std::string& path, const std::function<std::string()>& text) {
-        if (path.empty()) return;
+    for (const auto& [path, text] : files) {
+        if (path.empty()) continue;
         const auto written = replace_file(path, text(), Readers::by_umask);
         if (!written && !first) first = written.error();
-    };
-    write(files.json, texts.json);
-    write(files.csv, texts.csv);
-    write(files.html, texts.html);
+    }
     return first;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace distgpu::scaling {
 
@@ -14,16 +15,16 @@ struct OutputFiles {
     std::string json;
     std::string csv;
     std::string html;
+    std::string prometheus{};
+    std::string drain_reason{};
 };
 
-// What each file would hold, made only for those that are written.
-struct FileTexts {
-    std::function<std::string()> json;
-    std::function<std::string()> csv;
-    std::function<std::string()> html;
+struct OutputFile {
+    std::string path;
+    std::function<std::string()> text;  // made only if it is written
 };
 
 // Replaces each file, also those after one that cannot be written. The first error.
-std::optional<Error> write_files(const OutputFiles& files, const FileTexts& texts);
+std::optional<Error> write_files(const std::vector<OutputFile>& files);
 
 }  // namespace distgpu::scaling

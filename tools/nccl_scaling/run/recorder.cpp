@@ -69,13 +69,25 @@ void Recorder::add(const Measurement& measurement) {
 void Recorder::complete() {
     const std::lock_guard lock(mutex_);
     progress_.clear();
-    ReportInput report = derive(results_);
+    ReportInput report = derive(results_, expectation());
     if (judge_) report.judgement = judge_->judge(results_);
     const auto unwritten = write(report);
     if (unwritten) print(stderr, unwritten->message() + "\n");
     print(out_, table_footer(results_) + judgement_text(results_, report.judgement) +
-                    report.verdict + "\n");
-    exit_code_ = unwritten ? ExitCode::environment : exit_code_of(report.judgement);
+                    (report.step.empty() ? "" : "# " + report.step + "\n") + report.verdict + "\n");
+    exit_code_ = unwritten ? ExitCode::environment : exit_code_of(report);
+}
+
+Expectation Recorder::expectation() const {
+    const auto& expect = options_.expect;
+    if (expect) return {ExpectedBandwidth{*expect, "--expect"}, options_.step};
+    return {judge_ ? judge_->expected(results_) : std::nullopt, options_.step};
+}
+
+ExitCode Recorder::exit_code_of(const ReportInput& report) const {
+    const ExitCode judged = scaling::exit_code_of(report.judgement);
+    const bool limited = options_.fail_on_limiter && !report.limiters.empty();
+    return limited ? ExitCode::check_failed : judged;
 }
 
 void Recorder::fail(const Failure& failure) {
@@ -83,13 +95,17 @@ void Recorder::fail(const Failure& failure) {
     if (!lock.owns_lock()) return;
     progress_.clear();
     results_.failure = failure;
-    static_cast<void>(write(derive(results_)));  // the run has failed already, and says why
+    static_cast<void>(
+        write(derive(results_, expectation())));  // the run has failed already, and says why
 }
 
 std::optional<Error> Recorder::write(const ReportInput& report) const {
-    return write_files(options_.files,
-                       {[&] { return to_json(report); }, [&] { return to_csv(report); },
-                        [&] { return to_html(to_json(report)); }});
+    const OutputFiles& files = options_.files;
+    return write_files({{files.json, [&] { return to_json(report); }},
+                        {files.csv, [&] { return to_csv(report); }},
+                        {files.html, [&] { return to_html(to_json(report)); }},
+                        {files.prometheus, [&] { return to_prometheus(report); }},
+                        {files.drain_reason, [&] { return drain_reason(report); }}});
 }
 
 }  // namespace distgpu::scaling

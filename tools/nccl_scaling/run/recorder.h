@@ -47,6 +47,8 @@ class Recorder {
     void fail(const Failure& failure);
 
   private:
+    Expectation expectation() const;
+    ExitCode exit_code_of(const ReportInput& report) const;
     std::optional<Error> write(const ReportInput& report) const;
 
     const Options& options_;

@@ -38,9 +38,10 @@ Result<TimesReport> parse_times(const std::vector<std::string>& texts) {
 
 std::optional<Error> report_times(const Times& times, std::FILE* out) {
     static_cast<void>(std::fputs(times_table(times.report).c_str(), out));
-    return write_files(times.files, {[&] { return times_json(times.report); },
-                                     [&] { return times_csv(times.report); },
-                                     [&] { return to_html(times_json(times.report)); }});
+    const auto json = [&] { return times_json(times.report); };
+    return write_files({{times.files.json, json},
+                        {times.files.csv, [&] { return times_csv(times.report); }},
+                        {times.files.html, [&] { return to_html(json()); }}});
 }
 
 }  // namespace distgpu::scaling

@@ -442,6 +442,7 @@ function header() {
   document.title = `nccl-scaling: ${run.verdict ?? "partial results"}`;
   const box = (...content) => top_.append(html("div", { class: "box", role: "alert" }, ...content));
   if (run.verdict) top_.append(p(run.verdict, "verdict"));
+  if (run.step) top_.append(p(run.step, "faint"));
   if (run.note) box(run.note);
   if (run.failure) {
     box(html("strong", null, "Partial results: the run ended early."), p(`${run.failure.phase}: ${run.failure.problem}`),
