@@ -5,12 +5,12 @@
 namespace distgpu::scaling {
 namespace {
 
-const Membership own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0"};
+const Membership own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0", "s1.s4"};
 
 TEST(Hello, ComesBack) {
     const std::string line = hello_line(own);
     EXPECT_EQ(line.find('\n'), line.size() - 1);
-    EXPECT_EQ(read_hello(line, own), (Hello{2, {"node \"2\"", 1}}));
+    EXPECT_EQ(read_hello(line, own), (Hello{2, {"node \"2\"", 1, "s1.s4"}}));
 }
 
 TEST(Hello, OfAnotherRunIsNone) {
@@ -33,7 +33,7 @@ TEST(Hello, OfAnotherProgramIsNone) {
     };
     for (const std::string& line :
          {std::string(), std::string("GET / HTTP/1.1"), std::string("[]"), std::string("{\"a\":1}"),
-          std::string(100'000, '['), with("nccl-scaling/2", "nccl-scaling/3"),
+          std::string(100'000, '['), with("nccl-scaling/3", "nccl-scaling/2"),
           with("\"rank\":2", "\"rank\":\"x\""), with("\"rank\":2", "\"rank\":2.5"),
           // Neither is 2 of so many bits.
           with("\"rank\":2", "\"rank\":4294967298"), with("\"rank\":2", "\"rank\":1e300"),
@@ -44,7 +44,7 @@ TEST(Hello, OfAnotherProgramIsNone) {
 }
 
 TEST(Peers, ComeBack) {
-    const std::vector<Peer> peers{{"node01", 0}, {"node02", 3}};
+    const std::vector<Peer> peers{{"node01", 0, "s1.s4"}, {"node02", 3}};
     EXPECT_EQ(read_peers("d" + peers_text(peers)), peers);
 }
 
@@ -60,7 +60,8 @@ TEST(Peers, AreNoOtherLine) {
 TEST(Messages, CannotSteerTheTerminal) {
     Membership hostile = own;
     hostile.host = "node\x1b[2J\n";
-    EXPECT_EQ(read_hello(hello_line(hostile), own), (Hello{2, {"node?[2J?", 1}}));
+    hostile.switches = "s1\x1b.s4";
+    EXPECT_EQ(read_hello(hello_line(hostile), own), (Hello{2, {"node?[2J?", 1, "s1?.s4"}}));
     EXPECT_EQ(read_failed("3\x1b[2J\xc2\x9bJ").problem, "?[2J??J");
 }
 

@@ -11,11 +11,12 @@
 namespace distgpu::scaling {
 namespace {
 
-constexpr std::string_view protocol = "nccl-scaling/2";
+constexpr std::string_view protocol = "nccl-scaling/3";
 
-// The host will be printed.
+// The names will be printed.
 Peer read_peer(const JsonFields& fields) {
-    return {printable(fields.text("host")), fields.count<std::uint32_t>("local_rank")};
+    return {printable(fields.text("host")), fields.count<std::uint32_t>("local_rank"),
+            printable(fields.text("switches"))};
 }
 
 }  // namespace
@@ -37,8 +38,9 @@ Failed read_failed(std::string_view text) {
 
 std::string hello_line(const Membership& own) {
     const JsonText hello{
-        {"protocol", protocol}, {"job", own.job},   {"world_size", own.world_size},
-        {"rank", own.rank},     {"host", own.host}, {"local_rank", own.local_rank}};
+        {"protocol", protocol},    {"job", own.job},   {"world_size", own.world_size},
+        {"rank", own.rank},        {"host", own.host}, {"local_rank", own.local_rank},
+        {"switches", own.switches}};
     return hello.line() + '\n';
 }
 
@@ -56,7 +58,8 @@ std::optional<Hello> read_hello(std::string_view line, const Membership& own) {
 
 std::string peers_text(const std::vector<Peer>& peers) {
     const auto list = JsonText::list(peers, [](const Peer& peer) {
-        return JsonText{{"host", peer.host}, {"local_rank", peer.local_rank}};
+        return JsonText{
+            {"host", peer.host}, {"local_rank", peer.local_rank}, {"switches", peer.switches}};
     });
     return JsonText{{"peers", list}}.line();
 }

@@ -46,6 +46,26 @@ void add_curve(std::vector<Curve>& curves, Curve::Kind kind, const Profile& prof
     curves.push_back(std::move(curve));
 }
 
+SlowPart::Kind part_kind(Limiter::Kind kind) {
+    switch (kind) {
+        case Limiter::Kind::node:
+            return SlowPart::Kind::node;
+        case Limiter::Kind::node_rail:
+            return SlowPart::Kind::port;
+        case Limiter::Kind::rail:
+            return SlowPart::Kind::rail;
+        case Limiter::Kind::leaf:
+            return SlowPart::Kind::leaf;
+        case Limiter::Kind::uplink:
+            return SlowPart::Kind::uplink;
+        case Limiter::Kind::spine:
+            return SlowPart::Kind::spine;
+        case Limiter::Kind::paths:
+            break;
+    }
+    return SlowPart::Kind::pair;
+}
+
 // The model that the last line speaks of is the first whose collectives were measured.
 struct Headline {
     std::optional<double> weak;
@@ -64,30 +84,13 @@ Headline add_models(const Results& results, std::vector<Curve>& curves) {
     return headline;
 }
 
-// A limiter that is a node, or a port of one, with that node's score.
-std::optional<SlowPart> slow_node(const Results& results, const Blame& blame,
-                                  const Limiter& limiter) {
-    using Kind = SlowPart::Kind;
-    const auto score =
-        std::find_if(blame.nodes.begin(), blame.nodes.end(), [&](const NodeScore& node) {
-            return limiter.kind != Limiter::Kind::rail && node.node == limiter.node;
-        });
-    if (score == blame.nodes.end()) return std::nullopt;
-    return SlowPart{limiter_name(results, limiter),
-                    limiter.kind == Limiter::Kind::node ? Kind::node : Kind::port, score->relative,
-                    score->z};
-}
-
 std::vector<SlowPart> slow_parts_of(const Results& results, const Blame& blame) {
     using Kind = SlowPart::Kind;
     std::vector<SlowPart> parts;
-    for (const Limiter& limiter : blame.limiters) {
-        if (auto part = slow_node(results, blame, limiter)) parts.push_back(*std::move(part));
-    }
-    for (const RailScore& rail : blame.rails) {
-        if (!rail.slow) continue;
-        const Limiter limiter{Limiter::Kind::rail, 0, rail.local_rank};
-        parts.push_back({limiter_name(results, limiter), Kind::rail, rail.relative, std::nullopt});
+    for (const auto& [limiter, relative, deviations] : blame.findings) {
+        const bool known = deviations > 0;
+        parts.push_back({limiter_name(results, limiter), part_kind(limiter.kind), relative,
+                         known ? std::optional(-deviations) : std::nullopt});
     }
     for (const PairScore& pair : blame.pairs) {
         if (!pair.collision) continue;

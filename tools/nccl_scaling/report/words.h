@@ -29,6 +29,9 @@ inline constexpr std::array slow_part_kinds{
     Word<SlowPart::Kind>{SlowPart::Kind::node, "slow node"},
     Word<SlowPart::Kind>{SlowPart::Kind::port, "slow port"},
     Word<SlowPart::Kind>{SlowPart::Kind::rail, "slow rail"},
+    Word<SlowPart::Kind>{SlowPart::Kind::leaf, "slow switch"},
+    Word<SlowPart::Kind>{SlowPart::Kind::uplink, "slow uplink"},
+    Word<SlowPart::Kind>{SlowPart::Kind::spine, "slow between switches"},
     Word<SlowPart::Kind>{SlowPart::Kind::pair, "routing collision"}};
 inline constexpr std::array demand_kinds{
     Word<JudgedDemand::Kind>{JudgedDemand::Kind::baseline, "baseline"},
