@@ -10,17 +10,19 @@ namespace {
 
 using namespace scaling;
 
-const Membership own{2, 4, 1, "node02", "node01", 25000, "17.0"};
+const Membership own{2, 4, 1, "node02", "node01", 25000, "17.0", "s1.s4"};
 
 void try_hello(std::string_view text) {
     const auto hello = read_hello(text, own);
     if (!hello) return;
     require(hello->rank < own.world_size, "a rank of the run");
     if (!hello->peer.host.empty()) require_line(hello->peer.host);
+    if (!hello->peer.switches.empty()) require_line(hello->peer.switches);
     Membership theirs = own;
     theirs.rank = hello->rank;
     theirs.host = hello->peer.host;
     theirs.local_rank = hello->peer.local_rank;
+    theirs.switches = hello->peer.switches;
     require(read_hello(hello_line(theirs), own) == hello, "it is read back as it was written");
 }
 
@@ -31,6 +33,12 @@ void try_peers(std::string_view text) {
     const std::string line = line_of(Kind::data, peers_text(*peers));
     require(line.find('\n') + 1 == line.size(), "peers are one line");
     require(read_peers(line, own.world_size) == peers, "they are read back as they were written");
+}
+
+void try_switches(std::string_view text) {
+    const std::string switches = switches_above(text);
+    require(switches.size() < text.size() || switches.empty(), "the node is left out");
+    if (!switches.empty()) require_line(switches);
 }
 
 void try_failed(std::string_view text) {
@@ -50,6 +58,7 @@ void try_text(std::string_view text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     try_hello(line);
     try_peers(line);
+    try_switches(text);
     try_failed(line);
 }
 

@@ -74,10 +74,17 @@ struct Node {
     std::uint32_t ranks = 0;
     std::vector<std::string> gpus;  // model and UUID by local rank; empty: host memory
     std::vector<std::string>
-        rails;  // the network port near each local rank: "mlx5_0"; may be empty
+        rails;               // the network port near each local rank: "mlx5_0"; may be empty
+    std::string switches{};  // from the top to the one that it is on: "s1.s4"; empty: unknown
 
     bool operator==(const Node&) const = default;
 };
+
+// The switch that the node is on; empty: unknown.
+inline std::string leaf_of(const Node& node) {
+    const auto dot = node.switches.rfind('.');
+    return dot == std::string::npos ? node.switches : node.switches.substr(dot + 1);
+}
 
 // Why the run ended before its end.
 struct Failure {

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace distgpu::scaling {
 namespace {
 
@@ -58,6 +62,55 @@ TEST(EvidenceOf, RailsByLocalRank) {
     ASSERT_EQ(rails.size(), 1);
     EXPECT_EQ(rails[0].local_rank, 1);
     EXPECT_DOUBLE_EQ(rails[0].bandwidth, 150);
+}
+
+TEST(EvidenceOf, ARoundEndsWhereANodePlaysAgain) {
+    auto results = made_up_results(4, 1);
+    for (const auto& [first, second] : {Pair{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}}) {
+        add_measurement(results, add_pair(results, first, second), {.bytes = 100, .seconds = 1});
+    }
+    std::vector<std::uint32_t> rounds;
+    for (const auto& match : evidence_of(results).matches) rounds.push_back(match.round);
+    EXPECT_EQ(rounds, (std::vector<std::uint32_t>{0, 0, 1, 1, 2}));
+}
+
+// Of two ranks the factor of all-reduce is 1, of six 2 * 5 / 6.
+TEST(EvidenceOf, NodesAloneAndAllTogether) {
+    auto results = made_up_results(3, 2);
+    const auto alone = [&](std::uint32_t node) {
+        return add_group(results, {.kind = Group::Kind::node, .nodes = {node}, .ranks = 2});
+    };
+    add_measurement(results, alone(0), {.bytes = 100, .seconds = 2});
+    const auto second = alone(1);
+    // Of all nodes that have as many GPUs, not of the first.
+    add_measurement(results, add_nodes(results, 1), {.bytes = 100, .seconds = 3});
+    add_measurement(results, second, {.bytes = 100, .seconds = 1});
+    add_measurement(results, second, {.bytes = 8, .seconds = 1});
+    add_measurement(results, add_nodes(results, 3), {.bytes = 100, .seconds = 1});
+    EXPECT_FALSE(evidence_of(results).all_nodes) << "no pair to hold it against";
+    add_measurement(results, add_pair(results, 0, 1), {.bytes = 100, .seconds = 1});
+    const auto evidence = evidence_of(results);
+    ASSERT_EQ(evidence.alone.size(), 2);
+    EXPECT_EQ(evidence.alone[0].node, 0);
+    EXPECT_DOUBLE_EQ(evidence.alone[0].bandwidth, 50);
+    EXPECT_EQ(evidence.alone[1].node, 1);
+    EXPECT_DOUBLE_EQ(evidence.alone[1].bandwidth, 100);
+    EXPECT_DOUBLE_EQ(evidence.all_nodes.value_or(0), 100 * 10.0 / 6);
+}
+
+TEST(EvidenceOf, TheSwitchThatANodeIsOn) {
+    auto results = made_up_results(3, 1);
+    results.nodes[0].switches = "s1.s4";
+    results.nodes[1].switches = "s5";
+    EXPECT_EQ(evidence_of(results).leaves, (std::vector<std::string>{"s4", "s5", ""}));
+}
+
+TEST(EvidenceOf, AbsurdTimesAreLeftOut) {
+    auto results = made_up_results(3, 1);
+    for (const double seconds : {0.0, 1e-300, 1e300, 1.0}) {
+        add_measurement(results, add_pair(results, 0, 1), {.bytes = 100, .seconds = seconds});
+    }
+    EXPECT_EQ(evidence_of(results).matches.size(), 1);
 }
 
 TEST(EvidenceOf, OneNodeHasNone) {

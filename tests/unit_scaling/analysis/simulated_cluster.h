@@ -1,4 +1,4 @@
-// A made-up cluster with one fault at most, and what a run would measure of it.
+// A made-up cluster with faults, and what a run would measure of it.
 #pragma once
 
 #include "analysis/blame.h"
@@ -7,44 +7,98 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <functional>
+#include <map>
 #include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace distgpu::scaling {
 
-// A match runs at the rate of its slowest port, 1 where all is well. Each measurement is off by a
-// normally distributed error of its own.
+using Random = std::mt19937_64;
+
+inline double chance(Random& random) {
+    return std::uniform_real_distribution<double>(0, 1)(random);
+}
+
+// Rates are 1 where all is well. A match runs at the rate of the slower node, or of its path where
+// that is slower still; each measurement is off by a normally distributed error of its own.
 struct SimulatedCluster {
     std::uint32_t nodes = 0;
-    std::uint32_t rails = 1;
-    std::optional<Limiter> fault;
-    double slow_rate = 0.85;
+    std::uint32_t rails = 8;
     double noise = 0.03;
-    std::uint32_t matches = matches_per_node;
+    double disturbed = 0;      // share of measurements that run at 0.3
+    std::uint32_t leaves = 1;  // consecutive nodes, as many on each
+    bool switches_known = true;
+    bool single_leaf = false;                  // only the last node is on the second one
+    std::vector<double> node{};                // rate of each node's network; absent: 1
+    std::map<std::uint32_t, double> inside{};  // of nodes that are slow on their own too
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> ports{};  // of node and rail
+    std::map<std::uint32_t, double> rail{};                             // of a rail on all nodes
+    // Of a match's path or of the moment, from 0 to 1 through the run; `crossing`: so many matches
+    // of its round go from leaf to leaf.
+    std::function<double(Pair, double moment, std::uint32_t crossing, Random&)> path{};
 
-    double rate_of(Pair pair) const {
-        const bool hit = fault && fault->kind != Limiter::Kind::rail &&
-                         (fault->node == pair.first || fault->node == pair.second);
-        const bool everywhere = fault && fault->kind == Limiter::Kind::rail;
-        return hit || everywhere ? slow_rate : 1;
+    std::uint32_t leaf_of(std::uint32_t one) const {
+        return single_leaf ? (one + 1) / nodes : one * leaves / nodes;
+    }
+    bool crosses(Pair pair) const { return leaf_of(pair.first) != leaf_of(pair.second); }
+
+    double rate_of(std::uint32_t one) const {
+        double rate = one < node.size() ? node[one] : 1;
+        if (const auto found = inside.find(one); found != inside.end()) rate *= found->second;
+        for (const auto& [port, slow] : ports) {
+            if (port.first == one) rate = std::min(rate, slow);
+        }
+        for (const auto& [unused, slow] : rail) rate = std::min(rate, slow);
+        return rate;
     }
 
-    double rate_of_rail(std::uint32_t rail) const {
-        const bool hit = fault && (fault->kind == Limiter::Kind::node || fault->local_rank == rail);
-        return hit ? slow_rate : 1;
+    double rate_of_rail(std::uint32_t one) const {
+        double rate = rail.count(one) != 0 ? rail.at(one) : 1;
+        for (const auto& [port, slow] : ports) {
+            if (port.second == one) rate = std::min(rate, slow);
+        }
+        for (const double slow : node) rate = std::min(rate, slow);
+        return rate;
     }
 
-    Evidence measure(std::mt19937_64& random) const {
+    double measured(double rate, Random& random) const {
         std::normal_distribution<double> error(1, noise);
+        if (chance(random) < disturbed) rate *= 0.3;
+        return std::max(0.01, rate * error(random));
+    }
+
+    Evidence measure(Random& random) const {
         Evidence evidence;
-        for (const auto& round : tournament(nodes, matches)) {
-            for (const auto pair : round) {
-                evidence.matches.push_back({pair, rate_of(pair) * error(random)});
+        const auto rounds = tournament(nodes);
+        for (std::uint32_t round = 0; round < rounds.size(); ++round) {
+            const auto crossing = static_cast<std::uint32_t>(
+                std::count_if(rounds[round].begin(), rounds[round].end(),
+                              [this](Pair pair) { return crosses(pair); }));
+            const double moment = round / static_cast<double>(rounds.size());
+            for (const auto pair : rounds[round]) {
+                double rate = std::min(rate_of(pair.first), rate_of(pair.second));
+                if (path) rate = std::min(1.0, rate * path(pair, moment, crossing, random));
+                evidence.matches.push_back({pair, measured(rate, random), round});
             }
         }
-        for (std::uint32_t rail = 0; rail < rails; ++rail) {
-            for (std::uint32_t time = 0; time < matches; ++time) {
-                evidence.rails.push_back({rail, rate_of_rail(rail) * error(random)});
+        for (std::uint32_t time = 0; time < matches_per_node; ++time) {
+            for (std::uint32_t one = 0; one < rails; ++one) {
+                evidence.rails.push_back({one, measured(rate_of_rail(one), random)});
+            }
+        }
+        for (std::uint32_t time = 0; time < 3 * nodes; ++time) {
+            const auto one = time % nodes;
+            const auto found = inside.find(one);
+            evidence.alone.push_back(
+                {one, measured(found == inside.end() ? 1 : found->second, random)});
+        }
+        if (leaves > 1 && switches_known) {
+            for (std::uint32_t one = 0; one < nodes; ++one) {
+                evidence.leaves.push_back("s" + std::to_string(leaf_of(one)));
             }
         }
         return evidence;

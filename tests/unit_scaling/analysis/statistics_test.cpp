@@ -1,4 +1,4 @@
-// Percentiles, medians and robust z against values worked out by hand.
+// Percentiles and medians against values worked out by hand.
 #include "analysis/statistics.h"
 
 #include <gtest/gtest.h>
@@ -53,28 +53,6 @@ TEST(Median, OfAnOddNumber) {
     EXPECT_DOUBLE_EQ(median({9, 1, 5}), 5);
     EXPECT_DOUBLE_EQ(upper_median({9, 1, 5}), 5);
     EXPECT_DOUBLE_EQ(upper_median({9}), 9);
-}
-
-TEST(PeersOf, MedianAbsoluteDeviation) {
-    // The textbook case: median 2, distances 1 1 0 0 2 4 7, whose median is 1.
-    const auto peers = peers_of({1, 1, 2, 2, 4, 6, 9});
-    EXPECT_DOUBLE_EQ(peers.median, 2);
-    EXPECT_DOUBLE_EQ(peers.deviation, 1);
-    EXPECT_EQ(peers.count, 7);
-    ASSERT_TRUE(peers.robust_z(9));
-    EXPECT_DOUBLE_EQ(*peers.robust_z(9), 0.6745 * 7);
-    EXPECT_DOUBLE_EQ(*peers.robust_z(1), -0.6745);
-}
-
-TEST(PeersOf, WithoutASpreadThereIsNoZ) {
-    const auto peers = peers_of({5, 5, 5, 1});
-    EXPECT_EQ(peers.deviation, 0);
-    EXPECT_FALSE(peers.robust_z(1));
-    EXPECT_FALSE(peers.robust_z(5));
-}
-
-TEST(PeersOf, NoValues) {
-    EXPECT_EQ(peers_of({}).count, 0);
 }
 
 }  // namespace

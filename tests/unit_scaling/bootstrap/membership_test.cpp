@@ -33,6 +33,20 @@ TEST(Membership, UnderSrun) {
               (Membership{5, 8, 1, "node03", "node01", 25023, "17.2"}));
 }
 
+TEST(Membership, SlurmsTopologyTellsTheSwitches) {
+    Values values = under_srun;
+    values["SLURM_TOPOLOGY_ADDR"] = "s1.s4.node03";
+    EXPECT_EQ(read_membership(EnvironmentCopy(values), "host")->switches, "s1.s4");
+}
+
+TEST(SwitchesAbove, LeavesOutTheNodeAndWhatNoSwitchIsCalled) {
+    EXPECT_EQ(switches_above("s[0-1].s4.node03"), "s[0-1].s4");
+    EXPECT_EQ(switches_above("node03"), "");
+    EXPECT_EQ(switches_above(""), "");
+    EXPECT_EQ(switches_above("s\x1b.node03"), "s?");
+    EXPECT_EQ(switches_above(std::string(2000, 's') + ".node03"), "");
+}
+
 // torch's own default port, since mpirun gives none.
 TEST(Membership, UnderMpirunOnOneNode) {
     EXPECT_EQ(*read_membership(EnvironmentCopy(under_mpirun), "host"),

@@ -5,12 +5,12 @@
 namespace distgpu::scaling {
 namespace {
 
-const Membership own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0"};
+const Membership own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0", "s1.s4"};
 
 TEST(Hello, ComesBack) {
     const std::string line = hello_line(own);
     EXPECT_EQ(line.find('\n'), line.size() - 1);
-    EXPECT_EQ(read_hello(line, own), (Hello{2, {"node \"2\"", 1}}));
+    EXPECT_EQ(read_hello(line, own), (Hello{2, {"node \"2\"", 1, "s1.s4"}}));
 }
 
 TEST(Hello, OfAnotherRunIsNone) {
@@ -46,7 +46,7 @@ TEST(Hello, OfAnotherProgramIsNone) {
 TEST(Peers, ComeBack) {
     // By block, by hand, cyclic.
     for (const std::vector<Peer>& peers : std::vector<std::vector<Peer>>{
-             {{"node01", 0}, {"node01", 1}, {"node02", 0}, {"node02", 1}},
+             {{"node01", 0, "s1.s4"}, {"node01", 1, "s1.s4"}, {"node02", 0}, {"node02", 1}},
              {{"node01", 3}, {"node01", 1}, {"node01", 2}, {"node02", 3}},
              {{"node01", 0}, {"node02", 0}, {"node01", 1}, {"node02", 1}}}) {
         EXPECT_EQ(read_peers("d" + peers_text(peers), 4), peers);
@@ -82,7 +82,8 @@ TEST(Peers, AreNoOtherLine) {
 TEST(Messages, CannotSteerTheTerminal) {
     Membership hostile = own;
     hostile.host = "node\x1b[2J\n";
-    EXPECT_EQ(read_hello(hello_line(hostile), own), (Hello{2, {"node?[2J?", 1}}));
+    hostile.switches = "s1\x1b.s4";
+    EXPECT_EQ(read_hello(hello_line(hostile), own), (Hello{2, {"node?[2J?", 1, "s1?.s4"}}));
     EXPECT_EQ(read_failed("3\x1b[2J\xc2\x9bJ").problem, "?[2J??J");
 }
 

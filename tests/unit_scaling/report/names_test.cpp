@@ -50,6 +50,16 @@ TEST(LimiterName, APortIsNamedWithItsNode) {
               "n2/mlx5_9");
 }
 
+TEST(LimiterName, SwitchesAndWhatComesAndGoes) {
+    Results results = three_nodes();
+    results.nodes[1].switches = "s1.s4";
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::leaf, .node = 1}), "leaf s4");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::uplink, .node = 1}), "uplink of s4");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::spine}), "spine");
+    EXPECT_EQ(limiter_name(results, {.kind = Limiter::Kind::paths}), "paths");
+    EXPECT_EQ(limiter_name(results, {.node = 2, .intermittent = true}), "n3 (intermittent)");
+}
+
 TEST(LimiterName, NumbersAPortWithoutAName) {
     Results results = three_nodes();
     for (Node& node : results.nodes) node.rails.clear();

@@ -24,7 +24,8 @@ ReportInput full() {
     results.check = "off";
     results.fingerprint = {{"zlib", "1"}, {"alpha", "\"quoted\"\n\\"}};  // not in order of names
     results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}, {"NCCL_ALGO", "Ring", "/etc/nccl.conf"}};
-    results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}}, {"n2", 1, {}, {}}};
+    results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}},
+                     {"n2", 1, {}, {}, "s1.s4"}};
     results.groups = {{Group::Kind::gpus, {0}, 2, 2},
                       {Group::Kind::nodes, {0, 1}, 3, 2},
                       {Group::Kind::pair, {0, 1}, 3, 0},

@@ -92,19 +92,6 @@ TEST(TableRow, NoTimeIsNotDividedBy) {
               std::string::npos);
 }
 
-TEST(TableFooter, NamesNodesThatAreSlowAlone) {
-    Results results = two_nodes();
-    results.nodes = {{"n1", 8, {}, {}}, {"n2", 8, {}, {}}, {"n3", 8, {}, {}}};
-    results.groups.clear();
-    results.measurements.clear();
-    for (std::uint32_t node = 0; node < 3; ++node) {
-        results.groups.push_back({Group::Kind::node, {node}, 8, 0});
-        results.measurements.push_back({node, Collective::all_reduce, DataType::f32, false, 1024,
-                                        Statistics{.median = node == 1 ? 2.0 : 1.0}});
-    }
-    EXPECT_EQ(table_footer(results), "# n2 alone: 50.0 % of the median of all nodes alone\n");
-}
-
 TEST(TableFooter, PutsPublishedFiguresBesideTheMeasuredOne) {
     Results results = two_nodes();
     EXPECT_EQ(table_footer(results), "");  // the GPUs are not known

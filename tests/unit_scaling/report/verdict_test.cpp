@@ -7,15 +7,23 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distgpu::scaling {
 namespace {
 
-Blame found(std::vector<Limiter> limiters) {
+Blame found(const std::vector<Limiter>& limiters) {
     Blame blame;
     blame.decidable = true;
-    blame.limiters = std::move(limiters);
+    for (const Limiter& limiter : limiters) blame.findings.push_back({limiter, 0.5, 10});
+    return blame;
+}
+
+Blame in_doubt(Doubt doubt) {
+    Blame blame;
+    blame.decidable = true;
+    blame.doubt = std::move(doubt);
     return blame;
 }
 
@@ -46,6 +54,26 @@ TEST(VerdictLine, NoLimiter) {
     EXPECT_EQ(verdict(with_ports(8), found({})), "8 nodes: " + measured + "; limiter: none");
 }
 
+TEST(VerdictLine, WhyItIsUndecided) {
+    auto results = with_ports(8);
+    results.nodes[7].switches = "s1.s4";
+    const auto reason = [&](const Doubt& doubt) {
+        const std::string text = verdict(results, in_doubt(doubt));
+        const std::string start = "8 nodes: " + measured + "; limiter: undecided, because ";
+        EXPECT_EQ(text.substr(0, start.size()), start);
+        return text.substr(start.size());
+    };
+    using Kind = Doubt::Kind;
+    EXPECT_EQ(reason({Kind::alone_on_switch, {7}, 0.5}),
+              "n7 is alone on switch s4: either may be at 50%");
+    EXPECT_EQ(reason({Kind::alike, {0, 1, 2}, 0.8}),
+              "3 of 8 nodes are at 80% (n0, n1, n2): of another kind, or with a common cause");
+    EXPECT_EQ(reason({Kind::noise, {}, 0.6}),
+              "equal measurements differ so much that a node at 60% would not stand out");
+    EXPECT_EQ(reason({Kind::all_nodes, {}, 0.4}),
+              "all nodes together reach 40% of what two of them do");
+}
+
 TEST(VerdictLine, OneOrTwoNodesCannotBeToldApart) {
     EXPECT_EQ(verdict(with_ports(1), Blame{}),
               "1 node: " + measured + "; limiter: cannot be determined with 1 node");
@@ -55,7 +83,7 @@ TEST(VerdictLine, OneOrTwoNodesCannotBeToldApart) {
 
 TEST(VerdictLine, TheirRailsCan) {
     Blame blame;
-    blame.limiters = {{.kind = Limiter::Kind::rail, .local_rank = 1}};
+    blame.findings = {{{.kind = Limiter::Kind::rail, .local_rank = 1}, 0.5, 10}};
     EXPECT_EQ(verdict(with_ports(2), blame), "2 nodes: " + measured + "; limiter: rail mlx5_3");
 }
 

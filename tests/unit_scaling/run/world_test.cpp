@@ -22,6 +22,13 @@ TEST(World, NodesStandInTheOrderOfTheirFirstRanks) {
     EXPECT_EQ(world.node_of_rank, (Ranks{0, 1, 0, 1, 1}));
 }
 
+TEST(World, ANodesSwitchesAreThoseOfItsRanks) {
+    const World world = world_of({{"a", 0, "s1.s4"}, {"b", 0, "s1.s5"}, {"a", 1, "s1.s4"}});
+    EXPECT_EQ(world.nodes.at(0).switches, "s1.s4");
+    EXPECT_EQ(world.nodes.at(1).switches, "s1.s5");
+    EXPECT_EQ(world_of(cyclic).nodes.at(0).switches, "");
+}
+
 TEST(World, AGroupsRanksAscend) {
     const World world = world_of(cyclic);
     EXPECT_EQ(ranks_of(world, {Group::Kind::nodes, {1}, 3, 1}), (Ranks{1, 3, 4}));

@@ -1,201 +1,180 @@
-// Scores of pairs, nodes and rails, and what follows from them.
+// See blame.h.
 #include "analysis/blame.h"
 
+#include "analysis/fault_models.h"
+#include "analysis/intermittent.h"
+#include "analysis/match_fit.h"
+#include "analysis/own_figures.h"
+#include "analysis/pair_scores.h"
+#include "analysis/peers.h"
 #include "analysis/statistics.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <map>
 #include <tuple>
 #include <utility>
 
 namespace distgpu::scaling {
-
 namespace {
 
-// By node or local rank.
-using Measured = std::map<std::uint32_t, std::vector<double>>;
+using Kind = Limiter::Kind;
 
-// Compares with peers of its own kind.
-bool is_low(double value, const Peers& peers) {
-    if (value >= low_share * peers.median) return false;
-    const auto z = peers.robust_z(value);
-    // Without a spread any difference is far outside it.
-    return !z || *z < low_z(peers.count);
-}
+// A fault that slows a third of the nodes or more, all by the same share, may be their design.
+constexpr double large_group = 0.3;
+constexpr double alike = 0.04;
+// Of all nodes together, where two of them reach 1. A tree over two nodes sends each byte once
+// where a ring sends it twice, so that a healthy cluster may be near one half.
+constexpr double low_together = 0.45;
+// What could not be told from noise is not ruled out.
+constexpr double worth_finding = 0.3;
 
-std::vector<PairScore> pair_scores(std::vector<Evidence::Match> matches) {
-    std::sort(matches.begin(), matches.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.pair, a.bandwidth) < std::tie(b.pair, b.bandwidth);
-    });
-    std::vector<PairScore> scores;
-    scores.reserve(matches.size());
-    std::vector<double> bandwidths;
-    for (auto next = matches.begin(); next != matches.end();) {
-        const auto pair = next->pair;
-        bandwidths.clear();
-        for (; next != matches.end() && next->pair == pair; ++next) {
-            bandwidths.push_back(next->bandwidth);
+class Case {
+  public:
+    explicit Case(const Evidence& evidence)
+        : evidence_(evidence),
+          models_(fault_models(evidence)),
+          fit_(fit_matches(evidence.matches, models_)),
+          low_(low_matches(evidence.matches, models_, fit_)) {
+        nodes_ = static_cast<std::size_t>(
+            std::count_if(models_.begin(), models_.end(),
+                          [](const auto& model) { return model.limiter.kind == Kind::node; }));
+    }
+
+    Blame judge() && {
+        result_.decidable = nodes_ >= 3;
+        if (result_.decidable) {
+            lasting();
+            passing();
         }
-        scores.push_back({.pair = pair, .bandwidth = percentile(bandwidths, 0.5)});
+        add_own_figures(result_, evidence_, fit_.noise);
+        collisions();
+        if (result_.decidable && result_.findings.empty()) doubts();
+        std::sort(result_.findings.begin(), result_.findings.end(),
+                  [](const Finding& a, const Finding& b) { return place(a) < place(b); });
+        return std::move(result_);
     }
-    return scores;
-}
 
-std::vector<NodeScore> node_scores(const std::vector<PairScore>& pairs) {
-    Measured of_node;
-    for (const auto& pair : pairs) {
-        of_node[pair.pair.first].push_back(pair.bandwidth);
-        of_node[pair.pair.second].push_back(pair.bandwidth);
+  private:
+    static std::tuple<Kind, std::uint32_t, std::uint32_t> place(const Finding& finding) {
+        const auto& [kind, node, local_rank, intermittent] = finding.limiter;
+        return {kind == Kind::node_rail ? Kind::node : kind, node, local_rank};
     }
-    std::vector<NodeScore> scores;
-    scores.reserve(of_node.size());
-    for (auto& [node, bandwidths] : of_node) {
-        // With one partner it would answer for that partner.
-        if (bandwidths.size() < 2) continue;
-        scores.push_back({.node = node, .bandwidth = upper_median(std::move(bandwidths))});
+
+    void name(const Limiter& limiter, double relative, double deviations) {
+        result_.findings.push_back({limiter, relative, deviations});
     }
-    return scores;
-}
 
-template <class Score>
-Peers peers_among(const std::vector<Score>& scores) {
-    std::vector<double> bandwidths;
-    bandwidths.reserve(scores.size());
-    for (const auto& score : scores) bandwidths.push_back(score.bandwidth);
-    return peers_of(bandwidths);
-}
-
-Measured matches_of_nodes(const std::vector<Evidence::Match>& matches) {
-    Measured of_node;
-    for (const auto& match : matches) {
-        of_node[match.pair.first].push_back(match.bandwidth);
-        of_node[match.pair.second].push_back(match.bandwidth);
-    }
-    return of_node;
-}
-
-double share_below(double limit, const std::vector<double>& values) {
-    const auto below =
-        std::count_if(values.begin(), values.end(), [&](double value) { return value < limit; });
-    return static_cast<double>(below) / static_cast<double>(values.size());
-}
-
-void mark_slow(std::vector<NodeScore>& nodes, const Measured& matches) {
-    const auto peers = peers_among(nodes);
-    for (auto& node : nodes) {
-        node.relative = node.bandwidth / peers.median;
-        node.z = peers.robust_z(node.bandwidth);
-        node.low_matches = share_below(low_share * peers.median, matches.at(node.node));
-        node.slow = is_low(node.bandwidth, peers) && node.low_matches >= often;
-    }
-}
-
-// Precondition: `nodes` is sorted by node.
-const NodeScore* score_of(std::uint32_t node, const std::vector<NodeScore>& nodes) {
-    const auto place = std::lower_bound(
-        nodes.begin(), nodes.end(), node,
-        [](const NodeScore& score, std::uint32_t wanted) { return score.node < wanted; });
-    return place != nodes.end() && place->node == node ? &*place : nullptr;
-}
-
-// Only pairs of two nodes that are well: the others' slowness is explained.
-void mark_collisions(std::vector<PairScore>& pairs, const std::vector<NodeScore>& nodes) {
-    const auto well = [&](std::uint32_t node) {
-        const auto* score = score_of(node, nodes);
-        return score != nullptr && !score->slow;
-    };
-    const auto unexplained = std::partition(pairs.begin(), pairs.end(), [&](const PairScore& pair) {
-        return !well(pair.pair.first) || !well(pair.pair.second);
-    });
-    const auto peers = peers_among(std::vector<PairScore>(unexplained, pairs.end()));
-    for (auto& pair : pairs) {
-        if (peers.median > 0) pair.relative = pair.bandwidth / peers.median;
-    }
-    for (auto pair = unexplained; pair != pairs.end(); ++pair) {
-        pair->collision = is_low(pair->bandwidth, peers);
-    }
-    std::sort(pairs.begin(), pairs.end(),
-              [](const PairScore& a, const PairScore& b) { return a.pair < b.pair; });
-}
-
-// A node has few rails, often two, whose spread says nothing. What holds for a node's partners
-// holds for them: the faster half shows what the others could do.
-std::vector<RailScore> rail_scores(const std::vector<Evidence::Rail>& rails) {
-    Measured of_rail;
-    for (const auto& rail : rails) of_rail[rail.local_rank].push_back(rail.bandwidth);
-    std::vector<RailScore> scores;
-    std::vector<double> bandwidths;
-    scores.reserve(of_rail.size());
-    bandwidths.reserve(of_rail.size());
-    for (const auto& [local_rank, measured] : of_rail) {
-        bandwidths.push_back(median(measured));
-        scores.push_back({.local_rank = local_rank, .bandwidth = bandwidths.back()});
-    }
-    if (scores.empty()) return scores;
-    const double usual = upper_median(std::move(bandwidths));
-    for (auto& score : scores) {
-        const auto low = share_below(low_share * usual, of_rail.at(score.local_rank));
-        score.relative = score.bandwidth / usual;
-        score.slow = score.relative < low_share && low >= often;
-    }
-    return scores;
-}
-
-template <class Score>
-std::vector<Score> slow_among(const std::vector<Score>& scores) {
-    std::vector<Score> slow;
-    std::copy_if(scores.begin(), scores.end(), std::back_inserter(slow),
-                 [](const Score& score) { return score.slow; });
-    return slow;
-}
-
-// A node that is slow altogether slows all rails alike. So where one rail is slower than the
-// others, every slow node is slow by that rail, and where no node is slow, the rail is slow
-// everywhere. With several of both it stays open which rail is slow on which node.
-std::vector<Limiter> limiters(const std::vector<NodeScore>& nodes,
-                              const std::vector<RailScore>& rails) {
-    std::vector<Limiter> found;
-    if (nodes.empty()) {
-        found.reserve(rails.size());
-        for (const auto& rail : rails) {
-            found.push_back({.kind = Limiter::Kind::rail, .local_rank = rail.local_rank});
-        }
-    } else if (!rails.empty() && (nodes.size() == 1 || rails.size() == 1)) {
-        found.reserve(nodes.size() * rails.size());
-        for (const auto& node : nodes) {
-            for (const auto& rail : rails) {
-                found.push_back({.kind = Limiter::Kind::node_rail,
-                                 .node = node.node,
-                                 .local_rank = rail.local_rank});
+    void lasting() {
+        std::vector<Fault> nodes;
+        for (const auto& fault : fit_.faults) {
+            const auto& model = models_[fault.model];
+            if (model.also_switch) {
+                doubt({Doubt::Kind::alone_on_switch, {model.limiter.node}, fault.level});
+            } else if (model.limiter.kind == Kind::node) {
+                nodes.push_back(fault);
+            } else {
+                name(model.limiter, fault.level, fault.deviations);
             }
         }
-    } else {
-        found.reserve(nodes.size());
-        for (const auto& node : nodes) {
-            found.push_back({.kind = Limiter::Kind::node, .node = node.node});
+        const double usual = unusual_effect(scores_of_others(nodes));
+        nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                                   [&](const Fault& fault) { return 1 - fault.level < usual; }),
+                    nodes.end());
+        if (are_a_kind(nodes)) {
+            std::vector<std::uint32_t> numbers;
+            for (const auto& fault : nodes) numbers.push_back(models_[fault.model].limiter.node);
+            std::sort(numbers.begin(), numbers.end());
+            doubt({Doubt::Kind::alike, numbers, nodes.front().level});
+            return;
+        }
+        for (const auto& fault : nodes) {
+            name(models_[fault.model].limiter, fault.level, fault.deviations);
         }
     }
-    return found;
-}
+
+    // Of a node that is well, the upper part of its matches shows what it can do.
+    std::vector<double> scores_of_others(const std::vector<Fault>& slow) const {
+        std::vector<double> scores;
+        for (std::size_t i = 0; i < nodes_; ++i) {
+            if (std::any_of(slow.begin(), slow.end(),
+                            [&](const Fault& fault) { return fault.model == i; })) {
+                continue;
+            }
+            std::vector<double> rates;
+            for (const auto match : models_[i].matches) {
+                if (fit_.expected[match] == 1) rates.push_back(fit_.relative[match]);
+            }
+            std::sort(rates.begin(), rates.end());
+            if (!rates.empty()) scores.push_back(percentile(rates, 0.9));
+        }
+        return scores;
+    }
+
+    bool are_a_kind(const std::vector<Fault>& nodes) const {
+        if (2 * nodes.size() >= nodes_) return true;
+        if (nodes.size() < 3 ||
+            static_cast<double>(nodes.size()) < large_group * static_cast<double>(nodes_)) {
+            return false;
+        }
+        const auto [least, most] =
+            std::minmax_element(nodes.begin(), nodes.end(),
+                                [](const Fault& a, const Fault& b) { return a.level < b.level; });
+        return most->level - least->level < std::max(alike, fit_.noise);
+    }
+
+    void passing() {
+        for (const auto& [index, share, level] : low_.faults) {
+            const auto& model = models_[index];
+            if (model.also_switch) {
+                doubt({Doubt::Kind::alone_on_switch, {model.limiter.node}, level});
+                continue;
+            }
+            auto limiter = model.limiter;
+            // Few of the matches that cross: not the switches' rate but the routes.
+            if (limiter.kind == Kind::spine && share < 0.5) limiter = {.kind = Kind::paths};
+            limiter.intermittent = limiter.kind != Kind::spine && limiter.kind != Kind::paths;
+            name(limiter, level, 0);
+        }
+    }
+
+    void collisions() {
+        result_.pairs = pair_scores(evidence_.matches, fit_, low_.unexplained);
+        const bool known =
+            std::any_of(result_.findings.begin(), result_.findings.end(),
+                        [](const auto& finding) { return finding.limiter.kind == Kind::paths; });
+        if (!result_.decidable || known || !paths_collide(low_.unexplained, result_.pairs)) return;
+        std::vector<double> levels;
+        for (const auto match : low_.unexplained) levels.push_back(fit_.relative[match]);
+        name({.kind = Kind::paths}, median(std::move(levels)), 0);
+    }
+
+    void doubts() {
+        const auto matches = evidence_.matches.size();
+        const double told =
+            far_off(models_.size()) *
+            standard_error(fit_.noise, 2 * matches / nodes_, matches - 2 * matches / nodes_);
+        if (told > worth_finding) return doubt({Doubt::Kind::noise, {}, 1 - told});
+        if (!evidence_.all_nodes) return;
+        const double together = *evidence_.all_nodes / fit_.healthy;
+        if (together < low_together) doubt({Doubt::Kind::all_nodes, {}, together});
+    }
+
+    // The first is the gravest.
+    void doubt(Doubt doubt) {
+        if (result_.doubt.kind == Doubt::Kind::none) result_.doubt = std::move(doubt);
+    }
+
+    const Evidence& evidence_;
+    const std::vector<FaultModel> models_;
+    const MatchFit fit_;
+    const LowMatches low_;
+    std::size_t nodes_ = 0;  // that are models; these come first
+    Blame result_;
+};
 
 }  // namespace
 
-double low_z(std::size_t count) {
-    return -std::max(3.5, std::sqrt(2 * std::log(10 * static_cast<double>(count))));
-}
-
 Blame blame(const Evidence& evidence) {
-    Blame result;
-    result.pairs = pair_scores(evidence.matches);
-    result.nodes = node_scores(result.pairs);
-    result.rails = rail_scores(evidence.rails);
-    result.decidable = result.nodes.size() >= 3;
-    mark_slow(result.nodes, matches_of_nodes(evidence.matches));
-    mark_collisions(result.pairs, result.nodes);
-    result.limiters = limiters(slow_among(result.nodes), slow_among(result.rails));
-    return result;
+    return Case(evidence).judge();
 }
 
 }  // namespace distgpu::scaling

@@ -1,4 +1,4 @@
-// Order statistics, robust statistics.
+// Order statistics.
 #include "analysis/statistics.h"
 
 #include <algorithm>
@@ -51,20 +51,6 @@ double upper_median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
-}
-
-std::optional<double> Peers::robust_z(double value) const {
-    if (deviation == 0) return std::nullopt;
-    return 0.6745 * (value - median) / deviation;
-}
-
-Peers peers_of(const std::vector<double>& values) {
-    if (values.empty()) return {};
-    const double middle = median(values);
-    std::vector<double> distances(values.size());
-    std::transform(values.begin(), values.end(), distances.begin(),
-                   [&](double value) { return std::abs(value - middle); });
-    return {.median = middle, .deviation = median(std::move(distances)), .count = values.size()};
 }
 
 }  // namespace distgpu::scaling

@@ -1,9 +1,8 @@
-// Order statistics of measured values, and robust ones that a few outliers do not move.
+// Order statistics of measured values.
 #pragma once
 
 #include "results.h"
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,19 +22,5 @@ Statistics statistics_of(std::vector<double> seconds);
 double median(std::vector<double> values);
 // The larger of the two middle values where their number is even, never a mean of both.
 double upper_median(std::vector<double> values);
-
-// The middle of a sample of peers and their usual distance from it.
-struct Peers {
-    double median = 0;
-    double deviation = 0;  // median absolute deviation (MAD)
-    std::size_t count = 0;
-
-    // 0.6745 (value - median) / MAD: in standard deviations where the values are normally
-    // distributed (Iglewicz and Hoaglin, 1993). Nothing: MAD is 0, more than half are equal.
-    std::optional<double> robust_z(double value) const;
-};
-
-// Of no values: all 0.
-Peers peers_of(const std::vector<double>& values);
 
 }  // namespace distgpu::scaling

@@ -1,6 +1,7 @@
 // See membership.h.
 #include "bootstrap/membership.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 
@@ -70,6 +71,13 @@ Result<std::uint16_t> read_port(const Environment& environment, bool mpirun) {
 
 }  // namespace
 
+std::string switches_above(std::string_view address) {
+    constexpr std::size_t longest = 1024;
+    const auto last_dot = address.rfind('.');
+    if (last_dot == std::string_view::npos || address.size() > longest) return "";
+    return printable(address.substr(0, last_dot));
+}
+
 Result<Membership> read_membership(const Environment& environment, const std::string& host) {
     const bool mpirun = !environment.get("RANK") && environment.get(mpirun_names.rank).has_value();
     auto membership = read_ranks(environment, mpirun ? mpirun_names : framework_names);
@@ -81,6 +89,7 @@ Result<Membership> read_membership(const Environment& environment, const std::st
     membership->address = *address;
     membership->port = *port;
     membership->host = environment.get("SLURMD_NODENAME").value_or(host);
+    membership->switches = switches_above(environment.get("SLURM_TOPOLOGY_ADDR").value_or(""));
     membership->job = formatted("{}.{}", environment.get("SLURM_JOB_ID").value_or(""),
                                 environment.get("SLURM_STEP_ID").value_or(""));
     return membership;

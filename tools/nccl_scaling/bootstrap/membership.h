@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace distgpu::scaling {
 
@@ -17,7 +18,8 @@ struct Membership {
     std::string host;     // what this node is called
     std::string address;  // of rank 0's node
     std::uint16_t port = 0;
-    std::string job;  // equal on all ranks of a run: "17.0"
+    std::string job;         // equal on all ranks of a run: "17.0"
+    std::string switches{};  // above this node, from the top: "s1.s4"; empty: unknown
 
     bool operator==(const Membership&) const = default;
 };
@@ -30,7 +32,12 @@ inline constexpr std::uint16_t port_offset = 15;
 // RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; for the first three mpirun's
 // OMPI_COMM_WORLD_* where RANK is unset. mpirun tells no address: without MASTER_ADDR all ranks
 // must be on one node; without MASTER_PORT it is torch's own, 29500.
-// Errors name the variable.
+// Errors name the variable. SLURM_TOPOLOGY_ADDR tells the switches where Slurm's topology plugin
+// knows them.
 Result<Membership> read_membership(const Environment& environment, const std::string& host);
+
+// Of SLURM_TOPOLOGY_ADDR ("s1.s4.node03": the switches from the top, then the node) the switches,
+// in characters that can be printed. Empty: it names none, or is longer than any real one.
+std::string switches_above(std::string_view address);
 
 }  // namespace distgpu::scaling

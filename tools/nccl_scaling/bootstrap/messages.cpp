@@ -31,9 +31,10 @@ std::vector<NodePeers> nodes_of(const std::vector<Peer>& peers) {
     return nodes;
 }
 
-// The host will be printed.
+// The names will be printed.
 Peer read_peer(const JsonFields& fields) {
-    return {printable(fields.text("host")), fields.count<std::uint32_t>("local_rank")};
+    return {printable(fields.text("host")), fields.count<std::uint32_t>("local_rank"),
+            printable(fields.text("switches"))};
 }
 
 }  // namespace
@@ -55,8 +56,9 @@ Failed read_failed(std::string_view text) {
 
 std::string hello_line(const Membership& own) {
     const JsonText hello{
-        {"protocol", protocol}, {"job", own.job},   {"world_size", own.world_size},
-        {"rank", own.rank},     {"host", own.host}, {"local_rank", own.local_rank}};
+        {"protocol", protocol},    {"job", own.job},   {"world_size", own.world_size},
+        {"rank", own.rank},        {"host", own.host}, {"local_rank", own.local_rank},
+        {"switches", own.switches}};
     return hello.line() + '\n';
 }
 
@@ -76,6 +78,7 @@ std::string peers_text(const std::vector<Peer>& peers) {
     const auto list = JsonText::list(nodes_of(peers), [](const NodePeers& node) {
         return JsonText{{"host", node.first.host},
                         {"local_rank", node.first.local_rank},
+                        {"switches", node.first.switches},
                         {"ranks", node.ranks}};
     });
     return JsonText{{"peers", list}}.line();

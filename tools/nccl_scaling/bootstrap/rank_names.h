@@ -20,6 +20,7 @@ RankNames names_of_step(const Environment& environment);
 struct Peer {
     std::string host;
     std::uint32_t local_rank = 0;
+    std::string switches{};  // Membership::switches
 
     bool operator==(const Peer&) const = default;
 };

@@ -29,7 +29,7 @@ Failure read_failure(const JsonFields& fields) {
 
 Node read_node(const JsonFields& fields) {
     return {fields.text("name"), fields.count<std::uint32_t>("ranks"), fields.texts("gpus"),
-            fields.texts("rails")};
+            fields.texts("rails"), fields.optional_text("switches")};
 }
 
 std::optional<Group::Kind> group_kind_named(std::string_view name) {

@@ -42,7 +42,8 @@ JsonText node_json(const Node& node) {
     return {{"name", node.name},
             {"ranks", node.ranks},
             {"gpus", JsonText::list(node.gpus)},
-            {"rails", JsonText::list(node.rails)}};
+            {"rails", JsonText::list(node.rails)},
+            {"switches", node.switches}};
 }
 
 JsonText group_json(const Group& group) {

@@ -69,14 +69,30 @@ std::string group_label(const Results& results, const Group& group) {
 }
 
 std::string limiter_name(const Results& results, const Limiter& limiter) {
-    if (limiter.kind == Limiter::Kind::rail) {
-        const std::string port = rail_port(results, limiter.local_rank);
-        return port.empty() ? rail_number(limiter.local_rank) : "rail " + port;
+    const std::string now_and_then = limiter.intermittent ? " (intermittent)" : "";
+    const auto node = [&]() -> const Node& { return results.nodes[limiter.node]; };
+    switch (limiter.kind) {
+        case Limiter::Kind::node:
+            return node().name + now_and_then;
+        case Limiter::Kind::node_rail: {
+            const std::string port = port_name(node(), limiter.local_rank);
+            return node().name + "/" + (port.empty() ? rail_number(limiter.local_rank) : port) +
+                   now_and_then;
+        }
+        case Limiter::Kind::rail: {
+            const std::string port = rail_port(results, limiter.local_rank);
+            return port.empty() ? rail_number(limiter.local_rank) : "rail " + port;
+        }
+        case Limiter::Kind::leaf:
+            return "leaf " + leaf_of(node()) + now_and_then;
+        case Limiter::Kind::uplink:
+            return "uplink of " + leaf_of(node()) + now_and_then;
+        case Limiter::Kind::spine:
+            return "spine";
+        case Limiter::Kind::paths:
+            break;
     }
-    const Node& node = results.nodes[limiter.node];
-    if (limiter.kind == Limiter::Kind::node) return node.name;
-    const std::string port = port_name(node, limiter.local_rank);
-    return node.name + "/" + (port.empty() ? rail_number(limiter.local_rank) : port);
+    return "paths";
 }
 
 }  // namespace distgpu::scaling

@@ -21,8 +21,8 @@ std::string measurement_name(const Results& results, const Measurement& measurem
 // "rail 3 (mlx5_3)"; the port where all nodes call it the same.
 std::string group_label(const Results& results, const Group& group);
 
-// "node17", "node17/mlx5_3", "rail mlx5_3"; "rail 3" for a port without a name or with another
-// name on each node.
+// "node17", "node17/mlx5_3", "rail mlx5_3", "leaf s4", "uplink of s4", "spine", "paths", "node17
+// (intermittent)"; "rail 3" for a port without a name or with another name on each node.
 std::string limiter_name(const Results& results, const Limiter& limiter);
 
 }  // namespace distgpu::scaling

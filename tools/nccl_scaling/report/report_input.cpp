@@ -52,30 +52,33 @@ std::string add_step(const Results& results, const TrainingStep& step, std::vect
                              format_percent(strong.back().efficiency));
 }
 
-// A limiter that is a node, or a port of one, with that node's score.
-std::optional<SlowPart> slow_node(const Results& results, const Blame& blame,
-                                  const Limiter& limiter) {
-    using Kind = SlowPart::Kind;
-    const auto score =
-        std::find_if(blame.nodes.begin(), blame.nodes.end(), [&](const NodeScore& node) {
-            return limiter.kind != Limiter::Kind::rail && node.node == limiter.node;
-        });
-    if (score == blame.nodes.end()) return std::nullopt;
-    return SlowPart{limiter_name(results, limiter),
-                    limiter.kind == Limiter::Kind::node ? Kind::node : Kind::port, score->relative,
-                    score->z};
+SlowPart::Kind part_kind(Limiter::Kind kind) {
+    switch (kind) {
+        case Limiter::Kind::node:
+            return SlowPart::Kind::node;
+        case Limiter::Kind::node_rail:
+            return SlowPart::Kind::port;
+        case Limiter::Kind::rail:
+            return SlowPart::Kind::rail;
+        case Limiter::Kind::leaf:
+            return SlowPart::Kind::leaf;
+        case Limiter::Kind::uplink:
+            return SlowPart::Kind::uplink;
+        case Limiter::Kind::spine:
+            return SlowPart::Kind::spine;
+        case Limiter::Kind::paths:
+            break;
+    }
+    return SlowPart::Kind::pair;
 }
 
 std::vector<SlowPart> slow_parts_of(const Results& results, const Blame& blame) {
     using Kind = SlowPart::Kind;
     std::vector<SlowPart> parts;
-    for (const Limiter& limiter : blame.limiters) {
-        if (auto part = slow_node(results, blame, limiter)) parts.push_back(*std::move(part));
-    }
-    for (const RailScore& rail : blame.rails) {
-        if (!rail.slow) continue;
-        const Limiter limiter{Limiter::Kind::rail, 0, rail.local_rank};
-        parts.push_back({limiter_name(results, limiter), Kind::rail, rail.relative, std::nullopt});
+    for (const auto& [limiter, relative, deviations] : blame.findings) {
+        const bool known = deviations > 0;
+        parts.push_back({limiter_name(results, limiter), part_kind(limiter.kind), relative,
+                         known ? std::optional(-deviations) : std::nullopt});
     }
     for (const PairScore& pair : blame.pairs) {
         if (!pair.collision) continue;
@@ -101,8 +104,8 @@ ReportInput derive(const Results& results, const Expectation& expectation) {
     report.fits = latency_bandwidth_fits(results);
     const Blame blamed = blame(evidence_of(results));
     report.slow_parts = slow_parts_of(results, blamed);
-    for (const Limiter& limiter : blamed.limiters) {
-        report.limiters.push_back(limiter_name(results, limiter));
+    for (const Finding& finding : blamed.findings) {
+        report.limiters.push_back(limiter_name(results, finding.limiter));
     }
     if (!results.failure) report.verdict = verdict_line(results, blamed, report.headline);
     return report;

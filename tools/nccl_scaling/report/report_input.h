@@ -36,18 +36,21 @@ struct EfficiencyCurve {
     bool operator==(const EfficiencyCurve&) const = default;
 };
 
-// A node, port, rail or pair that is slower than its peers.
+// What is slower than its peers.
 struct SlowPart {
     enum class Kind : std::uint8_t {
         node,
         port,  // one rail of one node
         rail,
-        pair,  // of two nodes that are well: the routes collide
+        leaf,    // a switch, with all its nodes
+        uplink,  // what leaves a switch
+        spine,   // what goes between switches
+        pair,    // of two nodes that are well, or "paths" altogether: the routes collide
     };
-    std::string name;  // "node03", "node03/mlx5_3", "rail mlx5_3", "node01 - node04"
+    std::string name;  // "node03", "node03/mlx5_3", "rail mlx5_3", "leaf s4", "node01 - node04"
     Kind kind = Kind::node;
-    double relative = 0;             // its score over the median of its peers
-    std::optional<double> robust_z;  // nothing: not defined, as where all peers are equal
+    double relative = 0;             // its rate over that of what is healthy
+    std::optional<double> robust_z;  // how far off, in standard errors; nothing: not known
 
     bool operator==(const SlowPart&) const = default;
 };

@@ -1,5 +1,4 @@
 // The table on the terminal, which grows with the run.
-#include "analysis/nodes_alone.h"
 #include "base/format.h"
 #include "report/columns.h"
 #include "report/formats.h"
@@ -72,10 +71,6 @@ std::string table_row(const Results& results, const Measurement& measurement) {
 
 std::string table_footer(const Results& results) {
     std::string text;
-    for (const SlowNode& slow : slow_alone(results)) {
-        text += formatted("# {} alone: {} of the median of all nodes alone\n",
-                          results.nodes[slow.node].name, format_percent(slow.relative));
-    }
     for (const auto& [figure, bytes, busbw] : compare_with_references(results)) {
         text += formatted("# all-reduce on {} {}: {} GB/s at {}; published {}", figure->ranks,
                           figure->gpu, format_bandwidth(busbw), format_bytes(bytes),

@@ -18,11 +18,10 @@ struct Word {
     std::string_view word;
 };
 
-inline constexpr std::array group_kinds{Word<Group::Kind>{Group::Kind::gpus, "gpus"},
-                                        Word<Group::Kind>{Group::Kind::nodes, "nodes"},
-                                        Word<Group::Kind>{Group::Kind::node, "node"},
-                                        Word<Group::Kind>{Group::Kind::pair, "pair"},
-                                        Word<Group::Kind>{Group::Kind::rail, "rail"}};
+inline constexpr std::array group_kinds{
+    Word<Group::Kind>{Group::Kind::gpus, "gpus"}, Word<Group::Kind>{Group::Kind::nodes, "nodes"},
+    Word<Group::Kind>{Group::Kind::node, "node"}, Word<Group::Kind>{Group::Kind::pair, "pair"},
+    Word<Group::Kind>{Group::Kind::rail, "rail"}};
 inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::weak, "weak"},
@@ -31,6 +30,9 @@ inline constexpr std::array slow_part_kinds{
     Word<SlowPart::Kind>{SlowPart::Kind::node, "slow node"},
     Word<SlowPart::Kind>{SlowPart::Kind::port, "slow port"},
     Word<SlowPart::Kind>{SlowPart::Kind::rail, "slow rail"},
+    Word<SlowPart::Kind>{SlowPart::Kind::leaf, "slow switch"},
+    Word<SlowPart::Kind>{SlowPart::Kind::uplink, "slow uplink"},
+    Word<SlowPart::Kind>{SlowPart::Kind::spine, "slow between switches"},
     Word<SlowPart::Kind>{SlowPart::Kind::pair, "routing collision"}};
 inline constexpr std::array demand_kinds{
     Word<JudgedDemand::Kind>{JudgedDemand::Kind::baseline, "baseline"},

@@ -51,7 +51,7 @@ void Recorder::add(const Measurement& measurement) {
     const std::lock_guard lock(mutex_);
     results_.measurements.push_back(measurement);
     progress_.clear();
-    // Nodes alone are as many as there are; the median has a row, and the end names the slow.
+    // Nodes alone are as many as there are; the median has a row, and the verdict names the slow.
     if (results_.groups[measurement.group].kind != Group::Kind::node) {
         print(out_, table_row(results_, measurement));
     }

@@ -47,7 +47,7 @@ World world_of(const std::vector<Peer>& peers) {
     for (const Peer& peer : peers) {
         const auto next = static_cast<std::uint32_t>(world.nodes.size());
         const auto [place, is_new] = known.try_emplace(peer.host, next);
-        if (is_new) world.nodes.push_back({peer.host, 0, {}, {}});
+        if (is_new) world.nodes.push_back({peer.host, 0, {}, {}, peer.switches});
         ++world.nodes[place->second].ranks;
         world.node_of_rank.push_back(place->second);
     }
