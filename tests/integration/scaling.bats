@@ -70,12 +70,12 @@ once_running() { # SIGNAL RANK
     [[ ${lines[-1]} =~ ^"4 nodes: all-reduce "[0-9.e-]+" GB/s at 64 KiB, "[0-9]+"% of 2 nodes; limiter: " ]]
     # 3 sizes of each form of the seven collectives (7 out of place, all-reduce, all-gather,
     # broadcast and reduce in place, but no broadcast out of place: 10) on 2 and on 4 nodes;
-    # 24 rounds of two pairs; four times three nodes.
-    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 10 * 2 + 24 * 2 + 4)) ]
+    # 24 rounds of two pairs.
+    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 10 * 2 + 24 * 2)) ]
     [ "$(jq --compact-output .failure "$SCRATCH/results.json")" = null ]
     [ "$(jq --raw-output '[.nodes[].name] | join(",")' "$SCRATCH/results.json")" = \
         node01,node02,node03,node04 ]
-    [ "$(wc -l <"$SCRATCH/results.csv")" -eq 113 ]
+    [ "$(wc -l <"$SCRATCH/results.csv")" -eq 109 ]
     grep -q '</html>' "$SCRATCH/results.html"
 }
 
@@ -87,7 +87,8 @@ once_running() { # SIGNAL RANK
     done
     scaling -- "${one[@]}"
     [ "$status" -eq 0 ]
-    [[ ${lines[-1]} == *"; limiter: none" ]]
+    # A busy machine blurs them all the same.
+    [[ ${lines[-1]} =~ "; limiter: "(none$|"undecided, because equal measurements differ") ]]
     "$sandbox" link --name "$CLUSTER" slow node03 20mbit
     scaling -- "${one[@]}"
     [ "$status" -eq 0 ]

@@ -204,7 +204,8 @@ int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
     const struct event* first = begin;
     const struct event* last = end;
     if (first->stream == NULL || first->stream != last->stream) return INVALID_VALUE;
-    if (!last->done || first->work > last->work) return NOT_READY;
+    const int done = last->done || !last->stream->busy;
+    if (!done || first->work > last->work) return NOT_READY;
     *milliseconds = (float)(last->work - first->work);
     return SUCCESS;
 }

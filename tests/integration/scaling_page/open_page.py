@@ -87,7 +87,9 @@ TIP = """(() => {
 })()"""
 
 FOCUS = '[...document.querySelectorAll(".picture")].pop().focus()'
-SECOND_MARK = '[...document.querySelectorAll(".picture")].pop().querySelectorAll("[data-tip]")[1].dataset.tip'
+SECOND_MARK = (
+    '[...document.querySelectorAll(".picture")].pop().querySelectorAll("[data-tip]")[1].dataset.tip'
+)
 
 
 class Browser:
