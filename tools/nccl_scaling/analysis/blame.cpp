@@ -81,6 +81,7 @@ class Case {
                     nodes.end());
         if (are_a_kind(nodes)) {
             std::vector<std::uint32_t> numbers;
+            numbers.reserve(nodes.size());
             for (const auto& fault : nodes) numbers.push_back(models_[fault.model].limiter.node);
             std::sort(numbers.begin(), numbers.end());
             doubt({Doubt::Kind::alike, numbers, nodes.front().level});

@@ -67,6 +67,7 @@ std::vector<SlowPeer> slow_alone(const std::vector<Evidence::Alone>& alone, doub
     for (const auto& node : alone) best[node.node] = std::max(best[node.node], node.bandwidth);
     if (best.size() < 3) return {};
     std::vector<double> values;
+    values.reserve(best.size());
     for (const auto& [node, value] : best) values.push_back(value);
     const double healthy = median(values);
     const double error = standard_error(noise, 1, values.size());
