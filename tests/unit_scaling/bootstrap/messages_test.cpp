@@ -44,11 +44,12 @@ TEST(Hello, OfAnotherProgramIsNone) {
 }
 
 TEST(Peers, ComeBack) {
-    // By block, by hand, cyclic.
+    // By block, by hand, cyclic, of a node that says two things of itself.
     for (const std::vector<Peer>& peers : std::vector<std::vector<Peer>>{
              {{"node01", 0, "s1.s4"}, {"node01", 1, "s1.s4"}, {"node02", 0}, {"node02", 1}},
              {{"node01", 3}, {"node01", 1}, {"node01", 2}, {"node02", 3}},
-             {{"node01", 0}, {"node02", 0}, {"node01", 1}, {"node02", 1}}}) {
+             {{"node01", 0}, {"node02", 0}, {"node01", 1}, {"node02", 1}},
+             {{"node01", 0, "s1"}, {"node01", 1, "s2"}, {"node01", 2, "s2"}, {"node01", 3}}}) {
         EXPECT_EQ(read_peers("d" + peers_text(peers), 4), peers);
     }
 }

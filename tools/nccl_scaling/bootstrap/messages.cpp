@@ -24,6 +24,7 @@ std::vector<NodePeers> nodes_of(const std::vector<Peer>& peers) {
     std::vector<NodePeers> nodes;
     for (const Peer& peer : peers) {
         const bool goes_on = !nodes.empty() && nodes.back().first.host == peer.host &&
+                             nodes.back().first.switches == peer.switches &&
                              nodes.back().first.local_rank + nodes.back().ranks == peer.local_rank;
         if (!goes_on) nodes.push_back({peer, 0});
         ++nodes.back().ranks;
