@@ -338,7 +338,7 @@ function cluster() {
       nodes.length > 64 ? null : name(node), ports.length ? html("br") : null, ...ports);
   };
   const list = (members) => html("ul", { class: "nodes picture", tabindex: 0 }, ...members.map(tile));
-  const leaves = grouped([...nodes.keys()], (node) => nodes[node].switch ?? "");
+  const leaves = grouped([...nodes.keys()], (node) => (nodes[node].switches ?? "").split(".").pop());
   return html("div", { id: "cluster", role: "group", "aria-label": "The cluster: each node, coloured by its score" },
     ...[...leaves].map(([leaf, members]) => (leaf
       ? html("div", { class: "switch" }, html("h3", null, leaf), list(members)) : list(members))),
