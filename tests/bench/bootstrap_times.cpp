@@ -10,12 +10,14 @@
 #include "bootstrap/open_files.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <poll.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +111,7 @@ int main(int argc, char** argv) {
     const auto ranks = static_cast<std::uint32_t>(std::atoi(argv[1]));
     const std::uint16_t port = port_of(*listen_on(0));
     if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // they would try to connect for ever
         scaling::be_the_others(ranks, port);
         return 0;
     }
