@@ -7,8 +7,9 @@ Defaults: 15 rounds, 8 B to 64 MiB. The release preset must be built, with MPI.
 
 Two ranks on this machine. Each round launches both programs once, in an order drawn anew; each
 goes through the sizes and times whole loops, as nccl-tests does. For each size: the median over the
-rounds, and the median of the rounds' ratios (1: equal) with its standard error. Where a process gets its memory
-moves all its sizes by several per cent, so it takes some hundred rounds to tell two per cent.
+rounds, and the median of the rounds' ratios (1: equal) with its standard error. Where a process gets
+its memory moves all its sizes by several per cent, so it takes some hundred rounds to tell two per
+cent.
 """
 
 import json
@@ -21,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / os.environ.get("PRESET", "release")
+BUILD = ROOT / "build" / "release"
 ARGUMENTS = [int(argument) for argument in sys.argv[1:]]
 ROUNDS, SMALLEST, LARGEST = ARGUMENTS + [15, 8, 2**26][len(ARGUMENTS) :]
 SIZES = [SMALLEST * 2**i for i in range((LARGEST // SMALLEST).bit_length())]

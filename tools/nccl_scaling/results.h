@@ -50,6 +50,7 @@ struct Group {
     std::vector<std::uint32_t> nodes;  // indices into Results::nodes
     std::uint32_t ranks = 0;           // of all these nodes together
     std::uint32_t number = 0;          // gpus, nodes: how many; rail: the local rank
+
     bool operator==(const Group&) const = default;
 };
 
@@ -122,5 +123,10 @@ struct Results {
 
     bool operator==(const Results&) const = default;
 };
+
+// All GPUs of all nodes.
+inline bool is_world(const Results& results, const Group& group) {
+    return group.kind == Group::Kind::nodes && group.nodes.size() == results.nodes.size();
+}
 
 }  // namespace distgpu::scaling

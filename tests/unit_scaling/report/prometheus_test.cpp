@@ -23,9 +23,9 @@ ReportInput complete() {
     add_measurement(results, group, {.bytes = 1000, .seconds = 1});
     add_measurement(results, group, {.bytes = 2000000000, .seconds = 1});
     ReportInput input = derive(results);
-    input.slow_parts = {{"n0", SlowPart::Kind::node, 0.604, -9.0},
-                        {"n0 - n1", SlowPart::Kind::pair, 0.5, std::nullopt},
-                        {"n1/mlx5_3", SlowPart::Kind::port, 0.8, std::nullopt}};
+    input.slow_parts = {{"n0", Limiter::Kind::node, 0.604, -9.0},
+                        {"n0 - n1", Limiter::Kind::paths, 0.5, std::nullopt},
+                        {"n1/mlx5_3", Limiter::Kind::node_rail, 0.8, std::nullopt}};
     input.limiters = {"n0", "n1/mlx5_3"};
     return input;
 }
@@ -73,7 +73,7 @@ TEST(DrainReason, IsEmptyWhereNobodyIsNamedOrTheRunEndedEarly) {
 
 TEST(DrainReason, IsFitForQuotes) {
     ReportInput input = complete();
-    input.slow_parts = {{"a\"b\n$(c)`d`'", SlowPart::Kind::node, 0.5, std::nullopt}};
+    input.slow_parts = {{"a\"b\n$(c)`d`'", Limiter::Kind::node, 0.5, std::nullopt}};
     EXPECT_EQ(drain_reason(input),
               "nccl-scaling 1970-01-02T00:00:01Z: a_b__(c)_d__ at 50% of its peers\n");
 }

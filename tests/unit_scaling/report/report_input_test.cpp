@@ -120,7 +120,7 @@ class Cluster {
     Results results_;
 };
 
-using Kind = SlowPart::Kind;
+using Kind = Limiter::Kind;
 
 auto part(const std::string& name, Kind kind, double relative) {
     return AllOf(Field(&SlowPart::name, name), Field(&SlowPart::kind, kind),
@@ -140,14 +140,14 @@ TEST(Derive, ThePortOfTheSlowNodeIsNamedInItsStead) {
     cluster.play({1, 1, 0.5, 1});
     cluster.rail(0, 1);
     cluster.rail(1, 0.5);
-    EXPECT_THAT(cluster.slow_parts(), ElementsAre(part("n2/mlx5_1", Kind::port, 0.5)));
+    EXPECT_THAT(cluster.slow_parts(), ElementsAre(part("n2/mlx5_1", Kind::node_rail, 0.5)));
 }
 
 TEST(Derive, ACollisionIsThePairsAndNoNodes) {
     Cluster cluster(6);
     cluster.play({1, 1, 1, 1, 1, 1}, {1, 4}, 0.5);
     EXPECT_THAT(cluster.slow_parts(),
-                ElementsAre(part("paths", Kind::pair, 0.5), part("n1 - n4", Kind::pair, 0.5)));
+                ElementsAre(part("paths", Kind::paths, 0.5), part("n1 - n4", Kind::paths, 0.5)));
 }
 
 // Compute of 4 s, and 1 s of communication on either number of nodes: E_w = 1, E_s = 5 / (2 * 3).

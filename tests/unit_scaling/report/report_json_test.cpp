@@ -38,7 +38,7 @@ ReportInput full() {
     results.failure = Failure{"all-reduce, 1 MiB", "no answer", {"rank 5 on n2"}};
     input.efficiency = {{EfficiencyCurve::Kind::strong, "ResNet-50", 1, {{1, 1}, {2, 0.926}}}};
     input.fits = {{1, Collective::all_reduce, DataType::f32, {1e-5, 4e11, 0.01}}};
-    input.slow_parts = {{"n2/mlx5_3", SlowPart::Kind::port, 0.6, std::nullopt}};
+    input.slow_parts = {{"n2/mlx5_3", Limiter::Kind::node_rail, 0.6, std::nullopt}};
     return input;
 }
 

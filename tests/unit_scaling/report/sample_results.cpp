@@ -136,7 +136,7 @@ void derive(const Shape& shape, ReportInput& input) {
     if (shape.slow_node) {
         limiter = input.results.nodes[*shape.slow_node].name;
         input.slow_parts = {
-            {.name = limiter, .kind = SlowPart::Kind::node, .relative = 0.6, .robust_z = -31.2}};
+            {.name = limiter, .kind = Limiter::Kind::node, .relative = 0.6, .robust_z = -31.2}};
     }
     input.verdict = formatted(
         "Sample, nothing was measured. {} node{}: all-reduce 350 GB/s at 2 GiB, {:.0f}% of 1 node; "

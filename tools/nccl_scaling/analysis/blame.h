@@ -28,8 +28,7 @@ struct Finding {
 
 struct PairScore {
     Pair pair;
-    double bandwidth = 0;  // median of its matches
-    double relative = 0;   // to the healthy rate
+    double relative = 0;  // median of its matches, to the healthy rate
     std::size_t matches = 0;
     // Low, which neither of the nodes nor a switch explains: the two share a link with other
     // traffic, by the routes that the network chose.

@@ -59,11 +59,12 @@ std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance) 
     for (const auto& measurement : baseline.measurements) {
         const auto& group = baseline.groups[measurement.group];
         const auto bandwidth = bus_bandwidth(baseline, measurement);
+        if (!is_scaling_group(group) || !bandwidth) continue;
         // A file may hold a measurement twice: the first counts.
         const bool is_known = std::any_of(
             thresholds.begin(), thresholds.end(),
             [&](const Threshold& threshold) { return applies(threshold, measurement, group); });
-        if (!is_scaling_group(group) || !bandwidth || is_known) continue;
+        if (is_known) continue;
         thresholds.push_back({.collective = measurement.collective,
                               .bytes = measurement.bytes,
                               .ranks = group.ranks,

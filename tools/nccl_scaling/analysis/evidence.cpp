@@ -65,7 +65,6 @@ void number_rounds(std::vector<Evidence::Match>& matches) {
 void add_matches(Evidence& evidence, const Results& results) {
     const auto subject = main_subject(results, is_pair);
     if (!subject) return;
-    evidence.match_bytes = subject->bytes;
     for_each_of(results, is_pair, subject, [&](const Group& group, double bandwidth) {
         const auto [low, high] = std::minmax(group.nodes[0], group.nodes[1]);
         evidence.matches.push_back(
@@ -73,10 +72,8 @@ void add_matches(Evidence& evidence, const Results& results) {
     });
     number_rounds(evidence.matches);
     std::vector<double> together;
-    const auto is_world = [&](const Group& group) {
-        return group.kind == Group::Kind::nodes && group.nodes.size() == results.nodes.size();
-    };
-    for_each_of(results, is_world, subject,
+    const auto is_all = [&](const Group& group) { return is_world(results, group); };
+    for_each_of(results, is_all, subject,
                 [&](const Group&, double bandwidth) { together.push_back(bandwidth); });
     if (!together.empty()) evidence.all_nodes = median(std::move(together));
 }

@@ -28,7 +28,6 @@ struct Evidence {
         double bandwidth = 0;  // of all GPUs of this node
     };
     std::vector<Match> matches{};
-    std::uint64_t match_bytes = 0;  // the size that they were measured with
     std::vector<Rail> rails{};
     std::vector<Alone> alone{};
     std::vector<std::string> leaves{};  // by node: the switch that it is on; empty: unknown

@@ -40,17 +40,22 @@ double noise_of_repeated(const Matches& matches, const std::vector<double>& rate
         place->second = rates[i];
     }
     constexpr std::size_t enough = 12;
-    constexpr double of_differences = 0.6745 * 1.4142;
-    return differences.size() < enough ? 1 : median(std::move(differences)) / of_differences;
+    constexpr double of_differences = 1.4142;
+    return differences.size() < enough ? 1 : deviation_of(std::move(differences)) / of_differences;
+}
+
+// How far a match is from what is expected of it, in standard deviations.
+double off(double relative, double expected, double noise) {
+    return std::min(std::abs(relative - expected) / noise, most_deviations);
 }
 
 class Fitter {
   public:
-    Fitter(const Matches& matches, const std::vector<double>& rates, const Models& models,
-           double healthy)
-        : matches_(matches), models_(models), rates_(rates) {
+    // `repeated`: noise_of_repeated().
+    Fitter(const Matches& matches, const std::vector<double>& rates, double repeated,
+           const Models& models, double healthy)
+        : matches_(matches), models_(models), rates_(rates), repeated_(repeated) {
         fit_.healthy = healthy;
-        repeated_ = noise_of_repeated(matches, rates);
         fit_.noise = 0.05;
     }
 
@@ -79,7 +84,7 @@ class Fitter {
         }
         // Of few matches it is not known well, and rather too large than too small.
         const double caution = 1 + 1.5 / std::sqrt(static_cast<double>(above.size() + 1));
-        const double noise = above.empty() ? 0 : median(std::move(above)) / 0.6745;
+        const double noise = above.empty() ? 0 : deviation_of(std::move(above));
         fit_.noise = std::max(least_noise, caution * std::min(repeated_, noise));
     }
 
@@ -150,14 +155,11 @@ class Fitter {
         double sum = 0;
         for (const auto match : models_[fault.model].matches) {
             const double before = fit_.expected[match];
-            sum += off(match, before, fit_.noise) -
-                   off(match, std::min(before, fault.level), fit_.noise);
+            const double rate = fit_.relative[match];
+            sum += off(rate, before, fit_.noise) -
+                   off(rate, std::min(before, fault.level), fit_.noise);
         }
         return sum;
-    }
-
-    double off(std::size_t match, double expected, double noise) const {
-        return std::min(std::abs(fit_.relative[match] - expected) / noise, most_deviations);
     }
 
     bool is_free(std::size_t match) const { return fit_.expected[match] == 1; }
@@ -165,8 +167,8 @@ class Fitter {
     const Matches& matches_;
     const Models& models_;
     const std::vector<double>& rates_;
+    const double repeated_;
     MatchFit fit_;
-    double repeated_ = 0;
     std::size_t free_ = 0;  // matches that no fault explains
 };
 
@@ -174,7 +176,7 @@ class Fitter {
 double cost_of(const MatchFit& fit, double noise, std::size_t candidates) {
     double sum = static_cast<double>(fit.faults.size()) * penalty(candidates);
     for (std::size_t i = 0; i < fit.relative.size(); ++i) {
-        sum += std::min(std::abs(fit.relative[i] - fit.expected[i]) / noise, most_deviations);
+        sum += off(fit.relative[i], fit.expected[i], noise);
     }
     return sum;
 }
@@ -182,9 +184,10 @@ double cost_of(const MatchFit& fit, double noise, std::size_t candidates) {
 MatchFit best_fit(const Matches& matches, const std::vector<double>& rates, const Models& models) {
     auto sorted = rates;
     std::sort(sorted.begin(), sorted.end());
+    const double repeated = noise_of_repeated(matches, rates);
     std::vector<MatchFit> fits;
     for (const double share : {0.5, 0.7, 0.85, 0.95, 0.99}) {
-        fits.push_back(Fitter(matches, rates, models, percentile(sorted, share)).fit());
+        fits.push_back(Fitter(matches, rates, repeated, models, percentile(sorted, share)).fit());
     }
     double noise = fits.front().noise;
     for (const auto& fit : fits) noise = std::min(noise, fit.noise);

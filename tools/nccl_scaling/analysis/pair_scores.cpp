@@ -11,23 +11,19 @@ namespace distgpu::scaling {
 std::vector<PairScore> pair_scores(const std::vector<Evidence::Match>& matches, const MatchFit& fit,
                                    const std::vector<std::uint32_t>& unexplained) {
     struct Played {
-        std::vector<double> bandwidths;
         std::vector<double> relative;
         std::size_t low = 0;
     };
     std::map<Pair, Played> pairs;
     for (std::size_t i = 0; i < matches.size(); ++i) {
-        auto& played = pairs[matches[i].pair];
-        played.bandwidths.push_back(matches[i].bandwidth);
-        played.relative.push_back(fit.relative[i]);
+        pairs[matches[i].pair].relative.push_back(fit.relative[i]);
     }
     for (const auto match : unexplained) ++pairs[matches[match].pair].low;
     std::vector<PairScore> scores;
     scores.reserve(pairs.size());
     for (auto& [pair, played] : pairs) {
-        const auto times = played.bandwidths.size();
+        const auto times = played.relative.size();
         scores.push_back({.pair = pair,
-                          .bandwidth = median(std::move(played.bandwidths)),
                           .relative = median(std::move(played.relative)),
                           .matches = times,
                           .collision = 2 * played.low > times});

@@ -26,10 +26,9 @@ struct Pair {
 using Round = std::vector<Pair>;
 
 // Matches that each node plays at least, and times that each rail is measured. Four nodes need the
-// most: one of a node's three partners may be the slow one, and is no help to its score. Of
-// clusters of four with a node that is 15 % slower, and 3 % noise (one standard deviation) on each
-// match, 9 % go unnoticed with 8 matches, 1 % with 16 and 0.4 % with 24; from six nodes on 8 would
-// do. blame_simulation_test.cpp measures it.
+// most: one of a node's three partners may be the slow one, and is no help. Of clusters of four
+// with a node that is 15 % slower, and 3 % noise (one standard deviation) on each match, 4 % go
+// unnoticed, of larger ones none in 1,000. blame_simulation_test.cpp measures it.
 inline constexpr std::uint32_t matches_per_node = 24;
 
 // The rounds in their order, each node in at least `matches` matches. A small cluster plays whole

@@ -21,7 +21,11 @@ double noise_within(const Measured& measured, double otherwise) {
         const double middle = median(values);
         for (const double value : values) off.push_back(std::abs(value / middle - 1));
     }
-    return off.empty() ? otherwise : median(std::move(off)) / 0.6745;
+    return off.empty() ? otherwise : deviation_of(std::move(off));
+}
+
+SlowPeer slow_peer(std::uint32_t number, double effect, double error) {
+    return {number, 1 - effect, error > 0 ? effect / error : 0};
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ std::vector<SlowPeer> slow_rails(const std::vector<Evidence::Rail>& rails, doubl
         const double effect = 1 - median(values) / healthy;
         const double error = standard_error(noise, values.size(), values.size());
         if (effect >= std::max(least_effect, far_off(measured.size()) * error)) {
-            slow.push_back({number, 1 - effect, error > 0 ? effect / error : 0});
+            slow.push_back(slow_peer(number, effect, error));
         }
     }
     return slow;
@@ -80,7 +84,7 @@ std::vector<SlowPeer> slow_alone(const std::vector<Evidence::Alone>& alone, doub
     std::vector<SlowPeer> slow;
     for (const auto& [node, value] : best) {
         const double effect = 1 - value / healthy;
-        if (effect >= least) slow.push_back({node, 1 - effect, error > 0 ? effect / error : 0});
+        if (effect >= least) slow.push_back(slow_peer(node, effect, error));
     }
     return slow;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 namespace distgpu::scaling {
 
@@ -45,6 +46,10 @@ Statistics statistics_of(std::vector<double> seconds) {
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return percentile(values, 0.5);
+}
+
+double deviation_of(std::vector<double> distances) {
+    return median(std::move(distances)) / 0.6745;
 }
 
 double upper_median(std::vector<double> values) {

@@ -18,8 +18,11 @@ double percentile(std::span<const double> sorted, double share);
 // iteration. Of none: all 0.
 Statistics statistics_of(std::vector<double> seconds);
 
-// Precondition of both: not empty.
+// Precondition of all three: not empty.
 double median(std::vector<double> values);
+// Of values that are normally distributed around 0, by their distances from it: the standard
+// deviation that half of them are within 0.6745 of, which a few outliers do not move.
+double deviation_of(std::vector<double> distances);
 // The larger of the two middle values where their number is even, never a mean of both.
 double upper_median(std::vector<double> values);
 

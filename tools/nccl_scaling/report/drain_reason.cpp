@@ -20,7 +20,7 @@ std::string harmless(std::string text) {
 }
 
 bool is_of_a_node(const SlowPart& part) {
-    return part.kind == SlowPart::Kind::node || part.kind == SlowPart::Kind::port;
+    return part.kind == Limiter::Kind::node || part.kind == Limiter::Kind::node_rail;
 }
 
 }  // namespace

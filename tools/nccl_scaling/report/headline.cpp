@@ -14,10 +14,6 @@
 namespace distgpu::scaling {
 namespace {
 
-bool is_world(const Results& results, const Group& group) {
-    return group.kind == Group::Kind::nodes && group.nodes.size() == results.nodes.size();
-}
-
 // A health check's lower limit is not what is expected; of several algorithms the best is.
 std::optional<ExpectedBandwidth> published(const Results& results, const Measurement& of) {
     std::optional<ExpectedBandwidth> best;

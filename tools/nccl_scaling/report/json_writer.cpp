@@ -107,7 +107,7 @@ JsonText published_json(const ReferenceComparison& comparison) {
 
 JsonText slow_part_json(const SlowPart& part) {
     return {{"subject", part.name},
-            {"kind", words::word_of(words::slow_part_kinds, part.kind)},
+            {"kind", words::word_of(words::limiter_kinds, part.kind)},
             {"relative", part.relative},
             {"robust_z", part.robust_z}};
 }

@@ -58,6 +58,7 @@ std::vector<Sample> bandwidths(const Results& results) {
     for (const Measurement& one : results.measurements) {
         const Group& group = results.groups[one.group];
         const auto bandwidth = bus_bandwidth(results, one);
+        if (!is_scaling_group(group) || !bandwidth) continue;
         const bool smaller =
             std::any_of(results.measurements.begin(), results.measurements.end(),
                         [&](const Measurement& other) {
@@ -65,7 +66,7 @@ std::vector<Sample> bandwidths(const Results& results) {
                                    other.type == one.type && other.in_place == one.in_place &&
                                    other.bytes > one.bytes;
                         });
-        if (!is_scaling_group(group) || !bandwidth || smaller) continue;
+        if (smaller) continue;
         samples.push_back({{{"collective", std::string(row_of(one.collective).name)},
                             {"type", std::string(row_of(one.type).name)},
                             {"in_place", formatted("{}", one.in_place)},
@@ -95,10 +96,9 @@ std::vector<Sample> slow_parts(const std::vector<SlowPart>& parts) {
     std::vector<Sample> samples;
     samples.reserve(parts.size());
     for (const SlowPart& part : parts) {
-        samples.push_back(
-            {{{"name", part.name},
-              {"kind", std::string(words::word_of(words::slow_part_kinds, part.kind))}},
-             part.relative});
+        samples.push_back({{{"name", part.name},
+                            {"kind", std::string(words::word_of(words::limiter_kinds, part.kind))}},
+                           part.relative});
     }
     return samples;
 }

@@ -52,39 +52,18 @@ std::string add_step(const Results& results, const TrainingStep& step, std::vect
                              format_percent(strong.back().efficiency));
 }
 
-SlowPart::Kind part_kind(Limiter::Kind kind) {
-    switch (kind) {
-        case Limiter::Kind::node:
-            return SlowPart::Kind::node;
-        case Limiter::Kind::node_rail:
-            return SlowPart::Kind::port;
-        case Limiter::Kind::rail:
-            return SlowPart::Kind::rail;
-        case Limiter::Kind::leaf:
-            return SlowPart::Kind::leaf;
-        case Limiter::Kind::uplink:
-            return SlowPart::Kind::uplink;
-        case Limiter::Kind::spine:
-            return SlowPart::Kind::spine;
-        case Limiter::Kind::paths:
-            break;
-    }
-    return SlowPart::Kind::pair;
-}
-
 std::vector<SlowPart> slow_parts_of(const Results& results, const Blame& blame) {
-    using Kind = SlowPart::Kind;
     std::vector<SlowPart> parts;
     for (const auto& [limiter, relative, deviations] : blame.findings) {
         const bool known = deviations > 0;
-        parts.push_back({limiter_name(results, limiter), part_kind(limiter.kind), relative,
+        parts.push_back({limiter_name(results, limiter), limiter.kind, relative,
                          known ? std::optional(-deviations) : std::nullopt});
     }
     for (const PairScore& pair : blame.pairs) {
         if (!pair.collision) continue;
         const auto name = [&](std::uint32_t node) { return results.nodes[node].name; };
         parts.push_back({formatted("{} - {}", name(pair.pair.first), name(pair.pair.second)),
-                         Kind::pair, pair.relative, std::nullopt});
+                         Limiter::Kind::paths, pair.relative, std::nullopt});
     }
     std::stable_sort(parts.begin(), parts.end(),
                      [](const SlowPart& a, const SlowPart& b) { return a.relative < b.relative; });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/alpha_beta.h"
+#include "analysis/limiter.h"
 #include "analysis/training_step.h"
 #include "report/headline.h"
 #include "report/judgement.h"
@@ -38,18 +39,9 @@ struct EfficiencyCurve {
 
 // What is slower than its peers.
 struct SlowPart {
-    enum class Kind : std::uint8_t {
-        node,
-        port,  // one rail of one node
-        rail,
-        leaf,    // a switch, with all its nodes
-        uplink,  // what leaves a switch
-        spine,   // what goes between switches
-        pair,    // of two nodes that are well, or "paths" altogether: the routes collide
-    };
     std::string name;  // "node03", "node03/mlx5_3", "rail mlx5_3", "leaf s4", "node01 - node04"
-    Kind kind = Kind::node;
-    double relative = 0;             // its rate over that of what is healthy
+    Limiter::Kind kind = Limiter::Kind::node;  // of a pair of nodes that are well: paths
+    double relative = 0;                       // its rate over that of what is healthy
     std::optional<double> robust_z;  // how far off, in standard errors; nothing: not known
 
     bool operator==(const SlowPart&) const = default;

@@ -26,14 +26,14 @@ inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::weak, "weak"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::strong, "strong"}};
-inline constexpr std::array slow_part_kinds{
-    Word<SlowPart::Kind>{SlowPart::Kind::node, "slow node"},
-    Word<SlowPart::Kind>{SlowPart::Kind::port, "slow port"},
-    Word<SlowPart::Kind>{SlowPart::Kind::rail, "slow rail"},
-    Word<SlowPart::Kind>{SlowPart::Kind::leaf, "slow switch"},
-    Word<SlowPart::Kind>{SlowPart::Kind::uplink, "slow uplink"},
-    Word<SlowPart::Kind>{SlowPart::Kind::spine, "slow between switches"},
-    Word<SlowPart::Kind>{SlowPart::Kind::pair, "routing collision"}};
+inline constexpr std::array limiter_kinds{
+    Word<Limiter::Kind>{Limiter::Kind::node, "slow node"},
+    Word<Limiter::Kind>{Limiter::Kind::node_rail, "slow port"},
+    Word<Limiter::Kind>{Limiter::Kind::rail, "slow rail"},
+    Word<Limiter::Kind>{Limiter::Kind::leaf, "slow switch"},
+    Word<Limiter::Kind>{Limiter::Kind::uplink, "slow uplink"},
+    Word<Limiter::Kind>{Limiter::Kind::spine, "slow between switches"},
+    Word<Limiter::Kind>{Limiter::Kind::paths, "routing collision"}};
 inline constexpr std::array demand_kinds{
     Word<JudgedDemand::Kind>{JudgedDemand::Kind::baseline, "baseline"},
     Word<JudgedDemand::Kind>{JudgedDemand::Kind::thresholds, "thresholds"}};
