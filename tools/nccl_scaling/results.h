@@ -39,17 +39,18 @@ struct Statistics {
 // Some of the run's ranks, as a communicator of their own.
 struct Group {
     enum class Kind : std::uint8_t {
-        gpus,   // the first n GPUs of one node
-        nodes,  // all GPUs of the first k nodes; of all k: the world. One node stands for all
-                // that have as many GPUs: its result is that of the median one
-        node,   // all GPUs of one node, while each other node does the same
-        pair,   // all GPUs of two nodes
-        rail,   // the GPUs with one local rank, of all nodes
+        gpus,       // the first n GPUs of one node
+        nodes,      // all GPUs of the first k nodes; of all k: the world. One node stands for all
+                    // that have as many GPUs: its result is that of the median one
+        node,       // all GPUs of one node, while each other node does the same
+        pair,       // all GPUs of two nodes
+        rail,       // the GPUs with one local rank, of all nodes
+        pair_rail,  // the GPUs with one local rank, of two nodes
     };
     Kind kind = Kind::nodes;
     std::vector<std::uint32_t> nodes;  // indices into Results::nodes
     std::uint32_t ranks = 0;           // of all these nodes together
-    std::uint32_t number = 0;          // gpus, nodes: how many; rail: the local rank
+    std::uint32_t number = 0;          // gpus, nodes: how many; rails: the local rank
 
     bool operator==(const Group&) const = default;
 };

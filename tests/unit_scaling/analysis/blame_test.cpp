@@ -60,6 +60,24 @@ Evidence with_rails(Evidence evidence, const std::vector<double>& rails) {
     return evidence;
 }
 
+// Each rail of each pair once, as fast as the slower port.
+Evidence with_pair_rails(Evidence evidence, std::uint32_t nodes, std::uint32_t rails,
+                         const std::map<std::pair<std::uint32_t, std::uint32_t>, double>& ports) {
+    const auto rate = [&](std::uint32_t node, std::uint32_t rail) {
+        const auto found = ports.find({node, rail});
+        return found == ports.end() ? 1 : found->second;
+    };
+    for (const auto& round : tournament(nodes, 1)) {
+        for (const auto pair : round) {
+            for (std::uint32_t rail = 0; rail < rails; ++rail) {
+                evidence.pair_rails.push_back(
+                    {pair, rail, std::min(rate(pair.first, rail), rate(pair.second, rail))});
+            }
+        }
+    }
+    return evidence;
+}
+
 Limiter node(std::uint32_t index) {
     return {.kind = Kind::node, .node = index};
 }
@@ -276,6 +294,40 @@ TEST(BlameOfRails, APortOfTheOneThatIsAsSlow) {
     EXPECT_EQ(limiters_of(alike), (Limiters{node(1), node(5)}));
     for (std::uint32_t one = 0; one < 8; ++one) alike.alone.push_back({one, one == 5 ? 0.5 : 1});
     EXPECT_EQ(limiters_of(alike), (Limiters{port(1, 3), node(5)}));
+}
+
+// What the rates could not tell apart, the rails of their pairs do.
+TEST(BlameOfRails, APortThatWasMeasuredWithOthers) {
+    const auto alike = with_rails(played({1, 0.5, 1, 1, 1, 0.5, 1, 1}), {1, 1, 1, 0.5});
+    EXPECT_EQ(limiters_of(with_pair_rails(alike, 8, 4, {{{1, 3}, 0.5}})),
+              (Limiters{port(1, 3), node(5)}));
+    EXPECT_EQ(limiters_of(with_pair_rails(alike, 8, 4, {{{1, 3}, 0.5}, {{5, 0}, 0.5}})),
+              (Limiters{port(1, 3), port(5, 0)}));
+    EXPECT_EQ(
+        limiters_of(with_pair_rails(alike, 8, 4, {{{1, 0}, 0.5}, {{1, 1}, 0.5}, {{5, 0}, 0.5}})),
+        (Limiters{port(1, 0), port(1, 1), port(5, 0), rail_of_all(3)}));
+}
+
+TEST(BlameOfRails, ANodeWithAllPortsSlowKeepsItsName) {
+    EXPECT_EQ(
+        limiters_of(with_pair_rails(played({1, 0.5, 1, 1}), 4, 2, {{{1, 0}, 0.5}, {{1, 1}, 0.5}})),
+        Limiters{node(1)});
+}
+
+// The rail of all nodes is no fault of the one's port.
+TEST(BlameOfRails, APortIsHeldAgainstTheSameRailOfOthers) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> ports{{{1, 0}, 0.5}};
+    for (std::uint32_t one = 0; one < 4; ++one) ports[{one, 1}] = 0.8;
+    const auto evidence = with_rails(played({1, 0.5, 1, 1}), {0.5, 0.8, 1, 1});
+    EXPECT_EQ(limiters_of(with_pair_rails(evidence, 4, 4, ports)),
+              (Limiters{port(1, 0), rail_of_all(1)}));
+}
+
+// Of three nodes all that is known is how its rails differ.
+TEST(BlameOfRails, OfThreeNodesANodesRailsAreHeldAgainstEachOther) {
+    auto evidence = played({1, 0.5, 1});
+    evidence.pair_rails = {{{0, 1}, 0, 1}, {{0, 1}, 1, 0.5}, {{1, 2}, 0, 1}, {{1, 2}, 1, 0.5}};
+    EXPECT_EQ(limiters_of(evidence), Limiters{port(1, 1)});
 }
 
 TEST(BlameOfNodesAlone, OneThatIsSlowInsideIsNamedThoughNoMatchShowsIt) {

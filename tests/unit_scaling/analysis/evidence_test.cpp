@@ -54,6 +54,20 @@ TEST(EvidenceOf, OnlyTheLargestSizeOfOneSubjectCounts) {
     EXPECT_DOUBLE_EQ(matches[1].bandwidth, 20);
 }
 
+TEST(EvidenceOf, RailsOfPairs) {
+    auto results = made_up_results(3, 2);
+    const auto group = add_group(
+        results, {.kind = Group::Kind::pair_rail, .nodes = {2, 1}, .ranks = 2, .number = 1});
+    add_measurement(results, group, {.bytes = 100, .seconds = 2});
+    const auto evidence = evidence_of(results);
+    ASSERT_EQ(evidence.pair_rails.size(), 1);
+    EXPECT_EQ(evidence.pair_rails[0].pair, (Pair{1, 2}));
+    EXPECT_EQ(evidence.pair_rails[0].local_rank, 1);
+    EXPECT_DOUBLE_EQ(evidence.pair_rails[0].bandwidth, 50);
+    EXPECT_TRUE(evidence.matches.empty());
+    EXPECT_TRUE(evidence.rails.empty());
+}
+
 TEST(EvidenceOf, RailsByLocalRank) {
     auto results = made_up_results(4, 2);
     // Of four ranks the factor is 1.5.

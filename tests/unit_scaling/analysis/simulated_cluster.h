@@ -4,6 +4,7 @@
 #include "analysis/blame.h"
 #include "analysis/evidence.h"
 #include "analysis/pairs.h"
+#include "analysis/retest.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -71,19 +72,42 @@ struct SimulatedCluster {
         return std::max(0.01, rate * error(random));
     }
 
+    void play(Evidence& evidence, const Round& round, double moment, Random& random) const {
+        const auto number = evidence.matches.empty() ? 0 : evidence.matches.back().round + 1;
+        const auto crossing = static_cast<std::uint32_t>(
+            std::count_if(round.begin(), round.end(), [this](Pair pair) { return crosses(pair); }));
+        for (const auto pair : round) {
+            double rate = std::min(rate_of(pair.first), rate_of(pair.second));
+            if (path) rate = std::min(1.0, rate * path(pair, moment, crossing, random));
+            evidence.matches.push_back({pair, measured(rate, random), number});
+        }
+    }
+
+    // As a run does once somebody is named: what passes has passed or is there at the run's end.
+    void retest(Evidence& evidence, Random& random) const {
+        const auto port = [this](std::uint32_t one, std::uint32_t of_rail) {
+            const auto found = ports.find({one, of_rail});
+            const double rate = one < node.size() ? node[one] : 1;
+            return std::min(rate, found == ports.end() ? 1 : found->second);
+        };
+        for (const Round& round : retest_rounds(nodes_to_retest(blame(evidence), nodes), nodes)) {
+            play(evidence, round, 1, random);
+            for (const auto pair : round) {
+                for (std::uint32_t one = 0; one < rails; ++one) {
+                    double rate = std::min(port(pair.first, one), port(pair.second, one));
+                    if (rail.count(one) != 0) rate = std::min(rate, rail.at(one));
+                    evidence.pair_rails.push_back({pair, one, measured(rate, random)});
+                }
+            }
+        }
+    }
+
     Evidence measure(Random& random) const {
         Evidence evidence;
         const auto rounds = tournament(nodes);
-        for (std::uint32_t round = 0; round < rounds.size(); ++round) {
-            const auto crossing = static_cast<std::uint32_t>(
-                std::count_if(rounds[round].begin(), rounds[round].end(),
-                              [this](Pair pair) { return crosses(pair); }));
-            const double moment = round / static_cast<double>(rounds.size());
-            for (const auto pair : rounds[round]) {
-                double rate = std::min(rate_of(pair.first), rate_of(pair.second));
-                if (path) rate = std::min(1.0, rate * path(pair, moment, crossing, random));
-                evidence.matches.push_back({pair, measured(rate, random), round});
-            }
+        for (std::size_t round = 0; round < rounds.size(); ++round) {
+            play(evidence, rounds[round],
+                 static_cast<double>(round) / static_cast<double>(rounds.size()), random);
         }
         for (std::uint32_t time = 0; time < matches_per_node; ++time) {
             for (std::uint32_t one = 0; one < rails; ++one) {
@@ -101,6 +125,7 @@ struct SimulatedCluster {
                 evidence.leaves.push_back("s" + std::to_string(leaf_of(one)));
             }
         }
+        retest(evidence, random);
         return evidence;
     }
 };

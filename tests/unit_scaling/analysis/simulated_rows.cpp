@@ -105,7 +105,8 @@ void add_rails(std::vector<SimulatedRow>& rows) {
                         return Cluster{.nodes = nodes, .ports = {{{1, 3}, 0.5}, {{5, 6}, 0.5}}};
                     },
                     [](auto) {
-                        return Limiters{{.node = 1}, {.node = 5}};
+                        return Limiters{{.kind = Kind::node_rail, .node = 1, .local_rank = 3},
+                                        {.kind = Kind::node_rail, .node = 5, .local_rank = 6}};
                     }});
     rows.push_back(
         {"node 1 slow on rail 3, node 5 inside, both 50%",

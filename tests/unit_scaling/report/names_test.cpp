@@ -39,6 +39,7 @@ TEST(GroupLabel, ARailHasItsPortsNameWhereAllNodesAgree) {
     Results results = three_nodes();
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 0}), "rail 0 (mlx5_0)");
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 1}), "rail 1");
+    EXPECT_EQ(group_label(results, {Group::Kind::pair_rail, {0, 2}, 2, 1}), "n1 - n3, rail 1");
     results.nodes[1].rails.clear();
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 0}), "rail 0");
 }

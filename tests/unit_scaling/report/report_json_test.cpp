@@ -26,11 +26,9 @@ ReportInput full() {
     results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}, {"NCCL_ALGO", "Ring", "/etc/nccl.conf"}};
     results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}},
                      {"n2", 1, {}, {}, "s1.s4"}};
-    results.groups = {{Group::Kind::gpus, {0}, 2, 2},
-                      {Group::Kind::nodes, {0, 1}, 3, 2},
-                      {Group::Kind::pair, {0, 1}, 3, 0},
-                      {Group::Kind::rail, {0, 1}, 2, 0},
-                      {Group::Kind::node, {1}, 1, 0}};
+    results.groups = {{Group::Kind::gpus, {0}, 2, 2},         {Group::Kind::nodes, {0, 1}, 3, 2},
+                      {Group::Kind::pair, {0, 1}, 3, 0},      {Group::Kind::rail, {0, 1}, 2, 0},
+                      {Group::Kind::pair_rail, {0, 1}, 2, 0}, {Group::Kind::node, {1}, 1, 0}};
     const Statistics time{0.1, 1e-9, 1.0 / 3, 0.2, 1e300, 0, 4294967295U, 0.7};
     results.measurements = {
         {1, Collective::send_recv, DataType::bf16, true, 18446744073709551615ULL, time},
@@ -233,8 +231,8 @@ TEST(ReportJson, WrongTextsAreRefused) {
 // Numbers become indices: one too high would be read beyond a vector's end.
 TEST(ReportJson, IndicesAreBounded) {
     const std::string text = to_json(full());
-    EXPECT_EQ(problem_of(changed(text, "\"group\":3", "\"group\":5")),
-              "\"measurements[1].group\": not a whole number below 5");
+    EXPECT_EQ(problem_of(changed(text, "\"group\":3", "\"group\":6")),
+              "\"measurements[1].group\": not a whole number below 6");
     EXPECT_EQ(problem_of(changed(text, "\"nodes\":[0,1]", "\"nodes\":[0,2]")),
               "\"groups[1].nodes\": not a whole number below 2");
     EXPECT_EQ(problem_of(changed(text, "\"kind\":\"gpus\",\"nodes\":[0]",

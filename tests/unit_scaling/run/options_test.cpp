@@ -22,6 +22,9 @@ TEST(Options, Defaults) {
     EXPECT_EQ(plain.wishes.sizes.front(), 8U);
     EXPECT_EQ(plain.wishes.sizes.back(), 64U << 20U);
     EXPECT_EQ(plain.wishes.sizes.size(), 24U);  // 2^3 to 2^26
+    EXPECT_EQ(plain.iterations, 20U);
+    EXPECT_EQ(plain.warmup, 5U);
+    EXPECT_FALSE(plain.wishes.quick);
     EXPECT_EQ(plain.backend, "nccl");
     EXPECT_TRUE(plain.files.json.empty());
     EXPECT_TRUE(plain.demands.baseline.empty());
@@ -50,6 +53,28 @@ TEST(Options, AreTaken) {
     EXPECT_EQ(given.timeout, std::chrono::milliseconds(1500));
     EXPECT_EQ(given.backend, "mpi");
     EXPECT_EQ(given.files.json + given.files.csv + given.files.html, "abc");
+}
+
+TEST(Options, AQuickRunHasOneCollectiveAndOneSize) {
+    const Options quick = options({"--quick"});
+    EXPECT_TRUE(quick.wishes.quick);
+    EXPECT_EQ(quick.wishes.collectives, std::vector{Collective::all_reduce});
+    EXPECT_EQ(quick.wishes.sizes, std::vector<std::uint64_t>{512U << 20U});
+    EXPECT_EQ(quick.iterations, 10U);
+    EXPECT_EQ(quick.warmup, 2U);
+    EXPECT_EQ(options({"--quick", "-e", "1M"}).wishes.sizes, std::vector<std::uint64_t>{1U << 20U});
+    const Options given = options({"--quick", "-b", "1K", "-e", "2K", "--collective", "all-gather",
+                                   "--iterations", "7", "--warmup", "3"});
+    EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048}));
+    EXPECT_EQ(given.wishes.collectives, std::vector{Collective::all_gather});
+    EXPECT_EQ(given.iterations, 7U);
+    EXPECT_EQ(given.warmup, 3U);
+}
+
+TEST(Options, MinutesAreASoak) {
+    EXPECT_EQ(options({}).minutes, 0);
+    EXPECT_EQ(options({"--minutes", "1.5"}).minutes, 1.5);
+    EXPECT_FALSE(parse({"--minutes", "0"}));
 }
 
 TEST(Options, WrongOnesAreRefused) {

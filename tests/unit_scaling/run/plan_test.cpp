@@ -94,33 +94,63 @@ TEST(Plan, GrowingGroupsMeasureEverythingThatIsOffered) {
     EXPECT_EQ(plan.stages.front().operations, all);
 }
 
-TEST(Plan, PairsMeetAtTheSameTimeWithTheLargestSizeOnly) {
-    const Plan plan = plan_of(nodes({1, 1, 1, 1}));
-    std::size_t rounds = 0;
-    for (const Stage& stage : plan.stages) {
-        if (plan.groups[stage.groups.front()].kind != Kind::pair) continue;
-        ++rounds;
-        EXPECT_EQ(stage.operations,
-                  (std::vector<Subject>{{Collective::all_gather, DataType::i32, false, 4096}}));
-        std::multiset<std::uint32_t> playing;
-        for (const std::size_t group : stage.groups) {
-            for (const std::uint32_t node : plan.groups[group].nodes) playing.insert(node);
-        }
-        EXPECT_EQ(playing, (std::multiset<std::uint32_t>{0, 1, 2, 3}));
-    }
-    EXPECT_EQ(rounds, matches_per_node);
-    // A pair that meets again is the same group: 4 * 3 / 2.
-    EXPECT_EQ(numbers_of(plan, Kind::pair).size(), 6U);
+TEST(Plan, PairsOfARoundMeetAtTheSameTimeWithTheLargestSizeOnly) {
+    const auto four = nodes({2, 1, 2, 3});
+    Plan plan = plan_of(four);
+    const auto before = plan.groups.size();
+    const Stage stage = pairs_stage(plan, four, {{0, 3}, {1, 2}});
+    EXPECT_EQ(stage.operations,
+              (std::vector<Subject>{{Collective::all_gather, DataType::i32, false, 4096}}));
+    EXPECT_EQ(stage.groups, (std::vector{before, before + 1}));
+    EXPECT_EQ(plan.groups[before], (Group{Kind::pair, {0, 3}, 5, 0}));
+    EXPECT_EQ(plan.groups[before + 1], (Group{Kind::pair, {1, 2}, 3, 0}));
+    // A pair that meets again is the same group.
+    EXPECT_EQ(pairs_stage(plan, four, {{0, 3}}).groups, std::vector{before});
+    EXPECT_EQ(plan.groups.size(), before + 2);
 }
 
-// What would be checked again and again is not.
-TEST(Plan, OnlyGrowingGroupsAreChecked) {
+TEST(Plan, RailsOfPairsAreThoseThatBothHave) {
+    const auto four = nodes({2, 1, 2, 3});
+    Plan plan = plan_of(four);
+    const Stage stage = pair_rails_stage(plan, four, {{0, 3}, {1, 2}});
+    ASSERT_EQ(stage.groups.size(), 2U);  // with one GPU the pair itself is the rail
+    EXPECT_EQ(plan.groups[stage.groups[0]], (Group{Kind::pair_rail, {0, 3}, 2, 0}));
+    EXPECT_EQ(plan.groups[stage.groups[1]], (Group{Kind::pair_rail, {0, 3}, 2, 1}));
+    EXPECT_FALSE(stage.checked);
+    EXPECT_EQ(pair_rails_stage(plan, four, {{0, 3}}).groups, stage.groups);
+}
+
+TEST(Plan, AQuickOneHasNodesAloneAllNodesAndRails) {
+    Wishes wishes = two_sizes;
+    wishes.quick = true;
+    const Plan plan = make_plan(nodes({4, 4, 4, 4, 4}), wishes, [](auto, auto) { return true; });
+    EXPECT_EQ(plan.stages.front().operations.size(), 4U);  // sizes and collectives, in one place
+    EXPECT_TRUE(numbers_of(plan, Kind::gpus).empty());
+    EXPECT_EQ(numbers_of(plan, Kind::nodes), (Numbers{1, 5}));
+    EXPECT_EQ(numbers_of(plan, Kind::node).size(), 5U);
+    EXPECT_EQ(numbers_of(plan, Kind::rail).size(), 4U);
+}
+
+// What would be checked again and again is not: all that was asked for is checked, once.
+TEST(Plan, OnlyWhatWasAskedForIsChecked) {
     const Plan plan = plan_of(nodes({2, 2, 2}));
     for (const Stage& stage : plan.stages) {
-        const Group& group = plan.groups[stage.groups.front()];
-        EXPECT_EQ(stage.checked, is_scaling_group(group) || group.kind == Kind::node)
-            << static_cast<int>(group.kind);
+        EXPECT_EQ(stage.checked, stage.operations.size() > 1);
     }
+}
+
+// What disturbed a node for a moment is gone then.
+TEST(Plan, NodesAloneAreMeasuredAgainWithTheLargestSize) {
+    const Plan plan = plan_of(nodes({2, 2}));
+    std::uint32_t repeats = 0;
+    for (const Stage& stage : plan.stages) {
+        if (plan.groups[stage.groups.front()].kind != Kind::node || stage.checked) continue;
+        EXPECT_EQ(stage.operations,
+                  (std::vector<Subject>{{Collective::all_gather, DataType::i32, false, 4096}}));
+        EXPECT_FALSE(stage.median);  // it has its row
+        repeats += stage.repeats;
+    }
+    EXPECT_EQ(repeats, 2U);
 }
 
 // Out of place, where both are offered.
@@ -130,16 +160,8 @@ TEST(Plan, TheFirstThatWasAskedForTellsNodesApart) {
     const Offers both = [](Collective /*any*/, bool /*in_place*/) { return true; };
     for (const Offers& offers : {Offers(out_of_place_only), both}) {
         const Plan plan = make_plan(nodes({1, 1, 1, 1}), wishes, offers);
-        for (const Stage& stage : plan.stages) {
-            if (plan.groups[stage.groups.front()].kind != Kind::pair) continue;
-            EXPECT_EQ(stage.operations,
-                      (std::vector<Subject>{{Collective::all_gather, DataType::i32, false, 4096}}));
-        }
+        EXPECT_EQ(plan.comparison, (Subject{Collective::all_gather, DataType::i32, false, 4096}));
     }
-}
-
-TEST(Plan, TwoNodesHaveNoTournament) {
-    EXPECT_TRUE(numbers_of(plan_of(nodes({2, 2})), Kind::pair).empty());
 }
 
 TEST(Plan, RailsRunTogetherOverTheNodesThatHaveThem) {
@@ -172,14 +194,14 @@ TEST(Plan, ARailOfOneRankIsNone) {
     EXPECT_EQ(one_node.stages.size(), 1U);
 }
 
-TEST(Member, IsDecidedByNodeAndLocalRank) {
-    EXPECT_TRUE(is_member({Kind::gpus, {0}, 2, 2}, 0, 1));
-    EXPECT_FALSE(is_member({Kind::gpus, {0}, 2, 2}, 0, 2));
-    EXPECT_FALSE(is_member({Kind::gpus, {0}, 2, 2}, 1, 0));
-    EXPECT_TRUE(is_member({Kind::rail, {0, 1}, 2, 3}, 1, 3));
-    EXPECT_FALSE(is_member({Kind::rail, {0, 1}, 2, 3}, 1, 2));
-    EXPECT_TRUE(is_member({Kind::pair, {1, 2}, 4, 0}, 2, 1));
-    EXPECT_FALSE(is_member({Kind::pair, {1, 2}, 4, 0}, 0, 1));
+TEST(Member, IsDecidedByLocalRank) {
+    EXPECT_TRUE(is_member({Kind::gpus, {0}, 2, 2}, 1));
+    EXPECT_FALSE(is_member({Kind::gpus, {0}, 2, 2}, 2));
+    for (const Kind kind : {Kind::rail, Kind::pair_rail}) {
+        EXPECT_TRUE(is_member({kind, {0, 1}, 2, 3}, 3));
+        EXPECT_FALSE(is_member({kind, {0, 1}, 2, 3}, 2));
+    }
+    EXPECT_TRUE(is_member({Kind::pair, {1, 2}, 4, 0}, 1));
 }
 
 }  // namespace

@@ -88,6 +88,22 @@ TEST_F(RecorderTest, JsonIsWrittenEveryTwoSeconds) {
     EXPECT_EQ(saved_measurements(), 101U);
 }
 
+// Pairs, rails and nodes alone are many.
+TEST_F(RecorderTest, OnlyWhatGrowsHasARow) {
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(results_), std::nullopt);
+    auto groups = results_.groups;
+    groups.push_back({Group::Kind::pair_rail, {0, 0}, 2, 1});
+    recorder.add_groups(groups);
+    measurement_.group = groups.size() - 1;
+    recorder.add(measurement_);
+    EXPECT_EQ(recorder.results().groups, groups);
+    EXPECT_EQ(recorder.results().measurements, std::vector{measurement_});
+    recorder.complete();
+    EXPECT_EQ(folder_.read("out").find("rail 1"), std::string::npos);
+    EXPECT_THAT(folder_.read("csv"), HasSubstr("rail 1"));
+}
+
 // The folder is gone when the run has begun, as a full disk is full: a line says so once, the table
 // and the verdict are printed all the same, and the status tells.
 TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {

@@ -22,6 +22,14 @@ bool is_rail(const Group& group) {
 bool is_node(const Group& group) {
     return group.kind == Group::Kind::node;
 }
+bool is_pair_rail(const Group& group) {
+    return group.kind == Group::Kind::pair_rail;
+}
+
+Pair pair_of(const Group& group) {
+    const auto [low, high] = std::minmax(group.nodes[0], group.nodes[1]);
+    return {.first = low, .second = high};
+}
 
 // What these groups were measured with; see evidence_of().
 template <class Is>
@@ -66,9 +74,7 @@ void add_matches(Evidence& evidence, const Results& results) {
     const auto subject = main_subject(results, is_pair);
     if (!subject) return;
     for_each_of(results, is_pair, subject, [&](const Group& group, double bandwidth) {
-        const auto [low, high] = std::minmax(group.nodes[0], group.nodes[1]);
-        evidence.matches.push_back(
-            {.pair = {.first = low, .second = high}, .bandwidth = bandwidth});
+        evidence.matches.push_back({.pair = pair_of(group), .bandwidth = bandwidth});
     });
     number_rounds(evidence.matches);
     std::vector<double> together;
@@ -87,6 +93,12 @@ void add_rails_and_nodes(Evidence& evidence, const Results& results) {
                 [&](const Group& group, double bandwidth) {
                     evidence.alone.push_back({.node = group.nodes[0], .bandwidth = bandwidth});
                 });
+    for_each_of(
+        results, is_pair_rail, main_subject(results, is_pair_rail),
+        [&](const Group& group, double bandwidth) {
+            evidence.pair_rails.push_back(
+                {.pair = pair_of(group), .local_rank = group.number, .bandwidth = bandwidth});
+        });
 }
 
 }  // namespace

@@ -56,11 +56,33 @@ void name_port(std::vector<Finding>& findings, std::uint32_t node, std::uint32_t
     }
 }
 
+// What the open nodes showed rail by rail says which of their ports it is.
+void name_measured_ports(Blame& blame, std::vector<Finding>& open, const Evidence& evidence,
+                         double noise) {
+    const auto has_slow_port = [&](const Finding& finding) {
+        const auto node = finding.limiter.node;
+        const auto ports = slow_ports(evidence.pair_rails, node, noise);
+        for (const auto& port : ports) name_port(blame.findings, node, port.number);
+        return !ports.empty();
+    };
+    open.erase(std::remove_if(open.begin(), open.end(), has_slow_port), open.end());
+}
+
+// A port that is as slow as the rail.
+bool is_explained(const SlowPeer& rail, const std::vector<Finding>& findings) {
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+        return finding.limiter.kind == Kind::node_rail &&
+               finding.limiter.local_rank == rail.number &&
+               finding.relative < rail.relative + least_effect;
+    });
+}
+
 }  // namespace
 
 void add_own_figures(Blame& blame, const Evidence& evidence, double noise) {
     const auto inside = slow_alone(evidence.alone, noise);
-    const auto open = open_nodes(blame, inside);
+    auto open = open_nodes(blame, inside);
+    name_measured_ports(blame, open, evidence, noise);
     for (const auto& one : inside) {
         const bool known =
             std::any_of(blame.findings.begin(), blame.findings.end(),
@@ -68,6 +90,7 @@ void add_own_figures(Blame& blame, const Evidence& evidence, double noise) {
         if (!known) blame.findings.push_back({{.node = one.number}, one.relative, one.deviations});
     }
     for (const auto& rail : slow_rails(evidence.rails, noise)) {
+        if (is_explained(rail, blame.findings)) continue;
         if (open.empty() && blame.doubt.kind == Doubt::Kind::none) {
             blame.findings.push_back(
                 {{.kind = Kind::rail, .local_rank = rail.number}, rail.relative, rail.deviations});

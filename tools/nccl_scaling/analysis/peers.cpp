@@ -89,4 +89,25 @@ std::vector<SlowPeer> slow_alone(const std::vector<Evidence::Alone>& alone, doub
     return slow;
 }
 
+std::vector<SlowPeer> slow_ports(const std::vector<Evidence::PairRail>& pair_rails,
+                                 std::uint32_t node, double noise) {
+    const auto is_own = [node](const Pair& pair) {
+        return pair.first == node || pair.second == node;
+    };
+    Measured others;
+    for (const auto& [pair, rail, bandwidth] : pair_rails) {
+        if (!is_own(pair)) others[rail].push_back(bandwidth);
+    }
+    std::vector<Evidence::Rail> own;
+    for (const auto& [pair, rail, bandwidth] : pair_rails) {
+        if (!is_own(pair)) continue;
+        if (others.empty()) {
+            own.push_back({rail, bandwidth});
+        } else if (const auto found = others.find(rail); found != others.end()) {
+            own.push_back({rail, bandwidth / median(found->second)});
+        }
+    }
+    return slow_rails(own, noise);
+}
+
 }  // namespace distgpu::scaling

@@ -22,5 +22,9 @@ double unusual_effect(const std::vector<double>& scores);
 // `noise`: of one measurement.
 std::vector<SlowPeer> slow_rails(const std::vector<Evidence::Rail>& rails, double noise);
 std::vector<SlowPeer> slow_alone(const std::vector<Evidence::Alone>& alone, double noise);
+// The rails of one node that are slower than its others, each next to that rail between nodes that
+// it did not meet, where there are any.
+std::vector<SlowPeer> slow_ports(const std::vector<Evidence::PairRail>& pair_rails,
+                                 std::uint32_t node, double noise);
 
 }  // namespace distgpu::scaling

@@ -38,7 +38,7 @@ std::optional<Group::Kind> group_kind_named(std::string_view name) {
 
 // How many nodes a group of this kind has at least: its label names as many.
 std::size_t fewest_nodes(Group::Kind kind) {
-    return kind == Group::Kind::pair ? 2 : 1;
+    return kind == Group::Kind::pair || kind == Group::Kind::pair_rail ? 2 : 1;
 }
 
 Group read_group(const JsonFields& fields, std::size_t node_count) {

@@ -61,6 +61,9 @@ std::string group_label(const Results& results, const Group& group) {
             return node_name(results, group, 0);
         case Group::Kind::pair:
             return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
+        case Group::Kind::pair_rail:
+            return formatted("{} - {}, {}", node_name(results, group, 0),
+                             node_name(results, group, 1), rail_number(group.number));
         case Group::Kind::rail:
             break;
     }

@@ -18,10 +18,12 @@ struct Word {
     std::string_view word;
 };
 
-inline constexpr std::array group_kinds{
-    Word<Group::Kind>{Group::Kind::gpus, "gpus"}, Word<Group::Kind>{Group::Kind::nodes, "nodes"},
-    Word<Group::Kind>{Group::Kind::node, "node"}, Word<Group::Kind>{Group::Kind::pair, "pair"},
-    Word<Group::Kind>{Group::Kind::rail, "rail"}};
+inline constexpr std::array group_kinds{Word<Group::Kind>{Group::Kind::gpus, "gpus"},
+                                        Word<Group::Kind>{Group::Kind::nodes, "nodes"},
+                                        Word<Group::Kind>{Group::Kind::node, "node"},
+                                        Word<Group::Kind>{Group::Kind::pair, "pair"},
+                                        Word<Group::Kind>{Group::Kind::rail, "rail"},
+                                        Word<Group::Kind>{Group::Kind::pair_rail, "pair_rail"}};
 inline constexpr std::array efficiency_kinds{
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::communication, "communication"},
     Word<EfficiencyCurve::Kind>{EfficiencyCurve::Kind::weak, "weak"},

@@ -21,10 +21,12 @@ constexpr const char* see_help = "see nccl-scaling --help";
 
 // As written.
 struct Words {
-    std::string begin = "8";
-    std::string end = "64M";
+    std::optional<std::string> begin;
+    std::optional<std::string> end;
     std::string step;
     std::uint32_t factor = 2;
+    std::optional<std::uint32_t> iterations;
+    std::optional<std::uint32_t> warmup;
     std::vector<std::string> collectives;
     std::vector<std::string> types{"float"};
     double timeout = 120;
@@ -45,10 +47,12 @@ std::vector<std::string> names_of(const Rows& rows) {
 }
 
 void declare_sizes(CLI::App& app, Words& words) {
-    app.add_option("-b", words.begin, "Smallest size, in bytes or such as 64K, 16M, 1G")
-        ->type_name("SIZE")
-        ->capture_default_str();
-    app.add_option("-e", words.end, "Largest size")->type_name("SIZE")->capture_default_str();
+    app.add_option("-b", words.begin,
+                   "Smallest size, in bytes or such as 64K, 16M, 1G; default: 8, or the largest "
+                   "with --quick")
+        ->type_name("SIZE");
+    app.add_option("-e", words.end, "Largest size; default: 64M, or 512M with --quick")
+        ->type_name("SIZE");
     app.add_option("-f", words.factor, "Factor from one size to the next")
         ->type_name("FACTOR")
         ->capture_default_str();
@@ -57,10 +61,21 @@ void declare_sizes(CLI::App& app, Words& words) {
         ->excludes("-f");
 }
 
+void declare_length(CLI::App& app, Options& options) {
+    app.add_flag("--quick", options.wishes.quick,
+                 "Look for what is slow, in three minutes at most: all-reduce of one size on every "
+                 "node alone, on all nodes and on pairs");
+    app.add_option("--minutes", options.minutes,
+                   "Go on with pairs of nodes until so many minutes have passed")
+        ->type_name("M")
+        ->check(CLI::Range(0.1, 10000.0));
+}
+
 void declare_measurements(CLI::App& app, Words& words, Options& options) {
     const auto collective_names = names_of(collectives);
-    app.add_option("--collective", words.collectives,
-                   formatted("Default: all of {}", join(collective_names, ", ")))
+    app.add_option(
+           "--collective", words.collectives,
+           formatted("Default: all of {}; with --quick the first", join(collective_names, ", ")))
         ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(collective_names));
@@ -70,14 +85,14 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
         ->delimiter(',')
         ->check(CLI::IsMember(type_names))
         ->capture_default_str();
-    app.add_option("--iterations", options.iterations, "Timed runs of each measurement")
+    app.add_option("--iterations", words.iterations,
+                   "Timed runs of each measurement; default: 20, or 10 with --quick")
         ->type_name("N")
-        ->check(CLI::Range(1, 1000000))
-        ->capture_default_str();
-    app.add_option("--warmup", options.warmup, "Untimed runs before those")
+        ->check(CLI::Range(1, 1000000));
+    app.add_option("--warmup", words.warmup,
+                   "Untimed runs before those; default: 5, or 2 with --quick")
         ->type_name("N")
-        ->check(CLI::Range(1, 1000000))
-        ->capture_default_str();
+        ->check(CLI::Range(1, 1000000));
     app.add_option("--check", options.check,
                    "1: hold each collective's result against known data; 0: do not")
         ->type_name("0|1")
@@ -176,11 +191,12 @@ CLI::App* declare_diff(CLI::App& app, Words& words) {
     return diff;
 }
 
-Result<std::vector<std::uint64_t>> read_sizes(const Words& words) {
-    const auto begin = parse_size(words.begin);
-    if (!begin) return begin.error();
-    const auto end = parse_size(words.end);
+Result<std::vector<std::uint64_t>> read_sizes(const Words& words, bool quick) {
+    const auto end = parse_size(words.end.value_or(quick ? "512M" : "64M"));
     if (!end) return end.error();
+    const auto begin =
+        words.begin || !quick ? parse_size(words.begin.value_or("8")) : Result<std::uint64_t>(*end);
+    if (!begin) return begin.error();
     SizeRange range{*begin, *end, words.factor, std::nullopt};
     if (!words.step.empty()) {
         const auto step = parse_size(words.step);
@@ -196,13 +212,18 @@ Result<Options> understand(const Words& words, Options options) {
     if (!baseline.empty() && baseline == options.files.json) {
         return Error{"--json " + baseline, "is the baseline", "write to another file"};
     }
-    auto sizes = read_sizes(words);
+    const bool quick = options.wishes.quick;
+    options.iterations = words.iterations.value_or(quick ? 10 : 20);
+    options.warmup = words.warmup.value_or(quick ? 2 : 5);
+    auto sizes = read_sizes(words, quick);
     if (!sizes) return sizes.error();
     options.wishes.sizes = *std::move(sizes);
     for (const CollectiveRow& row : collectives) {
-        if (words.collectives.empty() ||
-            std::find(words.collectives.begin(), words.collectives.end(), row.name) !=
-                words.collectives.end()) {
+        const bool by_default = !quick || row.collective == Collective::all_reduce;
+        if (words.collectives.empty()
+                ? by_default
+                : std::find(words.collectives.begin(), words.collectives.end(), row.name) !=
+                      words.collectives.end()) {
             options.wishes.collectives.push_back(row.collective);
         }
     }
@@ -250,6 +271,7 @@ Result<Asked> parse_options(int argc, const char* const* argv) {
     Options options;
     OutputFiles times_files;
     declare_sizes(app, words);
+    declare_length(app, options);
     declare_measurements(app, words, options);
     declare_files(app, options.files);
     declare_reports(app, options.files);

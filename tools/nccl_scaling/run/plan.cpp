@@ -1,10 +1,7 @@
 // See plan.h.
 #include "run/plan.h"
 
-#include "analysis/pairs.h"
-
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 namespace distgpu::scaling {
@@ -26,16 +23,20 @@ Indices doublings(std::uint32_t last) {
     return numbers;
 }
 
+constexpr std::uint32_t quick_repeats = 6;  // of the rails
+
 class Planner {
   public:
     Planner(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers)
-        : nodes_(nodes), all_(wished(wishes, offers)), largest_({comparison_of(all_)}) {
+        : nodes_(nodes),
+          all_(wished(wishes, offers)),
+          largest_({comparison_of(all_)}),
+          quick_(wishes.quick) {
         plan_.comparison = largest_.front();
     }
 
     Plan plan() && {
         add_growing();
-        if (nodes_.size() > 2) add_pairs();
         add_rails();
         return std::move(plan_);
     }
@@ -50,6 +51,7 @@ class Planner {
                     for (const std::uint64_t bytes : wishes.sizes) {
                         operations.push_back({collective, type, in_place, bytes});
                     }
+                    if (wishes.quick) break;  // the other place is as fast
                 }
             }
         }
@@ -85,11 +87,11 @@ class Planner {
 
     void add_growing() {
         for (const std::uint32_t gpus : doublings(nodes_.front().ranks)) {
-            if (gpus == nodes_.front().ranks) break;  // the whole node comes below
+            if (quick_ || gpus == nodes_.front().ranks) break;  // the whole node comes below
             measure_alone({Group::Kind::gpus, {0}, gpus, gpus}, all_);
         }
         add_nodes_alone();
-        for (const std::uint32_t count : doublings(count())) {
+        for (const std::uint32_t count : quick_ ? Indices{count()} : doublings(count())) {
             if (count == 1) continue;
             const Indices nodes = first_nodes(count);
             measure_alone({Group::Kind::nodes, nodes, ranks_of(nodes), count}, all_);
@@ -107,31 +109,17 @@ class Planner {
             if (nodes_[node].ranks < 2) continue;
             stage.groups.push_back(add({Group::Kind::node, {node}, nodes_[node].ranks, 0}));
         }
-        if (!stage.groups.empty()) plan_.stages.push_back(std::move(stage));
-    }
-
-    void add_pairs() {
-        std::map<Pair, std::size_t> known;  // a pair meets several times, as one group
-        for (const Round& round : tournament(count())) {
-            Stage stage{{}, largest_, false, 1, {}};
-            stage.groups.reserve(round.size());
-            for (const Pair& pair : round) {
-                const auto [place, is_new] = known.try_emplace(pair, plan_.groups.size());
-                if (is_new) {
-                    const Indices nodes{pair.first, pair.second};
-                    add({Group::Kind::pair, nodes, ranks_of(nodes), 0});
-                }
-                stage.groups.push_back(place->second);
-            }
-            plan_.stages.push_back(std::move(stage));
-        }
+        if (stage.groups.empty()) return;
+        plan_.stages.push_back(stage);
+        // What disturbs a node for a moment is not in it.
+        plan_.stages.push_back({std::move(stage.groups), largest_, false, 2, {}});
     }
 
     // All rails at the same time, as a collective of all GPUs uses them.
     void add_rails() {
         const std::uint32_t rails = std::max_element(nodes_.begin(), nodes_.end(), fewer)->ranks;
         if (nodes_.size() < 2 || rails < 2) return;
-        Stage stage{{}, largest_, false, matches_per_node, {}};
+        Stage stage{{}, largest_, false, quick_ ? quick_repeats : matches_per_node, {}};
         for (std::uint32_t rail = 0; rail < rails; ++rail) {
             Indices nodes;
             for (std::uint32_t node = 0; node < count(); ++node) {
@@ -150,8 +138,17 @@ class Planner {
     const std::vector<Node>& nodes_;
     std::vector<Subject> all_;
     std::vector<Subject> largest_;
+    const bool quick_;
     Plan plan_;
 };
+
+// The group of the pair in this stage's round.
+void add_to(Stage& stage, Plan& plan, Group::Kind kind, const Pair& pair, std::uint32_t ranks,
+            std::uint32_t local_rank) {
+    const auto [place, is_new] = plan.met.try_emplace({kind, pair, local_rank}, plan.groups.size());
+    if (is_new) plan.groups.push_back({kind, {pair.first, pair.second}, ranks, local_rank});
+    stage.groups.push_back(place->second);
+}
 
 }  // namespace
 
@@ -159,10 +156,30 @@ Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offer
     return Planner(nodes, wishes, offers).plan();
 }
 
-bool is_member(const Group& group, std::uint32_t node, std::uint32_t local_rank) {
-    if (std::find(group.nodes.begin(), group.nodes.end(), node) == group.nodes.end()) return false;
+Stage pairs_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round) {
+    Stage stage{{}, {plan.comparison}, false, 1, {}};
+    for (const Pair& pair : round) {
+        add_to(stage, plan, Group::Kind::pair, pair,
+               nodes[pair.first].ranks + nodes[pair.second].ranks, 0);
+    }
+    return stage;
+}
+
+Stage pair_rails_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round) {
+    Stage stage{{}, {plan.comparison}, false, 1, {}};
+    for (const Pair& pair : round) {
+        const std::uint32_t rails = std::min(nodes[pair.first].ranks, nodes[pair.second].ranks);
+        for (std::uint32_t rail = 0; rails > 1 && rail < rails; ++rail) {
+            add_to(stage, plan, Group::Kind::pair_rail, pair, 2, rail);
+        }
+    }
+    return stage;
+}
+
+bool is_member(const Group& group, std::uint32_t local_rank) {
     if (group.kind == Group::Kind::gpus) return local_rank < group.number;
-    return group.kind != Group::Kind::rail || local_rank == group.number;
+    const bool of_rail = group.kind == Group::Kind::rail || group.kind == Group::Kind::pair_rail;
+    return !of_rail || local_rank == group.number;
 }
 
 }  // namespace distgpu::scaling

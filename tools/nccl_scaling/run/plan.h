@@ -1,13 +1,17 @@
-// Which groups are measured with what, in which order. Every rank computes the same plan.
+// Which groups are measured with what, in which order. Every rank computes the same plan, and adds
+// the same rounds of pairs to it.
 #pragma once
 
+#include "analysis/pairs.h"
 #include "results.h"
 #include "run/operation.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -17,6 +21,7 @@ struct Wishes {
     std::vector<Collective> collectives;
     std::vector<DataType> types;
     std::vector<std::uint64_t> sizes;  // ascending
+    bool quick = false;                // only what a limiter is found by
 };
 
 // Disjoint groups that are measured at the same time, with one operation after the other.
@@ -33,19 +38,26 @@ struct Plan {
     std::vector<Group> groups;
     std::vector<Stage> stages;
     Subject comparison;  // by which nodes, pairs and rails are told apart
+    // Those of rounds, by node, node and local rank: who meets again is the same group.
+    std::map<std::tuple<Group::Kind, Pair, std::uint32_t>, std::size_t> met;
 };
 
 // Backend::offers.
 using Offers = std::function<bool(Collective collective, bool in_place)>;
 
 // First everything that was asked for, on 2, 4, ... GPUs of the first node, on every node alone at
-// the same time, and then on 2, 4, ... and all nodes. Then, from three nodes on, what tells a slow
-// one from the others: pairs in a tournament and, where nodes have several GPUs, rails; these with
-// the first collective and type that were asked for, at the largest size, and are not checked
+// the same time, and then on 2, 4, ... and all nodes; quick: on nodes alone and on all. Then what
+// tells slow parts from others: nodes alone again and, where nodes have several GPUs, rails; these
+// with the first collective and type that were asked for, at the largest size, and not checked
 // again. Groups of one rank move no data and are left out, but where the run has no other rank.
 Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers);
 
-// Whether the rank with this local rank on this node is in the group.
-bool is_member(const Group& group, std::uint32_t node, std::uint32_t local_rank);
+// A round of pairs, with what tells slow parts from others. Adds the groups that are new.
+Stage pairs_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round);
+// The same pairs' GPUs by local rank, all at the same time. No group: no node has two GPUs.
+Stage pair_rails_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round);
+
+// Whether the rank with this local rank on one of the group's nodes is in it.
+bool is_member(const Group& group, std::uint32_t local_rank);
 
 }  // namespace distgpu::scaling

@@ -42,6 +42,16 @@ std::optional<Error> Recorder::begin(Results results) {
     return write(underived(results_));
 }
 
+void Recorder::add_groups(const std::vector<Group>& groups) {
+    const std::lock_guard lock(mutex_);
+    results_.groups = groups;
+}
+
+Results Recorder::results() {
+    const std::lock_guard lock(mutex_);
+    return results_;
+}
+
 void Recorder::show(const std::string& phase) {
     const std::lock_guard lock(mutex_);
     progress_.show(phase);
@@ -51,8 +61,8 @@ void Recorder::add(const Measurement& measurement) {
     const std::lock_guard lock(mutex_);
     results_.measurements.push_back(measurement);
     progress_.clear();
-    // Nodes alone are as many as there are; the median has a row, and the verdict names the slow.
-    if (results_.groups[measurement.group].kind != Group::Kind::node) {
+    // The others are many; the verdict says what follows from them.
+    if (is_scaling_group(results_.groups[measurement.group])) {
         print(out_, table_row(results_, measurement));
     }
     const auto begun = Clock::now();

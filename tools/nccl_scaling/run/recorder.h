@@ -29,11 +29,18 @@ class Recorder {
     // time is spent on measurements: a file that cannot be written.
     std::optional<Error> begin(Results results);
 
+    // All groups so far, which may be more than before.
+    void add_groups(const std::vector<Group>& groups);
+
+    // What was measured so far.
+    Results results();
+
     // What is measured next.
     void show(const std::string& phase);
 
-    // Prints a row and now and then replaces the JSON file: of all rows the writing takes 2 % of
-    // the time at most. Where it cannot be written, a line says so once and the run goes on.
+    // Prints a row if it is of what grows, and now and then replaces the JSON file: of all rows the
+    // writing takes 2 % of the time at most. Where it cannot be written, a line says so once and
+    // the run goes on.
     void add(const Measurement& measurement);
 
     // The run is complete: writes every file, prints what follows from the results.

@@ -1,15 +1,13 @@
 // See run.h.
 #include "run/run.h"
 
-#include "analysis/bus_bandwidth.h"
 #include "analysis/compare.h"
-#include "analysis/loop_statistics.h"
+#include "analysis/evidence.h"
+#include "analysis/retest.h"
 #include "base/format.h"
-#include "report/names.h"
-#include "report/units.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
-#include "run/together.h"
+#include "run/stage_runner.h"
 #include "run/world.h"
 
 #include <nlohmann/json.hpp>
@@ -24,14 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-// Of the one in the middle.
-Statistics median_of(std::vector<Statistics> times) {
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-    std::nth_element(times.begin(), middle, times.end(),
-                     [](const auto& a, const auto& b) { return a.median < b.median; });
-    return *middle;
-}
-
 // In what this rank differs from rank 0, where all must be alike.
 std::string text_of(const Difference& difference) {
     if (!difference.here) return difference.name + " is missing";
@@ -42,7 +32,10 @@ std::string text_of(const Difference& difference) {
 class Run {
   public:
     explicit Run(const Equipment& equipment)
-        : use_(equipment), world_(world_of(equipment.channel.peers())) {}
+        : use_(equipment),
+          world_(world_of(equipment.channel.peers())),
+          pace_(pace_of(equipment.options.iterations, equipment.options.wishes.quick,
+                        equipment.options.minutes)) {}
 
     std::optional<Fault> go() {
         use_.channel.begin("start of the back end");
@@ -129,141 +122,62 @@ class Run {
     std::optional<Fault> measure_everything() {
         auto measurer = Measurer::make(use_.backend, loop(), use_.options.wishes.sizes.back());
         if (!measurer) return measurer.error();
+        StageRunner runner(use_, world_, plan_, known_, pace_, *measurer);
         for (const Stage& stage : plan_.stages) {
-            if (auto fault = measure_stage(stage, *measurer)) return fault;
+            if (auto fault = runner.run(stage)) return fault;
+        }
+        if (world_.nodes.size() < 3) return std::nullopt;  // two accuse each other
+        if (auto fault = play_tournament(runner)) return fault;
+        return retest(runner);
+    }
+
+    std::optional<Fault> play_tournament(StageRunner& runner) {
+        const auto rounds = tournament(count_of_nodes());
+        for (std::size_t played = 0; agreed(goes_on(pace_, seconds(), played, rounds.size()));
+             ++played) {
+            const Round& round = rounds[played % rounds.size()];
+            if (auto fault = measure(runner, pairs_stage(plan_, world_.nodes, round))) return fault;
         }
         return std::nullopt;
     }
 
-    // Of a stage that is under way, what concerns this rank.
-    struct Place {
-        std::vector<std::vector<std::uint32_t>> members;  // ranks, by the stage's groups
-        std::optional<std::uint32_t> own;                 // index of this rank's group there
-        Seat seat;
-        Communicator* group = nullptr;
-    };
-
-    std::optional<Fault> measure_stage(const Stage& stage, Measurer& measurer) {
-        Place place = place_in(stage);
-        use_.channel.begin(formatted("{}, new communicator", who(stage)));
-        const auto group = use_.backend.split(place.own, place.seat);
-        if (!group) return fault_of(group.error());
-        place.group = group->get();
-        for (std::uint32_t i = 0; i < stage.repeats; ++i) {
-            for (const Subject& operation : stage.operations) {
-                announce(stage, operation);
-                if (auto fault = measure(stage, place, operation, measurer)) return fault;
-            }
-        }
-        return place.group == nullptr ? std::nullopt : fault_if(place.group->close());
-    }
-
-    Place place_in(const Stage& stage) const {
-        Place place;
-        for (std::uint32_t i = 0; i < stage.groups.size(); ++i) {
-            const auto& ranks =
-                place.members.emplace_back(ranks_of(world_, plan_.groups[stage.groups[i]]));
-            const auto here = std::find(ranks.begin(), ranks.end(), use_.membership.rank);
-            if (here == ranks.end()) continue;
-            place.own = i;
-            place.seat = {static_cast<std::uint32_t>(here - ranks.begin()),
-                          static_cast<std::uint32_t>(ranks.size())};
-        }
-        return place;
-    }
-
-    std::optional<Fault> measure(const Stage& stage, const Place& place, const Subject& operation,
-                                 Measurer& measurer) {
-        const bool takes_part =
-            place.group != nullptr && extent_of(operation, place.seat.ranks).count > 0;
-        double seconds = 0;
-        if (takes_part) {
-            const auto warm = measurer.warm_up(*place.group, place.seat, operation,
-                                               use_.options.check && stage.checked);
-            if (!warm) return warm.error();
-            seconds = *warm;
-        }
-        const auto iterations = iterations_of(stage, place, seconds);
-        if (stage.groups.size() > 1) {
-            if (auto error = use_.backend.barrier()) return fault_of(*error);
-        }
-        std::vector<double> ends;
-        if (takes_part) {
-            auto timed = measurer.time(*place.group, place.seat, operation, iterations);
-            if (!timed) return timed.error();
-            ends = *std::move(timed);
-        }
-        const auto answers = use_.channel.gather(json(ends).dump());
-        record(stage, place, operation, answers);
-        use_.channel.broadcast("");  // all are done: the next one begins
-        return std::nullopt;
-    }
-
-    // Groups that are compared with each other run for as long as the slowest of them.
-    std::uint32_t iterations_of(const Stage& stage, const Place& place, double seconds) {
-        if (stage.groups.size() < 2 || stage.checked) return use_.options.iterations;
-        const auto answers = use_.channel.gather(json(seconds).dump());
-        std::vector<std::uint32_t> counts;
+    // Who was slow in the tournament is tried again, and then rail by rail.
+    std::optional<Fault> retest(StageRunner& runner) {
+        std::string named;
         if (leads()) {
-            std::vector<double> slowest;
-            for (const auto& ranks : place.members) {
-                double& longest = slowest.emplace_back(0);
-                for (const std::uint32_t rank : ranks) {
-                    longest = std::max(longest, json::parse(answers[rank]).get<double>());
-                }
-            }
-            counts = iterations_together(slowest, use_.options.iterations);
+            const Blame found = blame(evidence_of(use_.recorder.results()));
+            named = json(nodes_to_retest(found, count_of_nodes())).dump();
         }
-        const json known = json::parse(use_.channel.broadcast(json(counts).dump()));
-        return place.own ? known.at(*place.own).get<std::uint32_t>() : 0;
-    }
-
-    std::string who(const Stage& stage) const {
-        const Group& first = plan_.groups[stage.groups.front()];
-        if (stage.groups.size() == 1) return group_label(known_, first);
-        if (first.kind == Group::Kind::node) return "every node alone";
-        return first.kind == Group::Kind::rail ? "all rails" : "pairs of nodes";
-    }
-
-    void announce(const Stage& stage, const Subject& operation) {
-        const std::string phase =
-            formatted("{} {}, {}, {}", row_of(operation.collective).name,
-                      row_of(operation.type).name, format_bytes(operation.bytes), who(stage));
-        use_.channel.begin(phase);
-        if (leads()) use_.recorder.show(phase);
-    }
-
-    // On rank 0.
-    void record(const Stage& stage, const Place& place, const Subject& operation,
-                const std::vector<std::string>& answers) {
-        if (answers.empty()) return;
-        std::vector<Statistics> alike;  // of groups that are as large as that of the median
-        for (std::size_t i = 0; i < place.members.size(); ++i) {
-            std::vector<std::vector<double>> ends;
-            ends.reserve(place.members[i].size());
-            for (const std::uint32_t rank : place.members[i]) {
-                ends.push_back(json::parse(answers[rank]));
-            }
-            const Statistics time = loop_statistics(ends);
-            if (time.iterations == 0) continue;
-            const Group& group = plan_.groups[stage.groups[i]];
-            if (stage.median && group.ranks == plan_.groups[*stage.median].ranks) {
-                alike.push_back(time);
-            }
-            // A thousand nodes would have a thousand times all that was asked for.
-            if (group.kind == Group::Kind::node && !(operation == plan_.comparison)) continue;
-            record(stage.groups[i], operation, time);
+        const json known = json::parse(use_.channel.broadcast(named));
+        for (const Round& round : retest_rounds(known, count_of_nodes())) {
+            if (!agreed(seconds() < pace_.end_of_retest)) break;
+            if (auto fault = measure(runner, pairs_stage(plan_, world_.nodes, round))) return fault;
+            const Stage rails = pair_rails_stage(plan_, world_.nodes, round);
+            if (rails.groups.empty()) continue;
+            if (auto fault = measure(runner, rails)) return fault;
         }
-        if (!alike.empty()) record(*stage.median, operation, median_of(std::move(alike)));
+        return std::nullopt;
     }
 
-    void record(std::size_t group, const Subject& operation, const Statistics& time) {
-        use_.recorder.add({group, operation.collective, operation.type, operation.in_place,
-                           operation.bytes, time});
+    // Of groups that may be new.
+    std::optional<Fault> measure(StageRunner& runner, const Stage& stage) {
+        if (leads()) use_.recorder.add_groups(plan_.groups);
+        return runner.run(stage);
     }
+
+    // What rank 0 says.
+    bool agreed(bool own) { return !use_.channel.broadcast(own ? "yes" : "").empty(); }
+
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    }
+
+    std::uint32_t count_of_nodes() const { return static_cast<std::uint32_t>(world_.nodes.size()); }
 
     const Equipment use_;
     World world_;
+    const Pace pace_;
+    const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Plan plan_;
     Results known_;
 };

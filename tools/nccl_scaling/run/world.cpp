@@ -47,8 +47,13 @@ World world_of(const std::vector<Peer>& peers) {
     for (const Peer& peer : peers) {
         const auto next = static_cast<std::uint32_t>(world.nodes.size());
         const auto [place, is_new] = known.try_emplace(peer.host, next);
-        if (is_new) world.nodes.push_back({peer.host, 0, {}, {}, peer.switches});
+        if (is_new) {
+            world.nodes.push_back({peer.host, 0, {}, {}, peer.switches});
+            world.ranks_of_node.emplace_back();
+        }
         ++world.nodes[place->second].ranks;
+        world.ranks_of_node[place->second].push_back(
+            static_cast<std::uint32_t>(world.node_of_rank.size()));
         world.node_of_rank.push_back(place->second);
     }
     return world;
@@ -57,11 +62,12 @@ World world_of(const std::vector<Peer>& peers) {
 std::vector<std::uint32_t> ranks_of(const World& world, const Group& group) {
     std::vector<std::uint32_t> ranks;
     ranks.reserve(group.ranks);
-    for (std::uint32_t rank = 0; rank < world.peers.size(); ++rank) {
-        if (is_member(group, world.node_of_rank[rank], world.peers[rank].local_rank)) {
-            ranks.push_back(rank);
+    for (const std::uint32_t node : group.nodes) {
+        for (const std::uint32_t rank : world.ranks_of_node[node]) {
+            if (is_member(group, world.peers[rank].local_rank)) ranks.push_back(rank);
         }
     }
+    std::sort(ranks.begin(), ranks.end());
     return ranks;
 }
 

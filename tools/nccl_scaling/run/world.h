@@ -11,9 +11,10 @@
 namespace distgpu::scaling {
 
 struct World {
-    std::vector<Node> nodes;                  // in the order of their first ranks
-    std::vector<std::uint32_t> node_of_rank;  // indices into nodes
-    std::vector<Peer> peers;                  // by rank
+    std::vector<Node> nodes;                                // in the order of their first ranks
+    std::vector<std::uint32_t> node_of_rank;                // indices into nodes
+    std::vector<std::vector<std::uint32_t>> ranks_of_node;  // ascending
+    std::vector<Peer> peers;                                // by rank
 };
 
 World world_of(const std::vector<Peer>& peers);

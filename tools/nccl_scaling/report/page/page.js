@@ -58,6 +58,7 @@ function label(group) {
   if (group.kind === "gpus") return `${counted(group.number, "GPU")} of ${name(group.nodes[0])}`;
   if (group.kind === "nodes") return counted(group.number, "node");
   if (group.kind === "pair") return group.nodes.map(name).join(" - ");
+  if (group.kind === "pair_rail") return `${group.nodes.map(name).join(" - ")}, rail ${group.number}`;
   return `${group.kind} ${group.nodes.length === 1 ? name(group.nodes[0]) : group.number}`;
 }
 const labels = groups.map(label);
