@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
     using namespace distgpu::scaling;
     if (argc < 2) return 2;
     const auto nodes = static_cast<std::uint32_t>(std::atoi(argv[1]));
-    const std::array words{"nccl-scaling", "--quick", "--json", "/dev/null", "--check", "0"};
+    const std::array words{"nccl-scaling", "--quick", "--check", "0"};
     const auto options = std::get<Options>(*parse_options(words.size(), words.data()));
     raise_open_files();
     Cluster cluster(nodes, argc > 2 ? std::atof(argv[2]) : 0.5);

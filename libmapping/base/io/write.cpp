@@ -29,6 +29,12 @@ bool fill(int fd, std::string_view text, Readers readers) {
     return close(fd) == 0 && filled;
 }
 
+// Root would put a file in the place of /dev/null, and every program would feel it.
+bool is_special(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 bool write_all(int fd, std::string_view text) {
@@ -41,6 +47,9 @@ bool write_all(int fd, std::string_view text) {
 }
 
 Result<Done> replace_file(const std::string& path, std::string_view text, Readers readers) {
+    if (is_special(path)) {
+        return Error{path, "not a regular file", "name a file that may be replaced"};
+    }
     std::string draft;
     const int fd = create_beside(path, draft);
     if (fd >= 0 && fill(fd, text, readers) && std::rename(draft.c_str(), path.c_str()) == 0) {

@@ -22,7 +22,7 @@ enum class Readers : std::uint8_t {
 
 // Replaces `path` as a whole: who reads it meanwhile sees the old text or the new one. Where it
 // fails, the old file stays and nothing else is left.
-// Errors: its folder is missing or not writable; the disk is full; it is a folder.
+// Errors: its folder is missing or not writable; the disk is full; it is a folder or a device.
 Result<Done> replace_file(const std::string& path, std::string_view text, Readers readers);
 
 }  // namespace distgpu

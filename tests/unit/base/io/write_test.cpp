@@ -98,6 +98,19 @@ TEST_F(ReplaceFile, SaysWhichFileAndWhyAndLeavesNoDraft) {
     EXPECT_EQ(names(), std::vector<std::string>{"results"});
 }
 
+TEST_F(ReplaceFile, ADeviceIsNotReplaced) {
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    fs::create_symlink(path("pipe"), path("link"));
+    for (const char* const name : {"pipe", "link"}) {
+        const auto pipe = replace_file(path(name), "text", Readers::by_umask);
+        ASSERT_FALSE(pipe) << name;
+        EXPECT_EQ(pipe.error(),
+                  (Error{path(name), "not a regular file", "name a file that may be replaced"}));
+    }
+    EXPECT_TRUE(fs::is_fifo(path("pipe")));
+    EXPECT_EQ(names().size(), 2U);
+}
+
 // As on a full disk: no file may grow beyond 4 bytes.
 TEST_F(ReplaceFile, WhatCannotBeWrittenReplacesNothing) {
     EXPECT_TRUE(replace_file(path("results"), "old", Readers::by_umask));
