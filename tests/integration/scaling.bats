@@ -12,7 +12,7 @@ setup_file() {
     # The nodes are one machine with few CPUs: ranks of MPI that wait must not spin there.
     export OMPI_MCA_mpi_yield_when_idle=1
     plugin_arguments+=(cpus=keep)
-    cluster_up
+    cluster_up --switch 's1=node[01-04]'
     install -m 755 "$program" "${program%/*}/libnccl_scaling_mpi.so" "$SCRATCH"
     cat >"$SCRATCH/noted" <<'SCRIPT'
 #!/bin/bash
@@ -85,6 +85,21 @@ once_running() { # SIGNAL RANK
         node01,node02,node03,node04 ]
     [ "$(wc -l <"$SCRATCH/results.csv")" -eq 109 ]
     grep -q '</html>' "$SCRATCH/results.html"
+}
+
+@test "switches that no variable names are asked of slurmctld" {
+    local named='["top.s1","top.s1","top.s1","top.s1"]'
+    switches() { jq --compact-output '[.nodes[].switches]' "$SCRATCH/results.json"; }
+    scaling -- "${small[@]}" --collective reduce --json results.json
+    [ "$(switches)" = "$named" ]
+    scaling env -u SLURM_TOPOLOGY_ADDR -- "${small[@]}" --collective reduce --json results.json
+    [ "$status" -eq 0 ]
+    [ "$(switches)" = "$named" ]
+    # Without scontrol they are unknown, which shows that the variable was.
+    scaling env -u SLURM_TOPOLOGY_ADDR PATH=/none -- "${small[@]}" --collective reduce \
+        --json results.json
+    [ "$status" -eq 0 ]
+    [ "$(switches)" = '["","","",""]' ]
 }
 
 # 128 KiB take 5 ms at this rate, which the few CPUs of one machine do not blur.

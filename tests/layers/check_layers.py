@@ -18,7 +18,7 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "libmapping/c_api": ["base", "mapping", "distgpu"],
     "spank_plugin": ["base", "base/io", "mapping", "node"],
     "tools/distgpu": ["base", "base/io", "mapping", "node", "node/discovery"],
-    "tools/nccl_scaling": ["base", "base/io", "node"],
+    "tools/nccl_scaling": ["base", "base/io", "mapping", "node"],
 }
 LIBRARY_FOLDERS = ["base", "base/io", "mapping", "node", "node/discovery", "c_api", "distgpu"]
 

@@ -2,8 +2,8 @@
 #include "task/step_query.h"
 
 #include "base/format.h"
-#include "base/io/run_command.h"
 #include "base/values.h"
+#include "node/slurm_command.h"
 
 #include <chrono>
 #include <utility>
@@ -48,15 +48,6 @@ std::vector<std::vector<std::uint32_t>> tasks_of_nodes(std::string_view text) {
     return nodes;
 }
 
-std::vector<std::string> command_line(const Environment& environment, const std::string& step) {
-    std::vector<std::string> words{"/usr/bin/env"};
-    for (const char* name : {"PATH", "SLURM_CONF"}) {
-        if (const auto value = environment.get(name)) words.push_back(name + ("=" + *value));
-    }
-    words.insert(words.end(), {"sattach", "--layout", step});
-    return words;
-}
-
 Error refused(const std::string& step, std::string_view why) {
     return {"step " + step, formatted("only slurmctld knows which node each task runs on, {}", why),
             "use srun -m cyclic or -m plane=N, or srun --distgpu"};
@@ -80,10 +71,8 @@ StepQuery ask_slurm(const Environment& environment) {
             return refused(id, formatted("and at most {} tasks may ask it, but the step has {}",
                                          most_asking_tasks, *tasks));
         }
-        auto layout =
-            run_command(command_line(environment, id), 10s).and_then([](const std::string& text) {
-                return parse_sattach(text);
-            });
+        auto layout = run_slurm_command(environment, {"sattach", "--layout", id}, 10s)
+                          .and_then([](const std::string& text) { return parse_sattach(text); });
         if (layout) return layout;
         return refused(id, formatted("and sattach --layout failed: {}", layout.error().problem));
     };

@@ -5,9 +5,11 @@
 #include "analysis/evidence.h"
 #include "analysis/retest.h"
 #include "base/format.h"
+#include "node/process_environment.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
 #include "run/stage_runner.h"
+#include "run/switches.h"
 #include "run/world.h"
 
 #include <nlohmann/json.hpp>
@@ -38,6 +40,8 @@ class Run {
                         equipment.options.minutes)) {}
 
     std::optional<Fault> go() {
+        // Before MPI starts, which may warn where its process forks.
+        if (leads()) find_switches(world_.nodes, ProcessEnvironment());
         use_.channel.begin("start of the back end");
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;

@@ -1,0 +1,19 @@
+// See slurm_command.h.
+#include "node/slurm_command.h"
+
+#include "base/io/run_command.h"
+
+namespace distgpu {
+
+Result<std::string> run_slurm_command(const Environment& environment,
+                                      const std::vector<std::string>& command,
+                                      std::chrono::milliseconds time_limit) {
+    std::vector<std::string> words{"/usr/bin/env"};
+    for (const char* name : {"PATH", "SLURM_CONF"}) {
+        if (const auto value = environment.get(name)) words.push_back(name + ("=" + *value));
+    }
+    words.insert(words.end(), command.begin(), command.end());
+    return run_command(words, time_limit);
+}
+
+}  // namespace distgpu
