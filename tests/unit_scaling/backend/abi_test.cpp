@@ -87,6 +87,15 @@ static_assert(alike_signatures<decltype(Driver::load_module), decltype(cuModuleL
 static_assert(alike_signatures<decltype(Driver::get_function), decltype(cuModuleGetFunction)>);
 static_assert(alike_signatures<decltype(Driver::launch), decltype(cuLaunchKernel)>);
 static_assert(cuda::success == CUDA_SUCCESS && cuda::not_ready == CUDA_ERROR_NOT_READY);
+static_assert(cuda::not_initialized == CUDA_ERROR_NOT_INITIALIZED);
+static_assert(cuda::stub_library == CUDA_ERROR_STUB_LIBRARY);
+static_assert(cuda::device_unavailable == CUDA_ERROR_DEVICE_UNAVAILABLE);
+static_assert(cuda::no_device == CUDA_ERROR_NO_DEVICE);
+static_assert(cuda::invalid_device == CUDA_ERROR_INVALID_DEVICE);
+static_assert(cuda::system_not_ready == CUDA_ERROR_SYSTEM_NOT_READY);
+static_assert(cuda::system_driver_mismatch == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+static_assert(cuda::compat_not_supported == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
+static_assert(cuda::unknown == CUDA_ERROR_UNKNOWN);
 static_assert(cuda::non_blocking == CU_STREAM_NON_BLOCKING && CU_EVENT_DEFAULT == 0);
 static_assert(cuda::clock_rate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 

@@ -38,6 +38,30 @@ TEST(Gpu, ErrorsOfCuda) {
     EXPECT_EQ(gpu.error_of(9999, "cuInit"), (Error{"cuInit", "CUDA error 9999", ""}));
 }
 
+// A stub of libcuda knows no texts.
+TEST(Gpu, HasWordsOfItsOwnForWhatKeepsAGpuFromBeingUsed) {
+    const Gpu gpu = made_up_gpu();
+    EXPECT_EQ(gpu.error_of(34, "cuInit"),
+              (Error{"cuInit", "libcuda.so.1 is the toolkit's stub, not the driver's library",
+                     "take the toolkit's stubs folder out of LD_LIBRARY_PATH"}));
+    for (const cuda::Status status : {3, 34, 46, 100, 101, 802, 803, 804, 999}) {
+        const auto error = gpu.error_of(status, "cuInit");
+        EXPECT_EQ(error->problem.find("CUDA error"), std::string::npos) << status;
+        EXPECT_FALSE(error->remedy.empty()) << status;
+    }
+}
+
+TEST(Gpu, TheLibrarysWordsComeFirst) {
+    Gpu gpu = made_up_gpu();
+    gpu.cuda.error_string = [](cuda::Status, const char** text) -> cuda::Status {
+        *text = "system not yet initialized";
+        return cuda::success;
+    };
+    EXPECT_EQ(gpu.error_of(802, "cuInit"),
+              (Error{"cuInit", "system not yet initialized",
+                     "start nvidia-fabricmanager, which NVSwitch needs, and see its log"}));
+}
+
 TEST(Gpu, SaysHowMuchMemoryItLacks) {
     Gpu gpu = made_up_gpu();
     gpu.cuda.allocate = [](cuda::Address*, std::size_t) -> cuda::Status { return 2; };

@@ -21,7 +21,16 @@ using Function = void*;
 using Address = unsigned long long;  // CUdeviceptr
 
 inline constexpr Status success = 0;
+inline constexpr Status not_initialized = 3;
+inline constexpr Status stub_library = 34;
+inline constexpr Status device_unavailable = 46;
+inline constexpr Status no_device = 100;
+inline constexpr Status invalid_device = 101;
 inline constexpr Status not_ready = 600;
+inline constexpr Status system_not_ready = 802;
+inline constexpr Status system_driver_mismatch = 803;
+inline constexpr Status compat_not_supported = 804;
+inline constexpr Status unknown = 999;
 inline constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr int clock_rate = 13;        // CU_DEVICE_ATTRIBUTE_CLOCK_RATE, in kHz
 

@@ -4,6 +4,7 @@
 #include "base/format.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace distgpu::scaling {
@@ -20,6 +21,41 @@ const char* remedy_of(nccl::Status status) {
     }
 }
 
+// What keeps a GPU from being used at all. Not every library has words for its errors: a stub has
+// none. Meanings: CUDA Driver API manual, CUresult.
+struct Meaning {
+    cuda::Status status;
+    const char* problem;
+    const char* remedy;
+};
+constexpr const char* reload = "restart the node, or unload and load NVIDIA's kernel module";
+constexpr std::array meanings{
+    Meaning{cuda::not_initialized, "the driver was not initialised", reload},
+    Meaning{cuda::stub_library, "libcuda.so.1 is the toolkit's stub, not the driver's library",
+            "take the toolkit's stubs folder out of LD_LIBRARY_PATH"},
+    Meaning{cuda::device_unavailable, "the GPU is held by another process, or closed to all",
+            "look at its processes and its compute mode with nvidia-smi -q"},
+    Meaning{cuda::no_device, "no GPU is visible",
+            "ask Slurm for GPUs, and see what CUDA_VISIBLE_DEVICES and nvidia-smi -L say"},
+    Meaning{cuda::invalid_device, "CUDA_VISIBLE_DEVICES names a GPU that is not usable here",
+            "compare it with nvidia-smi -L"},
+    Meaning{cuda::system_not_ready, "the node is not ready for CUDA yet",
+            "start nvidia-fabricmanager, which NVSwitch needs, and see its log"},
+    Meaning{cuda::system_driver_mismatch, "libcuda and NVIDIA's kernel module differ in version",
+            reload},
+    Meaning{cuda::compat_not_supported,
+            "this GPU cannot be used with CUDA's forward compatibility package",
+            "take the compat folder out of LD_LIBRARY_PATH"},
+    Meaning{cuda::unknown, "an unknown error of the driver",
+            "see what nvidia-smi and dmesg say on this node, and load the module nvidia-uvm"}};
+
+const Meaning* meaning_of(cuda::Status status) {
+    const auto* const found =
+        std::find_if(meanings.begin(), meanings.end(),
+                     [&](const Meaning& meaning) { return meaning.status == status; });
+    return found == meanings.end() ? nullptr : found;
+}
+
 // NCCL's text as part of one line.
 std::string one_line(const char* text) {
     std::string line = text != nullptr ? text : "";
@@ -33,7 +69,11 @@ std::optional<Error> Gpu::error_of(cuda::Status status, const char* function) co
     if (status == cuda::success) return std::nullopt;
     const char* text = nullptr;
     cuda.error_string(status, &text);
-    return Error{function, text != nullptr ? text : formatted("CUDA error {}", status), ""};
+    const Meaning* const meaning = meaning_of(status);
+    if (meaning == nullptr) {
+        return Error{function, text != nullptr ? text : formatted("CUDA error {}", status), ""};
+    }
+    return Error{function, text != nullptr ? text : meaning->problem, meaning->remedy};
 }
 
 std::optional<Error> Gpu::error_of_nccl(nccl::Status status, const char* function,

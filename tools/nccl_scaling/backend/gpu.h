@@ -19,7 +19,7 @@ struct Gpu {
     cuda::Stream stream = nullptr;
     std::vector<cuda::Event> events{};  // by which NcclCommunicator times what is on the stream
 
-    // Nothing: success. Else an error with the library's own text.
+    // Nothing: success. Else an error with the library's own text where it has one.
     std::optional<Error> error_of(cuda::Status status, const char* function) const;
     std::optional<Error> error_of_nccl(nccl::Status status, const char* function,
                                        nccl::Communicator communicator) const;
