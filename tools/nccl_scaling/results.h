@@ -78,6 +78,8 @@ struct Node {
     std::vector<std::string>
         rails;               // the network port near each local rank: "mlx5_0"; may be empty
     std::string switches{};  // from the top to the one that it is on: "s1.s4"; empty: unknown
+    // What is unusual there, in sentences: "mlx5_3: 14 symbol errors during the run".
+    std::vector<std::string> facts{};
 
     bool operator==(const Node&) const = default;
 };

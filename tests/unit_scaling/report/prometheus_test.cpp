@@ -16,16 +16,16 @@ using testing::Not;
 
 // One node of two ranks: 2 GB/s at the larger of two sizes.
 ReportInput complete() {
-    auto results = made_up_results(1, 2);
+    auto results = made_up_results(2, 2);
     results.backend = "nccl";
     results.started = "1970-01-02T00:00:01Z";
     const auto group = add_nodes(results, 1);
     add_measurement(results, group, {.bytes = 1000, .seconds = 1});
     add_measurement(results, group, {.bytes = 2000000000, .seconds = 1});
     ReportInput input = derive(results);
-    input.slow_parts = {{"n0", Limiter::Kind::node, 0.604, -9.0},
+    input.slow_parts = {{"n0", Limiter::Kind::node, 0.604, -9.0, 0U},
                         {"n0 - n1", Limiter::Kind::paths, 0.5, std::nullopt},
-                        {"n1/mlx5_3", Limiter::Kind::node_rail, 0.8, std::nullopt}};
+                        {"n1/mlx5_3", Limiter::Kind::node_rail, 0.8, std::nullopt, 1U}};
     input.limiters = {"n0", "n1/mlx5_3"};
     return input;
 }
@@ -62,6 +62,18 @@ TEST(DrainReason, IsOneLineOfTheNodesAndTheirPorts) {
               "peers\n");
 }
 
+// slurmctld keeps the whole line: one fact, if it is short.
+TEST(DrainReason, SaysTheFirstThingThatTheNodeSaysOfItself) {
+    ReportInput input = complete();
+    input.results.nodes[0].facts = {"GPU 3: Xid 79 during the run", "GPU 4: Xid 31 during the run"};
+    input.results.nodes[1].facts = {std::string(80, 'x')};
+    const std::string start = "nccl-scaling 1970-01-02T00:00:01Z: n0 at 60% of its peers ";
+    const std::string end = "(GPU 3: Xid 79 during the run), n1/mlx5_3 at 80% of its peers";
+    EXPECT_EQ(drain_reason(input), start + end + " (" + std::string(80, 'x') + ")\n");
+    input.results.nodes[1].facts = {std::string(81, 'x')};
+    EXPECT_EQ(drain_reason(input), start + end + "\n");
+}
+
 TEST(DrainReason, IsEmptyWhereNobodyIsNamedOrTheRunEndedEarly) {
     ReportInput input = complete();
     input.results.failure = Failure{};
@@ -73,7 +85,7 @@ TEST(DrainReason, IsEmptyWhereNobodyIsNamedOrTheRunEndedEarly) {
 
 TEST(DrainReason, IsFitForQuotes) {
     ReportInput input = complete();
-    input.slow_parts = {{"a\"b\n$(c)`d`'", Limiter::Kind::node, 0.5, std::nullopt}};
+    input.slow_parts = {{"a\"b\n$(c)`d`'", Limiter::Kind::node, 0.5, std::nullopt, 0U}};
     EXPECT_EQ(drain_reason(input),
               "nccl-scaling 1970-01-02T00:00:01Z: a_b__(c)_d__ at 50% of its peers\n");
 }

@@ -122,16 +122,17 @@ class Cluster {
 
 using Kind = Limiter::Kind;
 
-auto part(const std::string& name, Kind kind, double relative) {
+auto part(const std::string& name, Kind kind, double relative,
+          std::optional<std::uint32_t> node = std::nullopt) {
     return AllOf(Field(&SlowPart::name, name), Field(&SlowPart::kind, kind),
-                 Field(&SlowPart::relative, DoubleEq(relative)));
+                 Field(&SlowPart::relative, DoubleEq(relative)), Field(&SlowPart::node, node));
 }
 
 TEST(Derive, ASlowNodeIsASlowPart) {
     Cluster cluster(4);
     cluster.play({1, 1, 0.5, 1});
     const auto parts = cluster.slow_parts();
-    EXPECT_THAT(parts, ElementsAre(part("n2", Kind::node, 0.5)));
+    EXPECT_THAT(parts, ElementsAre(part("n2", Kind::node, 0.5, 2U)));
     EXPECT_LT(parts.at(0).robust_z, -5);
 }
 
@@ -140,7 +141,7 @@ TEST(Derive, ThePortOfTheSlowNodeIsNamedInItsStead) {
     cluster.play({1, 1, 0.5, 1});
     cluster.rail(0, 1);
     cluster.rail(1, 0.5);
-    EXPECT_THAT(cluster.slow_parts(), ElementsAre(part("n2/mlx5_1", Kind::node_rail, 0.5)));
+    EXPECT_THAT(cluster.slow_parts(), ElementsAre(part("n2/mlx5_1", Kind::node_rail, 0.5, 2U)));
 }
 
 TEST(Derive, ACollisionIsThePairsAndNoNodes) {

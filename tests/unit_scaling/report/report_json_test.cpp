@@ -25,7 +25,7 @@ ReportInput full() {
     results.fingerprint = {{"zlib", "1"}, {"alpha", "\"quoted\"\n\\"}};  // not in order of names
     results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}, {"NCCL_ALGO", "Ring", "/etc/nccl.conf"}};
     results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}},
-                     {"n2", 1, {}, {}, "s1.s4"}};
+                     {"n2", 1, {}, {}, "s1.s4", {"GPU 0: Xid 79", "\"x\""}}};
     results.groups = {{Group::Kind::gpus, {0}, 2, 2},         {Group::Kind::nodes, {0, 1}, 3, 2},
                       {Group::Kind::pair, {0, 1}, 3, 0},      {Group::Kind::rail, {0, 1}, 2, 0},
                       {Group::Kind::pair_rail, {0, 1}, 2, 0}, {Group::Kind::node, {1}, 1, 0}};
@@ -36,7 +36,7 @@ ReportInput full() {
     results.failure = Failure{"all-reduce, 1 MiB", "no answer", {"rank 5 on n2"}};
     input.efficiency = {{EfficiencyCurve::Kind::strong, "ResNet-50", 1, {{1, 1}, {2, 0.926}}}};
     input.fits = {{1, Collective::all_reduce, DataType::f32, {1e-5, 4e11, 0.01}}};
-    input.slow_parts = {{"n2/mlx5_3", Limiter::Kind::node_rail, 0.6, std::nullopt}};
+    input.slow_parts = {{"n2/mlx5_3", Limiter::Kind::node_rail, 0.6, std::nullopt, 1U}};
     return input;
 }
 
@@ -112,6 +112,7 @@ TEST(ReportJson, DerivedValuesAreWritten) {
     EXPECT_EQ(json["findings"][0]["subject"], "n2/mlx5_3");
     EXPECT_EQ(json["findings"][0]["kind"], "slow port");
     EXPECT_TRUE(json["findings"][0]["robust_z"].is_null());
+    EXPECT_EQ(json["findings"][0]["node"], 1);
 }
 
 TEST(ReportJson, TheHeadline) {
@@ -166,9 +167,11 @@ TEST(ReportJson, OlderFilesAreRead) {
     std::string text = changed(to_json(full()), "\"judgement\": null,\n", "");
     text = changed(text, ",\"origin\":null", "");
     text = changed(text, ",\"origin\":\"/etc/nccl.conf\"", "");
+    text = changed(text, R"(,"facts":["GPU 0: Xid 79","\"x\""])", "");
     const auto results = results_from_json(text, "old.json");
     ASSERT_TRUE(results) << results.error().message();
     EXPECT_EQ(results->environment[1], (Variable{"NCCL_ALGO", "Ring", ""}));
+    EXPECT_TRUE(results->nodes[1].facts.empty());
     EXPECT_EQ(problem_of(changed(to_json(full()), "\"origin\":null", "\"origin\":1")),
               "\"environment[0].origin\": not a string");
 }

@@ -72,7 +72,8 @@ Page hostile() {
     input.results.environment.push_back({"NCCL_\"><script>", markup});
     input.results.fingerprint.emplace_back("library & more", "'\"></td>" + markup);
     input.verdict += markup;
-    input.slow_parts = {{markup, Limiter::Kind::node, 0.5, std::nullopt}};
+    input.slow_parts = {{markup, Limiter::Kind::node, 0.5, std::nullopt, 1U}};
+    input.results.nodes[1].facts = {markup};
     return page("hostile", input, 2, 2, 1);
 }
 

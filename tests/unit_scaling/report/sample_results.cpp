@@ -135,8 +135,13 @@ void derive(const Shape& shape, ReportInput& input) {
     std::string limiter = "none";
     if (shape.slow_node) {
         limiter = input.results.nodes[*shape.slow_node].name;
-        input.slow_parts = {
-            {.name = limiter, .kind = Limiter::Kind::node, .relative = 0.6, .robust_z = -31.2}};
+        input.slow_parts = {{.name = limiter,
+                             .kind = Limiter::Kind::node,
+                             .relative = 0.6,
+                             .robust_z = -31.2,
+                             .node = shape.slow_node}};
+        input.results.nodes[*shape.slow_node].facts = {"GPU 3: PCIe x8, where x16 is possible",
+                                                       "mlx5_3: 14 symbol errors during the run"};
     }
     input.verdict = formatted(
         "Sample, nothing was measured. {} node{}: all-reduce 350 GB/s at 2 GiB, {:.0f}% of 1 node; "

@@ -106,5 +106,19 @@ TEST(TableFooter, PutsPublishedFiguresBesideTheMeasuredOne) {
               "GiB");
 }
 
+// n2 is named twice, a switch and its nodes are not.
+TEST(FactsLines, AreOfTheNodesThatAreNamed) {
+    ReportInput input;
+    input.results = two_nodes();
+    input.results.nodes[0].facts = {"GPU 0: Xid 79"};
+    input.results.nodes[1].facts = {"GPU 3: PCIe x8, where x16 is possible", "GPU 3: Xid 31"};
+    input.slow_parts = {{"leaf s4", Limiter::Kind::leaf, 0.6, std::nullopt}};
+    EXPECT_EQ(facts_lines(input), "");
+    input.slow_parts.push_back({"n2/mlx5_3", Limiter::Kind::node_rail, 0.6, std::nullopt, 1U});
+    input.slow_parts.push_back({"n2", Limiter::Kind::node, 0.6, std::nullopt, 1U});
+    EXPECT_EQ(facts_lines(input),
+              "# n2: GPU 3: PCIe x8, where x16 is possible\n# n2: GPU 3: Xid 31\n");
+}
+
 }  // namespace
 }  // namespace distgpu::scaling

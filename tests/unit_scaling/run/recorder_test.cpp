@@ -197,6 +197,21 @@ TEST_F(RecorderTest, ALimiterIsAFailureWhereItWasAskedFor) {
     EXPECT_EQ(folder_.read("reason"), "");
 }
 
+TEST_F(RecorderTest, WhatANamedNodeSaysStandsBelowTheTable) {
+    options_.files.drain_reason = folder_.path("reason");
+    auto nodes = with_a_slow_node().nodes;
+    nodes[2].facts = {"GPU 0: Xid 79 during the run"};
+    nodes[3].facts = {"GPU 0: Xid 31 during the run"};
+    Recorder recorder(options_, out_);
+    EXPECT_EQ(recorder.begin(with_a_slow_node()), std::nullopt);
+    recorder.replace_nodes(nodes);
+    recorder.complete();
+    EXPECT_THAT(folder_.read("out"), HasSubstr("\n# n2: GPU 0: Xid 79 during the run\n4 nodes: "));
+    EXPECT_THAT(folder_.read("reason"),
+                EndsWith(": n2 at 50% of its peers (GPU 0: Xid 79 during the run)\n"));
+    EXPECT_THAT(folder_.read("json"), HasSubstr("\"facts\":[\"GPU 0: Xid 31 during the run\"]"));
+}
+
 TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);

@@ -1,5 +1,6 @@
 #include "run/world.h"
 
+#include "facts/rank_facts.h"
 #include "report/names.h"
 
 #include <gtest/gtest.h>
@@ -85,6 +86,20 @@ TEST(AddDevices, WhatNoRankHasStaysEmpty) {
     EXPECT_TRUE(world.nodes[1].rails.empty());
     add_devices(world, {});  // on other ranks than 0
     EXPECT_EQ(world.nodes[0].ranks, 2U);
+}
+
+// Ranks 0 and 2 share a port.
+TEST(AddFacts, StandWithTheirNodesOnceEach) {
+    World world = two_nodes();
+    const auto text = [](std::vector<std::string> unusual) {
+        return text_of(RankFacts{std::move(unusual)});
+    };
+    add_facts(world, {text({"mlx5_0: its link is down"}), text({"GPU 0: Xid 79"}),
+                      text({"GPU 1: Xid 31", "mlx5_0: its link is down"})});
+    EXPECT_EQ(world.nodes[0].facts, (Texts{"mlx5_0: its link is down", "GPU 1: Xid 31"}));
+    EXPECT_EQ(world.nodes[1].facts, Texts{"GPU 0: Xid 79"});
+    add_facts(world, {});  // on other ranks than 0
+    EXPECT_EQ(world.nodes[1].facts.size(), 1U);
 }
 
 // What a rank's variables say is what the last line and the tables say.

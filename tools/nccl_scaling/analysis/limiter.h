@@ -24,4 +24,9 @@ struct Limiter {
     bool operator==(const Limiter&) const = default;
 };
 
+// One node alone.
+inline bool is_of_a_node(const Limiter& limiter) {
+    return limiter.kind == Limiter::Kind::node || limiter.kind == Limiter::Kind::node_rail;
+}
+
 }  // namespace distgpu::scaling

@@ -19,8 +19,12 @@ std::string harmless(std::string text) {
     return text;
 }
 
-bool is_of_a_node(const SlowPart& part) {
-    return part.kind == Limiter::Kind::node || part.kind == Limiter::Kind::node_rail;
+// The first thing that its node says of itself, where it is short: slurmctld keeps the whole line
+// with the node.
+std::string first_fact(const Node& node) {
+    constexpr std::size_t longest = 80;
+    if (node.facts.empty() || node.facts.front().size() > longest) return "";
+    return formatted(" ({})", node.facts.front());
 }
 
 }  // namespace
@@ -28,8 +32,9 @@ bool is_of_a_node(const SlowPart& part) {
 std::string drain_reason(const ReportInput& input) {
     std::vector<std::string> parts;
     for (const SlowPart& part : input.slow_parts) {
-        if (!is_of_a_node(part)) continue;
-        parts.push_back(formatted("{} at {:.0f}% of its peers", part.name, 100 * part.relative));
+        if (!part.node) continue;
+        parts.push_back(formatted("{} at {:.0f}% of its peers{}", part.name, 100 * part.relative,
+                                  first_fact(input.results.nodes[*part.node])));
     }
     if (parts.empty() || !is_complete(input)) return "";
     return harmless(formatted("nccl-scaling {}: {}", input.results.started, join(parts, ", "))) +

@@ -20,6 +20,9 @@ std::string table_row(const Results& results, const Measurement& measurement);
 // The lines below the last row: published figures beside the measured ones; may be empty.
 std::string table_footer(const Results& results);
 
+// Below these, of the nodes that are named: what they say of themselves, a fact a line.
+std::string facts_lines(const ReportInput& input);
+
 // RFC 4180: a header and one row per measurement, lines ended by CR LF. Times in seconds,
 // bandwidths in bytes per second; an empty field: not defined.
 std::string to_csv(const ReportInput& input);

@@ -28,8 +28,12 @@ Failure read_failure(const JsonFields& fields) {
 }
 
 Node read_node(const JsonFields& fields) {
-    return {fields.text("name"), fields.count<std::uint32_t>("ranks"), fields.texts("gpus"),
-            fields.texts("rails"), fields.optional_text("switches")};
+    return {fields.text("name"),
+            fields.count<std::uint32_t>("ranks"),
+            fields.texts("gpus"),
+            fields.texts("rails"),
+            fields.optional_text("switches"),
+            fields.has("facts") ? fields.texts("facts") : std::vector<std::string>{}};
 }
 
 std::optional<Group::Kind> group_kind_named(std::string_view name) {

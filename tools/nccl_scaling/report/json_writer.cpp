@@ -43,7 +43,8 @@ JsonText node_json(const Node& node) {
             {"ranks", node.ranks},
             {"gpus", JsonText::list(node.gpus)},
             {"rails", JsonText::list(node.rails)},
-            {"switches", node.switches}};
+            {"switches", node.switches},
+            {"facts", JsonText::list(node.facts)}};
 }
 
 JsonText group_json(const Group& group) {
@@ -109,7 +110,8 @@ JsonText slow_part_json(const SlowPart& part) {
     return {{"subject", part.name},
             {"kind", words::word_of(words::limiter_kinds, part.kind)},
             {"relative", part.relative},
-            {"robust_z", part.robust_z}};
+            {"robust_z", part.robust_z},
+            {"node", part.node}};
 }
 
 template <class Value, class ToJson>

@@ -57,7 +57,8 @@ std::vector<SlowPart> slow_parts_of(const Results& results, const Blame& blame) 
     for (const auto& [limiter, relative, deviations] : blame.findings) {
         const bool known = deviations > 0;
         parts.push_back({limiter_name(results, limiter), limiter.kind, relative,
-                         known ? std::optional(-deviations) : std::nullopt});
+                         known ? std::optional(-deviations) : std::nullopt,
+                         is_of_a_node(limiter) ? std::optional(limiter.node) : std::nullopt});
     }
     for (const PairScore& pair : blame.pairs) {
         if (!pair.collision) continue;

@@ -42,7 +42,8 @@ struct SlowPart {
     std::string name;  // "node03", "node03/mlx5_3", "rail mlx5_3", "leaf s4", "node01 - node04"
     Limiter::Kind kind = Limiter::Kind::node;  // of a pair of nodes that are well: paths
     double relative = 0;                       // its rate over that of what is healthy
-    std::optional<double> robust_z;  // how far off, in standard errors; nothing: not known
+    std::optional<double> robust_z;       // how far off, in standard errors; nothing: not known
+    std::optional<std::uint32_t> node{};  // the one to which it belongs alone
 
     bool operator==(const SlowPart&) const = default;
 };

@@ -7,6 +7,7 @@
 #include "report/words.h"
 
 #include <array>
+#include <set>
 
 namespace distgpu::scaling {
 namespace {
@@ -76,6 +77,19 @@ std::string table_footer(const Results& results) {
                           figure->gpu, format_bandwidth(busbw), format_bytes(bytes),
                           reference_text(*figure));
         text += '\n';
+    }
+    return text;
+}
+
+std::string facts_lines(const ReportInput& input) {
+    std::set<std::uint32_t> named;
+    for (const SlowPart& part : input.slow_parts) {
+        if (part.node) named.insert(*part.node);
+    }
+    std::string text;
+    for (const std::uint32_t node : named) {
+        const Node& one = input.results.nodes[node];
+        for (const std::string& fact : one.facts) text += formatted("# {}: {}\n", one.name, fact);
     }
     return text;
 }

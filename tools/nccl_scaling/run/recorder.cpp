@@ -76,6 +76,11 @@ void Recorder::add(const Measurement& measurement) {
     print(stderr, written.error().message() + "; the run goes on\n");
 }
 
+void Recorder::replace_nodes(std::vector<Node> nodes) {
+    const std::lock_guard lock(mutex_);
+    results_.nodes = std::move(nodes);
+}
+
 void Recorder::complete() {
     const std::lock_guard lock(mutex_);
     progress_.clear();
@@ -83,7 +88,8 @@ void Recorder::complete() {
     if (judge_) report.judgement = judge_->judge(results_);
     const auto unwritten = write(report);
     if (unwritten) print(stderr, unwritten->message() + "\n");
-    print(out_, table_footer(results_) + judgement_text(results_, report.judgement) +
+    print(out_, table_footer(results_) + facts_lines(report) +
+                    judgement_text(results_, report.judgement) +
                     (report.step.empty() ? "" : "# " + report.step + "\n") + report.verdict + "\n");
     exit_code_ = unwritten ? ExitCode::environment : exit_code_of(report);
 }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace distgpu::scaling {
 
@@ -42,6 +43,9 @@ class Recorder {
     // writing takes 2 % of the time at most. Where it cannot be written, a line says so once and
     // the run goes on.
     void add(const Measurement& measurement);
+
+    // The same nodes, of which more is known now.
+    void replace_nodes(std::vector<Node> nodes);
 
     // The run is complete: writes every file, prints what follows from the results.
     void complete();

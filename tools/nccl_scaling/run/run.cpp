@@ -5,6 +5,7 @@
 #include "analysis/evidence.h"
 #include "analysis/retest.h"
 #include "base/format.h"
+#include "facts/watch.h"
 #include "node/process_environment.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <unistd.h>
 
 namespace distgpu::scaling {
@@ -45,6 +47,7 @@ class Run {
         use_.channel.begin("start of the back end");
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;
+        gather_facts();
         if (leads()) use_.recorder.complete();
         use_.channel.begin("end of the back end");
         if (auto error = use_.backend.finish()) return fault_of(*error);
@@ -60,8 +63,9 @@ class Run {
         const auto environment = kept_environment(environ, own_nccl_conf_files());
         auto description = use_.backend.start({member.rank, member.world_size, member.local_rank});
         if (!description) return fault_of(description.error());
-        add_devices(world_,
-                    use_.channel.gather(devices_text(description->gpu, port_of_rank(environment))));
+        const std::string port = port_of_rank(environment);
+        add_devices(world_, use_.channel.gather(devices_text(description->gpu, port)));
+        watch_.emplace(port);
         const auto host_checks = use_.channel.gather(description->host_checks);
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;
@@ -145,6 +149,13 @@ class Run {
         return std::nullopt;
     }
 
+    // After the measurements, which it would disturb.
+    void gather_facts() {
+        use_.channel.begin("what the nodes say of themselves");
+        add_facts(world_, use_.channel.gather(text_of(watch_->end())));
+        if (leads()) use_.recorder.replace_nodes(world_.nodes);
+    }
+
     // Who was slow in the tournament is tried again, and then rail by rail.
     std::optional<Fault> retest(StageRunner& runner) {
         std::string named;
@@ -184,6 +195,7 @@ class Run {
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Plan plan_;
     Results known_;
+    std::optional<Watch> watch_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // See world.h.
 #include "run/world.h"
 
+#include "facts/rank_facts.h"
 #include "run/plan.h"
 
 #include <nlohmann/json.hpp>
@@ -90,6 +91,16 @@ void add_devices(World& world, const std::vector<std::string>& texts) {
         const std::uint32_t local_rank = world.peers[rank].local_rank;
         set(node.gpus, local_rank, devices.at(0));
         set(node.rails, local_rank, devices.at(1));
+    }
+}
+
+void add_facts(World& world, const std::vector<std::string>& texts) {
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        auto& facts = world.nodes[world.node_of_rank[rank]].facts;
+        for (std::string& fact : read_rank_facts(texts[rank]).unusual) {
+            const bool known = std::find(facts.begin(), facts.end(), fact) != facts.end();
+            if (!known) facts.push_back(std::move(fact));
+        }
     }
 }
 

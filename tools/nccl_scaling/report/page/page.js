@@ -411,6 +411,12 @@ function advice() {
   return texts.length ? html("ul", { id: "advice" }, ...texts.map((text) => html("li", null, text))) : null;
 }
 
+// What the nodes that are named say of themselves.
+function factList(named) {
+  const texts = named.flatMap((node) => (nodes[node].facts ?? []).map((fact) => `${name(node)}: ${fact}`));
+  return texts.length ? html("ul", { id: "facts" }, ...texts.map((text) => html("li", null, text))) : null;
+}
+
 function judgement() {
   if (!run.judgement) return [];
   return [html("p", null, html("strong", null, run.judgement.outcome)), ...run.judgement.demands.flatMap((demand) => [
@@ -460,7 +466,8 @@ header();
 section("What to do next", advice());
 section("Baseline and thresholds", judgement());
 section("Limiter", table("Slower than their peers, the worst first", ["who", "what", "of the peers' median", "robust z"], 2,
-  findings.map((one) => [one.subject, one.kind, percent(one.relative), one.robust_z?.toFixed(1) ?? "n/a"])));
+  findings.map((one) => [one.subject, one.kind, percent(one.relative), one.robust_z?.toFixed(1) ?? "n/a"])),
+  factList([...new Set(findings.map((one) => one.node ?? null))].filter((node) => node !== null)));
 section("Cluster", cluster());
 section("Efficiency against linear", efficiencyPlots());
 section("Bus bandwidth over size", bandwidthPlots());
@@ -473,8 +480,9 @@ section("Latency and bandwidth", table("t = alpha + f size / beta; the residual 
 section("Published figures", table("All-reduce, out of place, from 1 GiB", ["GPU", "ranks", "size", "this run (GB/s)", "published"], 1,
   (run.published ?? []).map((one) => [one.gpu, one.ranks, bytes(one.bytes), gigabytes(one.busbw), one.text])));
 section("Results", resultTables());
-section("Nodes", table("Nodes", ["node", "GPUs", "ports", "ranks"], 3, nodes.map((node) =>
-  [node.name, (node.gpus ?? []).join(", "), (node.rails ?? []).filter(Boolean).join(", "), node.ranks])));
+section("Nodes", table("Nodes", ["node", "GPUs", "ports", "what is unusual there", "ranks"], 4, nodes.map((node) =>
+  [node.name, (node.gpus ?? []).join(", "), (node.rails ?? []).filter(Boolean).join(", "), (node.facts ?? []).join("; "),
+    node.ranks])));
 section("Fingerprint", table("What makes runs comparable", ["name", "value"], 2, (run.fingerprint ?? []).map((one) => [one.name, one.value])));
 section("Environment", table("Variables of rank 0", ["name", "value", "set by"], 3, (run.environment ?? []).map((one) =>
   [one.name, one.value, one.origin ?? "environment"])));
