@@ -1,6 +1,6 @@
-// Calls what backend/ declares of CUDA's driver and of NCCL in the libraries that are really there,
-// each function at least once, and holds what it answers against what else is known. Which GPU is
-// the first, in the words of nvidia-smi, comes from the environment:
+// Calls what backend/ and facts/ declare of CUDA's driver, NCCL and NVML in the libraries that are
+// really there, each function at least once, and holds what it answers against what else is known.
+// Which GPU is the first, in the words of nvidia-smi, comes from the environment:
 //   EXPECTED_UUID    "GPU-..."
 //   EXPECTED_NAME    "NVIDIA H100 80GB HBM3"
 //   EXPECTED_CUDA    "13.0", the newest CUDA that the driver runs
@@ -13,6 +13,7 @@
 #include "backend/nccl_library.h"
 #include "backend/number.h"
 #include "base/format.h"
+#include "facts/nvml_gpu.h"
 
 #include <gtest/gtest.h>
 
@@ -167,6 +168,19 @@ TEST(RealNccl, MakesAnIdThatIsNotEmpty) {
     nccl::UniqueId id{};
     ASSERT_EQ(library->get_unique_id(&id), nccl::success);
     EXPECT_TRUE(std::any_of(id.bytes.begin(), id.bytes.end(), [](char byte) { return byte != 0; }));
+}
+
+TEST(RealNvml, KnowsTheGpuAndItsLink) {
+    const auto gpu = NvmlGpu::open(expected("EXPECTED_UUID"));
+    ASSERT_TRUE(gpu);
+    const GpuState state = gpu->state();
+    EXPECT_GE(state.pcie_generation, 1U);
+    EXPECT_GE(state.greatest_pcie_generation, state.pcie_generation);
+    EXPECT_GE(state.pcie_width, 1U);
+    EXPECT_GE(state.greatest_pcie_width, state.pcie_width);
+    EXPECT_EQ(state.throttle_reasons >> 9U, 0U) << "reasons that nvml.h does not know";
+    EXPECT_EQ(state.xids, std::vector<unsigned long long>());
+    EXPECT_FALSE(NvmlGpu::open("GPU-ffffffff-ffff-ffff-ffff-ffffffffffff"));
 }
 
 class RealBackend : public testing::Test {

@@ -22,6 +22,7 @@ make_libraries() { # NAME COMPILER_ARGUMENT...
     mkdir "$folder"
     compile "$folder/libcuda.so.1" "$fakes/fake_cuda.c"
     compile "$folder/libnccl.so.2" "${@:2}" "$fakes/fake_nccl.c" -lm
+    compile "$folder/libnvidia-ml.so.1" "$fakes/fake_nvml.c"
 }
 
 compile() { # LIBRARY ARGUMENT...
@@ -78,6 +79,20 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
     # The second GPU of the second node.
     [ "$(jq --raw-output '.nodes[1].gpus[1]' "$results")" = \
         'Fake GPU GPU-00010203-0405-0607-0809-0a0b0c0d0e01' ]
+}
+
+# Of the nodes: here none can be named.
+@test "what is unusual of a node stands with it" {
+    FAKE_NVML_SICK=3 scaling new "${small[@]}" --collective broadcast --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(jq --compact-output '.nodes[0].facts' "$results")" = '[]' ]
+    diff <(jq --raw-output '.nodes[1].facts[]' "$results") - <<'FACTS'
+GPU 1: Xid 79, 31 during the run
+GPU 1: 2 uncorrected ECC errors since the driver was loaded
+GPU 1: PCIe x8, where x16 is possible
+GPU 1: PCIe generation 3, where 5 is possible
+GPU 1: clocks held down by its hardware's slowdown, its temperature (by hardware)
+FACTS
 }
 
 @test "all-to-all is the library's own where it has one, else sends and receives" {

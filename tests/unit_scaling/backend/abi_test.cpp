@@ -1,31 +1,13 @@
 // Compiles only if what backend/ declares of NCCL and CUDA agrees with their headers.
+#include "alike_signatures.h"
 #include "backend/cuda_driver.h"
 #include "backend/nccl_library.h"
 
 #include <cuda.h>
 #include <nccl.h>
-#include <type_traits>
 
 namespace distgpu::scaling {
 namespace {
-
-// Passed in the same way: pointers as pointers, numbers and structs as wide as theirs.
-template <class Own, class Theirs>
-constexpr bool alike = sizeof(Own) == sizeof(Theirs) && alignof(Own) == alignof(Theirs) &&
-                       std::is_pointer_v<Own> == std::is_pointer_v<Theirs>&& std::is_class_v<Own> ==
-                           std::is_class_v<Theirs>;
-
-// Their enumerations are our int.
-template <class Own, class Theirs>
-constexpr bool alike_signatures = false;
-template <class OwnResult, class... Own, class Result, class... Theirs>
-constexpr bool alike_signatures<OwnResult (*)(Own...), Result(Theirs...)> = [] {
-    if constexpr (sizeof...(Own) != sizeof...(Theirs)) {
-        return false;
-    } else {
-        return alike<OwnResult, Result> && (alike<Own, Theirs> && ...);
-    }
-}();
 
 using nccl::Library;
 static_assert(alike_signatures<decltype(Library::get_version), decltype(ncclGetVersion)>);

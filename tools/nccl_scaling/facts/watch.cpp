@@ -5,11 +5,19 @@
 
 namespace distgpu::scaling {
 
-Watch::Watch(std::string port, MachineRoots roots)
-    : port_(std::move(port)), roots_(std::move(roots)), begin_(read_port(port_, roots_)) {}
+Watch::Watch(Own own, MachineRoots roots)
+    : own_(std::move(own)),
+      roots_(std::move(roots)),
+      begin_(read_port(own_.port, roots_)),
+      gpu_(NvmlGpu::open(own_.uuid)) {}
 
 RankFacts Watch::end() const {
-    return {unusual_of_port(port_, begin_, read_port(port_, roots_))};
+    RankFacts facts;
+    if (gpu_) facts.unusual = unusual_of_gpu(own_.gpu, gpu_->state());
+    for (auto& sentence : unusual_of_port(own_.port, begin_, read_port(own_.port, roots_))) {
+        facts.unusual.push_back(std::move(sentence));
+    }
+    return facts;
 }
 
 }  // namespace distgpu::scaling

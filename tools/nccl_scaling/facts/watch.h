@@ -2,25 +2,35 @@
 // between belongs to the run.
 #pragma once
 
+#include "facts/nvml_gpu.h"
 #include "facts/port.h"
 #include "facts/rank_facts.h"
 #include "node/machine.h"
 
+#include <optional>
 #include <string>
 
 namespace distgpu::scaling {
 
+// What a rank has of its node.
+struct Own {
+    std::string gpu;   // how sentences call it: "GPU 3"
+    std::string uuid;  // "GPU-..."; empty: host memory
+    std::string port;  // see port_of_rank(); may be empty
+};
+
 class Watch {
   public:
-    // `port`: see port_of_rank(); may be empty.
-    explicit Watch(std::string port, MachineRoots roots = {});
+    explicit Watch(Own own, MachineRoots roots = {});
 
+    // Right after work: see NvmlGpu::state().
     RankFacts end() const;
 
   private:
-    std::string port_;
+    Own own_;
     MachineRoots roots_;
     PortReading begin_;
+    std::optional<NvmlGpu> gpu_;
 };
 
 }  // namespace distgpu::scaling

@@ -65,7 +65,9 @@ class Run {
         if (!description) return fault_of(description.error());
         const std::string port = port_of_rank(environment);
         add_devices(world_, use_.channel.gather(devices_text(description->gpu, port)));
-        watch_.emplace(port);
+        const std::string& gpu = description->gpu;
+        watch_.emplace(
+            Own{formatted("GPU {}", member.local_rank), gpu.substr(gpu.rfind(' ') + 1), port});
         const auto host_checks = use_.channel.gather(description->host_checks);
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;

@@ -1,4 +1,4 @@
-"""NVIDIA's two libraries, each function that is declared called once."""
+"""NVIDIA's libraries, each function that is declared called once."""
 
 import re
 
@@ -28,4 +28,4 @@ def abi(kit: Kit) -> Outcome:
     return Outcome(Status.PASSED, f"{len(results)} tests passed", {"tests": results}, done.output)
 
 
-CASES = [Case("abi", "Each function of libcuda and libnccl that is used", 120, abi)]
+CASES = [Case("abi", "Each function of libcuda, libnccl and libnvidia-ml that is used", 120, abi)]

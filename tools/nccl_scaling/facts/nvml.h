@@ -1,0 +1,46 @@
+// What is used of NVML, NVIDIA's library for the state of GPUs. Declared here, since the program is
+// built without its header and runs without its library. Values and signatures: NVML API Reference
+// Guide, nvml.h 12.9; that calls the _v2 functions by the plain name. The name with "Throttle" is
+// the one that drivers before 535 have too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace distgpu::scaling::nvml {
+
+using Status = int;  // nvmlReturn_t
+using Device = void*;
+using EventSet = void*;
+
+inline constexpr Status success = 0;
+inline constexpr int uncorrected = 1;                    // NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+inline constexpr int since_driver_load = 0;              // NVML_VOLATILE_ECC
+inline constexpr unsigned long long xid_critical = 0x8;  // nvmlEventTypeXidCriticalError
+
+struct Event {
+    Device device;
+    unsigned long long type;
+    unsigned long long data;  // the Xid
+    unsigned gpu_instance;
+    unsigned compute_instance;
+};
+
+struct Library {
+    Status (*init)();
+    Status (*device_by_uuid)(const char* uuid, Device* device);
+    Status (*create_event_set)(EventSet* set);
+    Status (*register_events)(Device device, unsigned long long types, EventSet set);
+    Status (*wait_for_event)(EventSet set, Event* event, unsigned milliseconds);
+    Status (*throttle_reasons)(Device device, unsigned long long* reasons);
+    Status (*ecc_errors)(Device device, int type, int counter, unsigned long long* count);
+    Status (*pcie_generation)(Device device, unsigned* generation);
+    Status (*greatest_pcie_generation)(Device device, unsigned* generation);
+    Status (*pcie_width)(Device device, unsigned* lanes);
+    Status (*greatest_pcie_width)(Device device, unsigned* lanes);
+};
+
+// Nothing: it is not there, or lacks a function.
+std::optional<Library> load_library();
+
+}  // namespace distgpu::scaling::nvml
