@@ -218,8 +218,8 @@ TEST_F(RealBackend, RunsEveryCollectiveOfEveryType) {
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
           Collective::broadcast, Collective::reduce, Collective::all_to_all,
           Collective::send_recv}) {
-        for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16, DataType::i8,
-                                    DataType::i32, DataType::i64}) {
+        for (const DataType type : {DataType::f32, DataType::f64, DataType::f16, DataType::bf16,
+                                    DataType::i8, DataType::i32, DataType::i64}) {
             const std::size_t size = row_of(type).bytes;
             std::vector<std::byte> sent(count * size);
             for (std::size_t i = 0; i < count; ++i) store(type, 7, &sent[i * size]);

@@ -236,7 +236,7 @@ or directory; run on a node with NVIDIA's driver, or measure host memory with --
 
 @test "a wrong command line ends with status 2" {
     local case
-    for case in '-b 5Q' '-b 2M -e 1M' '--collective all-redcue' '--type double' '--iterations 0' \
+    for case in '-b 5Q' '-b 2M -e 1M' '--collective all-redcue' '--type triple' '--iterations 0' \
         '--backend gloo' '-f 1' '--timeout 0' 'surplus'; do
         # shellcheck disable=SC2086 # words
         run "$program" $case

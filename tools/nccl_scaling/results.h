@@ -20,7 +20,7 @@ enum class Collective : std::uint8_t {
     send_recv,
 };
 
-enum class DataType : std::uint8_t { f32, f16, bf16, i8, i32, i64 };
+enum class DataType : std::uint8_t { f32, f64, f16, bf16, i8, i32, i64 };
 
 // Over the iterations, of the slowest rank's time in each; `mean` but not.
 struct Statistics {

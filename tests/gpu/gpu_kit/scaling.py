@@ -10,7 +10,7 @@ from gpu_kit.case import Wrong
 from gpu_kit.kit import Kit
 from gpu_kit.ranks import ranks
 
-ALL_TYPES = "float,half,bfloat16,int8,int32,int64"
+ALL_TYPES = "float,double,half,bfloat16,int8,int32,int64"
 
 
 @dataclasses.dataclass

@@ -24,7 +24,7 @@
 // ncclResult_t
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
 // ncclDataType_t
-enum { INT8 = 0, INT32 = 2, INT64 = 4, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };
+enum { INT8 = 0, INT32 = 2, INT64 = 4, FLOAT16 = 6, FLOAT32 = 7, FLOAT64 = 8, BFLOAT16 = 9 };
 
 struct id {
     char bytes[128];
@@ -149,6 +149,8 @@ static MPI_Datatype mpi_type(int type) {
             return MPI_INT64_T;
         case FLOAT32:
             return MPI_FLOAT;
+        case FLOAT64:
+            return MPI_DOUBLE;
         case FLOAT16:
         case BFLOAT16:
             return MPI_UINT16_T;

@@ -86,6 +86,7 @@ TEST(Names, AreExact) {
 
 TEST(DataTypes, HaveTheirSizes) {
     EXPECT_EQ(row_of(DataType::f32).bytes, 4);
+    EXPECT_EQ(row_of(DataType::f64).bytes, 8);
     EXPECT_EQ(row_of(DataType::f16).bytes, 2);
     EXPECT_EQ(row_of(DataType::bf16).bytes, 2);
     EXPECT_EQ(row_of(DataType::i8).bytes, 1);

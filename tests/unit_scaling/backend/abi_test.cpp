@@ -36,6 +36,7 @@ static_assert(nccl::invalid_usage == ncclInvalidUsage && nccl::in_progress == nc
 static_assert(nccl::success == ncclSuccess && nccl::sum == ncclSum);
 static_assert(nccl::no_colour == NCCL_SPLIT_NOCOLOR);
 static_assert(nccl::type_of(DataType::f32) == ncclFloat32);
+static_assert(nccl::type_of(DataType::f64) == ncclFloat64);
 static_assert(nccl::type_of(DataType::f16) == ncclFloat16);
 static_assert(nccl::type_of(DataType::bf16) == ncclBfloat16);
 static_assert(nccl::type_of(DataType::i8) == ncclInt8);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace distgpu::scaling {
@@ -61,8 +63,16 @@ TEST_P(Integers, AreExactUpToTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, Integers,
-                         testing::Values(DataType::f32, DataType::f16, DataType::bf16, DataType::i8,
-                                         DataType::i32, DataType::i64));
+                         testing::Values(DataType::f32, DataType::f64, DataType::f16,
+                                         DataType::bf16, DataType::i8, DataType::i32,
+                                         DataType::i64));
+
+// IEEE 754-2008's binary64: 1 sign, 11 exponent (bias 1023), 52 fraction bits; 3 is 1.1 times 2.
+TEST(Double, KnownBitPattern) {
+    std::array<std::byte, 8> element{};
+    store(DataType::f64, 3, element.data());
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(element), 0x4008000000000000U);
+}
 
 }  // namespace
 }  // namespace distgpu::scaling

@@ -126,8 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      Collective::reduce_scatter, Collective::broadcast,
                                      Collective::reduce, Collective::all_to_all,
                                      Collective::send_recv),
-                     testing::Values(DataType::f32, DataType::f16, DataType::bf16, DataType::i8,
-                                     DataType::i64)));
+                     testing::Values(DataType::f32, DataType::f64, DataType::f16, DataType::bf16,
+                                     DataType::i8, DataType::i64)));
 
 TEST(Reduce, OnlyTheRootHasAResult) {
     const Subject subject{Collective::reduce, DataType::f32, false, 16};

@@ -38,16 +38,17 @@ TEST(Options, TheCheckCanBeSwitchedOff) {
 }
 
 TEST(Options, AreTaken) {
-    const Options given = options({"-b",        "1K",        "-e",           "4K",
-                                   "-i",        "1K",        "--collective", "send-recv,all-reduce",
-                                   "--type",    "half,int8", "--iterations", "7",
-                                   "--warmup",  "2",         "--timeout",    "1.5",
-                                   "--backend", "mpi",       "--json",       "a",
-                                   "--csv",     "b",         "--html",       "c"});
+    const Options given =
+        options({"-b",        "1K",          "-e",           "4K",
+                 "-i",        "1K",          "--collective", "send-recv,all-reduce",
+                 "--type",    "int8,double", "--iterations", "7",
+                 "--warmup",  "2",           "--timeout",    "1.5",
+                 "--backend", "mpi",         "--json",       "a",
+                 "--csv",     "b",           "--html",       "c"});
     EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048, 3072, 4096}));
     EXPECT_EQ(given.wishes.collectives,
               (std::vector{Collective::all_reduce, Collective::send_recv}));
-    EXPECT_EQ(given.wishes.types, (std::vector{DataType::f16, DataType::i8}));
+    EXPECT_EQ(given.wishes.types, (std::vector{DataType::f64, DataType::i8}));
     EXPECT_EQ(given.iterations, 7U);
     EXPECT_EQ(given.warmup, 2U);
     EXPECT_EQ(given.timeout, std::chrono::milliseconds(1500));
@@ -79,7 +80,7 @@ TEST(Options, MinutesAreASoak) {
 
 TEST(Options, WrongOnesAreRefused) {
     for (const auto& words : std::vector<std::vector<const char*>>{{"--collective", "all-redcue"},
-                                                                   {"--type", "double"},
+                                                                   {"--type", "triple"},
                                                                    {"--iterations", "0"},
                                                                    {"--backend", "gloo"},
                                                                    {"--timeout", "0"},

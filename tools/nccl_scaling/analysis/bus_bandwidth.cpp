@@ -37,10 +37,11 @@ const std::array<CollectiveRow, 7> collectives{
     CollectiveRow{Collective::send_recv, "send-recv", whole_buffer},
 };
 
-const std::array<DataTypeRow, 6> data_types{
-    DataTypeRow{DataType::f32, "float", 4},     DataTypeRow{DataType::f16, "half", 2},
-    DataTypeRow{DataType::bf16, "bfloat16", 2}, DataTypeRow{DataType::i8, "int8", 1},
-    DataTypeRow{DataType::i32, "int32", 4},     DataTypeRow{DataType::i64, "int64", 8},
+const std::array<DataTypeRow, 7> data_types{
+    DataTypeRow{DataType::f32, "float", 4}, DataTypeRow{DataType::f64, "double", 8},
+    DataTypeRow{DataType::f16, "half", 2},  DataTypeRow{DataType::bf16, "bfloat16", 2},
+    DataTypeRow{DataType::i8, "int8", 1},   DataTypeRow{DataType::i32, "int32", 4},
+    DataTypeRow{DataType::i64, "int64", 8},
 };
 
 const CollectiveRow& row_of(Collective collective) {

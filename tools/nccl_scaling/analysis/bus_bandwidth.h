@@ -28,7 +28,7 @@ struct DataTypeRow {
 };
 
 extern const std::array<CollectiveRow, 7> collectives;
-extern const std::array<DataTypeRow, 6> data_types;
+extern const std::array<DataTypeRow, 7> data_types;
 
 const CollectiveRow& row_of(Collective collective);
 const DataTypeRow& row_of(DataType type);

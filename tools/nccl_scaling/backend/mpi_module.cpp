@@ -38,6 +38,8 @@ MPI_Datatype mpi_type(DataType type) {
     switch (type) {
         case DataType::f32:
             return MPI_FLOAT;
+        case DataType::f64:
+            return MPI_DOUBLE;
         case DataType::f16:
         case DataType::bf16:  // MPI knows neither: two bytes with a sum of their own
             return MPI_UINT16_T;

@@ -42,6 +42,8 @@ constexpr int type_of(DataType type) {
             return 6;
         case DataType::f32:
             return 7;
+        case DataType::f64:
+            return 8;
         case DataType::bf16:
             break;
     }

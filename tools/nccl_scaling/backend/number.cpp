@@ -77,6 +77,7 @@ std::uint32_t exact_integers(DataType type) {
             return 1U << 11U;
         case DataType::f32:
             return 1U << 24U;
+        case DataType::f64:
         case DataType::i32:
         case DataType::i64:
             break;
@@ -94,6 +95,8 @@ void store(DataType type, std::uint32_t value, std::byte* element) {
             return put(float_to_half(static_cast<float>(value)), element);
         case DataType::f32:
             return put(static_cast<float>(value), element);
+        case DataType::f64:
+            return put(static_cast<double>(value), element);
         case DataType::i32:
             return put(static_cast<std::int32_t>(value), element);
         case DataType::i64:
@@ -111,6 +114,8 @@ double load(DataType type, const std::byte* element) {
             return half_to_float(get<std::uint16_t>(element));
         case DataType::f32:
             return get<float>(element);
+        case DataType::f64:
+            return get<double>(element);
         case DataType::i32:
             return get<std::int32_t>(element);
         case DataType::i64:
