@@ -102,6 +102,13 @@ once_running() { # SIGNAL RANK
     [ "$(switches)" = '["","","",""]' ]
 }
 
+@test "what must be asked for: gather, scatter, uneven parts and halves of all nodes" {
+    scaling -- "${small[@]}" --json results.json --collective gather,scatter,all-to-all-v,bisection
+    [ "$status" -eq 0 ]
+    # 3 sizes on 2 and on 4 nodes; 24 rounds of two pairs.
+    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 4 * 2 + 24 * 2)) ]
+}
+
 # 128 KiB take 5 ms at this rate, which the few CPUs of one machine do not blur.
 @test "a node whose link has a tenth of the others' rate is the limiter, else none is" {
     local node one=(--backend mpi --collective all-reduce -b 128K -e 128K --iterations 5 --warmup 1)

@@ -68,6 +68,16 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
     [[ ${lines[-1]} =~ ^"2 nodes: all-reduce "[0-9.e-]+" GB/s at 16 KiB, "[0-9]+"% of 1 node; limiter: " ]]
 }
 
+# The group of both nodes has 3 ranks, and so no halves.
+@test "what must be asked for: gather, scatter, uneven parts, and halves where there are halves" {
+    ranks=3 scaling new -b 4K -e 4K --iterations 2 --warmup 1 --json "$results" \
+        --collective gather,scatter,all-to-all-v,bisection
+    [ "$status" -eq 0 ]
+    [ "$(jq --raw-output '. as $run | [.measurements[] | select($run.groups[.group].kind == "nodes") |
+        "\($run.groups[.group].ranks) \(.collective)"] | sort | join(", ")' "$results")" = \
+        '2 all-to-all-v, 2 bisection, 2 gather, 2 scatter, 3 all-to-all-v, 3 gather, 3 scatter' ]
+}
+
 @test "the results say what was measured" {
     scaling new "${small[@]}" --collective broadcast --json "$results"
     [ "$status" -eq 0 ]

@@ -18,6 +18,10 @@ enum class Collective : std::uint8_t {
     reduce,
     all_to_all,
     send_recv,
+    gather,
+    scatter,
+    all_to_all_v,
+    bisection,
 };
 
 enum class DataType : std::uint8_t { f32, f64, f16, bf16, i8, i32, i64 };

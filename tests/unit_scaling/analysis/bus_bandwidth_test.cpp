@@ -13,8 +13,8 @@ namespace distgpu::scaling {
 namespace {
 
 TEST(BusFactor, IsThatOfTheCollective) {
-    // n = 4: all-reduce 2 * 3 / 4; all-gather, reduce-scatter and all-to-all 3 / 4; one buffer
-    // that goes from rank to rank 1.
+    // n = 4: all-reduce 2 * 3 / 4; one part of four stays: 3 / 4; one buffer that goes from rank to
+    // rank 1. all-to-all-v: of four rooms 2, 3 and 4 quarters go to others, 9 of 16.
     struct Row {
         Collective collective;
         double factor;
@@ -27,6 +27,10 @@ TEST(BusFactor, IsThatOfTheCollective) {
         {Collective::reduce, 1},
         {Collective::all_to_all, 0.75},
         {Collective::send_recv, 1},
+        {Collective::gather, 0.75},
+        {Collective::scatter, 0.75},
+        {Collective::all_to_all_v, 0.5625},
+        {Collective::bisection, 1},
     };
     ASSERT_EQ(rows.size(), collectives.size());
     for (const auto& row : rows) {

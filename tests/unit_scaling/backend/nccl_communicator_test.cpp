@@ -190,6 +190,24 @@ TEST(NcclCommunicator, SendsGoRoundTheRing) {
               (Calls{"start", "send 2 of 7 at 0 to 0", "receive at 0 from 1", "end"}));
 }
 
+// Where nothing is to be sent there is no call, which would wait for its other end.
+TEST(NcclCommunicator, OnlyRanksThatHaveSomethingForEachOtherCall) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {1, 3}, nullptr);
+    EXPECT_EQ(group.run(call_of_two_floats(Collective::gather)), std::nullopt);
+    EXPECT_EQ(group.run(call_of_two_floats(Collective::scatter)), std::nullopt);
+    EXPECT_EQ(script.calls, (Calls{"start", "send 2 of 7 at 0 to 0", "end", "start",
+                                   "receive at 0 from 0", "end"}));
+}
+
+TEST(NcclCommunicator, HalvesOfTheGroupExchange) {
+    const Gpu gpu = made_up_gpu();
+    NcclCommunicator group(gpu, nullptr, {3, 4}, nullptr);
+    EXPECT_EQ(group.run(call_of_two_floats(Collective::bisection)), std::nullopt);
+    EXPECT_EQ(script.calls,
+              (Calls{"start", "send 2 of 7 at 0 to 1", "receive at 0 from 1", "end"}));
+}
+
 TEST(NcclCommunicator, TheEndOfAGroupTellsWhatFailedInIt) {
     const Gpu gpu = made_up_gpu();
     NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);

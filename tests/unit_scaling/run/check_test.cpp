@@ -13,7 +13,7 @@
 namespace distgpu::scaling {
 namespace {
 
-constexpr std::uint32_t ranks = 3;
+constexpr std::uint32_t ranks = 4;
 constexpr std::size_t part = 4;  // elements
 
 using Buffer = std::vector<std::byte>;
@@ -25,13 +25,16 @@ Buffer bytes_of(const KnownData& data) {
     return buffer;
 }
 
-// All parts of what a rank must receive.
+// What a rank must receive; zeros where nothing is defined.
 Buffer expected(const Subject& subject, std::uint32_t rank) {
     const Check check(subject, {rank, ranks});
-    Buffer all;
+    Buffer all(subject.bytes);
     for (std::uint32_t index = 0; index < check.parts(); ++index) {
-        const Buffer one = bytes_of(check.received(index));
-        all.insert(all.end(), one.begin(), one.end());
+        const KnownData right = check.received(index);
+        const Buffer bytes = bytes_of(right);
+        const std::size_t begin = right.at * row_of(subject.type).bytes;
+        EXPECT_LE(begin + bytes.size(), all.size());
+        std::memcpy(&all[begin], bytes.data(), bytes.size());
     }
     return all;
 }
@@ -85,6 +88,19 @@ class Collectives : public testing::TestWithParam<std::tuple<Collective, DataTyp
                 case Collective::send_recv:
                     take(buffer, i, (rank + ranks - 1) % ranks, i);
                     break;
+                case Collective::gather:
+                    if (rank == 0) take(buffer, i, peer, i % part);
+                    break;
+                case Collective::scatter:
+                    if (i < part) take(buffer, i, 0, rank * part + i);
+                    break;
+                case Collective::all_to_all_v:  // a part has 4 elements: one more for each rank on
+                    if (i % part > (rank + ranks - peer) % ranks) break;
+                    take(buffer, i, peer, rank * part + i % part);
+                    break;
+                case Collective::bisection:
+                    take(buffer, i, (rank + 2) % ranks, i);
+                    break;
             }
         }
         return buffer;
@@ -94,17 +110,18 @@ class Collectives : public testing::TestWithParam<std::tuple<Collective, DataTyp
 TEST_P(Collectives, TheRightResultIsExpected) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Buffer right = expected(subject, rank);
-        Buffer got = received(rank);
-        if (subject.collective == Collective::reduce && rank != 0) got.clear();
-        if (subject.collective == Collective::reduce_scatter) got.resize(part * size);
-        EXPECT_EQ(got, right);
+        const bool undefined = subject.collective == Collective::reduce && rank != 0;
+        EXPECT_EQ(undefined ? Buffer(subject.bytes) : received(rank), right);
     }
 }
 
 // A buffer that was cleared must not pass.
 TEST_P(Collectives, NoElementIsZero) {
-    const Buffer right = expected(subject, 0);
-    for (std::size_t i = 0; i < right.size(); i += size) EXPECT_NE(load(type, &right[i]), 0);
+    const Check check(subject, {0, ranks});
+    for (std::uint32_t index = 0; index < check.parts(); ++index) {
+        const Buffer right = bytes_of(check.received(index));
+        for (std::size_t i = 0; i < right.size(); i += size) EXPECT_NE(load(type, &right[i]), 0);
+    }
 }
 
 class DifferentResults : public Collectives {};
@@ -117,7 +134,8 @@ TEST_P(DifferentResults, TheResultOfAnotherRankIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Those, DifferentResults,
     testing::Combine(testing::Values(Collective::reduce_scatter, Collective::all_to_all,
-                                     Collective::send_recv),
+                                     Collective::send_recv, Collective::scatter,
+                                     Collective::all_to_all_v, Collective::bisection),
                      testing::Values(DataType::f32, DataType::bf16, DataType::i8)));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -125,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Collective::all_reduce, Collective::all_gather,
                                      Collective::reduce_scatter, Collective::broadcast,
                                      Collective::reduce, Collective::all_to_all,
-                                     Collective::send_recv),
+                                     Collective::send_recv, Collective::gather, Collective::scatter,
+                                     Collective::all_to_all_v, Collective::bisection),
                      testing::Values(DataType::f32, DataType::f64, DataType::f16, DataType::bf16,
                                      DataType::i8, DataType::i64)));
 

@@ -18,11 +18,19 @@ TEST(Extent, FollowsTheLargerBuffer) {
     EXPECT_EQ(extent_of(of(Collective::reduce_scatter), 3), (Extent{4, 12, 4}));
     EXPECT_EQ(extent_of(of(Collective::all_to_all), 3), (Extent{4, 12, 12}));
     EXPECT_EQ(extent_of(of(Collective::send_recv), 3), (Extent{12, 12, 12}));
+    EXPECT_EQ(extent_of(of(Collective::gather), 3), (Extent{4, 4, 12}));
+    EXPECT_EQ(extent_of(of(Collective::scatter), 3), (Extent{4, 12, 4}));
+    EXPECT_EQ(extent_of(of(Collective::all_to_all_v), 3), (Extent{4, 12, 12}));
+    EXPECT_EQ(extent_of(of(Collective::bisection), 4), (Extent{12, 12, 12}));
 }
 
 TEST(Extent, ARestThatIsNoElementForEachRankIsLeftOut) {
     EXPECT_EQ(extent_of(of(Collective::all_to_all), 5), (Extent{2, 10, 10}));
     EXPECT_EQ(extent_of(of(Collective::all_gather), 13).count, 0U);
+}
+
+TEST(Extent, AnOddNumberOfRanksHasNoHalves) {
+    EXPECT_EQ(extent_of(of(Collective::bisection), 3).count, 0U);
 }
 
 // NCCL's definition of in place, in the parts of rank 1 of 3.

@@ -14,10 +14,11 @@ Options options(const std::vector<const char*>& words) {
     return std::get<Options>(*parse(words));
 }
 
-// nccl-tests' range of sizes, and every collective of one type.
+// nccl-tests' range of sizes, and every collective that the libraries have had for long.
 TEST(Options, Defaults) {
     const Options plain = options({});
     EXPECT_EQ(plain.wishes.collectives.size(), 7U);
+    EXPECT_EQ(plain.wishes.collectives.back(), Collective::send_recv);  // as the help says
     EXPECT_EQ(plain.wishes.types, std::vector{DataType::f32});
     EXPECT_EQ(plain.wishes.sizes.front(), 8U);
     EXPECT_EQ(plain.wishes.sizes.back(), 64U << 20U);
@@ -40,14 +41,14 @@ TEST(Options, TheCheckCanBeSwitchedOff) {
 TEST(Options, AreTaken) {
     const Options given =
         options({"-b",        "1K",          "-e",           "4K",
-                 "-i",        "1K",          "--collective", "send-recv,all-reduce",
+                 "-i",        "1K",          "--collective", "bisection,all-reduce",
                  "--type",    "int8,double", "--iterations", "7",
                  "--warmup",  "2",           "--timeout",    "1.5",
                  "--backend", "mpi",         "--json",       "a",
                  "--csv",     "b",           "--html",       "c"});
     EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048, 3072, 4096}));
     EXPECT_EQ(given.wishes.collectives,
-              (std::vector{Collective::all_reduce, Collective::send_recv}));
+              (std::vector{Collective::all_reduce, Collective::bisection}));
     EXPECT_EQ(given.wishes.types, (std::vector{DataType::f64, DataType::i8}));
     EXPECT_EQ(given.iterations, 7U);
     EXPECT_EQ(given.warmup, 2U);

@@ -1,6 +1,8 @@
 // The tables of collectives and data types; bandwidths.
 #include "analysis/bus_bandwidth.h"
 
+#include "analysis/flow.h"
+
 #include <algorithm>
 
 namespace distgpu::scaling {
@@ -15,6 +17,13 @@ double reduced_and_returned(double ranks) {
 double all_but_own_part(double ranks) {
     return (ranks - 1) / ranks;
 }
+// The share of the buffer that goes to others.
+double uneven_parts(double ranks) {
+    const auto count = static_cast<std::uint32_t>(ranks);
+    double quarters = 0;
+    for (std::uint32_t to = 1; to < count; ++to) quarters += quarters_of_room(0, to, count);
+    return quarters / (4 * ranks);
+}
 double whole_buffer(double /*ranks*/) {
     return 1;
 }
@@ -27,14 +36,18 @@ auto named(const Table& table, std::string_view name) {
 
 }  // namespace
 
-const std::array<CollectiveRow, 7> collectives{
-    CollectiveRow{Collective::all_reduce, "all-reduce", reduced_and_returned},
-    CollectiveRow{Collective::all_gather, "all-gather", all_but_own_part},
-    CollectiveRow{Collective::reduce_scatter, "reduce-scatter", all_but_own_part},
-    CollectiveRow{Collective::broadcast, "broadcast", whole_buffer},
-    CollectiveRow{Collective::reduce, "reduce", whole_buffer},
-    CollectiveRow{Collective::all_to_all, "all-to-all", all_but_own_part},
-    CollectiveRow{Collective::send_recv, "send-recv", whole_buffer},
+const std::array<CollectiveRow, 11> collectives{
+    CollectiveRow{Collective::all_reduce, "all-reduce", reduced_and_returned, true, true},
+    CollectiveRow{Collective::all_gather, "all-gather", all_but_own_part, false, true},
+    CollectiveRow{Collective::reduce_scatter, "reduce-scatter", all_but_own_part, true, true},
+    CollectiveRow{Collective::broadcast, "broadcast", whole_buffer, false, true},
+    CollectiveRow{Collective::reduce, "reduce", whole_buffer, true, true},
+    CollectiveRow{Collective::all_to_all, "all-to-all", all_but_own_part, false, true},
+    CollectiveRow{Collective::send_recv, "send-recv", whole_buffer, false, true},
+    CollectiveRow{Collective::gather, "gather", all_but_own_part, false, false},
+    CollectiveRow{Collective::scatter, "scatter", all_but_own_part, false, false},
+    CollectiveRow{Collective::all_to_all_v, "all-to-all-v", uneven_parts, false, false},
+    CollectiveRow{Collective::bisection, "bisection", whole_buffer, false, false},
 };
 
 const std::array<DataTypeRow, 7> data_types{
@@ -52,6 +65,10 @@ const CollectiveRow& row_of(Collective collective) {
 const DataTypeRow& row_of(DataType type) {
     return *std::find_if(data_types.begin(), data_types.end(),
                          [&](const auto& row) { return row.type == type; });
+}
+
+bool is_reduction(Collective collective) {
+    return row_of(collective).reduces;
 }
 
 std::optional<Collective> collective_named(std::string_view name) {

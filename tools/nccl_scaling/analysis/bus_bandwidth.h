@@ -3,7 +3,8 @@
 // algorithm bandwidth = S / t, of a buffer of S bytes. Bus bandwidth is that times a factor of the
 // number of ranks n: what each rank's link carries at least, so that it can be held against the
 // link's rate and does not depend on n where the links are the limit. S and the factors are those
-// of nccl-tests (doc/PERFORMANCE.md there).
+// of nccl-tests (doc/PERFORMANCE.md and src/*.cu there), which has no all-to-all-v and no
+// bisection.
 #pragma once
 
 #include "results.h"
@@ -19,6 +20,8 @@ struct CollectiveRow {
     Collective collective;
     std::string_view name;               // on the command line and in every output
     double (*bus_factor)(double ranks);  // ranks >= 2
+    bool reduces;                        // its result is computed, not copied
+    bool by_default;                     // measured where nothing else is asked for
 };
 
 struct DataTypeRow {
@@ -27,11 +30,13 @@ struct DataTypeRow {
     std::uint32_t bytes;    // of one element
 };
 
-extern const std::array<CollectiveRow, 7> collectives;
+extern const std::array<CollectiveRow, 11> collectives;
 extern const std::array<DataTypeRow, 7> data_types;
 
 const CollectiveRow& row_of(Collective collective);
 const DataTypeRow& row_of(DataType type);
+
+bool is_reduction(Collective collective);
 
 // By the exact name. Nothing: none is called so.
 std::optional<Collective> collective_named(std::string_view name);

@@ -44,9 +44,8 @@ struct Description {
 };
 
 // One call of a collective, with the buffers as NCCL has them. `count` is the number of elements
-// that the call takes: of one rank's part for all-gather, reduce-scatter and all-to-all, of the
-// whole buffer for the others. Sums only. Root is the group's rank 0. send/recv: to the next
-// rank, from the one before, in a ring.
+// that the call takes: of one rank's part where a buffer has one for each, of the whole buffer for
+// the others. Sums only. Root is the group's rank 0. Which elements go where: flow_of().
 // In place: all-reduce, broadcast and reduce send == receive; all-gather send is the own part of
 // receive; reduce-scatter receive is the own part of send.
 struct Call {

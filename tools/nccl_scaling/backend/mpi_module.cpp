@@ -2,6 +2,7 @@
 #include "backend/mpi_module.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "analysis/flow.h"
 #include "backend/backend.h"
 #include "backend/number.h"
 #include "base/format.h"
@@ -125,11 +126,38 @@ class MpiCommunicator final : public Communicator {
                            : MPI_Reduce(call.send, nullptr, count, type, sum, 0, communicator_);
             case Collective::all_to_all:
                 return MPI_Alltoall(send, count, type, call.receive, count, type, communicator_);
+            case Collective::gather:
+                return MPI_Gather(send, count, type, call.receive, count, type, 0, communicator_);
+            case Collective::scatter:
+                return MPI_Scatter(send, count, type, call.receive, count, type, 0, communicator_);
+            case Collective::all_to_all_v:
             case Collective::send_recv:
+            case Collective::bisection:
                 break;
         }
-        return MPI_Sendrecv(send, count, type, (rank_ + 1) % size_, 0, call.receive, count, type,
-                            (rank_ + size_ - 1) % size_, 0, communicator_, MPI_STATUS_IGNORE);
+        return exchange(call, type);
+    }
+
+    int exchange(const Call& call, MPI_Datatype type) {
+        const std::size_t size = row_of(call.type).bytes;
+        std::vector<MPI_Request> requests;
+        for (int peer = 0; peer < size_; ++peer) {
+            const auto flow = [&](int from, int to) {
+                return flow_of(call.collective, static_cast<std::uint32_t>(from),
+                               static_cast<std::uint32_t>(to), static_cast<std::uint32_t>(size_),
+                               call.count);
+            };
+            if (const Flow received = flow(peer, rank_); received.count > 0) {
+                MPI_Irecv(call.receive + received.received_at * size,
+                          static_cast<int>(received.count), type, peer, 0, communicator_,
+                          &requests.emplace_back());
+            }
+            if (const Flow sent = flow(rank_, peer); sent.count > 0) {
+                MPI_Isend(call.send + sent.sent_at * size, static_cast<int>(sent.count), type, peer,
+                          0, communicator_, &requests.emplace_back());
+            }
+        }
+        return MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     }
 
     int all_gather(const Call& call, int count, MPI_Datatype type) {
@@ -200,12 +228,12 @@ class MpiBackend final : public Backend {
         switch (collective) {
             case Collective::broadcast:
                 return in_place;
-            case Collective::reduce_scatter:
-            case Collective::all_to_all:
-            case Collective::send_recv:
-                return !in_place;
-            default:
+            case Collective::all_reduce:
+            case Collective::all_gather:
+            case Collective::reduce:
                 return true;
+            default:
+                return !in_place;
         }
     }
 

@@ -1,4 +1,5 @@
 // The nccl back end: NCCL's collectives on GPU memory, one GPU for each rank.
+#include "analysis/bus_bandwidth.h"
 #include "backend/backend.h"
 #include "backend/gpu.h"
 #include "backend/gpu_check.h"
@@ -106,8 +107,8 @@ class NcclBackend final : public Backend {
 
     // Sends and receives cannot share a buffer.
     bool offers(Collective collective, bool in_place) const override {
-        return !in_place ||
-               (collective != Collective::all_to_all && collective != Collective::send_recv);
+        return !in_place || is_reduction(collective) || collective == Collective::all_gather ||
+               collective == Collective::broadcast;
     }
 
     Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }

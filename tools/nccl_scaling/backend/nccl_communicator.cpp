@@ -2,6 +2,7 @@
 #include "backend/nccl_communicator.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "analysis/flow.h"
 
 #include <chrono>
 #include <thread>
@@ -106,39 +107,34 @@ nccl::Status NcclCommunicator::start(const Call& call, int type) {
             return nccl.reduce(call.send, call.receive, call.count, type, nccl::sum, 0,
                                communicator_, gpu_.stream);
         case Collective::all_to_all:
-            return all_to_all(call, type);
-        case Collective::send_recv:
+            if (nccl.all_to_all == nullptr) break;
+            return nccl.all_to_all(call.send, call.receive, call.count, type, communicator_,
+                                   gpu_.stream);
+        default:
             break;
     }
-    return send_recv(call, type);
+    return exchange(call, type);
 }
 
-nccl::Status NcclCommunicator::all_to_all(const Call& call, int type) {
-    if (gpu_.nccl.all_to_all != nullptr) {
-        return gpu_.nccl.all_to_all(call.send, call.receive, call.count, type, communicator_,
-                                    gpu_.stream);
-    }
-    const std::size_t part = call.count * row_of(call.type).bytes;
-    gpu_.nccl.group_start();
+// By sends and receives, in one group.
+nccl::Status NcclCommunicator::exchange(const Call& call, int type) {
+    const nccl::Library& nccl = gpu_.nccl;
+    const std::size_t size = row_of(call.type).bytes;
+    nccl.group_start();
     for (std::uint32_t peer = 0; peer < seat_.ranks; ++peer) {
-        exchange(call.send + peer * part, static_cast<int>(peer), call.receive + peer * part,
-                 static_cast<int>(peer), call.count, type);
+        const auto flow = [&](std::uint32_t from, std::uint32_t to) {
+            return flow_of(call.collective, from, to, seat_.ranks, call.count);
+        };
+        if (const Flow sent = flow(seat_.rank, peer); sent.count > 0) {
+            nccl.send(call.send + sent.sent_at * size, sent.count, type, static_cast<int>(peer),
+                      communicator_, gpu_.stream);
+        }
+        if (const Flow received = flow(peer, seat_.rank); received.count > 0) {
+            nccl.receive(call.receive + received.received_at * size, received.count, type,
+                         static_cast<int>(peer), communicator_, gpu_.stream);
+        }
     }
-    return gpu_.nccl.group_end();  // also says what failed in the group
-}
-
-nccl::Status NcclCommunicator::send_recv(const Call& call, int type) {
-    const auto next = static_cast<int>((seat_.rank + 1) % seat_.ranks);
-    const auto before = static_cast<int>((seat_.rank + seat_.ranks - 1) % seat_.ranks);
-    gpu_.nccl.group_start();
-    exchange(call.send, next, call.receive, before, call.count, type);
-    return gpu_.nccl.group_end();
-}
-
-void NcclCommunicator::exchange(const std::byte* send, int to, std::byte* receive, int from,
-                                std::size_t count, int type) {
-    gpu_.nccl.send(send, count, type, to, communicator_, gpu_.stream);
-    gpu_.nccl.receive(receive, count, type, from, communicator_, gpu_.stream);
+    return nccl.group_end();  // also says what failed in the group
 }
 
 }  // namespace distgpu::scaling

@@ -28,10 +28,7 @@ class NcclCommunicator final : public Communicator {
     template <class Query>
     std::optional<Error> await(const char* function, const Query& query);
     nccl::Status start(const Call& call, int type);
-    nccl::Status all_to_all(const Call& call, int type);
-    nccl::Status send_recv(const Call& call, int type);
-    void exchange(const std::byte* send, int to, std::byte* receive, int from, std::size_t count,
-                  int type);
+    nccl::Status exchange(const Call& call, int type);
 
     const Gpu& gpu_;
     nccl::Communicator communicator_;

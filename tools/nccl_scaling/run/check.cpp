@@ -2,6 +2,7 @@
 #include "run/check.h"
 
 #include "analysis/bus_bandwidth.h"
+#include "analysis/flow.h"
 #include "backend/number.h"
 
 #include <algorithm>
@@ -36,35 +37,18 @@ KnownData Check::sent() const {
 }
 
 std::uint32_t Check::parts() const {
-    switch (operation_.collective) {
-        case Collective::reduce:
-            return seat_.rank == 0 ? 1 : 0;
-        case Collective::all_gather:
-        case Collective::all_to_all:
-            return seat_.ranks;
-        default:
-            return 1;
-    }
+    if (!is_reduction(operation_.collective)) return seat_.ranks;
+    return operation_.collective == Collective::reduce && seat_.rank != 0 ? 0 : 1;
 }
 
 KnownData Check::received(std::uint32_t part) const {
     const std::size_t count = extent_.count;
-    switch (operation_.collective) {
-        case Collective::all_reduce:
-        case Collective::reduce:
-            return sums(0, count);
-        case Collective::reduce_scatter:
-            return sums(seat_.rank * count, count);
-        case Collective::all_gather:
-            return values(part, 0, count);
-        case Collective::all_to_all:
-            return values(part, seat_.rank * count, count);
-        case Collective::broadcast:
-            return values(0, 0, count);
-        case Collective::send_recv:
-            break;
-    }
-    return values((seat_.rank + seat_.ranks - 1) % seat_.ranks, 0, count);
+    if (operation_.collective == Collective::reduce_scatter) return sums(seat_.rank * count, count);
+    if (is_reduction(operation_.collective)) return sums(0, count);
+    const Flow flow = flow_of(operation_.collective, part, seat_.rank, seat_.ranks, count);
+    KnownData data = values(part, flow.sent_at, flow.count);
+    data.at = flow.received_at;
+    return data;
 }
 
 KnownData Check::values(std::uint32_t rank, std::size_t first, std::size_t count) const {

@@ -16,6 +16,7 @@ struct KnownData {
     std::vector<std::byte> table;
     std::size_t first = 0;
     std::size_t bytes = 0;
+    std::size_t at = 0;  // element of the buffer at which they begin
 
     Repeated content() const { return {table, first}; }
 };
@@ -28,8 +29,8 @@ class Check {
     // What the rank sends.
     KnownData sent() const;
 
-    // What it must receive, in so many equal parts, one behind the other. None: nothing is defined
-    // about it (reduce, but on its root).
+    // What it must receive, in so many parts, which may be empty: a reduction's result, or what
+    // comes from each rank. None: nothing is defined about it (reduce, but on its root).
     std::uint32_t parts() const;
     KnownData received(std::uint32_t part) const;
 

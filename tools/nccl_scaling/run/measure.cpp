@@ -96,11 +96,8 @@ std::optional<Fault> Measurer::check(Communicator& group, Seat seat, const Subje
     if (loop_.corrupt && *loop_.corrupt < extent_of(operation, seat.ranks).receive) {
         if (auto fault = corrupt(call.receive + *loop_.corrupt * size)) return fault;
     }
-    std::size_t element = 0;
     for (std::uint32_t part = 0; part < known.parts(); ++part) {
-        const KnownData right = known.received(part);
-        if (auto fault = compare(operation.type, call.receive, element, right)) return fault;
-        element += right.bytes / size;
+        if (auto fault = compare(operation.type, call.receive, known.received(part))) return fault;
     }
     return std::nullopt;
 }
@@ -121,11 +118,10 @@ std::optional<Fault> Measurer::corrupt(std::byte* place) const {
     return fault_if(backend_->upload(place, byte));
 }
 
-// From element `first` on.
-std::optional<Fault> Measurer::compare(DataType type, const std::byte* received, std::size_t first,
+std::optional<Fault> Measurer::compare(DataType type, const std::byte* received,
                                        const KnownData& right) const {
     const std::size_t size = row_of(type).bytes;
-    const std::byte* const data = received + first * size;
+    const std::byte* const data = received + right.at * size;
     return for_slices(right.bytes, [&](std::size_t at, std::size_t length) -> std::optional<Fault> {
         const auto place =
             backend_->first_difference(data + at, length, {right.table, right.first + at});
@@ -140,7 +136,7 @@ std::optional<Fault> Measurer::compare(DataType type, const std::byte* received,
         const auto* const expected =
             &right.table[(right.first + element * size) % right.table.size()];
         return Fault{ExitCode::wrong_data,
-                     formatted("wrong data: element {} is {}, not {}", first + element,
+                     formatted("wrong data: element {} is {}, not {}", right.at + element,
                                load(type, got.data()), load(type, expected))};
     });
 }

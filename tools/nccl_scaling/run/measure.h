@@ -56,7 +56,7 @@ class Measurer {
                                const Call& call);
     std::optional<Fault> fill(std::byte* to, std::size_t bytes, const Repeated& content) const;
     std::optional<Fault> corrupt(std::byte* place) const;
-    std::optional<Fault> compare(DataType type, const std::byte* received, std::size_t first,
+    std::optional<Fault> compare(DataType type, const std::byte* received,
                                  const KnownData& right) const;
 
     Backend* backend_;

@@ -5,21 +5,22 @@
 
 namespace distgpu::scaling {
 
-bool is_reduction(Collective collective) {
-    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
-           collective == Collective::reduce;
-}
-
 Extent extent_of(const Subject& operation, std::uint32_t ranks) {
     const std::size_t all = operation.bytes / row_of(operation.type).bytes;
     const std::size_t part = all / ranks;
     switch (operation.collective) {
         case Collective::all_gather:
+        case Collective::gather:
             return {part, part, part * ranks};
         case Collective::reduce_scatter:
+        case Collective::scatter:
             return {part, part * ranks, part};
         case Collective::all_to_all:
+        case Collective::all_to_all_v:
             return {part, part * ranks, part * ranks};
+        case Collective::bisection:
+            if (ranks % 2 != 0) return {};
+            return {all, all, all};
         default:
             return {all, all, all};
     }

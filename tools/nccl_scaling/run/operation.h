@@ -13,7 +13,8 @@ namespace distgpu::scaling {
 // Elements. Where the size is no multiple of the ranks, the rest that is less than one element for
 // each rank is left out.
 struct Extent {
-    std::size_t count = 0;  // Call::count; 0: the size has no element for each rank
+    std::size_t count = 0;  // Call::count; 0: the size has no element for each rank, or the
+                            // collective needs an even number of them
     std::size_t send = 0;
     std::size_t receive = 0;
 
@@ -21,9 +22,6 @@ struct Extent {
 };
 
 Extent extent_of(const Subject& operation, std::uint32_t ranks);
-
-// The collective adds the ranks' values up.
-bool is_reduction(Collective collective);
 
 // Of two buffers that have room for operation.bytes each.
 Call call_of(const Subject& operation, Seat seat, std::byte* send, std::byte* receive);

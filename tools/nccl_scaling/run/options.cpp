@@ -73,9 +73,9 @@ void declare_length(CLI::App& app, Options& options) {
 
 void declare_measurements(CLI::App& app, Words& words, Options& options) {
     const auto collective_names = names_of(collectives);
-    app.add_option(
-           "--collective", words.collectives,
-           formatted("Default: all of {}; with --quick the first", join(collective_names, ", ")))
+    app.add_option("--collective", words.collectives,
+                   formatted("{}; default: those up to send-recv, with --quick the first",
+                             join(collective_names, ", ")))
         ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(collective_names));
@@ -219,11 +219,11 @@ Result<Options> understand(const Words& words, Options options) {
     if (!sizes) return sizes.error();
     options.wishes.sizes = *std::move(sizes);
     for (const CollectiveRow& row : collectives) {
-        const bool by_default = !quick || row.collective == Collective::all_reduce;
-        if (words.collectives.empty()
-                ? by_default
-                : std::find(words.collectives.begin(), words.collectives.end(), row.name) !=
-                      words.collectives.end()) {
+        const auto& names = words.collectives;
+        const bool is_named = std::find(names.begin(), names.end(), row.name) != names.end();
+        const bool by_default =
+            quick ? row.collective == Collective::all_reduce : row.by_default;
+        if (is_named || (names.empty() && by_default)) {
             options.wishes.collectives.push_back(row.collective);
         }
     }
