@@ -109,6 +109,17 @@ once_running() { # SIGNAL RANK
     [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 4 * 2 + 24 * 2)) ]
 }
 
+@test "every operation that MPI has, of its own types and of those that it lacks" {
+    scaling -- --backend mpi -b 1K -e 1K --iterations 2 --warmup 1 --op sum,max,min,prod \
+        --type double,half,bfloat16 --collective all-reduce,reduce-scatter --json results.json
+    [ "$status" -eq 0 ]
+    # On 2 and on 4 nodes, all-reduce also in place; 24 rounds of two pairs.
+    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((4 * 3 * 3 * 2 + 24 * 2)) ]
+    scaling -- "${small[@]}" --op avg
+    [ "$status" -eq 3 ]
+    [[ $output == *": --op avg: the back end has it for none of the collectives asked for; leave it out, "* ]]
+}
+
 # 128 KiB take 5 ms at this rate, which the few CPUs of one machine do not blur.
 @test "a node whose link has a tenth of the others' rate is the limiter, else none is" {
     local node one=(--backend mpi --collective all-reduce -b 128K -e 128K --iterations 5 --warmup 1)

@@ -78,6 +78,26 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
         '2 all-to-all-v, 2 bisection, 2 gather, 2 scatter, 3 all-to-all-v, 3 gather, 3 scatter' ]
 }
 
+@test "every operation of every type" {
+    scaling new -b 4K -e 4K --iterations 2 --warmup 1 --op sum,max,min,prod,avg \
+        --type float,double,half,bfloat16,int8,int32,int64 --json "$results" \
+        --collective all-reduce,reduce-scatter,reduce,all-gather
+    [ "$status" -eq 0 ]
+    # Of the world: 3 collectives with 5 operations and one with none; in place and out of place.
+    [ "$(jq '. as $run | [.measurements[] | select($run.groups[.group] | .kind == "nodes" and .ranks == 4)] |
+        length' "$results")" -eq $((7 * (3 * 5 + 1) * 2)) ]
+    [ "$(jq --raw-output '[.measurements[].op] | unique | join(" ")' "$results")" = 'avg max min none prod sum' ]
+    grep --quiet 'all-reduce      max   float' <<<"$output"
+}
+
+@test "averages of three ranks are measured, but not checked" {
+    local one=(-b 4K -e 4K --iterations 2 --warmup 1 --collective all-reduce)
+    DISTGPU_SCALING_CORRUPT=2:7 ranks=3 scaling new "${one[@]}" --op max
+    [ "$status" -eq 5 ]
+    DISTGPU_SCALING_CORRUPT=2:7 ranks=3 scaling new "${one[@]}" --op avg
+    [ "$status" -eq 0 ]
+}
+
 @test "the results say what was measured" {
     scaling new "${small[@]}" --collective broadcast --json "$results"
     [ "$status" -eq 0 ]

@@ -24,6 +24,9 @@ enum class Collective : std::uint8_t {
     bisection,
 };
 
+// What a reduction computes; numbered as ncclRedOp_t.
+enum class Op : std::uint8_t { sum, prod, max, min, avg };
+
 enum class DataType : std::uint8_t { f32, f64, f16, bf16, i8, i32, i64 };
 
 // Over the iterations, of the slowest rank's time in each; `mean` but not.
@@ -71,6 +74,7 @@ struct Measurement {
     bool in_place = false;
     std::uint64_t bytes = 0;  // nccl-tests' size: of the larger of the send and receive buffers
     Statistics time;
+    Op op = Op::sum;  // of a reduction
 
     bool operator==(const Measurement&) const = default;
 };

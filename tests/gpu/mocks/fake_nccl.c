@@ -23,6 +23,8 @@
 
 // ncclResult_t
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
+// ncclRedOp_t
+enum { SUM = 0, PROD = 1, MAX = 2, MIN = 3, AVG = 4 };
 // ncclDataType_t
 enum { INT8 = 0, INT32 = 2, INT64 = 4, FLOAT16 = 6, FLOAT32 = 7, FLOAT64 = 8, BFLOAT16 = 9 };
 
@@ -49,8 +51,6 @@ struct exchange {
 static const double milliseconds_of_collective = 8;
 
 static char last_error[256];
-static MPI_Op half_sum = MPI_OP_NULL;
-static MPI_Op bfloat_sum = MPI_OP_NULL;
 static struct exchange queue[1024];
 static int queued;
 static int groups;
@@ -123,22 +123,6 @@ static uint16_t bfloat_bits(float value) {
     return (uint16_t)(wide >> 16);
 }
 
-static void add_halves(void* in, void* in_out, int* length, MPI_Datatype* type) {
-    (void)type;
-    uint16_t* to = in_out;
-    for (int i = 0; i < *length; ++i) {
-        to[i] = half_bits(half_value(((uint16_t*)in)[i]) + half_value(to[i]));
-    }
-}
-
-static void add_bfloats(void* in, void* in_out, int* length, MPI_Datatype* type) {
-    (void)type;
-    uint16_t* to = in_out;
-    for (int i = 0; i < *length; ++i) {
-        to[i] = bfloat_bits(bfloat_value(((uint16_t*)in)[i]) + bfloat_value(to[i]));
-    }
-}
-
 static MPI_Datatype mpi_type(int type) {
     switch (type) {
         case INT8:
@@ -157,11 +141,6 @@ static MPI_Datatype mpi_type(int type) {
         default:
             return MPI_DATATYPE_NULL;
     }
-}
-
-static MPI_Op sum_of(int type) {
-    if (type == FLOAT16) return half_sum;
-    return type == BFLOAT16 ? bfloat_sum : MPI_SUM;
 }
 
 static size_t bytes_of(size_t count, int type) {
@@ -187,6 +166,82 @@ static void* copy_of(const void* buffer, size_t bytes) {
     void* copy = malloc(bytes + 1);
     memcpy(copy, buffer, bytes);
     return copy;
+}
+
+static double load(int type, const void* element) {
+    switch (type) {
+        case INT8:
+            return *(const int8_t*)element;
+        case INT32:
+            return *(const int32_t*)element;
+        case INT64:
+            return (double)*(const int64_t*)element;
+        case FLOAT16:
+            return half_value(*(const uint16_t*)element);
+        case BFLOAT16:
+            return bfloat_value(*(const uint16_t*)element);
+        case FLOAT32:
+            return *(const float*)element;
+        default:
+            return *(const double*)element;
+    }
+}
+
+static void store(int type, double value, void* element) {
+    switch (type) {
+        case INT8:
+            *(int8_t*)element = (int8_t)(int64_t)value;
+            break;
+        case INT32:
+            *(int32_t*)element = (int32_t)(int64_t)value;
+            break;
+        case INT64:
+            *(int64_t*)element = (int64_t)value;
+            break;
+        case FLOAT16:
+            *(uint16_t*)element = half_bits((float)value);
+            break;
+        case BFLOAT16:
+            *(uint16_t*)element = bfloat_bits((float)value);
+            break;
+        case FLOAT32:
+            *(float*)element = (float)value;
+            break;
+        default:
+            *(double*)element = value;
+    }
+}
+
+static double combined(int op, double a, double b) {
+    switch (op) {
+        case PROD:
+            return a * b;
+        case MAX:
+            return a > b ? a : b;
+        case MIN:
+            return a < b ? a : b;
+        default:
+            return a + b;
+    }
+}
+
+// Elements `first` to `first + count` of all ranks' `all` elements, computed by every rank.
+static void reduce(const struct comm* comm, const void* sent, void* receive, size_t all,
+                   size_t first, size_t count, int type, int op) {
+    const size_t size = bytes_of(1, type);
+    const int ranks = ranks_of(comm);
+    char* gathered = malloc((size_t)ranks * all * size + 1);
+    MPI_Allgather(sent, (int)(all * size), MPI_BYTE, gathered, (int)(all * size), MPI_BYTE,
+                  comm->mpi);
+    for (size_t i = 0; i < count; ++i) {
+        double result = load(type, gathered + (first + i) * size);
+        for (int rank = 1; rank < ranks; ++rank) {
+            const size_t at = (size_t)rank * all + first + i;
+            result = combined(op, result, load(type, gathered + at * size));
+        }
+        store(type, op == AVG ? result / ranks : result, (char*)receive + i * size);
+    }
+    free(gathered);
 }
 
 static int done(void* copy, void* stream) {
@@ -280,8 +335,6 @@ int ncclCommInitRank(struct comm** made, int ranks, struct id id, int rank) {
     int status = judge_versions(ranks);
     if (status == SUCCESS) status = judge_devices(ranks);
     if (status != SUCCESS) return status;
-    MPI_Op_create(add_halves, 1, &half_sum);
-    MPI_Op_create(add_bfloats, 1, &bfloat_sum);
     *made = copy_of(&world, sizeof world);
     return SUCCESS;
 }
@@ -315,12 +368,12 @@ int ncclCommGetAsyncError(struct comm* comm, int* error) {
     return SUCCESS;
 }
 
-int ncclAllReduce(const void* send, void* receive, size_t count, int type, int sum,
+int ncclAllReduce(const void* send, void* receive, size_t count, int type, int op,
                   struct comm* comm, void* stream) {
     ENTER();
-    if (sum != 0) return fail(INVALID_ARGUMENT, "not a sum");
+    if (op < SUM || op > AVG) return fail(INVALID_ARGUMENT, "not an operation");
     void* sent = copy_of(send, bytes_of(count, type));
-    MPI_Allreduce(sent, receive, (int)count, mpi_type(type), sum_of(type), comm->mpi);
+    reduce(comm, sent, receive, count, 0, count, type, op);
     if (count == 1) return done(sent, stream);  // a barrier
     if (is_own("FAKE_NCCL_DIES")) _exit(1);
     if (is_own("FAKE_NCCL_HANG")) {
@@ -340,12 +393,12 @@ int ncclBroadcast(const void* send, void* receive, size_t count, int type, int r
     return done(sent, stream);
 }
 
-int ncclReduce(const void* send, void* receive, size_t count, int type, int sum, int root,
+int ncclReduce(const void* send, void* receive, size_t count, int type, int op, int root,
                struct comm* comm, void* stream) {
     ENTER();
-    if (sum != 0) return fail(INVALID_ARGUMENT, "not a sum");
+    if (op < SUM || op > AVG) return fail(INVALID_ARGUMENT, "not an operation");
     void* sent = copy_of(send, bytes_of(count, type));
-    MPI_Reduce(sent, receive, (int)count, mpi_type(type), sum_of(type), root, comm->mpi);
+    reduce(comm, sent, receive, count, 0, rank_in(comm) == root ? count : 0, type, op);
     return done(sent, stream);
 }
 
@@ -357,12 +410,13 @@ int ncclAllGather(const void* send, void* receive, size_t count, int type, struc
     return done(sent, stream);
 }
 
-int ncclReduceScatter(const void* send, void* receive, size_t count, int type, int sum,
+int ncclReduceScatter(const void* send, void* receive, size_t count, int type, int op,
                       struct comm* comm, void* stream) {
     ENTER();
-    if (sum != 0) return fail(INVALID_ARGUMENT, "not a sum");
-    void* sent = copy_of(send, bytes_of(count, type) * (size_t)ranks_of(comm));
-    MPI_Reduce_scatter_block(sent, receive, (int)count, mpi_type(type), sum_of(type), comm->mpi);
+    if (op < SUM || op > AVG) return fail(INVALID_ARGUMENT, "not an operation");
+    const size_t all = count * (size_t)ranks_of(comm);
+    void* sent = copy_of(send, bytes_of(all, type));
+    reduce(comm, sent, receive, all, (size_t)rank_in(comm) * count, count, type, op);
     return done(sent, stream);
 }
 

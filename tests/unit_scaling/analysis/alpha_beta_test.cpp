@@ -66,8 +66,9 @@ TEST(FitAlphaBeta, OfAGroupWithItsFactor) {
     add_measurement(results, group, {.in_place = true, .bytes = 100, .seconds = 1});
     add_measurement(results, group, {.type = DataType::f16, .bytes = 100, .seconds = 1});
     add_measurement(results, group, {.collective = Collective::reduce, .bytes = 9, .seconds = 1});
+    add_measurement(results, group, {.bytes = 100, .seconds = 1, .op = Op::max});
     add_measurement(results, add_nodes(results, 1), {.bytes = 100, .seconds = 1});
-    const auto fit = fit_alpha_beta(results, group, Collective::all_reduce, DataType::f32, false);
+    const auto fit = fit_alpha_beta(results, group, {});
     ASSERT_TRUE(fit);
     EXPECT_NEAR(fit->alpha, 1, 1e-9);
     EXPECT_NEAR(fit->beta, 1, 1e-9);
@@ -78,7 +79,20 @@ TEST(FitAlphaBeta, OneRankHasNone) {
     const auto group = add_nodes(results, 1);
     add_measurement(results, group, {.bytes = 100, .seconds = 1});
     add_measurement(results, group, {.bytes = 200, .seconds = 2});
-    EXPECT_FALSE(fit_alpha_beta(results, group, Collective::all_reduce, DataType::f32, false));
+    EXPECT_FALSE(fit_alpha_beta(results, group, {}));
+}
+
+TEST(LatencyBandwidthFits, OfEachOperation) {
+    auto results = made_up_results(2, 2);
+    const auto group = add_nodes(results, 2);
+    for (const Op op : {Op::sum, Op::max}) {
+        add_measurement(results, group, {.bytes = 100, .seconds = 1, .op = op});
+        add_measurement(results, group, {.bytes = 200, .seconds = 2, .op = op});
+    }
+    const auto fits = latency_bandwidth_fits(results);
+    ASSERT_EQ(fits.size(), 2U);
+    EXPECT_EQ(fits[0].op, Op::sum);
+    EXPECT_EQ(fits[1].op, Op::max);
 }
 
 }  // namespace

@@ -77,7 +77,12 @@ TEST(Names, AreFoundAgain) {
         EXPECT_EQ(row_of(row.type).name, row.name);
         names.insert(row.name);
     }
-    EXPECT_EQ(names.size(), collectives.size() + data_types.size());
+    for (const auto& row : ops) {
+        EXPECT_EQ(op_named(row.name), row.op) << row.name;
+        EXPECT_EQ(row_of(row.op).name, row.name);
+        names.insert(row.name);
+    }
+    EXPECT_EQ(names.size(), collectives.size() + data_types.size() + ops.size());
 }
 
 TEST(Names, AreExact) {
@@ -86,6 +91,11 @@ TEST(Names, AreExact) {
     EXPECT_FALSE(collective_named("all-red"));
     EXPECT_FALSE(collective_named(""));
     EXPECT_FALSE(data_type_named("Float"));
+}
+
+TEST(Names, WhatIsCopiedHasNoOperation) {
+    EXPECT_EQ(op_name(Collective::reduce_scatter, Op::min), "min");
+    EXPECT_EQ(op_name(Collective::all_gather, Op::sum), "none");
 }
 
 TEST(DataTypes, HaveTheirSizes) {

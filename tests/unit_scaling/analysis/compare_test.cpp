@@ -55,6 +55,20 @@ TEST(Compare, WhatWasNotMeasuredIsWaived) {
     EXPECT_EQ(comparison.passed, 0);
 }
 
+// A person's threshold is of any operation; a baseline's is of what it measured.
+TEST(Compare, TheOperationCountsWhereItIsNamed) {
+    auto results = small_run();
+    add_measurement(results, 0, {.bytes = 100, .seconds = 2, .op = Op::max});
+    EXPECT_EQ(compare(results, {at_least(100)}).violations.size(), 1U);
+    auto sums = at_least(100);
+    sums.op = Op::sum;
+    EXPECT_TRUE(compare(results, {sums}).violations.empty());
+    const auto thresholds = thresholds_of(results, 0);
+    ASSERT_EQ(thresholds.size(), 3U);
+    EXPECT_EQ(thresholds[2].op, Op::max);
+    EXPECT_EQ(compare(results, thresholds).passed, 3U);
+}
+
 TEST(Compare, EachMeasurementForItselfAndNoAverage) {
     auto results = small_run();
     add_measurement(results, 0, {.in_place = true, .bytes = 100, .seconds = 0.1});

@@ -123,9 +123,21 @@ TEST(CommunicationEfficiency, ComparesOnlyTheSameSubject) {
     add_measurement(results, two, {.bytes = 200, .seconds = 1});
     add_measurement(results, two, {.type = DataType::f16, .bytes = 100, .seconds = 1});
     add_measurement(results, two, {.in_place = true, .bytes = 100, .seconds = 1});
+    add_measurement(results, two, {.bytes = 100, .seconds = 1, .op = Op::max});
     add_measurement(results, two,
                     {.collective = Collective::broadcast, .bytes = 100, .seconds = 1});
     EXPECT_EQ(communication_efficiency(results).size(), 1);
+}
+
+TEST(CommunicationCurves, EachOperationHasOne) {
+    auto results = made_up_results(2, 2);
+    const auto one = add_nodes(results, 1);
+    for (const Op op : {Op::sum, Op::max}) {
+        add_measurement(results, one, {.bytes = 100, .seconds = 1, .op = op});
+    }
+    const auto curves = communication_curves(results);
+    ASSERT_EQ(curves.size(), 2U);
+    EXPECT_EQ(curves[1].subject.op, Op::max);
 }
 
 TEST(CommunicationEfficiency, OfOtherGroupsThereIsNone) {

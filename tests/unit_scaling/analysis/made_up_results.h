@@ -43,6 +43,7 @@ struct Timed {
     bool in_place = false;
     std::uint64_t bytes = 0;
     double seconds = 0;  // median
+    Op op = Op::sum;
 };
 
 inline void add_measurement(Results& results, std::size_t group, const Timed& timed) {
@@ -53,7 +54,8 @@ inline void add_measurement(Results& results, std::size_t group, const Timed& ti
                                     .type = timed.type,
                                     .in_place = timed.in_place,
                                     .bytes = timed.bytes,
-                                    .time = time});
+                                    .time = time,
+                                    .op = timed.op});
 }
 
 }  // namespace distgpu::scaling

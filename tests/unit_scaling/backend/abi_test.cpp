@@ -33,8 +33,11 @@ static_assert(alike_signatures<decltype(Library::group_end), decltype(ncclGroupE
 
 static_assert(nccl::remote_error == ncclRemoteError);
 static_assert(nccl::invalid_usage == ncclInvalidUsage && nccl::in_progress == ncclInProgress);
-static_assert(nccl::success == ncclSuccess && nccl::sum == ncclSum);
+static_assert(nccl::success == ncclSuccess);
 static_assert(nccl::no_colour == NCCL_SPLIT_NOCOLOR);
+static_assert(nccl::op_of(Op::sum) == ncclSum && nccl::op_of(Op::prod) == ncclProd);
+static_assert(nccl::op_of(Op::max) == ncclMax && nccl::op_of(Op::min) == ncclMin);
+static_assert(nccl::op_of(Op::avg) == ncclAvg);
 static_assert(nccl::type_of(DataType::f32) == ncclFloat32);
 static_assert(nccl::type_of(DataType::f64) == ncclFloat64);
 static_assert(nccl::type_of(DataType::f16) == ncclFloat16);

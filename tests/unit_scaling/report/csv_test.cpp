@@ -26,15 +26,16 @@ std::string row_of(const ReportInput& input) {
 }
 
 TEST(Csv, HasAHeader) {
-    EXPECT_EQ(to_csv({}),
-              "backend,note,started,complete,group_kind,group,nodes,ranks,collective,type,in_place,"
-              "bytes,median_s,mean_s,min_s,p5_s,p95_s,p99_s,cv,iterations,algbw_bytes_per_s,"
-              "busbw_bytes_per_s\r\n");
+    EXPECT_EQ(
+        to_csv({}),
+        "backend,note,started,complete,group_kind,group,nodes,ranks,collective,op,type,"
+        "in_place,bytes,median_s,mean_s,min_s,p5_s,p95_s,p99_s,cv,iterations,algbw_bytes_per_s,"
+        "busbw_bytes_per_s\r\n");
 }
 
 TEST(Csv, ARowAMeasurement) {
     EXPECT_EQ(row_of(one_row()),
-              "nccl,,2026-11-21T12:00:00Z,true,nodes,2 nodes,2,2,all-reduce,float,false,1000,"
+              "nccl,,2026-11-21T12:00:00Z,true,nodes,2 nodes,2,2,all-reduce,sum,float,false,1000,"
               "0.001,0.004,0.0005,0.0006,0.002,0.003,0.25,20,1000000,1000000\r\n");
 }
 

@@ -15,9 +15,12 @@ Results three_nodes() {
 }
 
 TEST(OperationName, LeavesOutWhatIsNotAsked) {
-    EXPECT_EQ(operation_name(Collective::all_reduce, DataType::f32, true, 64U << 20U),
+    EXPECT_EQ(operation_name({Collective::all_reduce, DataType::f32, true, 64U << 20U}),
               "all-reduce float, 64 MiB, in place");
-    EXPECT_EQ(operation_name(Collective::broadcast, std::nullopt, false, 8), "broadcast, 8 B");
+    EXPECT_EQ(operation_name({Collective::broadcast, DataType::f32, false, 8}, true),
+              "broadcast, 8 B");
+    EXPECT_EQ(operation_name({Collective::reduce, DataType::f16, false, 8, Op::max}),
+              "reduce max half, 8 B");
 }
 
 TEST(GroupLabel, SaysWhoIsInIt) {

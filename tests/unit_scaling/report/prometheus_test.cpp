@@ -32,11 +32,21 @@ ReportInput complete() {
 
 TEST(Prometheus, TheLargestSizeWithItsUnit) {
     const std::string text = to_prometheus(complete());
-    EXPECT_THAT(text, HasSubstr("# TYPE nccl_scaling_bus_bandwidth_bytes_per_second gauge\n"
-                                "nccl_scaling_bus_bandwidth_bytes_per_second{"
-                                "collective=\"all-reduce\",type=\"float\",in_place=\"false\","
-                                "bytes=\"2000000000\",group=\"1 node\",ranks=\"2\"} "));
+    EXPECT_THAT(
+        text, HasSubstr("# TYPE nccl_scaling_bus_bandwidth_bytes_per_second gauge\n"
+                        "nccl_scaling_bus_bandwidth_bytes_per_second{"
+                        "collective=\"all-reduce\",op=\"sum\",type=\"float\","
+                        "in_place=\"false\",bytes=\"2000000000\",group=\"1 node\",ranks=\"2\"} "));
     EXPECT_THAT(text, Not(HasSubstr("bytes=\"1000\"")));
+}
+
+// Two of the same labels would be refused by Prometheus.
+TEST(Prometheus, EachOperationHasItsLargestSize) {
+    ReportInput input = complete();
+    add_measurement(input.results, 0, {.bytes = 3000, .seconds = 1, .op = Op::max});
+    const std::string text = to_prometheus(input);
+    EXPECT_THAT(text, HasSubstr("op=\"max\",type=\"float\",in_place=\"false\",bytes=\"3000\""));
+    EXPECT_THAT(text, HasSubstr("bytes=\"2000000000\""));
 }
 
 // A day and a second.

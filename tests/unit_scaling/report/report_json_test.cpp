@@ -32,7 +32,8 @@ ReportInput full() {
     const Statistics time{0.1, 1e-9, 1.0 / 3, 0.2, 1e300, 0, 4294967295U, 0.7};
     results.measurements = {
         {1, Collective::send_recv, DataType::bf16, true, 18446744073709551615ULL, time},
-        {3, Collective::all_to_all, DataType::i64, false, 8, time}};
+        {3, Collective::all_to_all, DataType::i64, false, 8, time},
+        {1, Collective::reduce, DataType::f32, false, 8, time, Op::max}};
     results.failure = Failure{"all-reduce, 1 MiB", "no answer", {"rank 5 on n2"}};
     input.efficiency = {{EfficiencyCurve::Kind::strong, "ResNet-50", 1, {{1, 1}, {2, 0.926}}}};
     input.fits = {{1, Collective::all_reduce, DataType::f32, {1e-5, 4e11, 0.01}}};
@@ -95,6 +96,7 @@ TEST(ReportJson, MeasurementsCarryTheirBandwidths) {
     EXPECT_DOUBLE_EQ(measurement["algbw"], 80);
     EXPECT_DOUBLE_EQ(measurement["busbw"], 40);
     EXPECT_EQ(measurement["collective"], "all-to-all");
+    EXPECT_EQ(measurement["op"], "none");
     EXPECT_EQ(measurement["in_place"], false);
 }
 
@@ -142,7 +144,7 @@ TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
           {"kind": "thresholds", "file": "limits", "tolerance": null, "differences": [],
            "passed": 3,
            "failed": [{"measurement": 1, "busbw": 40.0, "least": 50.0}],
-           "not_measured": [{"collective": "all-reduce", "type": "half", "in_place": true,
+           "not_measured": [{"collective": "all-reduce", "op": null, "type": "half", "in_place": true,
                              "group": "nodes", "bytes": 1024, "ranks": 16, "least": 7.0}]}]}
     )json"));
     const auto results = results_from_json(to_json(input), "old.json");
@@ -168,8 +170,10 @@ TEST(ReportJson, OlderFilesAreRead) {
     text = changed(text, ",\"origin\":null", "");
     text = changed(text, ",\"origin\":\"/etc/nccl.conf\"", "");
     text = changed(text, R"(,"facts":["GPU 0: Xid 79","\"x\""])", "");
+    text = changed(text, "\"op\":\"max\",", "");
     const auto results = results_from_json(text, "old.json");
     ASSERT_TRUE(results) << results.error().message();
+    EXPECT_EQ(results->measurements[2].op, Op::sum);
     EXPECT_EQ(results->environment[1], (Variable{"NCCL_ALGO", "Ring", ""}));
     EXPECT_TRUE(results->nodes[1].facts.empty());
     EXPECT_EQ(problem_of(changed(to_json(full()), "\"origin\":null", "\"origin\":1")),
@@ -219,6 +223,8 @@ TEST(ReportJson, WrongTextsAreRefused) {
     EXPECT_EQ(problem_of(changed(text, "\"backend\"", "\"back\"")), "\"backend\": not a string");
     EXPECT_EQ(problem_of(changed(text, "send-recv", "gossip")),
               "\"measurements[0].collective\": not one of the known words");
+    EXPECT_EQ(problem_of(changed(text, "\"op\":\"max\"", "\"op\":\"xor\"")),
+              "\"measurements[2].op\": not one of the known words");
     EXPECT_EQ(problem_of(changed(text, "\"median\":0.1", "\"median\":-0.1")),
               "\"measurements[0].time.median\": not a number from 0");
     EXPECT_EQ(problem_of(changed(text, "\"in_place\":true", "\"in_place\":1")),

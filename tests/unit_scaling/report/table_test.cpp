@@ -54,9 +54,9 @@ TEST(TableHeader, EveryLineIsAComment) {
 TEST(TableHeader, EndsWithTheColumnsAndTheirUnits) {
     const std::string header = table_header(two_nodes());
     EXPECT_EQ(header.substr(header.rfind("\n#", header.rfind("\n#") - 1) + 1),
-              "#        size  collective      type      place  nodes  ranks         time"
+              "#        size  collective      op    type      place  nodes  ranks         time"
               "      algbw      busbw      cv  group\n"
-              "#         (B)                                                        (us)"
+              "#         (B)                                                              (us)"
               "     (GB/s)     (GB/s)     (%)\n");
 }
 
@@ -65,9 +65,10 @@ TEST(TableRow, ColumnsStandUnderTheirNames) {
     const std::string header = table_header(results);
     const std::string names = header.substr(header.rfind("\n#", header.rfind("\n#") - 1) + 1);
     const std::string row = table_row(results, results.measurements[0]);
-    EXPECT_EQ(row,
-              "   1073741824  all-reduce      bfloat16  in         2     16      5000.00     214.75"
-              "     402.65     1.4  2 nodes\n");
+    EXPECT_EQ(
+        row,
+        "   1073741824  all-reduce      sum   bfloat16  in         2     16      5000.00     214.75"
+        "     402.65     1.4  2 nodes\n");
     const auto end_of = [](const std::string& text, const std::string& word) {
         return text.find(word) + word.size();
     };
@@ -80,9 +81,10 @@ TEST(TableRow, ColumnsStandUnderTheirNames) {
 
 TEST(TableRow, OneRankHasNoBusBandwidth) {
     const Results results = two_nodes();
-    EXPECT_EQ(table_row(results, results.measurements[1]),
-              "            8  all-reduce      float     out        1      1        10.00       0.00"
-              "        n/a     0.0  1 GPU of n1\n");
+    EXPECT_EQ(
+        table_row(results, results.measurements[1]),
+        "            8  all-reduce      sum   float     out        1      1        10.00       0.00"
+        "        n/a     0.0  1 GPU of n1\n");
 }
 
 TEST(TableRow, NoTimeIsNotDividedBy) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -147,6 +148,43 @@ INSTANTIATE_TEST_SUITE_P(
                                      Collective::all_to_all_v, Collective::bisection),
                      testing::Values(DataType::f32, DataType::f64, DataType::f16, DataType::bf16,
                                      DataType::i8, DataType::i64)));
+
+class Reductions : public testing::TestWithParam<std::tuple<Op, DataType>> {};
+
+// Of four ranks, for which also the average is exact.
+TEST_P(Reductions, TheResultIsTheOperationsOwn) {
+    const auto [op, type] = GetParam();
+    const std::size_t size = row_of(type).bytes;
+    const Subject subject{Collective::all_reduce, type, false, part * size, op};
+    ASSERT_TRUE(Check::is_possible(subject, ranks));
+    const Buffer right = expected(subject, 1);
+    for (std::size_t i = 0; i < part; ++i) {
+        std::vector<double> values;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            const Buffer sent = bytes_of(Check(subject, {rank, ranks}).sent());
+            values.push_back(load(type, &sent[i * size]));
+        }
+        std::sort(values.begin(), values.end());
+        const double sum = values[0] + values[1] + values[2] + values[3];
+        const double product = values[0] * values[1] * values[2] * values[3];
+        const std::map<Op, double> results{{Op::sum, sum},
+                                           {Op::prod, product},
+                                           {Op::max, values[3]},
+                                           {Op::min, values[0]},
+                                           {Op::avg, sum / 4}};
+        EXPECT_EQ(load(type, &right[i * size]), results.at(op));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Reductions,
+    testing::Combine(testing::Values(Op::sum, Op::prod, Op::max, Op::min, Op::avg),
+                     testing::Values(DataType::f32, DataType::f16, DataType::i8)));
+
+TEST(Averages, OfThreeRanksCannotBeChecked) {
+    const Subject subject{Collective::all_reduce, DataType::f32, false, 12, Op::avg};
+    EXPECT_FALSE(Check::is_possible(subject, 3));
+}
 
 TEST(Reduce, OnlyTheRootHasAResult) {
     const Subject subject{Collective::reduce, DataType::f32, false, 16};

@@ -20,6 +20,7 @@ TEST(Options, Defaults) {
     EXPECT_EQ(plain.wishes.collectives.size(), 7U);
     EXPECT_EQ(plain.wishes.collectives.back(), Collective::send_recv);  // as the help says
     EXPECT_EQ(plain.wishes.types, std::vector{DataType::f32});
+    EXPECT_EQ(plain.wishes.ops, std::vector{Op::sum});
     EXPECT_EQ(plain.wishes.sizes.front(), 8U);
     EXPECT_EQ(plain.wishes.sizes.back(), 64U << 20U);
     EXPECT_EQ(plain.wishes.sizes.size(), 24U);  // 2^3 to 2^26
@@ -45,11 +46,13 @@ TEST(Options, AreTaken) {
                  "--type",    "int8,double", "--iterations", "7",
                  "--warmup",  "2",           "--timeout",    "1.5",
                  "--backend", "mpi",         "--json",       "a",
-                 "--csv",     "b",           "--html",       "c"});
+                 "--csv",     "b",           "--html",       "c",
+                 "--op",      "avg,max"});
     EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048, 3072, 4096}));
     EXPECT_EQ(given.wishes.collectives,
               (std::vector{Collective::all_reduce, Collective::bisection}));
     EXPECT_EQ(given.wishes.types, (std::vector{DataType::f64, DataType::i8}));
+    EXPECT_EQ(given.wishes.ops, (std::vector{Op::max, Op::avg}));
     EXPECT_EQ(given.iterations, 7U);
     EXPECT_EQ(given.warmup, 2U);
     EXPECT_EQ(given.timeout, std::chrono::milliseconds(1500));
@@ -82,6 +85,7 @@ TEST(Options, MinutesAreASoak) {
 TEST(Options, WrongOnesAreRefused) {
     for (const auto& words : std::vector<std::vector<const char*>>{{"--collective", "all-redcue"},
                                                                    {"--type", "triple"},
+                                                                   {"--op", "xor"},
                                                                    {"--iterations", "0"},
                                                                    {"--backend", "gloo"},
                                                                    {"--timeout", "0"},

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace distgpu::scaling {
@@ -14,14 +16,14 @@ class SummedPattern : public testing::TestWithParam<std::tuple<DataType, std::ui
     DataType type = std::get<0>(GetParam());
     std::uint32_t ranks = std::get<1>(GetParam());
     static constexpr std::size_t elements = 5000;  // more than a period
-    Pattern pattern{type, ranks, elements};
+    Pattern pattern{type, Op::sum, ranks, elements};
 };
 
 TEST_P(SummedPattern, SumIsThatOfAllRanksAndExact) {
     for (std::size_t element = 0; element < elements; element += 7) {
         std::uint64_t sum = 0;
         for (std::uint32_t rank = 0; rank < ranks; ++rank) sum += pattern.value(rank, element);
-        ASSERT_EQ(pattern.sum(element), sum);
+        ASSERT_EQ(pattern.result(element), sum);
         ASSERT_GE(sum, 1U);
         ASSERT_LE(sum, exact_integers(type));
     }
@@ -37,7 +39,7 @@ TEST_P(SummedPattern, AWrongRankOrElementChangesSums) {
         const auto own = pattern.value(0, element);
         other_rank += own != pattern.value(ranks - 1, element);
         none += own != 0;
-        next_element += pattern.sum(element) != pattern.sum(element + 1);
+        next_element += pattern.result(element) != pattern.result(element + 1);
     }
     // Where a type has room for two values only, half of the elements tell; where few ranks have a
     // value in an element, as few do.
@@ -52,8 +54,76 @@ INSTANTIATE_TEST_SUITE_P(TypesAndRanks, SummedPattern,
                                                           DataType::i8),
                                           testing::Values(2U, 8U, 63U, 512U)));
 
+double computed(Op op, double a, double b) {
+    switch (op) {
+        case Op::prod:
+            return a * b;
+        case Op::max:
+            return std::max(a, b);
+        case Op::min:
+            return std::min(a, b);
+        default:
+            return a + b;
+    }
+}
+
+class ReducedPattern : public testing::TestWithParam<std::tuple<DataType, Op, std::uint32_t>> {
+  protected:
+    DataType type = std::get<0>(GetParam());
+    Op op = std::get<1>(GetParam());
+    std::uint32_t ranks = std::get<2>(GetParam());
+    static constexpr std::size_t elements = 5000;  // more than a period
+    Pattern pattern{type, op, ranks, elements};
+
+    // By the definition, of all ranks but one; `missing` == ranks: of all.
+    double result_without(std::uint32_t missing, std::size_t element) const {
+        std::optional<double> result;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            if (rank == missing) continue;
+            const double value = pattern.value(rank, element);
+            result = result ? computed(op, *result, value) : value;
+        }
+        return op == Op::avg ? *result / ranks : *result;
+    }
+};
+
+// And so is what is on the way to it: no value makes a sum or a product smaller.
+TEST_P(ReducedPattern, ResultIsThatOfAllRanksAndExact) {
+    for (std::size_t element = 0; element < elements; element += 7) {
+        ASSERT_EQ(pattern.result(element), result_without(ranks, element));
+        ASSERT_GE(pattern.result(element), 1U);
+        ASSERT_LE(pattern.result(element) * (op == Op::avg ? ranks : 1), exact_integers(type));
+        ASSERT_EQ(pattern.value(0, element) % (op == Op::avg ? ranks : 1), 0U);
+    }
+}
+
+TEST_P(ReducedPattern, EveryRankIsMissed) {
+    for (std::uint32_t missing = 0; missing < ranks; ++missing) {
+        std::size_t changed = 0;
+        for (std::size_t element = 0; element < 500; ++element) {
+            changed += result_without(missing, element) != pattern.result(element);
+        }
+        EXPECT_GT(changed, 0U) << missing;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(TypesAndOps, ReducedPattern,
+                         testing::Combine(testing::Values(DataType::f64, DataType::f16,
+                                                          DataType::bf16, DataType::i8),
+                                          testing::Values(Op::prod, Op::max, Op::min, Op::avg),
+                                          testing::Values(2U, 16U, 32U)));
+
+// A sixth is no binary fraction; the 127 of int8 are not two multiples of 64.
+TEST(ExactAverages, ArePowersOfTwoThatFit) {
+    EXPECT_TRUE(Pattern::is_exact(DataType::f32, Op::avg, 8));
+    EXPECT_FALSE(Pattern::is_exact(DataType::f32, Op::avg, 6));
+    EXPECT_TRUE(Pattern::is_exact(DataType::i8, Op::avg, 32));
+    EXPECT_FALSE(Pattern::is_exact(DataType::i8, Op::avg, 64));
+    EXPECT_TRUE(Pattern::is_exact(DataType::i8, Op::max, 6));
+}
+
 TEST(CopiedPattern, DiffersBetweenRanksAndElements) {
-    const Pattern pattern(DataType::i8, 1, 4096);
+    const Pattern pattern(DataType::i8, Op::sum, 1, 4096);
     std::size_t same_rank = 0;
     std::size_t same_element = 0;
     for (std::size_t element = 0; element < 4000; ++element) {

@@ -22,8 +22,8 @@ std::vector<Node> nodes(std::vector<std::uint32_t> ranks) {
     return made;
 }
 
-bool out_of_place_only(Collective /*any*/, bool in_place) {
-    return !in_place;
+bool out_of_place_only(const Subject& subject) {
+    return !subject.in_place;
 }
 
 const Wishes two_sizes{{Collective::all_gather, Collective::reduce}, {DataType::i32}, {8, 4096}};
@@ -123,7 +123,8 @@ TEST(Plan, RailsOfPairsAreThoseThatBothHave) {
 TEST(Plan, AQuickOneHasNodesAloneAllNodesAndRails) {
     Wishes wishes = two_sizes;
     wishes.quick = true;
-    const Plan plan = make_plan(nodes({4, 4, 4, 4, 4}), wishes, [](auto, auto) { return true; });
+    const Plan plan =
+        make_plan(nodes({4, 4, 4, 4, 4}), wishes, [](const Subject&) { return true; });
     EXPECT_EQ(plan.stages.front().operations.size(), 4U);  // sizes and collectives, in one place
     EXPECT_TRUE(numbers_of(plan, Kind::gpus).empty());
     EXPECT_EQ(numbers_of(plan, Kind::nodes), (Numbers{1, 5}));
@@ -157,7 +158,7 @@ TEST(Plan, NodesAloneAreMeasuredAgainWithTheLargestSize) {
 TEST(Plan, TheFirstThatWasAskedForTellsNodesApart) {
     const Wishes wishes{
         {Collective::all_gather, Collective::reduce}, {DataType::i32, DataType::f16}, {8, 4096}};
-    const Offers both = [](Collective /*any*/, bool /*in_place*/) { return true; };
+    const Offers both = [](const Subject& /*any*/) { return true; };
     for (const Offers& offers : {Offers(out_of_place_only), both}) {
         const Plan plan = make_plan(nodes({1, 1, 1, 1}), wishes, offers);
         EXPECT_EQ(plan.comparison, (Subject{Collective::all_gather, DataType::i32, false, 4096}));

@@ -67,14 +67,13 @@ std::optional<AlphaBeta> fit_alpha_beta(std::span<const CarriedTime> times) {
 }
 
 std::optional<AlphaBeta> fit_alpha_beta(const Results& results, std::size_t group,
-                                        Collective collective, DataType type, bool in_place) {
-    const auto factor = bus_factor(collective, results.groups[group].ranks);
+                                        const Subject& subject) {
+    const auto factor = bus_factor(subject.collective, results.groups[group].ranks);
     if (!factor) return std::nullopt;
     std::vector<CarriedTime> times;
     times.reserve(results.measurements.size());
     for (const auto& measurement : results.measurements) {
-        if (measurement.group != group || measurement.collective != collective ||
-            measurement.type != type || measurement.in_place != in_place ||
+        if (measurement.group != group || !differ_only_in_size(subject_of(measurement), subject) ||
             measurement.time.median <= 0) {
             continue;
         }
@@ -88,13 +87,13 @@ std::vector<LatencyBandwidthFit> latency_bandwidth_fits(const Results& results) 
     std::vector<LatencyBandwidthFit> fits;
     for (std::size_t i = 0; i < results.measurements.size(); ++i) {
         const Measurement& m = results.measurements[i];
-        const bool is_first_size = i == 0 || results.measurements[i - 1].group != m.group ||
-                                   results.measurements[i - 1].collective != m.collective ||
-                                   results.measurements[i - 1].type != m.type ||
-                                   results.measurements[i - 1].in_place != m.in_place;
+        const Subject subject = subject_of(m);
+        const bool is_first_size =
+            i == 0 || results.measurements[i - 1].group != m.group ||
+            !differ_only_in_size(subject_of(results.measurements[i - 1]), subject);
         if (!is_first_size || m.in_place) continue;
-        if (auto line = fit_alpha_beta(results, m.group, m.collective, m.type, m.in_place)) {
-            fits.push_back({m.group, m.collective, m.type, *line});
+        if (auto line = fit_alpha_beta(results, m.group, subject)) {
+            fits.push_back({m.group, m.collective, m.type, *line, m.op});
         }
     }
     return fits;

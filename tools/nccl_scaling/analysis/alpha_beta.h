@@ -2,6 +2,7 @@
 // bytes and f the bus factor of the number of ranks.
 #pragma once
 
+#include "analysis/subject.h"
 #include "results.h"
 
 #include <cstddef>
@@ -30,21 +31,21 @@ struct CarriedTime {
 // largest size alone would decide. Nothing: fewer than two sizes, or a time that does not grow.
 std::optional<AlphaBeta> fit_alpha_beta(std::span<const CarriedTime> times);
 
-// Of one group's collective with one type and placement, over the sizes. Nothing: as above, or a
-// group of one rank.
+// Of what one group measured of the subject in any size. Nothing: as above, or a group of one rank.
 std::optional<AlphaBeta> fit_alpha_beta(const Results& results, std::size_t group,
-                                        Collective collective, DataType type, bool in_place);
+                                        const Subject& subject);
 
 struct LatencyBandwidthFit {
     std::size_t group = 0;  // index into Results::groups
     Collective collective = Collective::all_reduce;
     DataType type = DataType::f32;
     AlphaBeta line;
+    Op op = Op::sum;
 
     bool operator==(const LatencyBandwidthFit&) const = default;
 };
 
-// One for each group, collective and type that has one out of place.
+// One for each group, collective, type and operation that has one out of place.
 std::vector<LatencyBandwidthFit> latency_bandwidth_fits(const Results& results);
 
 }  // namespace distgpu::scaling

@@ -57,6 +57,11 @@ const std::array<DataTypeRow, 7> data_types{
     DataTypeRow{DataType::i64, "int64", 8},
 };
 
+const std::array<OpRow, 5> ops{
+    OpRow{Op::sum, "sum"},   OpRow{Op::max, "max"}, OpRow{Op::min, "min"},
+    OpRow{Op::prod, "prod"}, OpRow{Op::avg, "avg"},
+};
+
 const CollectiveRow& row_of(Collective collective) {
     return *std::find_if(collectives.begin(), collectives.end(),
                          [&](const auto& row) { return row.collective == collective; });
@@ -67,8 +72,16 @@ const DataTypeRow& row_of(DataType type) {
                          [&](const auto& row) { return row.type == type; });
 }
 
+const OpRow& row_of(Op op) {
+    return *std::find_if(ops.begin(), ops.end(), [&](const auto& row) { return row.op == op; });
+}
+
 bool is_reduction(Collective collective) {
     return row_of(collective).reduces;
+}
+
+std::string_view op_name(Collective collective, Op op) {
+    return is_reduction(collective) ? row_of(op).name : "none";
 }
 
 std::optional<Collective> collective_named(std::string_view name) {
@@ -79,6 +92,11 @@ std::optional<Collective> collective_named(std::string_view name) {
 std::optional<DataType> data_type_named(std::string_view name) {
     const auto row = named(data_types, name);
     return row == data_types.end() ? std::nullopt : std::optional(row->type);
+}
+
+std::optional<Op> op_named(std::string_view name) {
+    const auto row = named(ops, name);
+    return row == ops.end() ? std::nullopt : std::optional(row->op);
 }
 
 std::optional<double> algorithm_bandwidth(const Measurement& measurement) {

@@ -30,17 +30,28 @@ struct DataTypeRow {
     std::uint32_t bytes;    // of one element
 };
 
+struct OpRow {
+    Op op;
+    std::string_view name;  // as nccl-tests calls it
+};
+
 extern const std::array<CollectiveRow, 11> collectives;
 extern const std::array<DataTypeRow, 7> data_types;
+extern const std::array<OpRow, 5> ops;
 
 const CollectiveRow& row_of(Collective collective);
 const DataTypeRow& row_of(DataType type);
+const OpRow& row_of(Op op);
 
 bool is_reduction(Collective collective);
+
+// "none", as nccl-tests has it, of what is only copied.
+std::string_view op_name(Collective collective, Op op);
 
 // By the exact name. Nothing: none is called so.
 std::optional<Collective> collective_named(std::string_view name);
 std::optional<DataType> data_type_named(std::string_view name);
+std::optional<Op> op_named(std::string_view name);
 
 // Bytes per second, from the median time. Nothing: no time was measured.
 std::optional<double> algorithm_bandwidth(const Measurement& measurement);

@@ -15,6 +15,7 @@ bool applies(const Threshold& threshold, const Measurement& measurement, const G
            group.ranks == threshold.ranks && measurement.collective == threshold.collective &&
            measurement.bytes == threshold.bytes &&
            measurement.type == threshold.type.value_or(measurement.type) &&
+           measurement.op == threshold.op.value_or(measurement.op) &&
            measurement.in_place == threshold.in_place.value_or(measurement.in_place);
 }
 
@@ -71,7 +72,8 @@ std::vector<Threshold> thresholds_of(const Results& baseline, double tolerance) 
                               .bandwidth = (1 - tolerance) * *bandwidth,
                               .type = measurement.type,
                               .in_place = measurement.in_place,
-                              .group = group.kind});
+                              .group = group.kind,
+                              .op = measurement.op});
     }
     return thresholds;
 }

@@ -22,6 +22,7 @@ struct Threshold {
     std::optional<DataType> type{};      // nothing: any
     std::optional<bool> in_place{};      // nothing: both
     std::optional<Group::Kind> group{};  // nothing: of nodes and of GPUs
+    std::optional<Op> op{};              // nothing: any
 
     bool operator==(const Threshold&) const = default;
 };

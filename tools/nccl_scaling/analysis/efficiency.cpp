@@ -43,14 +43,15 @@ std::optional<UnusableTimes> fault_of(const std::vector<NodesTime>& times) {
     return UnusableTimes{Reason::twice, times.size(), *twice};
 }
 
-// Of each collective and type the one that a curve is drawn of.
+// Of each collective, type and operation the one that a curve is drawn of.
 std::vector<Subject> shown_subjects(const Results& results,
                                     const std::vector<CommunicationEfficiency>& points) {
     std::vector<Subject> shown;
     for (const auto& point : points) {
         const Subject subject = subject_of(results.measurements[point.measurement]);
         const auto known = std::find_if(shown.begin(), shown.end(), [&](const Subject& other) {
-            return other.collective == subject.collective && other.type == subject.type;
+            return other.collective == subject.collective && other.type == subject.type &&
+                   other.op == subject.op;
         });
         if (known == shown.end()) {
             shown.push_back(subject);

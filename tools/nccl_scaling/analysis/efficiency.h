@@ -34,8 +34,8 @@ struct CommunicationCurve {
     std::vector<CommunicationEfficiency> points;
 };
 
-// Of each collective and type the largest size, out of place where both placements were measured:
-// smaller ones show the latency.
+// Of each collective, type and operation the largest size, out of place where both placements were
+// measured: smaller ones show the latency.
 std::vector<CommunicationCurve> communication_curves(const Results& results);
 
 enum class Scaling : std::uint8_t {

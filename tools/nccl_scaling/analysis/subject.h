@@ -12,6 +12,7 @@ struct Subject {
     DataType type = DataType::f32;
     bool in_place = false;
     std::uint64_t bytes = 0;
+    Op op = Op::sum;  // of a reduction
 
     bool operator==(const Subject&) const = default;
 };
@@ -20,7 +21,13 @@ inline Subject subject_of(const Measurement& measurement) {
     return {.collective = measurement.collective,
             .type = measurement.type,
             .in_place = measurement.in_place,
-            .bytes = measurement.bytes};
+            .bytes = measurement.bytes,
+            .op = measurement.op};
+}
+
+inline bool differ_only_in_size(Subject a, const Subject& b) {
+    a.bytes = b.bytes;
+    return a == b;
 }
 
 }  // namespace distgpu::scaling

@@ -13,15 +13,16 @@ namespace {
 std::map<std::uint64_t, double> times_of(const Results& results, std::size_t group,
                                          Collective collective) {
     std::map<std::uint64_t, double> times;
-    std::optional<std::pair<DataType, bool>> form;  // type, in place
+    std::optional<Subject> form;  // in any size
     for (const bool in_place : {false, true}) {
         for (const auto& one : results.measurements) {
             if (one.group != group || one.collective != collective || one.in_place != in_place ||
                 one.time.median <= 0) {
                 continue;
             }
-            if (!form) form = {one.type, in_place};
-            if (form == std::pair(one.type, in_place)) times[one.bytes] = one.time.median;
+            const Subject subject = subject_of(one);
+            if (!form) form = subject;
+            if (differ_only_in_size(subject, *form)) times[one.bytes] = one.time.median;
         }
     }
     return times;

@@ -29,8 +29,8 @@ struct TrainingStep {
     bool operator==(const TrainingStep&) const = default;
 };
 
-// Seconds of a collective on a group: of the first type measured there, out of place where that was
-// measured. Nothing: not measured, or not in sizes on both sides of this one.
+// Seconds of a collective on a group: of the first type and operation measured there, out of place
+// where that was measured. Nothing: not measured, or not in sizes on both sides of this one.
 std::optional<double> collective_seconds(const Results& results, std::size_t group,
                                          Collective collective, std::uint64_t bytes);
 

@@ -2,6 +2,7 @@
 // one thread. Nothing instead of an Error: done.
 #pragma once
 
+#include "analysis/subject.h"
 #include "backend/repeated.h"
 #include "base/result.h"
 #include "results.h"
@@ -45,7 +46,7 @@ struct Description {
 
 // One call of a collective, with the buffers as NCCL has them. `count` is the number of elements
 // that the call takes: of one rank's part where a buffer has one for each, of the whole buffer for
-// the others. Sums only. Root is the group's rank 0. Which elements go where: flow_of().
+// the others. Root is the group's rank 0. Which elements go where: flow_of().
 // In place: all-reduce, broadcast and reduce send == receive; all-gather send is the own part of
 // receive; reduce-scatter receive is the own part of send.
 struct Call {
@@ -54,6 +55,7 @@ struct Call {
     std::size_t count = 0;
     std::byte* send = nullptr;  // only read by the call
     std::byte* receive = nullptr;
+    Op op = Op::sum;  // of a reduction
 };
 
 // Some ranks that communicate.
@@ -104,8 +106,8 @@ class Backend {
     // Waits for all ranks of the run.
     virtual std::optional<Error> barrier() = 0;
 
-    // Whether the library has this form of a collective; the others are not measured.
-    virtual bool offers(Collective collective, bool in_place) const = 0;
+    // Whether the library has this, in whatever size; what it has not is not measured.
+    virtual bool offers(const Subject& subject) const = 0;
 
     // Memory that collectives work on, until the back end ends.
     virtual Result<std::byte*> allocate(std::size_t bytes) = 0;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <mpi.h>
 #include <string_view>
@@ -25,15 +26,74 @@ std::optional<Error> error_of(int code, const char* function) {
     return Error{function, std::string(text.data(), static_cast<std::size_t>(length)), ""};
 }
 
+struct Larger {
+    float operator()(float a, float b) const { return std::max(a, b); }
+};
+struct Smaller {
+    float operator()(float a, float b) const { return std::min(a, b); }
+};
+
 // The signature is MPI_User_function.
-template <float (*widen)(std::uint16_t), std::uint16_t (*narrow)(float)>
+template <float (*widen)(std::uint16_t), std::uint16_t (*narrow)(float), class Combine>
 // NOLINTNEXTLINE(readability-non-const-parameter)
-void add_16_bits(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
+void reduce_16_bits(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
     const auto* from = static_cast<const std::uint16_t*>(in);
     auto* to = static_cast<std::uint16_t*>(in_out);
-    std::transform(from, from + *length, to, to,
-                   [](std::uint16_t a, std::uint16_t b) { return narrow(widen(a) + widen(b)); });
+    std::transform(from, from + *length, to, to, [](std::uint16_t a, std::uint16_t b) {
+        return narrow(Combine()(widen(a), widen(b)));
+    });
 }
+
+template <class Combine>
+constexpr auto reduce_halves = reduce_16_bits<half_to_float, float_to_half, Combine>;
+template <class Combine>
+constexpr auto reduce_bfloats = reduce_16_bits<bfloat_to_float, float_to_bfloat, Combine>;
+
+// What MPI computes of its own types, and what of those that it lacks.
+struct Operation {
+    Op op;
+    MPI_Op native;
+    MPI_User_function* halves;
+    MPI_User_function* bfloats;
+    MPI_Op of_halves = MPI_OP_NULL;
+    MPI_Op of_bfloats = MPI_OP_NULL;
+};
+
+class Operations {
+  public:
+    void make() {
+        constexpr int commutes = 1;
+        for (Operation& row : rows_) {
+            MPI_Op_create(row.halves, commutes, &row.of_halves);
+            MPI_Op_create(row.bfloats, commutes, &row.of_bfloats);
+        }
+    }
+
+    void free() {
+        for (Operation& row : rows_) {
+            MPI_Op_free(&row.of_halves);
+            MPI_Op_free(&row.of_bfloats);
+        }
+    }
+
+    static bool has(Op op) { return op != Op::avg; }
+
+    // Precondition: it has that.
+    MPI_Op of(DataType type, Op op) const {
+        const auto row = std::find_if(rows_.begin(), rows_.end(),
+                                      [&](const Operation& known) { return known.op == op; });
+        if (type == DataType::f16) return row->of_halves;
+        return type == DataType::bf16 ? row->of_bfloats : row->native;
+    }
+
+  private:
+    std::array<Operation, 4> rows_{
+        Operation{Op::sum, MPI_SUM, reduce_halves<std::plus<>>, reduce_bfloats<std::plus<>>},
+        Operation{Op::prod, MPI_PROD, reduce_halves<std::multiplies<>>,
+                  reduce_bfloats<std::multiplies<>>},
+        Operation{Op::max, MPI_MAX, reduce_halves<Larger>, reduce_bfloats<Larger>},
+        Operation{Op::min, MPI_MIN, reduce_halves<Smaller>, reduce_bfloats<Smaller>}};
+};
 
 MPI_Datatype mpi_type(DataType type) {
     switch (type) {
@@ -42,7 +102,7 @@ MPI_Datatype mpi_type(DataType type) {
         case DataType::f64:
             return MPI_DOUBLE;
         case DataType::f16:
-        case DataType::bf16:  // MPI knows neither: two bytes with a sum of their own
+        case DataType::bf16:  // MPI knows neither: two bytes with operations of their own
             return MPI_UINT16_T;
         case DataType::i8:
             return MPI_INT8_T;
@@ -54,22 +114,11 @@ MPI_Datatype mpi_type(DataType type) {
     return MPI_INT64_T;
 }
 
-// The sums that MPI lacks.
-struct Sums {
-    MPI_Op half = MPI_OP_NULL;
-    MPI_Op bfloat = MPI_OP_NULL;
-
-    MPI_Op of(DataType type) const {
-        if (type == DataType::f16) return half;
-        return type == DataType::bf16 ? bfloat : MPI_SUM;
-    }
-};
-
 class MpiCommunicator final : public Communicator {
   public:
-    MpiCommunicator(MPI_Comm communicator, Seat seat, const Sums& sums)
+    MpiCommunicator(MPI_Comm communicator, Seat seat, const Operations& operations)
         : communicator_(communicator),
-          sums_(sums),
+          operations_(operations),
           rank_(static_cast<int>(seat.rank)),
           size_(static_cast<int>(seat.ranks)) {}
 
@@ -109,21 +158,20 @@ class MpiCommunicator final : public Communicator {
   private:
     int start(const Call& call, int count, MPI_Datatype type) {
         const void* const send = call.send == call.receive ? MPI_IN_PLACE : call.send;
-        MPI_Op sum = sums_.of(call.type);
+        MPI_Op op = operations_.of(call.type, call.op);
         switch (call.collective) {
             case Collective::all_reduce:
-                return MPI_Allreduce(send, call.receive, count, type, sum, communicator_);
+                return MPI_Allreduce(send, call.receive, count, type, op, communicator_);
             case Collective::all_gather:
                 return all_gather(call, count, type);
             case Collective::reduce_scatter:
-                return MPI_Reduce_scatter_block(send, call.receive, count, type, sum,
-                                                communicator_);
+                return MPI_Reduce_scatter_block(send, call.receive, count, type, op, communicator_);
             case Collective::broadcast:
                 return MPI_Bcast(call.receive, count, type, 0, communicator_);
             case Collective::reduce:
                 return rank_ == 0
-                           ? MPI_Reduce(send, call.receive, count, type, sum, 0, communicator_)
-                           : MPI_Reduce(call.send, nullptr, count, type, sum, 0, communicator_);
+                           ? MPI_Reduce(send, call.receive, count, type, op, 0, communicator_)
+                           : MPI_Reduce(call.send, nullptr, count, type, op, 0, communicator_);
             case Collective::all_to_all:
                 return MPI_Alltoall(send, count, type, call.receive, count, type, communicator_);
             case Collective::gather:
@@ -168,7 +216,7 @@ class MpiCommunicator final : public Communicator {
     }
 
     MPI_Comm communicator_;
-    const Sums& sums_;
+    const Operations& operations_;
     int rank_;
     int size_;
 };
@@ -198,9 +246,7 @@ class MpiBackend final : public Backend {
                          formatted("MPI has a world size of {}, not {}", size, member_.world_size),
                          "start it with srun --mpi=pmix --distgpu=pytorch, or with mpirun"};
         }
-        constexpr int commutes = 1;
-        MPI_Op_create(add_16_bits<half_to_float, float_to_half>, commutes, &sums_.half);
-        MPI_Op_create(add_16_bits<bfloat_to_float, float_to_bfloat>, commutes, &sums_.bfloat);
+        operations_.make();
         return std::nullopt;
     }
 
@@ -215,7 +261,8 @@ class MpiBackend final : public Backend {
             return *error;
         }
         if (part == MPI_COMM_NULL) return std::unique_ptr<Communicator>();
-        return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(part, seat, sums_));
+        return std::unique_ptr<Communicator>(
+            std::make_unique<MpiCommunicator>(part, seat, operations_));
     }
 
     std::optional<Error> barrier() override {
@@ -224,16 +271,17 @@ class MpiBackend final : public Backend {
 
     // MPI_Bcast has one buffer, and MPI_Reduce_scatter_block in place has its result elsewhere
     // than NCCL.
-    bool offers(Collective collective, bool in_place) const override {
-        switch (collective) {
+    bool offers(const Subject& subject) const override {
+        if (!Operations::has(subject.op)) return false;
+        switch (subject.collective) {
             case Collective::broadcast:
-                return in_place;
+                return subject.in_place;
             case Collective::all_reduce:
             case Collective::all_gather:
             case Collective::reduce:
                 return true;
             default:
-                return !in_place;
+                return !subject.in_place;
         }
     }
 
@@ -270,14 +318,13 @@ class MpiBackend final : public Backend {
 
     std::optional<Error> finish() override {
         for (void* memory : memory_) MPI_Free_mem(memory);
-        MPI_Op_free(&sums_.half);
-        MPI_Op_free(&sums_.bfloat);
+        operations_.free();
         return error_of(MPI_Finalize(), "MPI_Finalize");
     }
 
   private:
     Member member_;
-    Sums sums_;
+    Operations operations_;
     std::vector<void*> memory_;
 };
 

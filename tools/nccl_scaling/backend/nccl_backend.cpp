@@ -106,9 +106,10 @@ class NcclBackend final : public Backend {
     std::optional<Error> barrier() override { return everyone_->barrier(); }
 
     // Sends and receives cannot share a buffer.
-    bool offers(Collective collective, bool in_place) const override {
-        return !in_place || is_reduction(collective) || collective == Collective::all_gather ||
-               collective == Collective::broadcast;
+    bool offers(const Subject& subject) const override {
+        const Collective collective = subject.collective;
+        return !subject.in_place || is_reduction(collective) ||
+               collective == Collective::all_gather || collective == Collective::broadcast;
     }
 
     Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }

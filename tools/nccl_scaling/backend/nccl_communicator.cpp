@@ -90,22 +90,23 @@ std::optional<Error> NcclCommunicator::close() {
 
 nccl::Status NcclCommunicator::start(const Call& call, int type) {
     const nccl::Library& nccl = gpu_.nccl;
+    const int op = nccl::op_of(call.op);
     switch (call.collective) {
         case Collective::all_reduce:
-            return nccl.all_reduce(call.send, call.receive, call.count, type, nccl::sum,
-                                   communicator_, gpu_.stream);
+            return nccl.all_reduce(call.send, call.receive, call.count, type, op, communicator_,
+                                   gpu_.stream);
         case Collective::all_gather:
             return nccl.all_gather(call.send, call.receive, call.count, type, communicator_,
                                    gpu_.stream);
         case Collective::reduce_scatter:
-            return nccl.reduce_scatter(call.send, call.receive, call.count, type, nccl::sum,
-                                       communicator_, gpu_.stream);
+            return nccl.reduce_scatter(call.send, call.receive, call.count, type, op, communicator_,
+                                       gpu_.stream);
         case Collective::broadcast:
             return nccl.broadcast(call.send, call.receive, call.count, type, 0, communicator_,
                                   gpu_.stream);
         case Collective::reduce:
-            return nccl.reduce(call.send, call.receive, call.count, type, nccl::sum, 0,
-                               communicator_, gpu_.stream);
+            return nccl.reduce(call.send, call.receive, call.count, type, op, 0, communicator_,
+                               gpu_.stream);
         case Collective::all_to_all:
             if (nccl.all_to_all == nullptr) break;
             return nccl.all_to_all(call.send, call.receive, call.count, type, communicator_,

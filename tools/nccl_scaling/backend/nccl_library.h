@@ -22,7 +22,6 @@ inline constexpr Status success = 0;
 inline constexpr Status invalid_usage = 5;
 inline constexpr Status remote_error = 6;
 inline constexpr Status in_progress = 7;
-inline constexpr int sum = 0;         // ncclRedOp_t
 inline constexpr int no_colour = -1;  // NCCL_SPLIT_NOCOLOR
 
 struct UniqueId {
@@ -50,6 +49,11 @@ constexpr int type_of(DataType type) {
     return 9;
 }
 
+// ncclRedOp_t
+constexpr int op_of(Op op) {
+    return static_cast<int>(op);
+}
+
 // 21805 -> "2.18.5": major * 10000 + minor * 100 + patch.
 std::string version_text(int version);
 
@@ -64,15 +68,15 @@ struct Library {
     Status (*split)(Communicator from, int colour, int key, Communicator* made, void* config);
     Status (*destroy)(Communicator communicator);
     Status (*async_error)(Communicator communicator, Status* error);
-    Status (*all_reduce)(const void* send, void* receive, std::size_t count, int type, int sum,
+    Status (*all_reduce)(const void* send, void* receive, std::size_t count, int type, int op,
                          Communicator communicator, Stream stream);
     Status (*broadcast)(const void* send, void* receive, std::size_t count, int type, int root,
                         Communicator communicator, Stream stream);
-    Status (*reduce)(const void* send, void* receive, std::size_t count, int type, int sum,
-                     int root, Communicator communicator, Stream stream);
+    Status (*reduce)(const void* send, void* receive, std::size_t count, int type, int op, int root,
+                     Communicator communicator, Stream stream);
     Status (*all_gather)(const void* send, void* receive, std::size_t count, int type,
                          Communicator communicator, Stream stream);
-    Status (*reduce_scatter)(const void* send, void* receive, std::size_t count, int type, int sum,
+    Status (*reduce_scatter)(const void* send, void* receive, std::size_t count, int type, int op,
                              Communicator communicator, Stream stream);
     // From 2.28 on; null: the library is older.
     Status (*all_to_all)(const void* send, void* receive, std::size_t count, int type,

@@ -45,6 +45,9 @@ CellValue ranks(const Results& results, const Measurement& measurement) {
 CellValue collective(const Results& /*results*/, const Measurement& measurement) {
     return std::string(row_of(measurement.collective).name);
 }
+CellValue op(const Results& /*results*/, const Measurement& measurement) {
+    return std::string(op_name(measurement.collective, measurement.op));
+}
 CellValue type(const Results& /*results*/, const Measurement& measurement) {
     return std::string(row_of(measurement.type).name);
 }
@@ -71,6 +74,7 @@ constexpr std::array columns{
     ColumnRow{Column::nodes, "", "nodes", "nodes", none, nodes},
     ColumnRow{Column::ranks, "", "ranks", "ranks", none, ranks},
     ColumnRow{Column::collective, "collective", "collective", "collective", none, collective},
+    ColumnRow{Column::op, "op", "op", "op", none, op},
     ColumnRow{Column::type, "type", "type", "type", none, type},
     ColumnRow{Column::in_place, "in_place", "in_place", "place", none, in_place},
     ColumnRow{Column::bytes, "bytes", "bytes", "size", size, bytes},

@@ -18,6 +18,7 @@ enum class Column : std::uint8_t {
     nodes,
     ranks,
     collective,
+    op,
     type,
     in_place,
     bytes,

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::string_view run_header = "backend,note,started,complete";
 
-constexpr std::array columns{
-    Column::group_kind, Column::group,    Column::nodes, Column::ranks,  Column::collective,
-    Column::type,       Column::in_place, Column::bytes, Column::median, Column::mean,
-    Column::min,        Column::p5,       Column::p95,   Column::p99,    Column::cv,
-    Column::iterations, Column::algbw,    Column::busbw};
+constexpr std::array columns{Column::group_kind, Column::group,  Column::nodes, Column::ranks,
+                             Column::collective, Column::op,     Column::type,  Column::in_place,
+                             Column::bytes,      Column::median, Column::mean,  Column::min,
+                             Column::p5,         Column::p95,    Column::p99,   Column::cv,
+                             Column::iterations, Column::algbw,  Column::busbw};
 
 // Quoted where the text has a separator, a quote or a line end; a quote is then doubled.
 std::string quoted(std::string_view text) {

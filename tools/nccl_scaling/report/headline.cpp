@@ -4,6 +4,7 @@
 #include "analysis/bus_bandwidth.h"
 #include "analysis/efficiency.h"
 #include "base/format.h"
+#include "report/names.h"
 #include "report/reference_figures.h"
 #include "report/units.h"
 
@@ -60,8 +61,9 @@ std::optional<Headline> headline_of(const Results& results,
 std::string headline_text(const Results& results, const Headline& headline) {
     const Measurement& measurement = results.measurements[headline.measurement];
     const auto percent = [](double share) { return formatted("{:.0f}%", 100 * share); };
-    std::string text = formatted("{} {:.4g} GB/s at {}", row_of(measurement.collective).name,
-                                 headline.busbw / 1e9, format_bytes(measurement.bytes));
+    std::string text =
+        formatted("{} {:.4g} GB/s at {}", collective_name(measurement.collective, measurement.op),
+                  headline.busbw / 1e9, format_bytes(measurement.bytes));
     if (headline.efficiency) {
         text += formatted(", {} of {}", percent(*headline.efficiency),
                           counted(headline.baseline_nodes, "node"));

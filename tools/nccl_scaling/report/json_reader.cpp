@@ -70,6 +70,10 @@ Measurement read_measurement(const JsonFields& fields, std::size_t group_count) 
     Measurement measurement;
     measurement.group = fields.index("group", group_count);
     measurement.collective = fields.named("collective", collective_named);
+    // Older files have none: only sums were measured.
+    if (is_reduction(measurement.collective) && fields.has("op")) {
+        measurement.op = fields.named("op", op_named);
+    }
     measurement.type = fields.named("type", data_type_named);
     measurement.in_place = fields.flag("in_place");
     measurement.bytes = fields.count<std::uint64_t>("bytes");

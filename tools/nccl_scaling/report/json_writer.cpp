@@ -66,7 +66,8 @@ void add(std::vector<JsonMember>& members, const std::array<Column, size>& colum
 }
 
 JsonText measurement_json(const Results& results, const Measurement& measurement) {
-    constexpr std::array subject{Column::collective, Column::type, Column::in_place, Column::bytes};
+    constexpr std::array subject{Column::collective, Column::op, Column::type, Column::in_place,
+                                 Column::bytes};
     constexpr std::array times{Column::median, Column::mean, Column::min, Column::p5,
                                Column::p95,    Column::p99,  Column::cv,  Column::iterations};
     constexpr std::array bandwidths{Column::algbw, Column::busbw};
@@ -92,6 +93,7 @@ JsonText curve_json(const EfficiencyCurve& curve) {
 JsonText fit_json(const LatencyBandwidthFit& fit) {
     return {{"group", fit.group},
             {"collective", row_of(fit.collective).name},
+            {"op", op_name(fit.collective, fit.op)},
             {"type", row_of(fit.type).name},
             {"alpha", fit.line.alpha},
             {"beta", fit.line.beta},
@@ -138,11 +140,12 @@ JsonText violation_json(const Violation& violation) {
 }
 
 JsonText threshold_json(const Threshold& threshold) {
-    const auto type = [](DataType value) { return row_of(value).name; };
+    const auto name = [](auto value) { return row_of(value).name; };
     const auto kind = [](Group::Kind value) { return words::word_of(words::group_kinds, value); };
     const auto itself = [](bool value) { return value; };
     return {{"collective", row_of(threshold.collective).name},
-            {"type", json_or_null(threshold.type, type)},
+            {"op", json_or_null(threshold.op, name)},
+            {"type", json_or_null(threshold.type, name)},
             {"in_place", json_or_null(threshold.in_place, itself)},
             {"group", json_or_null(threshold.group, kind)},
             {"bytes", threshold.bytes},

@@ -56,8 +56,10 @@ std::string difference_text(const Difference& difference) {
 
 std::string waived_name(const Threshold& threshold) {
     return formatted("{}, {}",
-                     operation_name(threshold.collective, threshold.type,
-                                    threshold.in_place.value_or(false), threshold.bytes),
+                     operation_name({threshold.collective, threshold.type.value_or(DataType::f32),
+                                     threshold.in_place.value_or(false), threshold.bytes,
+                                     threshold.op.value_or(Op::sum)},
+                                    !threshold.type),
                      counted(threshold.ranks, "rank"));
 }
 

@@ -35,17 +35,19 @@ std::string rail_number(std::uint32_t local_rank) {
 
 }  // namespace
 
-std::string operation_name(Collective collective, std::optional<DataType> type, bool in_place,
-                           std::uint64_t bytes) {
-    return formatted("{}{}, {}{}", row_of(collective).name,
-                     type ? formatted(" {}", row_of(*type).name) : "", format_bytes(bytes),
-                     in_place ? ", in place" : "");
+std::string collective_name(Collective collective, Op op) {
+    return formatted("{}{}", row_of(collective).name,
+                     op == Op::sum ? "" : formatted(" {}", row_of(op).name));
+}
+
+std::string operation_name(const Subject& subject, bool any_type) {
+    return formatted("{}{}, {}{}", collective_name(subject.collective, subject.op),
+                     any_type ? "" : formatted(" {}", row_of(subject.type).name),
+                     format_bytes(subject.bytes), subject.in_place ? ", in place" : "");
 }
 
 std::string measurement_name(const Results& results, const Measurement& measurement) {
-    return formatted("{}, {}",
-                     operation_name(measurement.collective, measurement.type, measurement.in_place,
-                                    measurement.bytes),
+    return formatted("{}, {}", operation_name(subject_of(measurement)),
                      group_label(results, results.groups[measurement.group]));
 }
 

@@ -2,17 +2,18 @@
 #pragma once
 
 #include "analysis/blame.h"
+#include "analysis/subject.h"
 #include "results.h"
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 namespace distgpu::scaling {
 
-// "all-reduce float, 64 MiB, in place"; without a type where it is any.
-std::string operation_name(Collective collective, std::optional<DataType> type, bool in_place,
-                           std::uint64_t bytes);
+// "all-reduce", "all-reduce max"; a sum goes without saying.
+std::string collective_name(Collective collective, Op op);
+
+// "all-reduce float, 64 MiB, in place"; `any_type`: it is not named.
+std::string operation_name(const Subject& subject, bool any_type = false);
 
 // "all-reduce float, 64 MiB, in place, 4 nodes"
 std::string measurement_name(const Results& results, const Measurement& measurement);

@@ -1,6 +1,7 @@
 // The results for node_exporter's textfile collector: Prometheus' text format 0.0.4. Only what a
 // graph over weeks is made of: the largest size of each collective, not all sizes.
 #include "analysis/bus_bandwidth.h"
+#include "analysis/subject.h"
 #include "base/format.h"
 #include "report/formats.h"
 #include "report/names.h"
@@ -62,12 +63,12 @@ std::vector<Sample> bandwidths(const Results& results) {
         const bool smaller =
             std::any_of(results.measurements.begin(), results.measurements.end(),
                         [&](const Measurement& other) {
-                            return other.group == one.group && other.collective == one.collective &&
-                                   other.type == one.type && other.in_place == one.in_place &&
-                                   other.bytes > one.bytes;
+                            return other.group == one.group && other.bytes > one.bytes &&
+                                   differ_only_in_size(subject_of(other), subject_of(one));
                         });
         if (smaller) continue;
         samples.push_back({{{"collective", std::string(row_of(one.collective).name)},
+                            {"op", std::string(op_name(one.collective, one.op))},
                             {"type", std::string(row_of(one.type).name)},
                             {"in_place", formatted("{}", one.in_place)},
                             {"bytes", std::to_string(one.bytes)},

@@ -25,10 +25,10 @@ const Measurement* plateau(const Results& results, const ReferenceFigure& figure
     const Measurement* largest = nullptr;
     for (const Measurement& measurement : results.measurements) {
         const Group& group = results.groups[measurement.group];
-        const bool comparable = group.kind == Group::Kind::nodes &&
-                                group.nodes.size() == figure.nodes && group.ranks == figure.ranks &&
-                                measurement.collective == Collective::all_reduce &&
-                                !measurement.in_place && measurement.bytes >= gib;
+        const bool comparable =
+            group.kind == Group::Kind::nodes && group.nodes.size() == figure.nodes &&
+            group.ranks == figure.ranks && measurement.collective == Collective::all_reduce &&
+            measurement.op == Op::sum && !measurement.in_place && measurement.bytes >= gib;
         if (comparable && (largest == nullptr || measurement.bytes > largest->bytes)) {
             largest = &measurement;
         }

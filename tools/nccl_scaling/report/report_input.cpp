@@ -21,11 +21,10 @@ std::vector<Curve> curves_of_communication(const Results& results) {
     std::vector<Curve> curves;
     const auto baseline = communication_baseline(results);
     for (const auto& [subject, points] : communication_curves(results)) {
-        Curve& curve = curves.emplace_back(
-            Curve{Curve::Kind::communication,
-                  operation_name(subject.collective, subject.type, subject.in_place, subject.bytes),
-                  results.groups[*baseline].number,
-                  {}});
+        Curve& curve = curves.emplace_back(Curve{Curve::Kind::communication,
+                                                 operation_name(subject),
+                                                 results.groups[*baseline].number,
+                                                 {}});
         curve.points.reserve(points.size());
         for (const auto& [measurement, efficiency] : points) {
             const Group& group = results.groups[results.measurements[measurement].group];

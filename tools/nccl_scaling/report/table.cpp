@@ -19,10 +19,10 @@ struct Shown {
 
 // The group has no end, so it comes last.
 constexpr std::array columns{
-    Shown{Column::bytes, 13},    Shown{Column::collective, -14}, Shown{Column::type, -8},
-    Shown{Column::in_place, -5}, Shown{Column::nodes, 5},        Shown{Column::ranks, 5},
-    Shown{Column::median, 11},   Shown{Column::algbw, 9},        Shown{Column::busbw, 9},
-    Shown{Column::cv, 6},        Shown{Column::group, 0}};
+    Shown{Column::bytes, 13}, Shown{Column::collective, -14}, Shown{Column::op, -4},
+    Shown{Column::type, -8},  Shown{Column::in_place, -5},    Shown{Column::nodes, 5},
+    Shown{Column::ranks, 5},  Shown{Column::median, 11},      Shown{Column::algbw, 9},
+    Shown{Column::busbw, 9},  Shown{Column::cv, 6},           Shown{Column::group, 0}};
 
 // `text(row)` of each column, two spaces between two of them.
 template <class Text>

@@ -30,7 +30,12 @@ Check::Check(const Subject& operation, Seat seat)
     : operation_(operation),
       seat_(seat),
       extent_(extent_of(operation, seat.ranks)),
-      pattern_(operation.type, is_reduction(operation.collective) ? seat.ranks : 1, extent_.send) {}
+      pattern_(operation.type, operation.op, is_reduction(operation.collective) ? seat.ranks : 1,
+               extent_.send) {}
+
+bool Check::is_possible(const Subject& operation, std::uint32_t ranks) {
+    return Pattern::is_exact(operation.type, operation.op, ranks);
+}
 
 KnownData Check::sent() const {
     return values(seat_.rank, 0, extent_.send);
@@ -43,8 +48,9 @@ std::uint32_t Check::parts() const {
 
 KnownData Check::received(std::uint32_t part) const {
     const std::size_t count = extent_.count;
-    if (operation_.collective == Collective::reduce_scatter) return sums(seat_.rank * count, count);
-    if (is_reduction(operation_.collective)) return sums(0, count);
+    if (operation_.collective == Collective::reduce_scatter)
+        return results(seat_.rank * count, count);
+    if (is_reduction(operation_.collective)) return results(0, count);
     const Flow flow = flow_of(operation_.collective, part, seat_.rank, seat_.ranks, count);
     KnownData data = values(part, flow.sent_at, flow.count);
     data.at = flow.received_at;
@@ -56,9 +62,9 @@ KnownData Check::values(std::uint32_t rank, std::size_t first, std::size_t count
                  [&](std::size_t element) { return pattern_.value(rank, element); });
 }
 
-KnownData Check::sums(std::size_t first, std::size_t count) const {
+KnownData Check::results(std::size_t first, std::size_t count) const {
     return known(operation_, first, count,
-                 [&](std::size_t element) { return pattern_.sum(element); });
+                 [&](std::size_t element) { return pattern_.result(element); });
 }
 
 }  // namespace distgpu::scaling

@@ -24,6 +24,10 @@ struct KnownData {
 // One rank's view of one operation with known data.
 class Check {
   public:
+    // Averages of some numbers of ranks are not exact, and cannot be checked.
+    static bool is_possible(const Subject& operation, std::uint32_t ranks);
+
+    // Precondition: it is possible.
     Check(const Subject& operation, Seat seat);
 
     // What the rank sends.
@@ -36,7 +40,7 @@ class Check {
 
   private:
     KnownData values(std::uint32_t rank, std::size_t first, std::size_t count) const;
-    KnownData sums(std::size_t first, std::size_t count) const;
+    KnownData results(std::size_t first, std::size_t count) const;
 
     Subject operation_;
     Seat seat_;

@@ -29,7 +29,7 @@ Extent extent_of(const Subject& operation, std::uint32_t ranks) {
 Call call_of(const Subject& operation, Seat seat, std::byte* send, std::byte* receive) {
     const Extent extent = extent_of(operation, seat.ranks);
     const std::size_t own_part = seat.rank * extent.count * row_of(operation.type).bytes;
-    Call call{operation.collective, operation.type, extent.count, send, receive};
+    Call call{operation.collective, operation.type, extent.count, send, receive, operation.op};
     if (!operation.in_place) return call;
     call.send = receive;
     if (operation.collective == Collective::all_gather) call.send = receive + own_part;

@@ -19,6 +19,36 @@ namespace {
 
 constexpr const char* see_help = "see nccl-scaling --help";
 
+// The values of the rows with these names, in the rows' order.
+template <class Rows, class Row, class Value>
+std::vector<Value> chosen(const Rows& rows, Value Row::*value,
+                          const std::vector<std::string>& names) {
+    std::vector<Value> values;
+    for (const Row& row : rows) {
+        if (std::find(names.begin(), names.end(), row.name) != names.end()) {
+            values.push_back(row.*value);
+        }
+    }
+    return values;
+}
+
+std::vector<std::string> default_collectives(bool quick) {
+    if (quick) return {"all-reduce"};
+    std::vector<std::string> names;
+    for (const CollectiveRow& row : collectives) {
+        if (row.by_default) names.emplace_back(row.name);
+    }
+    return names;
+}
+
+template <class Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+    std::vector<std::string> names(rows.size());
+    std::transform(rows.begin(), rows.end(), names.begin(),
+                   [](const auto& row) { return std::string(row.name); });
+    return names;
+}
+
 // As written.
 struct Words {
     std::optional<std::string> begin;
@@ -29,6 +59,7 @@ struct Words {
     std::optional<std::uint32_t> warmup;
     std::vector<std::string> collectives;
     std::vector<std::string> types{"float"};
+    std::vector<std::string> ops{"sum"};
     double timeout = 120;
     double tolerance = 5;
     double expect = 0;  // GB/s
@@ -37,14 +68,6 @@ struct Words {
     Redraw redraw;
     Diff diff;
 };
-
-template <class Rows>
-std::vector<std::string> names_of(const Rows& rows) {
-    std::vector<std::string> names(rows.size());
-    std::transform(rows.begin(), rows.end(), names.begin(),
-                   [](const auto& row) { return std::string(row.name); });
-    return names;
-}
 
 void declare_sizes(CLI::App& app, Words& words) {
     app.add_option("-b", words.begin,
@@ -84,6 +107,13 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
         ->type_name("NAME")
         ->delimiter(',')
         ->check(CLI::IsMember(type_names))
+        ->capture_default_str();
+    const auto op_names = names_of(ops);
+    app.add_option("--op", words.ops,
+                   formatted("{}: what the collectives that reduce compute", join(op_names, ", ")))
+        ->type_name("NAME")
+        ->delimiter(',')
+        ->check(CLI::IsMember(op_names))
         ->capture_default_str();
     app.add_option("--iterations", words.iterations,
                    "Timed runs of each measurement; default: 20, or 10 with --quick")
@@ -218,20 +248,11 @@ Result<Options> understand(const Words& words, Options options) {
     auto sizes = read_sizes(words, quick);
     if (!sizes) return sizes.error();
     options.wishes.sizes = *std::move(sizes);
-    for (const CollectiveRow& row : collectives) {
-        const auto& names = words.collectives;
-        const bool is_named = std::find(names.begin(), names.end(), row.name) != names.end();
-        const bool by_default =
-            quick ? row.collective == Collective::all_reduce : row.by_default;
-        if (is_named || (names.empty() && by_default)) {
-            options.wishes.collectives.push_back(row.collective);
-        }
-    }
-    for (const DataTypeRow& row : data_types) {
-        if (std::find(words.types.begin(), words.types.end(), row.name) != words.types.end()) {
-            options.wishes.types.push_back(row.type);
-        }
-    }
+    const auto& named = words.collectives;
+    options.wishes.collectives = chosen(collectives, &CollectiveRow::collective,
+                                        named.empty() ? default_collectives(quick) : named);
+    options.wishes.types = chosen(data_types, &DataTypeRow::type, words.types);
+    options.wishes.ops = chosen(ops, &OpRow::op, words.ops);
     options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(words.timeout * 1000));
     options.demands.tolerance = words.tolerance / 100;
     constexpr double gb = 1e9;

@@ -29,7 +29,7 @@ class Planner {
   public:
     Planner(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers)
         : nodes_(nodes),
-          all_(wished(wishes, offers)),
+          all_(operations_of(wishes, offers)),
           largest_({comparison_of(all_)}),
           quick_(wishes.quick) {
         plan_.comparison = largest_.front();
@@ -42,31 +42,6 @@ class Planner {
     }
 
   private:
-    static std::vector<Subject> wished(const Wishes& wishes, const Offers& offers) {
-        std::vector<Subject> operations;
-        for (const Collective collective : wishes.collectives) {
-            for (const DataType type : wishes.types) {
-                for (const bool in_place : {false, true}) {
-                    if (!offers(collective, in_place)) continue;
-                    for (const std::uint64_t bytes : wishes.sizes) {
-                        operations.push_back({collective, type, in_place, bytes});
-                    }
-                    if (wishes.quick) break;  // the other place is as fast
-                }
-            }
-        }
-        return operations;
-    }
-
-    // The last of the first collective, type and placement: sizes ascend.
-    static Subject comparison_of(const std::vector<Subject>& all) {
-        const auto end = std::find_if(all.begin(), all.end(), [&](const Subject& operation) {
-            return operation.collective != all.front().collective ||
-                   operation.type != all.front().type || operation.in_place != all.front().in_place;
-        });
-        return *std::prev(end);
-    }
-
     std::uint32_t ranks_of(const Indices& nodes) const {
         return std::accumulate(
             nodes.begin(), nodes.end(), 0U,

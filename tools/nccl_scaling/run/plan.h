@@ -4,25 +4,16 @@
 
 #include "analysis/pairs.h"
 #include "results.h"
-#include "run/operation.h"
+#include "run/wishes.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 namespace distgpu::scaling {
-
-// What the user asked for; none is empty.
-struct Wishes {
-    std::vector<Collective> collectives;
-    std::vector<DataType> types;
-    std::vector<std::uint64_t> sizes;  // ascending
-    bool quick = false;                // only what a limiter is found by
-};
 
 // Disjoint groups that are measured at the same time, with one operation after the other.
 struct Stage {
@@ -42,14 +33,12 @@ struct Plan {
     std::map<std::tuple<Group::Kind, Pair, std::uint32_t>, std::size_t> met;
 };
 
-// Backend::offers.
-using Offers = std::function<bool(Collective collective, bool in_place)>;
-
 // First everything that was asked for, on 2, 4, ... GPUs of the first node, on every node alone at
 // the same time, and then on 2, 4, ... and all nodes; quick: on nodes alone and on all. Then what
 // tells slow parts from others: nodes alone again and, where nodes have several GPUs, rails; these
-// with the first collective and type that were asked for, at the largest size, and not checked
-// again. Groups of one rank move no data and are left out, but where the run has no other rank.
+// with the first collective, type and operation that were asked for, at the largest size, and not
+// checked again. Groups of one rank move no data and are left out, but where the run has no other
+// rank. Precondition: no refusal.
 Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers);
 
 // A round of pairs, with what tells slow parts from others. Adds the groups that are new.

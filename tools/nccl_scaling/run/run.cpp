@@ -89,10 +89,10 @@ class Run {
                   {},
                   {},
                   check_text(host_checks)};
-        plan_ =
-            make_plan(world_.nodes, use_.options.wishes, [&](Collective collective, bool in_place) {
-                return use_.backend.offers(collective, in_place);
-            });
+        const Wishes& wishes = use_.options.wishes;
+        const auto offers = [&](const Subject& subject) { return use_.backend.offers(subject); };
+        if (const auto refused = refusal_of(wishes, offers)) return fault_of(*refused);
+        plan_ = make_plan(world_.nodes, wishes, offers);
         known_.groups = plan_.groups;
         if (!leads()) return std::nullopt;
         return fault_if(use_.recorder.begin(known_));

@@ -1,11 +1,9 @@
 // See stage_runner.h.
 #include "run/stage_runner.h"
 
-#include "analysis/bus_bandwidth.h"
 #include "analysis/loop_statistics.h"
 #include "base/format.h"
 #include "report/names.h"
-#include "report/units.h"
 
 #include <nlohmann/json.hpp>
 
@@ -113,9 +111,7 @@ std::string StageRunner::who(const Stage& stage) const {
 }
 
 void StageRunner::announce(const Stage& stage, const Subject& operation) {
-    const std::string phase =
-        formatted("{} {}, {}, {}", row_of(operation.collective).name, row_of(operation.type).name,
-                  format_bytes(operation.bytes), who(stage));
+    const std::string phase = formatted("{}, {}", operation_name(operation), who(stage));
     use_.channel.begin(phase);
     if (use_.membership.rank == 0) use_.recorder.show(phase);
 }
@@ -145,8 +141,8 @@ void StageRunner::record(const Stage& stage, const Place& place, const Subject& 
 }
 
 void StageRunner::record(std::size_t group, const Subject& operation, const Statistics& time) {
-    use_.recorder.add(
-        {group, operation.collective, operation.type, operation.in_place, operation.bytes, time});
+    use_.recorder.add({group, operation.collective, operation.type, operation.in_place,
+                       operation.bytes, time, operation.op});
 }
 
 }  // namespace distgpu::scaling

@@ -62,7 +62,9 @@ function label(group) {
   return `${group.kind} ${group.nodes.length === 1 ? name(group.nodes[0]) : group.number}`;
 }
 const labels = groups.map(label);
-const operation = (one) => `${one.collective}${one.type ? " " + one.type : ""}, ${bytes(one.bytes)}` +
+// A sum goes without saying; older files have no op.
+const collectiveName = (one) => one.collective + (["sum", "none"].includes(one.op ?? "sum") ? "" : ` ${one.op}`);
+const operation = (one) => `${collectiveName(one)}${one.type ? " " + one.type : ""}, ${bytes(one.bytes)}` +
   (one.in_place ? ", in place" : "");
 const scales = (group) => group.kind === "gpus" || group.kind === "nodes";
 
@@ -228,7 +230,7 @@ const pairsOnly = measurements.filter((one) => groups[one.group].kind === "pair"
 const matchBytes = largest(pairsOnly.map((one) => one.bytes));
 const matchOf = pairsOnly.find((one) => one.bytes === matchBytes);
 const matches = pairsOnly.filter((one) => one.bytes === matchBytes && one.type === matchOf.type &&
-  one.collective === matchOf.collective && one.in_place === matchOf.in_place)
+  collectiveName(one) === collectiveName(matchOf) && one.in_place === matchOf.in_place)
   .map((one) => ({ nodes: groups[one.group].nodes, busbw: one.busbw }));
 const scores = nodes.map((_, node) => matches.filter((match) => match.nodes.includes(node)))
   .map((own) => (own.length ? median(own.map((match) => match.busbw)) : null));
@@ -372,7 +374,7 @@ function efficiencyPlots() {
 
 function bandwidthPlots() {
   const plotted = measurements.filter((one) => scales(groups[one.group]) && one.busbw > 0 && !one.in_place);
-  const plots = [...grouped(plotted, (one) => `${one.collective}, ${one.type}`)].map(([title, own]) => {
+  const plots = [...grouped(plotted, (one) => `${collectiveName(one)}, ${one.type}`)].map(([title, own]) => {
     const lines = [...grouped(own, (one) => one.group)].map(([group, points]) => ({ label: labels[group],
       points: points.map((one) => ({ x: one.bytes, y: one.busbw / 1e9,
         tip: `${labels[group]}, ${bytes(one.bytes)}: ${gigabytes(one.busbw)} GB/s` })) }));
@@ -435,7 +437,7 @@ function judgement() {
 function resultTables() {
   const columns = ["group", "collective", "type", "place", "size", "busbw (GB/s)", "algbw (GB/s)", "median (us)",
     "p5 (us)", "p95 (us)", "p99 (us)", "cv (%)"];
-  const row = (one) => [labels[one.group], one.collective, one.type, one.in_place ? "in" : "out", bytes(one.bytes),
+  const row = (one) => [labels[one.group], collectiveName(one), one.type, one.in_place ? "in" : "out", bytes(one.bytes),
     gigabytes(one.busbw), gigabytes(one.algbw), ...["median", "p5", "p95", "p99"].map((key) => microseconds(one.time[key])),
     (100 * one.time.cv).toFixed(1)];
   const cut = (caption, all, most) => table(all.length <= most ? caption
@@ -476,7 +478,7 @@ section("Node pairs", matches.length ? [
   html("div", { class: "plots" }, heatMap(), matchPlot())] : null);
 section("Latency and bandwidth", table("t = alpha + f size / beta; the residual is relative (root mean square)",
   ["group", "collective", "type", "alpha", "beta (GB/s)", "residual"], 3, (run.fits ?? []).map((fit) => [labels[fit.group],
-    fit.collective, fit.type, duration(fit.alpha), gigabytes(fit.beta), percent(fit.residual)])));
+    collectiveName(fit), fit.type, duration(fit.alpha), gigabytes(fit.beta), percent(fit.residual)])));
 section("Published figures", table("All-reduce, out of place, from 1 GiB", ["GPU", "ranks", "size", "this run (GB/s)", "published"], 1,
   (run.published ?? []).map((one) => [one.gpu, one.ranks, bytes(one.bytes), gigabytes(one.busbw), one.text])));
 section("Results", resultTables());
