@@ -12,6 +12,7 @@
 #include "backend/kernel_image.h"
 #include "backend/nccl_library.h"
 #include "backend/number.h"
+#include "backend/timed_graph.h"
 #include "base/format.h"
 #include "facts/nvml_gpu.h"
 
@@ -129,6 +130,31 @@ TEST_F(RealDriver, TimesAStreamByEvents) {
     EXPECT_LT(milliseconds, 1000);
 }
 
+// Launched twice: the events belong to the graph.
+TEST_F(RealDriver, TimesAGraphByEvents) {
+    Gpu gpu{};
+    gpu.cuda = cuda;
+    gpu.stream = stream;
+    const std::vector<float> values{1, 2, 3, 4};
+    const cuda::Address there = memory(sizeof(float) * values.size());
+    TimedGraph graph(gpu);
+    const auto failed = graph.capture(2, [&] {
+        const auto status = cuda.copy_to_device(there, values.data(), 16, stream);
+        return gpu.error_of(status, "cuMemcpyHtoDAsync");
+    });
+    ASSERT_FALSE(failed) << failed->message();
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_FALSE(graph.launch());
+        ASSERT_EQ(cuda.synchronize_stream(stream), cuda::success);
+        const auto ends = graph.ends();
+        ASSERT_TRUE(ends) << ends.error().message();
+        ASSERT_EQ(ends->size(), 2U);
+        EXPECT_LE((*ends)[0], (*ends)[1]);
+        EXPECT_LT((*ends)[1], 1);
+    }
+    EXPECT_EQ(download(there, values.size()), values);
+}
+
 // A buffer that begins and ends inside of a word of the kernels.
 TEST_F(RealDriver, RunsTheKernelsOfTheCheck) {
     if (kernel_image() == nullptr) GTEST_SKIP() << "built without CUDA";
@@ -158,6 +184,7 @@ TEST(RealNccl, IsRecentEnough) {
     EXPECT_EQ(library->version, nccl::version_text(version));
     EXPECT_NE(library->path.find("libnccl.so"), std::string::npos);
     EXPECT_EQ(library->all_to_all != nullptr, version >= 22800);
+    EXPECT_EQ(library->register_buffer != nullptr, version >= 21900);
     EXPECT_EQ(std::string(library->error_string(nccl::invalid_usage)).substr(0, 13),
               "invalid usage");
 }
@@ -186,7 +213,7 @@ TEST(RealNvml, KnowsTheGpuAndItsLink) {
 class RealBackend : public testing::Test {
   protected:
     static void SetUpTestSuite() {
-        auto loaded = load_nccl_backend();
+        auto loaded = load_nccl_backend({});
         ASSERT_TRUE(loaded) << loaded.error().message();
         backend = (*loaded).release();
         const auto started = backend->start({0, 1, 0});
@@ -233,6 +260,31 @@ TEST_F(RealBackend, RunsEveryCollectiveOfEveryType) {
         }
     }
     EXPECT_FALSE((*group)->barrier());
+    EXPECT_FALSE((*group)->close());
+}
+
+// In memory that NCCL allocated.
+TEST(RealModes, ALoopIsAGraphOnRegisteredMemory) {
+    auto loaded = load_nccl_backend({.graph = true, .registered = true});
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    Backend* const backend = (*loaded).release();  // its memory goes with the process
+    ASSERT_TRUE(backend->start({0, 1, 0}));
+    ASSERT_FALSE(backend->connect([](const std::string& id) { return Result<std::string>(id); }));
+    const auto send = backend->allocate(4096);
+    const auto receive = backend->allocate(4096);
+    ASSERT_TRUE(send && receive);
+    auto group = backend->split(0U, {0, 1});
+    ASSERT_TRUE(group) << group.error().message();
+    const std::vector<std::byte> sent(4096, std::byte{7});
+    ASSERT_FALSE(backend->upload(*send, sent));
+    const auto ends =
+        (*group)->time({Collective::all_reduce, DataType::i8, 4096, *send, *receive}, 5, [] {});
+    ASSERT_TRUE(ends) << ends.error().message();
+    EXPECT_EQ(ends->size(), 5U);
+    EXPECT_TRUE(std::is_sorted(ends->begin(), ends->end()));
+    std::vector<std::byte> got(4096);
+    ASSERT_FALSE(backend->download(got, *receive));
+    EXPECT_EQ(got, sent);
     EXPECT_FALSE((*group)->close());
 }
 

@@ -13,7 +13,7 @@ setup_file() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
     make_libraries new
-    make_libraries old -DWITHOUT_ALL_TO_ALL
+    make_libraries old -DWITHOUT_ALL_TO_ALL -DWITHOUT_MEM_ALLOC
     make_libraries ancient -DWITHOUT_SPLIT
 }
 
@@ -134,6 +134,44 @@ FACTS
     [ "$status" -eq 0 ]
     FAKE_NCCL_ERROR=1:ncclSend scaling old "${small[@]}" --collective all-to-all
     [ "$status" -eq 3 ]
+}
+
+# 8 ms for each collective, as without a graph.
+@test "a timed loop as one graph: the same times, and CUDA's graphs are really used" {
+    scaling new "${small[@]}" --graph --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(fingerprint 'timed loop')" = 'CUDA graph' ]
+    [ "$(jq --compact-output '. as $run | [.measurements[] | select($run.groups[.group].kind == "nodes") |
+        .time.median * 1e6 | round] | unique' "$results")" = '[8000]' ]
+    FAKE_CUDA_NO_GRAPH=1 scaling new "${small[@]}"
+    [ "$status" -eq 0 ]
+    FAKE_CUDA_NO_GRAPH=1 scaling new "${small[@]}" --graph
+    [ "$status" -eq 3 ]
+    [ "$(complaint)" = 'rank 1 on node01: cuGraphLaunch: fake CUDA error' ]
+}
+
+@test "a graph that never ends, as another rank is lost, is left" {
+    FAKE_NCCL_HANG=1 scaling new "${small[@]}" --warmup 1 --check 0 --graph
+    [ "$status" -eq 3 ]
+    [[ $(complaint) == 'rank 1 on node01: collective of NCCL: remote process exited '* ]]
+}
+
+@test "registered buffers: of NCCL's own memory, with every communicator" {
+    scaling new "${small[@]}" --registered --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(fingerprint buffers)" = registered ]
+    local call
+    for call in ncclMemAlloc ncclCommRegister ncclCommDeregister; do
+        FAKE_NCCL_ERROR=1:$call scaling new "${small[@]}"
+        [ "$status" -eq 0 ]
+        FAKE_NCCL_ERROR=1:$call scaling new "${small[@]}" --registered
+        [ "$status" -eq 3 ]
+        [[ $(complaint) == "rank 1 on node01: $call: unhandled system error: "* ]]
+    done
+    scaling old "${small[@]}" --registered
+    [ "$status" -eq 3 ]
+    [ "$(grep '^distgpu: ' <<<"$output")" = \
+        'distgpu: --registered: NCCL 2.28.7 cannot do it; install NCCL 2.19 or newer, or leave it out' ]
 }
 
 @test "where kernels cannot be loaded the CPUs check, and the table says so" {

@@ -11,6 +11,9 @@ void fake_cuda_collective(void* stream, double milliseconds);
 // From now on the work of the stream never ends.
 void fake_cuda_hang(void* stream);
 
+// How many graphs have not been destroyed.
+int fake_cuda_graphs(void);
+
 // Whether a stream has work for which nobody has waited.
 int fake_cuda_is_busy(void);
 

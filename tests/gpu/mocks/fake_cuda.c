@@ -3,6 +3,7 @@
 // whose end nobody has waited for, events and contexts that do not exist.
 //
 // FAKE_CUDA_DEVICES=N       how many GPUs there are (8)
+// FAKE_CUDA_NO_GRAPH=RANK   on this rank graphs cannot be launched
 // FAKE_CUDA_NO_KERNEL=RANK  on this rank kernels cannot be loaded
 #include "fake.h"
 
@@ -19,14 +20,17 @@ enum {
     NO_BINARY = 209,
     NOT_FOUND = 500,
     NOT_READY = 600,
-    MISALIGNED = 716
+    MISALIGNED = 716,
+    NOT_SUPPORTED = 801,
+    CAPTURE_UNSUPPORTED = 900
 };
 
 static const double kernel_milliseconds = 1;
 static const char* kernels[2] = {"distgpu_fill", "distgpu_compare"};
 
 struct stream {
-    double work;  // milliseconds so far
+    struct graph* capture;  // what it is put into, instead of being done
+    double work;            // milliseconds so far
     int busy;
     int hangs;
 };
@@ -38,6 +42,19 @@ struct event {
     int done;
 };
 
+// What a graph does when it is launched.
+struct node {
+    double milliseconds;
+    struct event* event;  // NULL: work
+};
+
+struct graph {
+    int is_instance;
+    int count;
+    struct node nodes[256];
+};
+
+static int graphs;
 static struct stream streams[64];
 static int stream_count;
 static int device = -1;
@@ -51,7 +68,23 @@ int fake_cuda_device(void) {
     return device;
 }
 
+static int is_own(const char* variable) {
+    const char* rank = getenv("RANK");
+    return rank != NULL && atoi(rank) == number(variable, -1);
+}
+
+static int capture(struct graph* graph, struct node node) {
+    if (graph->count == 256) return OUT_OF_MEMORY;
+    graph->nodes[graph->count++] = node;
+    return SUCCESS;
+}
+
+// NCCL's work is done at once where it is captured too; only its time comes with the launch.
 static void put(struct stream* stream, double milliseconds) {
+    if (stream->capture != NULL) {
+        capture(stream->capture, (struct node){milliseconds, NULL});
+        return;
+    }
     stream->work += milliseconds;
     stream->busy = 1;
 }
@@ -143,6 +176,7 @@ int cuStreamCreate(void** stream, unsigned flags) {
 
 int cuStreamQuery(void* stream) {
     struct stream* queried = stream;
+    if (queried->capture != NULL) return CAPTURE_UNSUPPORTED;
     if (queried->hangs) return NOT_READY;
     if (!queried->busy) return SUCCESS;
     queried->busy = 0;
@@ -152,6 +186,7 @@ int cuStreamQuery(void* stream) {
 int cuStreamSynchronize(void* stream) {
     while (((struct stream*)stream)->hangs) {
     }
+    if (((struct stream*)stream)->capture != NULL) return CAPTURE_UNSUPPORTED;
     ((struct stream*)stream)->busy = 0;
     return SUCCESS;
 }
@@ -182,12 +217,89 @@ int cuEventCreate(void** event, unsigned flags) {
     return flags == 0 ? SUCCESS : INVALID_VALUE;
 }
 
-int cuEventRecord(void* event, void* stream) {
-    struct event* recorded = event;
-    recorded->stream = stream;
-    recorded->work = recorded->stream->work;
-    recorded->queried = recorded->done = 0;
+static void record(struct event* event, struct stream* stream) {
+    event->stream = stream;
+    event->work = stream->work;
+    event->queried = event->done = 0;
+}
+
+// In a capture only an external event can be asked for its time.
+int cuEventRecordWithFlags(void* event, void* stream, unsigned flags) {
+    struct graph* graph = ((struct stream*)stream)->capture;
+    if ((graph != NULL) != (flags == 1)) return INVALID_VALUE;
+    if (graph != NULL) return capture(graph, (struct node){0, event});
+    record(event, stream);
     return SUCCESS;
+}
+
+int cuEventRecord(void* event, void* stream) {
+    return cuEventRecordWithFlags(event, stream, 0);
+}
+
+int cuEventDestroy_v2(void* event) {
+    free(event);
+    return SUCCESS;
+}
+
+// Of this thread only: others may go on.
+int cuStreamBeginCapture_v2(void* stream, int mode) {
+    struct stream* begun = stream;
+    if (mode != 1 || begun->capture != NULL || begun->busy) return INVALID_VALUE;
+    begun->capture = calloc(1, sizeof(struct graph));
+    return SUCCESS;
+}
+
+int cuStreamEndCapture(void* stream, void** graph) {
+    struct stream* ended = stream;
+    if (ended->capture == NULL) return INVALID_VALUE;
+    *graph = ended->capture;
+    ended->capture = NULL;
+    ++graphs;
+    return SUCCESS;
+}
+
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
+    if (flags != 0 || ((struct graph*)graph)->is_instance) return INVALID_VALUE;
+    struct graph* made = malloc(sizeof *made);
+    *made = *(struct graph*)graph;
+    made->is_instance = 1;
+    *executable = made;
+    ++graphs;
+    return SUCCESS;
+}
+
+int cuGraphLaunch(void* executable, void* stream) {
+    const struct graph* graph = executable;
+    if (!graph->is_instance) return INVALID_VALUE;
+    if (is_own("FAKE_CUDA_NO_GRAPH")) return NOT_SUPPORTED;
+    for (int i = 0; i < graph->count; ++i) {
+        const struct node* node = &graph->nodes[i];
+        if (node->event != NULL) {
+            record(node->event, stream);
+        } else {
+            put(stream, node->milliseconds);
+        }
+    }
+    return SUCCESS;
+}
+
+static int destroy(struct graph* graph, int is_instance) {
+    if (graph->is_instance != is_instance) return INVALID_VALUE;
+    free(graph);
+    --graphs;
+    return SUCCESS;
+}
+
+int cuGraphExecDestroy(void* executable) {
+    return destroy(executable, 1);
+}
+
+int cuGraphDestroy(void* graph) {
+    return destroy(graph, 0);
+}
+
+int fake_cuda_graphs(void) {
+    return graphs;
 }
 
 // As a stream: not done at first.
@@ -215,8 +327,7 @@ int cuModuleLoadData(void** module, const void* image) {
     uint32_t magic = 0;
     memcpy(&magic, image, sizeof magic);
     if (magic != 0xBA55ED50U) return INVALID_VALUE;
-    const char* rank = getenv("RANK");
-    if (rank != NULL && atoi(rank) == number("FAKE_CUDA_NO_KERNEL", -1)) return NO_BINARY;
+    if (is_own("FAKE_CUDA_NO_KERNEL")) return NO_BINARY;
     *module = &streams;
     return SUCCESS;
 }

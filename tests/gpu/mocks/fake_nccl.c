@@ -3,7 +3,7 @@
 // another id than ncclGetUniqueId() gave, a split while work is outstanding. What ends for all
 // ranks together in NCCL waits for all of them here too.
 //
-// WITHOUT_ALL_TO_ALL, WITHOUT_SPLIT   when compiled: an older library
+// WITHOUT_ALL_TO_ALL, WITHOUT_MEM_ALLOC, WITHOUT_SPLIT   when compiled: an older library
 // FAKE_NCCL_VERSION=RANK:VERSION      another version on this rank (22807)
 // FAKE_NCCL_ERROR=RANK:FUNCTION       on this rank the function fails
 // FAKE_NCCL_DIES=RANK                 this rank dies in an all-reduce
@@ -36,6 +36,7 @@ struct comm {
     MPI_Comm mpi;
     int is_world;
     int failed;
+    int registered;  // buffers
 };
 
 // A send or receive between group start and end.
@@ -327,8 +328,10 @@ int ncclCommInitRank(struct comm** made, int ranks, struct id id, int rank) {
     struct id right;
     ncclGetUniqueId(&right);
     if (memcmp(&right, &id, sizeof id) != 0) return fail(INVALID_ARGUMENT, "wrong id");
-    MPI_Init(NULL, NULL);
-    struct comm world = {MPI_COMM_WORLD, 1, SUCCESS};
+    int is_begun = 0;
+    MPI_Initialized(&is_begun);
+    if (!is_begun) MPI_Init(NULL, NULL);
+    struct comm world = {MPI_COMM_WORLD, 1, SUCCESS, 0};
     if (ranks_of(&world) != ranks || ranks > 64 || rank_in(&world) != rank) {
         return fail(INVALID_ARGUMENT, "not MPI's ranks");
     }
@@ -344,7 +347,7 @@ int ncclCommSplit(struct comm* from, int colour, int key, struct comm** made, vo
     ENTER();
     if (config != NULL) return fail(INVALID_ARGUMENT, "a configuration");
     if (groups > 0 || fake_cuda_is_busy()) return fail(INVALID_USAGE, "work is outstanding");
-    struct comm part = {MPI_COMM_NULL, 0, SUCCESS};
+    struct comm part = {MPI_COMM_NULL, 0, SUCCESS, 0};
     MPI_Comm_split(from->mpi, colour == -1 ? MPI_UNDEFINED : colour, key, &part.mpi);
     *made = part.mpi == MPI_COMM_NULL ? NULL : copy_of(&part, sizeof part);
     return SUCCESS;
@@ -353,6 +356,8 @@ int ncclCommSplit(struct comm* from, int colour, int key, struct comm** made, vo
 
 int ncclCommDestroy(struct comm* comm) {
     ENTER();
+    if (fake_cuda_graphs() > 0) return fail(INVALID_USAGE, "a graph is left");
+    if (comm->registered > 0) return fail(INVALID_USAGE, "a buffer is registered");
     MPI_Barrier(comm->mpi);
     if (comm->is_world) {
         MPI_Finalize();
@@ -362,6 +367,37 @@ int ncclCommDestroy(struct comm* comm) {
     free(comm);
     return SUCCESS;
 }
+
+#ifndef WITHOUT_MEM_ALLOC
+static char* allocated[16];  // by ncclMemAlloc
+static int allocations;
+
+int ncclMemAlloc(void** memory, size_t bytes) {
+    ENTER();
+    if (allocations == 16) return fail(SYSTEM_ERROR, "too many buffers");
+    *memory = allocated[allocations++] = malloc(bytes);
+    memset(*memory, 0x55, bytes);
+    return SUCCESS;
+}
+
+int ncclCommRegister(struct comm* comm, void* buffer, size_t bytes, void** handle) {
+    ENTER();
+    for (int i = 0; i < allocations; ++i) {
+        if (allocated[i] != buffer || bytes == 0) continue;
+        ++comm->registered;
+        *handle = buffer;
+        return SUCCESS;
+    }
+    return fail(INVALID_ARGUMENT, "not a buffer of ncclMemAlloc");
+}
+
+int ncclCommDeregister(struct comm* comm, void* handle) {
+    ENTER();
+    if (comm->registered == 0 || handle == NULL) return fail(INVALID_ARGUMENT, "no such buffer");
+    --comm->registered;
+    return SUCCESS;
+}
+#endif
 
 int ncclCommGetAsyncError(struct comm* comm, int* error) {
     *error = comm->failed;

@@ -28,6 +28,9 @@ static_assert(alike_signatures<decltype(Library::receive), decltype(ncclRecv)>);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
 static_assert(alike_signatures<decltype(Library::all_to_all), decltype(ncclAlltoAll)>);
 #endif
+static_assert(alike_signatures<decltype(Library::allocate), decltype(ncclMemAlloc)>);
+static_assert(alike_signatures<decltype(Library::register_buffer), decltype(ncclCommRegister)>);
+static_assert(alike_signatures<decltype(Library::deregister_buffer), decltype(ncclCommDeregister)>);
 static_assert(alike_signatures<decltype(Library::group_start), decltype(ncclGroupStart)>);
 static_assert(alike_signatures<decltype(Library::group_end), decltype(ncclGroupEnd)>);
 
@@ -67,8 +70,19 @@ static_assert(alike_signatures<decltype(Driver::copy_to_device), decltype(cuMemc
 static_assert(alike_signatures<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
 static_assert(alike_signatures<decltype(Driver::create_event), decltype(cuEventCreate)>);
 static_assert(alike_signatures<decltype(Driver::record_event), decltype(cuEventRecord)>);
+static_assert(
+    alike_signatures<decltype(Driver::record_event_with), decltype(cuEventRecordWithFlags)>);
 static_assert(alike_signatures<decltype(Driver::query_event), decltype(cuEventQuery)>);
 static_assert(alike_signatures<decltype(Driver::elapsed), decltype(cuEventElapsedTime)>);
+static_assert(alike_signatures<decltype(Driver::destroy_event), decltype(cuEventDestroy)>);
+static_assert(alike_signatures<decltype(Driver::begin_capture), decltype(cuStreamBeginCapture)>);
+static_assert(alike_signatures<decltype(Driver::end_capture), decltype(cuStreamEndCapture)>);
+static_assert(
+    alike_signatures<decltype(Driver::instantiate_graph), decltype(cuGraphInstantiateWithFlags)>);
+static_assert(alike_signatures<decltype(Driver::launch_graph), decltype(cuGraphLaunch)>);
+static_assert(
+    alike_signatures<decltype(Driver::destroy_executable_graph), decltype(cuGraphExecDestroy)>);
+static_assert(alike_signatures<decltype(Driver::destroy_graph), decltype(cuGraphDestroy)>);
 static_assert(alike_signatures<decltype(Driver::load_module), decltype(cuModuleLoadData)>);
 static_assert(alike_signatures<decltype(Driver::get_function), decltype(cuModuleGetFunction)>);
 static_assert(alike_signatures<decltype(Driver::launch), decltype(cuLaunchKernel)>);
@@ -83,6 +97,8 @@ static_assert(cuda::system_driver_mismatch == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
 static_assert(cuda::compat_not_supported == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
 static_assert(cuda::unknown == CUDA_ERROR_UNKNOWN);
 static_assert(cuda::non_blocking == CU_STREAM_NON_BLOCKING && CU_EVENT_DEFAULT == 0);
+static_assert(cuda::capture_of_thread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(cuda::external_event == CU_EVENT_RECORD_EXTERNAL);
 static_assert(cuda::clock_rate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 
 }  // namespace

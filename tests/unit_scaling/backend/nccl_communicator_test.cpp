@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -160,6 +161,55 @@ TEST(NcclCommunicator, ATimedLoopDoesNotWaitForARankThatIsLost) {
     const auto ends = group.time(call_of_two_floats(Collective::all_reduce), 9, [] {});
     ASSERT_FALSE(ends.has_value());
     EXPECT_EQ(ends.error().problem, "remote error: peer is gone twice");
+}
+
+// One rank may have captured its loop sooner than another.
+TEST(NcclCommunicator, RanksLaunchTheirGraphsTogether) {
+    Gpu gpu = timed_gpu(0);
+    gpu.modes.graph = true;
+    gpu.cuda.create_event = [](cuda::Event*, unsigned) { return cuda::success; };
+    gpu.cuda.destroy_event = [](cuda::Event) { return cuda::success; };
+    gpu.cuda.record_event_with = [](cuda::Event, cuda::Stream, unsigned) { return cuda::success; };
+    gpu.cuda.begin_capture = [](cuda::Stream, int) { return note("capture"); };
+    gpu.cuda.end_capture = [](cuda::Stream, cuda::Graph*) {
+        return note("end after " + std::to_string(timeline.collectives));
+    };
+    gpu.cuda.instantiate_graph = [](cuda::ExecutableGraph*, cuda::Graph, unsigned long long) {
+        return cuda::success;
+    };
+    gpu.cuda.launch_graph = [](cuda::ExecutableGraph, cuda::Stream) {
+        return note("launch after " + std::to_string(timeline.collectives));
+    };
+    gpu.cuda.elapsed = [](float* milliseconds, cuda::Event, cuda::Event) {
+        *milliseconds = 1;
+        return cuda::success;
+    };
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    int progress = 0;
+    const auto ends =
+        group.time(call_of_two_floats(Collective::all_reduce), 3, [&] { ++progress; });
+    ASSERT_TRUE(ends.has_value());
+    EXPECT_EQ(ends->size(), 3U);
+    EXPECT_EQ(progress, 1);
+    // The fourth is the barrier's.
+    EXPECT_EQ(script.calls, (Calls{"capture", "end after 3", "query", "launch after 4", "query"}));
+}
+
+TEST(NcclCommunicator, BuffersAreRegisteredAsLongAsItIsOpen) {
+    Gpu gpu = made_up_gpu();
+    gpu.nccl.register_buffer = [](nccl::Communicator, void* buffer, std::size_t bytes,
+                                  void** handle) {
+        *handle = buffer;
+        return note("register " + std::to_string(bytes) + " at " + place(buffer, sent));
+    };
+    gpu.nccl.deregister_buffer = [](nccl::Communicator, void* handle) {
+        return note("deregister " + place(handle, sent));
+    };
+    gpu.nccl.destroy = [](nccl::Communicator) { return note("destroy"); };
+    NcclCommunicator group(gpu, nullptr, {0, 2}, nullptr);
+    EXPECT_FALSE(group.register_buffer(std::span(sent).subspan(8, 16)));
+    EXPECT_FALSE(group.close());
+    EXPECT_EQ(script.calls, (Calls{"register 16 at 8", "deregister 8", "destroy"}));
 }
 
 // Two floats, NCCL's type 7, are 8 bytes: the part of rank 1 begins there.

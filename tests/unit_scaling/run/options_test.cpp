@@ -99,6 +99,18 @@ TEST(Options, WrongOnesAreRefused) {
     }
 }
 
+TEST(Options, OfTheBackEndNccl) {
+    EXPECT_FALSE(options({}).modes.graph || options({}).modes.registered);
+    EXPECT_TRUE(options({"--graph"}).modes.graph);
+    EXPECT_TRUE(options({"--registered"}).modes.registered);
+    for (const char* const option : {"--graph", "--registered"}) {
+        const auto asked = parse({"--backend", "mpi", option});
+        ASSERT_FALSE(asked);
+        EXPECT_EQ(asked.error().message(), std::string("distgpu: ") + option +
+                                               ": the back end mpi has no GPU; leave it out");
+    }
+}
+
 TEST(Options, OfAComparison) {
     const Options given =
         options({"--baseline", "old.json", "--tolerance", "7.5", "--threshold", "limits"});

@@ -127,8 +127,14 @@ class Backend {
     virtual std::optional<Error> finish() = 0;
 };
 
+// How the nccl back end runs collectives.
+struct Modes {
+    bool graph = false;       // a timed loop is one CUDA graph
+    bool registered = false;  // buffers are NCCL's, and registered with each communicator
+};
+
 // By dlopen: one program runs where the library is missing, and says so.
 Result<std::unique_ptr<Backend>> load_mpi_backend();
-Result<std::unique_ptr<Backend>> load_nccl_backend();
+Result<std::unique_ptr<Backend>> load_nccl_backend(const Modes& modes);
 
 }  // namespace distgpu::scaling

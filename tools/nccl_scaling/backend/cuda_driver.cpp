@@ -32,8 +32,16 @@ Result<Driver> load_driver() {
     library->resolve(driver.copy_to_host, "cuMemcpyDtoH_v2");
     library->resolve(driver.create_event, "cuEventCreate");
     library->resolve(driver.record_event, "cuEventRecord");
+    library->resolve(driver.record_event_with, "cuEventRecordWithFlags");
     library->resolve(driver.query_event, "cuEventQuery");
     library->resolve(driver.elapsed, "cuEventElapsedTime");
+    library->resolve(driver.destroy_event, "cuEventDestroy_v2");
+    library->resolve(driver.begin_capture, "cuStreamBeginCapture_v2");
+    library->resolve(driver.end_capture, "cuStreamEndCapture");
+    library->resolve(driver.instantiate_graph, "cuGraphInstantiateWithFlags");
+    library->resolve(driver.launch_graph, "cuGraphLaunch");
+    library->resolve(driver.destroy_executable_graph, "cuGraphExecDestroy");
+    library->resolve(driver.destroy_graph, "cuGraphDestroy");
     library->resolve(driver.load_module, "cuModuleLoadData");
     library->resolve(driver.get_function, "cuModuleGetFunction");
     library->resolve(driver.launch, "cuLaunchKernel");

@@ -18,6 +18,8 @@ using Stream = void*;
 using Event = void*;
 using Module = void*;
 using Function = void*;
+using Graph = void*;
+using ExecutableGraph = void*;
 using Address = unsigned long long;  // CUdeviceptr
 
 inline constexpr Status success = 0;
@@ -31,8 +33,10 @@ inline constexpr Status system_not_ready = 802;
 inline constexpr Status system_driver_mismatch = 803;
 inline constexpr Status compat_not_supported = 804;
 inline constexpr Status unknown = 999;
-inline constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
-inline constexpr int clock_rate = 13;        // CU_DEVICE_ATTRIBUTE_CLOCK_RATE, in kHz
+inline constexpr unsigned non_blocking = 1;    // CU_STREAM_NON_BLOCKING
+inline constexpr int capture_of_thread = 1;    // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+inline constexpr unsigned external_event = 1;  // CU_EVENT_RECORD_EXTERNAL
+inline constexpr int clock_rate = 13;          // CU_DEVICE_ATTRIBUTE_CLOCK_RATE, in kHz
 
 struct Uuid {
     std::array<unsigned char, 16> bytes;
@@ -57,8 +61,16 @@ struct Driver {
     Status (*copy_to_host)(void* to, Address from, std::size_t bytes);
     Status (*create_event)(Event* event, unsigned flags);
     Status (*record_event)(Event event, Stream stream);
+    Status (*record_event_with)(Event event, Stream stream, unsigned flags);
     Status (*query_event)(Event event);
     Status (*elapsed)(float* milliseconds, Event begin, Event end);
+    Status (*destroy_event)(Event event);
+    Status (*begin_capture)(Stream stream, int mode);
+    Status (*end_capture)(Stream stream, Graph* graph);
+    Status (*instantiate_graph)(ExecutableGraph* executable, Graph graph, unsigned long long flags);
+    Status (*launch_graph)(ExecutableGraph executable, Stream stream);
+    Status (*destroy_executable_graph)(ExecutableGraph executable);
+    Status (*destroy_graph)(Graph graph);
     Status (*load_module)(Module* module, const void* image);
     Status (*get_function)(Function* function, Module module, const char* name);
     Status (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -2,6 +2,7 @@
 // run, and what their status codes mean to a user.
 #pragma once
 
+#include "backend/backend.h"
 #include "backend/cuda_driver.h"
 #include "backend/nccl_library.h"
 #include "base/result.h"
@@ -17,6 +18,7 @@ struct Gpu {
     cuda::Driver cuda;
     nccl::Library nccl;
     cuda::Stream stream = nullptr;
+    Modes modes{};
     std::vector<cuda::Event> events{};  // by which NcclCommunicator times what is on the stream
 
     // Nothing: success. Else an error with the library's own text where it has one.

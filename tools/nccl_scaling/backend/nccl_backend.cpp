@@ -10,9 +10,11 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace distgpu::scaling {
 namespace {
@@ -63,7 +65,7 @@ class NcclBackend final : public Backend {
         member_ = member;
         auto device = take_device();
         if (!device) return device.error();
-        auto token = allocate(sizeof(int));
+        auto token = gpu_.allocate(sizeof(int));
         if (!token) return token.error();
         token_ = *token;
         auto check = check_on_gpu(gpu_);
@@ -99,8 +101,11 @@ class NcclBackend final : public Backend {
             gpu_.nccl.split(world_, key, static_cast<int>(member_.rank), &made, nullptr);
         if (auto error = gpu_.error_of_nccl(status, "ncclCommSplit", world_)) return *error;
         if (made == nullptr) return std::unique_ptr<Communicator>();
-        return std::unique_ptr<Communicator>(
-            std::make_unique<NcclCommunicator>(gpu_, made, seat, token_));
+        auto group = std::make_unique<NcclCommunicator>(gpu_, made, seat, token_);
+        for (const auto buffer : registered_) {
+            if (auto error = group->register_buffer(buffer)) return *error;
+        }
+        return std::unique_ptr<Communicator>(std::move(group));
     }
 
     std::optional<Error> barrier() override { return everyone_->barrier(); }
@@ -112,7 +117,13 @@ class NcclBackend final : public Backend {
                collective == Collective::all_gather || collective == Collective::broadcast;
     }
 
-    Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }
+    Result<std::byte*> allocate(std::size_t bytes) override {
+        if (!gpu_.modes.registered) return gpu_.allocate(bytes);
+        void* memory = nullptr;
+        const auto status = gpu_.nccl.allocate(&memory, bytes);
+        if (auto error = gpu_.error_of_nccl(status, "ncclMemAlloc", nullptr)) return *error;
+        return registered_.emplace_back(static_cast<std::byte*>(memory), bytes).data();
+    }
 
     std::optional<Error> fill(std::byte* to, std::size_t bytes, const Repeated& content) override {
         return check_->fill(to, bytes, content);
@@ -179,13 +190,16 @@ class NcclBackend final : public Backend {
         gpu_.cuda.device_uuid(&uuid, device);
         gpu_.cuda.device_attribute(&kilohertz, cuda::clock_rate, device);
         gpu_.cuda.driver_version(&version);
-        return {{{"library", gpu_.nccl.path},
-                 {"NCCL", gpu_.nccl.version},
-                 {"driver", driver_version()},
-                 {"CUDA driver API", formatted("{}.{}", version / 1000, version % 1000 / 10)},
-                 {"GPU", name.data()},
-                 {"GPU clock", formatted("{} MHz", kilohertz / 1000)}},
-                formatted("{} {}", name.data(), text_of(uuid)),
+        Fingerprint fingerprint{
+            {"library", gpu_.nccl.path},
+            {"NCCL", gpu_.nccl.version},
+            {"driver", driver_version()},
+            {"CUDA driver API", formatted("{}.{}", version / 1000, version % 1000 / 10)},
+            {"GPU", name.data()},
+            {"GPU clock", formatted("{} MHz", kilohertz / 1000)}};
+        if (gpu_.modes.graph) fingerprint.push_back({"timed loop", "CUDA graph"});
+        if (gpu_.modes.registered) fingerprint.push_back({"buffers", "registered"});
+        return {std::move(fingerprint), formatted("{} {}", name.data(), text_of(uuid)),
                 std::move(host_checks)};
     }
 
@@ -194,19 +208,26 @@ class NcclBackend final : public Backend {
     nccl::Communicator world_ = nullptr;
     std::optional<NcclCommunicator> everyone_;
     std::byte* token_ = nullptr;
+    std::vector<std::span<std::byte>> registered_;
     std::unique_ptr<GpuCheck> check_;
 };
 
 }  // namespace
 
 // The driver first: without it NCCL can do nothing.
-Result<std::unique_ptr<Backend>> load_nccl_backend() {
+Result<std::unique_ptr<Backend>> load_nccl_backend(const Modes& modes) {
     auto driver = cuda::load_driver();
     if (!driver) return driver.error();
     auto library = nccl::load_library();
     if (!library) return library.error();
+    const bool registers = library->allocate != nullptr && library->register_buffer != nullptr &&
+                           library->deregister_buffer != nullptr;
+    if (modes.registered && !registers) {
+        return Error{"--registered", formatted("NCCL {} cannot do it", library->version),
+                     "install NCCL 2.19 or newer, or leave it out"};
+    }
     return std::unique_ptr<Backend>(
-        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library)}));
+        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library), nullptr, modes}));
 }
 
 }  // namespace distgpu::scaling

@@ -3,6 +3,7 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "analysis/flow.h"
+#include "backend/timed_graph.h"
 
 #include <chrono>
 #include <thread>
@@ -44,9 +45,29 @@ std::optional<Error> NcclCommunicator::synchronize() {
     return await("cuStreamQuery", [this] { return gpu_.cuda.query_stream(gpu_.stream); });
 }
 
-// The events form a ring: one before the first collective, one behind each.
 Result<std::vector<double>> NcclCommunicator::time(const Call& call, std::uint32_t iterations,
                                                    const std::function<void()>& made_progress) {
+    if (!gpu_.modes.graph) return time_stream(call, iterations, made_progress);
+    auto ends = time_graph(call, iterations);
+    made_progress();
+    return ends;
+}
+
+// All ranks launch together: one may have captured sooner than another.
+Result<std::vector<double>> NcclCommunicator::time_graph(const Call& call,
+                                                         std::uint32_t iterations) {
+    TimedGraph graph(gpu_);
+    auto error = graph.capture(iterations, [&] { return run(call); });
+    if (!error) error = barrier();
+    if (!error) error = graph.launch();
+    if (!error) error = synchronize();
+    if (error) return *error;
+    return graph.ends();
+}
+
+// The events form a ring: one before the first collective, one behind each.
+Result<std::vector<double>> NcclCommunicator::time_stream(
+    const Call& call, std::uint32_t iterations, const std::function<void()>& made_progress) {
     const auto event = [&](std::uint32_t i) { return gpu_.events[i % gpu_.events.size()]; };
     const auto mark = [&](std::uint32_t i) {
         return gpu_.error_of(gpu_.cuda.record_event(event(i), gpu_.stream), "cuEventRecord");
@@ -84,7 +105,21 @@ std::optional<Error> NcclCommunicator::barrier() {
     return synchronize();
 }
 
+std::optional<Error> NcclCommunicator::register_buffer(std::span<std::byte> buffer) {
+    void* handle = nullptr;
+    const auto status =
+        gpu_.nccl.register_buffer(communicator_, buffer.data(), buffer.size(), &handle);
+    handles_.push_back(handle);
+    return gpu_.error_of_nccl(status, "ncclCommRegister", communicator_);
+}
+
 std::optional<Error> NcclCommunicator::close() {
+    for (void* const handle : handles_) {
+        const auto status = gpu_.nccl.deregister_buffer(communicator_, handle);
+        if (auto error = gpu_.error_of_nccl(status, "ncclCommDeregister", communicator_)) {
+            return error;
+        }
+    }
     return gpu_.error_of_nccl(gpu_.nccl.destroy(communicator_), "ncclCommDestroy", nullptr);
 }
 

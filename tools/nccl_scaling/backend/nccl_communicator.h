@@ -14,8 +14,12 @@ class NcclCommunicator final : public Communicator {
 
     std::optional<Error> run(const Call& call) override;
 
+    // As long as it is open; before the first collective on the buffer.
+    std::optional<Error> register_buffer(std::span<std::byte> buffer);
+
     // By events on the GPU, of which the Gpu has three at least. So many less one collectives are
-    // under way at a time: the GPU never waits for this process, and progress is seen.
+    // under way at a time: the GPU never waits for this process, and progress is seen. As a graph:
+    // progress is seen at its end.
     Result<std::vector<double>> time(const Call& call, std::uint32_t iterations,
                                      const std::function<void()>& made_progress) override;
 
@@ -25,6 +29,9 @@ class NcclCommunicator final : public Communicator {
     std::optional<Error> close() override;
 
   private:
+    Result<std::vector<double>> time_stream(const Call& call, std::uint32_t iterations,
+                                            const std::function<void()>& made_progress);
+    Result<std::vector<double>> time_graph(const Call& call, std::uint32_t iterations);
     template <class Query>
     std::optional<Error> await(const char* function, const Query& query);
     nccl::Status start(const Call& call, int type);
@@ -34,6 +41,7 @@ class NcclCommunicator final : public Communicator {
     nccl::Communicator communicator_;
     Seat seat_;
     std::byte* token_;
+    std::vector<void*> handles_{};  // of registered buffers
 };
 
 }  // namespace distgpu::scaling

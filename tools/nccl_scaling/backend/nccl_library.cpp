@@ -25,6 +25,9 @@ void resolve_all(SharedLibrary& shared, Library& library) {
     shared.resolve_optional(library.all_to_all, "ncclAlltoAll");
     shared.resolve(library.send, "ncclSend");
     shared.resolve(library.receive, "ncclRecv");
+    shared.resolve_optional(library.allocate, "ncclMemAlloc");
+    shared.resolve_optional(library.register_buffer, "ncclCommRegister");
+    shared.resolve_optional(library.deregister_buffer, "ncclCommDeregister");
     shared.resolve(library.group_start, "ncclGroupStart");
     shared.resolve(library.group_end, "ncclGroupEnd");
 }

@@ -85,6 +85,11 @@ struct Library {
                    Communicator communicator, Stream stream);
     Status (*receive)(void* to, std::size_t count, int type, int peer, Communicator communicator,
                       Stream stream);
+    // From 2.19 on; null: the library is older.
+    Status (*allocate)(void** memory, std::size_t bytes);
+    Status (*register_buffer)(Communicator communicator, void* buffer, std::size_t bytes,
+                              void** handle);
+    Status (*deregister_buffer)(Communicator communicator, void* handle);
     Status (*group_start)();
     Status (*group_end)();
 };

@@ -125,7 +125,8 @@ int start(int argc, char** argv) {
     const auto& options = std::get<Options>(*asked);
     const auto membership = read_membership(ProcessEnvironment(), host_name());
     if (!membership) return complain(membership.error(), ExitCode::environment);
-    const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
+    const auto backend =
+        options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend(options.modes);
     if (!backend) return complain(backend.error(), ExitCode::environment);
     if (options.backend == "nccl") warn_of_few_cpus(*membership);
     return run_as(*membership, options, **backend);

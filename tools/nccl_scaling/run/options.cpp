@@ -138,6 +138,9 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
         ->type_name("NAME")
         ->check(CLI::IsMember({"nccl", "mpi"}))
         ->capture_default_str();
+    app.add_flag("--graph", options.modes.graph, "Time each loop as one CUDA graph");
+    app.add_flag("--registered", options.modes.registered,
+                 "Register the buffers with NCCL, which allocates them");
 }
 
 void declare_files(CLI::App& app, OutputFiles& files) {
@@ -241,6 +244,10 @@ Result<Options> understand(const Words& words, Options options) {
     const std::string& baseline = options.demands.baseline;
     if (!baseline.empty() && baseline == options.files.json) {
         return Error{"--json " + baseline, "is the baseline", "write to another file"};
+    }
+    if (options.backend == "mpi" && (options.modes.graph || options.modes.registered)) {
+        return Error{options.modes.graph ? "--graph" : "--registered",
+                     "the back end mpi has no GPU", "leave it out"};
     }
     const bool quick = options.wishes.quick;
     options.iterations = words.iterations.value_or(quick ? 10 : 20);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/training_step.h"
+#include "backend/backend.h"
 #include "base/result.h"
 #include "run/judge.h"
 #include "run/output_files.h"
@@ -24,6 +25,7 @@ struct Options {
     bool check = true;
     std::chrono::milliseconds timeout{};
     std::string backend;
+    Modes modes;
     OutputFiles files;
     Demands demands;
     std::optional<double> expect;      // bus bandwidth of all nodes, bytes per second
