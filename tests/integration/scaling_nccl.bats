@@ -13,7 +13,7 @@ setup_file() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
     make_libraries new
-    make_libraries old -DWITHOUT_ALL_TO_ALL -DWITHOUT_MEM_ALLOC
+    make_libraries old -DVERSION=21805 -DWITHOUT_ALL_TO_ALL -DWITHOUT_MEM_ALLOC
     make_libraries ancient -DWITHOUT_SPLIT
 }
 
@@ -88,6 +88,14 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
         length' "$results")" -eq $((7 * (3 * 5 + 1) * 2)) ]
     [ "$(jq --raw-output '[.measurements[].op] | unique | join(" ")' "$results")" = 'avg max min none prod sum' ]
     grep --quiet 'all-reduce      max   float' <<<"$output"
+}
+
+@test "fp8, where the library has it" {
+    scaling new "${small[@]}" --type f8e4m3,f8e5m2 --op sum,max,avg
+    [ "$status" -eq 0 ]
+    scaling old "${small[@]}" --type float,f8e5m2
+    [ "$status" -eq 3 ]
+    [[ $(complaint) == "rank 0 on node01: --type f8e5m2: the back end has it for none of the collectives asked for; leave it out; it needs NCCL 2.24 or newer" ]]
 }
 
 @test "averages of three ranks are measured, but not checked" {
@@ -171,7 +179,7 @@ FACTS
     scaling old "${small[@]}" --registered
     [ "$status" -eq 3 ]
     [ "$(grep '^distgpu: ' <<<"$output")" = \
-        'distgpu: --registered: NCCL 2.28.7 cannot do it; install NCCL 2.19 or newer, or leave it out' ]
+        'distgpu: --registered: NCCL 2.18.5 cannot do it; install NCCL 2.19 or newer, or leave it out' ]
 }
 
 @test "where kernels cannot be loaded the CPUs check, and the table says so" {

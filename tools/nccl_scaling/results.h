@@ -27,7 +27,7 @@ enum class Collective : std::uint8_t {
 // What a reduction computes; numbered as ncclRedOp_t.
 enum class Op : std::uint8_t { sum, prod, max, min, avg };
 
-enum class DataType : std::uint8_t { f32, f64, f16, bf16, i8, i32, i64 };
+enum class DataType : std::uint8_t { f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, i32, i64 };
 
 // Over the iterations, of the slowest rank's time in each; `mean` but not.
 struct Statistics {

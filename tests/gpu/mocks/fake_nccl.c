@@ -4,7 +4,8 @@
 // ranks together in NCCL waits for all of them here too.
 //
 // WITHOUT_ALL_TO_ALL, WITHOUT_MEM_ALLOC, WITHOUT_SPLIT   when compiled: an older library
-// FAKE_NCCL_VERSION=RANK:VERSION      another version on this rank (22807)
+// VERSION                             when compiled: another than 22807
+// FAKE_NCCL_VERSION=RANK:VERSION      another version on this rank
 // FAKE_NCCL_ERROR=RANK:FUNCTION       on this rank the function fails
 // FAKE_NCCL_DIES=RANK                 this rank dies in an all-reduce
 // NCCL_HOSTID=NAME                    the host of this rank, as in NCCL; else SLURMD_NODENAME
@@ -21,12 +22,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef VERSION
+#define VERSION 22807
+#endif
+
 // ncclResult_t
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
 // ncclRedOp_t
 enum { SUM = 0, PROD = 1, MAX = 2, MIN = 3, AVG = 4 };
 // ncclDataType_t
-enum { INT8 = 0, INT32 = 2, INT64 = 4, FLOAT16 = 6, FLOAT32 = 7, FLOAT64 = 8, BFLOAT16 = 9 };
+enum {
+    INT8 = 0,
+    INT32 = 2,
+    INT64 = 4,
+    FLOAT16 = 6,
+    FLOAT32 = 7,
+    FLOAT64 = 8,
+    BFLOAT16 = 9,
+    FLOAT8E4M3 = 10,
+    FLOAT8E5M2 = 11
+};
 
 struct id {
     char bytes[128];
@@ -124,10 +139,23 @@ static uint16_t bfloat_bits(float value) {
     return (uint16_t)(wide >> 16);
 }
 
+// Numbers of 8 bits: sign, 4 bits of exponent with bias 7, 3 of mantissa; and the upper half of 16.
+static float e4m3_value(uint8_t bits) {
+    return half_value((uint16_t)((bits & 0x80) << 8 | (bits & 0x7F) << 7)) * 256;
+}
+
+static uint8_t e4m3_bits(float value) {
+    const uint16_t bits = half_bits(value / 256);
+    return (uint8_t)((bits >> 8 & 0x80) | (bits >> 7 & 0x7F));
+}
+
 static MPI_Datatype mpi_type(int type) {
     switch (type) {
         case INT8:
             return MPI_INT8_T;
+        case FLOAT8E4M3:
+        case FLOAT8E5M2:
+            return VERSION < 22400 ? MPI_DATATYPE_NULL : MPI_UINT8_T;
         case INT32:
             return MPI_INT32_T;
         case INT64:
@@ -181,6 +209,10 @@ static double load(int type, const void* element) {
             return half_value(*(const uint16_t*)element);
         case BFLOAT16:
             return bfloat_value(*(const uint16_t*)element);
+        case FLOAT8E4M3:
+            return e4m3_value(*(const uint8_t*)element);
+        case FLOAT8E5M2:
+            return half_value((uint16_t)(*(const uint8_t*)element << 8));
         case FLOAT32:
             return *(const float*)element;
         default:
@@ -204,6 +236,12 @@ static void store(int type, double value, void* element) {
             break;
         case BFLOAT16:
             *(uint16_t*)element = bfloat_bits((float)value);
+            break;
+        case FLOAT8E4M3:
+            *(uint8_t*)element = e4m3_bits((float)value);
+            break;
+        case FLOAT8E5M2:
+            *(uint8_t*)element = (uint8_t)(half_bits((float)value) >> 8);
             break;
         case FLOAT32:
             *(float*)element = (float)value;
@@ -256,7 +294,7 @@ int ncclGetVersion(int* version) {
     int other = 0;
     const char* text = getenv("FAKE_NCCL_VERSION");
     const int is_given = text != NULL && sscanf(text, "%d:%d", &rank, &other) == 2;
-    *version = is_given && rank == own_rank() ? other : 22807;
+    *version = is_given && rank == own_rank() ? other : VERSION;
     return SUCCESS;
 }
 

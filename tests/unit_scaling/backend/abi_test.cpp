@@ -45,6 +45,10 @@ static_assert(nccl::type_of(DataType::f32) == ncclFloat32);
 static_assert(nccl::type_of(DataType::f64) == ncclFloat64);
 static_assert(nccl::type_of(DataType::f16) == ncclFloat16);
 static_assert(nccl::type_of(DataType::bf16) == ncclBfloat16);
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 24, 0)
+static_assert(nccl::type_of(DataType::f8e4m3) == ncclFloat8e4m3);
+static_assert(nccl::type_of(DataType::f8e5m2) == ncclFloat8e5m2);
+#endif
 static_assert(nccl::type_of(DataType::i8) == ncclInt8);
 static_assert(nccl::type_of(DataType::i32) == ncclInt32);
 static_assert(nccl::type_of(DataType::i64) == ncclInt64);

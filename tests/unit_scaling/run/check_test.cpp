@@ -147,7 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      Collective::send_recv, Collective::gather, Collective::scatter,
                                      Collective::all_to_all_v, Collective::bisection),
                      testing::Values(DataType::f32, DataType::f64, DataType::f16, DataType::bf16,
-                                     DataType::i8, DataType::i64)));
+                                     DataType::f8e4m3, DataType::f8e5m2, DataType::i8,
+                                     DataType::i64)));
 
 class Reductions : public testing::TestWithParam<std::tuple<Op, DataType>> {};
 

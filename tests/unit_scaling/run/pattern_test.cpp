@@ -51,7 +51,7 @@ TEST_P(SummedPattern, AWrongRankOrElementChangesSums) {
 
 INSTANTIATE_TEST_SUITE_P(TypesAndRanks, SummedPattern,
                          testing::Combine(testing::Values(DataType::f32, DataType::bf16,
-                                                          DataType::i8),
+                                                          DataType::f8e5m2, DataType::i8),
                                           testing::Values(2U, 8U, 63U, 512U)));
 
 double computed(Op op, double a, double b) {

@@ -30,7 +30,11 @@ TEST(Wishes, WhatNothingCanBeMeasuredWithIsRefused) {
     ASSERT_TRUE(refusal_of(wishes, no_halves));
     EXPECT_EQ(refusal_of(wishes, no_halves)->message(),
               "distgpu: --type half: the back end has it for none of the collectives asked for; "
-              "leave it out, or name other collectives");
+              "leave it out");
+    wishes.types = {DataType::i32, DataType::f8e5m2};
+    const Offers integers = [](const Subject& subject) { return subject.type == DataType::i32; };
+    EXPECT_EQ(refusal_of(wishes, integers)->remedy, "leave it out; it needs NCCL 2.24 or newer");
+    wishes.types = {DataType::i32};
     wishes.ops = {Op::sum, Op::max};
     EXPECT_EQ(refusal_of(wishes, out_of_place_only), std::nullopt);
     wishes.collectives = {Collective::all_gather};

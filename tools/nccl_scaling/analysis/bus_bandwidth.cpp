@@ -28,6 +28,8 @@ double whole_buffer(double /*ranks*/) {
     return 1;
 }
 
+constexpr std::string_view of_nccl_2_24 = "NCCL 2.24 or newer";
+
 template <class Table>
 auto named(const Table& table, std::string_view name) {
     return std::find_if(table.begin(), table.end(),
@@ -50,10 +52,15 @@ const std::array<CollectiveRow, 11> collectives{
     CollectiveRow{Collective::bisection, "bisection", whole_buffer, false, false},
 };
 
-const std::array<DataTypeRow, 7> data_types{
-    DataTypeRow{DataType::f32, "float", 4}, DataTypeRow{DataType::f64, "double", 8},
-    DataTypeRow{DataType::f16, "half", 2},  DataTypeRow{DataType::bf16, "bfloat16", 2},
-    DataTypeRow{DataType::i8, "int8", 1},   DataTypeRow{DataType::i32, "int32", 4},
+const std::array<DataTypeRow, 9> data_types{
+    DataTypeRow{DataType::f32, "float", 4},
+    DataTypeRow{DataType::f64, "double", 8},
+    DataTypeRow{DataType::f16, "half", 2},
+    DataTypeRow{DataType::bf16, "bfloat16", 2},
+    DataTypeRow{DataType::f8e4m3, "f8e4m3", 1, of_nccl_2_24},
+    DataTypeRow{DataType::f8e5m2, "f8e5m2", 1, of_nccl_2_24},
+    DataTypeRow{DataType::i8, "int8", 1},
+    DataTypeRow{DataType::i32, "int32", 4},
     DataTypeRow{DataType::i64, "int64", 8},
 };
 

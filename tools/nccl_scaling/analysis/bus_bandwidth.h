@@ -26,8 +26,9 @@ struct CollectiveRow {
 
 struct DataTypeRow {
     DataType type;
-    std::string_view name;  // as nccl-tests calls it
-    std::uint32_t bytes;    // of one element
+    std::string_view name;     // as nccl-tests calls it
+    std::uint32_t bytes;       // of one element
+    std::string_view needs{};  // what not every run has; empty: nothing
 };
 
 struct OpRow {
@@ -36,7 +37,7 @@ struct OpRow {
 };
 
 extern const std::array<CollectiveRow, 11> collectives;
-extern const std::array<DataTypeRow, 7> data_types;
+extern const std::array<DataTypeRow, 9> data_types;
 extern const std::array<OpRow, 5> ops;
 
 const CollectiveRow& row_of(Collective collective);

@@ -104,6 +104,8 @@ MPI_Datatype mpi_type(DataType type) {
         case DataType::f16:
         case DataType::bf16:  // MPI knows neither: two bytes with operations of their own
             return MPI_UINT16_T;
+        case DataType::f8e4m3:
+        case DataType::f8e5m2:  // not offered
         case DataType::i8:
             return MPI_INT8_T;
         case DataType::i32:
@@ -272,7 +274,7 @@ class MpiBackend final : public Backend {
     // MPI_Bcast has one buffer, and MPI_Reduce_scatter_block in place has its result elsewhere
     // than NCCL.
     bool offers(const Subject& subject) const override {
-        if (!Operations::has(subject.op)) return false;
+        if (!Operations::has(subject.op) || !row_of(subject.type).needs.empty()) return false;
         switch (subject.collective) {
             case Collective::broadcast:
                 return subject.in_place;

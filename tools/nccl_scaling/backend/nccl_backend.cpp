@@ -112,6 +112,9 @@ class NcclBackend final : public Backend {
 
     // Sends and receives cannot share a buffer.
     bool offers(const Subject& subject) const override {
+        constexpr int with_fp8 = 22400;
+        const bool is_fp8 = subject.type == DataType::f8e4m3 || subject.type == DataType::f8e5m2;
+        if (is_fp8 && gpu_.nccl.version_code < with_fp8) return false;
         const Collective collective = subject.collective;
         return !subject.in_place || is_reduction(collective) ||
                collective == Collective::all_gather || collective == Collective::broadcast;

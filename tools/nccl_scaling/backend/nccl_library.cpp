@@ -45,9 +45,8 @@ Result<Library> load_library() {
     Library library{};
     library.path = shared->path();
     resolve_all(*shared, library);
-    int version = 0;
-    if (library.get_version != nullptr && library.get_version(&version) == success) {
-        library.version = version_text(version);
+    if (library.get_version != nullptr && library.get_version(&library.version_code) == success) {
+        library.version = version_text(library.version_code);
     }
     if (shared->missing().empty()) return library;
     return Error{formatted("{} ({})", library.path, library.version), "has no " + shared->missing(),

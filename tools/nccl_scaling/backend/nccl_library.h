@@ -43,6 +43,10 @@ constexpr int type_of(DataType type) {
             return 7;
         case DataType::f64:
             return 8;
+        case DataType::f8e4m3:
+            return 10;
+        case DataType::f8e5m2:
+            return 11;
         case DataType::bf16:
             break;
     }
@@ -60,6 +64,7 @@ std::string version_text(int version);
 struct Library {
     std::string path;
     std::string version;
+    int version_code = 0;  // 21805
     Status (*get_version)(int* version);
     const char* (*error_string)(Status status);
     const char* (*last_error)(Communicator communicator);

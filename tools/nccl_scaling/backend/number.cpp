@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace distgpu::scaling {
 namespace {
@@ -67,10 +68,26 @@ std::uint16_t float_to_bfloat(float value) {
     return static_cast<std::uint16_t>(round_off(bits, 16));
 }
 
+// The exponents' biases are 7 and 15, as in half_to_float().
+float e4m3_to_float(std::uint8_t bits) {
+    if ((bits & 0x7FU) == 0x7FU) return std::numeric_limits<float>::quiet_NaN();
+    const std::uint32_t sign = (bits & 0x80U) << 8U;
+    const std::uint32_t magnitude = (bits & 0x7FU) << 7U;
+    return half_to_float(static_cast<std::uint16_t>(sign | magnitude)) * 0x1p8F;
+}
+
+float e5m2_to_float(std::uint8_t bits) {
+    return half_to_float(static_cast<std::uint16_t>(bits << 8U));
+}
+
 std::uint32_t exact_integers(DataType type) {
     switch (type) {
         case DataType::i8:
             return 127;
+        case DataType::f8e5m2:
+            return 1U << 3U;
+        case DataType::f8e4m3:
+            return 1U << 4U;
         case DataType::bf16:
             return 1U << 8U;
         case DataType::f16:
@@ -85,10 +102,26 @@ std::uint32_t exact_integers(DataType type) {
     return (1U << 31U) - 1;
 }
 
+namespace {
+
+// Of an integer that it holds.
+std::uint8_t e4m3_of(std::uint32_t value) {
+    if (value == 0) return 0;
+    constexpr std::uint32_t other_bias = (15U - 7U) << 3U;
+    return static_cast<std::uint8_t>((float_to_half(static_cast<float>(value)) >> 7U) - other_bias);
+}
+
+}  // namespace
+
 void store(DataType type, std::uint32_t value, std::byte* element) {
     switch (type) {
         case DataType::i8:
             return put(static_cast<std::int8_t>(value), element);
+        case DataType::f8e4m3:
+            return put(e4m3_of(value), element);
+        case DataType::f8e5m2:
+            return put(static_cast<std::uint8_t>(float_to_half(static_cast<float>(value)) >> 8U),
+                       element);
         case DataType::bf16:
             return put(float_to_bfloat(static_cast<float>(value)), element);
         case DataType::f16:
@@ -108,6 +141,10 @@ double load(DataType type, const std::byte* element) {
     switch (type) {
         case DataType::i8:
             return get<std::int8_t>(element);
+        case DataType::f8e4m3:
+            return e4m3_to_float(get<std::uint8_t>(element));
+        case DataType::f8e5m2:
+            return e5m2_to_float(get<std::uint8_t>(element));
         case DataType::bf16:
             return bfloat_to_float(get<std::uint16_t>(element));
         case DataType::f16:

@@ -1,4 +1,5 @@
-// The 16-bit floating-point numbers, which C++20 lacks, and integers in elements of every type.
+// The floating-point numbers of 16 and 8 bits, which C++20 lacks, and integers in elements of every
+// type.
 #pragma once
 
 #include "results.h"
@@ -15,6 +16,11 @@ std::uint16_t float_to_half(float value);
 // The upper half of a binary32. To 16 bits: to nearest, ties to even.
 float bfloat_to_float(std::uint16_t bits);
 std::uint16_t float_to_bfloat(float value);
+
+// OCP's 8-bit floating-point numbers: E4M3, which has no infinity, and E5M2, the upper half of a
+// binary16. The other way there are only integers that they hold; see store().
+float e4m3_to_float(std::uint8_t bits);
+float e5m2_to_float(std::uint8_t bits);
 
 // The largest N for which the type holds every integer from 0 to N.
 std::uint32_t exact_integers(DataType type);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 namespace distgpu::scaling {
@@ -29,6 +30,14 @@ std::vector<Subject> wished(const Wishes& wishes, const Offers& offers) {
     return subjects;
 }
 
+std::string remedy(DataType type) {
+    const std::string_view needs = row_of(type).needs;
+    return needs.empty() ? "leave it out" : formatted("leave it out; it needs {}", needs);
+}
+std::string remedy(Op /*any*/) {
+    return "leave it out, or name other collectives";
+}
+
 // Where no subject has a value that was asked for.
 template <class Value>
 std::optional<Error> refuse(std::string_view option, const std::vector<Value>& asked,
@@ -39,8 +48,7 @@ std::optional<Error> refuse(std::string_view option, const std::vector<Value>& a
                         [&](const Subject& subject) { return subject.*part == value; });
         if (is_offered) continue;
         return Error{formatted("{} {}", option, row_of(value).name),
-                     "the back end has it for none of the collectives asked for",
-                     "leave it out, or name other collectives"};
+                     "the back end has it for none of the collectives asked for", remedy(value)};
     }
     return std::nullopt;
 }
