@@ -4,12 +4,11 @@
 #include "analysis/bus_bandwidth.h"
 #include "analysis/flow.h"
 #include "backend/backend.h"
-#include "backend/number.h"
+#include "backend/mpi_operations.h"
 #include "base/format.h"
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <limits>
 #include <mpi.h>
 #include <string_view>
@@ -26,99 +25,9 @@ std::optional<Error> error_of(int code, const char* function) {
     return Error{function, std::string(text.data(), static_cast<std::size_t>(length)), ""};
 }
 
-struct Larger {
-    float operator()(float a, float b) const { return std::max(a, b); }
-};
-struct Smaller {
-    float operator()(float a, float b) const { return std::min(a, b); }
-};
-
-// The signature is MPI_User_function.
-template <float (*widen)(std::uint16_t), std::uint16_t (*narrow)(float), class Combine>
-// NOLINTNEXTLINE(readability-non-const-parameter)
-void reduce_16_bits(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
-    const auto* from = static_cast<const std::uint16_t*>(in);
-    auto* to = static_cast<std::uint16_t*>(in_out);
-    std::transform(from, from + *length, to, to, [](std::uint16_t a, std::uint16_t b) {
-        return narrow(Combine()(widen(a), widen(b)));
-    });
-}
-
-template <class Combine>
-constexpr auto reduce_halves = reduce_16_bits<half_to_float, float_to_half, Combine>;
-template <class Combine>
-constexpr auto reduce_bfloats = reduce_16_bits<bfloat_to_float, float_to_bfloat, Combine>;
-
-// What MPI computes of its own types, and what of those that it lacks.
-struct Operation {
-    Op op;
-    MPI_Op native;
-    MPI_User_function* halves;
-    MPI_User_function* bfloats;
-    MPI_Op of_halves = MPI_OP_NULL;
-    MPI_Op of_bfloats = MPI_OP_NULL;
-};
-
-class Operations {
-  public:
-    void make() {
-        constexpr int commutes = 1;
-        for (Operation& row : rows_) {
-            MPI_Op_create(row.halves, commutes, &row.of_halves);
-            MPI_Op_create(row.bfloats, commutes, &row.of_bfloats);
-        }
-    }
-
-    void free() {
-        for (Operation& row : rows_) {
-            MPI_Op_free(&row.of_halves);
-            MPI_Op_free(&row.of_bfloats);
-        }
-    }
-
-    static bool has(Op op) { return op != Op::avg; }
-
-    // Precondition: it has that.
-    MPI_Op of(DataType type, Op op) const {
-        const auto row = std::find_if(rows_.begin(), rows_.end(),
-                                      [&](const Operation& known) { return known.op == op; });
-        if (type == DataType::f16) return row->of_halves;
-        return type == DataType::bf16 ? row->of_bfloats : row->native;
-    }
-
-  private:
-    std::array<Operation, 4> rows_{
-        Operation{Op::sum, MPI_SUM, reduce_halves<std::plus<>>, reduce_bfloats<std::plus<>>},
-        Operation{Op::prod, MPI_PROD, reduce_halves<std::multiplies<>>,
-                  reduce_bfloats<std::multiplies<>>},
-        Operation{Op::max, MPI_MAX, reduce_halves<Larger>, reduce_bfloats<Larger>},
-        Operation{Op::min, MPI_MIN, reduce_halves<Smaller>, reduce_bfloats<Smaller>}};
-};
-
-MPI_Datatype mpi_type(DataType type) {
-    switch (type) {
-        case DataType::f32:
-            return MPI_FLOAT;
-        case DataType::f64:
-            return MPI_DOUBLE;
-        case DataType::f16:
-        case DataType::bf16:  // MPI knows neither: two bytes with operations of their own
-            return MPI_UINT16_T;
-        case DataType::f8e4m3:
-        case DataType::f8e5m2:  // not offered
-        case DataType::i8:
-            return MPI_INT8_T;
-        case DataType::i32:
-            return MPI_INT32_T;
-        case DataType::i64:
-            break;
-    }
-    return MPI_INT64_T;
-}
-
 class MpiCommunicator final : public Communicator {
   public:
-    MpiCommunicator(MPI_Comm communicator, Seat seat, const Operations& operations)
+    MpiCommunicator(MPI_Comm communicator, Seat seat, const MpiOperations& operations)
         : communicator_(communicator),
           operations_(operations),
           rank_(static_cast<int>(seat.rank)),
@@ -218,7 +127,7 @@ class MpiCommunicator final : public Communicator {
     }
 
     MPI_Comm communicator_;
-    const Operations& operations_;
+    const MpiOperations& operations_;
     int rank_;
     int size_;
 };
@@ -274,7 +183,7 @@ class MpiBackend final : public Backend {
     // MPI_Bcast has one buffer, and MPI_Reduce_scatter_block in place has its result elsewhere
     // than NCCL.
     bool offers(const Subject& subject) const override {
-        if (!Operations::has(subject.op) || !row_of(subject.type).needs.empty()) return false;
+        if (!MpiOperations::has(subject.op) || !row_of(subject.type).needs.empty()) return false;
         switch (subject.collective) {
             case Collective::broadcast:
                 return subject.in_place;
@@ -326,7 +235,7 @@ class MpiBackend final : public Backend {
 
   private:
     Member member_;
-    Operations operations_;
+    MpiOperations operations_;
     std::vector<void*> memory_;
 };
 
