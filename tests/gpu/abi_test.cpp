@@ -111,6 +111,22 @@ TEST_F(RealDriver, CopiesThereAndBack) {
     EXPECT_EQ(cuda.query_stream(stream), cuda::success);
 }
 
+TEST_F(RealDriver, CopiesWithinItsMemoryAndToPinnedMemory) {
+    const std::vector<float> values{1, 2, 3, 4};
+    const std::size_t bytes = sizeof(float) * values.size();
+    const cuda::Address there = memory(bytes);
+    const cuda::Address other = memory(bytes);
+    upload(there, values);
+    void* pinned = nullptr;
+    ASSERT_EQ(cuda.allocate_pinned(&pinned, bytes), cuda::success);
+    ASSERT_EQ(cuda.copy_within(other, there, bytes, stream), cuda::success);
+    ASSERT_EQ(cuda.copy_to_pinned(pinned, other, bytes, stream), cuda::success);
+    ASSERT_EQ(cuda.synchronize_stream(stream), cuda::success);
+    const auto* const got = static_cast<const float*>(pinned);
+    EXPECT_EQ(std::vector<float>(got, got + values.size()), values);
+    EXPECT_EQ(cuda.free_pinned(pinned), cuda::success);
+}
+
 TEST_F(RealDriver, RefusesMoreMemoryThanThereIs) {
     cuda::Address address = 0;
     EXPECT_EQ(cuda.allocate(&address, std::size_t{1} << 50U), 2);
@@ -286,6 +302,21 @@ TEST(RealModes, ALoopIsAGraphOnRegisteredMemory) {
     ASSERT_FALSE(backend->download(got, *receive));
     EXPECT_EQ(got, sent);
     EXPECT_FALSE((*group)->close());
+}
+
+// From PCIe 1.0 with one lane to ten times the fastest memory of 2026.
+TEST_F(RealBackend, CopiesAtRatesThatAGpuMayHave) {
+    constexpr std::size_t bytes = std::size_t{64} << 20U;
+    const auto to = backend->allocate(bytes);
+    const auto from = backend->allocate(bytes);
+    ASSERT_TRUE(to && from);
+    const auto rates = backend->copy_rates({*to, bytes}, *from);
+    ASSERT_TRUE(rates) << rates.error().message();
+    for (const auto& rate : {rates->memory, rates->to_gpu, rates->from_gpu}) {
+        ASSERT_TRUE(rate);
+        EXPECT_GT(*rate, 0.1e9);
+        EXPECT_LT(*rate, 80e12);
+    }
 }
 
 TEST_F(RealBackend, AGroupWithoutThisRankIsNone) {

@@ -133,6 +133,28 @@ GPU 1: clocks held down by its hardware's slowdown, its temperature (by hardware
 FACTS
 }
 
+# Two ranks, so that the large buffers are used little.
+large=(-b 64M -e 64M --iterations 1 --warmup 1 --check 0 --collective broadcast)
+
+@test "where buffers are large copies are measured, and the slow GPU is told" {
+    ranks=2
+    FAKE_CUDA_SLOW=1 scaling new "${large[@]}" --json "$results"
+    [ "$status" -eq 0 ]
+    # In GB/s. Each byte is read and written at 1 TB/s; the second GPU has a quarter of that.
+    [ "$(jq --compact-output '[.nodes[0].rates[] | [.memory, .to_gpu, .from_gpu, .port] |
+        map(if . then . / 1e9 | round else . end)]' "$results")" = \
+        '[[2000,50,50,null],[500,50,50,null]]' ]
+    [ "$(jq --raw-output '.nodes[0].facts[]' "$results")" = \
+        'GPU 1: copies within its memory at 40% of the median of all ranks, 500.0 GB/s' ]
+}
+
+@test "copies that fail do not end the run" {
+    ranks=2
+    FAKE_CUDA_NO_PINNED=0 scaling new "${large[@]}" --json "$results"
+    [ "$status" -eq 0 ]
+    [ "$(jq --raw-output '.nodes[0].facts[]' "$results")" = 'GPU 0: cuMemAllocHost: out of memory' ]
+}
+
 @test "all-to-all is the library's own where it has one, else sends and receives" {
     scaling new "${small[@]}" --collective all-to-all
     [ "$status" -eq 0 ]

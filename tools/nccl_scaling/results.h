@@ -79,6 +79,16 @@ struct Measurement {
     bool operator==(const Measurement&) const = default;
 };
 
+// Of one rank, in bytes per second; nothing: not measured, not known.
+struct Rates {
+    std::optional<double> memory{};    // copies within its memory, each byte read and written
+    std::optional<double> to_gpu{};    // copies from the host's memory
+    std::optional<double> from_gpu{};  // copies to it
+    std::optional<double> port{};      // of its network port, as that says itself
+
+    bool operator==(const Rates&) const = default;
+};
+
 struct Node {
     std::string name;
     std::uint32_t ranks = 0;
@@ -88,6 +98,7 @@ struct Node {
     std::string switches{};  // from the top to the one that it is on: "s1.s4"; empty: unknown
     // What is unusual there, in sentences: "mlx5_3: 14 symbol errors during the run".
     std::vector<std::string> facts{};
+    std::vector<Rates> rates{};  // by local rank
 
     bool operator==(const Node&) const = default;
 };

@@ -5,6 +5,8 @@
 // FAKE_CUDA_DEVICES=N       how many GPUs there are (8)
 // FAKE_CUDA_NO_GRAPH=RANK   on this rank graphs cannot be launched
 // FAKE_CUDA_NO_KERNEL=RANK  on this rank kernels cannot be loaded
+// FAKE_CUDA_SLOW=RANK       this rank's GPU copies within its memory at a quarter of the rate
+// FAKE_CUDA_NO_PINNED=RANK  on this rank no memory of the host can be pinned
 #include "fake.h"
 
 #include <stddef.h>
@@ -58,6 +60,7 @@ static int graphs;
 static struct stream streams[64];
 static int stream_count;
 static int device = -1;
+static void* pinned;
 
 static int number(const char* variable, int otherwise) {
     const char* text = getenv(variable);
@@ -202,7 +205,37 @@ int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
 
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, void* stream) {
     memcpy((void*)(uintptr_t)to, from, bytes);
-    ((struct stream*)stream)->busy = 1;
+    put(stream, (double)bytes / 50e6);
+    return SUCCESS;
+}
+
+// Copies on a stream: 1 TB/s, which is read and written, within the memory, 50 GB/s from and to the
+// host's.
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes,
+                         void* stream) {
+    if (to == 0 || from == 0) return INVALID_VALUE;
+    memcpy((void*)(uintptr_t)to, (const void*)(uintptr_t)from, bytes);
+    put(stream, (double)bytes / 1e9 * (is_own("FAKE_CUDA_SLOW") ? 4 : 1));
+    return SUCCESS;
+}
+
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void* stream) {
+    if (from == 0 || to != pinned) return INVALID_VALUE;
+    memcpy(to, (const void*)(uintptr_t)from, bytes);
+    put(stream, (double)bytes / 50e6);
+    return SUCCESS;
+}
+
+int cuMemAllocHost_v2(void** memory, size_t bytes) {
+    if (is_own("FAKE_CUDA_NO_PINNED")) return OUT_OF_MEMORY;
+    *memory = pinned = malloc(bytes);
+    return SUCCESS;
+}
+
+int cuMemFreeHost(void* memory) {
+    if (memory != pinned || fake_cuda_is_busy()) return INVALID_VALUE;
+    free(memory);
+    pinned = NULL;
     return SUCCESS;
 }
 

@@ -71,6 +71,10 @@ static_assert(
     alike_signatures<decltype(Driver::synchronize_stream), decltype(cuStreamSynchronize)>);
 static_assert(alike_signatures<decltype(Driver::allocate), decltype(cuMemAlloc)>);
 static_assert(alike_signatures<decltype(Driver::copy_to_device), decltype(cuMemcpyHtoDAsync)>);
+static_assert(alike_signatures<decltype(Driver::copy_within), decltype(cuMemcpyDtoDAsync)>);
+static_assert(alike_signatures<decltype(Driver::copy_to_pinned), decltype(cuMemcpyDtoHAsync)>);
+static_assert(alike_signatures<decltype(Driver::allocate_pinned), decltype(cuMemAllocHost)>);
+static_assert(alike_signatures<decltype(Driver::free_pinned), decltype(cuMemFreeHost)>);
 static_assert(alike_signatures<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
 static_assert(alike_signatures<decltype(Driver::create_event), decltype(cuEventCreate)>);
 static_assert(alike_signatures<decltype(Driver::record_event), decltype(cuEventRecord)>);

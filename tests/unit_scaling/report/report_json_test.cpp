@@ -25,7 +25,13 @@ ReportInput full() {
     results.fingerprint = {{"zlib", "1"}, {"alpha", "\"quoted\"\n\\"}};  // not in order of names
     results.environment = {{"NCCL_DEBUG", "\u00e4\u20ac"}, {"NCCL_ALGO", "Ring", "/etc/nccl.conf"}};
     results.nodes = {{"n1", 2, {"H100 GPU-1", "H100 GPU-2"}, {"mlx5_0", ""}},
-                     {"n2", 1, {}, {}, "s1.s4", {"GPU 0: Xid 79", "\"x\""}}};
+                     {"n2",
+                      1,
+                      {},
+                      {},
+                      "s1.s4",
+                      {"GPU 0: Xid 79", "\"x\""},
+                      {{2.9e12, std::nullopt, 54e9, 50e9}, {}}}};
     results.groups = {{Group::Kind::gpus, {0}, 2, 2},         {Group::Kind::nodes, {0, 1}, 3, 2},
                       {Group::Kind::pair, {0, 1}, 3, 0},      {Group::Kind::rail, {0, 1}, 2, 0},
                       {Group::Kind::pair_rail, {0, 1}, 2, 0}, {Group::Kind::node, {1}, 1, 0}};
@@ -171,11 +177,13 @@ TEST(ReportJson, OlderFilesAreRead) {
     text = changed(text, ",\"origin\":\"/etc/nccl.conf\"", "");
     text = changed(text, R"(,"facts":["GPU 0: Xid 79","\"x\""])", "");
     text = changed(text, "\"op\":\"max\",", "");
+    text = changed(text, R"("switches":"s1.s4","rates")", R"("switches":"s1.s4","later")");
     const auto results = results_from_json(text, "old.json");
     ASSERT_TRUE(results) << results.error().message();
     EXPECT_EQ(results->measurements[2].op, Op::sum);
     EXPECT_EQ(results->environment[1], (Variable{"NCCL_ALGO", "Ring", ""}));
     EXPECT_TRUE(results->nodes[1].facts.empty());
+    EXPECT_TRUE(results->nodes[1].rates.empty());
     EXPECT_EQ(problem_of(changed(to_json(full()), "\"origin\":null", "\"origin\":1")),
               "\"environment[0].origin\": not a string");
 }

@@ -92,7 +92,7 @@ TEST(AddDevices, WhatNoRankHasStaysEmpty) {
 TEST(AddFacts, StandWithTheirNodesOnceEach) {
     World world = two_nodes();
     const auto text = [](std::vector<std::string> unusual) {
-        return text_of(RankFacts{std::move(unusual)});
+        return text_of(RankFacts{"", "", std::move(unusual), {}});
     };
     add_facts(world, {text({"mlx5_0: its link is down"}), text({"GPU 0: Xid 79"}),
                       text({"GPU 1: Xid 31", "mlx5_0: its link is down"})});
@@ -100,6 +100,18 @@ TEST(AddFacts, StandWithTheirNodesOnceEach) {
     EXPECT_EQ(world.nodes[1].facts, Texts{"GPU 0: Xid 79"});
     add_facts(world, {});  // on other ranks than 0
     EXPECT_EQ(world.nodes[1].facts.size(), 1U);
+}
+
+TEST(AddFacts, RatesStandByLocalRankAndBesideThoseOfAllRanks) {
+    World world = two_nodes();
+    const auto text = [](const char* gpu, double rate) {
+        return text_of(RankFacts{gpu, "", {}, {rate}});
+    };
+    add_facts(world, {text("GPU 1", 1e12), text("GPU 0", 2e12), text("GPU 0", 2e12)});
+    EXPECT_EQ(world.nodes[0].rates, (std::vector<Rates>{{2e12}, {1e12}}));
+    EXPECT_EQ(world.nodes[0].facts,
+              Texts{"GPU 1: copies within its memory at 50% of the median of all ranks, 1.0 TB/s"});
+    EXPECT_TRUE(world.nodes[1].facts.empty());
 }
 
 // What a rank's variables say is what the last line and the tables say.

@@ -123,6 +123,10 @@ class Backend {
     virtual std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) = 0;
     virtual std::optional<Error> download(std::span<std::byte> to, const std::byte* from) = 0;
 
+    // Copies between two such buffers, whose content is lost, and between them and the host's
+    // memory, where that is another. Below half a second, also on hardware that is far too slow.
+    virtual Result<Rates> copy_rates(std::span<std::byte> to, const std::byte* from) = 0;
+
     // Every rank calls it last, after the last communicator is closed.
     virtual std::optional<Error> finish() = 0;
 };

@@ -29,6 +29,10 @@ Result<Driver> load_driver() {
     library->resolve(driver.synchronize_stream, "cuStreamSynchronize");
     library->resolve(driver.allocate, "cuMemAlloc_v2");
     library->resolve(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
+    library->resolve(driver.copy_within, "cuMemcpyDtoDAsync_v2");
+    library->resolve(driver.copy_to_pinned, "cuMemcpyDtoHAsync_v2");
+    library->resolve(driver.allocate_pinned, "cuMemAllocHost_v2");
+    library->resolve(driver.free_pinned, "cuMemFreeHost");
     library->resolve(driver.copy_to_host, "cuMemcpyDtoH_v2");
     library->resolve(driver.create_event, "cuEventCreate");
     library->resolve(driver.record_event, "cuEventRecord");

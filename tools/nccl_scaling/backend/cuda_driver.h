@@ -58,6 +58,10 @@ struct Driver {
     Status (*synchronize_stream)(Stream stream);
     Status (*allocate)(Address* address, std::size_t bytes);
     Status (*copy_to_device)(Address to, const void* from, std::size_t bytes, Stream stream);
+    Status (*copy_within)(Address to, Address from, std::size_t bytes, Stream stream);
+    Status (*copy_to_pinned)(void* to, Address from, std::size_t bytes, Stream stream);
+    Status (*allocate_pinned)(void** memory, std::size_t bytes);
+    Status (*free_pinned)(void* memory);
     Status (*copy_to_host)(void* to, Address from, std::size_t bytes);
     Status (*create_event)(Event* event, unsigned flags);
     Status (*record_event)(Event event, Stream stream);

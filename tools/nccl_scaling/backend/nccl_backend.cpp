@@ -1,6 +1,7 @@
 // The nccl back end: NCCL's collectives on GPU memory, one GPU for each rank.
 #include "analysis/bus_bandwidth.h"
 #include "backend/backend.h"
+#include "backend/copy_rates.h"
 #include "backend/gpu.h"
 #include "backend/gpu_check.h"
 #include "backend/nccl_communicator.h"
@@ -143,6 +144,10 @@ class NcclBackend final : public Backend {
 
     std::optional<Error> download(std::span<std::byte> to, const std::byte* from) override {
         return gpu_.download(to, from);
+    }
+
+    Result<Rates> copy_rates(std::span<std::byte> to, const std::byte* from) override {
+        return scaling::copy_rates(gpu_, to, from);
     }
 
     // The memory goes with the process.

@@ -1,6 +1,8 @@
 // What a rank says of its own part of its node, and its way to rank 0 as a text.
 #pragma once
 
+#include "results.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +10,10 @@
 namespace distgpu::scaling {
 
 struct RankFacts {
+    std::string gpu;                   // how sentences call it: "GPU 3"
+    std::string port;                  // the same: "mlx5_3"; may be empty
     std::vector<std::string> unusual;  // sentences
+    Rates rates;
 
     bool operator==(const RankFacts&) const = default;
 };

@@ -2,6 +2,7 @@
 // between belongs to the run.
 #pragma once
 
+#include "base/result.h"
 #include "facts/nvml_gpu.h"
 #include "facts/port.h"
 #include "facts/rank_facts.h"
@@ -23,8 +24,8 @@ class Watch {
   public:
     explicit Watch(Own own, MachineRoots roots = {});
 
-    // Right after work: see NvmlGpu::state().
-    RankFacts end() const;
+    // Right after the copies of `rates`: see NvmlGpu::state().
+    RankFacts end(const Result<Rates>& rates) const;
 
   private:
     Own own_;

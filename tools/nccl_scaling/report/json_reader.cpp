@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/io/file_text.h"
 #include "base/json_fields.h"
+#include "rates_json.h"
 #include "report/report_json.h"
 #include "report/words.h"
 
@@ -28,12 +29,15 @@ Failure read_failure(const JsonFields& fields) {
 }
 
 Node read_node(const JsonFields& fields) {
-    return {fields.text("name"),
-            fields.count<std::uint32_t>("ranks"),
-            fields.texts("gpus"),
-            fields.texts("rails"),
-            fields.optional_text("switches"),
-            fields.has("facts") ? fields.texts("facts") : std::vector<std::string>{}};
+    Node node;
+    node.name = fields.text("name");
+    node.ranks = fields.count<std::uint32_t>("ranks");
+    node.gpus = fields.texts("gpus");
+    node.rails = fields.texts("rails");
+    node.switches = fields.optional_text("switches");
+    if (fields.has("facts")) node.facts = fields.texts("facts");
+    if (fields.has("rates")) node.rates = fields.objects("rates", read_rates);
+    return node;
 }
 
 std::optional<Group::Kind> group_kind_named(std::string_view name) {

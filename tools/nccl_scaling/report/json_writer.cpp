@@ -2,6 +2,7 @@
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
 #include "base/json_text.h"
+#include "rates_json.h"
 #include "report/columns.h"
 #include "report/reference_figures.h"
 #include "report/report_json.h"
@@ -44,7 +45,8 @@ JsonText node_json(const Node& node) {
             {"gpus", JsonText::list(node.gpus)},
             {"rails", JsonText::list(node.rails)},
             {"switches", node.switches},
-            {"facts", JsonText::list(node.facts)}};
+            {"facts", JsonText::list(node.facts)},
+            {"rates", JsonText::list(node.rates, rates_json)}};
 }
 
 JsonText group_json(const Group& group) {

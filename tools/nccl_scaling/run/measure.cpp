@@ -41,7 +41,7 @@ std::optional<Fault> fault_if(const std::optional<Error>& error) {
 }
 
 tl::expected<Measurer, Fault> Measurer::make(Backend& backend, Loop loop, std::size_t bytes) {
-    Measurer measurer(backend, std::move(loop));
+    Measurer measurer(backend, std::move(loop), bytes);
     for (std::byte** buffer : {&measurer.send_, &measurer.receive_}) {
         const auto memory = backend.allocate(bytes);
         if (!memory) return tl::make_unexpected(fault_of(memory.error()));
@@ -75,6 +75,13 @@ tl::expected<std::vector<double>, Fault> Measurer::time(Communicator& group, Sea
     auto ends = group.time(call, iterations, loop_.made_progress);
     if (!ends) return tl::make_unexpected(fault_of(ends.error()));
     return *std::move(ends);
+}
+
+Result<Rates> Measurer::copy_rates() const {
+    constexpr std::size_t least = std::size_t{64} << 20U;
+    if (bytes_ < least) return Rates{};
+    if (auto error = backend_->barrier()) return *error;
+    return backend_->copy_rates({receive_, bytes_}, send_);
 }
 
 std::optional<Fault> Measurer::run(Communicator& group, const Call& call) const {

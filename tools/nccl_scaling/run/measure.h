@@ -48,8 +48,13 @@ class Measurer {
                                                   const Subject& operation,
                                                   std::uint32_t iterations) const;
 
+    // Of all ranks at the same time; none where the buffers are so small that caches would be
+    // measured. The buffers' content is lost.
+    Result<Rates> copy_rates() const;
+
   private:
-    Measurer(Backend& backend, Loop loop) : backend_(&backend), loop_(std::move(loop)) {}
+    Measurer(Backend& backend, Loop loop, std::size_t bytes)
+        : backend_(&backend), loop_(std::move(loop)), bytes_(bytes) {}
 
     std::optional<Fault> run(Communicator& group, const Call& call) const;
     std::optional<Fault> check(Communicator& group, Seat seat, const Subject& operation,
@@ -61,6 +66,7 @@ class Measurer {
 
     Backend* backend_;
     Loop loop_;
+    std::size_t bytes_;
     std::byte* send_ = nullptr;
     std::byte* receive_ = nullptr;
 };

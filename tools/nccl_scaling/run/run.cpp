@@ -47,7 +47,6 @@ class Run {
         use_.channel.begin("start of the back end");
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;
-        gather_facts();
         if (leads()) use_.recorder.complete();
         use_.channel.begin("end of the back end");
         if (auto error = use_.backend.finish()) return fault_of(*error);
@@ -66,8 +65,8 @@ class Run {
         const std::string port = port_of_rank(environment);
         add_devices(world_, use_.channel.gather(devices_text(description->gpu, port)));
         const std::string& gpu = description->gpu;
-        watch_.emplace(
-            Own{formatted("GPU {}", member.local_rank), gpu.substr(gpu.rfind(' ') + 1), port});
+        watch_.emplace(Own{formatted("{} {}", gpu.empty() ? "rank" : "GPU", member.local_rank),
+                           gpu.substr(gpu.rfind(' ') + 1), port});
         const auto host_checks = use_.channel.gather(description->host_checks);
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;
@@ -148,13 +147,15 @@ class Run {
             const Round& round = rounds[played % rounds.size()];
             if (auto fault = measure(runner, pairs_stage(plan_, world_.nodes, round))) return fault;
         }
+        gather_facts(*measurer);
         return std::nullopt;
     }
 
-    // After the measurements, which it would disturb.
-    void gather_facts() {
+    // After the measurements, which it would disturb. None of it ends the run.
+    void gather_facts(const Measurer& measurer) {
         use_.channel.begin("what the nodes say of themselves");
-        add_facts(world_, use_.channel.gather(text_of(watch_->end())));
+        const auto rates = measurer.copy_rates();
+        add_facts(world_, use_.channel.gather(text_of(watch_->end(rates))));
         if (leads()) use_.recorder.replace_nodes(world_.nodes);
     }
 

@@ -1,7 +1,7 @@
 // See world.h.
 #include "run/world.h"
 
-#include "facts/rank_facts.h"
+#include "facts/slow_rates.h"
 #include "run/plan.h"
 
 #include <nlohmann/json.hpp>
@@ -32,8 +32,9 @@ std::string single_port(std::string_view value) {
 }
 
 // By local rank, as long as one of them is known.
-void set(std::vector<std::string>& of_node, std::uint32_t local_rank, std::string value) {
-    if (value.empty()) return;
+template <class Value>
+void set(std::vector<Value>& of_node, std::uint32_t local_rank, Value value) {
+    if (value == Value{}) return;
     if (of_node.size() <= local_rank) of_node.resize(local_rank + std::size_t{1});
     of_node[local_rank] = std::move(value);
 }
@@ -89,18 +90,23 @@ void add_devices(World& world, const std::vector<std::string>& texts) {
         const json devices = json::parse(texts[rank]);
         Node& node = world.nodes[world.node_of_rank[rank]];
         const std::uint32_t local_rank = world.peers[rank].local_rank;
-        set(node.gpus, local_rank, devices.at(0));
-        set(node.rails, local_rank, devices.at(1));
+        set<std::string>(node.gpus, local_rank, devices.at(0));
+        set<std::string>(node.rails, local_rank, devices.at(1));
     }
 }
 
 void add_facts(World& world, const std::vector<std::string>& texts) {
-    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-        auto& facts = world.nodes[world.node_of_rank[rank]].facts;
-        for (std::string& fact : read_rank_facts(texts[rank]).unusual) {
-            const bool known = std::find(facts.begin(), facts.end(), fact) != facts.end();
-            if (!known) facts.push_back(std::move(fact));
+    std::vector<RankFacts> ranks(texts.size());
+    std::transform(texts.begin(), texts.end(), ranks.begin(), read_rank_facts);
+    add_slow_rates(ranks);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        Node& node = world.nodes[world.node_of_rank[rank]];
+        for (std::string& fact : ranks[rank].unusual) {
+            auto& known = node.facts;
+            const bool is_new = std::find(known.begin(), known.end(), fact) == known.end();
+            if (is_new) known.push_back(std::move(fact));
         }
+        set(node.rates, world.peers[rank].local_rank, ranks[rank].rates);
     }
 }
 

@@ -33,8 +33,8 @@ std::string devices_text(const std::string& gpu, const std::string& port);
 // Puts the ranks' texts, by rank, into Node::gpus and Node::rails.
 void add_devices(World& world, const std::vector<std::string>& texts);
 
-// The same of what text_of(RankFacts) made, into Node::facts. Ranks that share a device say of it
-// the same, which is kept once.
+// The same of what text_of(RankFacts) made, into Node::facts and Node::rates. Ranks that share a
+// device say of it the same, which is kept once.
 void add_facts(World& world, const std::vector<std::string>& texts);
 
 }  // namespace distgpu::scaling
