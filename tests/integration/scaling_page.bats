@@ -48,6 +48,14 @@ HTML
     [[ $output == *"console: error"* && $output == *exception* ]]
 }
 
+@test "what a named node says of itself stands beside the limiter" {
+    chromium --headless --no-sandbox --user-data-dir="$BATS_TEST_TMPDIR/profile" --dump-dom \
+        "file://$PWD/nodes-8.html" >drawn 2>/dev/null
+    [ "$(grep --only-matching '<ul id="facts">.*' drawn | grep --only-matching '<li>[^<]*')" = \
+        '<li>node006: GPU 3: PCIe x8, where x16 is possible
+<li>node006: mlx5_3: 14 symbol errors during the run' ]
+}
+
 @test "a page of 512 nodes can be mailed" {
     [ "$(stat --format %s nodes-512.html)" -lt 4000000 ]
 }
