@@ -4,7 +4,6 @@
 // the one that drivers before 535 have too.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 namespace distgpu::scaling::nvml {
