@@ -110,7 +110,7 @@ class MadeUpBackend final : public Backend {
         cluster_.all.arrive_and_wait();
         return std::nullopt;
     }
-    bool offers(Collective /*any*/, bool /*in_place*/) const override { return true; }
+    bool offers(const Subject& /*any*/) const override { return true; }
     Result<std::byte*> allocate(std::size_t /*unused*/) override { return memory_.data(); }
     std::optional<Error> fill(std::byte* /*unused*/, std::size_t /*unused*/,
                               const Repeated& /*unused*/) override {
@@ -128,6 +128,10 @@ class MadeUpBackend final : public Backend {
     std::optional<Error> download(std::span<std::byte> /*unused*/,
                                   const std::byte* /*unused*/) override {
         return std::nullopt;
+    }
+    Result<Rates> copy_rates(std::span<std::byte> /*unused*/,
+                             const std::byte* /*unused*/) override {
+        return Rates{};
     }
     std::optional<Error> finish() override { return std::nullopt; }
 

@@ -233,6 +233,17 @@ TEST(BlameOfTheMoment, ADriftOfAllIsNobodysFault) {
     EXPECT_EQ(limiters_of(evidence), Limiters{node(5)});
 }
 
+// Without node 2 all that is left involves the first leaf: what would say that it is slow?
+TEST(BlameOfSwitches, ALeafNeedsAMatchBesideItToBeSlow) {
+    auto evidence = on_switches(played({1, 1, 0.1, 1}), 4, 2);
+    double noise = 0;
+    for (auto& match : evidence.matches) {
+        noise = noise > 0.2 ? 0 : noise + 0.03;
+        match.bandwidth *= 1 - noise;
+    }
+    EXPECT_EQ(limiters_of(evidence), Limiters{node(2)});
+}
+
 TEST(BlameOfPaths, ALowPairOfTwoWellNodesIsACollision) {
     for (const std::size_t nodes : {4U, 8U}) {
         const auto result = blame(slowed(played(std::vector<double>(nodes, 1)), 0.5, [](Pair pair) {

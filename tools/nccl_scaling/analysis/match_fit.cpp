@@ -129,7 +129,8 @@ class Fitter {
             rates.push_back(fit_.relative[match]);
             pairs[matches_[match].pair].push_back(rates.back());
         }
-        if (pairs.size() < 2) return std::nullopt;
+        // Without a match beside them nothing says that they are slow.
+        if (pairs.size() < 2 || rates.size() == free_) return std::nullopt;
         const double level = median(rates);
         const double error = standard_error(fit_.noise, rates.size(), free_ - rates.size());
         const double effect = 1 - level;

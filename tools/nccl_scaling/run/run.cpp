@@ -132,6 +132,12 @@ class Run {
         auto measurer = Measurer::make(use_.backend, loop(), use_.options.wishes.sizes.back());
         if (!measurer) return measurer.error();
         StageRunner runner(use_, world_, plan_, known_, pace_, *measurer);
+        if (auto fault = run_stages(runner)) return fault;
+        gather_facts(*measurer);
+        return std::nullopt;
+    }
+
+    std::optional<Fault> run_stages(StageRunner& runner) {
         for (const Stage& stage : plan_.stages) {
             if (auto fault = runner.run(stage)) return fault;
         }
@@ -147,16 +153,7 @@ class Run {
             const Round& round = rounds[played % rounds.size()];
             if (auto fault = measure(runner, pairs_stage(plan_, world_.nodes, round))) return fault;
         }
-        gather_facts(*measurer);
         return std::nullopt;
-    }
-
-    // After the measurements, which it would disturb. None of it ends the run.
-    void gather_facts(const Measurer& measurer) {
-        use_.channel.begin("what the nodes say of themselves");
-        const auto rates = measurer.copy_rates();
-        add_facts(world_, use_.channel.gather(text_of(watch_->end(rates))));
-        if (leads()) use_.recorder.replace_nodes(world_.nodes);
     }
 
     // Who was slow in the tournament is tried again, and then rail by rail.
@@ -175,6 +172,14 @@ class Run {
             if (auto fault = measure(runner, rails)) return fault;
         }
         return std::nullopt;
+    }
+
+    // After the measurements, which it would disturb. None of it ends the run.
+    void gather_facts(const Measurer& measurer) {
+        use_.channel.begin("what the nodes say of themselves");
+        const auto rates = measurer.copy_rates();
+        add_facts(world_, use_.channel.gather(text_of(watch_->end(rates))));
+        if (leads()) use_.recorder.replace_nodes(world_.nodes);
     }
 
     // Of groups that may be new.
