@@ -49,12 +49,12 @@ kit() { # ARGUMENT...
     kit --mocks "$MOCKS"
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ ${lines[-1]} == '17 passed, 0 failed, 4 skipped; '* ]]
+    [[ ${lines[-1]} == '18 passed, 0 failed, 4 skipped; '* ]]
     # These alone need what a stand-in cannot be.
     [ "$(grep ^skipped <<<"$output" | awk '{ print $4 }' | sort | tr '\n' ' ')" = \
         'beside-torch: sanitizer: topo-cuda-order: topo-kernel: ' ]
     [[ $(line_of one-gpu-two-ranks) == *'work with: two hosts by NCCL_HOSTID' ]]
-    jq --exit-status '.schema == "distgpu.gpu-report/1" and .mocks and (.cases | length) == 21' \
+    jq --exit-status '.schema == "distgpu.gpu-report/1" and .mocks and (.cases | length) == 22' \
         "$BATS_TEST_TMPDIR/report/report.json"
     grep -q 'no figure here is of a GPU' "$BATS_TEST_TMPDIR/report/report.md"
 }

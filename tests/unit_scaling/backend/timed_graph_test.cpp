@@ -14,7 +14,7 @@ using Calls = std::vector<std::string>;
 struct Asked {
     Calls calls;
     std::vector<int> events = std::vector<int>(16);
-    int made = 0;
+    std::size_t made = 0;
     int destroyed = 0;
 };
 Asked asked;
@@ -36,8 +36,9 @@ Gpu made_up_gpu() {
         return cuda::success;
     };
     gpu.cuda.create_event = [](cuda::Event* event, unsigned) {
-        asked.events[asked.made] = asked.made + 1;
-        *event = &asked.events[asked.made++];
+        int& number = asked.events[asked.made];
+        number = static_cast<int>(++asked.made);
+        *event = &number;
         return cuda::success;
     };
     gpu.cuda.destroy_event = [](cuda::Event) {

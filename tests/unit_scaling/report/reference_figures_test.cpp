@@ -17,10 +17,12 @@ Results h200() {
     results.nodes = {{"n1", 8, std::vector<std::string>(8, "NVIDIA H200 GPU-1"), {}}};
     results.groups = {{Group::Kind::nodes, {0}, 8, 1}};
     const Statistics time{0.02, 0, 0, 0, 0, 0, 20};
-    results.measurements = {{0, Collective::all_reduce, DataType::f32, false, gib, time},
-                            {0, Collective::all_reduce, DataType::f32, false, 4 * gib, time},
-                            {0, Collective::all_gather, DataType::f32, false, 8 * gib, time},
-                            {0, Collective::all_reduce, DataType::f32, true, 8 * gib, time}};
+    results.measurements = {
+        {0, Collective::all_reduce, DataType::f32, false, gib, time},
+        {0, Collective::all_reduce, DataType::f32, false, 4 * gib, time},
+        {0, Collective::all_gather, DataType::f32, false, 8 * gib, time},
+        {0, Collective::all_reduce, DataType::f32, true, 8 * gib, time},
+        {0, Collective::all_reduce, DataType::f32, false, 8 * gib, time, Op::max}};
     return results;
 }
 

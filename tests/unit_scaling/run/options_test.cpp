@@ -18,7 +18,7 @@ Options options(const std::vector<const char*>& words) {
 TEST(Options, Defaults) {
     const Options plain = options({});
     EXPECT_EQ(plain.wishes.collectives.size(), 7U);
-    EXPECT_EQ(plain.wishes.collectives.back(), Collective::send_recv);  // as the help says
+    EXPECT_EQ(plain.wishes.collectives.back(), Collective::send_recv);
     EXPECT_EQ(plain.wishes.types, std::vector{DataType::f32});
     EXPECT_EQ(plain.wishes.ops, std::vector{Op::sum});
     EXPECT_EQ(plain.wishes.sizes.front(), 8U);

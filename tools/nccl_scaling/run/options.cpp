@@ -3,6 +3,7 @@
 
 #include "analysis/bus_bandwidth.h"
 #include "base/format.h"
+#include "run/choices.h"
 #include "run/sizes.h"
 #include "run/step_option.h"
 
@@ -18,36 +19,6 @@ namespace distgpu::scaling {
 namespace {
 
 constexpr const char* see_help = "see nccl-scaling --help";
-
-// The values of the rows with these names, in the rows' order.
-template <class Rows, class Row, class Value>
-std::vector<Value> chosen(const Rows& rows, Value Row::*value,
-                          const std::vector<std::string>& names) {
-    std::vector<Value> values;
-    for (const Row& row : rows) {
-        if (std::find(names.begin(), names.end(), row.name) != names.end()) {
-            values.push_back(row.*value);
-        }
-    }
-    return values;
-}
-
-std::vector<std::string> default_collectives(bool quick) {
-    if (quick) return {"all-reduce"};
-    std::vector<std::string> names;
-    for (const CollectiveRow& row : collectives) {
-        if (row.by_default) names.emplace_back(row.name);
-    }
-    return names;
-}
-
-template <class Rows>
-std::vector<std::string> names_of(const Rows& rows) {
-    std::vector<std::string> names(rows.size());
-    std::transform(rows.begin(), rows.end(), names.begin(),
-                   [](const auto& row) { return std::string(row.name); });
-    return names;
-}
 
 // As written.
 struct Words {
@@ -256,8 +227,10 @@ Result<Options> understand(const Words& words, Options options) {
     if (!sizes) return sizes.error();
     options.wishes.sizes = *std::move(sizes);
     const auto& named = words.collectives;
-    options.wishes.collectives = chosen(collectives, &CollectiveRow::collective,
-                                        named.empty() ? default_collectives(quick) : named);
+    const auto usual =
+        quick ? std::vector<std::string>{"all-reduce"} : default_names_of(collectives);
+    options.wishes.collectives =
+        chosen(collectives, &CollectiveRow::collective, named.empty() ? usual : named);
     options.wishes.types = chosen(data_types, &DataTypeRow::type, words.types);
     options.wishes.ops = chosen(ops, &OpRow::op, words.ops);
     options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(words.timeout * 1000));

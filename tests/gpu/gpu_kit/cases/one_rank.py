@@ -23,6 +23,24 @@ def everything(kit: Kit) -> Outcome:
     return passed(line, fingerprint=results["fingerprint"], nodes=results["nodes"])
 
 
+def modes(kit: Kit) -> Outcome:
+    """What is measured only where it is asked for. One rank has no other half to exchange with."""
+    collectives = "all-reduce,reduce-scatter,reduce,gather,scatter,all-to-all-v"
+    ops = ["--op", "sum,max,min,prod,avg", "--type", "double,half"]
+    sizes = ["-b", "4K", "-e", "4K" if kit.mocks else "4M", "-f", "32"]
+    given = [*sizes, "--collective", collectives, *ops, "--graph", "--registered", *SHORT]
+    run = scaling(kit, 1, given)
+    results = completed(run, "operations, graphs and registered buffers")
+    kinds = {(m["collective"], m["op"], m["type"]) for m in results["measurements"]}
+    # Three reductions with five operations, three that copy; two types.
+    expect(len(kinds) == (3 * 5 + 3) * 2, f"{len(kinds)} of 36 kinds measured", run.text)
+    fingerprint = {entry["name"]: entry["value"] for entry in results["fingerprint"]}
+    expect(fingerprint.get("timed loop") == "CUDA graph", "no graph in the fingerprint", run.text)
+    expect(fingerprint.get("buffers") == "registered", "buffers not registered", run.text)
+    line = f"operations, graphs and registered buffers, data right, in {run.seconds:.0f} s"
+    return passed(line, algbw=bandwidths(results))
+
+
 def large(kit: Kit) -> Outcome:
     sizes = ["-b", "4M" if kit.mocks else "512M", "-e", "8M" if kit.mocks else "4G", "-f", "8"]
     run = scaling(kit, 1, [*sizes, "--collective", "all-reduce,all-gather", *SHORT])
@@ -78,6 +96,7 @@ CASES = [
         150,
         everything,
     ),
+    Case("scaling-modes", "Operations, a graph, registered buffers", 90, modes),
     Case("scaling-wrong-data", "A wrong element injected", 45, wrong_element),
     Case("scaling-no-gpu", "nccl-scaling where it sees no GPU", 30, unknown_device),
     Case("scaling-killed", "nccl-scaling killed in a collective", 75, killed),
