@@ -39,7 +39,7 @@ class Search {
           fit_(fit),
           low_(matches.size()),
           open_(matches.size()) {
-        const double limit = 1 - std::max(0.12, 4 * fit.noise);
+        const double limit = 1 - std::max(0.12, 5 * fit.noise);
         for (std::size_t i = 0; i < matches.size(); ++i) {
             open_[i] = fit.expected[i] == 1;
             low_[i] = fit.relative[i] < limit * fit.expected[i];
