@@ -123,14 +123,11 @@ class Fitter {
     std::optional<Fault> fault_of(std::size_t index) const {
         const auto& model = models_[index];
         std::vector<double> rates;
-        std::map<Pair, std::vector<double>> pairs;
         for (const auto match : model.matches) {
-            if (!is_free(match)) continue;
-            rates.push_back(fit_.relative[match]);
-            pairs[matches_[match].pair].push_back(rates.back());
+            if (is_free(match)) rates.push_back(fit_.relative[match]);
         }
         // Without a match beside them nothing says that they are slow.
-        if (pairs.size() < 2 || rates.size() == free_) return std::nullopt;
+        if (rates.empty() || rates.size() == free_) return std::nullopt;
         const double level = median(rates);
         const double error = standard_error(fit_.noise, rates.size(), free_ - rates.size());
         const double effect = 1 - level;
@@ -142,13 +139,20 @@ class Fitter {
         if (static_cast<double>(low) < enough * static_cast<double>(rates.size())) {
             return std::nullopt;
         }
-        const auto low_pairs = std::count_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
-            return median(pair.second) < 1 - effect / 2;
-        });
-        if (static_cast<double>(low_pairs) < 0.75 * static_cast<double>(pairs.size())) {
-            return std::nullopt;
-        }
+        if (!most_pairs_are_low(model, 1 - effect / 2)) return std::nullopt;
         return Fault{index, level, effect / error};
+    }
+
+    bool most_pairs_are_low(const FaultModel& model, double limit) const {
+        std::map<Pair, std::vector<double>> pairs;
+        for (const auto match : model.matches) {
+            if (is_free(match)) pairs[matches_[match].pair].push_back(fit_.relative[match]);
+        }
+        const auto low = std::count_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
+            return median(pair.second) < limit;
+        });
+        return pairs.size() > 1 &&
+               static_cast<double>(low) >= 0.75 * static_cast<double>(pairs.size());
     }
 
     // By how much less its matches are off with it.
