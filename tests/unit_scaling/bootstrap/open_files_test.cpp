@@ -53,8 +53,8 @@ TEST(OpenFiles, TheirLackIsToldWithTheNumber) {
 
 class FewFiles : public Channels {
   protected:
-    [[noreturn]] void open_as_rank_0() {
-        const auto channel = open_channel(membership(0), options(0));
+    [[noreturn]] static void open_as(const Membership& rank, const ChannelOptions& options) {
+        const auto channel = open_channel(rank, options);
         say_and_exit(channel ? "connected" : channel.error().failure.problem);
     }
 };
@@ -63,13 +63,16 @@ TEST_F(FewFiles, Rank0SaysSoBeforeItWaits) {
     timeout = 60s;
     const auto open = [this] {
         limit(100, 200);
-        open_as_rank_0();
+        open_as(membership(0), options(0));
     };
     EXPECT_EXIT(open(), done, "open files: rank 0 needs 259 for 3 ranks, and may have 200");
 }
 
 // What is open already leaves room for the listener alone: a rank that connects is not missing.
 TEST_F(FewFiles, AConnectionThatCannotBeTakenIsTold) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizers open a pipe where they look at an object's type";
+#endif
     timeout = 60s;
     const auto open = [this] {
         limit(300, 300);
@@ -80,10 +83,12 @@ TEST_F(FewFiles, AConnectionThatCannotBeTakenIsTold) {
             static_cast<void>(receive_line(connection, 100, Clock::now() + 10s));  // it leaves
             _exit(0);
         }
+        const auto rank_0 = membership(0);
+        const auto its_options = options(0);
         int last = -1;
         for (int fd = dup(1); fd >= 0; fd = dup(1)) last = fd;
         close(last);
-        open_as_rank_0();
+        open_as(rank_0, its_options);
     };
     EXPECT_EXIT(open(), done, "connection of a rank: Too many open files");
 }

@@ -35,7 +35,7 @@ Buffer expected(const Subject& subject, std::uint32_t rank) {
         const Buffer bytes = bytes_of(right);
         const std::size_t begin = right.at * row_of(subject.type).bytes;
         EXPECT_LE(begin + bytes.size(), all.size());
-        std::memcpy(&all[begin], bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(begin));
     }
     return all;
 }
