@@ -26,11 +26,6 @@ bool is_pair_rail(const Group& group) {
     return group.kind == Group::Kind::pair_rail;
 }
 
-Pair pair_of(const Group& group) {
-    const auto [low, high] = std::minmax(group.nodes[0], group.nodes[1]);
-    return {.first = low, .second = high};
-}
-
 // What these groups were measured with; see evidence_of().
 template <class Is>
 std::optional<Subject> main_subject(const Results& results, Is is) {
@@ -74,7 +69,8 @@ void add_matches(Evidence& evidence, const Results& results) {
     const auto subject = main_subject(results, is_pair);
     if (!subject) return;
     for_each_of(results, is_pair, subject, [&](const Group& group, double bandwidth) {
-        evidence.matches.push_back({.pair = pair_of(group), .bandwidth = bandwidth});
+        evidence.matches.push_back(
+            {.pair = pair_of(group.nodes[0], group.nodes[1]), .bandwidth = bandwidth});
     });
     number_rounds(evidence.matches);
     std::vector<double> together;
@@ -93,12 +89,12 @@ void add_rails_and_nodes(Evidence& evidence, const Results& results) {
                 [&](const Group& group, double bandwidth) {
                     evidence.alone.push_back({.node = group.nodes[0], .bandwidth = bandwidth});
                 });
-    for_each_of(
-        results, is_pair_rail, main_subject(results, is_pair_rail),
-        [&](const Group& group, double bandwidth) {
-            evidence.pair_rails.push_back(
-                {.pair = pair_of(group), .local_rank = group.number, .bandwidth = bandwidth});
-        });
+    for_each_of(results, is_pair_rail, main_subject(results, is_pair_rail),
+                [&](const Group& group, double bandwidth) {
+                    evidence.pair_rails.push_back({.pair = pair_of(group.nodes[0], group.nodes[1]),
+                                                   .local_rank = group.number,
+                                                   .bandwidth = bandwidth});
+                });
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using Kind = Limiter::Kind;
 
 bool is_of(const Finding& finding, std::uint32_t node) {
-    return finding.limiter.kind <= Kind::node_rail && finding.limiter.node == node;
+    return is_of_a_node(finding.limiter) && finding.limiter.node == node;
 }
 
 // Nodes that the matches accuse and that are well on their own.

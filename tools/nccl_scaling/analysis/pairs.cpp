@@ -1,7 +1,6 @@
 // The circle method.
 #include "analysis/pairs.h"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace distgpu::scaling {
@@ -17,9 +16,7 @@ Round round_of(std::uint32_t nodes, std::uint32_t seats, std::uint32_t round) {
     // the one that would meet itself meets the seat that stays.
     if (moving < nodes) pairs.push_back({.first = round, .second = moving});
     for (std::uint32_t distance = 1; distance < seats / 2; ++distance) {
-        const std::uint32_t one = (round + distance) % moving;
-        const std::uint32_t other = (round + moving - distance) % moving;
-        pairs.push_back({.first = std::min(one, other), .second = std::max(one, other)});
+        pairs.push_back(pair_of((round + distance) % moving, (round + moving - distance) % moving));
     }
     return pairs;
 }

@@ -22,6 +22,11 @@ struct Pair {
     }
 };
 
+// Of two nodes in any order.
+inline Pair pair_of(std::uint32_t one, std::uint32_t other) {
+    return one < other ? Pair{one, other} : Pair{other, one};
+}
+
 // Disjoint pairs.
 using Round = std::vector<Pair>;
 

@@ -12,10 +12,6 @@ using Nodes = std::vector<std::uint32_t>;
 // A port that is 15 % slower, with 3 % of noise on each match, stands out of eight.
 constexpr std::uint32_t rounds_of_retest = 8;
 
-Pair pair_of(std::uint32_t one, std::uint32_t other) {
-    return {std::min(one, other), std::max(one, other)};
-}
-
 Round round_of(const Nodes& named, const Nodes& others, std::size_t round) {
     const std::size_t stride = std::max<std::size_t>(1, others.size() / rounds_of_retest);
     Nodes moved = others;
@@ -41,10 +37,11 @@ Nodes nodes_to_retest(const Blame& blame, std::uint32_t nodes) {
                      [](const Finding& a, const Finding& b) { return a.relative < b.relative; });
     Nodes named;
     for (const Finding& finding : findings) {
-        const bool is_node = finding.limiter.kind <= Limiter::Kind::node_rail;
         const bool known =
             std::find(named.begin(), named.end(), finding.limiter.node) != named.end();
-        if (is_node && !known && named.size() < nodes / 2) named.push_back(finding.limiter.node);
+        if (is_of_a_node(finding.limiter) && !known && named.size() < nodes / 2) {
+            named.push_back(finding.limiter.node);
+        }
     }
     return named;
 }
