@@ -113,9 +113,12 @@ distgpu_lines() {
     grep -o 'distgpu: .*' <<<"$output"
 }
 
-# The output of the last `run`, without distgpu's own lines and those of a job that had to wait.
+# What srun says when a job or a step had to wait, as may be where the one before has just ended.
+waited='^srun: (job [0-9]+ (queued|has been allocated)|Job [0-9]+ step creation|Step created for)'
+
+# The output of the last `run`, without distgpu's own lines and those of a job or step that waited.
 distgpu_free_lines() {
-    grep -vE -e 'distgpu: ' -e '^srun: job [0-9]+ (queued|has been allocated)' <<<"$output"
+    grep -vE -e 'distgpu: ' -e "$waited" <<<"$output"
 }
 
 # Takes a port of a host until stop_listening.

@@ -22,7 +22,7 @@ run_job() {
     rm -f "$SCRATCH/out"
     run submit "$@" sbatch --wait --quiet "$SCRATCH/job"
     [ "$status" -eq 0 ]
-    output=$(sort "$SCRATCH/out")
+    output=$(grep -vE "$waited" "$SCRATCH/out" | sort)
 }
 
 tell='echo "rank=$RANK nnodes=$PET_NNODES"'
