@@ -39,10 +39,9 @@ class Search {
           fit_(fit),
           low_(matches.size()),
           open_(matches.size()) {
-        const double limit = 1 - std::max(0.12, 5 * fit.noise);
         for (std::size_t i = 0; i < matches.size(); ++i) {
             open_[i] = fit.expected[i] == 1;
-            low_[i] = fit.relative[i] < limit * fit.expected[i];
+            low_[i] = is_low(i, 4);
         }
     }
 
@@ -55,12 +54,18 @@ class Search {
             }
         }
         for (std::uint32_t i = 0; i < matches_.size(); ++i) {
-            if (open_[i] && low_[i]) result.unexplained.push_back(i);
+            // A pattern speaks for itself; single matches have to be further off.
+            if (open_[i] && is_low(i, 5)) result.unexplained.push_back(i);
         }
         return result;
     }
 
   private:
+    bool is_low(std::size_t match, double deviations) const {
+        const double limit = 1 - std::max(0.12, deviations * fit_.noise);
+        return fit_.relative[match] < limit * fit_.expected[match];
+    }
+
     Pairs pairs_of(const std::vector<std::uint32_t>& chosen) const {
         Pairs pairs;
         for (const auto match : chosen) {
@@ -100,8 +105,11 @@ class Search {
             const auto pairs = ever(own);
             const Count others{all_matches.played - matches.played, all_matches.low - matches.low};
             const Count other_pairs{all_pairs.played - pairs.played, all_pairs.low - pairs.low};
-            if (matches.low / matches.played < 0.2 || matches.share() < others.share() + 0.2)
+            // A single pair beside its own may as well be the one that is lucky.
+            if (other_pairs.played < 2 || matches.low / matches.played < 0.2 ||
+                matches.share() < others.share() + 0.2) {
                 continue;
+            }
             double gain = matches.likelihood(matches.share());
             for (const auto& [pair, count] : own) {
                 double usual = count.likelihood(others.share());

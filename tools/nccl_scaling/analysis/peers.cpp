@@ -41,7 +41,7 @@ double unusual_effect(const std::vector<double>& scores) {
     double squares = assumed * usual * usual;
     for (const double score : scores) squares += (score - middle) * (score - middle);
     const auto count = static_cast<double>(scores.size());
-    return (6 + 8 / count) * std::sqrt(squares / (count - 1 + assumed));
+    return (7 + 6 / count) * std::sqrt(squares / (count - 1 + assumed));
 }
 
 // A node has few rails, often two, whose spread says nothing: the faster half shows what the others
