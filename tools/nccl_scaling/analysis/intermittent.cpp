@@ -55,7 +55,7 @@ class Search {
         }
         for (std::uint32_t i = 0; i < matches_.size(); ++i) {
             // A pattern speaks for itself; single matches have to be further off.
-            if (open_[i] && is_low(i, 5)) result.unexplained.push_back(i);
+            if (open_[i] && is_low(i, 6)) result.unexplained.push_back(i);
         }
         return result;
     }
