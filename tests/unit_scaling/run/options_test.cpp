@@ -60,6 +60,13 @@ TEST(Options, AreTaken) {
     EXPECT_EQ(given.files.json + given.files.csv + given.files.html, "abc");
 }
 
+// At a GB/s, 4 GiB take 4.3 s, and nothing is heard meanwhile.
+TEST(Options, LargeSizesHaveMoreTime) {
+    EXPECT_EQ(options({"--timeout", "4", "-e", "1G"}).timeout, std::chrono::seconds(4 + 1));
+    EXPECT_EQ(options({"--timeout", "4", "-e", "512M"}).timeout, std::chrono::seconds(4));
+    EXPECT_EQ(options({"--timeout", "4", "-e", "4G"}).timeout, std::chrono::seconds(4 + 4));
+}
+
 TEST(Options, AQuickRunHasOneCollectiveAndOneSize) {
     const Options quick = options({"--quick"});
     EXPECT_TRUE(quick.wishes.quick);

@@ -100,7 +100,8 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
         ->check(CLI::IsMember({"0", "1"}))
         ->default_str("1");
     app.add_option("--timeout", words.timeout,
-                   "End the run after this many seconds without progress")
+                   "End the run after this many seconds without progress, and one for each GB of "
+                   "the largest size")
         ->type_name("SECONDS")
         ->check(CLI::Range(1.0, 86400.0))
         ->capture_default_str();
@@ -210,6 +211,13 @@ Result<std::vector<std::uint64_t>> read_sizes(const Words& words, bool quick) {
     return sizes_of(range);
 }
 
+// A single collective shows no progress until it is done: a second more for each GB of the largest.
+std::chrono::milliseconds timeout_of(double seconds, std::uint64_t largest) {
+    constexpr std::uint64_t gb = 1'000'000'000;
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)) +
+           std::chrono::seconds(largest / gb);
+}
+
 // The words were checked.
 Result<Options> understand(const Words& words, Options options) {
     const std::string& baseline = options.demands.baseline;
@@ -233,7 +241,7 @@ Result<Options> understand(const Words& words, Options options) {
         chosen(collectives, &CollectiveRow::collective, named.empty() ? usual : named);
     options.wishes.types = chosen(data_types, &DataTypeRow::type, words.types);
     options.wishes.ops = chosen(ops, &OpRow::op, words.ops);
-    options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(words.timeout * 1000));
+    options.timeout = timeout_of(words.timeout, options.wishes.sizes.back());
     options.demands.tolerance = words.tolerance / 100;
     constexpr double gb = 1e9;
     if (words.expect > 0) options.expect = words.expect * gb;
