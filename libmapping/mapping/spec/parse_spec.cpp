@@ -98,7 +98,25 @@ class Parser {
             if (!next) return next;
             request = *std::move(next);
         }
+        const bool starts_nothing =
+            request.framework != nullptr && !request.framework->launcher_per_node;
+        if (request.nproc && starts_nothing) return refuse_nproc(request);
         return request;
+    }
+
+    // A number of processes that nobody starts.
+    Error refuse_nproc(const Request& request) const {
+        std::string remedy = "leave it out";
+        for (const Variant& variant : request.framework->variants) {
+            if (!variant.framework->launcher_per_node) continue;
+            remedy = formatted(
+                "write {},nproc={} with --ntasks-per-node=1, or leave nproc out and "
+                "use --ntasks-per-node={}",
+                variant.framework->mode, *request.nproc, *request.nproc);
+        }
+        return refuse(formatted("nproc is for a launcher, but {} has a task for each process",
+                                request.framework->mode),
+                      std::move(remedy));
     }
 
     Result<Request> parse_key(Request request, std::string_view item,

@@ -80,8 +80,16 @@ TEST(Spec, ReadsKeysInAnyOrder) {
          [](Request& r) {
              r.master = Master{Form::suffix, "i"};
          }},
-        {"one process", "pytorch,nproc=1", [](Request& r) { r.nproc = 1; }},
-        {"the most processes", "pytorch,nproc=4096", [](Request& r) { r.nproc = 4096; }},
+        {"one process", "torchrun,nproc=1",
+         [](Request& r) {
+             r.framework = find_framework("torchrun");
+             r.nproc = 1;
+         }},
+        {"the most processes", "torchrun,nproc=4096",
+         [](Request& r) {
+             r.framework = find_framework("torchrun");
+             r.nproc = 4096;
+         }},
         {"threads as they are", "pytorch,omp=keep", [](Request& r) { r.keep_omp = true; }},
         {"threads from the CPUs", "pytorch,omp=auto", [](Request& /*r*/) {}},
         {"roles", "tensorflow,chief=1,ps=2,evaluator=1",
@@ -93,8 +101,9 @@ TEST(Spec, ReadsKeysInAnyOrder) {
          }},
         {"a word alone", "pytorch,dry-run", [](Request& r) { r.dry_run = true; }},
         {"another word alone", "pytorch,verbose", [](Request& r) { r.verbose = true; }},
-        {"everything, the last key first", "pytorch,verbose,dry-run,nproc=8,master=name,port=2000",
+        {"everything, the last key first", "torchrun,verbose,dry-run,nproc=8,master=name,port=2000",
          [](Request& r) {
+             r.framework = find_framework("torchrun");
              r.port = 2000;
              r.master = Master{Form::name, ""};
              r.nproc = 8;
@@ -181,6 +190,20 @@ TEST(Spec, KeysOfOtherFrameworksAreRefused) {
          "key 'rdzv' is not for megatron; it is for torchrun"},
     });
     EXPECT_TRUE(parse_spec("--distgpu", "off,chief=1,per-node,backend=gloo"));
+}
+
+TEST(Spec, NprocWithoutALauncherIsRefused) {
+    expect_refusals({
+        {"the launcher is another mode", "pytorch,nproc=4",
+         "nproc is for a launcher, but pytorch has a task for each process; write "
+         "torchrun,nproc=4 with --ntasks-per-node=1, or leave nproc out and use "
+         "--ntasks-per-node=4"},
+        {"the launcher is a key", "transformers,nproc=2,verbose",
+         "nproc is for a launcher, but accelerate has a task for each process; write "
+         "accelerate,per-node,nproc=2 with --ntasks-per-node=1, or leave nproc out and use "
+         "--ntasks-per-node=2"},
+    });
+    EXPECT_TRUE(parse_spec("--distgpu", "off,nproc=4"));
 }
 
 TEST(Spec, AKeyMayTakeAnotherContract) {
