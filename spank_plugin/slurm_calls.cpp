@@ -6,11 +6,13 @@
 #include "slurm_calls.h"
 
 #include "base/format.h"
+#include "base/values.h"
 #include "node/machine.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -175,6 +177,18 @@ std::string configured(const char* function, const std::string& name) {
     return answer;
 }
 
+// GresTypes, as a release that has it under this name knows it.
+template <class Configuration>
+bool lists_gpus(const Configuration& configuration) {
+    if constexpr (requires { configuration.gres_plugins; }) {
+        if (configuration.gres_plugins == nullptr) return false;
+        const auto types = comma_items(configuration.gres_plugins);
+        return std::find(types.begin(), types.end(), "gpu") != types.end();
+    } else {
+        return false;
+    }
+}
+
 std::string first_known(const std::string& address, const std::string& node_name) {
     return address.empty() ? configured_node_address(node_name) : address;
 }
@@ -239,6 +253,12 @@ std::optional<Numbering> gpu_numbering() {
     auto* const query = find<bool()>("gres_use_local_device_index");
     if (query == nullptr) return std::nullopt;
     return query() ? Numbering::opened : Numbering::node;
+}
+
+bool gives_gpus() {
+    const auto* const configuration =
+        static_cast<const slurm_conf_t*>(dlsym(RTLD_DEFAULT, "slurm_conf"));
+    return configuration != nullptr && lists_gpus(*configuration);
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {

@@ -41,6 +41,10 @@ HostList configured_node_addresses(const HostList& nodes);
 // to 26.05). Nothing: Slurm does not tell.
 std::optional<Numbering> gpu_numbering();
 
+// In slurmstepd: whether GPUs are among the resources that Slurm gives to those who ask for them
+// (GresTypes). False where it does not tell.
+bool gives_gpus();
+
 // The leader of the heterogeneous job of which this job is a component, one RPC. Nothing: it is not
 // one, or slurmctld did not answer.
 std::optional<std::uint32_t> het_leader(std::uint32_t job);

@@ -2,6 +2,7 @@
 #include "srun_options.h"
 
 #include <algorithm>
+#include <array>
 
 namespace distgpu {
 namespace {
@@ -39,6 +40,36 @@ bool is_container(std::string_view argument) {
     return is_option(argument, "--container", "--conta");
 }
 
+// An option that says something of the step's size, by the beginning that it shares with no other
+// (slurm_opt.c, 22.05), or by its letter.
+struct SizeOption {
+    std::string_view beginning;
+    char letter;
+    bool ChosenSize::*chosen;
+};
+constexpr std::array size_options{
+    SizeOption{"--nodes", 'N', &ChosenSize::nodes},
+    SizeOption{"--nodel", 'w', &ChosenSize::nodes},
+    SizeOption{"--nodef", 'F', &ChosenSize::nodes},
+    SizeOption{"--exclud", 'x', &ChosenSize::nodes},
+    SizeOption{"--rel", 'r', &ChosenSize::nodes},
+    SizeOption{"--het", '\0', &ChosenSize::nodes},
+    SizeOption{"--jobi", '\0', &ChosenSize::nodes},
+    SizeOption{"--ntasks", 'n', &ChosenSize::tasks},
+    SizeOption{"--tasks", '\0', &ChosenSize::tasks},
+    SizeOption{"--gpus", 'G', &ChosenSize::gpus},
+    SizeOption{"--gres", '\0', &ChosenSize::gpus},
+    SizeOption{"--tres-p", '\0', &ChosenSize::gpus},
+};
+
+// The letter of a short option, behind those in the same word that take no value.
+char letter_of(std::string_view argument) {
+    constexpr std::string_view without_value = "-bEhHjklOQsuvVXZ";
+    if (!argument.starts_with('-') || argument.starts_with("--")) return '\0';
+    const std::size_t at = argument.find_first_not_of(without_value);
+    return at == std::string_view::npos ? '\0' : argument[at];
+}
+
 }  // namespace
 
 bool chooses_cpus(std::span<const std::string> arguments, std::size_t program_arguments,
@@ -62,6 +93,27 @@ bool names_container(std::span<const std::string> arguments, std::size_t program
                      std::string_view variable) {
     return !variable.empty() ||
            std::ranges::any_of(without_program(arguments, program_arguments), is_container);
+}
+
+ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t program_arguments) {
+    ChosenSize size;
+    for (const std::string_view argument : without_program(arguments, program_arguments)) {
+        const char letter = letter_of(argument);
+        for (const SizeOption& option : size_options) {
+            const bool by_letter = letter != '\0' && letter == option.letter;
+            if (by_letter || argument.starts_with(option.beginning)) size.*option.chosen = true;
+        }
+    }
+    return size;
+}
+
+bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,
+                          std::string_view variable) {
+    if (!variable.empty() && variable != "ALL") return false;
+    const auto own = without_program(arguments, program_arguments);
+    return std::none_of(own.begin(), own.end(), [](std::string_view argument) {
+        return argument.starts_with("--export") && argument != "--export=ALL";
+    });
 }
 
 }  // namespace distgpu

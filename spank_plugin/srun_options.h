@@ -22,4 +22,19 @@ bool chooses_cpus(std::span<const std::string> arguments, std::size_t program_ar
 bool names_container(std::span<const std::string> arguments, std::size_t program_arguments,
                      std::string_view variable);
 
+// What of the step's size the user chose himself.
+struct ChosenSize {
+    bool nodes = false;  // how many, or which: -N, -w, -x, --relative, another job's
+    bool tasks = false;
+    bool gpus = false;
+
+    bool operator==(const ChosenSize&) const = default;
+};
+ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t program_arguments);
+
+// Whether the tasks get srun's own environment as it is: no --export, --export-file or
+// SLURM_EXPORT_ENV but ALL.
+bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,
+                          std::string_view variable);
+
 }  // namespace distgpu

@@ -3,15 +3,19 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/values.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
+#include "node/process_environment.h"
 #include "node/step_secret.h"
+#include "node/task_environment.h"
 #include "node/variables.h"
 #include "own_process.h"
 #include "slurm_calls.h"
 #include "srun_options.h"
 
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -58,6 +62,8 @@ Outcome SrunSide::options_read(const OptionState& option) {
     }
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
+    // Later srun sets it for an allocation of its own too.
+    allocated_nodes_ = whole_number(own_variable("SLURM_JOB_NUM_NODES")).value_or(0);
     // A step without a reservation of its own would pass on that of the step
     // around it, whose ports are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
@@ -109,7 +115,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
                                       ? node_addresses(hosts)
                                       : configured_node_addresses(hosts);
             step.layout = *std::move(layout);
-            judge(step);
+            judge(step, program, command_line);
         }
     } else {
         slurm_debug("%s", layout.error().message().c_str());
@@ -119,11 +125,22 @@ Outcome SrunSide::step_created(spank_t spank) const {
 }
 
 // Tells what makes the step impossible, else what may not have been meant.
-void SrunSide::judge(CarriedStep& step) const {
+void SrunSide::judge(CarriedStep& step, std::vector<std::string> program,
+                     const std::vector<std::string>& command_line) const {
+    const std::size_t program_size = program.size();
+    const ChosenSize chosen = chosen_size(command_line, program_size);
     Step known{*step.layout};
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;
+    known.facts.program = std::move(program);
+    known.facts.allocated_nodes = chosen.nodes ? 0 : allocated_nodes_;
+    known.facts.size_by_default = allocated_nodes_ == 0 && chosen == ChosenSize{};
+    known.rendezvous.rank0_address = step.rank0_address;
+    // What --export changes, the nodes see.
+    if (hands_on_environment(command_line, program_size, own_variable("SLURM_EXPORT_ENV"))) {
+        known.rendezvous.exported_address = exported(ProcessEnvironment(), "MASTER_ADDR");
+    }
     if (const auto error = refusal(request_, known)) {
         complain(*error);
         step.refused = true;

@@ -7,8 +7,10 @@
 #include "options.h"
 #include "spank_access.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace distgpu {
 
@@ -26,11 +28,14 @@ class SrunSide {
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
     void set_secret();
-    void judge(CarriedStep& step) const;
+    void judge(CarriedStep& step, std::vector<std::string> program,
+               const std::vector<std::string>& command_line) const;
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     Request request_;
     bool has_secret_ = false;  // or could draw none
+    // Those of the allocation in which srun was started; 0: in none.
+    std::uint32_t allocated_nodes_ = 0;
 };
 
 }  // namespace distgpu

@@ -7,6 +7,7 @@
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
+#include "slurm_calls.h"
 
 #include <cstdlib>
 #include <string>
@@ -39,6 +40,7 @@ NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBi
     facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
     facts.address = asked.own_address;
     facts.user_bound = asked.user_bound;
+    facts.gpus_by_slurm = gives_gpus();
     binding.add_to(facts, spank, task.local);
     return facts;
 }

@@ -13,10 +13,14 @@ using namespace contract;
 constexpr std::array<std::string_view, 1> aliases{"transformers"};
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 
+constexpr std::array<std::string_view, 2> launchers{"accelerate launch",
+                                                    "python -m accelerate.commands.launch"};
+
 const Framework per_node{
     .mode = "accelerate,per-node",
     .summary = "accelerate launch, one launcher per node",
     .launcher_per_node = true,
+    .launchers = launchers,
     .sets = node_rendezvous,
     .unsets = launcher_unsets,
     .refuse = one_task_per_node,

@@ -35,6 +35,7 @@ constexpr auto unsets =
            env_rendezvous_leftovers);
 
 constexpr std::array<std::string_view, 1> keys{"nproc"};
+constexpr std::array<std::string_view, 2> launchers{"composer", "python -m composer.cli.launcher"};
 
 // Each node computes the world from its own number of processes.
 std::optional<Error> equal_nodes(const StepView& step) {
@@ -59,6 +60,7 @@ const Framework composer{
     .summary = "MosaicML Composer, one launcher per node",
     .keys = keys,
     .launcher_per_node = true,
+    .launchers = launchers,
     .sets = sets,
     .unsets = unsets,
     .refuse = equal_nodes,

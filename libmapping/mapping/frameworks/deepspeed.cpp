@@ -11,10 +11,14 @@ using namespace contract;
 
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 
+constexpr std::array<std::string_view, 2> launchers{"deepspeed",
+                                                    "python -m deepspeed.launcher.runner"};
+
 const Framework per_node{
     .mode = "deepspeed,per-node",
     .summary = "the deepspeed launcher with --no_ssh, one per node",
     .launcher_per_node = true,
+    .launchers = launchers,
     .sets = node_rendezvous,
     .unsets = launcher_unsets,
     .refuse = one_task_per_node,

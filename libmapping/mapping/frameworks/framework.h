@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu {
 
@@ -29,6 +30,12 @@ struct StepFacts {
     std::string job_name{};     // SLURM_JOB_NAME; empty: not known
     // NodeAddr of each node, by NodeIndex; empty: the nodes are reached by their names.
     HostList node_addresses{};
+    std::vector<std::string> program{};  // with its arguments; empty: not known
+    // Nodes of the allocation, where it is not the user who chose those of the step; 0: he did, or
+    // it is not known.
+    std::uint32_t allocated_nodes = 0;
+    // Nobody said how many nodes, tasks or GPUs the step shall have.
+    bool size_by_default = false;
 
     bool operator==(const StepFacts&) const = default;
 };
@@ -93,8 +100,14 @@ struct Framework {
     std::span<const Variant> variants{};
     // The framework's own launcher runs once a node and starts the processes.
     bool launcher_per_node = false;
+    // That launcher, as launchers.h reads it, the usual way to write it first; none: any program.
+    std::span<const std::string_view> launchers{};
+    // Programs that start ranks themselves; srun starts the tasks instead.
+    std::span<const std::string_view> replaces{};
     // Every task uses the one GPU with its local rank's number.
     bool one_gpu_per_task = false;
+    // Its programs are often for CPUs.
+    bool for_cpus_too = false;
     // Ports from MASTER_PORT on that rank 0's node listens on.
     std::uint16_t ports = 1;
     // Every task listens on the port MASTER_PORT + its local rank.

@@ -84,6 +84,7 @@ const Framework over_gloo{
     .sets = gloo_sets,
 };
 
+constexpr std::array<std::string_view, 1> replaces{"horovodrun"};
 constexpr std::array variants{Variant{"backend=mpi", &horovod},
                               Variant{"backend=gloo", &over_gloo}};
 
@@ -94,6 +95,7 @@ const Framework horovod{
     .summary = "Horovod over MPI, one process per task",
     .keys = keys,
     .variants = variants,
+    .replaces = replaces,
     .one_gpu_per_task = true,
     .ports = 0,
     .sets = mpi_sets,

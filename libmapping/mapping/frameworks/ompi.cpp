@@ -57,6 +57,7 @@ const Framework per_node{
     .mode = "ompi,per-node",
     .summary = "scripts that read OMPI_COMM_WORLD_* and start the node's processes themselves",
     .launcher_per_node = true,
+    .for_cpus_too = true,
     .sets = node_sets,
     .unsets = unsets,
     .refuse = one_task_per_node,
@@ -64,6 +65,9 @@ const Framework per_node{
 
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 constexpr std::array variants{Variant{"per-node", &per_node}};
+// Open MPI's and PRRTE's, and those of MPICH and Intel MPI.
+constexpr std::array<std::string_view, 5> replaces{"mpirun", "mpiexec", "orterun", "prterun",
+                                                   "mpiexec.hydra"};
 
 }  // namespace
 
@@ -73,6 +77,8 @@ const Framework ompi{
     .aliases = aliases,
     .keys = keys,
     .variants = variants,
+    .replaces = replaces,
+    .for_cpus_too = true,
     .sets = sets,
     .unsets = unsets,
     .warn = no_mpi,

@@ -69,10 +69,14 @@ constexpr auto c10d_unsets = joined(
                UnsetVariable{"PET_MASTER_ADDR", "the launchers find each other by the endpoint"},
                UnsetVariable{"PET_MASTER_PORT", "the launchers find each other by the endpoint"}});
 
+constexpr std::array<std::string_view, 3> launchers{"torchrun", "python -m torch.distributed.run",
+                                                    "python -m torch.distributed.launch"};
+
 const Framework c10d{
     .mode = "torchrun,rdzv=c10d",
     .summary = "torchrun for elastic jobs, one launcher per node; the launchers choose the ranks",
     .launcher_per_node = true,
+    .launchers = launchers,
     .sets = c10d_sets,
     .unsets = c10d_unsets,
     .refuse = one_task_per_node,
@@ -89,6 +93,7 @@ const Framework torchrun{
     .keys = keys,
     .variants = variants,
     .launcher_per_node = true,
+    .launchers = launchers,
     .sets = static_sets,
     .unsets = static_unsets,
     .refuse = one_task_per_node,

@@ -38,8 +38,9 @@ struct NodeFacts {
     const NodeTopology* topology = nullptr;
     SlurmShare share{};
     GpuNames gpu_names{};
-    bool confined = false;    // the masks hold the step's CPUs and no others
-    bool user_bound = false;  // the user gave --cpu-bind
+    bool gpus_by_slurm = false;  // Slurm gives the node's GPUs to those who ask for them
+    bool confined = false;       // the masks hold the step's CPUs and no others
+    bool user_bound = false;     // the user gave --cpu-bind
 
     bool operator==(const NodeFacts&) const = default;
 };

@@ -4,10 +4,12 @@
 #include "base/format.h"
 #include "mapping/binding/binding_policy.h"
 #include "mapping/binding/device_values.h"
+#include "mapping/frameworks/launchers.h"
 #include "mapping/plan/addresses.h"
 #include "mapping/plan/listening_ports.h"
 #include "mapping/plan/plan_warnings.h"
 #include "mapping/plan/processes.h"
+#include "mapping/plan/rendezvous_address.h"
 
 #include <algorithm>
 
@@ -39,9 +41,12 @@ void add_values(const Framework& framework, const NodeFacts& node, const TaskCon
     }
 }
 
-std::optional<Error> refusal_of(const StepView& step) {
+std::optional<Error> refusal_of(const StepView& step, const RendezvousFacts& facts) {
     const auto refuse = step.request.framework->refuse;
-    return refuse == nullptr ? std::nullopt : refuse(step);
+    if (auto error = refuse == nullptr ? std::nullopt : refuse(step)) return error;
+    if (auto error = misleading_address(step, facts)) return error;
+    auto misfit = program_misfit(step);
+    return misfit && misfit->impossible ? std::optional(std::move(misfit->error)) : std::nullopt;
 }
 
 std::optional<NodeBinding> bind_node(const Request& request, const NodeFacts& node) {
@@ -112,15 +117,12 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
 
 std::optional<Error> refusal(const Request& request, const Step& step) {
     const HostList addresses = addresses_of_nodes(request, step, {});
-    return refusal_of({request, step.layout, step.facts, addresses});
+    return refusal_of({request, step.layout, step.facts, addresses}, step.rendezvous);
 }
 
 std::vector<Error> step_warnings(const Request& request, const Step& step) {
-    const auto warn = request.framework->warn;
-    if (warn == nullptr) return {};
     const HostList addresses = addresses_of_nodes(request, step, {});
-    const auto warning = warn({request, step.layout, step.facts, addresses});
-    return warning ? std::vector{*warning} : std::vector<Error>{};
+    return step_warnings(StepView{request, step.layout, step.facts, addresses});
 }
 
 Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts& node) {
@@ -134,7 +136,7 @@ Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts&
             }
             const HostList addresses = addresses_of_nodes(request, step, meeting_point.address);
             const StepView view{request, layout, step.facts, addresses};
-            if (auto error = refusal_of(view)) return *std::move(error);
+            if (auto error = refusal_of(view, step.rendezvous)) return *std::move(error);
             NodePlan result;
             result.node = node.node;
             result.node_name = layout.hosts().name(node.node);

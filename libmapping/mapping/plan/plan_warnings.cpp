@@ -2,7 +2,9 @@
 #include "mapping/plan/plan_warnings.h"
 
 #include "base/format.h"
+#include "mapping/binding/binding_policy.h"
 #include "mapping/binding/visible_gpus.h"
+#include "mapping/frameworks/launchers.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/plan/processes.h"
 #include "mapping/spec/request.h"
@@ -43,7 +45,56 @@ std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t
                      remedy);
 }
 
+// What goes wrong where nobody asked for GPUs.
+std::optional<std::string> no_gpu_warning(const StepView& step, const NodeFacts& node) {
+    const Framework& framework = *step.request.framework;
+    const bool left_alone = binding_policy(step.request, node).gpus->seen_by == nullptr;
+    if (!node.gpus_by_slurm || node.gpus > 0 || framework.for_cpus_too || left_alone ||
+        node.topology == nullptr || node.topology->gpus.empty()) {
+        return std::nullopt;
+    }
+    const std::size_t gpus = node.topology->gpus.size();
+    const bool other_tasks = framework.one_gpu_per_task && step.layout.tasks_on(node.node) != gpus;
+    return formatted(
+        "the step has no GPU, but {} has {}; use --gres=gpu:{}{}, or gpus=keep if "
+        "none is meant",
+        step.layout.hosts().name(node.node), gpus == 1 ? "one" : std::to_string(gpus), gpus,
+        other_tasks ? formatted(" with --ntasks-per-node={}", gpus) : "");
+}
+
+std::optional<std::string> idle_nodes_warning(const StepView& step) {
+    const std::uint32_t nodes = step.layout.node_count();
+    const std::uint32_t allocated = step.facts.allocated_nodes;
+    if (allocated <= nodes) return std::nullopt;
+    return formatted(
+        "the step runs on {} of the {} nodes of the allocation; use -N{}, or -N{} if "
+        "that is meant",
+        nodes, allocated, allocated, nodes);
+}
+
+std::optional<std::string> alone_warning(const StepView& step) {
+    const bool alone = step.layout.task_count() == 1 && !step.request.framework->launcher_per_node;
+    if (!step.facts.size_by_default || !alone) return std::nullopt;
+    return "the step has one task, which trains alone, as rank 0 of 1; use -N NODES, "
+           "--ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant";
+}
+
 }  // namespace
+
+std::vector<Error> step_warnings(const StepView& step) {
+    const Framework& framework = *step.request.framework;
+    std::vector<Error> warnings;
+    if (auto misfit = program_misfit(step); misfit && !misfit->impossible) {
+        warnings.push_back(std::move(misfit->error));
+    }
+    if (framework.warn != nullptr) {
+        if (auto warning = framework.warn(step)) warnings.push_back(*std::move(warning));
+    }
+    for (const auto& text : {idle_nodes_warning(step), alone_warning(step)}) {
+        if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
+    }
+    return warnings;
+}
 
 std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     const Framework& framework = *step.request.framework;
@@ -53,6 +104,7 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
         if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
     };
     for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);
+    add(no_gpu_warning(step, node));
     if (framework.launcher_per_node) add(launcher_warning(step.request, node));
     if (!framework.one_gpu_per_task) return warnings;
     add(gpu_warning(framework, local_tasks, node.gpus));

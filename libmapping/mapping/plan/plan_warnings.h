@@ -9,6 +9,9 @@
 
 namespace distgpu {
 
+// Of the step as a whole, for srun to say.
+std::vector<Error> step_warnings(const StepView& step);
+
 // Of the step's node `node.node`.
 std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node);
 

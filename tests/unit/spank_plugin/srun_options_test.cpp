@@ -115,5 +115,57 @@ TEST(NamesContainer, IsNoOtherOptionAndNotTheProgramsOwn) {
     EXPECT_FALSE(named({"--container-image=/images/a.sqsh", "--container-mounts=/a"}));
 }
 
+struct SizeRow {
+    const char* title;
+    std::vector<std::string> arguments;
+    ChosenSize size;
+};
+
+TEST(SrunOptions, TellWhatOfTheSizeTheUserChose) {
+    const std::vector<SizeRow> rows = {
+        {"nothing", {"srun", "--distgpu=pytorch", "-J", "n", "-l", "-u"}, {}},
+        {"nodes", {"srun", "-N2"}, {.nodes = true}},
+        {"nodes, apart", {"srun", "--nodes", "2"}, {.nodes = true}},
+        {"which nodes", {"srun", "--nodelist=node02"}, {.nodes = true}},
+        {"which nodes, by letter", {"srun", "-w", "node02"}, {.nodes = true}},
+        {"the second node", {"srun", "--relative=1"}, {.nodes = true}},
+        {"not that node", {"srun", "--exclude=node02"}, {.nodes = true}},
+        {"alone on them", {"srun", "--exclusive"}, {}},
+        {"another job", {"srun", "--jobid=7"}, {.nodes = true}},
+        {"job's name", {"srun", "--job-name=n"}, {}},
+        {"tasks", {"srun", "-n", "4"}, {.tasks = true}},
+        {"tasks of a node", {"srun", "--ntasks-per-node=4"}, {.tasks = true}},
+        {"the same in its other spelling", {"srun", "--tasks-per-node=4"}, {.tasks = true}},
+        {"behind letters without a value",
+         {"srun", "-luN2", "-Qn4"},
+         {.nodes = true, .tasks = true}},
+        {"in the value of a letter", {"srun", "-JN", "-on"}, {}},
+        {"GPUs", {"srun", "--gres=gpu:4"}, {.gpus = true}},
+        {"GPUs of a task", {"srun", "--gpus-per-task=1"}, {.gpus = true}},
+        {"GPUs, by letter", {"srun", "-G4"}, {.gpus = true}},
+        {"by the program", {"srun", "program", "-N2", "--ntasks=4"}, {}},
+    };
+    for (const SizeRow& row : rows) {
+        const std::size_t program = row.arguments[1] == "program" ? 3 : 0;
+        EXPECT_EQ(chosen_size(row.arguments, program), row.size) << row.title;
+    }
+}
+
+TEST(SrunOptions, TellWhetherTheTasksGetSrunsOwnEnvironment) {
+    const auto hands_on = [](std::vector<std::string> arguments, const char* variable = "") {
+        arguments.insert(arguments.begin(), "srun");
+        return hands_on_environment(arguments, 0, variable);
+    };
+    EXPECT_TRUE(hands_on({}));
+    EXPECT_TRUE(hands_on({"--export=ALL"}, "ALL"));
+    EXPECT_FALSE(hands_on({"--export=NONE"}));
+    EXPECT_FALSE(hands_on({"--export", "ALL"}));
+    EXPECT_FALSE(hands_on({"--export=ALL,MASTER_ADDR=node01"}));
+    EXPECT_FALSE(hands_on({"--export-file=settings"}));
+    EXPECT_FALSE(hands_on({}, "NONE"));
+    EXPECT_TRUE(
+        hands_on_environment(std::vector<std::string>{"srun", "sh", "--export=NONE"}, 2, ""));
+}
+
 }  // namespace
 }  // namespace distgpu

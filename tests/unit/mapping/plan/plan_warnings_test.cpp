@@ -96,5 +96,71 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
     }
 }
 
+// A node with so many GPUs, of which Slurm gave the step none.
+TEST(PlanWarnings, NameTheGpusThatNobodyAskedFor) {
+    const auto warnings = [](const char* spec, std::uint32_t tasks, std::size_t gpus,
+                             NodeFacts node = {.cpus = 8, .gpus_by_slurm = true}) {
+        NodeTopology topology;
+        topology.gpus.resize(gpus);
+        node.topology = &topology;
+        return messages(planned(spec, layout("n[1-2]", {{0, 2, tasks, 1}}), 0, node).warnings);
+    };
+    using Lines = std::vector<std::string>;
+    const std::string begin = "distgpu: --distgpu=";
+    const std::string none = ", or gpus=keep if none is meant";
+    EXPECT_EQ(warnings("pytorch", 4, 4),
+              Lines{begin + "pytorch: the step has no GPU, but n1 has 4; use --gres=gpu:4" + none});
+    EXPECT_EQ(warnings("deepspeed", 2, 4),
+              Lines{begin +
+                    "deepspeed: the step has no GPU, but n1 has 4; use --gres=gpu:4 with "
+                    "--ntasks-per-node=4" +
+                    none});
+    EXPECT_EQ(
+        warnings("torchrun", 1, 1),
+        Lines{begin + "torchrun: the step has no GPU, but n1 has one; use --gres=gpu:1" + none});
+    EXPECT_EQ(warnings("jax", 1, 4),
+              Lines{begin + "jax: the step has no GPU, but n1 has 4; use --gres=gpu:4" + none});
+    EXPECT_EQ(warnings("pytorch", 4, 0), Lines{}) << "the node has none";
+    EXPECT_EQ(warnings("pytorch,gpus=keep", 4, 4), Lines{});
+    EXPECT_EQ(warnings("pytorch,bind=none", 4, 4), Lines{});
+    EXPECT_EQ(warnings("ompi", 4, 4), Lines{}) << "MPI programs are often for CPUs";
+    EXPECT_EQ(warnings("ompi,per-node", 1, 4), Lines{});
+    EXPECT_EQ(warnings("pytorch", 4, 4, {.gpus = 4, .gpus_by_slurm = true}), Lines{});
+    EXPECT_EQ(warnings("pytorch", 4, 4, {.cpus = 8}), Lines{}) << "open to all";
+}
+
+TEST(StepWarnings, NameNodesThatIdleAndAStepOfOneTask) {
+    const auto warnings = [](const char* spec, const char* nodes, std::vector<TaskMapBlock> map,
+                             std::uint32_t allocated, bool size_by_default) {
+        Step step = step_of(layout(nodes, std::move(map)));
+        step.facts.allocated_nodes = allocated;
+        step.facts.size_by_default = size_by_default;
+        return messages(step_warnings(request(spec), step));
+    };
+    using Lines = std::vector<std::string>;
+    EXPECT_EQ(warnings("pytorch", "n[1-2]", {{0, 2, 4, 1}}, 3, false),
+              Lines{"distgpu: --distgpu=pytorch: the step runs on 2 of the 3 nodes of the "
+                    "allocation; use -N3, or -N2 if that is meant"});
+    EXPECT_EQ(warnings("pytorch", "n[1-2]", {{0, 2, 4, 1}}, 2, false), Lines{});
+    EXPECT_EQ(warnings("pytorch", "n[1-2]", {{0, 2, 4, 1}}, 0, false), Lines{});
+    EXPECT_EQ(warnings("jax", "n1", {{0, 1, 1, 1}}, 0, true),
+              Lines{"distgpu: --distgpu=jax: the step has one task, which trains alone, as rank 0 "
+                    "of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one "
+                    "task is meant"});
+    EXPECT_EQ(warnings("jax", "n1", {{0, 1, 1, 1}}, 0, false), Lines{});
+    EXPECT_EQ(warnings("jax", "n1", {{0, 1, 2, 1}}, 0, true), Lines{});
+    EXPECT_EQ(warnings("torchrun", "n1", {{0, 1, 1, 1}}, 0, true), Lines{});
+}
+
+TEST(StepWarnings, NameAProgramThatDoesNotFit) {
+    Step step = step_of(layout("n[1-2]", {{0, 2, 1, 1}}));
+    step.facts.program = {"python3", "train.py"};
+    EXPECT_EQ(messages(step_warnings(request("torchrun"), step)).size(), 1U);
+    EXPECT_FALSE(refusal(request("torchrun"), step));
+    step.facts.program = {"mpirun", "./a.out"};
+    EXPECT_EQ(messages(step_warnings(request("torchrun"), step)).size(), 0U);
+    EXPECT_TRUE(refusal(request("torchrun"), step));
+}
+
 }  // namespace
 }  // namespace distgpu::plan_testing

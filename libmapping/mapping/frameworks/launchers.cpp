@@ -1,0 +1,197 @@
+// See launchers.h.
+#include "mapping/frameworks/launchers.h"
+
+#include "base/excerpt.h"
+#include "base/format.h"
+#include "mapping/layout/step_layout.h"
+#include "mapping/spec/request.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Arguments = std::span<const std::string>;
+
+// A command line as the records write one.
+struct Command {
+    // "torchrun", "train.py"; of a script of Python's the script, of a module "python", "-m" and
+    // it.
+    std::vector<std::string_view> words;
+    bool python = false;
+};
+
+std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+// "python", "python3", "python3.11"
+bool is_python(std::string_view name) {
+    constexpr std::string_view python = "python";
+    return name.starts_with(python) &&
+           name.find_first_not_of("0123456789.", python.size()) == std::string_view::npos;
+}
+
+// What Python's own options come to: a module, or where the program begins (python(1), 3.14).
+struct PythonOptions {
+    std::size_t end = 0;
+    std::string_view module{};
+};
+
+PythonOptions python_options(Arguments arguments) {
+    std::size_t at = 1;
+    for (; at < arguments.size(); ++at) {
+        const std::string_view argument = arguments[at];
+        if (argument.size() < 2 || argument.front() != '-') break;
+        if (argument == "--check-hash-based-pycs") ++at;
+        if (argument.starts_with("--")) continue;
+        // Letters that take a value end the word with it, or have it in the next one.
+        const std::size_t letter = argument.find_first_of("cmWX");
+        if (letter == std::string_view::npos) continue;
+        std::string_view value = argument.substr(letter + 1);
+        if (value.empty() && at + 1 < arguments.size()) value = arguments[++at];
+        if (argument[letter] == 'c') return {arguments.size()};
+        if (argument[letter] == 'm') return {at + 1, value};
+    }
+    return {std::min(at, arguments.size())};
+}
+
+Command read_command(Arguments arguments) {
+    Command command;
+    std::size_t rest = 1;
+    const std::string_view program = file_name(arguments.front());
+    command.python = is_python(program);
+    if (!command.python) {
+        command.words = {program};
+    } else if (const PythonOptions options = python_options(arguments); !options.module.empty()) {
+        command.words = {"python", "-m", options.module};
+        rest = options.end;
+    } else if (options.end < arguments.size()) {
+        command.words = {file_name(arguments[options.end])};
+        rest = options.end + 1;
+    } else {
+        rest = arguments.size();
+    }
+    command.words.insert(command.words.end(), arguments.begin() + static_cast<std::ptrdiff_t>(rest),
+                         arguments.end());
+    return command;
+}
+
+// `words`: as a record writes them.
+bool begins_with(const Command& command, std::string_view words) {
+    for (const std::string_view word : command.words) {
+        const std::string_view next = words.substr(0, words.find(' '));
+        if (word != next) return false;
+        if (next.size() == words.size()) return true;
+        words.remove_prefix(next.size() + 1);
+    }
+    return false;
+}
+
+using Launchers = std::span<const std::string_view> Framework::*;
+
+// The launcher, as a record's `list` writes it; empty: it is none of them.
+std::string_view launcher(const Command& command, const Framework& record, Launchers list) {
+    for (const std::string_view words : record.*list) {
+        if (begins_with(command, words)) return words;
+    }
+    return {};
+}
+
+struct Owner {
+    const Framework* record = nullptr;  // null: no record lists the program
+    std::string_view launcher{};
+};
+
+Owner owner(const Command& command, Launchers list) {
+    for (const Framework* framework : frameworks()) {
+        if (const auto words = launcher(command, *framework, list); !words.empty()) {
+            return {framework, words};
+        }
+        for (const Variant& variant : framework->variants) {
+            const auto words = launcher(command, *variant.framework, list);
+            if (!words.empty()) return {variant.framework, words};
+        }
+    }
+    return {};
+}
+
+// One that starts ranks on all nodes, in a step that has them already.
+Misfit second_srun(const Framework& mode, const Owner& found) {
+    std::string remedy = formatted("leave {} and its options out", found.launcher);
+    if (mode.mode.substr(0, mode.mode.find(',')) != found.record->mode) {
+        remedy += formatted(" (--distgpu={} gives the tasks what it would)", found.record->mode);
+    }
+    return {{std::string(found.launcher),
+             "it starts ranks itself, but srun starts a task for each, and each task would start "
+             "all ranks again",
+             remedy + ", or use --distgpu=off"},
+            true};
+}
+
+// One that starts the processes of its node, under another mode than its own.
+Misfit other_launcher(const StepView& step, const Owner& found) {
+    const std::string_view mode = step.request.framework->mode;
+    const std::uint32_t tasks = step.layout.max_tasks_per_node();
+    std::string remedy = formatted("use --distgpu={} with --ntasks-per-node=1", found.record->mode);
+    if (!step.request.framework->launcher_per_node) {
+        remedy += formatted(", or leave {} out and start the script with python3", found.launcher);
+    }
+    if (tasks > 1) {
+        return {{std::string(found.launcher),
+                 formatted("it starts the processes of its node itself, but --distgpu={} has a "
+                           "task for each, here {} on a node",
+                           mode, tasks),
+                 std::move(remedy)},
+                true};
+    }
+    const bool alone = step.layout.node_count() == 1;
+    return {{std::string(found.launcher),
+             formatted("--distgpu={} does not set it up, so {}", mode,
+                       alone ? "it may start a single process" : "each node may train alone"),
+             std::move(remedy)}};
+}
+
+// A mode whose tasks are launchers, and a program that is none.
+Misfit no_launcher(const StepView& step, Arguments program) {
+    const Framework& mode = *step.request.framework;
+    std::string remedy = formatted("start the script with {}", mode.launchers.front());
+    for (const Framework* framework : frameworks()) {
+        for (const Variant& variant : framework->variants) {
+            if (variant.key != "per-node" || variant.framework != &mode) continue;
+            remedy += formatted(", or use --distgpu={} with a task for each GPU", framework->mode);
+        }
+    }
+    return {{excerpt(join(program, " ")),
+             formatted("--distgpu={} leaves the processes to a launcher, so each task trains "
+                       "alone, as rank 0 of 1",
+                       mode.mode),
+             std::move(remedy)}};
+}
+
+}  // namespace
+
+std::optional<Misfit> program_misfit(const StepView& step) {
+    const std::vector<std::string>& program = step.facts.program;
+    if (program.empty()) return std::nullopt;
+    const Framework& mode = *step.request.framework;
+    const Command command = read_command(program);
+    if (begins_with(command, "ray start")) {
+        return Misfit{{"ray start", "its workers would take the ranks of the task that starts them",
+                       "use --distgpu=off"}};
+    }
+    if (const Owner found = owner(command, &Framework::replaces); found.record != nullptr) {
+        return second_srun(mode, found);
+    }
+    if (!launcher(command, mode, &Framework::launchers).empty()) return std::nullopt;
+    if (const Owner found = owner(command, &Framework::launchers); found.record != nullptr) {
+        return other_launcher(step, found);
+    }
+    if (command.python && !mode.launchers.empty()) return no_launcher(step, program);
+    return std::nullopt;
+}
+
+}  // namespace distgpu

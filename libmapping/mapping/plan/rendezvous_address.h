@@ -1,0 +1,17 @@
+// Whether the other nodes can find rank 0 at the address that the user chose.
+#pragma once
+
+#include "base/result.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/rendezvous/rendezvous.h"
+
+#include <optional>
+
+namespace distgpu {
+
+// Refuses, in a step of several nodes, an exported MASTER_ADDR or a host of master= that is the
+// loopback, or the NodeName or NodeAddr of a node which does not run rank 0. Any other may be one
+// more name of rank 0's node. Nothing: it can be right, or the mode does not use it.
+std::optional<Error> misleading_address(const StepView& step, const RendezvousFacts& facts);
+
+}  // namespace distgpu

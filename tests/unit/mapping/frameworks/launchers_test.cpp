@@ -1,0 +1,152 @@
+// Programs and modes that do not fit each other.
+#include "mapping/frameworks/launchers.h"
+
+#include "task_values.h"
+
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+// "refused: MESSAGE" or "warned: MESSAGE"; empty: the program fits.
+std::string judged(const char* spec, const char* counts, std::vector<std::string> program) {
+    const std::string hosts = std::string(counts) == "1" ? "n1" : "n[1-2]";
+    SampleStep step(spec, hosts.c_str(), counts);
+    step.facts.program = std::move(program);
+    const auto misfit = program_misfit(step.view());
+    if (!misfit) return {};
+    return (misfit->impossible ? "refused: " : "warned: ") + misfit->error.message();
+}
+
+TEST(Launchers, FitTheirOwnModes) {
+    struct Row {
+        const char* spec;
+        std::vector<std::string> program;
+    };
+    const std::vector<Row> rows = {
+        {"torchrun", {"torchrun", "train.py"}},
+        {"torchrun", {"/opt/venv/bin/torchrun", "--nproc-per-node=4", "train.py"}},
+        {"torchrun", {"python3", "-u", "-m", "torch.distributed.run", "train.py"}},
+        {"torchrun", {"python", "-m", "torch.distributed.launch", "train.py"}},
+        {"torchrun", {"python3.11", "/opt/venv/bin/torchrun", "train.py"}},
+        {"torchrun,rdzv=c10d", {"torchrun", "train.py"}},
+        {"pytorch,per-node", {"torchrun", "train.py"}},
+        {"accelerate,per-node", {"accelerate", "launch", "train.py"}},
+        {"deepspeed,per-node", {"deepspeed", "--no_ssh", "train.py"}},
+        {"composer", {"composer", "train.py"}},
+        // Their own scripts start the processes.
+        {"lightning,per-node", {"python3", "train.py"}},
+        {"ompi,per-node", {"python3", "train.py"}},
+        {"pytorch", {"python3", "-u", "train.py"}},
+        // What they start does not show.
+        {"pytorch", {"bash", "-c", "torchrun train.py"}},
+        {"torchrun", {"./wrapper", "train.py"}},
+        {"torchrun", {"pythonista", "train.py"}},
+        {"pytorch", {"accelerate", "config"}},
+        {"pytorch", {"horovod-rendezvous", "python3", "train.py"}},
+        {"pytorch", {}},
+    };
+    for (const Row& row : rows) {
+        EXPECT_EQ(judged(row.spec, "1(x2)", row.program), "") << row.spec;
+    }
+}
+
+TEST(Launchers, AreRefusedWhereEachProcessHasATask) {
+    EXPECT_EQ(judged("pytorch", "4(x2)", {"torchrun", "train.py"}),
+              "refused: distgpu: torchrun: it starts the processes of its node itself, but "
+              "--distgpu=pytorch has a task for each, here 4 on a node; use --distgpu=torchrun "
+              "with --ntasks-per-node=1, or leave torchrun out and start the script with python3");
+    EXPECT_EQ(judged("accelerate", "4(x2)", {"accelerate", "launch", "train.py"}),
+              "refused: distgpu: accelerate launch: it starts the processes of its node itself, "
+              "but --distgpu=accelerate has a task for each, here 4 on a node; use "
+              "--distgpu=accelerate,per-node with --ntasks-per-node=1, or leave accelerate launch "
+              "out and start the script with python3");
+}
+
+TEST(Launchers, AreToldTheirModeWhereTheyAreAloneOnTheirNode) {
+    EXPECT_EQ(judged("deepspeed", "1(x2)", {"deepspeed", "train.py"}),
+              "warned: distgpu: deepspeed: --distgpu=deepspeed does not set it up, so each node "
+              "may train alone; use --distgpu=deepspeed,per-node with --ntasks-per-node=1, or "
+              "leave deepspeed out and start the script with python3");
+    EXPECT_EQ(judged("pytorch", "1", {"torchrun", "train.py"}),
+              "warned: distgpu: torchrun: --distgpu=pytorch does not set it up, so it may start a "
+              "single process; use --distgpu=torchrun with --ntasks-per-node=1, or leave torchrun "
+              "out and start the script with python3");
+    EXPECT_EQ(judged("composer", "1(x2)", {"torchrun", "train.py"}),
+              "warned: distgpu: torchrun: --distgpu=composer does not set it up, so each node may "
+              "train alone; use --distgpu=torchrun with --ntasks-per-node=1");
+    EXPECT_EQ(judged("torchrun", "1(x2)", {"composer", "train.py"}),
+              "warned: distgpu: composer: --distgpu=torchrun does not set it up, so each node may "
+              "train alone; use --distgpu=composer with --ntasks-per-node=1");
+}
+
+TEST(Launchers, ThatStartRanksOnAllNodesAreRefused) {
+    const std::string again =
+        "it starts ranks itself, but srun starts a task for each, and each task would start all "
+        "ranks again; ";
+    EXPECT_EQ(judged("pytorch", "4(x2)", {"mpirun", "-np", "8", "python3", "train.py"}),
+              "refused: distgpu: mpirun: " + again +
+                  "leave mpirun and its options out (--distgpu=ompi gives the tasks what it "
+                  "would), or use --distgpu=off");
+    EXPECT_EQ(judged("ompi", "1", {"/usr/bin/mpiexec", "-n", "8", "./program"}),
+              "refused: distgpu: mpiexec: " + again +
+                  "leave mpiexec and its options out, or use --distgpu=off");
+    EXPECT_EQ(judged("horovod,backend=gloo", "4(x2)", {"horovodrun", "-np", "8", "python3", "x"}),
+              "refused: distgpu: horovodrun: " + again +
+                  "leave horovodrun and its options out, or use --distgpu=off");
+}
+
+TEST(Launchers, RayIsTold) {
+    EXPECT_EQ(judged("pytorch", "1(x2)", {"ray", "start", "--head"}),
+              "warned: distgpu: ray start: its workers would take the ranks of the task that "
+              "starts them; use --distgpu=off");
+}
+
+TEST(Launchers, AreMissedWhereTheModeIsForThem) {
+    const std::string alone =
+        " leaves the processes to a launcher, so each task trains alone, as rank 0 of 1; ";
+    EXPECT_EQ(judged("torchrun", "1(x2)", {"/usr/bin/python3", "-u", "train.py"}),
+              "warned: distgpu: /usr/bin/python3 -u train.py: --distgpu=torchrun" + alone +
+                  "start the script with torchrun, or use --distgpu=pytorch with a task for each "
+                  "GPU");
+    EXPECT_EQ(judged("deepspeed,per-node", "1(x2)", {"python", "-m", "train"}),
+              "warned: distgpu: python -m train: --distgpu=deepspeed,per-node" + alone +
+                  "start the script with deepspeed, or use --distgpu=deepspeed with a task for "
+                  "each GPU");
+    EXPECT_EQ(judged("composer", "1(x2)", {"python3.11", "train.py"}),
+              "warned: distgpu: python3.11 train.py: --distgpu=composer" + alone +
+                  "start the script with composer");
+}
+
+// Each of them is the launcher, whatever stands before -m.
+TEST(Launchers, AreSeenBehindPythonsOptions) {
+    const std::vector<std::vector<std::string>> options = {
+        {},
+        {"-u"},
+        {"-W", "ignore"},
+        {"-Wignore"},
+        {"-X", "faulthandler", "-u"},
+        {"-uX", "dev"},
+        {"--check-hash-based-pycs", "never"},
+    };
+    for (std::vector<std::string> program : options) {
+        program.insert(program.begin(), "python3");
+        const auto shown = [&](const std::vector<std::string>& rest) {
+            std::vector<std::string> whole = program;
+            whole.insert(whole.end(), rest.begin(), rest.end());
+            return judged("pytorch", "4(x2)", whole).substr(0, 50);
+        };
+        const std::string refused = "refused: distgpu: python -m torch.distributed.run:";
+        EXPECT_EQ(shown({"-m", "torch.distributed.run", "train.py"}), refused);
+        EXPECT_EQ(shown({"-mtorch.distributed.run", "train.py"}), refused);
+        EXPECT_EQ(shown({"-um", "torch.distributed.run", "train.py"}), refused);
+        EXPECT_EQ(shown({"train.py", "-m", "torch.distributed.run"}), "");
+        EXPECT_EQ(shown({"-c", "torchrun", "-m", "torch.distributed.run"}), "");
+        EXPECT_EQ(shown({"-m"}), "");
+        EXPECT_EQ(shown({}), "");
+    }
+}
+
+}  // namespace
+}  // namespace distgpu
