@@ -1,27 +1,41 @@
 // See allocator_side.h.
 #include "allocator_side.h"
 
+#include "base/format.h"
+#include "batch_script.h"
 #include "mapping/spec/request.h"
 #include "node/variables.h"
 #include "own_process.h"
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace distgpu {
 namespace {
 
 // sbatch and salloc are one SPANK context; only their names tell them apart.
-const char* twin_of_this_command() {
-    return std::string_view(program_invocation_short_name) == "salloc" ? "SALLOC_DISTGPU"
-                                                                       : "SBATCH_DISTGPU";
+bool is_salloc() {
+    return std::string_view(program_invocation_short_name) == "salloc";
+}
+
+// A job that would train on the first node of its allocation alone.
+std::optional<Error> without_srun(std::string_view mode) {
+    const auto script = find_batch_script(own_command_line());
+    if (!script || !starts_no_step(script->text)) return std::nullopt;
+    return Error{script->name,
+                 formatted("it has no srun, and --distgpu={} prepares only what srun starts, so "
+                           "the program trains alone, as rank 0 of 1",
+                           mode),
+                 "write srun before the program"};
 }
 
 }  // namespace
 
-Outcome hand_on_to_job(const OptionState& option) {
-    const char* const twin = twin_of_this_command();
+Outcome AllocatorSide::options_read(const OptionState& option) {
+    const char* const twin = is_salloc() ? "SALLOC_DISTGPU" : "SBATCH_DISTGPU";
     const std::string spec = option.spec.value_or(own_variable(twin));
     if (!option.spec && spec.empty()) return Outcome::ok;
     const auto request = parse_spec(option.spec ? "--distgpu" : twin, spec);
@@ -30,10 +44,10 @@ Outcome hand_on_to_job(const OptionState& option) {
         return Outcome::refused;
     }
     if (!option.spec) setenv(spec_variable, spec.c_str(), 1);
-    if (request->framework != nullptr) {
-        slurm_spank_log("distgpu: %.*s applies to the srun steps inside the job",
-                        static_cast<int>(request->framework->mode.size()),
-                        request->framework->mode.data());
+    if (request->framework == nullptr || is_salloc() || warned_) return Outcome::ok;
+    if (const auto warning = without_srun(request->framework->mode)) {
+        tell(warning->message());
+        warned_ = true;
     }
     return Outcome::ok;
 }

@@ -5,9 +5,16 @@
 
 namespace distgpu {
 
-// Called once all options are read. A bad SPEC is refused here, before the job
-// is submitted. Slurm itself hands a SPEC of the command line on; one from
-// SBATCH_DISTGPU or SALLOC_DISTGPU travels as SLURM_DISTGPU.
-Outcome hand_on_to_job(const OptionState& option);
+class AllocatorSide {
+  public:
+    // All options are read, those of each component of a heterogeneous job in turn. A bad SPEC is
+    // refused here, before the job is submitted. Slurm itself hands a SPEC of the command line on;
+    // one from SBATCH_DISTGPU or SALLOC_DISTGPU travels as SLURM_DISTGPU. Warns of a batch script
+    // that starts no step; salloc's user sees what the shell there does.
+    Outcome options_read(const OptionState& option);
+
+  private:
+    bool warned_ = false;  // the components have one script
+};
 
 }  // namespace distgpu

@@ -15,6 +15,7 @@ using distgpu::guarded;
 // The one object that outlives a callback.
 struct Plugin {
     distgpu::OptionState option;
+    distgpu::AllocatorSide allocator;
     distgpu::SrunSide srun;
     distgpu::StepdSide stepd;
 };
@@ -58,7 +59,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
         case S_CTX_LOCAL:
             return guarded(name, [] { return plugin().srun.options_read(plugin().option); });
         case S_CTX_ALLOCATOR:
-            return guarded(name, [] { return distgpu::hand_on_to_job(plugin().option); });
+            return guarded(name, [] { return plugin().allocator.options_read(plugin().option); });
         case S_CTX_REMOTE:
             return in_stepd(name, [&] {
                 return plugin().stepd.options_read(spank, plugin().option,

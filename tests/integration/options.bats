@@ -95,13 +95,6 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
     [ "${lines[-1]}" = "rank= nnodes=1" ]
 }
 
-@test "sbatch says once what the option applies to" {
-    job --distgpu=pytorch -n1 <<<true
-    run submit sbatch --wait "$SCRATCH/job"
-    [ "$status" -eq 0 ]
-    [ "$(distgpu_lines)" = "distgpu: pytorch applies to the srun steps inside the job" ]
-}
-
 @test "every --export lets the request and the layout through" {
     for export in ALL NONE A=1; do
         run submit srun --export=$export -N2 -n2 -l --distgpu=pytorch /bin/sh -c 'echo "$RANK/$WORLD_SIZE $NODE_RANK $A"'

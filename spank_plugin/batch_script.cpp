@@ -1,0 +1,128 @@
+// See batch_script.h.
+#include "batch_script.h"
+
+#include "base/excerpt.h"
+#include "base/io/file_text.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+constexpr std::string_view white_space = " \t\r";
+
+bool is_any_of(std::string_view word, const auto& words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Takes the text up to the next of `separators`.
+std::string_view take(std::string_view& text, std::string_view separators) {
+    const std::string_view item = text.substr(0, text.find_first_of(separators));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    return item;
+}
+
+std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+// Words as a shell would have them, roughly: quotes, brackets and separators end one.
+std::vector<std::string_view> words_of(std::string_view line) {
+    std::vector<std::string_view> words;
+    while (!line.empty()) {
+        const std::string_view word = take(line, " \t\r;&|()<>{}\"'`=");
+        if (!word.empty()) words.push_back(word);
+    }
+    return words;
+}
+
+// Another script, or a program that runs what it finds in a file of its own.
+bool may_run_others(std::string_view name) {
+    constexpr std::array<std::string_view, 8> runners{"sh",  "bash", "zsh",       "ksh",
+                                                      "csh", "tcsh", "snakemake", "make"};
+    constexpr std::array<std::string_view, 4> endings{".sh", ".bash", ".sbatch", ".slurm"};
+    return is_any_of(name, runners) ||
+           std::any_of(endings.begin(), endings.end(),
+                       [name](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool starts_steps(std::string_view name) {
+    constexpr std::array<std::string_view, 10> launchers{
+        "srun", "mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
+        "prun", "prterun", "ibrun",   "sbatch",        "distgpu"};
+    return is_any_of(name, launchers);
+}
+
+// A command that only the job knows ("$@"), or an executable of the user's own, unless it shows to
+// be Python.
+bool is_unknown_command(std::string_view line) {
+    constexpr std::string_view replaced = "exec ";
+    if (line.starts_with(replaced)) line.remove_prefix(replaced.size());
+    constexpr std::array<std::string_view, 5> beginnings{"$", "\"$", "./", "../", "eval "};
+    if (std::none_of(beginnings.begin(), beginnings.end(),
+                     [line](std::string_view begin) { return line.starts_with(begin); })) {
+        return false;
+    }
+    if (line.starts_with('"')) line.remove_prefix(1);
+    const std::string_view name = file_name(take(line, " \t\r;&|\""));
+    return !name.starts_with("python") && !name.ends_with(".py");
+}
+
+bool may_start_step(std::string_view line) {
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(white_space)));
+    if (line.starts_with('#')) return false;
+    line = line.substr(0, line.find(" #"));
+    if (is_unknown_command(line)) return true;
+    bool sourced = false;
+    for (const std::string_view word : words_of(line)) {
+        const std::string_view name = file_name(word);
+        if (starts_steps(name) || (!sourced && may_run_others(name))) return true;
+        sourced = word == "source" || word == ".";
+    }
+    return false;
+}
+
+bool is_script(std::string_view text) {
+    return text.starts_with("#!");
+}
+
+// The value of --wrap, which sbatch takes by every beginning that --wait and --wckey do not have.
+std::optional<std::string> wrapped(std::span<const std::string> arguments) {
+    constexpr std::string_view option = "--wrap";
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        const std::string_view argument = arguments[i];
+        const std::string_view name = argument.substr(0, argument.find('='));
+        if (!name.starts_with("--wr") || !option.starts_with(name)) continue;
+        if (name.size() < argument.size()) return std::string(argument.substr(name.size() + 1));
+        if (i + 1 < arguments.size()) return arguments[i + 1];
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool starts_no_step(std::string_view script) {
+    while (!script.empty()) {
+        if (may_start_step(take(script, "\n"))) return false;
+    }
+    return true;
+}
+
+// sbatch takes no script without "#!", so that the first argument that names such a file is it,
+// whichever options take the word after them for their value.
+std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments) {
+    if (auto text = wrapped(arguments)) return BatchScript{"--wrap", *std::move(text)};
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        if (argument.empty() || argument.front() == '-') continue;
+        auto text = read_regular_file(argument);
+        if (text && is_script(*text)) return BatchScript{excerpt(argument), *std::move(text)};
+    }
+    auto text = read_regular_file("/proc/self/fd/0");
+    if (!text || !is_script(*text)) return std::nullopt;
+    return BatchScript{"the script", *std::move(text)};
+}
+
+}  // namespace distgpu

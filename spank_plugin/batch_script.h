@@ -1,0 +1,25 @@
+// What the script of a job starts, as far as its text shows.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+// Whether nothing in the script can start a step: neither srun, mpirun, mpiexec, distgpu or the
+// like, nor another script, nor a command that only the job knows ("$@"). Comments and what is
+// sourced (an environment's `activate`) do not count.
+bool starts_no_step(std::string_view script);
+
+struct BatchScript {
+    std::string name;  // for a message: "train.sbatch", "--wrap", "the script"
+    std::string text;
+};
+
+// Finds the script by sbatch's command line, or on its standard input, where that is a file.
+// Nothing: it is not clear which it is, or it cannot be read again.
+std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments);
+
+}  // namespace distgpu

@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# Mistakes of a first hour that Slurm takes for orders: a training of one that nobody notices, or a
+# hang. Each ends in one line that says what to write.
+# shellcheck disable=SC2016,SC2154 # a task expands them; run sets output and status
+
+load cluster
+
+setup_file() {
+    # Only where a test has put it there.
+    plugin_arguments+=(topology=/tmp/distgpu-test$$/topology.xml)
+    cluster_up
+    printf '%s\n' '#!/usr/bin/env python3' 'import os' \
+        'print("rank", os.environ.get("RANK", 0), "of", os.environ.get("WORLD_SIZE", 1))' \
+        >"$SCRATCH/fallback.py"
+    install -m 755 /dev/stdin "$SCRATCH/torchrun" <<<'#!/bin/sh
+touch started.$SLURM_PROCID'
+    chmod 644 "$SCRATCH/fallback.py"
+}
+teardown_file() { cluster_down; }
+teardown() {
+    rm -f "$SCRATCH"/started.*
+    assert_cluster_clean
+}
+
+# says LINE COMMAND...: it succeeds, and the line is all that distgpu says.
+says() {
+    run submit "${@:2}"
+    [ "$status" -eq 0 ] && [ "$(distgpu_lines)" = "$1" ]
+}
+
+# refused LINE COMMAND...: it fails with the line, and no program starts.
+refused() {
+    local line=$1
+    shift
+    run submit "$@"
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = "$line" ]
+    [[ $'\n'$output != *$'\nrank '* ]]
+    run ! compgen -G "$SCRATCH/started.*"
+}
+
+no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, so the program trains alone, as rank 0 of 1; write srun before the program'
+
+@test "a job without srun" {
+    says "distgpu: --wrap: $no_srun" \
+        sbatch -N2 --ntasks-per-node=4 --gres=gpu:4 --distgpu=pytorch -o /dev/null --wrap 'python3 fallback.py'
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N2 --distgpu=pytorch -o /dev/null' \
+        '. venv/bin/activate # and then srun' 'python3 fallback.py' >"$SCRATCH/train.sbatch"
+    says "distgpu: train.sbatch: $no_srun" sbatch --nodes 2 train.sbatch
+    says "distgpu: the script: $no_srun" sh -c 'sbatch <train.sbatch'
+    says "distgpu: train.sbatch: $no_srun" env SBATCH_DISTGPU=pytorch sbatch -n1 train.sbatch
+    printf '%s\n' '#!/bin/sh' '#SBATCH -N1 -o /dev/null --distgpu=pytorch' '#SBATCH hetjob' \
+        '#SBATCH -N1 --distgpu=pytorch' true >"$SCRATCH/het.sbatch"
+    says "distgpu: het.sbatch: $no_srun" sbatch het.sbatch
+}
+
+@test "a job with srun, or whose steps another script may start" {
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N2 --distgpu=pytorch -o /dev/null' 'srun true' >"$SCRATCH/train.sbatch"
+    says '' sbatch train.sbatch
+    says '' sh -c 'sbatch <train.sbatch'
+    says '' sbatch -N2 --distgpu=pytorch -o /dev/null --wrap 'srun true'
+    says '' sbatch -N2 --distgpu=pytorch -o /dev/null --wrap 'bash train.sbatch'
+    says '' sbatch -N2 --distgpu=off -o /dev/null --wrap true
+    # The script cannot be read twice: nothing is said of it.
+    says '' sh -c 'printf "#!/bin/sh\n#SBATCH -o /dev/null\ntrue\n" | sbatch --distgpu=pytorch'
+    says '' salloc --quiet -N2 --distgpu=pytorch true
+}
+
+@test "one task in all" {
+    says 'distgpu: --distgpu=pytorch: the step has one task, which trains alone, as rank 0 of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant' \
+        srun --distgpu=pytorch python3 fallback.py
+    says '' srun -n1 --distgpu=pytorch python3 fallback.py
+}
+
+@test "nodes of the allocation that the step leaves idle" {
+    says 'distgpu: --distgpu=pytorch: the step runs on 1 of the 2 nodes of the allocation; use -N2, or -N1 if that is meant' \
+        salloc --quiet -N2 srun -n1 --distgpu=pytorch python3 fallback.py
+    says '' salloc --quiet -N2 srun -N1 -n1 --distgpu=pytorch python3 fallback.py
+    says '' salloc --quiet -N2 srun --distgpu=pytorch python3 fallback.py
+}
+
+@test "plain python where a launcher starts the processes" {
+    says 'distgpu: python3 fallback.py: --distgpu=torchrun leaves the processes to a launcher, so each task trains alone, as rank 0 of 1; start the script with torchrun, or use --distgpu=pytorch with a task for each GPU' \
+        srun -N2 --ntasks-per-node=1 --distgpu=torchrun python3 fallback.py
+}
+
+@test "a launcher where each process has a task" {
+    refused 'distgpu: torchrun: it starts the processes of its node itself, but --distgpu=pytorch has a task for each, here 4 on a node; use --distgpu=torchrun with --ntasks-per-node=1, or leave torchrun out and start the script with python3' \
+        srun -N2 --ntasks-per-node=4 --distgpu=pytorch ./torchrun fallback.py
+    refused 'distgpu: mpirun: it starts ranks itself, but srun starts a task for each, and each task would start all ranks again; leave mpirun and its options out (--distgpu=ompi gives the tasks what it would), or use --distgpu=off' \
+        srun -N2 --ntasks-per-node=4 --distgpu=pytorch mpirun -np 8 python3 fallback.py
+    # One task on each node may have options of its own.
+    says 'distgpu: torchrun: --distgpu=pytorch does not set it up, so each node may train alone; use --distgpu=torchrun with --ntasks-per-node=1, or leave torchrun out and start the script with python3' \
+        srun -N2 --ntasks-per-node=1 --distgpu=pytorch ./torchrun fallback.py
+    rm "$SCRATCH"/started.*
+    says '' srun -N2 --ntasks-per-node=1 --distgpu=torchrun ./torchrun fallback.py
+}
+
+@test "a refused program leaves the allocation usable" {
+    run submit salloc --quiet -N2 --ntasks-per-node=2 \
+        sh -c 'srun --distgpu=pytorch ./torchrun fallback.py; srun --distgpu=pytorch python3 fallback.py'
+    [ "$status" -eq 0 ]
+    [ "$(grep '^rank' <<<"$output" | sort)" = "$(printf 'rank %s of 4\n' 0 1 2 3)" ]
+}
+
+@test "a step without GPUs on nodes that have some" {
+    cp "$root/tests/topologies/power9-4v100.xml" "$SCRATCH/topology.xml"
+    local none='distgpu: --distgpu=pytorch: the step has no GPU, but node01 has 4; use --gres=gpu:4'
+    says "$none, or gpus=keep if none is meant" srun -N2 --ntasks-per-node=4 --distgpu=pytorch true
+    says "$none with --ntasks-per-node=4, or gpus=keep if none is meant" \
+        srun -N2 --ntasks-per-node=2 --distgpu=pytorch true
+    says '' srun -N2 --ntasks-per-node=4 --distgpu=pytorch,gpus=keep true
+    rm "$SCRATCH/topology.xml"
+}
+
+@test "nproc= without a launcher" {
+    refused 'distgpu: --distgpu=pytorch,nproc=4: nproc is for a launcher, but pytorch has a task for each process; write torchrun,nproc=4 with --ntasks-per-node=1, or leave nproc out and use --ntasks-per-node=4' \
+        srun -N2 --ntasks-per-node=2 --distgpu=pytorch,nproc=4 python3 fallback.py
+}
+
+@test "MASTER_ADDR that is not rank 0's" {
+    local loopback=": each of the step's 2 nodes would look for rank 0 on itself; unset MASTER_ADDR"
+    local step=(srun -N2 -n2 --distgpu=pytorch python3 fallback.py)
+    refused "distgpu: MASTER_ADDR=localhost$loopback" env MASTER_ADDR=localhost "${step[@]}"
+    refused "distgpu: MASTER_ADDR=::1$loopback" env MASTER_ADDR=::1 "${step[@]}"
+    refused 'distgpu: MASTER_ADDR=node02: rank 0 runs on node01; unset MASTER_ADDR' \
+        env MASTER_ADDR=node02 "${step[@]}"
+    refused 'distgpu: MASTER_ADDR=10.77.1.2: rank 0 runs on node01; unset MASTER_ADDR' \
+        env MASTER_ADDR=10.77.1.2 "${step[@]}"
+    refused "distgpu: master=localhost: each of the step's 2 nodes would look for rank 0 on itself; leave master= out" \
+        srun -N2 -n2 --distgpu=pytorch,master=localhost python3 fallback.py
+    says '' env MASTER_ADDR=node01 "${step[@]}"
+    says '' env MASTER_ADDR=node01-ib0 "${step[@]}"
+    says '' env MASTER_ADDR=localhost srun -n2 --distgpu=pytorch python3 fallback.py
+}
+
+@test "MASTER_ADDR is judged as the tasks get it" {
+    # Without a PATH.
+    local step=(-N2 -n2 --distgpu=pytorch /usr/bin/python3 fallback.py)
+    says '' env MASTER_ADDR=localhost srun --export=NONE "${step[@]}"
+    says '' srun --export=ALL,MASTER_ADDR=node01 "${step[@]}"
+    refused "distgpu: MASTER_ADDR=localhost: each of the step's 2 nodes would look for rank 0 on itself; unset MASTER_ADDR" \
+        srun --export=ALL,MASTER_ADDR=localhost "${step[@]}"
+    # Of a heterogeneous step only the nodes know the whole, in each component one.
+    run submit env MASTER_ADDR=localhost srun --quiet -n1 --distgpu=pytorch python3 fallback.py \
+        : -n1 --distgpu=pytorch python3 fallback.py
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines | sort -u)" = "distgpu: MASTER_ADDR=localhost: each of the step's 2 nodes would look for rank 0 on itself; unset MASTER_ADDR" ]
+}
