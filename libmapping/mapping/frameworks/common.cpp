@@ -8,11 +8,16 @@ std::optional<Error> one_task_per_node(const StepView& step) {
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     if (tasks == 1) return std::nullopt;
     const std::string_view mode = step.request.framework->mode;
+    // "lightning" of "lightning,per-node"; torchrun and composer start scripts of pytorch's.
+    const Framework* const own = find_framework(mode.substr(0, mode.find(',')));
+    const bool starts_tasks = own != nullptr && !own->launcher_per_node;
     return Error{formatted("--distgpu={}", mode),
                  formatted("{} tasks on a node, but this mode's launcher starts the processes "
                            "itself and needs one task per node",
                            tasks),
-                 "use --ntasks-per-node=1, or a mode with one process per task"};
+                 formatted("use --ntasks-per-node=1 --distgpu={}, or --distgpu={} and the script "
+                           "without its launcher",
+                           mode, starts_tasks ? own->mode : "pytorch")};
 }
 
 }  // namespace contract

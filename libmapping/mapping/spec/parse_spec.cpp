@@ -2,6 +2,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/spec/nearest_word.h"
+#include "mapping/spec/other_words.h"
 #include "mapping/spec/request.h"
 
 #include <algorithm>
@@ -43,13 +44,31 @@ std::string takers(std::string_view key) {
     return join(modes, ", ");
 }
 
-// "did you mean 'x'?", or the whole list where nothing is near.
-std::string suggestion(std::string_view word, std::string_view kind,
-                       std::span<const std::string_view> candidates) {
-    if (const auto nearest = nearest_word(word, candidates)) {
-        return formatted("did you mean '{}'?", *nearest);
-    }
-    return formatted("{} are {}", kind, join(candidates, ", "));
+// "did you mean 'x'?", or the whole list where nothing is near. `meant`: what the word is known to
+// stand for elsewhere.
+std::string suggestion(std::string_view word, std::optional<std::string_view> meant,
+                       std::string_view kind, std::span<const std::string_view> candidates) {
+    const auto near = meant ? meant : nearest_word(in_our_letters(word), candidates);
+    return near ? formatted("did you mean '{}'?", *near)
+                : formatted("{} are {}", kind, join(candidates, ", "));
+}
+
+// Where a word ends that is written before something else than a comma: "pytorch:verbose".
+std::size_t end_of_word(std::string_view item) {
+    return item.find_first_of(":;+|/ =");
+}
+
+// "write pytorch,verbose": with `right` in the place of what stands there.
+std::string write_instead(std::string text, std::size_t wrong, char right) {
+    text[wrong] = right;
+    return formatted("write {}", excerpt(text));
+}
+
+const SpecKey* find_key(std::string_view name) {
+    const auto keys = spec_keys();
+    const auto key =
+        std::find_if(keys.begin(), keys.end(), [name](const SpecKey& k) { return k.name == name; });
+    return key == keys.end() ? nullptr : &*key;
 }
 
 // Reads one SPEC; keeps the words that error messages quote.
@@ -88,7 +107,13 @@ class Parser {
         if (mode.empty()) {
             return refuse("no mode", formatted("modes are {}", join(words, ", ")));
         }
-        return refuse("unknown mode", suggestion(mode, "modes", words));
+        const std::size_t end = end_of_word(mode);
+        if (end != std::string_view::npos && find_framework(mode.substr(0, end)) != nullptr) {
+            const std::string_view comma = more_ ? "," : "";
+            return refuse("unknown mode",
+                          write_instead(formatted("{}{}{}", mode, comma, rest_), end, ','));
+        }
+        return refuse("unknown mode", suggestion(mode, mode_meant_by(mode), "modes", words));
     }
 
     Result<Request> parse_keys(Request request) {
@@ -124,12 +149,9 @@ class Parser {
         const std::size_t equals = item.find('=');
         const std::string_view name = item.substr(0, equals);
         const bool has_value = equals != std::string_view::npos;
-        const auto keys = spec_keys();
-        const auto key = std::find_if(keys.begin(), keys.end(),
-                                      [name](const SpecKey& k) { return k.name == name; });
-        if (key == keys.end()) {
-            return refuse(formatted("unknown key '{}'", excerpt(name)),
-                          suggestion(name, "keys", key_words()));
+        const SpecKey* const key = find_key(name);
+        if (key == nullptr) {
+            return refuse(formatted("unknown key '{}'", excerpt(name)), instead_of(item, name));
         }
         if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
             return refuse(formatted("key '{}' given twice", name), "give it once");
@@ -152,6 +174,15 @@ class Parser {
         if (applied) return applied;
         const Error& error = applied.error();
         return refuse(formatted("{}: {}", excerpt(error.object), error.problem), error.remedy);
+    }
+
+    // What to write for an item whose name is no key's.
+    static std::string instead_of(std::string_view item, std::string_view name) {
+        const std::size_t end = end_of_word(name);
+        const SpecKey* const known =
+            end == std::string_view::npos ? nullptr : find_key(name.substr(0, end));
+        if (known == nullptr) return suggestion(name, key_meant_by(name), "keys", key_words());
+        return write_instead(std::string(item), end, known->placeholder.empty() ? ',' : '=');
     }
 
     Error refuse(std::string problem, std::string remedy) const {

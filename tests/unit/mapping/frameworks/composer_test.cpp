@@ -35,8 +35,8 @@ TEST(Composer, RefusesUnequalNodesWithoutANumberOfProcesses) {
 TEST(Composer, RefusesSeveralTasksOnANode) {
     EXPECT_EQ(refusal_of({"composer,nproc=2", "n[1-2]", "2,1"}),
               "distgpu: --distgpu=composer: 2 tasks on a node, but this mode's launcher starts the "
-              "processes itself and needs one task per node; use --ntasks-per-node=1, or a mode "
-              "with one process per task");
+              "processes itself and needs one task per node; use --ntasks-per-node=1 "
+              "--distgpu=composer, or --distgpu=pytorch and the script without its launcher");
 }
 
 }  // namespace

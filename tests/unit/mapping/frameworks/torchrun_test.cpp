@@ -48,8 +48,8 @@ TEST(Torchrun, RefusesSeveralTasksOnANode) {
     for (const char* counts : {"4,1,1", "1,1,4", "4(x3)"}) {
         EXPECT_EQ(refusal_of({"torchrun", "n[1-3]", counts}),
                   "distgpu: --distgpu=torchrun: 4 tasks on a node, but this mode's launcher starts "
-                  "the processes itself and needs one task per node; use --ntasks-per-node=1, or a "
-                  "mode with one process per task")
+                  "the processes itself and needs one task per node; use --ntasks-per-node=1 "
+                  "--distgpu=torchrun, or --distgpu=pytorch and the script without its launcher")
             << counts;
     }
 }

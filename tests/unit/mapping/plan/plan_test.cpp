@@ -209,8 +209,8 @@ TEST(Plan, HandsRefusalsOn) {
     ASSERT_FALSE(several);
     EXPECT_EQ(several.error().message(),
               "distgpu: --distgpu=torchrun: 2 tasks on a node, but this mode's launcher starts the "
-              "processes itself and needs one task per node; use --ntasks-per-node=1, or a mode "
-              "with one process per task");
+              "processes itself and needs one task per node; use --ntasks-per-node=1 "
+              "--distgpu=torchrun, or --distgpu=pytorch and the script without its launcher");
     step.rendezvous.exported_port = "80";
     const auto no_port = plan(request("pytorch"), step, {});
     ASSERT_FALSE(no_port);

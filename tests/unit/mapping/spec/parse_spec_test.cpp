@@ -143,6 +143,56 @@ TEST(Spec, UnknownModesAreRefused) {
     });
 }
 
+TEST(Spec, OtherNamesOfModesGetOurs) {
+    const auto meant = [](const char* mode) {
+        return "unknown mode; did you mean '" + std::string(mode) + "'?";
+    };
+    expect_refusals({
+        {"what pytorch calls it", "ddp", meant("pytorch")},
+        {"in capitals", "DDP", meant("pytorch")},
+        {"sharded", "fsdp", meant("pytorch")},
+        {"the module", "torch", meant("pytorch")},
+        {"the interpreter", "python", meant("pytorch")},
+        {"the module of torchrun", "torch.distributed.run", meant("torchrun")},
+        {"the maker", "huggingface", meant("accelerate")},
+        {"its letters", "hf", meant("accelerate")},
+        {"with an underscore", "pytorch_lightning", meant("lightning")},
+        {"the launcher", "mpirun", meant("ompi")},
+        {"before keys", "ddp,port=2000", meant("pytorch")},
+    });
+    for (const char* accepted : {"tf", "mpi", "transformers"}) {
+        EXPECT_TRUE(parse_spec("--distgpu", accepted)) << accepted;
+    }
+}
+
+TEST(Spec, OtherNamesOfKeysGetOurs) {
+    const auto meant = [](const std::string& key, const std::string& ours) {
+        return "unknown key '" + key + "'; did you mean '" + ours + "'?";
+    };
+    expect_refusals({
+        {"torchrun's option", "pytorch,master-port=2000", meant("master-port", "port")},
+        {"as a variable", "pytorch,MASTER_PORT=2000", meant("MASTER_PORT", "port")},
+        {"the address", "pytorch,master_addr=n1", meant("master_addr", "master")},
+        {"the processes", "torchrun,nproc-per-node=4", meant("nproc-per-node", "nproc")},
+        {"one letter", "pytorch,v", meant("v", "verbose")},
+    });
+}
+
+TEST(Spec, AnotherSeparatorIsNamed) {
+    expect_refusals({
+        {"a colon", "pytorch:verbose", "unknown mode; write pytorch,verbose"},
+        {"a blank", "pytorch verbose", "unknown mode; write pytorch,verbose"},
+        {"an equals sign", "pytorch=verbose", "unknown mode; write pytorch,verbose"},
+        {"before a comma", "pytorch:verbose,port=2000",
+         "unknown mode; write pytorch,verbose,port=2000"},
+        {"in the place of a comma", "pytorch,verbose:port=2000",
+         "unknown key 'verbose:port'; write verbose,port=2000"},
+        {"in the place of an equals sign", "pytorch,port:2000",
+         "unknown key 'port:2000'; write port=2000"},
+        {"after no mode", "qqqqqqq:verbose", "unknown mode; " + all_modes()},
+    });
+}
+
 TEST(Spec, UnknownKeysAreRefused) {
     expect_refusals({
         {"two letters swapped", "pytorch,prot=1", "unknown key 'prot'; did you mean 'port'?"},
