@@ -16,7 +16,7 @@ std::string step_line(const Request& request, const StepLayout& layout, const No
         "distgpu: {}: {} on {} ({}), rendezvous {} on {}, port from {}", request.framework->mode,
         size, layout.node_count() == 1 ? "1 node" : formatted("{} nodes", layout.node_count()),
         layout.hosts().to_string(), host_and_port(plan.rendezvous.address, plan.rendezvous.port),
-        layout.hosts().name(rank0_node(layout)), describe(plan.rendezvous.port_source));
+        layout.hosts().name(rank0_node(layout)), source_of_port(plan.rendezvous));
 }
 
 std::string gpu_text(const NodeTopology& topology, const std::vector<std::uint32_t>& gpus) {

@@ -33,10 +33,11 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
     const auto is_taken = [](std::uint16_t port) { return check_port(port) == PortState::taken; };
     const auto port = std::find_if(ports.begin(), ports.end(), is_taken);
     if (port == ports.end()) return std::nullopt;
-    const PortSource source = plan.rendezvous.port_source;
-    Error taken{formatted("port {} (from {}) on {}", *port, describe(source), plan.node_name),
-                "already in use", "choose another with the key port=N"};
-    if (source != PortSource::exported) return taken;
+    const bool is_exported = plan.rendezvous.port_source == PortSource::exported;
+    Error taken{formatted("port {} (from {}) on {}", *port, source_of_port(plan.rendezvous),
+                          plan.node_name),
+                "already in use", std::string(taken_port_remedy(plan.rendezvous.port_source))};
+    if (!is_exported) return taken;
     warnings.push_back(std::move(taken));
     return std::nullopt;
 }

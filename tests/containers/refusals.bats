@@ -37,7 +37,7 @@ teardown() { ! have_containers || assert_cluster_clean; }
     stop_listening
     echo "# refused in $milliseconds ms" >&3
     [ "$status" -ne 0 ]
-    [ "$(distgpu_lines)" = 'distgpu: port 24700 (from port=N) on node01: already in use; choose another with the key port=N' ]
+    [ "$(distgpu_lines)" = 'distgpu: port 24700 (from port=24700) on node01: already in use; choose another with the key port=N' ]
     run ! grep -x create "$PREFIX/calls"
     # slurmstepd has nothing to say of tasks that left too early.
     run ! grep 'unblock' "/run/distgpu-sandbox/$CLUSTER/log/slurmd-node01.log"

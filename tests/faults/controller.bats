@@ -67,7 +67,7 @@ stopped_in_question() { # SRUN_ARGUMENT...
     # Only slurmctld can end a step on its other nodes.
     ended 75
     [ "$status" -ne 0 ]
-    [[ $output == *'distgpu: port 29700 (from port=N) on node01: already in use; choose another with the key port=N'* ]]
+    [[ $output == *'distgpu: port 29700 (from port=29700) on node01: already in use; choose another with the key port=N'* ]]
     stop_listening
     again
     row 'slurmctld stopped for a minute while a node refuses the step' \

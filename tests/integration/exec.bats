@@ -168,7 +168,7 @@ s = socket.socket(); s.bind(("", 0)); s.listen(); print(s.getsockname()[1], flus
     local listener=$!
     while [[ ! -s $SCRATCH/port ]]; do sleep 0.05; done
     port=$(<"$SCRATCH/port")
-    ends_with 125 "port $port (from port=N) on $(hostname): already in use; choose another with the key port=N" \
+    ends_with 125 "port $port (from port=$port) on $(hostname): already in use; choose another with the key port=N" \
         "pytorch,port=$port" -- true
     MASTER_PORT=$port run -0 "$distgpu" exec pytorch -- true
     kill "$listener"

@@ -125,7 +125,7 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
     [[ $(grep '^distgpu: rank 1 ' <<<"$output") == "distgpu: rank 1 on node02, local rank 0 of 1, node rank 1: CPUs 0-"* ]]
     # shellcheck disable=SC2154 # set by run
     [ "$(sort <<<"$stderr")" = "distgpu: node01: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores
-distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=N" ]
+distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=29600" ]
 }
 
 @test "verbose prints one line for the step and one for each task, and runs" {
@@ -134,7 +134,7 @@ distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0 1 2)" ]
     [ "$(sort <<<"$stderr")" = "$(
         cat <<'TEXT'
-distgpu: pytorch: world size 3 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=N
+distgpu: pytorch: world size 3 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=29600
 distgpu: rank 0 on node01, local rank 0 of 2, node rank 0
 distgpu: rank 1 on node01, local rank 1 of 2, node rank 0
 distgpu: rank 2 on node02, local rank 0 of 1, node rank 1

@@ -73,7 +73,7 @@ on_purpose='distgpu: task: refused on purpose'
 @test "known to one node before its tasks" {
     listen node11 29700
     ended 10 1 2 \
-        'distgpu: port 29700 (from port=N) on node11: already in use; choose another with the key port=N' \
+        'distgpu: port 29700 (from port=29700) on node11: already in use; choose another with the key port=N' \
         srun -N16 -n16 --distgpu=tf,port=29700 "${waiting[@]}"
     stop_listening
 }

@@ -19,10 +19,9 @@ RendezvousNeeds rendezvous_needs(const Framework& framework, const StepLayout& l
 std::optional<Error> past_the_last_port(const Rendezvous& meeting_point, std::uint32_t needed) {
     constexpr std::uint32_t last = std::numeric_limits<std::uint16_t>::max();
     if (needed <= 1 || meeting_point.port + (needed - 1) <= last) return std::nullopt;
-    return Error{
-        formatted("port {} (from {})", meeting_point.port, describe(meeting_point.port_source)),
-        formatted("{} consecutive ports are needed from here", needed),
-        formatted("give one up to {} with --distgpu=...,port=N", last - needed + 1)};
+    return Error{formatted("port {} (from {})", meeting_point.port, source_of_port(meeting_point)),
+                 formatted("{} consecutive ports are needed from here", needed),
+                 formatted("give one up to {} with --distgpu=...,port=N", last - needed + 1)};
 }
 
 std::vector<std::uint16_t> ports_on(const Framework& framework, const StepLayout& layout,

@@ -43,10 +43,10 @@ std::string reachable_as(const Request& request, const RendezvousFacts& facts,
     return master.form == Master::Form::name || address.empty() ? name : address;
 }
 
-std::string_view describe(PortSource source) {
-    switch (source) {
+std::string source_of_port(const Rendezvous& rendezvous) {
+    switch (rendezvous.port_source) {
         case PortSource::key:
-            return "port=N";
+            return formatted("port={}", rendezvous.port);
         case PortSource::exported:
             return "the exported MASTER_PORT";
         case PortSource::reserved:
@@ -55,6 +55,12 @@ std::string_view describe(PortSource source) {
             break;
     }
     return "job and step id";
+}
+
+std::string_view taken_port_remedy(PortSource source) {
+    return source == PortSource::exported
+               ? "choose another with the key port=N, or unset MASTER_PORT"
+               : "choose another with the key port=N";
 }
 
 Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,

@@ -65,9 +65,6 @@ enum class PortSource {
     derived,   // from job, step and restart count
 };
 
-// For messages: "port=N", "the exported MASTER_PORT", ...
-std::string_view describe(PortSource source);
-
 struct Rendezvous {
     std::string address;  // a host name, an IPv4 or a bare IPv6 address
     std::uint16_t port = 0;
@@ -75,6 +72,13 @@ struct Rendezvous {
 
     bool operator==(const Rendezvous&) const = default;
 };
+
+// Where the port is from, for messages: "port=29500" as the user wrote it, "the exported
+// MASTER_PORT", ...
+std::string source_of_port(const Rendezvous& rendezvous);
+
+// What to do where another program listens on it.
+std::string_view taken_port_remedy(PortSource source);
 
 // How the other nodes reach the node with this NodeName and NodeAddr (empty: not known), in
 // the form that the request or the administrator chose: name, name and suffix, or address.

@@ -108,12 +108,12 @@ class CheckPorts : public testing::Test {
     std::optional<Error> check(PortSource source, const std::vector<std::uint16_t>& ports) {
         NodePlan plan;
         plan.node_name = "n1";
-        plan.rendezvous.port_source = source;
+        plan.rendezvous = {"n1", 1, source};
         return check_ports(plan, ports, warnings_);
     }
-    std::string taken(const char* source) const {
+    std::string taken(const std::string& source, const char* remedy = "") const {
         return "distgpu: port " + std::to_string(listener_.port()) + " (from " + source +
-               ") on n1: already in use; choose another with the key port=N";
+               ") on n1: already in use; choose another with the key port=N" + remedy;
     }
 
     ListeningPort listener_;
@@ -123,14 +123,15 @@ class CheckPorts : public testing::Test {
 TEST_F(CheckPorts, RefusesTheFirstThatIsTaken) {
     const auto error = check(PortSource::key, {1, listener_.port()});
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->message(), taken("port=N"));
+    EXPECT_EQ(error->message(), taken("port=1"));
     EXPECT_EQ(warnings_, std::vector<Error>{});
 }
 
 TEST_F(CheckPorts, OnlyTellsOfAnExportedOne) {
     EXPECT_EQ(check(PortSource::exported, {listener_.port()}), std::nullopt);
     ASSERT_EQ(warnings_.size(), 1U);
-    EXPECT_EQ(warnings_.front().message(), taken("the exported MASTER_PORT"));
+    EXPECT_EQ(warnings_.front().message(),
+              taken("the exported MASTER_PORT", ", or unset MASTER_PORT"));
 }
 
 TEST_F(CheckPorts, AcceptsNoneAtAll) {

@@ -34,7 +34,7 @@ std::string table_of(const PlanInput& input, bool colour = false) {
 
 TEST(PlanTable, ALineForTheStepAndEachTask) {
     EXPECT_EQ(table_of(input("pytorch,port=2000", two_and_two)),
-              "pytorch: 4 ranks on 2 nodes, rendezvous n1:2000 (port from port=N)\n"
+              "pytorch: 4 ranks on 2 nodes, rendezvous n1:2000 (port from port=2000)\n"
               "rank  node  local\n"
               "   0  n1        0\n"
               "   1  n1        1\n"
@@ -54,7 +54,7 @@ TEST(PlanTable, LaunchersAreNotCalledRanks) {
     const LayoutText one{.nodelist = "node-with-a-long-name"};
     EXPECT_EQ(table_of(input("torchrun,nproc=2,port=2000", one)),
               "torchrun: 1 launcher on 1 node, rendezvous node-with-a-long-name:2000 (port from "
-              "port=N)\n"
+              "port=2000)\n"
               "rank  node                   local\n"
               "   0  node-with-a-long-name      0\n");
 }

@@ -41,7 +41,7 @@ std::string where(const PlanInput& input, const Rendezvous& rendezvous) {
     return formatted(
         "{} (port from {})",
         known ? host_and_port(rendezvous.address, rendezvous.port) : rendezvous.address,
-        describe(rendezvous.port_source));
+        source_of_port(rendezvous));
 }
 
 std::string head(const PlanInput& input, const Columns& columns, const Rendezvous& rendezvous,

@@ -159,10 +159,11 @@ TEST(Plan, RefusesAPortWithTooFewAfterIt) {
     EXPECT_EQ(planned("tensorflow,port=65532", step, 0).ports.back(), 65535);
     const auto refused = plan(request("tensorflow,port=65533"), step_of(step), {});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message(),
-              "distgpu: port 65533 (from port=N): 4 consecutive ports are needed from here; give "
-              "one up to "
-              "65532 with --distgpu=...,port=N");
+    EXPECT_EQ(
+        refused.error().message(),
+        "distgpu: port 65533 (from port=65533): 4 consecutive ports are needed from here; give "
+        "one up to "
+        "65532 with --distgpu=...,port=N");
     EXPECT_EQ(planned("pytorch,port=65535", step, 0).ports.back(), 65535);
 }
 

@@ -187,10 +187,15 @@ TEST(RendezvousPort, TheAdministratorsRangeIsUsed) {
 }
 
 TEST(PortSourceText, SaysWhereAUserCanChangeIt) {
-    EXPECT_EQ(describe(PortSource::key), "port=N");
-    EXPECT_EQ(describe(PortSource::exported), "the exported MASTER_PORT");
-    EXPECT_EQ(describe(PortSource::reserved), "Slurm's reservation (SLURM_STEP_RESV_PORTS)");
-    EXPECT_EQ(describe(PortSource::derived), "job and step id");
+    const auto source = [](PortSource from) { return source_of_port({"n1", 2000, from}); };
+    EXPECT_EQ(source(PortSource::key), "port=2000");
+    EXPECT_EQ(source(PortSource::exported), "the exported MASTER_PORT");
+    EXPECT_EQ(source(PortSource::reserved), "Slurm's reservation (SLURM_STEP_RESV_PORTS)");
+    EXPECT_EQ(source(PortSource::derived), "job and step id");
+    EXPECT_EQ(taken_port_remedy(PortSource::key), "choose another with the key port=N");
+    EXPECT_EQ(taken_port_remedy(PortSource::derived), "choose another with the key port=N");
+    EXPECT_EQ(taken_port_remedy(PortSource::exported),
+              "choose another with the key port=N, or unset MASTER_PORT");
 }
 
 }  // namespace
