@@ -3,8 +3,8 @@
 
 #include "as_user.h"
 #include "base/format.h"
-#include "carried_step.h"
 #include "het_step.h"
+#include "node/carried_step.h"
 #include "node/layout_check.h"
 #include "node/step_environment.h"
 #include "node/variables.h"

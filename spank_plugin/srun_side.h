@@ -2,8 +2,8 @@
 // the layout of the step and send it to the nodes.
 #pragma once
 
-#include "carried_step.h"
 #include "mapping/spec/request.h"
+#include "node/carried_step.h"
 #include "options.h"
 #include "spank_access.h"
 

@@ -3,9 +3,9 @@
 // Google Benchmark fits the growth (BigO); `memory` is the peak in bytes of one run, `carried` the
 // bytes that srun sends to each node.
 #include "base/format.h"
-#include "carried_step.h"
 #include "counted_memory.h"
 #include "mapping/plan/plan.h"
+#include "node/carried_step.h"
 #include "node/discovery/discover.h"
 #include "whole_node.h"
 

@@ -1,5 +1,5 @@
 // What srun tells the nodes: round trips, and text that a user forged.
-#include "carried_step.h"
+#include "node/carried_step.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // See carried_step.h.
-#include "carried_step.h"
+#include "node/carried_step.h"
 
 #include "base/format.h"
 #include "base/json_fields.h"
