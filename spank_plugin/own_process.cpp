@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <dlfcn.h>
 
 namespace distgpu {
 
@@ -23,6 +24,12 @@ std::vector<std::string> own_command_line() {
         at = end + 1;
     }
     return arguments;
+}
+
+std::string own_plugin_file() {
+    static const char own = 0;  // lies in this plugin
+    Dl_info object{};
+    return dladdr(&own, &object) != 0 && object.dli_fname != nullptr ? object.dli_fname : "";
 }
 
 }  // namespace distgpu

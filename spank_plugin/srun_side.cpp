@@ -101,6 +101,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
     CarriedStep step;
     step.job = *job;
     step.step = *step_id;
+    step.plugin_file = own_plugin_file();
     const std::vector<std::string> command_line = own_command_line();
     step.cpu_bind = chooses_cpus(command_line, program.size(), own_variable("SLURM_CPU_BIND"));
     if (is_lost_in_container(command_line, program.size())) {

@@ -1,6 +1,7 @@
 // See carried_step.h.
 #include "node/carried_step.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/json_fields.h"
 #include "base/json_text.h"
@@ -62,6 +63,14 @@ std::vector<TaskMapBlock> blocks(const JsonFields& fields) {
     return blocks;
 }
 
+constexpr std::size_t longest_file = 256;
+
+// One that stands in the text as it is.
+bool is_plain_path(std::string_view path) {
+    return !path.empty() && path.front() == '/' && path.size() <= longest_file &&
+           path.find_first_of("\"\\") == std::string_view::npos && printable(path) == path;
+}
+
 CarriedStep read_step(const JsonFields& fields, StepSize size) {
     CarriedStep step;
     step.job = fields.count<std::uint32_t>("job_id");
@@ -71,6 +80,10 @@ CarriedStep read_step(const JsonFields& fields, StepSize size) {
     step.rank0_address = optional_text(fields, "rank0_address");
     if (fields.has("rank0_address") && !is_host(step.rank0_address)) {
         fields.refuse("rank0_address", "not a host");
+    }
+    step.plugin_file = optional_text(fields, "plugin");
+    if (fields.has("plugin") && !is_plain_path(step.plugin_file)) {
+        fields.refuse("plugin", "not a path");
     }
     if (size.nodes == 0 || !fields.has("node_addresses")) return step;
     auto addresses = HostList::parse(fields.text("node_addresses"), size.nodes);
@@ -108,7 +121,7 @@ Result<StepLayout> layout_of(LayoutText text, StepSize most) {
 
 // What encode() writes at the most: each node's name and address, and a block for each task.
 std::size_t longest_text(StepSize size) {
-    constexpr std::size_t rest = 256 + HostList::max_name_length;
+    constexpr std::size_t rest = 256 + HostList::max_name_length + longest_file;
     constexpr std::size_t of_node = 2 * (HostList::max_name_length + 1);
     constexpr std::size_t of_task = sizeof("[16777216,16777216,2147483648,2147483648],");
     return rest + size.nodes * of_node + size.tasks * of_task;
@@ -124,6 +137,7 @@ std::string encode(const CarriedStep& step) {
     if (is_host(step.rank0_address)) members.push_back({"rank0_address", step.rank0_address});
     if (step.refused) members.push_back({"refused", true});
     if (step.cpu_bind) members.push_back({"cpu_bind", true});
+    if (is_plain_path(step.plugin_file)) members.push_back({"plugin", step.plugin_file});
     if (!step.layout) return dump(members);
     auto with_layout = members;
     with_layout.push_back({"nodes", step.layout->hosts().to_string()});

@@ -22,6 +22,7 @@ struct CarriedStep {
     bool refused = false;              // srun found the request impossible and said so
     HostList node_addresses{};         // NodeAddr of every node, in their order; empty: not known
     bool cpu_bind = false;             // the user gave srun --cpu-bind
+    std::string plugin_file{};         // that srun loaded, for who has to name it; empty: not known
 
     bool operator==(const CarriedStep&) const = default;
 };
@@ -30,8 +31,8 @@ struct CarriedStep {
 // MAX_ARG_STRLEN is 131,072 for NAME=VALUE and its NUL; 22 bytes are the name's).
 inline constexpr std::size_t max_carried_length = 131'000;
 
-// "v1:" and JSON. Without an address that is none, without the nodes' addresses and then without
-// the layout where they make it longer than max_carried_length.
+// "v1:" and JSON. Without an address or a plugin's path that is none, without the nodes' addresses
+// and then without the layout where they make it longer than max_carried_length.
 std::string encode(const CarriedStep& step);
 
 // The step of a node, as SPANK tells it.

@@ -111,8 +111,68 @@ judged() { # STATUS VERDICT COMMAND...
 }
 
 @test "a variable that no distgpu set" {
-    judged 1 'not ready: ranks 0-3 on node[01-02]: MASTER_ADDR: not set; start it with srun --distgpu=pytorch, or with distgpu exec pytorch' \
+    judged 1 'not ready: ranks 0-3 on node[01-02]: MASTER_ADDR, MASTER_PORT, WORLD_SIZE, RANK, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, GROUP_RANK, GROUP_WORLD_SIZE: not set; start it with srun --distgpu=pytorch, or with distgpu exec pytorch' \
         "${two_and_two[@]}" "${check[@]}" pytorch
+    [ "$(grep -c '^failed: ' <<<"$output")" -eq 1 ]
+}
+
+# Node or nodes whose Slurm does not load the plugin; without one, all load it again.
+without_plugin() { # NODE...
+    local node own=/etc/slurm/plugstack.conf
+    for node in node01 node02; do
+        on "$node" bash -c "[[ -e $own.all ]] || cp $own $own.all; cat $own.all >$own"
+    done
+    for node; do on "$node" bash -c ">$own"; done
+}
+
+@test "a node without the plugin is named, with the line that it lacks" {
+    local cause="plugin: srun asked for distgpu, but this node's slurmd did not load its plugin; let the administrator add 'required $SCRATCH/${plugin##*/}' to plugstack.conf there, or see in slurmd's log why it was not loaded"
+    without_plugin node02
+    judged 1 "not ready: ranks 2-3 on node02: $cause" "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
+    [ "$(grep -c '^failed: ' <<<"$output")" -eq 1 ]
+    [[ $output != *missing* && $output == *$'\nnode01  0-1    0-1   0          eth0       none        ok\n'* ]]
+    judged 1 "not ready: ranks 1,3 on node02: $cause" \
+        "${two_and_two[@]}" -m cyclic --distgpu=pytorch,master=name,port=29500 "${check[@]}"
+    judged 1 "not ready: ranks 1,3 on node02: $cause" srun -n4 -m arbitrary \
+        -w node01,node02,node01,node02 --distgpu=pytorch "${check[@]}"
+    # Rank 0's own node: it listens all the same, and the others find it.
+    without_plugin node01
+    judged 1 "not ready: ranks 0-1 on node01: $cause" "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
+    [ "$(grep -c '^failed: ' <<<"$output")" -eq 1 ]
+    [[ $output == 'distgpu check: pytorch, 4 ranks on 2 nodes, rendezvous 10.77.1.1:'* ]]
+    # At a port that it cannot know, too.
+    judged 1 "not ready: ranks 0-1 on node01: $cause" \
+        env MASTER_PORT=29513 "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 0 'unset MASTER_PORT'
+    without_plugin node01 node02
+    judged 1 "not ready: ranks 0-3 on node[01-02]: $cause" "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
+    without_plugin
+    judged 0 'ready: 4 ranks on 2 nodes' "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
+}
+
+@test "a node without the plugin that cannot tell rank 0 says so itself" {
+    without_plugin node02
+    run submit "${two_and_two[@]}" --distgpu=pytorch bash -c '((SLURM_PROCID > 0)) || exec sleep 4
+exec '"${check[*]} --timeout 2"
+    without_plugin
+    echo "$output"
+    local said="srun asked for distgpu, but this node's slurmd did not load its plugin;"
+    [ "$(grep -c "^distgpu: rank 2 on node02: plugin: $said" <<<"$output")" -eq 1 ]
+    [ "$(grep -c "$said" <<<"$output")" -eq 1 ]
+    # So does one that does not know its place, in a heterogeneous step whose nodes are listed in
+    # another order than they have.
+    without_plugin node01
+    run submit srun --quiet -w node02 -n1 --distgpu=pytorch "${check[@]}" --timeout 2 : \
+        -w node01 -n2 "${check[@]}" --timeout 2
+    without_plugin
+    echo "$output"
+    [ "$(grep -c "^distgpu: plugin on node01: $said" <<<"$output")" -eq 1 ]
+}
+
+@test "localhost is no line of /etc/hosts" {
+    judged 1 'not ready: ranks 0-3 on node[01-02]: rendezvous address localhost: means each node itself, so no other node reaches rank 0; unset MASTER_ADDR' \
+        "${two_and_two[@]}" --distgpu=pytorch bash -c 'MASTER_ADDR=localhost exec "$0" check --timeout 5' "$SCRATCH/distgpu"
+    [[ $output != *hosts* ]]
+    [ "$(grep -c '^failed: ' <<<"$output")" -eq 1 ]
 }
 
 @test "a taken port" {
@@ -126,7 +186,7 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
     wait
     echo "$output"
     [ "$status" -eq 1 ]
-    [[ $output == *$'\nnot ready: rank 0 on node01: port 29511 on node01: Address already in use; choose another with the key port=N'* ]]
+    [[ $output == *$'\nnot ready: rank 0 on node01: port 29511 on node01: Address already in use; choose another with the key port=N, or unset MASTER_PORT'* ]]
     # All ranks reported, past that port.
     [[ $output != *missing* && $(grep -c '^failed: ' <<<"$output") -eq 1 ]]
 }

@@ -23,6 +23,12 @@ CarriedStep bare(std::uint32_t job, std::uint32_t step, bool refused, bool cpu_b
     return {job, step, std::nullopt, "", refused, {}, cpu_bind};
 }
 
+CarriedStep of_plugin(std::string file) {
+    CarriedStep step = bare(4242, 1, false, false);
+    step.plugin_file = std::move(file);
+    return step;
+}
+
 // Of a step of any size.
 Result<std::optional<CarriedStep>> decode_of(std::uint32_t job, std::uint32_t step,
                                              std::string_view text) {
@@ -60,6 +66,7 @@ TEST(CarriedStep, IsReadAsWritten) {
         {"the largest ids", {UINT32_MAX, UINT32_MAX, std::nullopt, "", false}},
         {"refused", {4242, 1, std::nullopt, "", true}},
         {"CPUs that the user bound", bare(4242, 1, false, true)},
+        {"the plugin's path", of_plugin("/usr/lib/slurm/spank_distgpu.so")},
         {"an IPv6 address", {4242, 1, std::nullopt, "fd00::1", false}},
         {"block", {4242, 1, layout("n[1-2]", {{0, 2, 4, 1}}), "10.0.0.1", false}},
         {"every node's address",
@@ -184,6 +191,9 @@ TEST(CarriedStep, MalformedMembersAreRefused) {
     };
     const std::vector<Row> rows = {
         {R"("rank0_address":7)", "\"rank0_address\""},
+        {R"("plugin":7)", "\"plugin\""},
+        {R"("plugin":"spank_distgpu.so")", "\"plugin\""},
+        {R"("plugin":"/a\\nb")", "\"plugin\""},
         {R"("rank0_address":null)", "\"rank0_address\""},
         {R"("rank0_address":"")", "\"rank0_address\""},
         {R"("rank0_address":"n1:29500")", "\"rank0_address\""},
@@ -286,7 +296,7 @@ TEST(CarriedStep, TextThatTheStepDoesNotNeedIsRefusedUnread) {
         const auto decoded = decode(R"(v1:{"job_id":1,"step_id":2,)" + members + "}", {1, 2, size});
         return decoded ? "" : decoded.error().message();
     };
-    const std::string members = R"("x":")" + std::string(1200, '[') + "\"";
+    const std::string members = R"("x":")" + std::string(1600, '[') + "\"";
     const std::size_t length =
         std::string(R"(v1:{"job_id":1,"step_id":2,})").size() + members.size();
     EXPECT_EQ(refused(members, {1, 1}),

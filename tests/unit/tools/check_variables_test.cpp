@@ -28,10 +28,71 @@ TEST(CheckCpus, AreEnough) {
 TEST(CheckCpus, AreFewerThanAskedFor) {
     EXPECT_EQ(cpus("0-2", {{"SLURM_CPUS_PER_TASK", "4"}}),
               "warning CPUs: only 3 of the 4 that --cpus-per-task asks for\n");
+    EXPECT_EQ(cpus("0", {{"OMP_NUM_THREADS", "2"}}),
+              "warning OMP_NUM_THREADS: 2 threads for 1 CPU\n");
     EXPECT_EQ(cpus("0-2", {{"OMP_NUM_THREADS", "4"}}),
               "warning OMP_NUM_THREADS: 4 threads for 3 CPUs\n");
     EXPECT_EQ(cpus("0", {{"CUDA_VISIBLE_DEVICES", "0"}}),
               "warning CPUs: only one for a process with a GPU\n");
+}
+
+TEST(CheckCpus, FewerThanAskedForAreOneCause) {
+    EXPECT_EQ(cpus("0", {{"SLURM_CPUS_PER_TASK", "2"},
+                         {"OMP_NUM_THREADS", "2"},
+                         {"CUDA_VISIBLE_DEVICES", "0"}}),
+              "warning CPUs: only 1 of the 2 that --cpus-per-task asks for\n");
+    EXPECT_EQ(cpus("0", {{"SLURM_CPUS_PER_TASK", "2"}, {"OMP_NUM_THREADS", "3"}}),
+              "warning CPUs: only 1 of the 2 that --cpus-per-task asks for\n"
+              "warning OMP_NUM_THREADS: 3 threads for 1 CPU\n");
+}
+
+TEST(CheckCpus, WhoGaveCpusPerTaskIsNotToldToGiveIt) {
+    const auto remedy = [](const Variables& variables) {
+        return check_cpus(MapEnvironment(variables), *CpuSet::parse("0")).front().error.remedy;
+    };
+    EXPECT_EQ(remedy({{"CUDA_VISIBLE_DEVICES", "0"}}), "use srun --cpus-per-task=N");
+    EXPECT_EQ(remedy({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_CPUS_PER_TASK", "1"}}),
+              "give a larger --cpus-per-task");
+    EXPECT_EQ(remedy({{"OMP_NUM_THREADS", "2"}, {"SLURM_CPUS_PER_TASK", "1"}}),
+              "export a smaller value, or give a larger --cpus-per-task");
+}
+
+TEST(CheckVariables, WhatAnUnpreparedTaskLacksIsOneCause) {
+    OwnTask own = made_up_task("pytorch", 2000);
+    own.plan.tasks[0].set = {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}};
+    const auto found = [&](const Variables& variables) {
+        return text(check_variables(MapEnvironment(variables), own));
+    };
+    EXPECT_EQ(found({}), "failed RANK, WORLD_SIZE, LOCAL_RANK: not set\n");
+    EXPECT_EQ(found({{"RANK", "1"}}),
+              "failed WORLD_SIZE, LOCAL_RANK: not set\n"
+              "failed RANK: is 1, but should be 0\n");
+    // A wrapper script may have any of them on its conscience.
+    EXPECT_EQ(found({{"SLURM_DISTGPU_PREPARED", "0.0 pytorch"}, {"LOCAL_RANK", "0"}}),
+              "failed RANK: not set\n"
+              "failed WORLD_SIZE: not set\n");
+}
+
+TEST(CheckVariables, SaysThatTheNodeLacksThePlugin) {
+    const auto error_of = [](const Variables& variables) {
+        const Findings findings =
+            check_variables(MapEnvironment(variables), made_up_task("pytorch", 2000));
+        EXPECT_EQ(findings.size(), 1U);
+        return findings.front().error;
+    };
+    Variables variables{{"SLURM_DISTGPU", "pytorch"},
+                        {"SLURM_JOB_ID", "7"},
+                        {"SLURM_STEP_ID", "0"},
+                        {"SLURM_DISTGPU_STEP", R"(v1:{"job_id":7,"step_id":0,"plugin":"/s.so"})"}};
+    EXPECT_EQ(
+        error_of(variables),
+        (Error{"plugin", "srun asked for distgpu, but this node's slurmd did not load its plugin",
+               "let the administrator add 'required /s.so' to plugstack.conf there, or see "
+               "in slurmd's log why it was not loaded"}));
+    // Of another step, or of a srun that knew no more.
+    variables["SLURM_STEP_ID"] = "1";
+    EXPECT_EQ(error_of(variables).remedy.substr(0, 54),
+              "let the administrator add the line of spank_distgpu.so");
 }
 
 TEST(CheckVariables, SaysWhatIsWrong) {

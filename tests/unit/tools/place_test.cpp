@@ -101,6 +101,21 @@ TEST(Place, InAStepWhoseLayoutWasHandedOn) {
               place_of(with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}})));
 }
 
+// Where no plugin took what srun sent.
+TEST(Place, InAnUnpreparedStepIsAsSrunSentIt) {
+    const std::string sent =
+        R"(v1:{"job_id":7,"step_id":0,"rank0_address":"10.0.0.2","nodes":"n[1-2]",)"
+        R"("task_map":[[1,1,2,1],[0,1,2,1]]})";
+    const Variables arbitrary =
+        with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}, {"SLURM_DISTGPU_STEP", sent}});
+    const Variables right = with(arbitrary, {{"SLURM_GTIDS", "0,1"}});
+    EXPECT_EQ(place_of(right), "srun: task 0 of 4 is 0 on n2 (2 nodes)");
+    EXPECT_EQ(find_place(MapEnvironment(right), "host", not_asked)->rank0_address, "10.0.0.2");
+    // It is held against what Slurm started, and another step's is none.
+    EXPECT_EQ(place_of(with(arbitrary, {{"SLURM_GTIDS", "2,3"}})), other_tasks);
+    EXPECT_EQ(place_of(with(right, {{"SLURM_STEP_ID", "1"}})), "distgpu: slurmctld: was asked");
+}
+
 // --distgpu=ompi sets what mpirun would.
 TEST(Place, InAStepWithTheVariablesOfOmpi) {
     Variables task = with(step(), mpirun("2", "4", "0", "2"));

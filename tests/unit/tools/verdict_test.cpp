@@ -110,6 +110,18 @@ TEST(Verdict, RanksMeetInOnePlace) {
                          "0 has n1:2000; export the same everywhere, or nothing\n"));
 }
 
+TEST(Verdict, ARankWithoutARendezvousContradictsNone) {
+    auto reports = all();
+    reports[0].rendezvous = "";
+    reports[3].rendezvous = "";
+    const Verdict verdict = verdict_of(reports);
+    EXPECT_EQ(verdict.code, ExitCode::done) << verdict.text;
+    EXPECT_THAT(verdict.text, testing::StartsWith("distgpu check: pytorch, 4 ranks on 2 nodes, "
+                                                  "rendezvous n1:2000\n"));
+    for (Report& each : reports) each.rendezvous = "";
+    EXPECT_THAT(verdict_of(reports).text, HasSubstr("rendezvous not known\n"));
+}
+
 TEST(Verdict, InfiniBandOnAnyNodeIsNotNone) {
     auto reports = all();
     reports[2].ports = "mlx5_0:1 400 Gb/s";

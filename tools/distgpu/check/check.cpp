@@ -3,6 +3,9 @@
 #include "base/format.h"
 #include "check/gather.h"
 #include "check/look.h"
+#include "check/network.h"
+#include "check/ports.h"
+#include "check/variables.h"
 #include "check/verdict.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
@@ -12,7 +15,9 @@
 #include "output.h"
 #include "subcommands.h"
 #include "task/own_task.h"
+#include "task/sent_step.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -70,7 +75,7 @@ Ears listen_as_rank0(const OwnTask& own) {
     } else {
         ears.findings.push_back({Finding::Weight::fatal,
                                  {formatted("port {} on {}", port, own.plan.node_name),
-                                  listener.error().problem, listener.error().remedy}});
+                                  listener.error().problem, taken_port_remedy(own)}});
     }
     if (auto spare = listen_on(spare_port(own.place.step))) {
         ears.listeners.push_back(*std::move(spare));
@@ -81,6 +86,13 @@ Ears listen_as_rank0(const OwnTask& own) {
 ExitCode print_or_complain(const std::string& text, ExitCode code) {
     const auto printed = print(text);
     return printed ? code : complain(printed.error(), ExitCode::environment);
+}
+
+// The address of the rendezvous leads elsewhere on that rank's node.
+bool knows_why(const Report& report, const Rendezvous& rendezvous) {
+    return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+        return is_fatal(finding) && finding.error.object == address_object(rendezvous);
+    });
 }
 
 ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds timeout,
@@ -96,9 +108,11 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds t
     const Findings said = findings_of(gathered, reports.front().rendezvous);
     findings.insert(findings.end(), said.begin(), said.end());
     for (Report& other : gathered.reports) {
-        // No news where nobody listened, or where the rank was told of another place.
+        // No news where nobody listened, where the rank was told of another place, or where it has
+        // found out why itself.
         const bool same_place = other.rendezvous == reports.front().rendezvous;
-        if (other.unreached && ears.findings.empty() && same_place) {
+        if (other.unreached && ears.findings.empty() && same_place &&
+            !knows_why(other, own->plan.rendezvous)) {
             other.findings.push_back({Finding::Weight::fatal, *other.unreached});
         }
         reports.push_back(std::move(other));
@@ -108,10 +122,11 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds t
     return print_or_complain(verdict.text, verdict.code);
 }
 
-// Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, its
-// first rank speaks for all.
+// Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
+// lacks the plugin, its first rank speaks for all.
 void say_undelivered(const OwnTask& own, const Report& report, const Error& problem) {
-    if (own.place.local != LocalRank{0} && !any_fatal(report.findings)) return;
+    const bool has_own_news = any_fatal(report.findings) && !unanswered_spec(ProcessEnvironment());
+    if (own.place.local != LocalRank{0} && !has_own_news) return;
     const auto say = [&](const Error& error) {
         distgpu::say(formatted("distgpu: rank {} on {}: {}: {}; {}", report.rank,
                                own.plan.node_name, error.object, error.problem, error.remedy));
@@ -131,10 +146,11 @@ ExitCode check_as_other(const CheckFacts& facts, const Checks& checks, Deadline 
     return ExitCode::timed_out;
 }
 
-// The SPEC of the command line, else that by which the task was prepared.
+// The SPEC of the command line, else that by which the task was prepared, or should have been.
 Result<Request> wanted(const Arguments& arguments, const Environment& environment) {
     if (!arguments.spec.empty()) return parse_spec("SPEC", arguments.spec);
     if (const auto spec = prepared_spec(environment)) return parse_spec("SPEC", *spec);
+    if (const auto spec = unanswered_spec(environment)) return parse_spec("SPEC", *spec);
     return Error{"distgpu check", "distgpu did not prepare this process, so its mode is unknown",
                  "start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu "
                  "check MODE"};
@@ -152,6 +168,16 @@ ExitCode stop(const Environment& environment, const Error& error, ExitCode code)
     return environment.get("SLURM_PROCID").value_or("0") == "0" ? complain(error, code) : code;
 }
 
+// What stops the tasks of a node that has not loaded the plugin is said by the first of them: those
+// of other nodes may well go on.
+ExitCode stop_unplaced(const Environment& environment, const Error& error) {
+    if (!unanswered_spec(environment)) return stop(environment, error, ExitCode::environment);
+    if (environment.get("SLURM_LOCALID").value_or("0") != "0") return ExitCode::environment;
+    Error plugin = no_plugin(environment);
+    plugin.object = formatted("{} on {}", plugin.object, host_name());
+    return complain(plugin, ExitCode::environment);
+}
+
 ExitCode run_check(const Arguments& arguments) {
     if (arguments.list) return print_or_complain(list_of_checks(), ExitCode::done);
 
@@ -162,7 +188,7 @@ ExitCode run_check(const Arguments& arguments) {
     const auto checks = choose_checks(arguments.only, arguments.skip);
     if (!checks) return stop(environment, checks.error(), ExitCode::usage);
     auto place = place_in_slurm(environment);
-    if (!place) return stop(environment, place.error(), ExitCode::environment);
+    if (!place) return stop_unplaced(environment, place.error());
     auto request = wanted(arguments, environment);
     if (!request) return stop(environment, request.error(), ExitCode::usage);
     if (request->framework == nullptr) {

@@ -6,6 +6,7 @@
 #include "check/gpus.h"
 #include "node/affinity.h"
 #include "node/process_environment.h"
+#include "task/sent_step.h"
 
 #include <algorithm>
 #include <chrono>
@@ -59,7 +60,10 @@ Report look(const CheckFacts& facts, const Checks& checks) {
     report.gpus = given_gpus(*facts.environment);
     report.interface = interface_of_task(facts);
     report.ports = ports_before(checks);
-    report.rendezvous = host_and_port(rendezvous.address, rendezvous.port);
+    // The administrator's arguments of a plugin that is not loaded are not known.
+    if (!unanswered_spec(*facts.environment)) {
+        report.rendezvous = host_and_port(rendezvous.address, rendezvous.port);
+    }
     for (const NamedCheck* check : checks) {
         if (!check->applies(facts)) continue;
         CheckResult result = run(*check, facts);

@@ -22,7 +22,11 @@ struct NameCheck {
     std::string host;           // this node's host name
     bool several_nodes = true;  // whether anybody else needs to reach them
     bool runs_rank0 = false;    // on this node
+    bool by_key = false;        // the key master= names the rendezvous address
 };
+
+// As findings name it: "rendezvous address node01".
+std::string address_object(const Rendezvous& rendezvous);
 
 // What the rendezvous address and this host's own name stand for, as this node sees it.
 Findings check_names(const Environment& environment, const NameCheck& node,

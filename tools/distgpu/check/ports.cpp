@@ -1,5 +1,7 @@
 // Whether the ports are free on which this task's program will listen besides the rendezvous's own,
 // at which rank 0 listens itself.
+#include "check/ports.h"
+
 #include "base/format.h"
 #include "check/check_list.h"
 #include "node/port_check.h"
@@ -9,6 +11,14 @@
 
 namespace distgpu {
 namespace {
+
+// A prepared task has its port in MASTER_PORT, whoever chose it.
+PortSource likely_source(const OwnTask& own) {
+    if (own.request.port) return PortSource::key;
+    const bool is_derived =
+        own.plan.rendezvous.port == derived_port(own.place.step, default_ports, 1);
+    return is_derived ? PortSource::derived : own.plan.rendezvous.port_source;
+}
 
 std::vector<std::uint16_t> further_ports(const OwnTask& own) {
     const std::vector<std::uint16_t>& ports = own.plan.ports;
@@ -27,12 +37,16 @@ CheckResult check_ports(const CheckFacts& facts) {
         if (check_port(port) != PortState::taken) continue;
         result.findings.push_back({Finding::Weight::fatal,
                                    {formatted("port {} on {}", port, facts.own->plan.node_name),
-                                    "already in use", "choose another with the key port=N"}});
+                                    "already in use", taken_port_remedy(*facts.own)}});
     }
     return result;
 }
 
 }  // namespace
+
+std::string taken_port_remedy(const OwnTask& own) {
+    return std::string(taken_port_remedy(likely_source(own)));
+}
 
 const NamedCheck ports_check{
     "ports",

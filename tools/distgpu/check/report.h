@@ -18,7 +18,7 @@ struct Report {
     std::uint32_t gpus = 0;
     std::string interface;   // that NCCL is told to take, or that has the node's address
     std::string ports;       // "mlx5_0:1 400 Gb/s +3"; empty: no InfiniBand
-    std::string rendezvous;  // "node01:24608", as this rank has it
+    std::string rendezvous;  // "node01:24608", as this rank has it; empty: it has none
     Findings findings;
     std::optional<Error> unreached{};  // why rank 0 got this report past the rendezvous port
 

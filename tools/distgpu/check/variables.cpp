@@ -9,6 +9,7 @@
 #include "node/gpu_ownership.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
+#include "task/sent_step.h"
 #include "task/task_variables.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -23,12 +26,16 @@ namespace {
 using Weight = Finding::Weight;
 
 // What can be done about a variable that is not as planned.
-std::string remedy(const Environment& environment, const Framework& framework) {
-    if (prepared_spec(environment)) {
+std::string remedy(bool prepared, const Framework& framework) {
+    if (prepared) {
         return "something changed it after distgpu: look for a wrapper script, a TaskProlog or a "
                "shell's start-up file";
     }
     return formatted("start it with srun --distgpu={0}, or with distgpu exec {0}", framework.mode);
+}
+
+bool is_missing(const Difference& difference) {
+    return difference.planned && !difference.present;
 }
 
 Error error_of(const Difference& difference, const std::string& remedy) {
@@ -39,6 +46,31 @@ Error error_of(const Difference& difference, const std::string& remedy) {
     if (!difference.present) return {difference.name, "not set", remedy};
     return {difference.name,
             formatted("is {}, but should be {}", *difference.present, *difference.planned), remedy};
+}
+
+// Where nothing prepared the task, all that it lacks has one cause. What a script removed from a
+// prepared one has each its own.
+void take_missing_as_one(std::vector<Difference>& found) {
+    std::vector<std::string> names;
+    for (const Difference& each : found) {
+        if (is_missing(each)) names.push_back(each.name);
+    }
+    if (names.empty()) return;
+    found.erase(std::remove_if(found.begin(), found.end(), is_missing), found.end());
+    found.insert(found.begin(), {join(names, ", "), std::nullopt, ""});
+}
+
+Findings check_differences(const Environment& environment, const OwnTask& own) {
+    if (unanswered_spec(environment)) return {{Weight::fatal, no_plugin(environment)}};
+    const bool prepared = prepared_spec(environment).has_value();
+    std::vector<Difference> found = differences(environment, own.task());
+    if (!prepared) take_missing_as_one(found);
+    const std::string todo = remedy(prepared, *own.request.framework);
+    Findings findings;
+    for (const Difference& difference : found) {
+        findings.push_back({Weight::fatal, error_of(difference, todo)});
+    }
+    return findings;
 }
 
 // A port that the SPEC gives is not what the task has.
@@ -75,12 +107,18 @@ void add_container_settings(const Environment& environment, Findings& findings) 
 
 }  // namespace
 
+Error no_plugin(const Environment& environment) {
+    const std::string file = sent_step(environment).plugin_file;
+    const std::string line =
+        file.empty() ? "the line of spank_distgpu.so" : formatted("'required {}'", file);
+    return {"plugin", "srun asked for distgpu, but this node's slurmd did not load its plugin",
+            formatted("let the administrator add {} to plugstack.conf there, or see in slurmd's "
+                      "log why it was not loaded",
+                      line)};
+}
+
 Findings check_variables(const Environment& environment, const OwnTask& own) {
-    Findings findings;
-    const std::string todo = remedy(environment, *own.request.framework);
-    for (const Difference& difference : differences(environment, own.task())) {
-        findings.push_back({Weight::fatal, error_of(difference, todo)});
-    }
+    Findings findings = check_differences(environment, own);
     if (auto finding = another_port(environment, own.plan.rendezvous)) {
         findings.push_back(*std::move(finding));
     }
@@ -90,25 +128,29 @@ Findings check_variables(const Environment& environment, const OwnTask& own) {
 
 Findings check_cpus(const Environment& environment, const CpuSet& cpus) {
     Findings findings;
+    const auto warn = [&](const char* object, std::string problem, std::string remedy) {
+        findings.push_back({Weight::warning, {object, std::move(problem), std::move(remedy)}});
+    };
+    // Who gave it is not told to give it.
     const auto asked = count(environment, "SLURM_CPUS_PER_TASK");
-    if (asked && cpus.count() < *asked) {
-        findings.push_back(
-            {Weight::warning,
-             {"CPUs",
-              formatted("only {} of the {} that --cpus-per-task asks for", cpus.count(), *asked),
-              "check --cpu-bind and what starts this program"}});
+    const bool fewer = asked && cpus.count() < *asked;
+    if (fewer) {
+        warn("CPUs",
+             formatted("only {} of the {} that --cpus-per-task asks for", cpus.count(), *asked),
+             "check --cpu-bind and what starts this program; give --cpus-per-task to srun too, "
+             "which does not inherit sbatch's");
     }
+    // With as many CPUs as were asked for, both would be well.
     const auto threads = count(environment, "OMP_NUM_THREADS");
-    if (threads && *threads > cpus.count()) {
-        findings.push_back(
-            {Weight::warning,
-             {"OMP_NUM_THREADS", formatted("{} threads for {} CPUs", *threads, cpus.count()),
-              "export a smaller value, or use --cpus-per-task"}});
+    if (threads && *threads > cpus.count() && !(fewer && *threads <= *asked)) {
+        warn("OMP_NUM_THREADS",
+             formatted("{} for {}", counted(*threads, "thread"), counted(cpus.count(), "CPU")),
+             asked ? "export a smaller value, or give a larger --cpus-per-task"
+                   : "export a smaller value, or use srun --cpus-per-task=N");
     }
-    if (cpus.count() == 1 && !gpu_variables(environment).empty()) {
-        findings.push_back(
-            {Weight::warning,
-             {"CPUs", "only one for a process with a GPU", "use srun --cpus-per-task=N"}});
+    if (cpus.count() == 1 && !fewer && !gpu_variables(environment).empty()) {
+        warn("CPUs", "only one for a process with a GPU",
+             asked ? "give a larger --cpus-per-task" : "use srun --cpus-per-task=N");
     }
     return findings;
 }

@@ -69,11 +69,20 @@ std::string line(const Shared& shared, const StepLayout& layout) {
                      error.remedy);
 }
 
+// Of the first rank that has one.
+std::string rendezvous_of(const std::vector<Report>& reports) {
+    const auto known = std::find_if(reports.begin(), reports.end(), [](const Report& report) {
+        return !report.rendezvous.empty();
+    });
+    return known == reports.end() ? "not known" : known->rendezvous;
+}
+
 // Ranks must agree on where they meet.
 void compare_rendezvous(std::vector<Report>& reports) {
-    const std::string& first = reports.front().rendezvous;
+    const std::string first = reports.front().rendezvous;
+    if (first.empty()) return;
     for (Report& report : reports) {
-        if (report.rendezvous == first) continue;
+        if (report.rendezvous.empty() || report.rendezvous == first) continue;
         report.findings.push_back({Finding::Weight::fatal,
                                    {"MASTER_ADDR and MASTER_PORT",
                                     formatted("{}, but rank 0 has {}", report.rendezvous, first),
@@ -179,7 +188,7 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
     const std::string nodes = counted(layout.node_count(), "node");
     Verdict verdict;
     verdict.text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n{}{}", mode, ranks,
-                             nodes, reports.front().rendezvous, node_table(layout, reports),
+                             nodes, rendezvous_of(reports), node_table(layout, reports),
                              fabric_note(layout, reports), skipped_note(checks));
     std::string worst;
     std::size_t warnings = 0;
@@ -202,7 +211,7 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
         verdict.code = ExitCode::check_failed;
     }
     verdict.text += worst.empty() ? formatted("ready: {} on {} reach rank 0 at {}{}\n", ranks,
-                                              nodes, reports.front().rendezvous,
+                                              nodes, rendezvous_of(reports),
                                               warnings > 0 ? ", " + counted(warnings, "warning")
                                                            : std::string())
                                   : formatted("not ready: {}\n", worst);

@@ -45,6 +45,7 @@ std::optional<std::string> rendezvous_variable(const Environment& environment, c
 RendezvousFacts rendezvous_facts(const Environment& environment, const Place& place) {
     RendezvousFacts facts;
     facts.step = place.step;
+    facts.rank0_address = place.rank0_address;
     facts.exported_address = rendezvous_variable(environment, "MASTER_ADDR");
     facts.exported_port = rendezvous_variable(environment, "MASTER_PORT");
     if (place.launcher == Launcher::slurm) {

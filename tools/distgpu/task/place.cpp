@@ -7,6 +7,7 @@
 #include "node/handed_layout.h"
 #include "node/layout_check.h"
 #include "node/step_environment.h"
+#include "task/sent_step.h"
 
 #include <optional>
 #include <utility>
@@ -175,20 +176,28 @@ Result<Place> place_in_step(const Environment& environment, const StepQuery& que
         return std::move(*handed).and_then(
             [&](StepLayout layout) { return place_in(std::move(layout), environment); });
     }
-    auto layout = layout_of_step(environment, query);
+    const StepId step = slurm_step(environment);
+    CarriedStep sent = sent_step(environment);
+    auto layout = sent.layout ? Result<StepLayout>(*std::move(sent.layout))
+                              : layout_of_step(environment, query);
     if (!layout) return layout.error();
     const auto node = number(environment, "SLURM_NODEID");
     const auto local = number(environment, "SLURM_LOCALID");
     const LocalTasks started{NodeIndex{node.value_or(0)},
                              task_list(environment.get("SLURM_GTIDS").value_or(""))};
-    const StepId step = slurm_step(environment);
     if (!node || !local || *local >= started.tasks.size() ||
         !is_started(environment, *layout, started)) {
         return Error{formatted("step {}.{}", step.job, step.step),
                      "Slurm started other tasks than its variables say, as in a heterogeneous step",
                      "use srun --distgpu"};
     }
-    return Place{Launcher::slurm, *std::move(layout), started.node, LocalRank{*local}, step, true};
+    return Place{Launcher::slurm,
+                 *std::move(layout),
+                 started.node,
+                 LocalRank{*local},
+                 step,
+                 true,
+                 std::move(sent.rank0_address)};
 }
 
 Result<Place> single(const Environment& environment, const std::string& host) {

@@ -27,8 +27,9 @@ struct Place {
     StepLayout layout;
     NodeIndex node;
     LocalRank local;
-    StepId step{};             // all zero without Slurm
-    bool knows_hosts = false;  // else the other nodes' names in the layout are made up
+    StepId step{};                // all zero without Slurm
+    bool knows_hosts = false;     // else the other nodes' names in the layout are made up
+    std::string rank0_address{};  // NodeAddr, where srun sent it; empty: not known
 };
 
 // `host`: this machine's name. mpirun, flux and Hydra tell a process how many there are, and how
