@@ -87,14 +87,20 @@ AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request re
                              std::string spec, const PlugstackArguments& arguments,
                              FoundLayout found) {
     const bool user_bound = found.user_bound;
+    const std::uint32_t gpus = found.gpus;
     Step step = collect_step(spank, identity, request, arguments, std::move(found));
     std::string address = own_address(identity, step);
     std::vector<ComponentOffset> offsets = find_offsets(identity, step.layout);
-    return {std::move(spec),    std::move(request),
-            identity,           std::move(step),
-            std::move(address), user_bound,
-            std::move(offsets), read_launch_variables(StepVariables(spank)),
-            file_root()};
+    return {.spec = std::move(spec),
+            .request = std::move(request),
+            .identity = identity,
+            .step = std::move(step),
+            .own_address = std::move(address),
+            .user_bound = user_bound,
+            .gpus = gpus,
+            .offsets = std::move(offsets),
+            .launch = read_launch_variables(StepVariables(spank)),
+            .root = file_root()};
 }
 
 }  // namespace distgpu

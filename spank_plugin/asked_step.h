@@ -10,6 +10,7 @@
 #include "plugstack_arguments.h"
 #include "spank_access.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ struct AskedStep {
     Request request;   // with the administrator's defaults in it
     Identity identity;
     Step step;
-    std::string own_address;  // NodeAddr of this node; empty: not known
-    bool user_bound = false;  // the user gave srun --cpu-bind
+    std::string own_address;    // NodeAddr of this node; empty: not known
+    bool user_bound = false;    // the user gave srun --cpu-bind
+    std::uint32_t gpus = 0;     // srun --gpus, of all nodes together; 0: not given
     // Where this component can stand in the step; one, where it is not heterogeneous.
     std::vector<ComponentOffset> offsets;
     EnvironmentCopy launch;  // what a container may replace

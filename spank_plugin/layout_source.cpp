@@ -26,7 +26,7 @@ Found failed(Error error, bool told_by_srun = false) {
 // The layout, with what srun sent beside one.
 FoundLayout with_layout(StepLayout layout, CarriedStep sent) {
     return {std::move(layout), std::move(sent.rank0_address), std::move(sent.node_addresses),
-            sent.cpu_bind};
+            sent.cpu_bind, sent.gpus};
 }
 
 // What srun sent for this step; nothing where it sent none.

@@ -21,6 +21,7 @@ struct FoundLayout {
     std::string rank0_address{};  // NodeAddr of rank 0's node; empty: not sent
     HostList node_addresses{};    // NodeAddr of every node; empty: not sent
     bool user_bound = false;      // the user gave srun --cpu-bind
+    std::uint32_t gpus = 0;       // srun --gpus, of all nodes together; 0: not given
 };
 
 // So that slurmctld does not drown in the questions of the nodes of a step.

@@ -1,8 +1,11 @@
 // See srun_options.h.
 #include "srun_options.h"
 
+#include "node/gpu_ownership.h"
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace distgpu {
 namespace {
@@ -70,6 +73,11 @@ char letter_of(std::string_view argument) {
     return at == std::string_view::npos ? '\0' : argument[at];
 }
 
+// "-G6", "-G 6"; no beginning of --gpus is short for it, because others share it.
+bool is_gpus(std::string_view argument) {
+    return argument.substr(0, 2) == "-G" || argument.substr(0, argument.find('=')) == "--gpus";
+}
+
 }  // namespace
 
 bool chooses_cpus(std::span<const std::string> arguments, std::size_t program_arguments,
@@ -114,6 +122,19 @@ bool hands_on_environment(std::span<const std::string> arguments, std::size_t pr
     return std::none_of(own.begin(), own.end(), [](std::string_view argument) {
         return argument.starts_with("--export") && argument != "--export=ALL";
     });
+}
+
+std::optional<std::uint32_t> asked_gpus(std::span<const std::string> arguments,
+                                        std::size_t program_arguments) {
+    const auto own = without_program(arguments, program_arguments);
+    // The last of several holds.
+    const auto last = std::find_if(own.rbegin(), own.rend(), is_gpus);
+    if (last == own.rend()) return std::nullopt;
+    std::string_view value = *last;
+    value.remove_prefix(value.substr(0, 2) == "-G" ? 2 : std::min(value.find('='), value.size()));
+    if (value.empty()) value = last == own.rbegin() ? std::string_view() : *std::prev(last);
+    if (value.substr(0, 1) == "=") value.remove_prefix(1);
+    return gpu_count(value);
 }
 
 }  // namespace distgpu

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,5 +38,11 @@ ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t progr
 // SLURM_EXPORT_ENV but ALL.
 bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,
                           std::string_view variable);
+
+// How many GPUs --gpus or -G asks for, which Slurm deals to the nodes as it likes: "6", or
+// "h100:6". Nothing: it is not given, or names several types. SLURM_GPUS, its twin, reaches the
+// tasks.
+std::optional<std::uint32_t> asked_gpus(std::span<const std::string> arguments,
+                                        std::size_t program_arguments);
 
 }  // namespace distgpu

@@ -104,6 +104,7 @@ Outcome SrunSide::step_created(spank_t spank) const {
     step.plugin_file = own_plugin_file();
     const std::vector<std::string> command_line = own_command_line();
     step.cpu_bind = chooses_cpus(command_line, program.size(), own_variable("SLURM_CPU_BIND"));
+    step.gpus = asked_gpus(command_line, program.size()).value_or(0);
     if (is_lost_in_container(command_line, program.size())) {
         complain(lost_in_container());
         step.refused = true;

@@ -38,6 +38,7 @@ NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBi
     NodeFacts facts = read_node_facts(StepVariables(spank), asked.launch);
     facts.node = task.node.node;
     facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
+    if (asked.gpus > 0) facts.gpus_of_step = asked.gpus;
     facts.address = asked.own_address;
     facts.user_bound = asked.user_bound;
     facts.gpus_by_slurm = gives_gpus();

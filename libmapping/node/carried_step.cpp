@@ -81,6 +81,7 @@ CarriedStep read_step(const JsonFields& fields, StepSize size) {
     if (fields.has("rank0_address") && !is_host(step.rank0_address)) {
         fields.refuse("rank0_address", "not a host");
     }
+    if (fields.has("gpus")) step.gpus = fields.count<std::uint32_t>("gpus");
     step.plugin_file = optional_text(fields, "plugin");
     if (fields.has("plugin") && !is_plain_path(step.plugin_file)) {
         fields.refuse("plugin", "not a path");
@@ -137,6 +138,7 @@ std::string encode(const CarriedStep& step) {
     if (is_host(step.rank0_address)) members.push_back({"rank0_address", step.rank0_address});
     if (step.refused) members.push_back({"refused", true});
     if (step.cpu_bind) members.push_back({"cpu_bind", true});
+    if (step.gpus > 0) members.push_back({"gpus", step.gpus});
     if (is_plain_path(step.plugin_file)) members.push_back({"plugin", step.plugin_file});
     if (!step.layout) return dump(members);
     auto with_layout = members;

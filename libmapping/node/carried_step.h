@@ -23,6 +23,7 @@ struct CarriedStep {
     HostList node_addresses{};         // NodeAddr of every node, in their order; empty: not known
     bool cpu_bind = false;             // the user gave srun --cpu-bind
     std::string plugin_file{};         // that srun loaded, for who has to name it; empty: not known
+    std::uint32_t gpus = 0;            // srun --gpus, of all nodes together; 0: not given
 
     bool operator==(const CarriedStep&) const = default;
 };

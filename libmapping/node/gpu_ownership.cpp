@@ -1,6 +1,8 @@
 // See gpu_ownership.h.
 #include "node/gpu_ownership.h"
 
+#include "base/values.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -55,6 +57,11 @@ std::vector<std::string> gpu_variables(const Environment& environment) {
 std::string visible_gpus(const Environment& environment) {
     const std::vector<std::string> names = gpu_variables(environment);
     return names.empty() ? std::string{} : *environment.get(names.front());
+}
+
+std::optional<std::uint32_t> gpu_count(std::string_view asked) {
+    if (asked.find(',') != std::string_view::npos) return std::nullopt;
+    return whole_number(asked.substr(asked.rfind(':') + 1));
 }
 
 bool counts_by_pci(const Environment& environment) {

@@ -89,6 +89,7 @@ std::optional<std::uint32_t> cpu_count(const Environment& environment, const std
 NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     NodeFacts facts;
     facts.gpus = count_devices(task);
+    facts.gpus_of_step = gpu_count(task.get("SLURM_GPUS").value_or("")).value_or(0);
     facts.gpu_names.in_pci_order = counts_by_pci(launch);
     for (const std::string_view name : users_own()) {
         const bool may_be_a_containers = is_network_setting(name);

@@ -108,6 +108,10 @@ runs() { # TASKS ARGUMENT...
     runs 4 -N2 --ntasks-per-node=2 -c2 --gpus-per-task=1 --distgpu=tensorflow
 }
 
+@test "GPUs of which the nodes have different numbers" {
+    warns idle-gpus-uneven 4 -N2 -n4 --ntasks-per-node=2 -c2 --gpus=6 --distgpu=pytorch
+}
+
 @test "more processes of a launcher than GPUs" {
     warns nproc-above-gpus 2 -N2 --ntasks-per-node=1 -c4 --gres=gpu:2 --distgpu=torchrun,nproc=4
     runs 2 -N2 --ntasks-per-node=1 -c4 --gres=gpu:4 --distgpu=torchrun,nproc=4

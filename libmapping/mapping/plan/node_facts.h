@@ -28,6 +28,7 @@ struct GpuNames {
 struct NodeFacts {
     NodeIndex node{};                 // which of the step's nodes it is
     std::uint32_t gpus = 0;           // GPUs that a task of the step sees; 0: none or not known
+    std::uint32_t gpus_of_step = 0;   // of all nodes, as --gpus asks for them; 0: it was not given
     std::uint32_t cpus = 1;           // CPUs of the step on this node
     std::uint32_t cpus_per_task = 0;  // what --cpus-per-task gave, 1 without it; 0: not known
     std::string address{};            // NodeAddr; empty: the node is reached by its name

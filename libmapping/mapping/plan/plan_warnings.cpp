@@ -9,6 +9,8 @@
 #include "mapping/plan/processes.h"
 #include "mapping/spec/request.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -23,9 +25,20 @@ std::optional<std::string> launcher_warning(const Request& request, const NodeFa
                      processes, counted(node.gpus, "GPU"), node.gpus);
 }
 
+// --gpus=6 of two nodes may be four and two. Nothing: each node has as many as this one, as far as
+// is known.
+std::optional<std::string> uneven_remedy(const NodeFacts& node, std::uint64_t nodes) {
+    if (node.gpus_of_step == 0 || node.gpus_of_step == node.gpus * nodes) return std::nullopt;
+    return formatted(
+        "use --gpus-per-node={0} --ntasks-per-node={0}, because --gpus={1} gives the nodes "
+        "different numbers",
+        std::max<std::uint64_t>(1, node.gpus_of_step / nodes), node.gpus_of_step);
+}
+
 // What goes wrong with a task for each GPU.
 std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t tasks,
-                                       std::uint32_t gpus) {
+                                       const NodeFacts& node, std::uint32_t nodes) {
+    const std::uint32_t gpus = node.gpus;
     if (gpus == 0 || tasks == gpus) return std::nullopt;
     if (tasks > gpus) {
         return formatted(
@@ -34,9 +47,10 @@ std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t
             "and --gpu-bind, or --ntasks-per-node={}",
             counted(tasks, "task"), counted(gpus, "GPU"), tasks, tasks, gpus);
     }
-    std::string remedy = formatted("use --ntasks-per-node={}", gpus);
+    const auto uneven = uneven_remedy(node, nodes);
+    std::string remedy = uneven.value_or(formatted("use --ntasks-per-node={}", gpus));
     for (const Variant& variant : framework.variants) {
-        if (tasks == 1 && variant.framework->launcher_per_node) {
+        if (tasks == 1 && !uneven && variant.framework->launcher_per_node) {
             remedy += formatted(", or a launcher with --distgpu={}", variant.framework->mode);
         }
     }
@@ -107,7 +121,7 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     add(no_gpu_warning(step, node));
     if (framework.launcher_per_node) add(launcher_warning(step.request, node));
     if (!framework.one_gpu_per_task) return warnings;
-    add(gpu_warning(framework, local_tasks, node.gpus));
+    add(gpu_warning(framework, local_tasks, node, step.layout.node_count()));
     if (node.gpus > 0 && node.cpus_per_task == 1) {
         add("each task has only one CPU, too few for data loaders; use srun --cpus-per-task=N "
             "(srun does not inherit it from sbatch)");

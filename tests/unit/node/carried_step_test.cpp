@@ -23,6 +23,12 @@ CarriedStep bare(std::uint32_t job, std::uint32_t step, bool refused, bool cpu_b
     return {job, step, std::nullopt, "", refused, {}, cpu_bind};
 }
 
+CarriedStep of_gpus(std::uint32_t gpus) {
+    CarriedStep step = bare(4242, 1, false, false);
+    step.gpus = gpus;
+    return step;
+}
+
 CarriedStep of_plugin(std::string file) {
     CarriedStep step = bare(4242, 1, false, false);
     step.plugin_file = std::move(file);
@@ -67,6 +73,7 @@ TEST(CarriedStep, IsReadAsWritten) {
         {"refused", {4242, 1, std::nullopt, "", true}},
         {"CPUs that the user bound", bare(4242, 1, false, true)},
         {"the plugin's path", of_plugin("/usr/lib/slurm/spank_distgpu.so")},
+        {"GPUs of all nodes", of_gpus(6)},
         {"an IPv6 address", {4242, 1, std::nullopt, "fd00::1", false}},
         {"block", {4242, 1, layout("n[1-2]", {{0, 2, 4, 1}}), "10.0.0.1", false}},
         {"every node's address",

@@ -41,6 +41,10 @@ NodeFacts facts_of(const Variables& task) {
 TEST(NodeFacts, ComeFromWhatSlurmSets) {
     const NodeFacts facts = facts_of(
         {{"CUDA_VISIBLE_DEVICES", "0,1,2"}, {"SLURM_CPUS_ON_NODE", "24"}, {"NCCL_IB_HCA", "x"}});
+    for (const auto& [text, count] : {std::pair{"6", 6U}, std::pair{"h100:6", 6U},
+                                      std::pair{"a:2,b:4", 0U}, std::pair{"x", 0U}}) {
+        EXPECT_EQ(facts_of({{"SLURM_GPUS", text}}).gpus_of_step, count) << text;
+    }
     EXPECT_EQ(facts.gpus, 3U);
     EXPECT_EQ(facts.cpus, 24U);
     EXPECT_EQ(facts.exported, std::vector<std::string>{"NCCL_IB_HCA"});

@@ -167,5 +167,32 @@ TEST(SrunOptions, TellWhetherTheTasksGetSrunsOwnEnvironment) {
         hands_on_environment(std::vector<std::string>{"srun", "sh", "--export=NONE"}, 2, ""));
 }
 
+// Of `srun OPTIONS... ./train -G 3`.
+std::optional<std::uint32_t> gpus_asked_by(Arguments options) {
+    options.insert(options.begin(), "srun");
+    options.insert(options.end(), {"./train", "-G", "3"});
+    return asked_gpus(options, 3);
+}
+
+TEST(AskedGpus, OfAllNodesTogether) {
+    for (const Arguments& options : {Arguments{"--gpus=6"},
+                                     {"--gpus", "6"},
+                                     {"-G6"},
+                                     {"-G", "6"},
+                                     {"--gpus=h100:6"},
+                                     {"--gpus=2", "-n4", "--gpus=6"}}) {
+        EXPECT_EQ(gpus_asked_by(options), 6U) << testing::PrintToString(options);
+    }
+    for (const Arguments& options : {Arguments{},
+                                     {"--gpus-per-node=6"},
+                                     {"--gres=gpu:6"},
+                                     {"--gpus=a:2,b:4"},
+                                     {"--gpu-bind=none"}}) {
+        EXPECT_EQ(gpus_asked_by(options), std::nullopt) << testing::PrintToString(options);
+    }
+    const Arguments cut{"srun", "-G"};
+    EXPECT_EQ(asked_gpus(cut, 0), std::nullopt);
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -162,5 +162,21 @@ TEST(StepWarnings, NameAProgramThatDoesNotFit) {
     EXPECT_TRUE(refusal(request("torchrun"), step));
 }
 
+TEST(PlanWarnings, NodesWithDifferentNumbersOfGpusGetNoNumberOfOneOfThem) {
+    const StepLayout step = layout("n[1-2]", {{0, 2, 2, 1}});
+    const auto warned = [&](std::uint32_t gpus, std::uint32_t of_step) {
+        const NodeFacts node{.gpus = gpus, .gpus_of_step = of_step, .cpus = 32, .cpus_per_task = 8};
+        return messages(planned("pytorch", step, 0, node).warnings);
+    };
+    const std::string begin =
+        "distgpu: --distgpu=pytorch: 2 tasks on a node with 4 GPUs, of which 2 are idle; use ";
+    EXPECT_EQ(warned(4, 6),
+              std::vector{begin +
+                          "--gpus-per-node=3 --ntasks-per-node=3, because --gpus=6 gives the nodes "
+                          "different numbers"});
+    EXPECT_EQ(warned(4, 8), std::vector{begin + "--ntasks-per-node=4"});
+    EXPECT_EQ(warned(4, 0), std::vector{begin + "--ntasks-per-node=4"});
+}
+
 }  // namespace
 }  // namespace distgpu::plan_testing
