@@ -88,6 +88,7 @@ AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request re
                              FoundLayout found) {
     const bool user_bound = found.user_bound;
     const std::uint32_t gpus = found.gpus;
+    const bool told_by_srun = found.sent_by_srun;
     Step step = collect_step(spank, identity, request, arguments, std::move(found));
     std::string address = own_address(identity, step);
     std::vector<ComponentOffset> offsets = find_offsets(identity, step.layout);
@@ -98,6 +99,7 @@ AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request re
             .own_address = std::move(address),
             .user_bound = user_bound,
             .gpus = gpus,
+            .told_by_srun = told_by_srun,
             .offsets = std::move(offsets),
             .launch = read_launch_variables(StepVariables(spank)),
             .root = file_root()};

@@ -24,6 +24,7 @@ struct AskedStep {
     std::string own_address;    // NodeAddr of this node; empty: not known
     bool user_bound = false;    // the user gave srun --cpu-bind
     std::uint32_t gpus = 0;     // srun --gpus, of all nodes together; 0: not given
+    bool told_by_srun = false;  // what `verbose` says of the step as a whole
     // Where this component can stand in the step; one, where it is not heterogeneous.
     std::vector<ComponentOffset> offsets;
     EnvironmentCopy launch;  // what a container may replace

@@ -102,7 +102,9 @@ Found find_whole(spank_t spank, const Identity& identity, CarriedStep sent) {
             return failed(*std::move(error));
         }
         StepLayout layout = *std::move(sent.layout);
-        return with_layout(std::move(layout), std::move(sent));
+        FoundLayout found = with_layout(std::move(layout), std::move(sent));
+        found.sent_by_srun = true;
+        return found;
     }
     auto derived = derive(spank, identity.size);
     if (!derived) return ask(spank, identity, std::move(sent));

@@ -22,6 +22,7 @@ struct FoundLayout {
     HostList node_addresses{};    // NodeAddr of every node; empty: not sent
     bool user_bound = false;      // the user gave srun --cpu-bind
     std::uint32_t gpus = 0;       // srun --gpus, of all nodes together; 0: not given
+    bool sent_by_srun = false;    // srun knew the layout too
 };
 
 // So that slurmctld does not drown in the questions of the nodes of a step.

@@ -6,6 +6,7 @@
 #include "base/values.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
+#include "node/announcement.h"
 #include "node/process_environment.h"
 #include "node/step_secret.h"
 #include "node/task_environment.h"
@@ -126,7 +127,8 @@ Outcome SrunSide::step_created(spank_t spank) const {
     return Outcome::ok;
 }
 
-// Tells what makes the step impossible, else what may not have been meant.
+// Tells what makes the step impossible, else what may not have been meant and what `verbose` wants
+// before the nodes speak.
 void SrunSide::judge(CarriedStep& step, std::vector<std::string> program,
                      const std::vector<std::string>& command_line) const {
     const std::size_t program_size = program.size();
@@ -149,6 +151,8 @@ void SrunSide::judge(CarriedStep& step, std::vector<std::string> program,
         return;
     }
     for (const Error& warning : step_warnings(request_, known)) tell(warning.message());
+    if (!request_.verbose || request_.dry_run) return;
+    for (const std::string& line : step_lines(request_, *step.layout)) tell(line);
 }
 
 }  // namespace distgpu

@@ -75,8 +75,9 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
         announce_container(variables, settings, asked.request, node_plan.tasks[task.local.value]);
         hand_on_layout(variables, layout);
         TaskProcess process{variables, tell};
-        return prepare_task({asked.request, layout, facts, node_plan, task.local}, asked.spec,
-                            process);
+        return prepare_task(
+            {asked.request, layout, facts, node_plan, task.local, asked.told_by_srun}, asked.spec,
+            process);
     });
 }
 

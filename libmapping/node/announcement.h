@@ -9,12 +9,19 @@
 namespace distgpu {
 
 struct Announcement {
-    std::vector<std::string> lines;  // for standard error: what `verbose` asks for, the warnings
+    std::string table;               // for standard error: what `verbose` asks for; else empty
+    std::vector<std::string> lines;  // for standard error and the log: warnings
     std::string dry_run;             // for standard output, where no program runs; else empty
 };
 
-// The task of rank 0 speaks for the whole step.
+// What `verbose` says of the step as a whole, for srun, which knows no more of it: the lines above
+// the table whose rows the nodes know.
+std::vector<std::string> step_lines(const Request& request, const StepLayout& layout);
+
+// The first task of a node speaks for the node: its table has the rows of all its tasks, so that
+// those of other nodes stand beside it and not in it. The task of rank 0 speaks for the whole step.
+// `told_by_srun`: step_lines() are told.
 Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalRank local);
+                          const NodePlan& plan, LocalRank local, bool told_by_srun);
 
 }  // namespace distgpu

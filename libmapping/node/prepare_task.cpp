@@ -2,11 +2,13 @@
 #include "node/prepare_task.h"
 
 #include "base/format.h"
+#include "base/io/write.h"
 #include "node/announcement.h"
 #include "node/port_check.h"
 #include "node/task_environment.h"
 
 #include <algorithm>
+#include <unistd.h>
 #include <variant>
 
 namespace distgpu {
@@ -42,9 +44,15 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
     return std::nullopt;
 }
 
+void show_on_stderr(const std::string& lines) {
+    static_cast<void>(write_all(STDERR_FILENO, lines + '\n'));
+}
+
 Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
                                  TaskProcess& process) {
-    Announcement said = announcement(task.request, task.layout, task.facts, task.plan, task.local);
+    Announcement said = announcement(task.request, task.layout, task.facts, task.plan, task.local,
+                                     task.told_by_srun);
+    if (!said.table.empty()) process.show(said.table);
     for (const std::string& line : said.lines) process.tell(line);
     if (!said.dry_run.empty()) return std::move(said.dry_run);
     narrow_cpus(task, process);

@@ -21,6 +21,10 @@ namespace distgpu {
 // One line for the user, on standard error.
 using Tell = std::function<void(const std::string& line)>;
 
+// Lines that belong together, in one write: slurmstepd hands what it reads at once on at once. They
+// are for the user alone, and for no log.
+void show_on_stderr(const std::string& lines);
+
 // One of the tasks of a plan, and what the plan was made of.
 struct PlannedTask {
     const Request& request;
@@ -28,6 +32,7 @@ struct PlannedTask {
     const NodeFacts& facts;
     const NodePlan& plan;
     LocalRank local;
+    bool told_by_srun = false;  // what `verbose` says of the step as a whole
 
     const TaskPlan& task() const { return plan.tasks[local.value]; }
 };
@@ -37,6 +42,7 @@ struct TaskProcess {
     Environment& environment;
     Tell tell;
     std::function<bool(const CpuSet&)> restrict_to = set_affinity;  // false: the kernel refused
+    Tell show = show_on_stderr;
 };
 
 // Those of the node's ports on which this task's program will listen.

@@ -122,6 +122,8 @@ setup() {
     [ "$(grep -c 'distgpu: pytorch: world size 2' <<<"$output")" -eq 1 ]
     run submit srun -w node01 -n2 --gres=gpu:4 --distgpu=pytorch,verbose true
     [ "$status" -eq 0 ]
-    [[ $output == *"$line"* ]]
-    [ "$(grep -c ', local rank ' <<<"$output")" -eq 2 ]
+    echo "$output"
+    [[ $output == *$'\ndistgpu: rank  node    local  GPUs      HCA             CPUs\n'* ]]
+    [[ $output == *$'\ndistgpu:    0  node01      0  2,3       mlx5_1:1 PIX    0\ndistgpu:    1  node01      1  '* ]]
+    [ "$(grep -c '^distgpu:    [01]  node01 ' <<<"$output")" -eq 2 ]
 }

@@ -72,7 +72,7 @@ setup() {
     [ "${BASH_REMATCH[1]}" != "${BASH_REMATCH[2]}" ]
     run submit srun -n1 --gres=gpu:2 --distgpu=pytorch,verbose true
     [ "$status" -eq 0 ]
-    [[ $output == *"GPUs 2 ("*"0000:93:00.0), 3 ("*"mlx5_1:1 (PIX)"* ]]
+    [[ $output == *$'\ndistgpu:    0  node01      0  2,3       mlx5_1:1 PIX  '* ]]
     submit scancel --user="$(submit id -un)"
     wait
 }

@@ -182,5 +182,5 @@ s = socket.socket(); s.bind(("", 0)); s.listen(); print(s.getsockname()[1], flus
     [[ $stderr == "distgpu: pytorch: world size 1 on 1 node ("* ]]
     run --separate-stderr -0 "$distgpu" exec pytorch,verbose -- echo ran
     [ "$output" = ran ]
-    [[ $stderr == *"distgpu: rank 0 on "* ]]
+    [[ $stderr == *"distgpu: pytorch: world size 1 on 1 node ("*$'\ndistgpu:    0  '* ]]
 }

@@ -128,18 +128,44 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
 distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=29600" ]
 }
 
-@test "verbose prints one line for the step and one for each task, and runs" {
+# The nodes' parts come in any order, each as a whole, and below what srun says before they start.
+@test "verbose prints the step's table once, and runs" {
     run --separate-stderr submit srun -N2 -n3 --distgpu=pytorch,port=29600,bind=none,verbose printenv RANK
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0 1 2)" ]
-    [ "$(sort <<<"$stderr")" = "$(
-        cat <<'TEXT'
+    echo "$stderr"
+    local head='distgpu: pytorch: world size 3 on 2 nodes (node[01-02])
+distgpu: rank  node    local'
+    local first='distgpu:    0  node01      0
+distgpu:    1  node01      1
+distgpu: rendezvous 10.77.1.1:29600 on node01, port from port=29600'
+    local second='distgpu:    2  node02      0'
+    [[ $stderr == "$head"$'\n'"$first"$'\n'"$second" || $stderr == "$head"$'\n'"$second"$'\n'"$first" ]]
+}
+
+@test "verbose prints a row for each node beyond 64 ranks" {
+    run --separate-stderr submit srun -N4 -n68 --overcommit --distgpu=pytorch,port=29600,bind=none,verbose true
+    [ "$status" -eq 0 ]
+    echo "$stderr"
+    [ "$(sort <<<"$stderr")" = 'distgpu:        0-16  node01     17
+distgpu:       17-33  node02     17
+distgpu:       34-50  node03     17
+distgpu:       51-67  node04     17
+distgpu:       ranks  node    tasks
+distgpu: pytorch: world size 68 on 4 nodes (node[01-04])
+distgpu: rendezvous 10.77.1.1:29600 on node01, port from port=29600' ]
+}
+
+@test "verbose in a heterogeneous step, whose whole only the nodes know" {
+    run --separate-stderr submit srun --quiet -w node01 -n2 --distgpu=pytorch,port=29600,bind=none,verbose true : \
+        -w node02 -n1 true
+    [ "$status" -eq 0 ]
+    echo "$stderr"
+    [ "$(sort <<<"$stderr")" = 'distgpu:    0  node01      0
+distgpu:    1  node01      1
+distgpu:    2  node02      0
 distgpu: pytorch: world size 3 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=29600
-distgpu: rank 0 on node01, local rank 0 of 2, node rank 0
-distgpu: rank 1 on node01, local rank 1 of 2, node rank 0
-distgpu: rank 2 on node02, local rank 0 of 1, node rank 1
-TEXT
-    )" ]
+distgpu: rank  node    local' ]
 }
 
 @test "one CPU for each GPU task names --cpus-per-task, once" {

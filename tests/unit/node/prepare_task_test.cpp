@@ -28,7 +28,8 @@ class PrepareTask : public testing::Test {
                             [this](const CpuSet& cpus) {
                                 log_ += "CPUs " + cpus.to_string() + '\n';
                                 return allowed_;
-                            }};
+                            },
+                            [this](const std::string& lines) { log_ += lines + '\n'; }};
         return prepare_task({request_, layout_, facts_, plan_, LocalRank{local}}, spec, process);
     }
 
@@ -51,10 +52,15 @@ TEST_F(PrepareTask, NarrowsTheCpusAndSetsTheVariables) {
     EXPECT_EQ(environment_.get("SLURM_DISTGPU_PREPARED"), "0.0 pytorch");
 }
 
+// For its node.
 TEST_F(PrepareTask, SpeaksBeforeItActs) {
     EXPECT_EQ(*prepare("pytorch,verbose", 1), "");
-    EXPECT_EQ(log_.find("distgpu: rank 1 on n1, local rank 1 of 2"), 0U) << log_;
-    EXPECT_NE(log_.find("\nCPUs 8-11,24-27\n"), std::string::npos) << log_;
+    EXPECT_EQ(log_, "CPUs 8-11,24-27\n");
+    log_.clear();
+    EXPECT_EQ(*prepare("pytorch,verbose", 0), "");
+    EXPECT_EQ(log_.find("distgpu: pytorch: world size 4 on 2 nodes (n[1-2]), rendezvous n1:"), 0U)
+        << log_;
+    EXPECT_NE(log_.find("\nCPUs 0-3,16-19\n"), std::string::npos) << log_;
 }
 
 TEST_F(PrepareTask, LeavesCpusThatArePlannedAsTheyAre) {

@@ -1,6 +1,7 @@
 // The plan of a step for people: where each rank is, and what one of them gets.
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/plan/plan_rows.h"
 #include "plan/plan_formats.h"
 
 #include <algorithm>
@@ -10,25 +11,13 @@
 namespace distgpu {
 namespace {
 
-struct Columns {
-    std::size_t rank;
-    std::size_t node;
-    bool binding;  // of some node the topology is known
-};
-
-constexpr std::size_t local_width = 5;
-constexpr std::size_t gpu_width = 8;
-constexpr std::size_t port_width = 14;
-
-Columns columns_of(const PlanInput& input) {
+PlanColumns columns_of(const PlanInput& input) {
     const StepLayout& layout = input.shape.layout();
-    Columns columns{std::max<std::size_t>(4, std::to_string(layout.task_count() - 1).size()), 4,
-                    false};
+    bool binding = false;  // of some node the topology is known
     for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
-        columns.node = std::max(columns.node, layout.hosts().name(NodeIndex{i}).size());
-        columns.binding = columns.binding || input.shape.has_topology(NodeIndex{i});
+        binding = binding || input.shape.has_topology(NodeIndex{i});
     }
-    return columns;
+    return plan_columns(layout, binding);
 }
 
 std::string styled(bool colour, std::string_view style, std::string_view text) {
@@ -44,38 +33,15 @@ std::string where(const PlanInput& input, const Rendezvous& rendezvous) {
         source_of_port(rendezvous));
 }
 
-std::string head(const PlanInput& input, const Columns& columns, const Rendezvous& rendezvous,
+std::string head(const PlanInput& input, const PlanColumns& columns, const Rendezvous& rendezvous,
                  bool colour) {
     const StepLayout& layout = input.shape.layout();
     const Framework& framework = *input.request.framework;
-    std::string title = formatted("{:>{}}  {:<{}}  {:>{}}", "rank", columns.rank, "node",
-                                  columns.node, "local", local_width);
-    if (columns.binding) {
-        title += formatted("  {:<{}}  {:<{}}  CPUs", "GPUs", gpu_width, "HCA", port_width);
-    }
     return formatted(
         "{}: {} on {}, rendezvous {}\n{}\n", framework.mode,
         counted(layout.task_count(), framework.launcher_per_node ? "launcher" : "rank"),
-        counted(layout.node_count(), "node"), where(input, rendezvous), styled(colour, "1", title));
-}
-
-std::string binding_cells(const NodeTopology& topology, const TaskBinding& binding) {
-    std::string port = "-";
-    if (binding.port) {
-        const Hca& hca = topology.hcas[binding.port->hca];
-        port = formatted("{}:{} {}", hca.name, hca.ports[binding.port->port].number,
-                         word(binding.port_distance));
-    }
-    return formatted("  {:<{}}  {:<{}}  {}", binding.gpus.empty() ? "-" : join(binding.gpus, ","),
-                     gpu_width, port, port_width, binding.cpus.to_string());
-}
-
-std::string task_line(const Columns& columns, const NodePlan& node, const NodeFacts& facts,
-                      const TaskPlan& task) {
-    std::string line = formatted("{:>{}}  {:<{}}  {:>{}}", task.rank.value, columns.rank,
-                                 node.node_name, columns.node, task.local_rank.value, local_width);
-    if (task.binding) line += binding_cells(*facts.topology, *task.binding);
-    return line + "\n";
+        counted(layout.node_count(), "node"), where(input, rendezvous),
+        styled(colour, "1", plan_title(columns)));
 }
 
 std::string variables_of(const TaskPlan& task) {
@@ -88,7 +54,7 @@ std::string variables_of(const TaskPlan& task) {
 }  // namespace
 
 Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer& write) {
-    const Columns columns = columns_of(input);
+    const PlanColumns columns = columns_of(input);
     bool first = true;
     return for_each_node(input,
                          [&](const NodePlan& node, const NodeFacts& facts) {
@@ -96,7 +62,7 @@ Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer&
                                  first ? head(input, columns, node.rendezvous, colour) : "";
                              first = false;
                              for (const TaskPlan& task : node.tasks) {
-                                 text += task_line(columns, node, facts, task);
+                                 text += plan_row(columns, node, facts.topology, task) + "\n";
                                  if (input.rank) text += variables_of(task);
                              }
                              return write(text);
