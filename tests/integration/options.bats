@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Where a request may come from, who wins, and in which steps nothing happens.
-# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+# shellcheck disable=SC2016,SC2154 # the shell inside the sandbox expands them; cluster.bash sets waited
 
 load cluster
 
