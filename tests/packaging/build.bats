@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# What packaging/build asks of the machine: with --no-check nothing that only tests need. Debian's
+# tools are stand-ins, so that nothing is built.
+bats_require_minimum_version 1.5.0
+
+root=$(readlink -f "$BATS_TEST_DIRNAME/../..")
+
+# dpkg-buildpackage stands in for itself as far as it looks at what is installed: nothing.
+setup() {
+    mkdir "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/nothing"
+    : >"$BATS_TEST_TMPDIR/nothing/status"
+    cat >"$BATS_TEST_TMPDIR/bin/dpkg-buildpackage" <<TEXT
+#!/bin/sh
+dpkg-checkbuilddeps --admindir="$BATS_TEST_TMPDIR/nothing" 2>"$BATS_TEST_TMPDIR/needed"
+echo "\$DEB_BUILD_OPTIONS" >"$BATS_TEST_TMPDIR/options"
+for name in deb dsc changes buildinfo debian.tar.xz; do : >../stand-in.\$name; done
+TEXT
+    printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/bin/dh"
+    chmod +x "$BATS_TEST_TMPDIR"/bin/*
+    mkdir -p "$BATS_TEST_TMPDIR/slurm/include/slurm"
+    : >"$BATS_TEST_TMPDIR/slurm/include/slurm/slurm_version.h"
+}
+
+build() {
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH "$root/packaging/build" deb \
+        --output "$BATS_TEST_TMPDIR/output" --slurm "$BATS_TEST_TMPDIR/slurm" "$@"
+    sed 's/.*dependencies: //' "$BATS_TEST_TMPDIR/needed" | tr ' ' '\n' >"$BATS_TEST_TMPDIR/packages"
+}
+
+needs() { # PACKAGE
+    grep -qxF "$1" "$BATS_TEST_TMPDIR/packages"
+}
+
+@test "a build with its tests needs their packages" {
+    build
+    needs cmake
+    needs bats
+    needs libgtest-dev
+    run -1 grep nocheck "$BATS_TEST_TMPDIR/options"
+}
+
+@test "--no-check needs none of them, and runs no test" {
+    build --no-check
+    needs cmake
+    run -1 grep -xE 'bats|libgmock-dev|libgtest-dev|python3' "$BATS_TEST_TMPDIR/packages"
+    grep -w nocheck "$BATS_TEST_TMPDIR/options"
+}
+
+@test "a Slurm in a prefix of its own needs no package of Slurm's" {
+    build --no-check
+    needs cmake
+    run -1 needs libslurm-dev
+}
