@@ -4,6 +4,7 @@
 #include "as_user.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
+#include "mapping/plugstack/pyxis_order.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
@@ -96,11 +97,12 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
 }
 
 void StepdSide::learn(spank_t spank, Request request, std::string spec) {
-    for (const std::string& complaint : arguments_.complaints) slurm_error("%s", complaint.c_str());
-    if (stands_before("spank_pyxis.so")) {
-        slurm_error(
-            "distgpu: plugstack.conf: its line stands before that of pyxis, whose containers "
-            "then replace what distgpu sets; put it after");
+    for (const Error& complaint : arguments_.complaints) {
+        slurm_error("%s", ignored_argument(complaint).c_str());
+    }
+    if (stands_before(pyxis_plugin)) {
+        slurm_error("distgpu: plugstack.conf: %.*s; put it after",
+                    static_cast<int>(before_pyxis.size()), before_pyxis.data());
     }
     take_defaults(request, arguments_);
     auto found = find_layout(spank, identity_);

@@ -3,8 +3,8 @@
 
 #include "asked_step.h"
 #include "failure.h"
+#include "mapping/plugstack/plugstack_arguments.h"
 #include "options.h"
-#include "plugstack_arguments.h"
 #include "refusal_notice.h"
 #include "spank_access.h"
 #include "step_binding.h"

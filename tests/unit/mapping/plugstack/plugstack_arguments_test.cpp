@@ -1,5 +1,5 @@
 // The administrator's line in plugstack.conf: what counts, what is ignored aloud.
-#include "plugstack_arguments.h"
+#include "mapping/plugstack/plugstack_arguments.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(PlugstackArguments, DefaultsWithoutAny) {
     EXPECT_EQ(result.hcas, std::nullopt);
     EXPECT_EQ(result.topology, "");
     EXPECT_EQ(result.command, "");
-    EXPECT_EQ(result.complaints, std::vector<std::string>{});
+    EXPECT_EQ(result.complaints, std::vector<Error>{});
 }
 
 TEST(PlugstackArguments, AreRead) {
@@ -44,7 +44,7 @@ TEST(PlugstackArguments, AreRead) {
         const auto result = parse_plugstack_arguments(row.arguments);
         EXPECT_EQ(result.master, row.master) << row.title;
         EXPECT_EQ(result.ports, row.ports) << row.title;
-        EXPECT_EQ(result.complaints, std::vector<std::string>{}) << row.title;
+        EXPECT_EQ(result.complaints, std::vector<Error>{}) << row.title;
     }
 }
 
@@ -74,39 +74,43 @@ TEST(PlugstackArguments, ChooseWhatIsNear) {
 }
 
 // A typing error in plugstack.conf must not stop a cluster.
-TEST(PlugstackArguments, MistakesAreIgnoredWithOneLineEach) {
-    const std::string no_ports =
-        ": not a range of ports; give FIRST-LAST, FIRST at least 1024, 512 ports or more; ignored";
-    const std::string no_host =
-        ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N); "
-        "ignored";
-    const std::string no_path = ": not an absolute path; give one that begins with /; ignored";
+TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
+    const Error no_ports{"", "not a range of ports",
+                         "give FIRST-LAST, FIRST at least 1024, 512 ports or more"};
+    const Error no_form{"", "unknown value", "give addr, name or suffix:S"};
+    // A typing error for a form, not where a cluster's jobs meet.
+    const Error host{"", "would send every job to this one host", "give addr, name or suffix:S"};
+    const Error no_policy{"", "unknown value", "give near, isolate or keep"};
+    const Error no_choice{"", "unknown value", "give near or keep"};
+    const Error no_path{"", "not an absolute path", "give one that begins with /"};
     struct Row {
         const char* argument;
-        std::string complaint;
+        const char* object;
+        Error complaint;
     };
     const std::vector<Row> rows = {
-        {"ports=20000", "ports=20000" + no_ports},
-        {"ports=", "ports=" + no_ports},
-        {"ports", "ports=" + no_ports},
-        {"master=", "master=" + no_host},
-        {"master=a b", "master=a b" + no_host},
-        // A typing error for a form, not where a cluster's jobs meet.
-        {"master=adr",
-         "master=adr: would send every job to this one host; give addr, name or suffix:S; "
-         "ignored"},
-        {"gpus=all", "gpus=all: unknown value; give near, isolate or keep; ignored"},
-        {"gpus", "gpus=: unknown value; give near, isolate or keep; ignored"},
-        {"cpus=isolate", "cpus=isolate: unknown value; give near or keep; ignored"},
-        {"hcas=none", "hcas=none: unknown value; give near or keep; ignored"},
-        {"topology=topology.xml", "topology=topology.xml" + no_path},
-        {"topology=", "topology=" + no_path},
-        {"command=distgpu", "command=distgpu" + no_path},
-        {"command", "command=" + no_path},
+        {"ports=20000", "ports=20000", no_ports},
+        {"ports=", "ports=", no_ports},
+        {"ports", "ports=", no_ports},
+        {"master=", "master=", no_form},
+        {"master=a b", "master=a b", no_form},
+        {"master=suffix:", "master=suffix:", no_form},
+        {"master=node01:29500", "master=node01:29500", no_form},
+        {"master=adr", "master=adr", host},
+        {"master=foo", "master=foo", host},
+        {"master=10.0.0.1", "master=10.0.0.1", host},
+        {"gpus=all", "gpus=all", no_policy},
+        {"gpus", "gpus=", no_policy},
+        {"cpus=isolate", "cpus=isolate", no_choice},
+        {"hcas=none", "hcas=none", no_choice},
+        {"topology=topology.xml", "topology=topology.xml", no_path},
+        {"topology=", "topology=", no_path},
+        {"command=distgpu", "command=distgpu", no_path},
+        {"command", "command=", no_path},
     };
     for (const auto& row : rows) {
         PlugstackArguments expected;
-        expected.complaints = {"distgpu: plugstack.conf: " + row.complaint};
+        expected.complaints = {{row.object, row.complaint.problem, row.complaint.remedy}};
         EXPECT_EQ(parse_plugstack_arguments(Arguments{row.argument}), expected) << row.argument;
     }
 }
@@ -116,10 +120,15 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
          {"port=20000-29999", "Master=name", "gpu=near", "bind=none", "", "qqq", "=name"}) {
         const auto result = parse_plugstack_arguments(Arguments{argument.c_str()});
         EXPECT_EQ(result.complaints,
-                  std::vector<std::string>{"distgpu: plugstack.conf: " + argument +
-                                           ": unknown argument; arguments are master=, ports=, "
-                                           "gpus=, cpus=, hcas=, topology=, command=; ignored"});
+                  (std::vector<Error>{{argument, "unknown argument",
+                                       "arguments are master=, ports=, gpus=, cpus=, hcas=, "
+                                       "topology=, command="}}));
     }
+}
+
+TEST(PlugstackArguments, AMistakeIsOneLineOfTheLog) {
+    EXPECT_EQ(ignored_argument({"gpus=all", "unknown value", "give near"}),
+              "distgpu: plugstack.conf: gpus=all: unknown value; give near; ignored");
 }
 
 TEST(PlugstackArguments, AMistakeDoesNotSpoilTheOthers) {

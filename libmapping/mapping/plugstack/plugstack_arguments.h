@@ -1,6 +1,7 @@
 // The administrator's defaults: the arguments of the plugin's line in plugstack.conf.
 #pragma once
 
+#include "base/result.h"
 #include "mapping/rendezvous/rendezvous.h"
 #include "mapping/spec/request.h"
 
@@ -20,14 +21,17 @@ struct PlugstackArguments {
     std::optional<BindingChoice> hcas;
     std::string topology;  // topology=PATH with %n and %h; empty: default_topology_file
     std::string command;   // command=PATH of the distgpu command; empty: as installed
-    // One line for each argument that was not understood, and was ignored: a
+    // One for each argument that was not understood, and was ignored: a
     // typing error in plugstack.conf must not stop a cluster.
-    std::vector<std::string> complaints;
+    std::vector<Error> complaints;
 
     bool operator==(const PlugstackArguments&) const = default;
 };
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments);
+
+// The line of slurmd's log for one of `complaints`.
+std::string ignored_argument(const Error& complaint);
 
 // Puts the administrator's choices of gpus=, cpus= and hcas= where the user made none. Near is what
 // holds without any: said in plugstack.conf it does not outdo the user's --cpu-bind.

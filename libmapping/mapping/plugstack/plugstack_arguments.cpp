@@ -1,6 +1,7 @@
 // See plugstack_arguments.h.
-#include "plugstack_arguments.h"
+#include "mapping/plugstack/plugstack_arguments.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 
 #include <string_view>
@@ -9,14 +10,12 @@ namespace distgpu {
 namespace {
 
 template <class Field, class T>
-void take(Field& field, Result<T> value, std::vector<std::string>& complaints) {
+void take(Field& field, Result<T> value, std::vector<Error>& complaints) {
     if (value) {
         field = *std::move(value);
         return;
     }
-    complaints.push_back(formatted("distgpu: plugstack.conf: {}: {}; {}; ignored",
-                                   value.error().object, value.error().problem,
-                                   value.error().remedy));
+    complaints.push_back(value.error());
 }
 
 Result<std::string> parse_path(std::string_view name, std::string_view text) {
@@ -25,12 +24,13 @@ Result<std::string> parse_path(std::string_view name, std::string_view text) {
                  "give one that begins with /"};
 }
 
+// What the user's key takes but for a host: every job of the cluster would meet there.
 Result<Master> parse_default_master(std::string_view text) {
-    return parse_master(text).and_then([&](Master master) -> Result<Master> {
-        if (master.form != Master::Form::host) return master;
-        return Error{formatted("master={}", text), "would send every job to this one host",
-                     "give addr, name or suffix:S"};
-    });
+    auto master = parse_master(text);
+    if (master && master->form != Master::Form::host) return master;
+    return Error{formatted("master={}", excerpt(text)),
+                 master ? "would send every job to this one host" : "unknown value",
+                 "give addr, name or suffix:S"};
 }
 
 }  // namespace
@@ -58,12 +58,16 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.command, parse_path(name, value), result.complaints);
         } else {
             result.complaints.push_back(
-                formatted("distgpu: plugstack.conf: {}: unknown argument; arguments are master=, "
-                          "ports=, gpus=, cpus=, hcas=, topology=, command=; ignored",
-                          argument));
+                {std::string(argument), "unknown argument",
+                 "arguments are master=, ports=, gpus=, cpus=, hcas=, topology=, command="});
         }
     }
     return result;
+}
+
+std::string ignored_argument(const Error& complaint) {
+    return formatted("distgpu: plugstack.conf: {}: {}; {}; ignored", complaint.object,
+                     complaint.problem, complaint.remedy);
 }
 
 void take_defaults(Request& request, const PlugstackArguments& arguments) {
