@@ -1,6 +1,7 @@
 // See options.h.
 #include "options.h"
 
+#include "base/format.h"
 #include "mapping/spec/request.h"
 #include "node/variables.h"
 #include "own_process.h"
@@ -25,10 +26,18 @@ bool asks_for_help(const std::vector<std::string>& command_line) {
     return command_line.size() > 1 && command_line[1] == "--distgpu=help";
 }
 
+// "distgpu 0.1.0, a plugin for Slurm 22.05", in no other of which it loads.
+std::string version_line() {
+    return formatted("distgpu {}, a plugin for Slurm {}.{:02}\n", DISTGPU_VERSION,
+                     SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+                     SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
+}
+
 }  // namespace
 
 void print_help_and_exit() {
-    const bool printed = std::fputs(spec_help().c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    const std::string help = spec_help() + "\n" + version_line();
+    const bool printed = std::fputs(help.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
     std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 

@@ -39,3 +39,20 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     done < <(grep -vE '^(#|$)' "$root/tests/integration/command_errors.txt")
     ((count >= 25))
 }
+
+@test "the name alone lists the subcommands, as a mistake" {
+    run --separate-stderr -2 "$command"
+    [ -z "$output" ]
+    mapfile -t lines <<<"$stderr"
+    [ "${lines[0]}" = "usage: distgpu SUBCOMMAND [ARGUMENT]..." ]
+    [ "${lines[-1]}" = "see distgpu --help, distgpu SUBCOMMAND --help" ]
+    for name in check exec plan topo vars; do
+        grep -qE "^  $name +[A-Z].*[a-z]$" <<<"$stderr"
+    done
+}
+
+@test "--version tells the version" {
+    run --separate-stderr -0 "$command" --version
+    [ "$output" = "distgpu $(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")" ]
+    [ -z "$stderr" ]
+}

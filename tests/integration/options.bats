@@ -107,12 +107,16 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
     done
 }
 
-@test "--distgpu=help lists modes and keys and ends srun, sbatch and salloc" {
+@test "--distgpu=help lists modes and keys, ends srun, sbatch and salloc, and tells the versions" {
+    local version release
+    version=$(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
+    release=$(submit srun --version | sed -E 's/.* ([0-9]+\.[0-9]+).*/\1/')
     for command in srun sbatch salloc; do
         run submit "$command" --distgpu=help
         [ "$status" -eq 0 ]
         [ "${lines[0]}" = "usage: --distgpu=MODE[,KEY[=VALUE]]..." ]
         [[ $output == *"  pytorch "* && $output == *"  port=N "* ]]
+        [[ ${lines[-1]} == "distgpu $version, a plugin for Slurm $release" ]]
     done
 }
 

@@ -57,10 +57,27 @@ Error usage_error(const Program& program, const Subcommand* named, const CLI::Pa
             nearest ? formatted("did you mean '{}'?", *nearest) : see_help(program.name)};
 }
 
+// For somebody who typed the name alone.
+std::string subcommand_list(const Program& program) {
+    std::string text = formatted("usage: {} SUBCOMMAND [ARGUMENT]...\n", program.name);
+    for (const Subcommand& subcommand : program.subcommands) {
+        std::string help = subcommand.help;
+        help.resize(std::min({help.find(": "), help.find(". "), help.size() - 1}));
+        text += formatted("  {:<13} {}\n", subcommand.name, help);
+    }
+    return text + formatted("see {0} --help, {0} SUBCOMMAND --help", program.name);
+}
+
 }  // namespace
 
 ExitCode run_command_line(const Program& program, int argc, const char* const* argv) {
+    if (argc < 2) {
+        say(subcommand_list(program));
+        return ExitCode::usage;
+    }
     CLI::App app(program.help, program.name);
+    app.set_version_flag("--version", formatted("{} {}", program.name, program.version),
+                         "Print the version and exit");
     app.require_subcommand(1);
     for (const Subcommand& subcommand : program.subcommands) {
         CLI::App& declared = *app.add_subcommand(subcommand.name, subcommand.help);
@@ -74,12 +91,13 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
     };
     try {
         app.parse(argc, argv);
+    } catch (const CLI::CallForVersion& version) {
+        return print_or_complain(std::string(version.what()) + "\n", ExitCode::done);
     } catch (const CLI::Success&) {
-        const auto printed = print(app.help());
-        return printed ? ExitCode::done : complain(printed.error(), ExitCode::environment);
+        return print_or_complain(app.help(), ExitCode::done);
     } catch (const CLI::ParseError& refused) {
         const Subcommand* const named = find_named();
-        return complain(usage_error(program, named, refused, argc > 1 ? argv[1] : ""),
+        return complain(usage_error(program, named, refused, argv[1]),
                         named == nullptr ? ExitCode::usage : named->refused);
     }
     return find_named()->run();

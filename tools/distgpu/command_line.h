@@ -40,12 +40,13 @@ struct Subcommand {
 
 struct Program {
     std::string name;
+    std::string version;
     std::string help;
     std::vector<Subcommand> subcommands;
 };
 
-// Runs the subcommand that the command line names, or prints the help that it asks for; says on
-// standard error what is wrong with it.
+// Runs the subcommand that the command line names, or prints the help or the version that it asks
+// for; says on standard error what is wrong with it, which of an empty one is the subcommands' list.
 ExitCode run_command_line(const Program& program, int argc, const char* const* argv);
 
 }  // namespace distgpu

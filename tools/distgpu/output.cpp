@@ -22,4 +22,9 @@ ExitCode complain(const Error& error, ExitCode code) {
     return code;
 }
 
+ExitCode print_or_complain(std::string_view text, ExitCode code) {
+    const auto printed = print(text);
+    return printed ? code : complain(printed.error(), ExitCode::environment);
+}
+
 }  // namespace distgpu

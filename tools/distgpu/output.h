@@ -16,6 +16,9 @@ using Writer = std::function<Result<Done>(std::string_view)>;
 // Errors: standard output takes no more (a full disk, a closed pipe).
 Result<Done> print(std::string_view text);
 
+// Prints a result of which the exit status is `code`; complains where it cannot.
+ExitCode print_or_complain(std::string_view text, ExitCode code);
+
 // One line on standard error.
 void say(std::string_view line);
 

@@ -83,11 +83,6 @@ Ears listen_as_rank0(const OwnTask& own) {
     return ears;
 }
 
-ExitCode print_or_complain(const std::string& text, ExitCode code) {
-    const auto printed = print(text);
-    return printed ? code : complain(printed.error(), ExitCode::environment);
-}
-
 // The address of the rendezvous leads elsewhere on that rank's node.
 bool knows_why(const Report& report, const Rendezvous& rendezvous) {
     return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
