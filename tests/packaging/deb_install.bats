@@ -91,6 +91,8 @@ versions() {
     run -0 in_root nccl-scaling --help
     run -0 sed -n 's/^required //p' "$ROOT/etc/slurm/plugstack.conf.d/zz-distgpu.conf.sample"
     [ -f "$ROOT$output" ]
+    # Slurm's own plugins lie there: `required spank_distgpu.so` is enough.
+    [ -f "$ROOT${output%/*}/auth_munge.so" ]
     run -0 in_root bash -c 'ldd -r /usr/lib/*/libdistgpu.so.0'
     [[ $output == *libc.so* && $output != *"not found"* ]]
 }
