@@ -45,8 +45,9 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     [ -z "$output" ]
     mapfile -t lines <<<"$stderr"
     [ "${lines[0]}" = "usage: distgpu SUBCOMMAND [ARGUMENT]..." ]
+    [ "${lines[2]}" = "  check-config  Check plugstack.conf on this host" ]
     [ "${lines[-1]}" = "see distgpu --help, distgpu SUBCOMMAND --help" ]
-    for name in check exec plan topo vars; do
+    for name in check check-config exec plan topo vars; do
         grep -qE "^  $name +[A-Z].*[a-z]$" <<<"$stderr"
     done
 }

@@ -39,7 +39,8 @@ offers() {
 
 @test "subcommands" {
     offered "distgpu v" vars
-    offers "distgpu " exec plan topo vars --help
+    offered "distgpu check" check check-config
+    offers "distgpu " exec plan topo vars --help --version
     [ -z "$compopts" ]
 }
 
@@ -62,9 +63,11 @@ offers() {
     offered "distgpu check --only gpus,f" gpus,fabric
 }
 
-@test "files for --topology" {
+@test "files for --topology, and for check-config" {
     touch node.xml
     mkdir nodes
+    offered "distgpu check-config no" node.xml nodes/
+    offered "distgpu check-config node.xml no" ""
     offered "distgpu topo --topology no" node.xml nodes/
     offered "distgpu topo --topology=node." node.xml
     offered "distgpu plan pytorch --topology n1=node." node.xml

@@ -44,7 +44,7 @@ format() { # OPTION... PAGE
 }
 
 subcommands() {
-    "$command" --help | sed -n '/^Subcommands:/I,$p' | sed -nE 's/^  ([a-z]+) .*/\1/p'
+    "$command" --help | sed -n '/^Subcommands:/I,$p' | sed -nE 's/^  ([a-z-]+) .*/\1/p'
 }
 
 # As diff, but without order; fails where both are empty too.

@@ -8,6 +8,9 @@ namespace distgpu {
 // Whether the tasks of this step would find each other, their GPUs and the network.
 Subcommand check_subcommand();
 
+// What is wrong with plugstack.conf, for administrators.
+Subcommand check_config_subcommand();
+
 // Runs a program as a task that the plugin prepared would run, without the plugin.
 Subcommand exec_subcommand();
 

@@ -1,0 +1,211 @@
+#!/usr/bin/env bats
+# `distgpu check-config`: each mistake of a plugstack.conf in one line, and nothing of one that is
+# right. Slurm itself says of some that it minds them too.
+# shellcheck disable=SC2154 # set by cluster.bash and bats
+
+load cluster
+
+setup_file() {
+    # Where Slurm looks up a name without a folder.
+    local of_slurm
+    of_slurm=$(dirname "$(find /usr/lib /usr/lib64 -name auth_munge.so 2>/dev/null | head -n1)")
+    cluster_up --nodes 2 --conf "PluginDir=$of_slurm:/tmp/distgpu-$cluster_name"
+}
+
+teardown_file() { cluster_down; }
+
+# A folder that root alone writes and all may enter, with plugins of which one is distgpu's.
+setup() {
+    folder=$SCRATCH/site
+    mkdir "$folder" "$folder/other"
+    chmod 755 "$folder" "$folder/other"
+    cp "$plugin" "$folder/spank_distgpu.so"
+    fake_plugin "$folder/spank_pyxis.so" "$(release_number)"
+    fake_plugin "$folder/other/spank_distgpu.so" 0x130501
+    chmod 644 "$folder"/*.so "$folder"/other/*.so
+    own=$folder/spank_distgpu.so
+}
+
+teardown() { rm -rf "$folder"; }
+
+release() { submit srun --version | sed -E 's/.* ([0-9]+\.[0-9]+).*/\1/'; }
+
+release_number() {
+    local numbers
+    IFS=. read -ra numbers <<<"$(release)"
+    printf '0x%02x%02x00' "${numbers[0]}" "$((10#${numbers[1]}))"
+}
+
+fake_plugin() { # FILE NUMBER
+    cc -shared -fPIC -x c -o "$1" - <<<"const char plugin_name[] = \"fake\", plugin_type[] = \"spank\";
+const unsigned int plugin_version = $2;
+int slurm_spank_init(void *s, int c, char **v) { return 0; }"
+}
+
+# check_config [LINE]...: of a file with these lines, on the submit host. Folders are shown as @.
+check_config() {
+    printf '%s\n' "$@" >"$folder/plugstack.conf"
+    run --separate-stderr on login "$command" check-config "$folder/plugstack.conf"
+    [ -z "$stderr" ]
+    output=${output//"$folder"/@}
+}
+
+# said LINE MESSAGE...: the line ends in these messages and no other, and in status 1.
+said() {
+    local line=$1
+    shift
+    check_config "$line"
+    [ "$status" -eq 1 ]
+    diff <(printf '@/plugstack.conf:1: %s\n' "$@") <(echo "$output")
+}
+
+@test "nothing is said of the shipped sample, nor of what the cluster runs with" {
+    sed "s|^required .*|required $own|" \
+        "$root/packaging/plugstack/zz-distgpu.conf.sample.in" >"$folder/sample"
+    grep -q "^required $own$" "$folder/sample"
+    run -0 on login "$command" check-config "$folder/sample"
+    [ -z "$output" ]
+    for host in login node01; do
+        run -0 on "$host" "$command" check-config
+        [ -z "$output" ]
+    done
+    on login grep "^required $SCRATCH" /etc/slurm/plugstack.conf
+}
+
+@test "the line of the manual works as it is copied, where the packages put the file" {
+    local line host
+    line=$(sed -n 's/^\.Dl \(required spank_distgpu\.so\)$/\1/p' "$root/packaging/man/spank_distgpu.8")
+    [ "$line" = "required spank_distgpu.so" ]
+    for host in login node01 node02; do
+        on "$host" sh -c "cp /etc/slurm/plugstack.conf /etc/slurm/kept
+            echo '$line' >/etc/slurm/plugstack.conf"
+        run -0 on "$host" "$command" check-config
+        [ -z "$output" ]
+    done
+    run -0 submit srun -N2 --distgpu=pytorch,bind=none printenv RANK
+    [ "$(sort <<<"$output")" = $'0\n1' ]
+    for host in login node01 node02; do on "$host" mv /etc/slurm/kept /etc/slurm/plugstack.conf; done
+}
+
+@test "all that is right is not told: pyxis before, arguments, includes, comments" {
+    mkdir "$folder/plugstack.conf.d"
+    echo "optional $folder/spank_pyxis.so runtime_path=/run/pyxis" >"$folder/plugstack.conf.d/pyxis.conf"
+    echo "required $own ports=20000-21000 gpus=keep command=/usr/bin/env topology=$folder/%n.xml # ours" \
+        >"$folder/plugstack.conf.d/zz-distgpu.conf"
+    check_config "# the stack" "include plugstack.conf.d/*.conf"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "lines that Slurm ignores" {
+    local none="@/plugstack.conf: spank_distgpu.so: no line loads it, so there is no --distgpu; add 'required "
+    for line in "requiered $own" "Required $own" "required" "include none.conf" "include other"; do
+        check_config "$line"
+        [ "$status" -eq 1 ]
+        [ "${#lines[@]}" -eq 2 ]
+        [[ ${output#*$'\n'} == "$none"*"/spank_distgpu.so'" ]]
+        echo "${output%%$'\n'*}"
+    done >"$folder/seen"
+    diff "$folder/seen" - <<'TEXT'
+@/plugstack.conf:1: requiered: Slurm ignores a line that begins so; write required
+@/plugstack.conf:1: Required: Slurm ignores a line that begins so; write required
+@/plugstack.conf:1: required: Slurm ignores a line without a path; write required /PATH/OF/THE/FILE
+@/plugstack.conf:1: none.conf: there is no such file, of which Slurm says nothing; name a file that is there
+@/plugstack.conf:1: other: is a folder, from which Slurm reads nothing; write include @/other/*.conf
+TEXT
+}
+
+@test "a file that is missing, is no library, or was built for another Slurm" {
+    local fails="so every srun, sbatch and salloc would fail"
+    local release
+    release=$(release)
+    check_config "required /no/spank_distgpu.so"
+    # Where it is, or how to get it here.
+    [[ $output == "@/plugstack.conf:1: /no/spank_distgpu.so: no such file, $fails; write "* ]]
+    check_config "optional /no/spank_other.so" "required $own"
+    [ "$output" = "@/plugstack.conf:1: /no/spank_other.so: no such file, so every srun would complain and do without it; write the path of a file that is there" ]
+    check_config "required spank_pyxis.so" "required $own"
+    [[ $output == "@/plugstack.conf:1: spank_pyxis.so: not in Slurm's PluginDir (/"*", $SCRATCH), $fails; write the path of a file that is there" ]]
+    echo text >"$folder/other/spank_distgpu.so"
+    said "required $folder/other/spank_distgpu.so" \
+        "@/other/spank_distgpu.so: not a library for this kind of machine, $fails; name the file of a plugin"
+    fake_plugin "$folder/other/spank_distgpu.so" 0x130501
+    said "required $folder/other/spank_distgpu.so" \
+        "@/other/spank_distgpu.so: built for Slurm 19.05, and this host has $release, $fails; install the one for $release"
+}
+
+@test "a file that others may change, or that users cannot read" {
+    chmod g+w "$own"
+    said "required $own" "$(tell "$own" "it may be changed by others than root; chmod go-w @/spank_distgpu.so")"
+    chmod 644 "$own" && chown nobody "$own"
+    said "required $own" \
+        "$(tell "$own" "it belongs to user $(id -u nobody), who could put anything in its place; chown -h root @/spank_distgpu.so")"
+    chown root "$own" && chmod 600 "$own"
+    said "required $own" "$(tell "$own" "users have no access to it; chmod a+r @/spank_distgpu.so")"
+    chmod 644 "$own" && chmod 777 "$folder"
+    said "required $own" "$(tell "$own" "@ may be changed by others than root; chmod go-w @")"
+    chmod 700 "$folder"
+    said "required $own" "$(tell "$own" "users have no access to @; chmod a+x @")"
+    chmod 755 "$folder" && ln -s "$own" "$SCRATCH/link" && chown -h nobody "$SCRATCH/link"
+    check_config "required $SCRATCH/link" "required $own"
+    rm "$SCRATCH/link"
+    [[ $output == *"/link: it belongs to user "*"; chown -h root $SCRATCH/link" ]]
+}
+
+tell() { # FILE MESSAGE
+    echo "@${1#"$folder"}: $2"
+}
+
+@test "what Slurm's daemons and distgpu would stumble over" {
+    said "optional $own" "optional: Slurm would start a step all the same when distgpu refuses it; write required"
+    check_config "required $own" "required $own"
+    [ "$status" -eq 1 ]
+    [ "$output" = "@/plugstack.conf:2: @/spank_distgpu.so: listed already in @/plugstack.conf:1, and every srun would say that --distgpu is provided by both; take one of the two lines out" ]
+    check_config "required $own" "required $folder/spank_pyxis.so"
+    [ "$status" -eq 1 ]
+    [ "$output" = "@/plugstack.conf:1: @/spank_distgpu.so: its line stands before that of pyxis, whose containers then replace what distgpu sets; put it after @/plugstack.conf:2" ]
+    mkdir "$folder/d"
+    echo "required $own" >"$folder/d/distgpu.conf"
+    echo "required $folder/spank_pyxis.so" >"$folder/d/pyxis.conf"
+    check_config "include d/*"
+    [ "$status" -eq 1 ]
+    [[ $output == "@/d/distgpu.conf:1: "*"; put it after @/d/pyxis.conf:1, as in a file whose name sorts last: zz-distgpu.conf" ]]
+}
+
+@test "arguments that distgpu would ignore, and files that they name" {
+    said "required $own master=foo" "master=foo: would send every job to this one host; give addr, name or suffix:S"
+    said "required $own ports=10-20 gpu=near" \
+        "ports=10-20: not a range of ports; give FIRST-LAST, FIRST at least 1024, 512 ports or more" \
+        "gpu=near: unknown argument; arguments are master=, ports=, gpus=, cpus=, hcas=, topology=, command="
+    said "required $own command=/no/distgpu topology=/no/file.xml" \
+        "command=/no/distgpu: No such file or directory; name a file that is there" \
+        "topology=/no/file.xml: No such file or directory; name a file that is there"
+    said "required $own topology=/no/%n.xml command=$own" \
+        "command=@/spank_distgpu.so: users have no access to it; chmod a+rx @/spank_distgpu.so" \
+        "topology=/no/%n.xml: No such file or directory; name a file that is there"
+}
+
+@test "a file that cannot be read is no finding" {
+    run --separate-stderr -3 on login "$command" check-config "$folder/none"
+    [ "$stderr" = "distgpu: $folder/none: No such file or directory; name a file that this user can read" ]
+    [ -z "$output" ]
+    run -2 "$command" check-config a b
+}
+
+# What check-config says that Slurm does with such lines.
+@test "Slurm minds the same lines" {
+    on login cp /etc/slurm/plugstack.conf /etc/slurm/kept
+    on login sh -c "echo 'requiered $own' >/etc/slurm/plugstack.conf"
+    run -0 submit srun -n1 true
+    [[ $output == *"Invalid line. Ignoring."* ]]
+    on login sh -c "echo 'required /no/spank_distgpu.so' >/etc/slurm/plugstack.conf"
+    run ! submit srun -n1 true
+    on login sh -c "echo 'required $folder/other/spank_distgpu.so' >/etc/slurm/plugstack.conf"
+    run ! submit srun -n1 true
+    [[ $output == *"Incompatible plugin version"* ]]
+    on login sh -c "printf 'required %s\n' $own $own >/etc/slurm/plugstack.conf"
+    run -0 submit srun -n1 true
+    [[ $output == *'option "distgpu" provided by both'* ]]
+    on login mv /etc/slurm/kept /etc/slurm/plugstack.conf
+    assert_cluster_clean
+}

@@ -1,0 +1,116 @@
+// plugstack.conf as Slurm reads it, and what of it Slurm ignores.
+#include "check_config/plugstack_file.h"
+
+#include "made_up_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+// FILE:LINE PLUGIN ARGUMENT..., or FILE:LINE: OBJECT: PROBLEM; REMEDY, with the folder as "@".
+std::vector<std::string> lines_of(const MadeUpFolder& folder) {
+    const auto lines = read_plugstack(folder.path("plugstack.conf"));
+    std::vector<std::string> texts;
+    if (!lines) return {lines.error().message()};
+    for (const ConfigLine& line : *lines) {
+        std::string text = line.file + ":" + std::to_string(line.number);
+        if (line.ignored) {
+            text += ": " + line.ignored->object + ": " + line.ignored->problem + "; " +
+                    line.ignored->remedy;
+        } else {
+            text += (line.required ? " required " : " optional ") + line.plugin;
+            for (const std::string& argument : line.arguments) text += " " + argument;
+        }
+        for (std::size_t at; (at = text.find(folder.path())) != std::string::npos;) {
+            text.replace(at, folder.path().size(), "@");
+        }
+        texts.push_back(text);
+    }
+    return texts;
+}
+
+TEST(PlugstackFile, LinesHaveWordsAndComments) {
+    const MadeUpFolder folder;
+    folder.write("plugstack.conf",
+                 "# all\n\n  required\t/a.so  x=1 y#z\noptional b.so\nrequired /c.so # d");
+    EXPECT_EQ(lines_of(folder), (std::vector<std::string>{"@/plugstack.conf:3 required /a.so x=1 y",
+                                                          "@/plugstack.conf:4 optional b.so",
+                                                          "@/plugstack.conf:5 required /c.so"}));
+}
+
+TEST(PlugstackFile, IncludedFilesAreReadInTheOrderOfTheirNames) {
+    const MadeUpFolder folder;
+    folder.write("plugstack.conf", "required /1.so\ninclude d/*.conf\nrequired /4.so\n");
+    folder.write("d/zz.conf", "required /3.so\n");
+    folder.write("d/10.conf", "required /2.so\n");
+    folder.write("d/sample", "required /none.so\n");
+    EXPECT_EQ(lines_of(folder),
+              (std::vector<std::string>{
+                  "@/plugstack.conf:1 required /1.so", "@/d/10.conf:1 required /2.so",
+                  "@/d/zz.conf:1 required /3.so", "@/plugstack.conf:3 required /4.so"}));
+}
+
+TEST(PlugstackFile, WhatSlurmIgnoresIsNamed) {
+    struct Row {
+        const char* line;
+        const char* said;
+    };
+    const std::vector<Row> rows = {
+        {"requiered /a.so", "requiered: Slurm ignores a line that begins so; write required"},
+        {"Required /a.so", "Required: Slurm ignores a line that begins so; write required"},
+        {"includes x", "includes: Slurm ignores a line that begins so; write include"},
+        {"plugin /a.so", "plugin: Slurm ignores a line that begins so; write required"},
+        {"optional",
+         "optional: Slurm ignores a line without a path; write optional /PATH/OF/THE/FILE"},
+        {"include # none",
+         "include: Slurm ignores a line without a path; write include /PATH/OF/THE/FILE"},
+        {"required /a.so\r",
+         "required: ends in a carriage return, which Slurm takes for a part of the last word; save "
+         "the file with Unix line ends, as dos2unix does"},
+        {"include d", "d: is a folder, from which Slurm reads nothing; write include @/d/*.conf"},
+        {"include none.conf",
+         "none.conf: there is no such file, of which Slurm says nothing; name a file that is "
+         "there"},
+        {"include d/../*.conf",
+         "d/../*.conf: includes @/d/../plugstack.conf within itself, without end; take the line "
+         "out"},
+    };
+    for (const Row& row : rows) {
+        const MadeUpFolder folder;
+        folder.write("d/none", "");
+        folder.write("plugstack.conf", row.line);
+        EXPECT_EQ(lines_of(folder),
+                  std::vector<std::string>{std::string("@/plugstack.conf:1: ") + row.said})
+            << row.line;
+    }
+}
+
+TEST(PlugstackFile, AFolderWithoutFilesIsNoMistake) {
+    const MadeUpFolder folder;
+    folder.write("plugstack.conf", "include d/*.conf\n");
+    EXPECT_EQ(lines_of(folder), std::vector<std::string>{});
+}
+
+TEST(PlugstackFile, AFileMayBeIncludedTwice) {
+    const MadeUpFolder folder;
+    folder.write("plugstack.conf", "include a\ninclude a\n");
+    folder.write("a", "required /a.so\n");
+    EXPECT_EQ(lines_of(folder),
+              (std::vector<std::string>{"@/a:1 required /a.so", "@/a:1 required /a.so"}));
+}
+
+TEST(PlugstackFile, AMissingFileIsSaid) {
+    const MadeUpFolder folder;
+    EXPECT_EQ(lines_of(folder),
+              std::vector<std::string>{"distgpu: " + folder.path("plugstack.conf") +
+                                       ": No such file or directory; name a file that this user "
+                                       "can read"});
+}
+
+}  // namespace
+}  // namespace distgpu
