@@ -66,19 +66,6 @@ Result<std::string> loopback_of(const std::string& host, Deadline deadline) {
     return found == addresses->end() ? std::string() : found->to_string();
 }
 
-// Names of the loopback on every machine, by definition or by custom.
-bool names_loopback(std::string_view host) {
-    return host == "localhost" || host.substr(0, 10) == "localhost." ||
-           host.substr(0, 4) == "127." || host == "::1" || host == "ip6-localhost";
-}
-
-// The same on all nodes, and said as one.
-Finding loopback_everywhere(const std::string& object, bool by_key) {
-    return {Weight::fatal,
-            {object, "means each node itself, so no other node reaches rank 0",
-             by_key ? "leave out the key master=" : "unset MASTER_ADDR"}};
-}
-
 Finding own_loopback(const std::string& object, const std::string& loopback,
                      const std::string& host) {
     return {
@@ -143,9 +130,7 @@ Findings check_names(const Environment& environment, const NameCheck& node,
     }
     Findings findings;
     if (!node.several_nodes) return findings;
-    if (names_loopback(rendezvous.address)) {
-        findings.push_back(loopback_everywhere(master, node.by_key));
-    } else if (!loopback->empty()) {
+    if (!loopback->empty()) {
         findings.push_back(node.runs_rank0 ? own_loopback(master, *loopback, node.host)
                                            : foreign_loopback(master, *loopback, node.host));
     } else if (node.runs_rank0 && interface_of(rendezvous.address).name.empty()) {
@@ -182,8 +167,7 @@ const NamedCheck names_check{
     [](const CheckFacts& facts) {
         const Place& place = facts.own->place;
         const NameCheck node{host_name(), place.layout.node_count() > 1,
-                             place.node == rank0_node(place.layout),
-                             facts.own->request.master.has_value()};
+                             place.node == rank0_node(place.layout)};
         return CheckResult{
             check_names(*facts.environment, node, facts.own->plan.rendezvous, facts.deadline)};
     },

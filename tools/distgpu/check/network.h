@@ -22,7 +22,6 @@ struct NameCheck {
     std::string host;           // this node's host name
     bool several_nodes = true;  // whether anybody else needs to reach them
     bool runs_rank0 = false;    // on this node
-    bool by_key = false;        // the key master= names the rendezvous address
 };
 
 // As findings name it: "rendezvous address node01".
