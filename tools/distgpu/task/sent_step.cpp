@@ -10,7 +10,7 @@
 namespace distgpu {
 
 std::optional<std::string> unanswered_spec(const Environment& environment) {
-    const auto spec = environment.get(spec_variable);
+    auto spec = environment.get(spec_variable);
     if (!spec || spec->empty() || prepared_spec(environment)) return std::nullopt;
     return spec;
 }
