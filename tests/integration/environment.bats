@@ -20,7 +20,7 @@ teardown() { assert_cluster_clean; }
     MASTER_ADDR=$address run submit srun -n1 --distgpu=pytorch,verbose true
     echo "$output"
     [ "$status" -ne 0 ]
-    [ "$(distgpu_lines)" = "distgpu: MASTER_ADDR=h?[2026-01-01T00:00:00.000] error: FORGED: not a host name or address; export the name or address of a host alone, or unset it" ]
+    [ "$(distgpu_lines | tail -n 1)" = "distgpu: MASTER_ADDR=h?[2026-01-01T00:00:00.000] error: FORGED: not a host name or address; export the name or address of a host alone, or unset it" ]
     run grep -c '^\[2026-01-01' "/run/distgpu-sandbox/$CLUSTER/log/slurmd-node01.log"
     [ "$output" -eq 0 ]
     MASTER_ADDR='a","b' run submit srun -n1 --distgpu=tensorflow printenv TF_CONFIG

@@ -93,6 +93,8 @@ versions() {
     [ -f "$ROOT$output" ]
     # Slurm's own plugins lie there: `required spank_distgpu.so` is enough.
     [ -f "$ROOT${output%/*}/auth_munge.so" ]
+    run -0 in_root distgpu check-config "/etc/slurm/plugstack.conf.d/zz-distgpu.conf.sample"
+    [ -z "$output" ]
     run -0 in_root bash -c 'ldd -r /usr/lib/*/libdistgpu.so.0'
     [[ $output == *libc.so* && $output != *"not found"* ]]
 }

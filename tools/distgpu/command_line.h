@@ -46,7 +46,7 @@ struct Program {
 };
 
 // Runs the subcommand that the command line names, or prints the help or the version that it asks
-// for; says on standard error what is wrong with it, which of an empty one is the subcommands' list.
+// for; says on standard error what is wrong with it. Of an empty one that is the subcommands' list.
 ExitCode run_command_line(const Program& program, int argc, const char* const* argv);
 
 }  // namespace distgpu
