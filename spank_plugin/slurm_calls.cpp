@@ -177,18 +177,6 @@ std::string configured(const char* function, const std::string& name) {
     return answer;
 }
 
-// GresTypes, as a release that has it under this name knows it.
-template <class Configuration>
-bool lists_gpus(const Configuration& configuration) {
-    if constexpr (requires { configuration.gres_plugins; }) {
-        if (configuration.gres_plugins == nullptr) return false;
-        const auto types = comma_items(configuration.gres_plugins);
-        return std::find(types.begin(), types.end(), "gpu") != types.end();
-    } else {
-        return false;
-    }
-}
-
 std::string first_known(const std::string& address, const std::string& node_name) {
     return address.empty() ? configured_node_address(node_name) : address;
 }
@@ -255,10 +243,14 @@ std::optional<Numbering> gpu_numbering() {
     return query() ? Numbering::opened : Numbering::node;
 }
 
+// The variable is that of read_config.h, and slurmd sends slurmstepd this part of it (22.05 to
+// 26.11-dev).
 bool gives_gpus() {
     const auto* const configuration =
         static_cast<const slurm_conf_t*>(dlsym(RTLD_DEFAULT, "slurm_conf"));
-    return configuration != nullptr && lists_gpus(*configuration);
+    if (configuration == nullptr || configuration->gres_plugins == nullptr) return false;
+    const auto types = comma_items(configuration->gres_plugins);
+    return std::find(types.begin(), types.end(), "gpu") != types.end();
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {
