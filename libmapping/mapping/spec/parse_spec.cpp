@@ -149,6 +149,10 @@ class Parser {
         const std::size_t equals = item.find('=');
         const std::string_view name = item.substr(0, equals);
         const bool has_value = equals != std::string_view::npos;
+        if (item.empty()) {
+            return refuse("no key after a comma",
+                          "leave the comma out, or write the key after it without a space");
+        }
         const SpecKey* const key = find_key(name);
         if (key == nullptr) {
             return refuse(formatted("unknown key '{}'", excerpt(name)), instead_of(item, name));
