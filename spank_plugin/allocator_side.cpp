@@ -23,7 +23,8 @@ bool is_salloc() {
 
 // A job that would train on the first node of its allocation alone.
 std::optional<Error> without_srun(std::string_view mode) {
-    const auto script = find_batch_script(own_command_line());
+    const auto script = is_salloc() ? find_python_of_salloc(own_command_line())
+                                    : find_batch_script(own_command_line());
     if (!script || !starts_no_step(script->text)) return std::nullopt;
     return Error{script->name,
                  formatted("it has no srun, and --distgpu={} prepares only what srun starts, so "
@@ -44,7 +45,7 @@ Outcome AllocatorSide::options_read(const OptionState& option) {
         return Outcome::refused;
     }
     if (!option.spec) setenv(spec_variable, spec.c_str(), 1);
-    if (request->framework == nullptr || is_salloc() || warned_) return Outcome::ok;
+    if (request->framework == nullptr || warned_) return Outcome::ok;
     if (const auto warning = without_srun(request->framework->mode)) {
         tell(warning->message());
         warned_ = true;

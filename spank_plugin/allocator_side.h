@@ -9,8 +9,8 @@ class AllocatorSide {
   public:
     // All options are read, those of each component of a heterogeneous job in turn. A bad SPEC is
     // refused here, before the job is submitted. Slurm itself hands a SPEC of the command line on;
-    // one from SBATCH_DISTGPU or SALLOC_DISTGPU travels as SLURM_DISTGPU. Warns of a batch script
-    // that starts no step; salloc's user sees what the shell there does.
+    // one from SBATCH_DISTGPU or SALLOC_DISTGPU travels as SLURM_DISTGPU. Warns of a batch script,
+    // or a program of salloc's, that starts no step.
     Outcome options_read(const OptionState& option);
 
   private:

@@ -2,6 +2,7 @@
 #include "batch_script.h"
 
 #include "base/excerpt.h"
+#include "base/format.h"
 #include "base/io/file_text.h"
 
 #include <algorithm>
@@ -123,6 +124,16 @@ std::optional<BatchScript> find_batch_script(std::span<const std::string> argume
     auto text = read_regular_file("/proc/self/fd/0");
     if (!text || !is_script(*text)) return std::nullopt;
     return BatchScript{"the script", *std::move(text)};
+}
+
+std::optional<BatchScript> find_python_of_salloc(std::span<const std::string> arguments) {
+    const auto python = std::find_if(
+        arguments.begin(), arguments.end(),
+        [](const std::string& argument) { return file_name(argument).starts_with("python"); });
+    if (python == arguments.end()) return std::nullopt;
+    const std::vector<std::string_view> words(arguments.begin() + 1, arguments.end());
+    const std::vector<std::string_view> program(python, arguments.end());
+    return BatchScript{excerpt(join(program, " ")), join(words, " ")};
 }
 
 }  // namespace distgpu

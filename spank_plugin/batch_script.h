@@ -22,4 +22,8 @@ struct BatchScript {
 // Nothing: it is not clear which it is, or it cannot be read again.
 std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments);
 
+// What salloc starts, by its command line, where that is Python. Nothing: anything else, such as
+// a shell; where salloc's options end shows only by what is known not to be one.
+std::optional<BatchScript> find_python_of_salloc(std::span<const std::string> arguments);
+
 }  // namespace distgpu

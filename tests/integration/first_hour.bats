@@ -54,6 +54,11 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says "distgpu: het.sbatch: $no_srun" sbatch het.sbatch
 }
 
+@test "an allocation without srun" {
+    says "distgpu: python3 fallback.py: $no_srun" \
+        salloc --quiet -N 2 --gres=gpu:4 --distgpu=pytorch python3 fallback.py
+}
+
 @test "a job with srun, or whose steps another script may start" {
     printf '%s\n' '#!/bin/bash' '#SBATCH -N2 --distgpu=pytorch -o /dev/null' 'srun true' >"$SCRATCH/train.sbatch"
     says '' sbatch train.sbatch
@@ -64,6 +69,7 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     # The script cannot be read twice: nothing is said of it.
     says '' sh -c 'printf "#!/bin/sh\n#SBATCH -o /dev/null\ntrue\n" | sbatch --distgpu=pytorch'
     says '' salloc --quiet -N2 --distgpu=pytorch true
+    says '' salloc --quiet -N2 --distgpu=pytorch srun -N2 -n2 python3 fallback.py
 }
 
 @test "one task in all" {

@@ -85,5 +85,22 @@ TEST(BatchScript, IsWhatIsWrapped) {
     EXPECT_EQ(found({"sbatch", "--wrap"}), "");
 }
 
+TEST(BatchScript, OfSallocIsPython) {
+    const auto program = [](const std::vector<std::string>& line) {
+        const auto script = find_python_of_salloc(line);
+        return script ? script->name + (starts_no_step(script->text) ? "" : ", which starts steps")
+                      : "none";
+    };
+    EXPECT_EQ(program({"salloc", "-N", "2", "python3", "train.py"}), "python3 train.py");
+    EXPECT_EQ(program({"salloc", "-N2", "/opt/bin/python3.11", "-u", "train.py"}),
+              "/opt/bin/python3.11 -u train.py");
+    EXPECT_EQ(program({"salloc", "-N2", "srun", "python3", "train.py"}),
+              "python3 train.py, which starts steps");
+    EXPECT_EQ(program({"salloc", "-N2", "bash", "-c", "python3 train.py"}),
+              "python3 train.py, which starts steps");
+    EXPECT_EQ(program({"salloc", "-N2"}), "none");
+    EXPECT_EQ(program({}), "none");
+}
+
 }  // namespace
 }  // namespace distgpu
