@@ -1,0 +1,4 @@
+#!/bin/bash
+# A user's start script, which loses a variable on one rank: README shows what distgpu check says.
+[[ $RANK != 5 ]] || unset LOCAL_RANK
+exec "$@"
