@@ -42,9 +42,10 @@ programs() {
     done
     cp "$here/stand_ins/launcher.py" "$SCRATCH/modules/torch/distributed/launch.py"
     touch "$SCRATCH"/modules/torch/{,distributed/}__init__.py # else an installed torch goes first
-    cp "$here/stand_ins"/{train.py,start.sh} "$SCRATCH"
+    cp "$here/stand_ins/start.sh" "$SCRATCH"
+    cp "$here/stand_ins/script.py" "$SCRATCH/train.py"
     for name in "$root"/examples/*.py; do
-        cp "$here/stand_ins/train.py" "$SCRATCH/examples/${name##*/}"
+        cp "$here/stand_ins/script.py" "$SCRATCH/examples/${name##*/}"
     done
 }
 
