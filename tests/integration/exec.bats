@@ -175,6 +175,20 @@ s = socket.socket(); s.bind(("", 0)); s.listen(); print(s.getsockname()[1], flus
     wait "$listener" || true
 }
 
+@test "alone, a second one takes another port" {
+    local first second
+    first=$("$distgpu" exec pytorch -- printenv MASTER_PORT)
+    python3 -c 'import socket, sys, time
+s = socket.create_server(("", int(sys.argv[1]))); print("listens", flush=True); time.sleep(60)' \
+        "$first" >"$SCRATCH/listens" 3>&- &
+    local listener=$!
+    while [[ ! -s $SCRATCH/listens ]]; do sleep 0.05; done
+    second=$("$distgpu" exec pytorch -- printenv MASTER_PORT)
+    kill "$listener"
+    wait "$listener" || true
+    [ "$second" -eq $((first + 16)) ]
+}
+
 @test "dry-run prints and runs nothing, verbose prints and runs" {
     run --separate-stderr -0 "$distgpu" exec pytorch,dry-run,master=name -- touch "$SCRATCH/ran"
     [ ! -e "$SCRATCH/ran" ]

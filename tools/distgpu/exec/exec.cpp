@@ -1,7 +1,9 @@
 // `distgpu exec`: runs a program as a task that the plugin prepared would run, without the plugin.
 #include "base/format.h"
+#include "mapping/plan/listening_ports.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
+#include "node/port_check.h"
 #include "node/prepare_task.h"
 #include "node/process_environment.h"
 #include "node/task_environment.h"
@@ -77,6 +79,20 @@ Error disagreement(const Difference& difference) {
             formatted("use one of the two with one mode, or unset {}", prepared_variable)};
 }
 
+// A process alone has no job whose number keeps its port apart from another's: the first of the
+// ports that such steps have, one after the other, on which nobody listens.
+StepId step_with_free_port(const Request& request, const StepLayout& layout) {
+    constexpr std::uint32_t most = 64;
+    const RendezvousNeeds needs = rendezvous_needs(*request.framework, layout);
+    RendezvousFacts facts;
+    while (facts.step.step < most) {
+        const auto meeting_point = rendezvous(request, facts, needs);
+        if (!meeting_point || check_port(meeting_point->port) != PortState::taken) break;
+        ++facts.step.step;
+    }
+    return facts.step;
+}
+
 ExitCode run_exec(const Arguments& arguments) {
     ProcessEnvironment environment;
     auto request = parse_spec("SPEC", arguments.spec);
@@ -88,6 +104,9 @@ ExitCode run_exec(const Arguments& arguments) {
     if (request->framework == nullptr) return become(arguments.program);  // `off`
     auto place = find_place(environment, host_name(), ask_slurm(environment));
     if (!place) return complain(place.error(), ExitCode::exec_failed);
+    if (place->launcher == Launcher::none && !prepared_spec(environment)) {
+        place->step = step_with_free_port(*request, place->layout);
+    }
     if (const auto error = refused(*request, *place, environment)) {
         const bool first = place->layout.task(place->node, place->local) == TaskId{0};
         return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
