@@ -47,7 +47,7 @@ offers() {
 @test "options of a subcommand" {
     offered "distgpu vars --f" --format
     offered "distgpu vars -" --format --help
-    offers "distgpu plan pytorch --n" --nodelist
+    offers "distgpu plan pytorch --n" --nodelist --ntasks-per-node
 }
 
 @test "values of an option" {

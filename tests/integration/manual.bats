@@ -22,12 +22,13 @@ items() { # SECTION PAGE
 
 # The options of the help text with their values' names: "--save FILE". CLI11 writes it in another
 # form from 2.5 on.
+# Of an option with several names the last.
 help_options() { # [SUBCOMMAND]
-    "$command" "$@" --help | sed -nE 's/^ {2,10}(-h, *)?(--[a-z-]+( [A-Z[][^ :]*)?).*/\2/p'
+    "$command" "$@" --help | sed -nE 's/^ {2,10}(-[A-Za-z], *)?(--[a-z-]+, *)?(--[a-z-]+( [A-Z[][^ :]*)?).*/\3/p'
 }
 
 page_options() { # PAGE
-    sed -nE 's/^\.It (Fl h , )?Fl (-[a-z-]+)( Ar (.*))?$/-\2 \4/p' "$1" | sed 's/ $//'
+    sed -nE 's/^\.It (Fl [A-Za-z-]+ , )?Fl (-[a-z-]+)( Ar (.*))?$/-\2 \4/p' "$1" | sed 's/ $//'
 }
 
 # The same of nccl-scaling, which has short options too, and in its help defaults and choices.
@@ -62,7 +63,7 @@ same() { # TEXT TEXT
 }
 
 @test "options can be copied from a page to a shell" {
-    format distgpu-plan.1 | grep -qF -e '--tasks-per-node COUNTS'
+    format distgpu-plan.1 | grep -qF -e '--ntasks-per-node COUNTS'
 }
 
 @test "each subcommand has its page, and each page its subcommand" {

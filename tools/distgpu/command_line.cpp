@@ -39,6 +39,22 @@ void declare(CLI::App& app, const Option& option) {
     for (const std::string& other : option.excludes) declared->excludes(app.get_option(other));
 }
 
+bool takes_program(const Subcommand& subcommand) {
+    return std::any_of(subcommand.options.begin(), subcommand.options.end(),
+                       [](const Option& option) {
+                           return option.name.front() != '-' &&
+                                  std::holds_alternative<std::vector<std::string>*>(option.target);
+                       });
+}
+
+// What was left over, in the order in which it was typed.
+Error unexpected(const Program& program, const Subcommand& subcommand, const CLI::App& declared) {
+    const std::string help = formatted("see {} {} --help", program.name, subcommand.name);
+    return {
+        "command line", formatted("not expected: {}", join(declared.remaining(), " ")),
+        takes_program(subcommand) ? formatted("write -- before the program, or {}", help) : help};
+}
+
 // What was wrong with the command line, and whose help to read.
 Error usage_error(const Program& program, const Subcommand* named, const CLI::ParseError& refused,
                   std::string_view first) {
@@ -95,6 +111,13 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
         return print_or_complain(std::string(version.what()) + "\n", ExitCode::done);
     } catch (const CLI::Success&) {
         return print_or_complain(app.help(), ExitCode::done);
+    } catch (const CLI::ExtrasError& refused) {
+        const Subcommand* const named = find_named();
+        if (named == nullptr) {
+            return complain(usage_error(program, named, refused, argv[1]), ExitCode::usage);
+        }
+        return complain(unexpected(program, *named, *app.get_subcommand(named->name)),
+                        named->refused);
     } catch (const CLI::ParseError& refused) {
         const Subcommand* const named = find_named();
         return complain(usage_error(program, named, refused, argv[1]),

@@ -85,7 +85,7 @@ TEST(PlanTable, EachWarningOnceAtTheEnd) {
     // One task on a node with four GPUs.
     ShapeOptions options;
     options.layout.nodelist = "n[1-2]";
-    options.gpus_per_node = "4";
+    options.gpus_per_node = "gpu:h100:4";  // as --gres has it
     options.cpus_per_task = "8";
     const PlanInput idle{*parse_spec("SPEC", "pytorch,port=2000"),
                          *Shape::make(options, *parse_layout(options.layout), {}), StepId{}};

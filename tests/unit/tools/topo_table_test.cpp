@@ -27,7 +27,8 @@ Hca hca(const std::string& name, std::vector<HcaPort> ports) {
 }
 
 TEST(TopoTable, SaysWhatIsNotThere) {
-    EXPECT_EQ(topo_table({}), "no GPU and no HCA\n");
+    EXPECT_EQ(topo_table({}),
+              "no GPU and no HCA here; for a compute node: srun -N1 --gres=gpu:1 distgpu topo\n");
 }
 
 TEST(TopoTable, WhatIsNotKnownIsNotGuessed) {

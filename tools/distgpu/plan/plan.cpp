@@ -128,19 +128,19 @@ std::vector<Option> shape_options(ShapeOptions& shape) {
         return Option{name, &value, help, type};
     };
     return {
-        option("--nodelist", layout.nodelist, "NODES", "The step's nodes, such as node[01-02]"),
-        option("--nodes", layout.nodes, "N",
+        option("-w,--nodelist", layout.nodelist, "NODES", "The step's nodes, such as node[01-02]"),
+        option("-N,--nodes", layout.nodes, "N",
                "Number of nodes, instead of --nodelist: node1 to nodeN"),
-        option("--tasks-per-node", layout.tasks_per_node, "COUNTS",
+        option("--tasks-per-node,--ntasks-per-node", layout.tasks_per_node, "COUNTS",
                "Tasks on each node, such as 4(x2),1; a single number applies to every node"),
-        option("--ntasks", layout.ntasks, "N",
+        option("-n,--ntasks", layout.ntasks, "N",
                "Total number of tasks, divided evenly, instead of --tasks-per-node"),
-        option("--distribution", layout.distribution, "HOW",
+        option("-m,--distribution", layout.distribution, "HOW",
                "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task"),
-        option("--gpus-per-node", shape.gpus_per_node, "N",
-               "The first N GPUs of each node (default: all)"),
+        option("--gpus-per-node,--gres", shape.gpus_per_node, "N",
+               "The first N GPUs of each node (default: all); also gpu:N"),
         option("--gpus", shape.gpus, "LIST", "These GPUs of each node, such as 2,3"),
-        option("--cpus-per-task", shape.cpus_per_task, "N",
+        option("-c,--cpus-per-task", shape.cpus_per_task, "N",
                "CPUs that each task asked for (default: 1)"),
         option("--cpu-masks", shape.cpu_masks, "LISTS",
                "CPUs on which the tasks of a node may run: one list for all tasks or one per task, "

@@ -31,8 +31,11 @@ Result<std::optional<std::vector<std::uint32_t>>> chosen_gpus(const ShapeOptions
         return Chosen(list->cpus());
     }
     if (options.gpus_per_node.empty()) return Chosen{};
-    return number("--gpus-per-node", options.gpus_per_node).transform([](std::uint32_t count) {
-        std::vector<std::uint32_t> first(count);
+    // Slurm's own ways to write it: "gpu:4", "gpu:h100:4".
+    const std::string_view written = options.gpus_per_node;
+    const std::string_view count = written.substr(written.rfind(':') + 1);
+    return number("--gpus-per-node", count).transform([](std::uint32_t gpus) {
+        std::vector<std::uint32_t> first(gpus);
         std::iota(first.begin(), first.end(), 0U);
         return Chosen(std::move(first));
     });

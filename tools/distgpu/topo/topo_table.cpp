@@ -90,7 +90,9 @@ std::string nic_legend(const NodeTopology& topology) {
 }  // namespace
 
 std::string topo_table(const NodeTopology& topology) {
-    if (topology.gpus.empty() && topology.hcas.empty()) return "no GPU and no HCA\n";
+    if (topology.gpus.empty() && topology.hcas.empty()) {
+        return "no GPU and no HCA here; for a compute node: srun -N1 --gres=gpu:1 distgpu topo\n";
+    }
     std::string text = matrix(topology);
     if (!topology.gpus.empty() && !topology.hcas.empty()) text += distance_legend;
     if (!topology.gpus.empty()) text += gpu_legend(topology);
