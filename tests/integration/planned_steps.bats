@@ -26,3 +26,17 @@ teardown_file() { cluster_down; }
     [ "$status" -eq 0 ]
     [ "${lines[-1]}" = "115 of 115 as planned" ]
 }
+
+@test "an srun line is planned as srun deals it" {
+    local options planned
+    for options in '-N2 -n6 --ntasks-per-node=3' '-N3 -n3 -m cyclic' '-N 2 --ntasks-per-node 3' \
+        '-N3 --ntasks-per-node=4 -m plane=2' '-w node[01-03] --ntasks-per-node=2 --distribution=cyclic:block'; do
+        # shellcheck disable=SC2086 # several words
+        planned=$("$command" plan -- srun $options --distgpu=pytorch a | sed -nE 's/^ +([0-9]+) +node0?([0-9]) +([0-9]+).*/\1 \2 \3/p')
+        # shellcheck disable=SC2016 # the task expands them
+        run submit bash -c "srun $options --distgpu=pytorch sh -c 'echo \$RANK \$SLURMD_NODENAME \$LOCAL_RANK'"
+        echo "$options: $output, planned: $planned"
+        [ "$status" -eq 0 ]
+        [ "$(grep '^[0-9]' <<<"$output" | sed 's/node0//' | sort -n)" = "$(sort -n <<<"$planned")" ]
+    done
+}

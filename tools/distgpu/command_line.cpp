@@ -30,7 +30,9 @@ void declare(CLI::App& app, const Option& option) {
     CLI::Option* const declared = add(app, option);
     const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
     if (is_list && option.name.front() == '-') {
-        declared->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        // Else it would swallow a "--" behind its value.
+        declared->expected(1)->allow_extra_args(false)->multi_option_policy(
+            CLI::MultiOptionPolicy::TakeAll);
     }
     declared->required(option.required);
     if (!option.type.empty()) declared->type_name(option.type);
@@ -42,7 +44,7 @@ void declare(CLI::App& app, const Option& option) {
 bool takes_program(const Subcommand& subcommand) {
     return std::any_of(subcommand.options.begin(), subcommand.options.end(),
                        [](const Option& option) {
-                           return option.name.front() != '-' &&
+                           return option.required && option.name.front() != '-' &&
                                   std::holds_alternative<std::vector<std::string>*>(option.target);
                        });
 }

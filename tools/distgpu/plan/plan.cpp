@@ -7,6 +7,7 @@
 #include "plan/plan_formats.h"
 #include "plan/plan_input.h"
 #include "plan/slurm_shape.h"
+#include "plan/srun_line.h"
 #include "plan/step_topologies.h"
 #include "subcommands.h"
 #include "task/step_query.h"
@@ -26,6 +27,7 @@ namespace {
 
 struct Arguments {
     std::string spec;
+    std::vector<std::string> line;  // behind "srun", which is then the spec
     ShapeOptions shape;
     std::vector<std::string> topologies;
     std::string format = "table";
@@ -95,8 +97,48 @@ ExitCode write_plan(const Arguments& arguments, const PlanInput& input) {
     return complain(done.error(), begun ? ExitCode::environment : ExitCode::usage);
 }
 
+ExitCode write_plan_of(const Arguments& arguments, PlanInput input) {
+    if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
+    return write_plan(arguments, input);
+}
+
+// Outside any job: what stands there is all that Slurm would know.
+ExitCode plan_srun_line(const Arguments& arguments) {
+    if (arguments.shape != ShapeOptions{}) {
+        return complain({"command line", "options of the step's shape before an srun line",
+                         "write them behind srun"},
+                        ExitCode::usage);
+    }
+    std::vector<std::string> words{arguments.spec};
+    words.insert(words.end(), arguments.line.begin(), arguments.line.end());
+    auto line = read_srun_line(words);
+    if (!line) return complain(line.error(), ExitCode::usage);
+    auto request = read_spec(line->spec);
+    if (!request) return complain(request.error(), ExitCode::usage);
+    auto layout = parse_layout(line->shape.layout);
+    if (!layout) return complain(layout.error(), ExitCode::usage);
+    auto topologies = load_topologies(arguments.topologies, *layout);
+    if (!topologies) return complain(topologies.error(), ExitCode::environment);
+    auto shape = Shape::make(line->shape, *std::move(layout), *std::move(topologies));
+    if (!shape) return complain(shape.error(), ExitCode::usage);
+    PlanInput input{*std::move(request), *std::move(shape)};
+    input.facts.program = std::move(line->program);
+    const Step step{input.shape.layout(), input.facts};
+    for (const Error& error : line->left_out) input.warnings.insert(error.message());
+    for (const Error& error : step_warnings(input.request, step)) {
+        input.warnings.insert(error.message());
+    }
+    return write_plan_of(arguments, std::move(input));
+}
+
 ExitCode run_plan(const Arguments& arguments) {
     take_hwloc_environment();
+    if (arguments.spec == "srun") return plan_srun_line(arguments);
+    if (!arguments.line.empty()) {
+        return complain({"command line", formatted("not expected: {}", join(arguments.line, " ")),
+                         "see distgpu plan --help"},
+                        ExitCode::usage);
+    }
     auto request = read_spec(arguments.spec);
     if (!request) return complain(request.error(), ExitCode::usage);
     const auto slurm = complete_from_slurm(arguments.shape, ProcessEnvironment());
@@ -117,8 +159,7 @@ ExitCode run_plan(const Arguments& arguments) {
     if (order == NodeOrder::topology && input.shape.layout().node_count() > 1) {
         input.warnings.insert(order_unknown().message());
     }
-    if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
-    return write_plan(arguments, input);
+    return write_plan_of(arguments, std::move(input));
 }
 
 std::vector<Option> shape_options(ShapeOptions& shape) {
@@ -173,10 +214,15 @@ std::vector<Option> output_options(Arguments& arguments) {
 
 Subcommand plan_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    std::vector<Option> options{{.name = "SPEC",
-                                 .target = &arguments->spec,
-                                 .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...",
-                                 .required = true}};
+    std::vector<Option> options{
+        {.name = "SPEC",
+         .target = &arguments->spec,
+         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; or, after "
+                 "--, srun",
+         .required = true},
+        {.name = "LINE",
+         .target = &arguments->line,
+         .help = "What stands behind srun: its options and the program"}};
     for (auto& more : {shape_options(arguments->shape), output_options(*arguments)}) {
         options.insert(options.end(), more.begin(), more.end());
     }

@@ -36,7 +36,7 @@ std::vector<NodeIndex> nodes_of(const PlanInput& input) {
 }  // namespace
 
 Result<Warnings> for_each_node(const PlanInput& input, const NodeVisitor& visit) {
-    Step step{input.shape.layout()};
+    Step step{input.shape.layout(), input.facts};
     step.rendezvous.step = input.step;
     Warnings warnings = input.warnings;
     for (const NodeIndex node : nodes_of(input)) {

@@ -22,6 +22,7 @@ struct PlanInput {
     Shape shape;
     StepId step{};
     Warnings warnings{};  // of the step, before any node's
+    StepFacts facts{};
     // Only these; at most one of the two.
     std::optional<NodeIndex> node{};
     std::optional<GlobalRank> rank{};

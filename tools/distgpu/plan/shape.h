@@ -22,6 +22,8 @@ struct ShapeOptions {
     std::string cpus_per_task;  // --cpus-per-task N
     std::string cpu_masks;      // --cpu-masks 0-3:4-7: of a node's tasks; one for all; by default
                                 // all the CPUs that the node has
+
+    bool operator==(const ShapeOptions&) const = default;
 };
 
 // The topologies of a step's nodes.
