@@ -79,7 +79,7 @@ once_running() { # SIGNAL RANK
     # 3 sizes of each form of the seven collectives (7 out of place, all-reduce, all-gather,
     # broadcast and reduce in place, but no broadcast out of place: 10) on 2 and on 4 nodes;
     # 24 rounds of two pairs.
-    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 10 * 2 + 24 * 2)) ]
+    [ "$(measured_on nodes)" -eq $((3 * 10 * 2)) ]
     [ "$(jq --compact-output .failure "$SCRATCH/results.json")" = null ]
     [ "$(jq --raw-output '[.nodes[].name] | join(",")' "$SCRATCH/results.json")" = \
         node01,node02,node03,node04 ]
@@ -102,19 +102,25 @@ once_running() { # SIGNAL RANK
     [ "$(switches)" = '["","","",""]' ]
 }
 
+# How many measurements there are of groups of a kind.
+measured_on() { # KIND
+    jq --arg kind "$1" '. as $run | [.measurements[] | $run.groups[.group].kind | select(. == $kind)] | length' \
+        "$SCRATCH/results.json"
+}
+
 @test "what must be asked for: gather, scatter, uneven parts and halves of all nodes" {
     scaling -- "${small[@]}" --json results.json --collective gather,scatter,all-to-all-v,bisection
     [ "$status" -eq 0 ]
-    # 3 sizes on 2 and on 4 nodes; 24 rounds of two pairs.
-    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((3 * 4 * 2 + 24 * 2)) ]
+    # 3 sizes on 2 and on 4 nodes.
+    [ "$(measured_on nodes)" -eq $((3 * 4 * 2)) ]
 }
 
 @test "every operation that MPI has, of its own types and of those that it lacks" {
     scaling -- --backend mpi -b 1K -e 1K --iterations 2 --warmup 1 --op sum,max,min,prod \
         --type double,half,bfloat16 --collective all-reduce,reduce-scatter --json results.json
     [ "$status" -eq 0 ]
-    # On 2 and on 4 nodes, all-reduce also in place; 24 rounds of two pairs.
-    [ "$(jq '.measurements | length' "$SCRATCH/results.json")" -eq $((4 * 3 * 3 * 2 + 24 * 2)) ]
+    # On 2 and on 4 nodes, all-reduce also in place.
+    [ "$(measured_on nodes)" -eq $((4 * 3 * 3 * 2)) ]
     scaling -- "${small[@]}" --op avg
     [ "$status" -eq 3 ]
     [[ $output == *": --op avg: the back end has it for none of the collectives asked for; leave it out, "* ]]
