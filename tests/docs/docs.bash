@@ -47,6 +47,7 @@ programs() {
     for name in "$root"/examples/*.py; do
         cp "$here/stand_ins/script.py" "$SCRATCH/examples/${name##*/}"
     done
+    cp "$root"/examples/*.sbatch "$SCRATCH/examples"
 }
 
 # Runs a line of the pages, and judges it.

@@ -162,3 +162,27 @@ print(plan["step"]["job_id"], plan["step"]["nodes"], len(plan["tasks"]))' <<<"$o
     run --separate-stderr -3 "$command" plan pytorch --nodelist n1 --tasks-per-node 1 --topology none
     [ "$stderr" = "distgpu: none: No such file or directory; name a file that this user can read" ]
 }
+
+@test "a batch script is one of which the file is there, and the mode before the file" {
+    local folder=$BATS_TEST_TMPDIR
+    cd "$folder"
+    printf '#!/bin/sh\n#SBATCH -N2 --distgpu=jax\nsrun a\nsrun -n1 b\n' >job.sbatch
+    cp job.sbatch pytorch
+    cp job.sbatch named
+    refused 'job.txt: No such file or directory; name a file that this user can read' job.txt
+    refused 'command line: options of the step'"'"'s shape before an srun line or a script; write them behind srun, or in the script' job.sbatch -N3
+    printf 'srun a\n' >bare
+    refused 'bare: neither a mode nor a batch script, which begins with #!; see distgpu plan --help' bare
+    run --separate-stderr -0 "$command" plan pytorch --nodes 1
+    [[ $output == "pytorch: "* ]]
+    run --separate-stderr -0 "$command" plan named
+    [[ $output == "named:3: srun a
+jax: 2 ranks on 2 nodes, "*"
+
+named:4: srun -n1 b
+jax: 1 rank on 1 node, "* ]]
+    run --separate-stderr -0 "$command" plan job.sbatch --format json
+    [ "$(jq -s 'map(.tasks | length) | join(",")' <<<"$output")" = '"2,1"' ]
+    [ "$stderr" = "job.sbatch:3: srun a
+job.sbatch:4: srun -n1 b" ]
+}

@@ -40,3 +40,28 @@ teardown_file() { cluster_down; }
         [ "$(grep '^[0-9]' <<<"$output" | sed 's/node0//' | sort -n)" = "$(sort -n <<<"$planned")" ]
     done
 }
+
+# What srun inherits from a job is Slurm's to say, so real jobs run the scripts that are planned.
+@test "a batch script is planned as its job runs" {
+    local script=$SCRATCH/job.sbatch options planned ran
+    while IFS='|' read -r directives options; do
+        printf '#!/bin/bash\n#SBATCH %s\n#SBATCH --distgpu=pytorch\nsrun %s %s\n' "$directives" "$options" \
+            "sh -c 'echo \$RANK \$SLURMD_NODENAME \$LOCAL_RANK'" >"$script"
+        planned=$("$command" plan "$script" | sed -nE 's/^ +([0-9]+) +node0?([0-9]) +([0-9]+).*/\1 \2 \3/p')
+        run submit sbatch --wait --output="$SCRATCH/ran" "$script"
+        ran=$(grep '^[0-9]' "$SCRATCH/ran")
+        echo "$directives | $options: $output, ran: $ran, planned: $planned"
+        [ "$status" -eq 0 ]
+        [ "$(sort -n <<<"${ran//node0/}")" = "$(sort -n <<<"$planned")" ]
+        rm "$SCRATCH/ran"
+    done <<'EOF'
+-N4 --ntasks-per-node=2|
+-N4 --ntasks-per-node=2|-N2 -n2
+-N4 --ntasks-per-node=2|-n3
+-N2|
+-n8 --ntasks-per-node=4|
+-N2 --ntasks-per-node=2 -m cyclic|
+-N2 --ntasks-per-node=2 -m cyclic|-m block
+-N3 --ntasks-per-node=2|-N2 -n ${SLURM_NNODES} -m cyclic
+EOF
+}

@@ -1,11 +1,13 @@
 // `distgpu plan`: what the tasks of a step would get.
 #include "base/format.h"
+#include "base/io/file_text.h"
 #include "mapping/spec/request.h"
 #include "node/handed_layout.h"
 #include "node/process_environment.h"
 #include "output.h"
 #include "plan/plan_formats.h"
 #include "plan/plan_input.h"
+#include "plan/script_lines.h"
 #include "plan/slurm_shape.h"
 #include "plan/srun_line.h"
 #include "plan/step_topologies.h"
@@ -13,11 +15,14 @@
 #include "task/step_query.h"
 #include "topo/hwloc_environment.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -103,15 +108,7 @@ ExitCode write_plan_of(const Arguments& arguments, PlanInput input) {
 }
 
 // Outside any job: what stands there is all that Slurm would know.
-ExitCode plan_srun_line(const Arguments& arguments) {
-    if (arguments.shape != ShapeOptions{}) {
-        return complain({"command line", "options of the step's shape before an srun line",
-                         "write them behind srun"},
-                        ExitCode::usage);
-    }
-    std::vector<std::string> words{arguments.spec};
-    words.insert(words.end(), arguments.line.begin(), arguments.line.end());
-    auto line = read_srun_line(words);
+ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     if (!line) return complain(line.error(), ExitCode::usage);
     auto request = read_spec(line->spec);
     if (!request) return complain(request.error(), ExitCode::usage);
@@ -131,14 +128,60 @@ ExitCode plan_srun_line(const Arguments& arguments) {
     return write_plan_of(arguments, std::move(input));
 }
 
+ExitCode plan_typed_line(const Arguments& arguments) {
+    std::vector<std::string> words{arguments.spec};
+    words.insert(words.end(), arguments.line.begin(), arguments.line.end());
+    return plan_srun_line(arguments, read_srun_line(words));
+}
+
+// One step after the other, each below its line.
+ExitCode plan_script(const Arguments& arguments) {
+    const auto text = read_regular_file(arguments.spec);
+    if (!text) return complain(text.error(), ExitCode::usage);
+    auto lines = read_script_lines(arguments.spec, *text);
+    if (!lines) return complain(lines.error(), ExitCode::usage);
+    for (const Error& unclear : lines->unclear) say(unclear.message());
+    ExitCode worst = lines->steps.empty() ? ExitCode::usage : ExitCode::done;
+    std::string_view gap;
+    for (ScriptLine& step : lines->steps) {
+        const std::string title = formatted("{}: {}", step.where, step.text);
+        if (arguments.format != "table") {
+            say(title);
+        } else if (const auto printed = print(formatted("{}{}\n", gap, title)); !printed) {
+            return complain(printed.error(), ExitCode::environment);
+        }
+        gap = "\n";
+        worst = std::max(worst, plan_srun_line(arguments, std::move(step.srun)));
+    }
+    return worst;
+}
+
+ExitCode plan_without_slurm(const Arguments& arguments) {
+    if (arguments.shape == ShapeOptions{}) {
+        return arguments.spec == "srun" ? plan_typed_line(arguments) : plan_script(arguments);
+    }
+    return complain({"command line", "options of the step's shape before an srun line or a script",
+                     "write them behind srun, or in the script"},
+                    ExitCode::usage);
+}
+
+// A mode comes before a file that is named like it, and no mode has a dot or a slash.
+bool is_script(const std::string& spec) {
+    if (parse_spec("SPEC", spec)) return false;
+    std::error_code error;
+    return spec.substr(0, spec.find(',')).find_first_of("./") != std::string::npos ||
+           std::filesystem::is_regular_file(spec, error);
+}
+
 ExitCode run_plan(const Arguments& arguments) {
     take_hwloc_environment();
-    if (arguments.spec == "srun") return plan_srun_line(arguments);
+    if (arguments.spec == "srun") return plan_without_slurm(arguments);
     if (!arguments.line.empty()) {
         return complain({"command line", formatted("not expected: {}", join(arguments.line, " ")),
                          "see distgpu plan --help"},
                         ExitCode::usage);
     }
+    if (is_script(arguments.spec)) return plan_without_slurm(arguments);
     auto request = read_spec(arguments.spec);
     if (!request) return complain(request.error(), ExitCode::usage);
     const auto slurm = complete_from_slurm(arguments.shape, ProcessEnvironment());
@@ -217,7 +260,7 @@ Subcommand plan_subcommand() {
     std::vector<Option> options{
         {.name = "SPEC",
          .target = &arguments->spec,
-         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; or, after "
+         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; or a batch script; or, after "
                  "--, srun",
          .required = true},
         {.name = "LINE",

@@ -4,6 +4,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/layout/layout_text.h"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +22,7 @@ enum Code : int { spec = 256, tasks_per_node, gpus_per_node, gpus_per_task, gres
 
 // slurm_opt.c of 22.05 and 26.05.
 constexpr const char* letters =
-    "+:A:B:bC:c:D:d:Ee:F:G:HhI::i:J:jK::kL:lM:m:N:n:Oo:p:Qq:r:S:sT:t:uVvW:w:Xx:Z";
+    "+:A:a:B:bC:c:D:d:Ee:F:G:HhI::i:J:jK::kL:lM:m:N:n:Oo:p:Qq:r:S:sT:t:uVvW:w:Xx:Z";
 constexpr std::array planned{
     option{"distgpu", required_argument, nullptr, spec},
     option{"nodes", required_argument, nullptr, 'N'},
@@ -45,7 +46,7 @@ constexpr std::array planned{
 };
 // That say nothing of a plan.
 constexpr std::string_view with_value =
-    "account acctg-freq bb bbf begin chdir cluster clusters cluster-constraint comment "
+    "account acctg-freq array batch bb bbf begin chdir cluster clusters cluster-constraint comment "
     "constraint container container-id core-spec cores-per-socket cpu-bind cpu-freq "
     "cpus-per-gpu deadline delay-boot dependency epilog error exclude export export-file "
     "extra-node-info gid gpu-bind gpu-freq gpus-per-socket gres-flags hint input "
@@ -60,9 +61,10 @@ constexpr std::string_view without_value =
     "kill-on-bad-exit label nice no-allocate no-kill overcommit overlap oversubscribe "
     "preserve-env propagate pty quiet quit-on-interrupt reboot resv-ports send-libs "
     "spread-job stepmgr unbuffered use-min-nodes verbose whole x11 container-mount-home "
-    "container-writable";
+    "container-writable get-user-env ignore-pbs kill-on-invalid-dep no-requeue parsable requeue "
+    "test-only";
 
-// Every option that srun has.
+// Every option that srun or sbatch has.
 class Options {
   public:
     Options() {
@@ -90,11 +92,6 @@ class Options {
     std::vector<option> list_;
 };
 
-struct Total {
-    std::string gpus;           // --gpus
-    std::string gpus_per_task;  // --gpus-per-task
-};
-
 Error unknown_deal(std::string_view word) {
     return {excerpt(word), "only Slurm knows how it deals the tasks",
             "leave it out here, or see the plan of the step itself with --distgpu=...,dry-run"};
@@ -108,13 +105,24 @@ std::string gpus_of(std::string_view gres) {
     return "";
 }
 
+// In a script, where nothing has replaced the variables.
+bool is_unexpanded(std::string_view word) {
+    return word.find_first_of("$`") != std::string_view::npos;
+}
+
+Error unexpanded(const std::string& word, const std::string& value) {
+    const bool is_word_of_its_own = word.find(value) == std::string::npos;
+    return {excerpt(is_word_of_its_own ? formatted("{} {}", word, value) : word),
+            "only the shell knows this value", "write it out to see the plan"};
+}
+
 // Takes one option; the error where the plan cannot follow it.
-std::optional<Error> take(int code, const std::string& value, std::string_view word, SrunLine& line,
-                          Total& total) {
-    LayoutText& layout = line.shape.layout;
+std::optional<Error> take(int code, const std::string& value, std::string_view word,
+                          StepOptions& options) {
+    LayoutText& layout = options.shape.layout;
     switch (code) {
         case spec:
-            line.spec = value;
+            options.spec = value;
             break;
         case 'N':
             layout.nodes = value;
@@ -132,19 +140,19 @@ std::optional<Error> take(int code, const std::string& value, std::string_view w
             layout.distribution = value.substr(0, value.find(':'));
             break;
         case 'c':
-            line.shape.cpus_per_task = value;
+            options.shape.cpus_per_task = value;
             break;
         case 'G':
-            total.gpus = value;
+            options.gpus = value;
             break;
         case gpus_per_task:
-            total.gpus_per_task = value;
+            options.gpus_per_task = value;
             break;
         case gpus_per_node:
-            line.shape.gpus_per_node = value;
+            options.shape.gpus_per_node = value;
             break;
         case gres:
-            line.shape.gpus_per_node = gpus_of(value);
+            options.shape.gpus_per_node = gpus_of(value);
             break;
         case 'F':
         case 'r':
@@ -161,62 +169,176 @@ std::optional<Error> take(int code, const std::string& value, std::string_view w
     return std::nullopt;
 }
 
-// One node, or as many as the tasks need.
-void add_nodes(SrunLine& line) {
-    LayoutText& layout = line.shape.layout;
-    const std::uint32_t tasks = whole_number(layout.ntasks).value_or(0);
-    const std::uint32_t each = whole_number(layout.tasks_per_node).value_or(0);
-    if (!layout.nodelist.empty()) layout.nodes.clear();
-    if (layout.nodelist.empty() && layout.nodes.empty()) {
-        layout.nodes = std::to_string(tasks == 0 || each == 0 ? 1 : (tasks - 1) / each + 1);
-    }
-    if (layout.ntasks.empty()) return;
-    // With both, --ntasks-per-node is the most on a node.
-    layout.tasks_per_node.clear();
-    const std::uint32_t nodes = whole_number(layout.nodes).value_or(0);
-    if (nodes == 1 || tasks == nodes || (nodes > 0 && tasks == std::uint64_t{nodes} * each)) return;
-    line.left_out.push_back({formatted("--ntasks={}", excerpt(layout.ntasks)),
-                             "divided evenly here, but Slurm counts the free CPUs of each node",
-                             "use --ntasks-per-node=N"});
+const std::string& first_given(const std::string& value, const std::string& otherwise) {
+    return value.empty() ? otherwise : value;
 }
 
-void add_gpus(SrunLine& line, const Total& total) {
+// 0: unclear, which parse_layout() will say.
+std::uint32_t node_count(const LayoutText& layout) {
+    const auto nodes = parse_layout({.nodelist = layout.nodelist, .nodes = layout.nodes});
+    return nodes ? nodes->node_count() : 0;
+}
+
+// One node, or as many as the tasks need.
+void add_nodes(LayoutText& layout) {
+    if (!layout.nodelist.empty()) layout.nodes.clear();
+    if (!layout.nodelist.empty() || !layout.nodes.empty()) return;
+    const std::uint32_t tasks = whole_number(layout.ntasks).value_or(0);
+    const std::uint32_t each = whole_number(layout.tasks_per_node).value_or(0);
+    layout.nodes = std::to_string(tasks == 0 || each == 0 ? 1 : (tasks - 1) / each + 1);
+}
+
+// sbatch sets SLURM_NTASKS also for --ntasks-per-node.
+void add_tasks_of_job(LayoutText& layout) {
+    const std::uint64_t each = whole_number(layout.tasks_per_node).value_or(0);
+    if (!layout.ntasks.empty() || each == 0) return;
+    layout.ntasks = std::to_string(each * node_count(layout));
+}
+
+std::uint64_t product(const LayoutText& layout) {
+    return std::uint64_t{node_count(layout)} * whole_number(layout.tasks_per_node).value_or(0);
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+    for (std::size_t at = text.find(what); at != std::string::npos;) {
+        text.replace(at, what.size(), by);
+        at = text.find(what, at + by.size());
+    }
+}
+
+// $SLURM_NTASKS and others in a script's words: what sbatch sets from its options.
+void expand(std::vector<std::string>& words, const StepOptions& job) {
+    LayoutText layout = job.shape.layout;
+    add_nodes(layout);
+    add_tasks_of_job(layout);
+    const std::string nodes = std::to_string(node_count(layout));
+    // The longer name first.
+    const std::array<std::pair<std::string_view, std::string_view>, 5> values{{
+        {"SLURM_NTASKS_PER_NODE", layout.tasks_per_node},
+        {"SLURM_NTASKS", layout.ntasks},
+        {"SLURM_JOB_NUM_NODES", nodes},
+        {"SLURM_NNODES", nodes},
+        {"SLURM_CPUS_PER_TASK", job.shape.cpus_per_task},
+    }};
+    for (const auto& [name, value] : values) {
+        if (value.empty()) continue;
+        for (std::string& word : words) {
+            replace_all(word, formatted("${{{}}}", name), value);
+            replace_all(word, formatted("${}", name), value);
+        }
+    }
+}
+
+// What srun takes from its job where it has no option of its own.
+void inherit(const StepOptions& job, StepOptions& step, std::vector<Error>& left_out) {
+    LayoutText given = job.shape.layout;
+    add_nodes(given);
+    add_tasks_of_job(given);
+    LayoutText& layout = step.shape.layout;
+    const bool own_nodes = !layout.nodes.empty() || !layout.nodelist.empty();
+    const bool own_tasks = !layout.ntasks.empty();
+    const bool own_each = !layout.tasks_per_node.empty();
+    if (layout.nodes.empty() && node_count(layout) != node_count(given)) {
+        if (own_nodes) {
+            left_out.push_back({formatted("--nodelist={}", excerpt(layout.nodelist)),
+                                "not in this plan: srun adds other nodes of the job to it",
+                                "add --nodes=N"});
+        }
+        layout.nodes = given.nodes;
+        layout.nodelist = given.nodelist;
+    }
+    layout.ntasks = first_given(layout.ntasks, given.ntasks);
+    layout.tasks_per_node = first_given(layout.tasks_per_node, given.tasks_per_node);
+    layout.distribution = first_given(layout.distribution, given.distribution);
+    if (!own_tasks && (own_nodes || own_each) && !layout.ntasks.empty() &&
+        product(layout) != whole_number(layout.ntasks).value_or(0)) {
+        left_out.push_back(
+            {formatted("srun inherits --ntasks={} from the job", excerpt(layout.ntasks)),
+             formatted("these are not --ntasks-per-node on each of its {}",
+                       counted(node_count(layout), "node")),
+             "add --ntasks=N"});
+    }
+    step.spec = first_given(step.spec, job.spec);
+    step.gpus = first_given(step.gpus, job.gpus);
+    step.gpus_per_task = first_given(step.gpus_per_task, job.gpus_per_task);
+    step.shape.gpus_per_node = first_given(step.shape.gpus_per_node, job.shape.gpus_per_node);
+}
+
+// srun gives no node less than one task, and with --ntasks, --ntasks-per-node is the most on a
+// node.
+void divide_tasks(LayoutText& layout, std::vector<Error>& left_out) {
+    if (layout.ntasks.empty()) return;
+    const std::uint32_t tasks = whole_number(layout.ntasks).value_or(0);
+    if (layout.nodelist.empty() && tasks > 0 && tasks < whole_number(layout.nodes).value_or(0)) {
+        layout.nodes = layout.ntasks;
+    }
+    const std::uint64_t in_all = product(layout);
+    layout.tasks_per_node.clear();
+    const std::uint32_t nodes = node_count(layout);
+    if (nodes == 1 || tasks == nodes || tasks == in_all) return;
+    left_out.push_back({formatted("--ntasks={}", excerpt(layout.ntasks)),
+                        "divided evenly here, but Slurm counts the free CPUs of each node",
+                        "use --ntasks-per-node=N"});
+}
+
+void leave_out_gpus(const StepOptions& options, std::vector<Error>& left_out) {
     const auto leave_out = [&](const char* name, const std::string& value) {
         if (value.empty()) return;
-        line.left_out.push_back({formatted("{}={}", name, excerpt(value)),
-                                 "not in this plan, which needs each node's GPUs",
-                                 "use --gpus-per-node=N or --gres=gpu:N"});
+        left_out.push_back({formatted("{}={}", name, excerpt(value)),
+                            "not in this plan, which needs each node's GPUs",
+                            "use --gpus-per-node=N or --gres=gpu:N"});
     };
-    leave_out("--gpus", total.gpus);
-    leave_out("--gpus-per-task", total.gpus_per_task);
+    leave_out("--gpus", options.gpus);
+    leave_out("--gpus-per-task", options.gpus_per_task);
 }
 
 }  // namespace
 
-Result<SrunLine> read_srun_line(const std::vector<std::string>& words) {
+Result<std::vector<std::string>> add_options(const std::vector<std::string>& words,
+                                             StepOptions& options) {
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string& word : words) {
         arguments.push_back(const_cast<char*>(word.c_str()));  // getopt changes none of the texts
     }
     const auto count = static_cast<int>(arguments.size());
     arguments.push_back(nullptr);
-    const Options options;
-    SrunLine line;
-    Total total;
+    const Options known;
     optind = 0;  // begins anew
     while (true) {
         const auto at = static_cast<std::size_t>(std::max(optind, 1));
-        const int code = getopt_long(count, arguments.data(), letters, options.list(), nullptr);
+        const int code = getopt_long(count, arguments.data(), letters, known.list(), nullptr);
         if (code == -1) break;
         const std::string value = optarg == nullptr ? "" : optarg;
-        if (auto error = take(code, value, words[at], line, total)) return *std::move(error);
+        if (code != spec && code != skipped && is_unexpanded(value)) {
+            return unexpanded(words[at], value);
+        }
+        if (auto error = take(code, value, words[at], options)) return *std::move(error);
     }
-    line.program.assign(words.begin() + optind, words.end());
-    if (line.spec.empty()) {
+    return std::vector(words.begin() + optind, words.end());
+}
+
+Result<SrunLine> read_srun_line(std::vector<std::string> words,
+                                const std::optional<StepOptions>& job) {
+    SrunLine line;
+    StepOptions step;
+    if (job) expand(words, *job);
+    auto program = add_options(words, step);
+    if (!program) return program.error();
+    line.program = *std::move(program);
+    if (!line.program.empty() && is_unexpanded(line.program.front())) {
+        line.left_out.push_back({excerpt(line.program.front()), "only the shell knows what it is",
+                                 "options of srun that it may hold are not in this plan"});
+    }
+    if (job) inherit(*job, step, line.left_out);
+    if (step.spec.empty()) {
         return Error{"srun", "it has no --distgpu", "add --distgpu=MODE before the program"};
     }
-    add_nodes(line);
-    add_gpus(line, total);
+    line.spec = step.spec;
+    line.shape = step.shape;
+    add_nodes(line.shape.layout);
+    divide_tasks(line.shape.layout, line.left_out);
+    leave_out_gpus(step, line.left_out);
     return line;
 }
 

@@ -1,0 +1,70 @@
+// How a shell script is read: sh(1)'s rules for commands, words, comments and here-documents.
+#include "script/shell_words.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Each command as "LINE:word|word".
+Words read(std::string_view script) {
+    Words commands;
+    for (const ShellCommand& command : shell_commands(script)) {
+        std::string text = std::to_string(command.line) + ":";
+        for (const std::string& word : command.words) {
+            if (text.back() != ':') text += "|";
+            text += word;
+        }
+        commands.push_back(text);
+    }
+    return commands;
+}
+
+TEST(ShellWords, QuotesAndBackslashes) {
+    EXPECT_EQ(read(R"(a 'b c' "d \"e\"" f\ g h"i j"'k'l)"), Words{R"(1:a|b c|d "e"|f g|hi jkl)"});
+    EXPECT_EQ(read(R"(a '\' "$B" $(c d))"), Words{R"(1:a|\|$B|$(c|d))"});
+    EXPECT_EQ(shell_commands("a '' b").at(0).words, (Words{"a", "", "b"}));
+}
+
+TEST(ShellWords, CommandsEndAtOperatorsAndLines) {
+    EXPECT_EQ(read("a; b && c | d & e || f\n\ng"),
+              (Words{"1:a", "1:b", "1:c", "1:d", "1:e", "1:f", "3:g"}));
+    EXPECT_EQ(read("a > log 2>&1 &> x <&3 b"), Words{"1:a|>|log|2>&1|&>|x|<&3|b"});
+}
+
+TEST(ShellWords, LinesAreCountedFromTheFirstOfTheCommand) {
+    EXPECT_EQ(read("#!/bin/sh\n\na \\\n  b\\\n c\nd 'e\nf' g\nh\r\n"),
+              (Words{"3:a|b|c", "6:d|e\nf|g", "8:h"}));
+}
+
+TEST(ShellWords, CommentsEndWithTheirLine) {
+    EXPECT_EQ(read("a # b; c 'd\ne f#g '#'h\n# 'i\nj"), (Words{"1:a", "2:e|f#g|#h", "4:j"}));
+}
+
+TEST(ShellWords, HereDocumentsAreLeftOut) {
+    EXPECT_EQ(read("cat <<EOF > x\nsrun a\n EOF\nEOF\nb"), (Words{"1:cat|>|x", "5:b"}));
+    EXPECT_EQ(read("cat <<-'A B'\nsrun a\n\tA B\nb"), (Words{"1:cat", "4:b"}));
+    EXPECT_EQ(read("cat << EOF\nsrun a"), Words{"1:cat"});
+    EXPECT_EQ(read("a <<<b\nc"), (Words{"1:a|<<<b", "2:c"}));
+}
+
+TEST(ShellWords, AShiftIsNoHereDocument) {
+    EXPECT_EQ(read("a=$((1<<2))\nb=$(( 1 << 2 ))\nc").size(), 3U);
+    EXPECT_EQ(read("a \"<<b\"\nc").size(), 2U);
+}
+
+TEST(ShellWords, WhatIsNotClosedEndsWithTheText) {
+    for (const char* text : {"a 'b", "a \"b", "a b\\", "a <<b", "a $((b", "a b", "a b #"}) {
+        EXPECT_EQ(shell_commands(text).size(), 1U) << text;
+    }
+    EXPECT_TRUE(shell_commands("").empty());
+    EXPECT_TRUE(shell_commands(" \n;\n#").empty());
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,58 @@
+// See script_lines.h.
+#include "plan/script_lines.h"
+
+#include "base/excerpt.h"
+#include "base/format.h"
+#include "script/job_script.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+std::string place(const std::string& file, std::size_t line) {
+    return formatted("{}:{}", file, line);
+}
+
+Error at(const std::string& where, const Error& error) {
+    return {formatted("{}: {}", where, error.object), error.problem, error.remedy};
+}
+
+Result<StepOptions> job_options(const std::string& file, const JobScript& script) {
+    StepOptions options;
+    for (const ShellCommand& directive : script.directives) {
+        const auto added = add_options(directive.words, options);
+        if (!added) return at(place(file, directive.line), added.error());
+    }
+    return options;
+}
+
+}  // namespace
+
+Result<ScriptLines> read_script_lines(const std::string& file, std::string_view text) {
+    if (!text.starts_with("#!")) {
+        return Error{file, "neither a mode nor a batch script, which begins with #!",
+                     "see distgpu plan --help"};
+    }
+    const JobScript script = read_job_script(text);
+    const auto job = job_options(file, script);
+    if (!job) return job.error();
+    ScriptLines lines;
+    for (const ShellCommand& step : script.steps) {
+        const std::string where = place(file, step.line);
+        auto srun = read_srun_line(step.words, *job);
+        if (!srun) srun = at(where, srun.error());
+        lines.steps.push_back({where, printable(join(step.words, " ")), std::move(srun)});
+    }
+    for (const std::size_t line : script.unclear) {
+        lines.unclear.push_back({place(file, line), "an srun within another command is not planned",
+                                 "give it to distgpu plan -- srun ..."});
+    }
+    if (lines.steps.empty() && lines.unclear.empty()) {
+        return Error{file, "it starts no step", "start the program with srun"};
+    }
+    return lines;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,155 @@
+// See shell_words.h.
+#include "script/shell_words.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+class Reader {
+  public:
+    explicit Reader(std::string_view script) : script_(script) {}
+
+    std::vector<ShellCommand> read() && {
+        for (; at_ < script_.size(); ++at_) {
+            take(script_[at_]);
+        }
+        end_command();
+        return std::move(commands_);
+    }
+
+  private:
+    void take(char c) {
+        if (c == '\\' && quote_ != '\'') {
+            take_escaped();
+        } else if (quote_ != '\0') {
+            take_quoted(c);
+        } else {
+            take_plain(c);
+        }
+    }
+
+    // A backslash at the end of a line joins it with the next.
+    void take_escaped() {
+        if (++at_ == script_.size()) return;
+        if (script_[at_] == '\n') {
+            ++line_;
+        } else {
+            add(script_[at_]);
+        }
+    }
+
+    void take_quoted(char c) {
+        if (c == quote_) {
+            quote_ = '\0';
+            return;
+        }
+        if (c == '\n') ++line_;
+        add(c);
+    }
+
+    void take_plain(char c) {
+        if (c == '"' || c == '\'') {
+            quote_ = c;
+            begin_word();
+        } else if (c == ' ' || c == '\t' || c == '\r') {
+            end_word();
+        } else if (c == '#' && !in_word_) {
+            at_ = std::min(script_.find('\n', at_), script_.size()) - 1;
+        } else if (c == '\n') {
+            end_command();
+            ++line_;
+            skip_here_document();
+        } else if (c == '<' && !in_arithmetic_ && script_.substr(at_, 2) == "<<") {
+            take_here_operator();
+        } else if (c == ';' || c == '|' || (c == '&' && !redirects())) {
+            end_command();
+        } else {
+            if (c == '(' && before() == '(') in_arithmetic_ = true;
+            if (c == ')' && before() == ')') in_arithmetic_ = false;
+            add(c);
+        }
+    }
+
+    char before() const { return at_ > 0 ? script_[at_ - 1] : '\0'; }
+
+    // << and <<- begin a here-document, <<< does not.
+    void take_here_operator() {
+        if (script_.substr(at_, 3) == "<<<") {
+            begin_word();
+            word_ += "<<<";
+            at_ += 2;
+            return;
+        }
+        end_word();
+        at_ += script_.substr(at_, 3) == "<<-" ? 2U : 1U;
+        names_end_ = true;
+    }
+
+    // Whether this & belongs to 2>&1 or &>.
+    bool redirects() const {
+        return before() == '>' || before() == '<' || script_.substr(at_ + 1, 1) == ">";
+    }
+
+    // At the end of the line that has <<WORD: goes to the line that is WORD alone.
+    void skip_here_document() {
+        if (!here_document_) return;
+        const std::string end = *std::exchange(here_document_, std::nullopt);
+        for (std::size_t begin = at_ + 1; begin < script_.size();) {
+            const std::size_t newline = std::min(script_.find('\n', begin), script_.size());
+            std::string_view line = script_.substr(begin, newline - begin);
+            line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+            begin = newline + 1;
+            at_ = newline;
+            ++line_;
+            if (line == end) return;
+        }
+    }
+
+    void begin_word() {
+        if (words_.empty() && !in_word_) first_line_ = line_;
+        in_word_ = true;
+    }
+
+    void add(char c) {
+        begin_word();
+        word_ += c;
+    }
+
+    void end_word() {
+        if (!in_word_) return;
+        in_word_ = false;
+        if (std::exchange(names_end_, false)) {
+            here_document_ = std::exchange(word_, {});
+            return;
+        }
+        words_.push_back(std::exchange(word_, {}));
+    }
+
+    void end_command() {
+        end_word();
+        if (!words_.empty()) commands_.push_back({first_line_, std::exchange(words_, {})});
+    }
+
+    std::string_view script_;
+    std::size_t at_ = 0;
+    std::size_t line_ = 1;
+    std::size_t first_line_ = 1;  // of the command that is being read
+    char quote_ = '\0';
+    bool in_word_ = false;
+    bool in_arithmetic_ = false;  // between (( and )), where << is a shift
+    bool names_end_ = false;      // the next word is where a here-document ends
+    std::string word_;
+    std::vector<std::string> words_;
+    std::optional<std::string> here_document_;  // how the one that this line begins ends
+    std::vector<ShellCommand> commands_;
+};
+
+}  // namespace
+
+std::vector<ShellCommand> shell_commands(std::string_view script) {
+    return Reader(script).read();
+}
+
+}  // namespace distgpu

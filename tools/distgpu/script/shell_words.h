@@ -1,0 +1,22 @@
+// The commands of a shell script and their words, without running or expanding anything.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+struct ShellCommand {
+    std::size_t line = 0;            // its first in the script, from 1
+    std::vector<std::string> words;  // without quotes; $NAME and $(...) stay as written
+};
+
+// Splits as sh does: at ; | & and line ends into commands, at blanks into words, with quotes,
+// backslashes and comments. Here-documents are left out. A redirection is a word like others. What
+// is not closed at the end counts as closed there.
+std::vector<ShellCommand> shell_commands(std::string_view script);
+
+}  // namespace distgpu
