@@ -12,7 +12,7 @@ Program command() {
             DISTGPU_VERSION,
             "Variables, GPUs, CPUs and HCAs for the tasks of distributed GPU training.",
             {check_subcommand(), check_config_subcommand(), exec_subcommand(), plan_subcommand(),
-             topo_subcommand(), vars_subcommand()}};
+             self_test_subcommand(), topo_subcommand(), vars_subcommand()}};
 }
 
 }  // namespace

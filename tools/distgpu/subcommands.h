@@ -17,6 +17,9 @@ Subcommand exec_subcommand();
 // What the tasks of a step would get.
 Subcommand plan_subcommand();
 
+// What of the command works on this machine.
+Subcommand self_test_subcommand();
+
 // A node's GPUs and HCAs, and how near they are to each other.
 Subcommand topo_subcommand();
 

@@ -45,14 +45,61 @@ class Reader {
             quote_ = '\0';
             return;
         }
+        if (quote_ == '"' && begins_substitution()) {
+            take_until(end_of_substitution(at_, 0));
+            return;
+        }
         if (c == '\n') ++line_;
         add(c);
+    }
+
+    bool begins_substitution() const {
+        return script_[at_] == '`' || script_.substr(at_, 2) == "$(" ||
+               (script_[at_] == '(' && before() == '=' && in_word_);
+    }
+
+    // Behind the closing ) or `. Within, quotes hide what would close it. Deeper than this nobody
+    // writes; the rest then belongs to the word.
+    std::size_t end_of_substitution(std::size_t at, int depth) const {
+        constexpr int deepest = 50;
+        if (depth > deepest) return script_.size();
+        if (script_[at] == '`') return std::min(script_.find('`', at + 1), script_.size() - 1) + 1;
+        int open = 0;
+        char quote = '\0';
+        for (; at < script_.size(); ++at) {
+            const char c = script_[at];
+            if (c == '\\' && quote != '\'') {
+                ++at;
+            } else if (quote != '\0') {
+                if (c == quote) quote = '\0';
+                if (quote == '"' && script_.substr(at, 2) == "$(") {
+                    at = end_of_substitution(at, depth + 1) - 1;
+                }
+            } else if (c == '"' || c == '\'') {
+                quote = c;
+            } else if (c == '(') {
+                ++open;
+            } else if (c == ')' && --open == 0) {
+                return at + 1;
+            }
+        }
+        return script_.size();
+    }
+
+    void take_until(std::size_t end) {
+        begin_word();
+        const std::string_view text = script_.substr(at_, end - at_);
+        word_ += text;
+        line_ += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+        at_ = end - 1;
     }
 
     void take_plain(char c) {
         if (c == '"' || c == '\'') {
             quote_ = c;
             begin_word();
+        } else if (begins_substitution()) {
+            take_until(end_of_substitution(at_, 0));
         } else if (c == ' ' || c == '\t' || c == '\r') {
             end_word();
         } else if (c == '#' && !in_word_) {
@@ -108,8 +155,10 @@ class Reader {
     }
 
     void begin_word() {
-        if (words_.empty() && !in_word_) first_line_ = line_;
+        if (in_word_) return;
         in_word_ = true;
+        begin_ = at_;
+        if (words_.empty()) first_line_ = line_;
     }
 
     void add(char c) {
@@ -125,11 +174,13 @@ class Reader {
             return;
         }
         words_.push_back(std::exchange(word_, {}));
+        spans_.push_back({begin_, at_});
     }
 
     void end_command() {
         end_word();
-        if (!words_.empty()) commands_.push_back({first_line_, std::exchange(words_, {})});
+        if (words_.empty()) return;
+        commands_.push_back({first_line_, std::exchange(words_, {}), std::exchange(spans_, {})});
     }
 
     std::string_view script_;
@@ -142,6 +193,8 @@ class Reader {
     bool names_end_ = false;      // the next word is where a here-document ends
     std::string word_;
     std::vector<std::string> words_;
+    std::size_t begin_ = 0;  // of the word that is being read
+    std::vector<TextSpan> spans_;
     std::optional<std::string> here_document_;  // how the one that this line begins ends
     std::vector<ShellCommand> commands_;
 };

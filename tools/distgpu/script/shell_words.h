@@ -9,14 +9,22 @@
 
 namespace distgpu {
 
+// Where something stands in the script, in characters.
+struct TextSpan {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+};
+
 struct ShellCommand {
     std::size_t line = 0;            // its first in the script, from 1
     std::vector<std::string> words;  // without quotes; $NAME and $(...) stay as written
+    std::vector<TextSpan> spans{};   // of the words, with their quotes
 };
 
 // Splits as sh does: at ; | & and line ends into commands, at blanks into words, with quotes,
-// backslashes and comments. Here-documents are left out. A redirection is a word like others. What
-// is not closed at the end counts as closed there.
+// backslashes and comments; $(...), `...` and NAME=(...) belong to their word. Here-documents are
+// left out. A redirection is a word like others. What is not closed at the end counts as closed
+// there.
 std::vector<ShellCommand> shell_commands(std::string_view script);
 
 }  // namespace distgpu

@@ -1,0 +1,17 @@
+# Toolchain of the portable build: wrappers of zig in DISTGPU_PORTABLE/bin, libraries only from there.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)
+set(DISTGPU_PORTABLE "" CACHE PATH "Folder with the wrappers and the static libraries")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES DISTGPU_PORTABLE)
+set(CMAKE_C_COMPILER ${DISTGPU_PORTABLE}/bin/zig-cc)
+set(CMAKE_CXX_COMPILER ${DISTGPU_PORTABLE}/bin/zig-c++)
+set(CMAKE_AR ${DISTGPU_PORTABLE}/bin/zig-ar CACHE FILEPATH "")
+set(CMAKE_RANLIB ${DISTGPU_PORTABLE}/bin/zig-ranlib CACHE FILEPATH "")
+# Nothing of /usr: its headers and libraries are those of a newer C library.
+set(CMAKE_FIND_ROOT_PATH ${DISTGPU_PORTABLE}/root)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${DISTGPU_PORTABLE}/root/usr/lib/pkgconfig)
