@@ -93,8 +93,7 @@ ProbeResult driver_probe(Deadline /*deadline*/) {
 ProbeResult slurm_probe(Deadline /*deadline*/) {
     const auto version = run_slurm_command(ProcessEnvironment(), {"srun", "--version"}, 2s);
     if (!version) {
-        return {State::absent,
-                formatted("{}: {}", version.error().object, version.error().problem)};
+        return {State::absent, formatted("srun --version: {}", version.error().problem)};
     }
     return {State::ok, version->substr(0, version->find('\n'))};
 }
