@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The same sources give the same packages, wherever they are built. Takes the time of two builds.
-# Needs `packaging/build deb` and `packaging/build rpm`.
+# The same sources give the same packages, wherever they are built. Takes the time of three builds.
+# Needs `packaging/build` of deb, rpm and portable.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 
@@ -34,4 +34,9 @@ equals_first_build() { # PATTERN
         rpm2cpio "$again" >"$BATS_TEST_TMPDIR/second"
         cmp "$BATS_TEST_TMPDIR"/{first,second}
     done
+}
+
+@test "the portable programs" {
+    build_again portable
+    equals_first_build 'distgpu-*'
 }
