@@ -5,6 +5,9 @@ Lies in packages/distgpu of a Spack repository; the tarball lies where spack is 
     spack install --no-checksum distgpu
 """
 
+# mypy: ignore-errors
+# The names are Spack's, which is not installed where this is checked.
+
 import os
 
 from spack.package import *
@@ -15,12 +18,13 @@ class Distgpu(Package):
 
     manual_download = True
 
-    license("Apache-2.0", checked_by="distgpu")
+    license("Apache-2.0")
 
     version("0.1.0")
 
     # Nothing is compiled, and no library of Spack's is needed.
-    requires("target=x86_64:", "platform=linux", msg="the portable programs are for Linux on x86-64")
+    requires("platform=linux", msg="the portable programs are for Linux")
+    requires("target=x86_64:", msg="the portable programs are for x86-64")
 
     def url_for_version(self, version):
         return f"file://{os.getcwd()}/distgpu-{version}-linux-x86_64.tar.gz"
