@@ -40,7 +40,7 @@ offers() {
 @test "subcommands" {
     offered "distgpu v" vars
     offered "distgpu check" check check-config
-    offers "distgpu " exec plan topo vars --help --version
+    offers "distgpu " exec plan self-test topo vars --help --version
     [ -z "$compopts" ]
 }
 
