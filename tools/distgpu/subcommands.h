@@ -11,6 +11,9 @@ Subcommand check_subcommand();
 // What is wrong with plugstack.conf, for administrators.
 Subcommand check_config_subcommand();
 
+// Today's batch script or Azure ML job as one with --distgpu.
+Subcommand convert_subcommand();
+
 // Runs a program as a task that the plugin prepared would run, without the plugin.
 Subcommand exec_subcommand();
 

@@ -27,8 +27,35 @@ Words read(std::string_view script) {
 
 TEST(ShellWords, QuotesAndBackslashes) {
     EXPECT_EQ(read(R"(a 'b c' "d \"e\"" f\ g h"i j"'k'l)"), Words{R"(1:a|b c|d "e"|f g|hi jkl)"});
-    EXPECT_EQ(read(R"(a '\' "$B" $(c d))"), Words{R"(1:a|\|$B|$(c|d))"});
+    EXPECT_EQ(read(R"(a '\' "$B" "\n\$C")"), Words{R"(1:a|\|$B|\n$C)"});
     EXPECT_EQ(shell_commands("a '' b").at(0).words, (Words{"a", "", "b"}));
+}
+
+TEST(ShellWords, SubstitutionsBelongToTheirWord) {
+    EXPECT_EQ(read("a $(b; c | d) e"), Words{"1:a|$(b; c | d)|e"});
+    EXPECT_EQ(read("A=`b; c` d"), Words{"1:A=`b; c`|d"});
+    EXPECT_EQ(read("A=( $(b \")\") )\nc"), (Words{"1:A=( $(b \")\") )", "2:c"}));
+    EXPECT_EQ(read("A=\"$(b \"$(c \"d\")\" e)\" f"), Words{"1:A=$(b \"$(c \"d\")\" e)|f"});
+    EXPECT_EQ(read("a $(b\nc) d\ne"), (Words{"1:a|$(b\nc)|d", "3:e"}));
+    EXPECT_EQ(read("(a) b"), Words{"1:(a)|b"});
+}
+
+TEST(ShellWords, SpansAreThoseOfTheText) {
+    const std::string text = "a 'b c' \\x d\\ e\"f\"$(g h) \\\n  i # j\nk\\";
+    std::vector<std::string> spans;
+    for (const ShellCommand& command : shell_commands(text)) {
+        for (const TextSpan& span : command.spans) {
+            spans.push_back(text.substr(span.begin, span.end - span.begin));
+        }
+    }
+    EXPECT_EQ(spans,
+              (std::vector<std::string>{"a", "'b c'", "\\x", "d\\ e\"f\"$(g h)", "i", "k\\"}));
+}
+
+TEST(ShellWords, DeepNestingEnds) {
+    std::string deep;
+    for (int i = 0; i < 100000; ++i) deep += "\"$(a ";
+    EXPECT_EQ(shell_commands(deep).size(), 1U);
 }
 
 TEST(ShellWords, CommandsEndAtOperatorsAndLines) {

@@ -116,6 +116,39 @@ Error unexpanded(const std::string& word, const std::string& value) {
             "only the shell knows this value", "write it out to see the plan"};
 }
 
+bool is_wrong(int code) {
+    return code == '?' || code == ':';
+}
+
+Error wrong_option(int code, std::string_view word) {
+    if (code == ':') return {excerpt(word), "it needs a value", "give one, as in -N2"};
+    return {excerpt(word), "no option of srun",
+            "write it as srun has it, with the program behind all options"};
+}
+
+// Hands each option to `take_option`, until that has an error; the place of the first word behind
+// them.
+template <class Take>
+Result<std::size_t> read_options(const std::vector<std::string>& words, Take take_option) {
+    std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
+    for (const std::string& word : words) {
+        arguments.push_back(const_cast<char*>(word.c_str()));  // getopt changes none of the texts
+    }
+    const auto count = static_cast<int>(arguments.size());
+    arguments.push_back(nullptr);
+    const Options known;
+    optind = 0;  // begins anew
+    while (true) {
+        const auto at = static_cast<std::size_t>(std::max(optind, 1));
+        const int code = getopt_long(count, arguments.data(), letters, known.list(), nullptr);
+        if (code == -1) break;
+        const std::string value = optarg == nullptr ? "" : optarg;
+        if (auto error = take_option(code, value, words[at])) return *std::move(error);
+    }
+    return static_cast<std::size_t>(optind);
+}
+
 // Takes one option; the error where the plan cannot follow it.
 std::optional<Error> take(int code, const std::string& value, std::string_view word,
                           StepOptions& options) {
@@ -158,11 +191,6 @@ std::optional<Error> take(int code, const std::string& value, std::string_view w
         case 'r':
         case dealt:
             return unknown_deal(word);
-        case '?':
-            return Error{excerpt(word), "no option of srun",
-                         "write it as srun has it, with the program behind all options"};
-        case ':':
-            return Error{excerpt(word), "it needs a value", "give one, as in -N2"};
         default:
             break;
     }
@@ -294,28 +322,24 @@ void leave_out_gpus(const StepOptions& options, std::vector<Error>& left_out) {
 
 }  // namespace
 
+Result<std::size_t> program_at(const std::vector<std::string>& words) {
+    return read_options(words, [](int code, const std::string& /*value*/, const std::string& word) {
+        return is_wrong(code) ? std::optional(wrong_option(code, word)) : std::nullopt;
+    });
+}
+
 Result<std::vector<std::string>> add_options(const std::vector<std::string>& words,
                                              StepOptions& options) {
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string& word : words) {
-        arguments.push_back(const_cast<char*>(word.c_str()));  // getopt changes none of the texts
-    }
-    const auto count = static_cast<int>(arguments.size());
-    arguments.push_back(nullptr);
-    const Options known;
-    optind = 0;  // begins anew
-    while (true) {
-        const auto at = static_cast<std::size_t>(std::max(optind, 1));
-        const int code = getopt_long(count, arguments.data(), letters, known.list(), nullptr);
-        if (code == -1) break;
-        const std::string value = optarg == nullptr ? "" : optarg;
+    const auto take_known = [&](int code, const std::string& value, const std::string& word) {
+        if (is_wrong(code)) return std::optional(wrong_option(code, word));
         if (code != spec && code != skipped && is_unexpanded(value)) {
-            return unexpanded(words[at], value);
+            return std::optional(unexpanded(word, value));
         }
-        if (auto error = take(code, value, words[at], options)) return *std::move(error);
-    }
-    return std::vector(words.begin() + optind, words.end());
+        return take(code, value, word, options);
+    };
+    return read_options(words, take_known).transform([&](std::size_t program) {
+        return std::vector(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
+    });
 }
 
 Result<SrunLine> read_srun_line(std::vector<std::string> words,

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "plan/shape.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct StepOptions {
 // option that deals the tasks to the nodes in a way that only Slurm knows.
 Result<std::vector<std::string>> add_options(const std::vector<std::string>& words,
                                              StepOptions& options);
+
+// Where the program stands in the words of an srun line, whatever its options' values.
+// Errors: an option that srun has not or that lacks its value.
+Result<std::size_t> program_at(const std::vector<std::string>& words);
 
 struct SrunLine {
     std::string spec;

@@ -30,14 +30,20 @@ class Reader {
         }
     }
 
-    // A backslash at the end of a line joins it with the next.
+    // A backslash at the end of a line joins it with the next; between double quotes it stays
+    // before what it need not protect.
     void take_escaped() {
-        if (++at_ == script_.size()) return;
-        if (script_[at_] == '\n') {
+        const std::string_view next = script_.substr(at_ + 1, 1);
+        if (next == "\n") {
             ++line_;
         } else {
-            add(script_[at_]);
+            begin_word();
+            if (quote_ != '\0' && std::string_view("$`\"\\").find(next) == std::string::npos) {
+                word_ += '\\';
+            }
+            word_ += next;
         }
+        at_ += next.size();
     }
 
     void take_quoted(char c) {

@@ -1,0 +1,29 @@
+// See conversion.h.
+#include "convert/conversion.h"
+
+#include "convert/azure_job.h"
+#include "convert/azure_python.h"
+#include "convert/azure_yaml.h"
+#include "convert/convert_script.h"
+#include "convert/text_edits.h"
+
+#include <utility>
+
+namespace distgpu {
+
+Result<Conversion> convert_file(const std::string& file, std::string_view text) {
+    if (file.ends_with(".yml") || file.ends_with(".yaml")) {
+        return read_azure_yaml(file, text).and_then([&](const AzureValue& job) {
+            return convert_azure_yaml(file, text, job);
+        });
+    }
+    if (file.ends_with(".py")) return convert_azure_python(file, text, read_python_calls(text));
+    ScriptConversion script = convert_script(text);
+    Conversion conversion{"", std::move(script.notes), ""};
+    if (script.changes.empty()) return conversion;
+    conversion.script = changed(text, script.changes);
+    conversion.diff = unified_diff(file, text, script.changes);
+    return conversion;
+}
+
+}  // namespace distgpu

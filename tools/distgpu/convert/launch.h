@@ -1,0 +1,36 @@
+// One command of a batch script that starts a training, and what it becomes with --distgpu.
+#pragma once
+
+#include "convert/conversion.h"
+#include "convert/text_edits.h"
+#include "plan/srun_line.h"
+#include "script/shell_words.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+// What the rest of the script says of it.
+struct LaunchContext {
+    StepOptions job;  // of the #SBATCH lines
+    std::string_view
+        framework;         // the mode that plain Python gets; empty: nothing shows that it trains
+    bool horovod = false;  // what mpirun starts is Horovod
+};
+
+// The mode of the framework that a script names anywhere, also in a comment; "pytorch" without one.
+std::string_view named_framework(std::string_view script);
+
+struct Launch {
+    std::vector<TextEdit> edits;  // empty: it stays as it is
+    std::vector<Note> notes;
+};
+
+// Nothing: it starts no training, or has --distgpu already.
+std::optional<Launch> convert_launch(std::string_view script, const ShellCommand& command,
+                                     const LaunchContext& context);
+
+}  // namespace distgpu
