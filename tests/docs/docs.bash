@@ -21,7 +21,7 @@ docs_up() {
     done
     programs
     mkdir -p "$SCRATCH/tests"
-    cp -r "$root/tests/topologies" "$SCRATCH/tests"
+    cp -r "$root"/tests/{topologies,convert} "$SCRATCH/tests"
     cp "$root/tests/topologies/power9-4v100.xml" "$SCRATCH/node.xml"
     printf '%s\n' "required $SCRATCH/spank_distgpu.so ports=10-20" requiered >"$SCRATCH/zz-distgpu.conf"
     chmod -R go+rX "$SCRATCH"

@@ -23,6 +23,9 @@ sys.argv[1:] = os.environ.get("EXAMPLE_ARGUMENTS", "").split()
 runpy.run_path(os.environ["EXAMPLE"], run_name="__main__")
 PYTHON
     cp "$SCRATCH/train.py" "$SCRATCH/src"
+    # As an installation has it.
+    install -D -m 755 -t "$SCRATCH/bin" "$root/tools/horovod_rendezvous/horovod-rendezvous"
+    export PATH=$SCRATCH/bin:$PATH
     cp "$SCRATCH/train.py" "$SCRATCH/src/main.py"
     cp "$root"/tests/convert/{scripts,azure}/* "$SCRATCH/jobs"
     chmod -R a+rwX "$SCRATCH/src" "$SCRATCH/jobs" "$SCRATCH/train.py"

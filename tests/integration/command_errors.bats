@@ -47,7 +47,7 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     [ "${lines[0]}" = "usage: distgpu SUBCOMMAND [ARGUMENT]..." ]
     [ "${lines[2]}" = "  check-config  Check plugstack.conf on this host" ]
     [ "${lines[-1]}" = "see distgpu --help, distgpu SUBCOMMAND --help" ]
-    for name in check check-config exec plan self-test topo vars; do
+    for name in check check-config convert exec plan self-test topo vars; do
         grep -qE "^  $name +[A-Z].*[a-z]$" <<<"$stderr"
     done
 }

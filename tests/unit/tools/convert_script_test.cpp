@@ -79,8 +79,7 @@ TEST(ConvertScript, VariablesStayWhereSomethingNeedsThem) {
     EXPECT_EQ(converted("export GPUS=4\nsrun torchrun --nproc_per_node=$GPUS a.py\n"),
               "export GPUS=4\n" + launch + "\n");
     // Nothing shows what B is for.
-    EXPECT_EQ(converted("A=1 B=2\nsrun torchrun --rdzv_id=$A a.py\n"),
-              "A=1 B=2\n" + launch + "\n");
+    EXPECT_EQ(converted("A=1 B=2\nsrun torchrun --rdzv_id=$A a.py\n"), "A=1 B=2\n" + launch + "\n");
     EXPECT_EQ(converted("A=1; B=2\nsrun torchrun --rdzv_id=$A a.py $B\n"),
               "A=1; B=2\n" + launch + " $B\n");
 }
