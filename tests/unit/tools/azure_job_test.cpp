@@ -109,7 +109,7 @@ TEST(AzureJob, ProcessesAndNodes) {
 TEST(AzureJob, WhatHasNoModeIsRefused) {
     EXPECT_EQ(script_of("j.yml", "command: a\ndistribution: {type: ray}\n"),
               "distgpu: j.yml: distribution ray has no mode; distgpu vars help lists the modes");
-    EXPECT_EQ(script_of("j.yml", "code: a\n").substr(0, 38),
+    EXPECT_EQ(script_of("j.yml", "code: a\n").substr(0, 40),
               "distgpu: j.yml: its command is not known");
     EXPECT_EQ(script_of("j.py", "print(1)\n").substr(0, 36),
               "distgpu: j.py: neither command() nor");

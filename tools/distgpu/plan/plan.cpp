@@ -5,6 +5,7 @@
 #include "node/handed_layout.h"
 #include "node/process_environment.h"
 #include "output.h"
+#include "picture/step_picture.h"
 #include "plan/plan_formats.h"
 #include "plan/plan_input.h"
 #include "plan/script_lines.h"
@@ -38,6 +39,8 @@ struct Arguments {
     std::string format = "table";
     std::optional<std::uint32_t> rank;
     std::string node;
+    std::optional<std::string> svg;
+    std::optional<std::string> html;
 };
 
 // https://no-color.org
@@ -102,8 +105,27 @@ ExitCode write_plan(const Arguments& arguments, const PlanInput& input) {
     return complain(done.error(), begun ? ExitCode::environment : ExitCode::usage);
 }
 
+ExitCode draw_plan(const Arguments& arguments, const PlanInput& input) {
+    const auto step = picture_of(input);
+    if (!step) return complain(step.error(), ExitCode::usage);
+    for (const std::string& warning : step->warnings) say(warning);
+    if (arguments.svg && step->kinds.size() > 1) {
+        say(formatted("distgpu: {}: shows {}; --html shows the other {} of nodes too",
+                      *arguments.svg, step->kinds.front().picture.title,
+                      counted(step->kinds.size() - 1, "kind")));
+    }
+    const auto write = [](const std::optional<std::string>& path, const std::string& text) {
+        return path ? replace_file(*path, text, Readers::by_umask) : Result<Done>(Done{});
+    };
+    const auto done = write(arguments.svg, to_svg(*step)).and_then([&](Done) {
+        return write(arguments.html, to_html(*step));
+    });
+    return done ? ExitCode::done : complain(done.error(), ExitCode::environment);
+}
+
 ExitCode write_plan_of(const Arguments& arguments, PlanInput input) {
     if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
+    if (arguments.svg || arguments.html) return draw_plan(arguments, input);
     return write_plan(arguments, input);
 }
 
@@ -250,7 +272,17 @@ std::vector<Option> output_options(Arguments& arguments) {
              .target = &arguments.format,
              .help = "table (the default), json, or env for a shell",
              .type = "FORMAT",
-             .words = {"table", "json", "env"}}};
+             .words = {"table", "json", "env"}},
+            {.name = "--svg",
+             .target = &arguments.svg,
+             .help = "Draw a node with what its ranks get into FILE instead",
+             .type = "FILE",
+             .excludes = {"--format", "--rank"}},
+            {.name = "--html",
+             .target = &arguments.html,
+             .help = "Write a page with every kind of node into FILE instead",
+             .type = "FILE",
+             .excludes = {"--format", "--rank"}}};
 }
 
 }  // namespace

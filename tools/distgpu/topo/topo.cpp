@@ -1,8 +1,10 @@
 // `distgpu topo`: a node's GPUs and HCAs, and how near they are to each other.
+#include "base/format.h"
 #include "mapping/topology/topology_json.h"
 #include "node/discovery/discover.h"
 #include "node/machine.h"
 #include "output.h"
+#include "picture/node_picture.h"
 #include "subcommands.h"
 #include "topo/hwloc_environment.h"
 #include "topo/topo_table.h"
@@ -18,11 +20,23 @@ struct Arguments {
     std::optional<std::string> topology;
     std::string format = "table";
     std::optional<std::string> save;
+    std::optional<std::string> svg;
 };
+
+Result<Done> draw_to(const std::string& path, const NodeTopology& node) {
+    const NodePicture picture{
+        node.host.empty() ? node.source : node.host,
+        formatted("{}, {}, {}", counted(node.cores.size(), "core"),
+                  counted(node.gpus.size(), "GPU"), counted(node.hcas.size(), "HCA")),
+        &node,
+        {}};
+    return replace_file(path, draw(picture), Readers::by_umask);
+}
 
 Result<Done> show(const Arguments& arguments) {
     auto topology = arguments.topology ? load_topology(*arguments.topology) : discover();
     return std::move(topology).and_then([&](const NodeTopology& node) {
+        if (arguments.svg) return draw_to(*arguments.svg, node);
         return print(arguments.format == "json" ? to_json(node, std::nullopt) : topo_table(node));
     });
 }
@@ -60,11 +74,16 @@ Subcommand topo_subcommand() {
                          .help = "table (the default) or json",
                          .type = "FORMAT",
                          .words = {"table", "json"}},
+                        {.name = "--svg",
+                         .target = &arguments->svg,
+                         .help = "Draw it into FILE instead, as an SVG picture",
+                         .type = "FILE",
+                         .excludes = {"--format"}},
                         {.name = "--save",
                          .target = &arguments->save,
                          .help = "Write the JSON to FILE, for all steps until the next boot",
                          .type = "FILE",
-                         .excludes = {"--topology", "--format"}}},
+                         .excludes = {"--topology", "--format", "--svg"}}},
             .run = [arguments] { return run_topo(*arguments); }};
 }
 
