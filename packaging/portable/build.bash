@@ -21,8 +21,10 @@ install_portable() { # FOLDER
     for page in "$tree"/packaging/man/*.[17]; do
         install -D -m 644 "$page" "$1/share/man/man${page##*.}/${page##*/}"
     done
-    install -D -m 644 "$tree/packaging/completion/distgpu" \
-        "$1/share/bash-completion/completions/distgpu"
+    local completion=$tree/packaging/completion
+    install -D -m 644 "$completion/distgpu" "$1/share/bash-completion/completions/distgpu"
+    install -D -m 644 "$completion/_distgpu" "$1/share/zsh/site-functions/_distgpu"
+    install -D -m 644 "$completion/distgpu.fish" "$1/share/fish/vendor_completions.d/distgpu.fish"
 }
 
 pack_tarball() { # FOLDER

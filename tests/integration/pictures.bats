@@ -22,33 +22,12 @@ browse() {
     TMPDIR=$BATS_TEST_TMPDIR python3 "$root/tests/integration/scaling_page/open_page.py" chromium "$@"
 }
 
-# A script in the page that finds what open_page.py does not look for.
-judge='<script>
-const brightness = (colour) => {
-  const [r, g, b] = colour.match(/[\d.]+/g).map((part) => {
-    const value = part / 255;
-    return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-};
-const fill = (element) => getComputedStyle(element).fill;
-let wide = 0, pale = 0, judged = 0, box = null;
-for (const element of document.querySelectorAll("svg > *")) {
-  if (element.tagName === "rect") { box = /^(c\d|many|idle|out)$/.test(element.className.baseVal) ? element : null; }
-  if (element.tagName !== "text" || !box) continue;
-  const ground = fill(box) === "none" ? fill(document.querySelector(".panel")) : fill(box);
-  const [less, more] = [brightness(ground), brightness(fill(element))].sort();
-  const [text, rect] = [element.getBBox(), box.getBBox()];
-  if (rect.height < 40) continue;
-  judged += 1;
-  if (text.x + text.width > rect.x + rect.width - 2) wide += 1;
-  if ((more + 0.05) / (less + 0.05) < 4.5) pale += 1;
-}
-document.title = `judged ${judged} wide ${wide} pale ${pale}`;
-</script></body>'
-
+# What open_page.py does not look for: pictures/judge.html.
 judged() { # PAGE CHROMIUM_OPTION...
-    sed "s|</body>|$(sed 's/[&|\\]/\\&/g' <<<"$judge" | tr -d '\n')|" "$1" >"$BATS_TEST_TMPDIR/judged.html"
+    {
+        sed 's|</body></html>||' "$1"
+        cat tests/integration/pictures/judge.html
+    } >"$BATS_TEST_TMPDIR/judged.html"
     chromium --headless --no-sandbox --user-data-dir="$BATS_TEST_TMPDIR/profile" "${@:2}" --dump-dom \
         "file://$BATS_TEST_TMPDIR/judged.html" 2>/dev/null | grep -o '<title>judged[^<]*'
 }

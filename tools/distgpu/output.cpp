@@ -1,6 +1,9 @@
 // See output.h.
 #include "output.h"
 
+#include "base/format.h"
+#include "node/process_environment.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +14,16 @@ namespace distgpu {
 Result<Done> print(std::string_view text) {
     if (write_all(STDOUT_FILENO, text)) return Done{};
     return Error{"standard output", std::strerror(errno), ""};
+}
+
+bool wants_colour() {
+    const ProcessEnvironment environment;
+    return isatty(STDOUT_FILENO) == 1 && environment.get("NO_COLOR").value_or("").empty() &&
+           environment.get("TERM") != "dumb";
+}
+
+std::string styled(bool colour, std::string_view style, std::string_view text) {
+    return colour ? formatted("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
 }
 
 void say(std::string_view line) {

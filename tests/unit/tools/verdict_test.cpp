@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string>
@@ -32,12 +33,22 @@ std::vector<Report> all() {
 
 const Checks every_check(all_checks().begin(), all_checks().end());
 
-Verdict verdict_of(const std::vector<Report>& reports, const Checks& checks = every_check) {
+Verdict full_verdict_of(const std::vector<Report>& reports, const Checks& checks = every_check) {
     return distgpu::verdict_of("pytorch", two_nodes(), reports, seconds(20), checks);
 }
 
+struct TextVerdict {
+    std::string text;
+    ExitCode code;
+};
+
+TextVerdict verdict_of(const std::vector<Report>& reports, const Checks& checks = every_check) {
+    const Verdict verdict = full_verdict_of(reports, checks);
+    return {verdict_text(verdict, false), verdict.code};
+}
+
 TEST(Verdict, Ready) {
-    const Verdict verdict = verdict_of(all());
+    const TextVerdict verdict = verdict_of(all());
     EXPECT_EQ(verdict.code, ExitCode::done);
     EXPECT_EQ(verdict.text,
               "distgpu check: pytorch, 4 ranks on 2 nodes, rendezvous n1:2000\n"
@@ -53,7 +64,7 @@ TEST(Verdict, Ready) {
 TEST(Verdict, ReadyWithWarnings) {
     auto reports = all();
     for (Report& each : reports) each.findings = {{Weight::warning, {"CPUs", "one", "more"}}};
-    const Verdict verdict = verdict_of(reports);
+    const TextVerdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::done);
     EXPECT_THAT(verdict.text, HasSubstr("\nwarning: ranks 0-3 on n[1-2]: CPUs: one; more\n"));
     EXPECT_THAT(verdict.text, EndsWith("reach rank 0 at n1:2000, 1 warning\n"));
@@ -65,7 +76,7 @@ TEST(Verdict, TheFirstFailureIsTheVerdict) {
     reports[2].findings = {{Weight::fatal, {"RANK", "not set", "set it"}}};
     reports[3].findings = {{Weight::fatal, {"RANK", "not set", "set it"}},
                            {Weight::fatal, {"GPU", "dead", "revive it"}}};
-    const Verdict verdict = verdict_of(reports);
+    const TextVerdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::check_failed);
     EXPECT_THAT(verdict.text, EndsWith("failed: ranks 2-3 on n2: RANK: not set; set it\n"
                                        "failed: rank 3 on n2: GPU: dead; revive it\n"
@@ -75,7 +86,7 @@ TEST(Verdict, TheFirstFailureIsTheVerdict) {
 }
 
 TEST(Verdict, MissingRanksAreATimeOut) {
-    const Verdict verdict = verdict_of({report(0), report(2)});
+    const TextVerdict verdict = verdict_of({report(0), report(2)});
     EXPECT_EQ(verdict.code, ExitCode::timed_out);
     EXPECT_THAT(verdict.text, HasSubstr("n1    0-1    0-1   2          eth0       none        1 of "
                                         "2 missing\n"));
@@ -85,7 +96,7 @@ TEST(Verdict, MissingRanksAreATimeOut) {
 }
 
 TEST(Verdict, OfAWholeNodeMissing) {
-    const Verdict verdict = verdict_of({report(0), report(1)});
+    const TextVerdict verdict = verdict_of({report(0), report(1)});
     EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 missing\n"));
     EXPECT_THAT(verdict.text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
 }
@@ -103,7 +114,7 @@ TEST(Verdict, NamesTheChecksThatWereLeftOut) {
 TEST(Verdict, RanksMeetInOnePlace) {
     auto reports = all();
     reports[3].rendezvous = "n2:2000";
-    const Verdict verdict = verdict_of(reports);
+    const TextVerdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::check_failed);
     EXPECT_THAT(verdict.text,
                 EndsWith("not ready: rank 3 on n2: MASTER_ADDR and MASTER_PORT: n2:2000, but rank "
@@ -115,7 +126,7 @@ TEST(Verdict, ARankWithoutARendezvousContradictsNone) {
     reports[3].rendezvous = "";
     EXPECT_EQ(verdict_of(reports).code, ExitCode::done) << verdict_of(reports).text;
     reports[0].rendezvous = "";
-    const Verdict verdict = verdict_of(reports);
+    const TextVerdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::done) << verdict.text;
     EXPECT_THAT(verdict.text, testing::StartsWith("distgpu check: pytorch, 4 ranks on 2 nodes, "
                                                   "rendezvous n1:2000\n"));
@@ -129,6 +140,29 @@ TEST(Verdict, InfiniBandOnAnyNodeIsNotNone) {
     const std::string text = verdict_of(reports).text;
     EXPECT_THAT(text, Not(HasSubstr("no InfiniBand")));
     EXPECT_THAT(text, HasSubstr(" mlx5_0:1 400 Gb/s "));
+}
+
+TEST(Verdict, InJson) {
+    auto reports = all();
+    reports.pop_back();
+    reports[1].findings = {{Weight::fatal, {"port 1", "taken", "take another"}}};
+    const auto expected = nlohmann::json::parse(R"({
+"schema": "distgpu.check/1",
+"ready": false,
+"mode": "pytorch",
+"ranks": 4,
+"rendezvous": "n1:2000",
+"nodes": [{"node":"n1","ranks":[0,1],"reported":true,"state":"1 of 2 failed","cpus":"0-1,4-5","gpus_per_rank":2,"interface":"eth0","ports":""},{"node":"n2","ranks":[2,3],"reported":true,"state":"1 of 2 missing","cpus":"0-1","gpus_per_rank":2,"interface":"eth0","ports":""}],
+"findings": [{"weight":"failed","ranks":[1],"object":"port 1","problem":"taken","remedy":"take another"}],
+"missing": [3],
+"not_checked": []
+})");
+    EXPECT_EQ(nlohmann::json::parse(verdict_json(full_verdict_of(reports))), expected);
+}
+
+TEST(Verdict, InColours) {
+    const std::string text = verdict_text(full_verdict_of(all()), true);
+    EXPECT_THAT(text, HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"));
 }
 
 }  // namespace

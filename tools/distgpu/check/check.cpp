@@ -38,6 +38,7 @@ struct Arguments {
     bool list = false;
     std::optional<std::string> only;
     std::optional<std::string> skip;
+    std::string format = "text";
 };
 
 // Beside the rendezvous, where that fails: known to all ranks whatever their variables say. The
@@ -91,7 +92,7 @@ bool knows_why(const Report& report, const Rendezvous& rendezvous) {
 }
 
 ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds timeout,
-                        Deadline deadline) {
+                        Deadline deadline, const std::string& format) {
     const std::shared_ptr<const OwnTask>& own = facts.own;
     // Before it looks at anything: the others are on their way.
     const Ears ears = listen_as_rank0(*own);
@@ -114,7 +115,9 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds t
     }
     const Verdict verdict =
         verdict_of(own->request.framework->mode, layout, reports, timeout, checks);
-    return print_or_complain(verdict.text, verdict.code);
+    return print_or_complain(
+        format == "json" ? verdict_json(verdict) : verdict_text(verdict, wants_colour()),
+        verdict.code);
 }
 
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
@@ -206,7 +209,7 @@ ExitCode run_check(const Arguments& arguments) {
     const CheckFacts facts =
         facts_of(std::make_shared<const OwnTask>(**std::move(planned)), look_deadline);
     return facts.own->task().rank == GlobalRank{0}
-               ? check_as_rank0(facts, *checks, timeout, start + timeout)
+               ? check_as_rank0(facts, *checks, timeout, start + timeout, arguments.format)
                : check_as_other(facts, *checks, start + timeout);
 }
 
@@ -237,7 +240,12 @@ Subcommand check_subcommand() {
                         {.name = "--skip",
                          .target = &arguments->skip,
                          .help = "Run all checks except these",
-                         .type = "NAMES"}},
+                         .type = "NAMES"},
+                        {.name = "--format",
+                         .target = &arguments->format,
+                         .help = "text (the default) or json",
+                         .type = "FORMAT",
+                         .words = {"text", "json"}}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

@@ -90,7 +90,7 @@ class Contents {
     }
 
     // "cN" of the only owner, "many" of several, "idle" of none.
-    std::string colour(const std::vector<std::size_t>& owners) const {
+    static std::string colour(const std::vector<std::size_t>& owners) {
         if (owners.empty()) return "idle";
         return owners.size() > 1 ? "many" : formatted("c{}", owners.front() % colours);
     }
@@ -105,6 +105,7 @@ class Contents {
         if (owners.size() == picture_.owners.size() && owners.size() > 1) return "all ranks";
         if (owners.size() == 1) return picture_.owners[owners.front()].label;
         std::vector<std::string> marks;
+        marks.reserve(owners.size());
         for (const std::size_t owner : owners) marks.push_back(picture_.owners[owner].mark);
         return "ranks " + join(marks, ", ");
     }
@@ -182,8 +183,14 @@ class Contents {
     std::vector<std::vector<PortVerdict>> verdicts_;
 };
 
+// The row of the item at this place.
+double row_of(std::size_t place, std::size_t in_row) {
+    const std::size_t row = place / in_row;
+    return static_cast<double>(row);
+}
+
 double rows_of(std::size_t count, std::size_t in_row) {
-    return static_cast<double>((count + in_row - 1) / in_row);
+    return row_of(count + in_row - 1, in_row);
 }
 
 double devices_height(std::size_t count) {
@@ -280,7 +287,7 @@ class Drawing {
         std::set<std::size_t> marked;
         for (std::size_t i = 0; i < numa.cores.size(); ++i) {
             const double x = box.x + padding + static_cast<double>(i % cells_in_row) * (cell + 3);
-            const double y = top + static_cast<double>(i / cells_in_row) * (cell + 3);
+            const double y = top + row_of(i, cells_in_row) * (cell + 3);
             draw_core(*numa.cores[i], x, y, marked);
         }
         draw_devices(numa.devices, box.x + padding,
@@ -297,7 +304,7 @@ class Drawing {
             all.insert(owners.begin(), owners.end());
             const std::string who = picture_.owners.empty() ? "" : ": " + contents_.names(owners);
             body_ += svg::rectangle({x + static_cast<double>(i) * width, y, width, cell}, 0,
-                                    contents_.colour(owners), formatted("CPU {}{}", cpus[i], who));
+                                    Contents::colour(owners), formatted("CPU {}{}", cpus[i], who));
         }
         body_ += svg::rectangle({x, y, cell, cell}, 2, "frame");
         if (all.size() != 1 || !marked.insert(*all.begin()).second) return;
@@ -310,8 +317,7 @@ class Drawing {
             const Device& device = devices[i];
             if (device.name.empty()) continue;
             const Box box{x + static_cast<double>(i % 2) * (device_width + gap),
-                          y + static_cast<double>(i / 2) * (device_height + gap), device_width,
-                          device_height};
+                          y + row_of(i, 2) * (device_height + gap), device_width, device_height};
             const double space = device_width - 16;
             body_ += svg::rectangle(box, 6, device.classes, device.title);
             body_ +=
@@ -327,7 +333,7 @@ class Drawing {
         const std::size_t shown = std::min(picture_.owners.size(), 4 * in_row);
         for (std::size_t i = 0; i < shown; ++i) {
             const double x = margin + static_cast<double>(i % in_row) * item;
-            const double top = y + static_cast<double>(i / in_row) * line_height;
+            const double top = y + row_of(i, in_row) * line_height;
             body_ += svg::rectangle({x, top, 12, 12}, 2, formatted("c{}", i % colours));
             body_ += svg::text(x + 18, top + 10, "",
                                svg::fitted(picture_.owners[i].label, item - 22, 12));

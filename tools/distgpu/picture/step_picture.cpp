@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "mapping/layout/hostlist.h"
 #include "picture/svg.h"
+#include "ranks_text.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,17 +12,11 @@
 namespace distgpu {
 namespace {
 
-// "8-15", "0,4,8".
-std::string ranks_text(const std::vector<TaskPlan>& tasks) {
-    std::string text;
-    for (std::size_t i = 0; i < tasks.size();) {
-        const std::uint32_t first = tasks[i].rank.value;
-        std::uint32_t last = first;
-        while (++i < tasks.size() && tasks[i].rank.value == last + 1) ++last;
-        text += formatted("{}{}", text.empty() ? "" : ",", first);
-        if (last > first) text += formatted("-{}", last);
-    }
-    return text;
+std::vector<std::uint32_t> ranks_of(const NodePlan& node) {
+    std::vector<std::uint32_t> ranks;
+    for (const TaskPlan& task : node.tasks) ranks.push_back(task.rank.value);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
 }
 
 std::vector<Owner> owners_by_rank(const NodePlan& node) {
@@ -65,7 +60,7 @@ class Kinds {
             kind = step_.kinds.insert(step_.kinds.end(), std::move(fresh));
         }
         kind->nodes.push_back(node.node_name);
-        kind->ranks.push_back(ranks_text(node.tasks));
+        kind->ranks.push_back(number_ranges(ranks_of(node)));
         return Done{};
     }
 

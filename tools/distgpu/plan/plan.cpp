@@ -43,13 +43,6 @@ struct Arguments {
     std::optional<std::string> html;
 };
 
-// https://no-color.org
-bool wants_colour() {
-    const ProcessEnvironment environment;
-    return isatty(STDOUT_FILENO) == 1 && environment.get("NO_COLOR").value_or("").empty() &&
-           environment.get("TERM") != "dumb";
-}
-
 Result<Request> read_spec(const std::string& spec) {
     return parse_spec("SPEC", spec).and_then([&](Request request) -> Result<Request> {
         if (request.framework != nullptr) return request;

@@ -20,10 +20,6 @@ PlanColumns columns_of(const PlanInput& input) {
     return plan_columns(layout, binding);
 }
 
-std::string styled(bool colour, std::string_view style, std::string_view text) {
-    return colour ? formatted("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
-}
-
 // A laptop has no job: the port that its id would give is not the one that a step will have.
 std::string where(const PlanInput& input, const Rendezvous& rendezvous) {
     const bool known = input.step.job != 0 || rendezvous.port_source != PortSource::derived;
