@@ -47,6 +47,25 @@ judged() { # STATUS VERDICT COMMAND...
     judged 0 'ready: 1 rank on 1 node reach' srun -n1 --distgpu=pytorch "${check[@]}"
 }
 
+# What of the document a query of jq tells.
+told() { # QUERY
+    sed -n '/^{/,/^}/p' <<<"$output" | jq --compact-output --exit-status "$1"
+}
+
+@test "the verdict in JSON, of a good step and of one with a fault" {
+    run submit "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --format json
+    echo "$output"
+    [ "$status" -eq 0 ]
+    told '.schema == "distgpu.check/1" and .ready and .ranks == 4 and .mode == "pytorch"'
+    [ "$(told '[.nodes[] | [.node, .ranks, .state, .cpus]]')" = '[["node01",[0,1],"ok","0-1"],["node02",[2,3],"ok","0-1"]]' ]
+    told '.missing == [] and .not_checked == []'
+    run submit "${two_and_two[@]}" --distgpu=pytorch bash -c \
+        '((SLURM_PROCID != 3)) || export RANK=7; exec "$@"' check "${check[@]}" --format json
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$(told '[.ready, .findings[0].weight, .findings[0].ranks, .findings[0].object]')" = '[false,"failed",[3],"RANK"]' ]
+}
+
 @test "every mode that distgpu prepared is ready" {
     local mode
     for mode in lightning accelerate megatron horovod,backend=gloo ompi tensorflow jax deepspeed \
