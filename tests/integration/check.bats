@@ -66,6 +66,28 @@ told() { # QUERY
     [ "$(told '[.ready, .findings[0].weight, .findings[0].ranks, .findings[0].object]')" = '[false,"failed",[3],"RANK"]' ]
 }
 
+@test "a node that differs from the others is named, and a step without one is not" {
+    local four=("${two_and_two[@]}" --distgpu=pytorch)
+    judged 0 'ready: 4 ranks' "${four[@]}" bash -c \
+        '[[ $SLURMD_NODENAME != node02 ]] || export NCCL_ALGO=Ring; exec "$@"' check "${check[@]}"
+    [[ $output == *"warning: ranks 2-3 on node02: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but node01 has none; make them alike, or leave out what differs with --exclude=node02"* ]]
+    # The same on all nodes, and what distgpu itself set.
+    judged 0 'ready: 4 ranks' env NCCL_ALGO=Ring "${four[@]}" "${check[@]}"
+    [[ $output != *"but node01 has"* ]]
+    judged 0 'ready: 4 ranks' "${four[@]}" bash -c \
+        '[[ $SLURMD_NODENAME != node02 ]] || export NCCL_ALGO=Ring; exec "$@"' check "${check[@]}" --skip nodes
+    [[ $output != *"but node01 has"* ]]
+}
+
+@test "a clock that is wrong is named" {
+    judged 0 'ready: 2 ranks' srun -N2 -n2 --distgpu=pytorch bash -c \
+        'case $SLURMD_NODENAME in node02) exec faketime -f +5s "$@" ;; *) exec "$@" ;; esac' check "${check[@]}"
+    [[ $output == *"warning: rank 1 on node02: clock: 5 s ahead of that of rank 0's node; start an NTP service, such as chronyd, on that node"* ]]
+    judged 0 'ready: 2 ranks' srun -N2 -n2 --distgpu=pytorch bash -c \
+        'case $SLURMD_NODENAME in node02) exec faketime -f -5s "$@" ;; *) exec "$@" ;; esac' check "${check[@]}"
+    [[ $output == *"clock: 5 s behind that of rank 0's node"* ]]
+}
+
 @test "every mode that distgpu prepared is ready" {
     local mode
     for mode in lightning accelerate megatron horovod,backend=gloo ompi tensorflow jax deepspeed \
@@ -382,7 +404,7 @@ without_rank3='((SLURM_PROCID < 3)) || exec sleep 5; exec "$@" check --timeout 3
     export NCCL_SOCKET_IFNAME=ib
     judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: ' \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --only interfaces,gpus
-    [[ $output == *$'\nnot checked: variables, ports, cpus, fabric, names\n'* ]]
+    [[ $output == *$'\nnot checked: variables, ports, cpus, fabric, names, nodes\n'* ]]
     [[ $output == *$'\nnode02  2-3    0-1   0          ib         not checked  '* ]]
     judged 0 'ready: 4 ranks on 2 nodes' \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --skip interfaces

@@ -18,7 +18,8 @@
     ROW(gpus)               \
     ROW(fabric)             \
     ROW(interfaces)         \
-    ROW(names)
+    ROW(names)              \
+    ROW(nodes)
 
 namespace distgpu {
 

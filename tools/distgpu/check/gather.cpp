@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <poll.h>
@@ -31,12 +32,38 @@ std::string greeting(const CheckedStep& step) {
 // A report in the largest proof, MUNGE's, with space to spare.
 constexpr std::size_t longest_line = longest_report * 2;
 
+// Seconds since 1970, as this node's clock has them.
+double clock_now() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
+
 // Who is about to report.
 struct Peer {
     Socket socket;
     std::string challenge;
+    double greeted = 0;  // when, by clock_now()
     std::string received;
 };
+
+// The report was written between the greeting and now: by how much its clock says otherwise.
+double clock_error(double reported, double greeted, double now) {
+    if (reported > now) return reported - now;
+    return reported < greeted ? reported - greeted : 0;
+}
+
+void judge_clock(Report& report, double greeted) {
+    constexpr double most = 1;
+    const double reported = std::exchange(report.clock, 0);  // of no further use
+    if (reported == 0) return;
+    const double error = clock_error(reported, greeted, clock_now());
+    if (std::abs(error) <= most) return;
+    report.findings.push_back({Finding::Weight::warning,
+                               {"clock",
+                                formatted("{:.0f} s {} that of rank 0's node", std::abs(error),
+                                          error > 0 ? "ahead of" : "behind"),
+                                "start an NTP service, such as chronyd, on that node"}});
+}
 
 // Rank 0's side. Nobody's silence keeps it from the others.
 class Gathering {
@@ -85,7 +112,7 @@ class Gathering {
         auto socket = accept_from(listener);
         const auto challenge = draw_secret();
         if (!socket || !challenge) return;
-        Peer peer{*std::move(socket), challenge->to_string(), {}};
+        Peer peer{*std::move(socket), challenge->to_string(), clock_now(), {}};
         const std::string line =
             formatted("{}{} {}\n", greeting(step_), name_of(proof_), peer.challenge);
         // A new connection's buffer takes a line at once.
@@ -113,6 +140,7 @@ class Gathering {
         if (!report || report->rank == 0 || report->rank >= world_size_) return false;
         // If it does not get the answer, it comes again.
         if (!send_all(peer.socket, taken, Clock::now())) return true;
+        judge_clock(*report, peer.greeted);
         const std::uint32_t rank = report->rank;
         reports_.emplace(rank, *std::move(report));
         return true;
@@ -165,8 +193,9 @@ Result<Invitation> reach(const Endpoint& endpoint, const CheckedStep& step, Dead
 }
 
 // Error: rank 0 did not take it.
-std::optional<Error> hand_over(const Endpoint& endpoint, const Invitation& rank0,
-                               const Report& report, const CheckedStep& step, Deadline deadline) {
+std::optional<Error> hand_over(const Endpoint& endpoint, const Invitation& rank0, Report report,
+                               const CheckedStep& step, Deadline deadline) {
+    report.clock = clock_now();
     const auto line = prove(rank0.proof, step.secret, rank0.challenge, encode_report(report));
     const std::string where = host_and_port(endpoint.host, endpoint.port);
     if (!line) return Error{where, line.error().problem, line.error().remedy};

@@ -69,6 +69,7 @@ Report look(const CheckFacts& facts, const Checks& checks) {
         CheckResult result = run(*check, facts);
         std::move(result.findings.begin(), result.findings.end(),
                   std::back_inserter(report.findings));
+        std::move(result.traits.begin(), result.traits.end(), std::back_inserter(report.traits));
         if (!result.ports.empty()) report.ports = result.ports;
     }
     return report;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu {
 
@@ -21,9 +22,18 @@ struct CheckFacts {
     Deadline deadline;
 };
 
+// What all nodes of a step should have alike, as one of them has it.
+struct NodeTrait {
+    std::string name;   // "GPUs"
+    std::string value;  // "4 x H100"; "none"
+
+    bool operator==(const NodeTrait&) const = default;
+};
+
 struct CheckResult {
     Findings findings{};
     std::string ports{};  // of `fabric`: those that NCCL can use, "mlx5_0:1 400 Gb/s +3"
+    std::vector<NodeTrait> traits{};  // of `nodes`
 };
 
 struct NamedCheck {

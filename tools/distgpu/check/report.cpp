@@ -36,6 +36,14 @@ Finding read_finding(const JsonFields& fields) {
             read_error(fields)};
 }
 
+JsonText trait_json(const NodeTrait& trait) {
+    return {{"name", trait.name}, {"value", trait.value}};
+}
+
+NodeTrait read_trait(const JsonFields& fields) {
+    return {text(fields, "name"), text(fields, "value")};
+}
+
 Report read_report(const JsonFields& fields) {
     return {fields.count<std::uint32_t>("rank"),
             fields.count<std::uint32_t>("node"),
@@ -45,6 +53,8 @@ Report read_report(const JsonFields& fields) {
             text(fields, "ports"),
             text(fields, "rendezvous"),
             fields.objects("findings", read_finding),
+            fields.objects("traits", read_trait),
+            fields.number("clock"),
             fields.optional_object("unreached", read_error)};
 }
 
@@ -58,7 +68,9 @@ std::string encode_report(const Report& report) {
                                     {"interface", report.interface},
                                     {"ports", report.ports},
                                     {"rendezvous", report.rendezvous},
-                                    {"findings", JsonText::list(report.findings, finding_json)}};
+                                    {"findings", JsonText::list(report.findings, finding_json)},
+                                    {"traits", JsonText::list(report.traits, trait_json)},
+                                    {"clock", report.clock}};
     if (report.unreached) members.push_back({"unreached", members_of(*report.unreached)});
     return JsonText(members).line();
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "check/finding.h"
+#include "check/named_check.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu {
 
@@ -20,6 +22,8 @@ struct Report {
     std::string ports;       // "mlx5_0:1 400 Gb/s +3"; empty: no InfiniBand
     std::string rendezvous;  // "node01:24608", as this rank has it; empty: it has none
     Findings findings;
+    std::vector<NodeTrait> traits{};   // of its node, from one of its ranks
+    double clock = 0;                  // when it was sent, in seconds since 1970; 0: not sent
     std::optional<Error> unreached{};  // why rank 0 got this report past the rendezvous port
 
     bool operator==(const Report&) const = default;

@@ -2,6 +2,7 @@
 #include "check/verdict.h"
 
 #include "base/format.h"
+#include "check/compare_nodes.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/cpu_set.h"
 #include "ranks_text.h"
@@ -159,6 +160,7 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
                    const Checks& checks) {
     std::vector<Report> reports = gathered;
     compare_rendezvous(reports);
+    compare_nodes(reports, layout);
     const Ranks missing = missing_ranks(layout, reports);
     Verdict verdict;
     verdict.mode = mode;
