@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # `distgpu check` in real steps: what it says of a good one, and that it names each fault.
-# shellcheck disable=SC2154,SC2016 # cluster.bash sets sandbox; run sets output and status
+# shellcheck disable=SC2030,SC2031,SC2154,SC2016 # cluster.bash sets sandbox; run sets output and status
 
 load cluster
 
