@@ -73,10 +73,17 @@ TEST(ShellWords, CommentsEndWithTheirLine) {
     EXPECT_EQ(read("a # b; c 'd\ne f#g '#'h\n# 'i\nj"), (Words{"1:a", "2:e|f#g|#h", "4:j"}));
 }
 
+TEST(ShellWords, CommentsInListsHaveNoQuotes) {
+    EXPECT_EQ(read("a=(\n  b # it's\n)\nc"), (Words{"1:a=(\n  b # it's\n)", "4:c"}));
+    EXPECT_EQ(read("a=${#b} $((16#f)) 'c'"), Words{"1:a=${#b}|$((16#f))|c"});
+}
+
 TEST(ShellWords, HereDocumentsAreLeftOut) {
     EXPECT_EQ(read("cat <<EOF > x\nsrun a\n EOF\nEOF\nb"), (Words{"1:cat|>|x", "5:b"}));
     EXPECT_EQ(read("cat <<-'A B'\nsrun a\n\tA B\nb"), (Words{"1:cat", "4:b"}));
     EXPECT_EQ(read("cat << EOF\nsrun a"), Words{"1:cat"});
+    // Tabs before the end are for <<- only.
+    EXPECT_EQ(read("cat <<EOF\n\tEOF\nsrun a\nEOF\nb"), (Words{"1:cat", "5:b"}));
     EXPECT_EQ(read("a <<<b\nc"), (Words{"1:a|<<<b", "2:c"}));
 }
 

@@ -83,6 +83,9 @@ class Reader {
                 }
             } else if (c == '"' || c == '\'') {
                 quote = c;
+            } else if (c == '#' &&
+                       std::string_view(" \t\n").find(script_[at - 1]) != std::string_view::npos) {
+                at = std::min(script_.find('\n', at), script_.size()) - 1;
             } else if (c == '(') {
                 ++open;
             } else if (c == ')' && --open == 0) {
@@ -136,7 +139,8 @@ class Reader {
             return;
         }
         end_word();
-        at_ += script_.substr(at_, 3) == "<<-" ? 2U : 1U;
+        is_indented_ = script_.substr(at_, 3) == "<<-";
+        at_ += is_indented_ ? 2U : 1U;
         names_end_ = true;
     }
 
@@ -152,7 +156,9 @@ class Reader {
         for (std::size_t begin = at_ + 1; begin < script_.size();) {
             const std::size_t newline = std::min(script_.find('\n', begin), script_.size());
             std::string_view line = script_.substr(begin, newline - begin);
-            line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+            if (is_indented_) {
+                line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+            }
             begin = newline + 1;
             at_ = newline;
             ++line_;
@@ -202,6 +208,7 @@ class Reader {
     std::size_t begin_ = 0;  // of the word that is being read
     std::vector<TextSpan> spans_;
     std::optional<std::string> here_document_;  // how the one that this line begins ends
+    bool is_indented_ = false;                  // <<-: with tabs before it
     std::vector<ShellCommand> commands_;
 };
 
