@@ -42,7 +42,7 @@ TEST(ConvertScript, OptionsThatTheModeSetsGo) {
               "srun -N2 --distgpu=torchrun,nproc=2 torchrun -m package.module\n");
     EXPECT_EQ(
         converted(
-            "srun python3 -u -m torch.distributed.launch --use_env --nproc_per_node $N a.py\n"),
+            "srun python3 -u -m torch.distributed.launch --use_env --nproc_per_node 4 a.py\n"),
         "srun --distgpu=torchrun python3 -u -m torch.distributed.run a.py\n");
     // Without --use_env it gives the script --local-rank.
     EXPECT_EQ(converted("srun python3 -m torch.distributed.launch --nproc_per_node 4 a.py\n"),
@@ -50,10 +50,9 @@ TEST(ConvertScript, OptionsThatTheModeSetsGo) {
 }
 
 TEST(ConvertScript, OneLauncherOnEachNode) {
-    EXPECT_EQ(
-        converted("torchrun --nnodes 2 a.py\n", "-N2 --ntasks-per-node=4 -c 8"),
-        "srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 --cpus-per-task=$SLURM_CPUS_PER_TASK "
-        "--distgpu=torchrun torchrun a.py\n");
+    EXPECT_EQ(converted("torchrun --nnodes 2 a.py\n", "-N2 --ntasks-per-node=4 -c 8"),
+              "srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 --cpus-per-task=32 "
+              "--distgpu=torchrun torchrun a.py\n");
     EXPECT_EQ(converted("torchrun a.py\n", "-N2 --ntasks-per-node=1"),
               "srun --distgpu=torchrun torchrun a.py\n");
 }
@@ -63,10 +62,83 @@ TEST(ConvertScript, MpirunBecomesSrun) {
               "A=1 srun --mpi=pmix --ntasks=8 --distgpu=ompi python3 a.py\n");
     EXPECT_EQ(converted("mpirun -np 4 ./horovod_a\n", "-N2 --ntasks-per-node=2"),
               "srun --mpi=pmix --distgpu=horovod ./horovod_a\n");
-    EXPECT_EQ(converted("mpirun --mca btl ^openib python3 a.py\n"),
-              "mpirun --mca btl ^openib python3 a.py\n");
-    EXPECT_EQ(first_note("mpirun --mca btl ^openib python3 a.py\n"),
-              "--mca of mpirun is not understood; the command stays as it is");
+    EXPECT_EQ(converted("mpirun --rankfile r python3 a.py\n"),
+              "mpirun --rankfile r python3 a.py\n");
+    EXPECT_EQ(first_note("mpirun --rankfile r python3 a.py\n"),
+              "--rankfile of mpirun is not understood; the command stays as it is");
+}
+
+TEST(ConvertScript, WhatMpirunSetsStaysSet) {
+    EXPECT_EQ(converted("mpirun -x A=1 -x B -x C=\"x y\" --mca btl ^openib -mca pml ob1 ./a\n"),
+              "env A=1 C=\"x y\" OMPI_MCA_btl=^openib OMPI_MCA_pml=ob1 srun --mpi=pmix "
+              "--distgpu=ompi ./a\n");
+    EXPECT_EQ(converted("exec mpirun -x A=1 ./a\n"),
+              "exec env A=1 srun --mpi=pmix --distgpu=ompi ./a\n");
+}
+
+TEST(ConvertScript, AsManyTasksAsMpirunWasTold) {
+    const auto options = [](const std::string& of_mpirun, const std::string& directives) {
+        const std::string line = converted("mpirun " + of_mpirun + " ./a\n", directives);
+        const std::string before = "srun --mpi=pmix ";
+        return line.substr(before.size(), line.find("--distgpu") - before.size());
+    };
+    EXPECT_EQ(options("-np $SLURM_NTASKS", "-N2 --ntasks-per-node=4"), "");
+    EXPECT_EQ(options("-np ${SLURM_NPROCS}", "-N2 --ntasks-per-node=4"), "");
+    EXPECT_EQ(options("-np 8", "-N2 -n 8"), "");
+    // Others that only begin like it.
+    EXPECT_EQ(options("-np $SLURM_NTASKS_PER_NODE", "-N2 --ntasks-per-node=4"),
+              "--ntasks=$SLURM_NTASKS_PER_NODE ");
+    EXPECT_EQ(options("-np $((SLURM_NTASKS / 2))", "-N2 --ntasks-per-node=4"),
+              "--ntasks=$((SLURM_NTASKS / 2)) ");
+    EXPECT_EQ(options("-npernode 4", "-N2 --ntasks-per-node=1"),
+              "--ntasks=$((SLURM_NNODES * 4)) --ntasks-per-node=4 ");
+    EXPECT_EQ(options("--map-by ppr:4:node", "-N2 --ntasks-per-node=4"), "");
+    // The CPUs of the job's tasks are shared.
+    EXPECT_EQ(options("-np 8", "-N2 --ntasks-per-node=1 -c 16"), "--ntasks=8 --cpus-per-task=4 ");
+    EXPECT_EQ(options("-np 8 -N 4", "-N2 --ntasks-per-node=1 -c 16"),
+              "--ntasks=8 --ntasks-per-node=4 --cpus-per-task=4 ");
+    EXPECT_EQ(options("", "-N2 --ntasks-per-node=2 -c 16"),
+              "--cpus-per-task=$SLURM_CPUS_PER_TASK ");
+}
+
+TEST(ConvertScript, DeepspeedStartsWhatItsLauncherStarted) {
+    EXPECT_EQ(
+        converted("deepspeed --hostfile h a.py\n", "-N2 --ntasks-per-node=4 --gres=gpu:4 -c8"),
+        "srun --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=deepspeed python3 a.py\n");
+    EXPECT_EQ(converted("N=2\ndeepspeed --hostfile h --num_gpus $N a.py\n"),
+              "srun --ntasks=$((SLURM_NNODES * 2)) --ntasks-per-node=2 --distgpu=deepspeed "
+              "python3 a.py\n");
+    for (const char* commands : {"deepspeed --hostfile h --include localhost:0,1 a.py\n",
+                                 "deepspeed a.py\n", "deepspeed --hostfile h --num_gpus $N a.py\n",
+                                 "deepspeed --hostfile h $OPTIONS a.py\n"}) {
+        EXPECT_EQ(converted(commands), commands);
+    }
+}
+
+TEST(ConvertScript, ANumberThatOnlyTheShellKnowsStays) {
+    EXPECT_EQ(converted("srun torchrun --nnodes 2 --nproc_per_node $N a.py\n"),
+              "srun --distgpu=torchrun torchrun --nproc_per_node $N a.py\n");
+    EXPECT_EQ(converted("srun torchrun --nproc_per_node=${SLURM_GPUS_ON_NODE} a.py\n"),
+              "srun --distgpu=torchrun torchrun a.py\n");
+    EXPECT_EQ(converted("N=2\nsrun torchrun --nproc_per_node=$N a.py\n"),
+              "srun --distgpu=torchrun,nproc=2 torchrun a.py\n");
+    EXPECT_EQ(converted("N=2\nN=4\nsrun torchrun --nproc_per_node=$N a.py\n"),
+              "N=2\nN=4\nsrun --distgpu=torchrun torchrun --nproc_per_node=$N a.py\n");
+}
+
+TEST(ConvertScript, WhatTheScriptStartsOnEachNodeStays) {
+    for (const char* commands :
+         {"srun -w $node torchrun --nnodes 2 a.py\n", "srun -N1 -r 1 torchrun a.py\n",
+          "srun -N1 torchrun --nnodes=2 --node_rank=$i a.py\n",
+          "torchrun --nnodes=2 --node_rank 0 a.py\n",
+          "srun accelerate launch --num_machines 2 --machine_rank 0 a.py\n",
+          "torchrun --nnodes=2 --node_rank=$SLURM_PROCID a.py\n",
+          "torchrun a.py &\ntorchrun b.py &\nwait\n"}) {
+        EXPECT_EQ(converted(commands), commands);
+        EXPECT_NE(first_note(commands), "") << commands;
+    }
+    EXPECT_EQ(converted("srun torchrun --nnodes 2 a.py & wait\n"),
+              "srun --distgpu=torchrun torchrun a.py & wait\n");
 }
 
 TEST(ConvertScript, VariablesStayWhereSomethingNeedsThem) {
@@ -78,6 +150,15 @@ TEST(ConvertScript, VariablesStayWhereSomethingNeedsThem) {
     // Its program may read it.
     EXPECT_EQ(converted("export GPUS=4\nsrun torchrun --nproc_per_node=$GPUS a.py\n"),
               "export GPUS=4\n" + launch + "\n");
+    // In arithmetic; by a step that stays; by a name of its own.
+    EXPECT_EQ(converted("A=2\nB=$((A * 4))\nsrun torchrun --nnodes $A a.py $B\n"),
+              "A=2\nB=$((A * 4))\n" + launch + " $B\n");
+    EXPECT_EQ(converted("export MASTER_PORT=1\nsrun torchrun a.py\nsrun ./b.sh x\n"),
+              "export MASTER_PORT=1\n" + launch + "\nsrun ./b.sh x\n");
+    EXPECT_EQ(converted("MASTER_ADDR=x\nexport MASTER_ADDR\nsrun torchrun a.py\n"), launch + "\n");
+    // What the mode does not set.
+    EXPECT_EQ(converted("export MASTER_ADDR=x\nhorovodrun -np 2 python3 a.py\n"),
+              "export MASTER_ADDR=x\nsrun --mpi=pmix --ntasks=2 --distgpu=horovod python3 a.py\n");
     // Nothing shows what B is for.
     EXPECT_EQ(converted("A=1 B=2\nsrun torchrun --rdzv_id=$A a.py\n"), "A=1 B=2\n" + launch + "\n");
     EXPECT_EQ(converted("A=1; B=2\nsrun torchrun --rdzv_id=$A a.py $B\n"),
@@ -85,9 +166,18 @@ TEST(ConvertScript, VariablesStayWhereSomethingNeedsThem) {
 }
 
 TEST(ConvertScript, NoCommandIsTakenOutOfABlock) {
-    const std::string block = "if true; then\n  MASTER_PORT=1\nfi\n";
-    EXPECT_EQ(converted(block + "srun torchrun --master_port=$MASTER_PORT a.py\n"),
-              block + "srun --distgpu=torchrun torchrun a.py\n");
+    for (const std::string block :
+         {"if true; then\n  MASTER_PORT=1\nfi\n", "f() {\n  MASTER_PORT=1\n}\n",
+          "f(){\n  MASTER_PORT=1\n}\n", "function f {\n  MASTER_PORT=1\n}\n",
+          "f()\n{\n  MASTER_PORT=1\n}\n", "(\n  MASTER_PORT=1\n)\n", "( true\n  MASTER_PORT=1 )\n",
+          "case $1 in\n  a)\n    MASTER_PORT=1\n    ;;\nesac\n", "true &&\n  MASTER_PORT=1\n",
+          "true || # no\n  MASTER_PORT=1\n"}) {
+        EXPECT_EQ(converted(block + "srun torchrun --master_port=$MASTER_PORT a.py\n"),
+                  block + "srun --distgpu=torchrun torchrun a.py\n");
+    }
+    const std::string closed = "f() { true; }\nif x; then y; fi\n(a; b)\n(c)\n";
+    EXPECT_EQ(converted(closed + "MASTER_PORT=1\nsrun torchrun a.py\n"),
+              closed + "srun --distgpu=torchrun torchrun a.py\n");
 }
 
 TEST(ConvertScript, TheTextBehindShellsKeepsItsQuotes) {
@@ -95,12 +185,61 @@ TEST(ConvertScript, TheTextBehindShellsKeepsItsQuotes) {
               "srun --distgpu=torchrun bash -c 'torchrun a.py --dir $DIR'\n");
     EXPECT_EQ(converted("srun sh -c \"torchrun --node_rank \\$SLURM_NODEID a.py \\$A $B\"\n"),
               "srun --distgpu=torchrun sh -c \"torchrun a.py \\$A $B\"\n");
-    const std::string two = "srun bash -c 'cd x; torchrun a.py'\n";
+    EXPECT_EQ(converted("srun bash -lc 'cd x && torchrun a.py' >log 2>&1\n"),
+              "srun --distgpu=torchrun bash -lc 'cd x && torchrun a.py' >log 2>&1\n");
+    EXPECT_EQ(converted("srun bash -c \"export RANK=\\$SLURM_PROCID; export LOCAL_RANK=0; "
+                        "python3 a.py\"\n"),
+              "srun --distgpu=pytorch bash -c \"python3 a.py\"\n");
+    EXPECT_EQ(converted("srun bash -c 'torchrun --master_addr '$M' a.py'\n"),
+              "srun --distgpu=torchrun bash -c 'torchrun a.py'\n");
+    const std::string half = "srun bash -c \"torchrun --rdzv_id \\\"a b\\\" a.py\"\n";
+    EXPECT_EQ(converted(half), half);
+    const std::string two = "srun bash -c './x; torchrun a.py'\n";
     EXPECT_EQ(converted(two), two);
     EXPECT_NE(first_note(two), "");
 }
 
+TEST(ConvertScript, WhatRedirectsTheStepStaysOutsideOfItsShell) {
+    const std::string launch = "accelerate launch --num_machines 2 ";
+    const std::string machine =
+        "--machine_rank \\$NODE_RANK --main_process_ip \\$MASTER_ADDR --main_process_port "
+        "\\$MASTER_PORT ";
+    EXPECT_EQ(
+        converted("srun " + launch + "a.py > log 2>&1\n"),
+        "srun --distgpu=accelerate,per-node bash -c \"" + launch + machine + "a.py\" > log 2>&1\n");
+    EXPECT_EQ(
+        converted("srun " + launch + "a.py 'x y'\n"),
+        "srun --distgpu=accelerate,per-node bash -c \"" + launch + machine + "a.py 'x y'\"\n");
+    for (const std::string& stays :
+         {"srun " + launch + "a.py '$A'\n", "srun " + launch + "a.py \"b\"\n",
+          "(cd x; srun " + launch + "a.py)\n", "srun " + launch + "a.py > log --x\n",
+          "srun " + launch + "a.py \\$A\n"}) {
+        EXPECT_EQ(converted(stays), stays);
+    }
+}
+
+TEST(ConvertScript, TheModeIsOfTheFrameworkNamed) {
+    const auto mode = [](const std::string& commands) {
+        const std::string text =
+            converted("export MASTER_ADDR=x\n" + commands + "srun python3 a.py\n");
+        return text.substr(text.find("--distgpu"));
+    };
+    EXPECT_EQ(mode("# with jax 0.4\n"), "--distgpu=jax python3 a.py\n");
+    EXPECT_EQ(mode("cd train_jax2\n"), "--distgpu=jax python3 a.py\n");
+    EXPECT_EQ(mode("cd /home/ajax/accelerated\n"), "--distgpu=pytorch python3 a.py\n");
+}
+
+TEST(ConvertScript, WhatHasDistgpuIsDone) {
+    const std::string done = "srun torchrun --nnodes 2 a.py\n";
+    EXPECT_EQ(converted(done, "-N2 --distgpu=torchrun"), done);
+    EXPECT_EQ(first_note("#SBATCH --distgpu=torchrun\n" + done),
+              "it has #SBATCH --distgpu already");
+    EXPECT_EQ(first_note("srun --distgpu=torchrun torchrun a.py\n"), "");
+}
+
 TEST(ConvertScript, LinesThatAreLeftStayJoined) {
+    EXPECT_EQ(converted("# see \\\nexport MASTER_ADDR=x\n\nsrun torchrun a.py\n"),
+              "# see \\\n\nsrun --distgpu=torchrun torchrun a.py\n");
     EXPECT_EQ(converted("srun torchrun \\\n  --nnodes 2 \\\n  a.py \\\n  --b\n"),
               "srun --distgpu=torchrun torchrun \\\n  a.py \\\n  --b\n");
     EXPECT_EQ(converted("srun \\\n  torchrun a.py \\\n  --nnodes\n"),
@@ -115,12 +254,28 @@ TEST(ConvertScript, ElasticTrainingAndLoopsAreNotUnderstood) {
               "how many GPUs a node has is not known; the command stays as it is");
 }
 
+TEST(ConvertScript, WhatIsNotClosedEndsWithTheScript) {
+    EXPECT_EQ(converted("srun torchrun a.py\nexport MASTER_ADDR=$(x\n"),
+              "srun --distgpu=torchrun torchrun a.py\n");
+    EXPECT_EQ(converted("srun torchrun --nnodes 2 'a.py\n"),
+              "srun --distgpu=torchrun torchrun 'a.py\n");
+}
+
 TEST(UnifiedDiff, ShowsWhereLinesChange) {
     const std::string text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
     EXPECT_EQ(unified_diff("f", text, {{1, 1, {}}, {10, 1, {"a", "b"}}}),
               "--- f\n+++ f (converted)\n@@ -1,5 +1,4 @@\n 1\n-2\n 3\n 4\n 5\n"
               "@@ -8,5 +7,6 @@\n 8\n 9\n 10\n-11\n+a\n+b\n 12\n");
     EXPECT_EQ(unified_diff("f", text, {}), "");
+    const std::string unended = "1\n2";
+    EXPECT_EQ(unified_diff("f", unended, {{0, 1, {"a"}}}),
+              "--- f\n+++ f (converted)\n@@ -1,2 +1,2 @@\n-1\n+a\n 2\n"
+              "\\ No newline at end of file\n");
+    EXPECT_EQ(changed(unended, {{0, 1, {"a"}}}), "a\n2");
+    EXPECT_EQ(unified_diff("f", unended, {{1, 1, {"a"}}}),
+              "--- f\n+++ f (converted)\n@@ -1,2 +1,2 @@\n 1\n-2\n"
+              "\\ No newline at end of file\n+a\n");
+    EXPECT_EQ(changed(unended, {{1, 1, {"a"}}}), "1\na\n");
 }
 
 }  // namespace

@@ -37,11 +37,17 @@ std::vector<std::string> names_set(const std::vector<std::string>& words) {
 }
 
 bool is_of_ranks(std::string_view name) {
-    static constexpr std::array<std::string_view, 11> names{
-        "MASTER_ADDR", "MASTER_PORT",        "WORLD_SIZE",
-        "RANK",        "LOCAL_RANK",         "LOCAL_WORLD_SIZE",
-        "NODE_RANK",   "GROUP_RANK",         "JAX_COORDINATOR_ADDRESS",
-        "TF_CONFIG",   "COORDINATOR_ADDRESS"};
+    static constexpr std::array<std::string_view, 11> names{"MASTER_ADDR",
+                                                            "MASTER_PORT",
+                                                            "WORLD_SIZE",
+                                                            "RANK",
+                                                            "LOCAL_RANK",
+                                                            "LOCAL_WORLD_SIZE",
+                                                            "NODE_RANK",
+                                                            "GROUP_RANK",
+                                                            "JAX_COORDINATOR_ADDRESS",
+                                                            "COORDINATOR_ADDRESS",
+                                                            "TF_CONFIG"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -55,18 +61,6 @@ std::size_t first_word(const std::vector<std::string>& words) {
         return !name_of(word, true) && word != "exec" && word != "time";
     });
     return static_cast<std::size_t>(command - words.begin());
-}
-
-bool mentions(std::string_view text, std::string_view name) {
-    for (std::size_t at = text.find('$'); at != std::string_view::npos;
-         at = text.find('$', at + 1)) {
-        std::string_view rest = text.substr(at + 1);
-        // ${NAME}, ${#NAME[@]}, ${!NAME}
-        rest.remove_prefix(std::min(rest.find_first_not_of("{#!"), rest.size()));
-        if (!rest.starts_with(name)) continue;
-        if (rest.size() == name.size() || !is_name_character(rest[name.size()])) return true;
-    }
-    return false;
 }
 
 }  // namespace distgpu

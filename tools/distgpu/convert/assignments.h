@@ -10,7 +10,7 @@ namespace distgpu {
 // The variables that `NAME=VALUE ...` and `export NAME[=VALUE] ...` set; none: another command.
 std::vector<std::string> names_set(const std::vector<std::string>& words);
 
-// Whether distgpu gives every task this variable.
+// Whether scripts tell ranks of each other by this variable.
 bool is_of_ranks(std::string_view name);
 
 // A command that sets variables, each of them of the ranks.
@@ -18,8 +18,5 @@ bool sets_only_ranks(const std::vector<std::string>& words);
 
 // The first word behind NAME=VALUE; words.size(): none is.
 std::size_t first_word(const std::vector<std::string>& words);
-
-// Whether the text has $NAME or ${NAME...}.
-bool mentions(std::string_view text, std::string_view name);
 
 }  // namespace distgpu

@@ -1,6 +1,7 @@
 // See conversion.h.
 #include "convert/conversion.h"
 
+#include "base/excerpt.h"
 #include "convert/azure_job.h"
 #include "convert/azure_python.h"
 #include "convert/azure_yaml.h"
@@ -11,7 +12,9 @@
 
 namespace distgpu {
 
-Result<Conversion> convert_file(const std::string& file, std::string_view text) {
+namespace {
+
+Result<Conversion> convert(const std::string& file, std::string_view text) {
     if (file.ends_with(".yml") || file.ends_with(".yaml")) {
         return read_azure_yaml(file, text).and_then([&](const AzureValue& job) {
             return convert_azure_yaml(file, text, job);
@@ -24,6 +27,16 @@ Result<Conversion> convert_file(const std::string& file, std::string_view text) 
     conversion.script = changed(text, script.changes);
     conversion.diff = unified_diff(file, text, script.changes);
     return conversion;
+}
+
+}  // namespace
+
+// What the notes quote, anybody may have written.
+Result<Conversion> convert_file(const std::string& file, std::string_view text) {
+    return convert(file, text).transform([](Conversion conversion) {
+        for (Note& note : conversion.notes) note.text = printable(note.text);
+        return conversion;
+    });
 }
 
 }  // namespace distgpu

@@ -2,12 +2,19 @@
 #include "convert/convert_script.h"
 
 #include "base/format.h"
+#include "base/values.h"
 #include "convert/assignments.h"
+#include "convert/blocks.h"
 #include "convert/launch.h"
+#include "convert/launcher_options.h"
+#include "convert/modes.h"
+#include "convert/names.h"
+#include "convert/shell_text.h"
 #include "script/job_script.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,14 +33,46 @@ StepOptions job_options(std::string_view script) {
     return options;
 }
 
+// Numbers that variables are set to, once and outside of blocks.
+std::map<std::string, std::string> numbers_in(std::string_view script,
+                                              const std::vector<ShellCommand>& commands) {
+    std::map<std::string, std::string> numbers;
+    std::map<std::string, int> times;
+    Blocks blocks(script);
+    for (const ShellCommand& command : commands) {
+        blocks.pass(command);
+        for (const std::string& name : names_set(command.words)) ++times[name];
+        for (const std::string& word : command.words) {
+            const std::size_t equals = std::min(word.find('='), word.size() - 1);
+            const std::string value = word.substr(equals + 1);
+            if (!blocks.inside() && whole_number(value)) numbers[word.substr(0, equals)] = value;
+        }
+    }
+    for (const auto& [name, count] : times) {
+        if (count > 1) numbers.erase(name);
+    }
+    return numbers;
+}
+
+// Programs that need no rank.
+bool is_plain(const std::string& program) {
+    static constexpr std::array<std::string_view, 14> plain{
+        "hostname", "nvidia-smi", "echo", "date",  "env", "true",  "mkdir",
+        "rm",       "cp",         "ls",   "rsync", "tar", "sleep", "printenv"};
+    return std::find(plain.begin(), plain.end(), program.substr(program.rfind('/') + 1)) !=
+           plain.end();
+}
+
 class ScriptConverter {
   public:
     explicit ScriptConverter(std::string_view script)
-        : script_(script), commands_(shell_commands(script)) {}
+        : script_(script), commands_(shell_commands(script)), job_(job_options(script)) {}
 
     ScriptConversion convert() && {
+        if (!job_.spec.empty()) return {{}, {{0, "it has #SBATCH --distgpu already"}}};
         convert_launches();
         if (!edits_.empty()) {
+            find_assignments();
             remove_assignments();
             note_kept();
         }
@@ -44,50 +83,76 @@ class ScriptConverter {
     }
 
   private:
+    // A command of its own that sets variables, none of which another command needs.
+    struct Assignment {
+        const ShellCommand* command;
+        std::set<std::string> names;
+        NameCounts own;  // names in its own text
+        bool gone = false;
+    };
+
     LaunchContext context() const {
-        LaunchContext context{job_options(script_), {}, false};
-        const std::string_view framework = named_framework(script_);
-        context.horovod = framework == "horovod";
         const bool sets_ranks =
             std::any_of(commands_.begin(), commands_.end(), [](const ShellCommand& command) {
                 const auto names = names_set(command.words);
                 return std::any_of(names.begin(), names.end(), is_of_ranks);
             });
-        // Within bash -c they may be set in each task.
-        if (sets_ranks || script_.find("RANK=$SLURM_PROCID") != std::string_view::npos ||
-            script_.find("RANK=\\$SLURM_PROCID") != std::string_view::npos) {
-            context.framework = framework;
-        }
-        return context;
+        return {job_, named_framework(script_), sets_ranks, numbers_in(script_, commands_)};
     }
 
     void convert_launches() {
         const LaunchContext known = context();
         for (const ShellCommand& command : commands_) {
-            const auto launch = convert_launch(script_, command, known);
-            if (!launch) {
-                note_unclear(command);
-                continue;
+            auto launch = convert_launch(script_, command, known);
+            if (launch) {
+                notes_.insert(notes_.end(), launch->notes.begin(), launch->notes.end());
+            } else {
+                note_unclear(command, known);
             }
-            edits_.insert(edits_.end(), launch->edits.begin(), launch->edits.end());
-            notes_.insert(notes_.end(), launch->notes.begin(), launch->notes.end());
+            if (launch && !launch->edits.empty()) {
+                edits_.insert(edits_.end(), launch->edits.begin(), launch->edits.end());
+                specs_.insert(std::move(launch->spec));
+            } else if (other_ == 0 && may_read_variables(command)) {
+                other_ = command.line;
+            }
         }
     }
 
-    void note_unclear(const ShellCommand& command) {
-        for (const std::string_view launcher : {"torchrun", "mpirun", "mpiexec", "horovodrun"}) {
-            const auto names_it = [&](const std::string& word) {
-                return word.find(launcher) != std::string::npos;
-            };
-            const Words& words = command.words;
-            if (words.front() == "echo" || words.front() == "module" ||
-                std::none_of(words.begin(), words.end(), names_it)) {
-                continue;
-            }
+    // A step or a script that stays as it is.
+    static bool may_read_variables(const ShellCommand& command) {
+        const std::size_t first = first_word(command.words);
+        if (first + 1 >= command.words.size()) return false;
+        const std::string& program = command.words[first];
+        if (program == "bash" || program == "sh" || program.ends_with(".sh")) return true;
+        if (!program.ends_with("srun") && !read_launcher(command.words, first)) return false;
+        return std::none_of(command.words.begin() + static_cast<std::ptrdiff_t>(first),
+                            command.words.end(), [](const std::string& word) {
+                                return is_plain(word) || word.starts_with("--distgpu");
+                            });
+    }
+
+    void note_unclear(const ShellCommand& command, const LaunchContext& known) {
+        const Words& words = command.words;
+        const auto mentions = [&](std::string_view text) {
+            return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+                return word.find(text) != std::string::npos;
+            });
+        };
+        if (words.front() == "echo" || words.front() == "module" || mentions("--distgpu")) return;
+        for (const std::string_view launcher : {"torchrun", "torch.distributed", "mpirun",
+                                                "mpiexec", "horovodrun", "accelerate launch"}) {
+            if (!mentions(launcher)) continue;
             notes_.push_back(
                 {command.line, formatted("{} is not started in a way that is understood; the "
                                          "command stays as it is",
                                          launcher)});
+            return;
+        }
+        if (known.sets_ranks && may_read_variables(command) && mentions("srun")) {
+            notes_.push_back(
+                {command.line, formatted("what it starts is not known; if that trains, give srun "
+                                         "--distgpu={}",
+                                         known.framework)});
         }
     }
 
@@ -110,75 +175,106 @@ class ScriptConverter {
                 ""};
     }
 
+    // Those that may go: variables of the ranks that the modes decide on, and what is of use to
+    // other commands of the script only.
+    void find_assignments() {
+        const NameCounts all = names_in(script_);
+        Blocks blocks(script_);
+        bool joined = false;  // to the command before
+        for (const ShellCommand& command : commands_) {
+            blocks.pass(command);
+            const bool is_alone = !blocks.inside() && !joined && has_lines_of_its_own(command);
+            joined = joins_next(script_, command);
+            const auto names = names_set(command.words);
+            Assignment each{&command, {names.begin(), names.end()}, {}};
+            if (!is_alone || each.names.empty()) continue;
+            const std::size_t begin = command.spans.front().begin;
+            each.own = names_in(script_.substr(begin, command.spans.back().end - begin));
+            const bool exports = command.words.front() == "export";
+            // What stays may read what is exported.
+            if (exports && other_ != 0) continue;
+            const bool may_go =
+                std::all_of(each.names.begin(), each.names.end(), [&](const std::string& name) {
+                    if (is_of_ranks(name)) return is_decided(name);
+                    return !exports && count_of(all, name) > count_of(each.own, name);
+                });
+            if (may_go) assignments_.push_back(std::move(each));
+        }
+    }
+
+    bool is_decided(const std::string& name) const {
+        return std::all_of(specs_.begin(), specs_.end(),
+                           [&](const std::string& spec) { return decides_variable(spec, name); });
+    }
+
+    // What is left of each name, other than where it is set.
+    NameCounts uses() const {
+        NameCounts left = names_in(changed(script_, line_changes(script_, edits_)));
+        for (const Assignment& each : assignments_) {
+            if (each.gone) continue;
+            for (const std::string& name : each.names) {
+                std::size_t& count = left[name];
+                count -= std::min(count, count_of(each.own, name));
+            }
+        }
+        return left;
+    }
+
     // Once nothing that is left needs them; what fed only them goes next.
     void remove_assignments() {
-        for (std::size_t before = 0; before != edits_.size();) {
-            before = edits_.size();
-            const std::string left = changed(script_, line_changes(script_, edits_));
-            std::size_t depth = 0;
-            for (const ShellCommand& command : commands_) {
-                depth = depth_after(command, depth);
-                // An if without a command in it is a syntax error.
-                if (depth > 0 || !is_candidate(command) || is_needed(command, left)) continue;
-                edits_.push_back(removal(command));
-                gone_.insert(command.line);
+        constexpr int longest_chain = 50;
+        for (int round = 0; round < longest_chain; ++round) {
+            const NameCounts left = uses();
+            const std::size_t before = edits_.size();
+            for (Assignment& each : assignments_) {
+                const bool is_needed =
+                    std::any_of(each.names.begin(), each.names.end(),
+                                [&](const std::string& name) { return count_of(left, name) > 0; });
+                if (each.gone || is_needed) continue;
+                edits_.push_back(removal(*each.command));
+                each.gone = true;
             }
+            if (edits_.size() == before) return;
         }
-    }
-
-    // How many of if, for and the like are open behind the command.
-    static std::size_t depth_after(const ShellCommand& command, std::size_t depth) {
-        for (const std::string& word : command.words) {
-            if (is_one_of(word, {"if", "for", "while", "until", "case", "{"})) {
-                ++depth;
-            } else if (is_one_of(word, {"fi", "done", "esac", "}"})) {
-                depth -= std::min<std::size_t>(depth, 1);
-            } else if (!is_one_of(word, {"then", "else", "elif", "do", "!"})) {
-                break;
-            }
-        }
-        return depth + (command.words.front().ends_with("()") ? 1 : 0);
-    }
-
-    static bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-        return std::find(words.begin(), words.end(), word) != words.end();
-    }
-
-    // The program may read what is exported.
-    bool is_candidate(const ShellCommand& command) const {
-        if (gone_.contains(command.line) || !has_lines_of_its_own(command)) return false;
-        if (sets_only_ranks(command.words)) return true;
-        const auto names = names_set(command.words);
-        return !names.empty() && command.words.front() != "export" &&
-               std::all_of(names.begin(), names.end(),
-                           [&](const std::string& name) { return mentions(script_, name); });
-    }
-
-    // A variable that was of use before and is not now fed what is gone.
-    static bool is_needed(const ShellCommand& command, std::string_view left) {
-        const auto names = names_set(command.words);
-        return std::any_of(names.begin(), names.end(),
-                           [&](const std::string& name) { return mentions(left, name); });
     }
 
     void note_kept() {
-        const std::string left = changed(script_, line_changes(script_, edits_));
+        const NameCounts left = uses();
+        std::set<std::size_t> gone;
+        for (const Assignment& each : assignments_) {
+            if (each.gone) gone.insert(each.command->line);
+        }
         for (const ShellCommand& command : commands_) {
-            if (gone_.contains(command.line)) continue;
+            if (gone.contains(command.line)) continue;
             for (const std::string& name : names_set(command.words)) {
-                if (!is_of_ranks(name) || !mentions(left, name)) continue;
-                notes_.push_back({command.line, formatted("{} stays, because the script still uses "
-                                                          "it; distgpu sets it in each task",
-                                                          name)});
+                if (!is_of_ranks(name)) continue;
+                notes_.push_back({command.line, why_kept(name, left)});
             }
         }
+    }
+
+    std::string why_kept(const std::string& name, const NameCounts& left) const {
+        if (!is_decided(name)) {
+            return formatted("{} stays; --distgpu={} does not set it", name, *specs_.begin());
+        }
+        if (other_ != 0) {
+            return formatted("{} stays, because what line {} starts may read it", name, other_);
+        }
+        if (count_of(left, name) == 0) {
+            return formatted("{} stays, because its command is part of another", name);
+        }
+        return formatted("{} stays, because the script still uses it; distgpu sets it in each task",
+                         name);
     }
 
     std::string_view script_;
     std::vector<ShellCommand> commands_;
+    StepOptions job_;
     std::vector<TextEdit> edits_;
     std::vector<Note> notes_;
-    std::set<std::size_t> gone_;  // lines of the assignments that are removed
+    std::set<std::string> specs_;          // of the launches
+    std::size_t other_ = 0;                // the line of one that stays; 0: none
+    std::vector<Assignment> assignments_;  // that may go
 };
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include "base/values.h"
 #include "convert/assignments.h"
 #include "convert/launcher_options.h"
+#include "convert/modes.h"
+#include "convert/names.h"
+#include "convert/shell_text.h"
+#include "convert/step_options.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <initializer_list>
 #include <span>
 #include <utility>
@@ -22,78 +24,15 @@ std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-// Of "gpu:h100:4", "4".
-std::string gpus_of(const StepOptions& job) {
-    const std::string& text = job.shape.gpus_per_node;
-    return text.substr(text.rfind(':') + 1);
-}
-
 TextEdit insertion(std::size_t place, std::string text) {
     return {{place, place}, std::move(text)};
 }
 
 using Kind = LauncherRecord::Kind;
 
-// What torchrun is told of its node: the GPUs are the default.
-std::string torchrun_spec(const LauncherCall& call, const StepOptions& job) {
-    const std::string count = call.value("--nproc-per-node");
-    return whole_number(count) && count != gpus_of(job) ? "torchrun,nproc=" + count : "torchrun";
-}
-
 // A range of nodes needs a rendezvous that counts who is there.
 bool is_elastic(const LauncherCall& call) {
     return call.value("--nnodes").find(':') != std::string::npos;
-}
-
-std::string spec_of(const LauncherCall& call, const LaunchContext& context) {
-    std::string mode(call.record->mode);
-    if (mode == "torchrun") return torchrun_spec(call, context.job);
-    if (mode == "horovod" && call.values.contains("--gloo")) return "horovod,backend=gloo";
-    return mode == "ompi" && context.horovod ? "horovod" : mode;
-}
-
-// How many tasks srun starts where a launcher of all nodes was told so.
-std::string ntasks_option(const LauncherCall& call, const StepOptions& job) {
-    std::string count;
-    for (const char* name : {"-np", "-n", "-c", "--np", "--n", "--num-proc"}) {
-        if (const std::string value = call.value(name); !value.empty()) count = value;
-    }
-    const LayoutText& layout = job.shape.layout;
-    const auto nodes = whole_number(layout.nodes);
-    const auto each = whole_number(layout.tasks_per_node);
-    const bool same = count == layout.ntasks ||
-                      (nodes && each && count == std::to_string(std::uint64_t{*nodes} * *each));
-    if (count.empty() || same || count.find("SLURM_NTASKS") != std::string::npos) return "";
-    return formatted("--ntasks={} ", count);
-}
-
-// One launcher on each node, whatever the job's tasks.
-std::string launchers_option(const StepOptions& job) {
-    const LayoutText& layout = job.shape.layout;
-    const bool one_each = (layout.ntasks.empty() || layout.ntasks == layout.nodes) &&
-                          (layout.tasks_per_node.empty() || layout.tasks_per_node == "1");
-    return one_each ? "" : "--ntasks=$SLURM_NNODES --ntasks-per-node=1 ";
-}
-
-// A task for each of a node's GPUs, which share the CPUs of the job's tasks on it.
-std::string ranks_option(std::uint32_t gpus, const StepOptions& job) {
-    const LayoutText& layout = job.shape.layout;
-    if (whole_number(layout.tasks_per_node) == gpus) return "";
-    std::string options =
-        formatted("--ntasks=$((SLURM_NNODES * {})) --ntasks-per-node={} ", gpus, gpus);
-    const std::uint32_t cpus = whole_number(job.shape.cpus_per_task).value_or(0);
-    if (cpus >= gpus) options += formatted("--cpus-per-task={} ", cpus / gpus);
-    return options;
-}
-
-std::string cpus_option(const StepOptions& job) {
-    return job.shape.cpus_per_task.empty() ? "" : "--cpus-per-task=$SLURM_CPUS_PER_TASK ";
-}
-
-// mpirun's -x NAME=VALUE; srun hands all variables on, so that -x NAME is nothing.
-std::string exported_before(const LauncherCall& call) {
-    const std::string assignment = call.value("-x");
-    return assignment.find('=') == std::string::npos ? "" : assignment + " ";
 }
 
 bool has_option(std::span<const std::string> words, std::initializer_list<std::string_view> names) {
@@ -101,6 +40,16 @@ bool has_option(std::span<const std::string> words, std::initializer_list<std::s
         return std::any_of(names.begin(), names.end(),
                            [&](std::string_view name) { return word.starts_with(name); });
     });
+}
+
+// Whether '...' in the text hides from the shell what it would replace between ", too.
+bool quotes_more_than_blanks(std::string_view text) {
+    bool quoted = false;
+    for (const char c : text) {
+        if (c == '\'') quoted = !quoted;
+        if (quoted && (c == '$' || c == '\\')) return true;
+    }
+    return quoted;
 }
 
 class Converter {
@@ -117,10 +66,11 @@ class Converter {
         if (has_srun_ && !read_srun(begin)) return answer();
         if (program_ >= words.size()) return std::nullopt;
         outer_program_ = program_;
-        if (is_shell() && !enter_shell_text()) return std::nullopt;
+        if (starts_shell(words, program_) && !enter_shell_text()) return std::nullopt;
         const auto call = read_launcher(command_->words, program_);
         if (!call) return convert_python();
         if (call->program >= command_->words.size()) return std::nullopt;
+        if (auto why = not_understood(*call)) return left_alone(*std::move(why));
         return convert_launcher(*call);
     }
 
@@ -129,45 +79,25 @@ class Converter {
     bool read_srun(std::size_t begin) {
         const Words line(outer_.words.begin() + static_cast<std::ptrdiff_t>(begin),
                          outer_.words.end());
-        if (has_option(line, {"--distgpu"})) return false;
         const auto program = program_at(line);
         if (!program) {
             note(program.error().object + ": " + program.error().problem);
             return false;
         }
+        const auto options = std::span(line).first(*program);
+        if (has_option(options, {"--distgpu"})) return false;
         program_ = begin + *program;
-        asks_for_cpus_ = has_option(std::span(line).first(*program), {"-c", "--cpus-per-task"});
+        asks_for_cpus_ = has_option(options, {"-c", "--cpus-per-task"});
+        asks_for_nodes_ = has_option(options, {"-N", "--nodes"});
+        names_nodes_ = has_option(options, {"-w", "--nodelist", "-r", "--relative", "-F"});
         return true;
     }
 
-    bool is_shell() const {
-        const Words& words = outer_.words;
-        const std::string_view name = file_name(words[program_]);
-        return (name == "bash" || name == "sh") && program_ + 3 == words.size() &&
-               words[program_ + 1] == "-c";
-    }
-
-    // The program is then the one that the shell starts last. False: it is not understood.
     bool enter_shell_text() {
-        const TextSpan span = outer_.spans[program_ + 2];
-        quote_ = script_[span.begin];
-        if ((quote_ != '"' && quote_ != '\'') || script_[span.end - 1] != quote_) return false;
-        // Read as it stands: what is escaped between double quotes means the same to the shell.
-        const std::size_t begin = span.begin + 1;
-        inner_ = shell_commands(script_.substr(begin, span.end - 1 - begin));
-        for (ShellCommand& command : inner_) {
-            for (TextSpan& word : command.spans) {
-                word.begin += begin;
-                word.end += begin;
-            }
-        }
-        while (inner_.size() > 1 && sets_only_ranks(inner_.front().words)) {
-            launch_.edits.push_back(
-                {{inner_[0].spans.front().begin, inner_[1].spans.front().begin}, ""});
-            inner_.erase(inner_.begin());
-        }
-        if (inner_.size() != 1 || !has_srun_) return false;
-        command_ = &inner_.front();
+        if (!has_srun_) return false;
+        text_ = read_shell_text(script_, outer_, program_);
+        if (!text_) return false;
+        command_ = &text_->commands[text_->main];
         program_ = first_word(command_->words);
         return program_ < command_->words.size();
     }
@@ -185,6 +115,11 @@ class Converter {
         return answer();
     }
 
+    std::string_view raw(std::size_t word) const {
+        const TextSpan& span = command_->spans[word];
+        return script_.substr(span.begin, span.end - span.begin);
+    }
+
     void insert_before(std::size_t word, std::string text) {
         launch_.edits.push_back(insertion(command_->spans[word].begin, std::move(text)));
     }
@@ -197,12 +132,14 @@ class Converter {
 
     // Behind srun's options, or with an srun that was not there.
     void add_spec(const std::string& spec, const std::string& shape) {
+        launch_.spec = spec;
         if (!has_srun_) {
             insert_before(program_, formatted("srun {}--distgpu={} ", shape, spec));
             return;
         }
         launch_.edits.push_back(
             insertion(outer_.spans[outer_program_].begin, formatted("--distgpu={} ", spec)));
+        remove_inner_assignments();
         if (!asks_for_cpus_ && !context_.job.shape.cpus_per_task.empty()) {
             note(
                 "srun does not inherit --cpus-per-task on every release; add "
@@ -210,53 +147,145 @@ class Converter {
         }
     }
 
-    std::optional<Launch> convert_launcher(const LauncherCall& call) {
+    // What the task's shell does first, if the mode does it.
+    void remove_inner_assignments() {
+        if (!text_) return;
+        const std::vector<ShellCommand>& commands = text_->commands;
+        for (std::size_t i = 0; i < text_->main; ++i) {
+            if (!sets_only_ranks(commands[i].words)) break;
+            const auto names = names_set(commands[i].words);
+            const bool by_mode = std::all_of(
+                names.begin(), names.end(),
+                [&](const std::string& name) { return gives_variable(launch_.spec, name); });
+            if (!by_mode) break;
+            launch_.edits.push_back(
+                {{commands[i].spans.front().begin, commands[i + 1].spans.front().begin}, ""});
+        }
+    }
+
+    // Why a launcher stays as it is.
+    std::optional<std::string> not_understood(const LauncherCall& call) const {
         const std::string& name = command_->words[call.begin];
-        if (is_elastic(call)) return left_alone("a range of nodes is for elastic training");
+        const bool on_each_node =
+            call.record->kind == Kind::reads_variables || call.record->kind == Kind::needs_options;
+        if (is_elastic(call)) return "a range of nodes is for elastic training";
+        if (names_nodes_) return "srun is told the node, so the script starts each node by itself";
+        if (on_each_node && counts_nodes(call)) {
+            return "the script gives each node its rank, and starts it by itself";
+        }
+        if (!has_srun_ && mentions_task()) {
+            return "each task seems to run this script; give --distgpu to the srun that starts it";
+        }
+        if (!has_srun_ && runs_in_background(script_, outer_)) {
+            return "it runs beside others, and steps of srun would wait for each other";
+        }
+        if (on_each_node) return std::nullopt;
+        if (has_srun_) return name + " within srun starts all ranks in each task";
+        if (!call.others.empty()) {
+            return formatted("{} of {} is not understood", command_->words[call.others.front()],
+                             name);
+        }
+        const std::string& program = command_->words[call.program];
+        if (program.starts_with('$')) return formatted("{} may be options of {}", program, name);
+        if (std::find(command_->words.begin(), command_->words.end(), ":") !=
+            command_->words.end()) {
+            return name + " starts several programs";
+        }
+        return std::nullopt;
+    }
+
+    // With a number, or by a variable of a loop; by what Slurm or the mode gives each task, it is
+    // not the script that counts.
+    static bool counts_nodes(const LauncherCall& call) {
+        const bool is_torchrun = call.record->kind == Kind::reads_variables;
+        const std::string rank = call.value(is_torchrun ? "--node-rank" : "--machine-rank");
+        const std::string nodes = call.value("--nnodes");
+        if (rank.empty() || (is_torchrun && (nodes.empty() || nodes == "1"))) return false;
+        return rank.find("SLURM") == std::string::npos && rank.find("RANK") == std::string::npos;
+    }
+
+    bool mentions_task() const {
+        return std::any_of(outer_.words.begin(), outer_.words.end(), [](const std::string& word) {
+            return word.find("SLURM_PROCID") != std::string::npos ||
+                   word.find("SLURM_NODEID") != std::string::npos;
+        });
+    }
+
+    std::optional<Launch> convert_launcher(const LauncherCall& call) {
         switch (call.record->kind) {
             case Kind::reads_variables:
                 return convert_torchrun(call);
             case Kind::needs_options:
                 return convert_accelerate(call);
             case Kind::starts_each_rank:
+                return convert_deepspeed(call);
             case Kind::starts_all_nodes:
                 break;
         }
-        if (has_srun_) return left_alone(name + " within srun starts all ranks in each task");
-        if (!call.others.empty()) {
-            return left_alone(formatted("{} of {} is not understood",
-                                        command_->words[call.others.front()], name));
-        }
-        return call.record->kind == Kind::starts_each_rank ? convert_deepspeed(call)
-                                                           : convert_mpirun(call);
+        return convert_mpirun(call);
+    }
+
+    // A number, or a variable that the script sets to one; else the text.
+    std::string number_of(const std::string& text) const {
+        const auto known = context_.numbers.find(std::string(name_alone(text)));
+        return known == context_.numbers.end() ? text : known->second;
     }
 
     std::optional<Launch> convert_torchrun(const LauncherCall& call) {
-        for (const std::size_t word : call.replaced) remove(word);
+        const std::string count = number_of(call.value("--nproc-per-node"));
+        const bool is_number = whole_number(count).has_value();
+        // The node's GPUs are what the mode starts by itself.
+        const bool is_gpus = count.empty() || count == "gpu" || count == "auto" ||
+                             name_alone(count) == "SLURM_GPUS_ON_NODE" ||
+                             name_alone(count) == "SLURM_GPUS_PER_NODE" ||
+                             count == gpus_of(context_.job);
+        for (std::size_t i = 0; i < call.replaced.size(); ++i) {
+            const std::string& word = command_->words[call.replaced[i]];
+            const bool is_count = word.starts_with("--nproc") && !is_number && !is_gpus;
+            if (!is_count) {
+                remove(call.replaced[i]);
+            } else if (word.find('=') == std::string::npos) {
+                ++i;
+            }
+        }
         // Which by itself gives the script an argument --local-rank, unless told not to.
         const std::size_t module = call.options - 1;
-        if (command_->words[module] == "torch.distributed.launch" &&
-            call.values.contains("--use-env")) {
+        if (command_->words[module] == "torch.distributed.launch" && call.has("--use-env")) {
             replace(module, "torch.distributed.run");
         }
-        add_spec(spec_of(call, context_),
-                 launchers_option(context_.job) + cpus_option(context_.job));
+        note_single_node(call);
+        add_spec(is_number && !is_gpus ? "torchrun,nproc=" + count : "torchrun",
+                 launchers_options(context_.job));
         return answer();
+    }
+
+    void note_single_node(const LauncherCall& call) {
+        const std::string& program = command_->words[call.program];
+        if (program.starts_with('$')) {
+            note(program + " may hold options of the launcher; they stay");
+            return;
+        }
+        const std::string nodes = call.value("--nnodes");
+        const auto of_job = whole_number(context_.job.shape.layout.nodes);
+        if (asks_for_nodes_ || !of_job || *of_job < 2 || (!nodes.empty() && nodes != "1")) return;
+        note(
+            formatted("it trained on one node alone; with --distgpu=torchrun the {} nodes of the "
+                      "job train together",
+                      *of_job));
     }
 
     // Its launcher reads no variables, so that the task's shell has to put them in.
     std::optional<Launch> convert_accelerate(const LauncherCall& call) {
-        add_spec(spec_of(call, context_),
-                 launchers_option(context_.job) + cpus_option(context_.job));
-        const Words& words = command_->words;
-        if (!has_option(words, {"--num_machines", "--num-machines"})) return answer();
+        add_spec(std::string(call.record->mode), launchers_options(context_.job));
+        if (!has_option(command_->words, {"--num_machines", "--num-machines"})) return answer();
         for (const std::size_t word : call.replaced) remove(word);
+        const bool is_single = text_ && text_->quote == '\'';
         const char* const options =
-            quote_ == '\'' ? "--machine_rank $NODE_RANK --main_process_ip $MASTER_ADDR "
-                             "--main_process_port $MASTER_PORT "
-                           : "--machine_rank \\$NODE_RANK --main_process_ip \\$MASTER_ADDR "
-                             "--main_process_port \\$MASTER_PORT ";
-        if (quote_ == '\0' && !wrap(call.begin)) {
+            is_single ? "--machine_rank $NODE_RANK --main_process_ip $MASTER_ADDR "
+                        "--main_process_port $MASTER_PORT "
+                      : "--machine_rank \\$NODE_RANK --main_process_ip \\$MASTER_ADDR "
+                        "--main_process_port \\$MASTER_PORT ";
+        if (!text_ && !wrap(call.begin, call.program)) {
             return left_alone(
                 "its options have quotes in them, and the task's shell has to fill "
                 "in the machine's rank");
@@ -265,11 +294,18 @@ class Converter {
         return answer();
     }
 
-    // In bash -c "...". False: its text has quotes.
-    bool wrap(std::size_t begin) {
+    // In bash -c "...", without what redirects the whole. False: its text means another thing
+    // there, or has a bracket of what is around it.
+    bool wrap(std::size_t begin, std::size_t program) {
+        const auto redirections = redirections_at(script_, *command_, program + 1);
+        if (!redirections) return false;
         const std::size_t first = command_->spans[begin].begin;
-        const std::size_t end = command_->spans.back().end;
-        if (script_.substr(first, end - first).find_first_of("\"'`") != std::string_view::npos) {
+        const std::size_t end = command_->spans[*redirections - 1].end;
+        const std::string_view text = script_.substr(first, end - first);
+        if (text.find_first_of("\"`") != std::string_view::npos || quotes_more_than_blanks(text) ||
+            text.find("\\$") != std::string_view::npos ||
+            std::count(text.begin(), text.end(), '(') !=
+                std::count(text.begin(), text.end(), ')')) {
             return false;
         }
         launch_.edits.push_back(insertion(first, "bash -c \""));
@@ -278,23 +314,39 @@ class Converter {
     }
 
     std::optional<Launch> convert_deepspeed(const LauncherCall& call) {
-        const std::string count = call.value("--num-gpus");
-        const auto gpus = whole_number(whole_number(count) ? count : gpus_of(context_.job));
+        for (const char* option : {"--include", "-i", "--exclude", "-e"}) {
+            if (call.has(option)) return left_alone(option + std::string(" chooses the GPUs"));
+        }
+        const bool has_hosts = call.has("--hostfile") || call.has("-H");
+        if (!has_hosts && whole_number(context_.job.shape.layout.nodes).value_or(1) > 1) {
+            return left_alone("without --hostfile it is not known whether it uses all nodes");
+        }
+        const auto gpus = whole_number(call.has("--num-gpus") ? number_of(call.value("--num-gpus"))
+                                                              : gpus_of(context_.job));
         if (!gpus || *gpus == 0) return left_alone("how many GPUs a node has is not known");
         for (const std::size_t word : call.replaced) remove(word);
-        replace(call.begin,
-                formatted("srun {}--distgpu=deepspeed python3", ranks_option(*gpus, context_.job)));
+        launch_.spec = call.record->mode;
+        replace(call.begin, formatted("srun {}--distgpu={} python3",
+                                      ranks_options(*gpus, context_.job), launch_.spec));
+        note("the launcher gave the program --local_rank=N; now LOCAL_RANK has it");
         return answer();
     }
 
     std::optional<Launch> convert_mpirun(const LauncherCall& call) {
+        const bool is_horovodrun = call.record->mode == "horovod";
+        const bool gloo = is_horovodrun && call.has("--gloo");
+        launch_.spec = gloo                                               ? "horovod,backend=gloo"
+                       : is_horovodrun || context_.framework == "horovod" ? "horovod"
+                                                                          : "ompi";
+        std::string count;
+        for (const char* name : {"-np", "-n", "-c", "--np", "--n", "--num-proc"}) {
+            if (call.has(name)) count = call.value(name);
+        }
         for (const std::size_t word : call.replaced) remove(word);
-        const std::string spec = spec_of(call, context_);
-        const bool gloo = spec == "horovod,backend=gloo";
-        replace(call.begin,
-                formatted("{}srun {}{}{}--distgpu={}{}", exported_before(call),
-                          gloo ? "" : "--mpi=pmix ", ntasks_option(call, context_.job),
-                          cpus_option(context_.job), spec, gloo ? " horovod-rendezvous" : ""));
+        replace(call.begin, formatted("{}srun {}{}--distgpu={}{}", variables_before(call),
+                                      gloo ? "" : "--mpi=pmix ",
+                                      tasks_options(count, tasks_on_node(call), context_.job),
+                                      launch_.spec, gloo ? " horovod-rendezvous" : ""));
         for (const auto& [name, value] : call.values) {
             if (name.ends_with("map-by") || name.ends_with("bind-to")) {
                 note("its mapping and binding are left out: srun and distgpu place the tasks");
@@ -304,53 +356,68 @@ class Converter {
         return answer();
     }
 
+    static std::string tasks_on_node(const LauncherCall& call) {
+        std::string count;
+        for (const char* name : {"-npernode", "--npernode", "-N", "-ppn"}) {
+            if (call.has(name)) count = call.value(name);
+        }
+        for (const char* name : {"-map-by", "--map-by"}) {  // ppr:4:node
+            const std::string by = call.value(name);
+            if (by.starts_with("ppr:") && by.ends_with(":node"))
+                count = by.substr(4, by.size() - 9);
+        }
+        return count;
+    }
+
+    // mpirun's -x NAME=VALUE and MPI's parameters; srun hands all variables on, so that -x NAME is
+    // nothing.
+    std::string variables_before(const LauncherCall& call) const {
+        std::string text;
+        for (const std::size_t word : call.exported) {
+            if (raw(word).find('=') != std::string_view::npos) text += formatted("{} ", raw(word));
+        }
+        for (const std::size_t word : call.parameters) {
+            text += formatted("OMPI_MCA_{}={} ", raw(word), raw(word + 1));
+        }
+        const bool is_plain = call.begin == 0 && text.find_first_of("\"'") == std::string::npos;
+        return text.empty() || is_plain ? text : "env " + text;
+    }
+
     // srun python3 train.py, where the script has set up what the ranks are told.
     std::optional<Launch> convert_python() {
-        if (!has_srun_ || context_.framework.empty()) return std::nullopt;
+        const bool sets_ranks =
+            context_.sets_ranks ||
+            (text_ &&
+             std::any_of(text_->commands.begin(), text_->commands.end(),
+                         [](const ShellCommand& each) { return sets_only_ranks(each.words); }));
+        if (!has_srun_ || !sets_ranks || names_nodes_) return std::nullopt;
         if (!file_name(command_->words[program_]).starts_with("python")) return std::nullopt;
-        add_spec(std::string(context_.framework), "");
-        if (context_.framework == "pytorch") {
-            note(
-                "the script names no framework, so the mode is pytorch; distgpu vars help lists "
-                "the others");
-        }
+        const std::string_view framework = context_.framework;
+        add_spec(std::string(framework), "");
+        note(framework == "pytorch"
+                 ? "the script names no framework, so the mode is pytorch; distgpu vars help "
+                   "lists the others"
+                 : formatted("the script names a framework of the mode {}; distgpu vars help "
+                             "lists the others",
+                             framework));
         return answer();
     }
 
     std::string_view script_;
     const ShellCommand& outer_;    // as it stands in the script
     const ShellCommand* command_;  // the same, or the one within bash -c
-    std::vector<ShellCommand> inner_;
-    char quote_ = '\0';  // around the text of bash -c
+    std::optional<ShellText> text_;
     const LaunchContext& context_;
     std::size_t outer_program_ = 0;  // behind srun and its options
     std::size_t program_ = 0;        // of command_
     bool has_srun_ = false;
     bool asks_for_cpus_ = false;
+    bool asks_for_nodes_ = false;
+    bool names_nodes_ = false;
     Launch launch_;
 };
 
 }  // namespace
-
-std::string_view named_framework(std::string_view script) {
-    std::string lower(script);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    using Name = std::pair<std::string_view, std::string_view>;
-    static constexpr std::array<Name, 9> names{{{"lightning", "lightning"},
-                                                {"horovod", "horovod"},
-                                                {"megatron", "megatron"},
-                                                {"deepspeed", "deepspeed"},
-                                                {"accelerate", "accelerate"},
-                                                {"transformers", "accelerate"},
-                                                {"tensorflow", "tensorflow"},
-                                                {"tf_config", "tensorflow"},
-                                                {"jax", "jax"}}};
-    for (const auto& [word, mode] : names) {
-        if (lower.find(word) != std::string::npos) return mode;
-    }
-    return "pytorch";
-}
 
 std::optional<Launch> convert_launch(std::string_view script, const ShellCommand& command,
                                      const LaunchContext& context) {

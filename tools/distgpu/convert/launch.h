@@ -6,6 +6,7 @@
 #include "plan/srun_line.h"
 #include "script/shell_words.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,16 +16,14 @@ namespace distgpu {
 
 // What the rest of the script says of it.
 struct LaunchContext {
-    StepOptions job;  // of the #SBATCH lines
-    std::string_view
-        framework;         // the mode that plain Python gets; empty: nothing shows that it trains
-    bool horovod = false;  // what mpirun starts is Horovod
+    StepOptions job;                             // of the #SBATCH lines
+    std::string_view framework;                  // the mode of the one that it names
+    bool sets_ranks = false;                     // what shows that plain Python trains
+    std::map<std::string, std::string> numbers;  // of variables that are set once
 };
 
-// The mode of the framework that a script names anywhere, also in a comment; "pytorch" without one.
-std::string_view named_framework(std::string_view script);
-
 struct Launch {
+    std::string spec;             // of --distgpu
     std::vector<TextEdit> edits;  // empty: it stays as it is
     std::vector<Note> notes;
 };

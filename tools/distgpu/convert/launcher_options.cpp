@@ -45,30 +45,43 @@ constexpr std::array<Word, 21> mpirun_values{
     "-np",      "-n",        "-c",         "--np",         "--n",           "-H", "-host",
     "--host",   "-hostfile", "--hostfile", "-machinefile", "--machinefile", "-x", "-map-by",
     "--map-by", "-bind-to",  "--bind-to",  "-npernode",    "--npernode",    "-N", "-ppn"};
+constexpr std::array<Word, 4> mpirun_parameters{"-mca", "--mca", "-gmca", "--gmca"};
 constexpr std::array<Word, 4> mpirun_flags{"--allow-run-as-root", "--oversubscribe",
                                            "--report-bindings", "-allow-run-as-root"};
 
 using Kind = LauncherRecord::Kind;
 
 constexpr std::array records{
-    LauncherRecord{torchrun_commands, "torchrun", Kind::reads_variables, torchrun_values,
-                   torchrun_flags, torchrun_kept},
+    LauncherRecord{torchrun_commands,
+                   "torchrun",
+                   Kind::reads_variables,
+                   torchrun_values,
+                   torchrun_flags,
+                   torchrun_kept,
+                   {}},
     LauncherRecord{accelerate_commands,
                    "accelerate,per-node",
                    Kind::needs_options,
                    accelerate_values,
                    {},
-                   accelerate_kept},
+                   accelerate_kept,
+                   {}},
     LauncherRecord{deepspeed_commands,
                    "deepspeed",
                    Kind::starts_each_rank,
                    deepspeed_values,
                    deepspeed_flags,
+                   {},
                    {}},
     LauncherRecord{
-        horovod_commands, "horovod", Kind::starts_all_nodes, horovod_values, horovod_flags, {}},
-    LauncherRecord{
-        mpirun_commands, "ompi", Kind::starts_all_nodes, mpirun_values, mpirun_flags, {}},
+        horovod_commands, "horovod", Kind::starts_all_nodes, horovod_values, horovod_flags, {}, {}},
+    LauncherRecord{mpirun_commands,
+                   "ompi",
+                   Kind::starts_all_nodes,
+                   mpirun_values,
+                   mpirun_flags,
+                   {},
+                   mpirun_parameters},
 };
 
 bool holds(Names names, Word name) {
@@ -127,6 +140,10 @@ class Reader {
             call_.replaced.push_back(at_++);
         } else if (holds(record.with_value, name)) {
             take_replaced(name, has_value);
+        } else if (holds(record.parameters, word) && at_ + 2 < words_.size()) {
+            call_.parameters.push_back(at_ + 1);
+            call_.replaced.insert(call_.replaced.end(), {at_, at_ + 1, at_ + 2});
+            at_ += 3;
         } else {
             call_.others.push_back(at_);
             skip_kept(name, has_value);
@@ -139,6 +156,7 @@ class Reader {
         if (has_value) {
             call_.values[name] = word.substr(word.find('=') + 1);
         } else if (at_ < words_.size()) {
+            if (name == "-x") call_.exported.push_back(at_);
             call_.values[name] = words_[at_];
             call_.replaced.push_back(at_++);
         }

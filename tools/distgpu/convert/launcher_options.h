@@ -27,6 +27,7 @@ struct LauncherRecord {
     Names with_value;  // options that go, with dashes as "--rdzv-backend", which "_" may replace
     Names flags;       // the same without a value
     Names kept_flags;  // that stay and have no value: what follows them is the script
+    Names parameters;  // options of MPI itself, NAME VALUE
 };
 
 // A command line of a launcher, by the places of its words.
@@ -37,11 +38,13 @@ struct LauncherCall {
     std::size_t program = 0;                    // the first behind its options
     std::vector<std::size_t> replaced;          // words that go
     std::map<std::string, std::string> values;  // of the options that go, by name
+    std::vector<std::size_t> exported;          // NAME=VALUE of mpirun -x
+    std::vector<std::size_t> parameters;        // names, each with its value behind it
     std::vector<std::size_t> others;            // options in no list
 
+    bool has(const std::string& option) const { return values.contains(option); }
     std::string value(const std::string& option) const {
-        const auto at = values.find(option);
-        return at == values.end() ? "" : at->second;
+        return has(option) ? values.at(option) : "";
     }
 };
 

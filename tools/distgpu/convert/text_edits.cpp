@@ -15,8 +15,9 @@ bool is_blank(std::string_view line) {
     return line.find_first_not_of(blanks) == std::string_view::npos;
 }
 
+// A comment ends with its line, backslash or not.
 bool goes_on(std::string_view line) {
-    return line.ends_with('\\');
+    return line.ends_with('\\') && line[line.find_first_not_of(blanks)] != '#';
 }
 
 // Nothing but what joins it with the next line.
@@ -72,7 +73,8 @@ std::string apply(std::string_view text, std::size_t offset, const std::vector<T
         result += edit.replacement;
         at = edit.span.end - offset;
     }
-    return result + std::string(text.substr(at));
+    // A word that is not closed ends behind the last newline.
+    return result + std::string(text.substr(std::min(at, text.size())));
 }
 
 // What both have in common at the ends is no change.
@@ -112,17 +114,22 @@ LineChange change_of(const Lines& lines, std::size_t first, std::size_t last,
     return change;
 }
 
-std::string hunk(const std::vector<std::string>& lines, std::size_t first, std::size_t end,
-                 const std::vector<LineChange>& changes, std::ptrdiff_t shift) {
+// `unended`: the last line has no newline behind it.
+std::string hunk(const std::vector<std::string>& lines, bool unended, std::size_t first,
+                 std::size_t end, const std::vector<LineChange>& changes, std::ptrdiff_t shift) {
+    const auto line_at = [&](std::size_t line) {
+        const bool has_no_end = unended && line + 1 == lines.size();
+        return lines[line] + (has_no_end ? "\n\\ No newline at end of file\n" : "\n");
+    };
     std::string text;
     std::size_t at = first;
     std::size_t added = end - first;
     const auto keep_until = [&](std::size_t line) {
-        for (; at < line; ++at) text += formatted(" {}\n", lines[at]);
+        for (; at < line; ++at) text += " " + line_at(at);
     };
     for (const LineChange& change : changes) {
         keep_until(change.first);
-        for (; at < change.first + change.count; ++at) text += formatted("-{}\n", lines[at]);
+        for (; at < change.first + change.count; ++at) text += "-" + line_at(at);
         for (const std::string& line : change.lines) text += formatted("+{}\n", line);
         added += change.lines.size();
         added -= change.count;
@@ -145,7 +152,8 @@ std::vector<std::string> lines_of(std::string_view text) {
 }
 
 std::vector<LineChange> line_changes(std::string_view text, std::vector<TextEdit> edits) {
-    std::sort(edits.begin(), edits.end(), [](const TextEdit& left, const TextEdit& right) {
+    // What comes at one place keeps its order.
+    std::stable_sort(edits.begin(), edits.end(), [](const TextEdit& left, const TextEdit& right) {
         return std::pair(left.span.begin, left.span.end) <
                std::pair(right.span.begin, right.span.end);
     });
@@ -178,8 +186,9 @@ std::string changed(std::string_view text, const std::vector<LineChange>& change
         result.insert(result.end(), change.lines.begin(), change.lines.end());
         at += change.count;
     }
+    const bool ends_as_before = at < lines.size() && !text.ends_with('\n');
     for (; at < lines.size(); ++at) result.push_back(lines[at]);
-    return join(result, "\n") + (text.ends_with('\n') ? "\n" : "");
+    return join(result, "\n") + (ends_as_before || result.empty() ? "" : "\n");
 }
 
 std::string unified_diff(const std::string& name, std::string_view text,
@@ -197,7 +206,7 @@ std::string unified_diff(const std::string& name, std::string_view text,
             near.push_back(*change);
             end = std::min(change->first + change->count + context, lines.size());
         }
-        diff += hunk(lines, first, end, near, shift);
+        diff += hunk(lines, !text.ends_with('\n'), first, end, near, shift);
         for (const LineChange& each : near) {
             shift += static_cast<std::ptrdiff_t>(each.lines.size()) -
                      static_cast<std::ptrdiff_t>(each.count);

@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(std::string_view text);
 // it along, and a line of which only blanks and a backslash are left goes too.
 std::vector<LineChange> line_changes(std::string_view text, std::vector<TextEdit> edits);
 
-// The text with the changes.
+// The text with the changes; a last line that changes ends with a newline.
 std::string changed(std::string_view text, const std::vector<LineChange>& changes);
 
 // The changes as diff -u shows them; empty: there are none.

@@ -55,14 +55,15 @@ constexpr std::string_view with_value =
     "priority profile prolog qos reservation signal slurmd-debug sockets-per-node "
     "switches task-epilog task-prolog thread-spec threads threads-per-core time time-min "
     "tmp tres-bind tres-per-task uid wait wckey container-image container-mounts "
-    "container-name container-workdir container-env";
+    "container-name container-workdir container-env container-save container-entrypoint-log";
 constexpr std::string_view without_value =
     "accel-bind bcast compress disable-status exact exclusive hold immediate join "
     "kill-on-bad-exit label nice no-allocate no-kill overcommit overlap oversubscribe "
     "preserve-env propagate pty quiet quit-on-interrupt reboot resv-ports send-libs "
     "spread-job stepmgr unbuffered use-min-nodes verbose whole x11 container-mount-home "
-    "container-writable get-user-env ignore-pbs kill-on-invalid-dep no-requeue parsable requeue "
-    "test-only";
+    "container-writable container-readonly container-remap-root container-entrypoint "
+    "no-container-mount-home no-container-remap-root no-container-entrypoint get-user-env "
+    "ignore-pbs kill-on-invalid-dep no-requeue parsable requeue test-only";
 
 // Every option that srun or sbatch has.
 class Options {

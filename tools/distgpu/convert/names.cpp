@@ -1,0 +1,52 @@
+// See names.h.
+#include "convert/names.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace distgpu {
+namespace {
+
+bool is_name_character(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+bool is_comment(std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    return begin != std::string_view::npos && line[begin] == '#';
+}
+
+void count(std::string_view line, NameCounts& counts) {
+    while (!line.empty()) {
+        const auto* const begin = std::find_if(line.begin(), line.end(), is_name_character);
+        const auto* const end = std::find_if_not(begin, line.end(), is_name_character);
+        if (begin != end) ++counts[std::string(begin, end)];
+        line.remove_prefix(static_cast<std::size_t>(end - line.begin()));
+    }
+}
+
+}  // namespace
+
+NameCounts names_in(std::string_view text) {
+    NameCounts counts;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (!is_comment(line)) count(line, counts);
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+    }
+    return counts;
+}
+
+std::size_t count_of(const NameCounts& counts, std::string_view name) {
+    const auto at = counts.find(name);
+    return at == counts.end() ? 0 : at->second;
+}
+
+std::string_view name_alone(std::string_view text) {
+    if (!text.starts_with('$')) return "";
+    text.remove_prefix(1);
+    if (text.starts_with('{') && text.ends_with('}')) text = text.substr(1, text.size() - 2);
+    return std::all_of(text.begin(), text.end(), is_name_character) ? text : "";
+}
+
+}  // namespace distgpu
