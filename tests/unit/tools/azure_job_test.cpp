@@ -32,6 +32,12 @@ TEST(AzurePython, Literals) {
     EXPECT_EQ(arguments("# f(a=1)\nif x == f(b=2):\n  pass"), "b=2 ");
 }
 
+TEST(AzurePython, FieldsThatAreSetLater) {
+    EXPECT_EQ(arguments("x = f(a=1)\nx.b = 2\nx.a = 3\nif x.a == 4: pass"), "a=3 b=2 ");
+    EXPECT_EQ(arguments("x = f(a=1)\ng(c=2)\nx.b = 2\ny.a = 3"), "c=2 ");
+    EXPECT_EQ(arguments("x = f(a=1)\nx.b = 2\ng(c=x)"), "c=? ");
+}
+
 TEST(AzurePython, WhateverComesItEnds) {
     for (const char* script :
          {"f(", "f(a=", "f(a=[", "f(a={'b':", "'", "'''", "f(a=')", "f(]))}", "f(a=1 2 3)",
@@ -89,12 +95,71 @@ TEST(AzureJob, TextsAreQuoted) {
     EXPECT_TRUE(has_line(script, "export A='$(b)'")) << script;
 }
 
+TEST(AzureJob, InputsWithinQuotes) {
+    const std::string script =
+        script_of("j.yml",
+                  "command: python a.py \"${{inputs.x}}\" '${{inputs.x}}' \"${{inputs.d}}\"\n"
+                  "inputs: {x: \"it's $1\", d: {path: p}}\n");
+    const std::string input = "'it'\\''s $1'";
+    EXPECT_TRUE(has_line(script, "srun --distgpu=pytorch python a.py \"\"" + input + "\"\" ''" +
+                                     input + "'' \"\"\"$d\"\"\""))
+        << script;
+}
+
+TEST(AzureJob, TheProgramIsFoundAmongItsPreparations) {
+    EXPECT_TRUE(has_line(
+        script_of("j.yml", "command: python -m pip install x && python a.py | tee log; ls\n"),
+        "python -m pip install x && srun --distgpu=pytorch python a.py | tee log; ls"));
+}
+
+TEST(AzureJob, TheModeIsOneOfTheDistribution) {
+    const auto mode = [](const std::string& rest) {
+        const std::string script = script_of("j.yml", "command: python a.py\n" + rest);
+        const std::size_t begin = script.find("--distgpu=");
+        return script.substr(begin, script.find(' ', begin) - begin);
+    };
+    EXPECT_EQ(mode("distribution: {type: pytorch}\nenvironment: tensorflow-2.16\n"),
+              "--distgpu=pytorch");
+    EXPECT_EQ(mode("distribution: {type: mpi}\nenvironment: horovod\n"), "--distgpu=horovod");
+    EXPECT_EQ(mode("distribution: {type: mpi}\nenvironment: lightning\n"),
+              "--distgpu=ompi,per-node");
+    EXPECT_EQ(mode("distribution: {type: pytorch}\nenvironment: lightning\n"),
+              "--distgpu=lightning,per-node");
+}
+
+// A launcher in a mode of a task for each process is refused by srun.
+TEST(AzureJob, ALauncherThatIsNotUnderstoodIsLeft) {
+    const auto conversion = convert_file("j.yml", "command: torchrun --nnodes 1:4 a.py\n");
+    ASSERT_TRUE(conversion);
+    EXPECT_EQ(conversion->script, "");
+    ASSERT_FALSE(conversion->notes.empty());
+    EXPECT_EQ(conversion->notes.back().text,
+              "a range of nodes is for elastic training; the command stays as it is");
+}
+
+TEST(AzureJob, WhatIsNotTakenIsSaid) {
+    const auto conversion = convert_file("j.yml",
+                                         "command: python a.py\nresources: {instance_count: two}\n"
+                                         "environment_variables: {A B: x}\n");
+    ASSERT_TRUE(conversion);
+    ASSERT_EQ(conversion->notes.size(), 3U);
+    EXPECT_EQ(conversion->notes[0],
+              (Note{2, "instance_count: two is no number, so it is not known"}));
+    EXPECT_EQ(conversion->notes[1], (Note{3, "environment variable A B: not known"}));
+}
+
 TEST(AzureJob, ProcessesAndNodes) {
     const auto v1 = [](const std::string& configuration) {
         return script_of(
             "j.py", "ScriptRunConfig(script='a.py', distributed_job_config=" + configuration + ")");
     };
     // process_count is the total.
+    EXPECT_TRUE(has_line(script_of("j.py",
+                                   "how = PyTorchConfiguration()\nhow.node_count = 2\n"
+                                   "how.process_count = 8\n"
+                                   "ScriptRunConfig(command=['python', 'a.py', '--x', 'a b'], "
+                                   "distributed_job_config=how)"),
+                         "srun --distgpu=pytorch python a.py --x 'a b'"));
     EXPECT_TRUE(has_line(v1("PyTorchConfiguration(process_count=8, node_count=2)"),
                          "#SBATCH --ntasks-per-node=4"));
     EXPECT_TRUE(has_line(v1("PyTorchConfiguration(node_count=2)"), "#SBATCH --ntasks-per-node=1"));

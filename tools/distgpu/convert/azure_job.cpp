@@ -4,8 +4,9 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
+#include "convert/assignments.h"
 #include "convert/convert_script.h"
-#include "convert/launch.h"
+#include "convert/modes.h"
 #include "script/shell_words.h"
 
 #include <algorithm>
@@ -65,7 +66,27 @@ std::string text_of(const AzureValue& from, std::string_view name, AzureJob& job
 std::uint32_t number_of(const AzureValue& from, std::string_view name, std::uint32_t otherwise,
                         AzureJob& job) {
     const std::string text = text_of(from, name, job);
-    return text.empty() ? otherwise : whole_number(text).value_or(otherwise);
+    if (text.empty()) return otherwise;
+    const auto number = whole_number(text);
+    if (!number) {
+        job.notes.push_back({from.field(name)->line,
+                             formatted("{}: {} is no number, so it is not known", name, text)});
+    }
+    return number.value_or(otherwise);
+}
+
+// The quotes that are open at the end of the command; no character: none.
+std::string open_quote(std::string_view command) {
+    std::string open;
+    for (std::size_t i = 0; i < command.size(); ++i) {
+        const char c = command[i];
+        if (c == '\\' && open != "'") {
+            ++i;
+        } else if (open.empty() ? c == '"' || c == '\'' : open.front() == c) {
+            open = open.empty() ? std::string(1, c) : "";
+        }
+    }
+    return open;
 }
 
 // ${{inputs.epochs}} stands for the input's value, or where its data is.
@@ -78,6 +99,8 @@ std::string with_inputs(std::string command, const AzureValue* inputs, AzureJob&
         std::string name = command.substr(at + open.size(), end - at - open.size());
         name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
         const std::string last = name.substr(name.rfind('.') + 1);
+        // Within quotes, which end before the value and begin again behind it.
+        const std::string quote = open_quote(std::string_view(command).substr(0, at));
         const AzureValue* const input =
             inputs != nullptr && name.starts_with("inputs.") ? inputs->field(last) : nullptr;
         std::string value;
@@ -90,17 +113,29 @@ std::string with_inputs(std::string command, const AzureValue* inputs, AzureJob&
                                            "{} before srun",
                                            name, last)});
         }
+        value = quote + value + quote;
         command.replace(at, end + 2 - at, value);
         at += value.size();
     }
     return command;
 }
 
+bool is_variable(std::string_view name) {
+    return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+           std::all_of(name.begin(), name.end(),
+                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
 void take_variables(const AzureValue& from, AzureJob& job) {
     const AzureValue* const variables = from.field("environment_variables");
     if (variables == nullptr) return;
     for (const auto& [name, value] : variables->fields) {
-        if (value.kind == Kind::text) job.variables.emplace_back(name, value.text);
+        if (value.kind == Kind::text && is_variable(name)) {
+            job.variables.emplace_back(name, value.text);
+        } else {
+            job.notes.push_back(
+                {value.line, formatted("environment variable {}: not known", name)});
+        }
     }
 }
 
@@ -152,21 +187,32 @@ void take_v2(const AzureValue& from, AzureJob& job) {
     note_left_out(from, job);
 }
 
-// A script and its arguments, or a command.
-std::string v1_command(const AzureValue& from, AzureJob& job) {
-    std::string command = text_of(from, "command", job);
-    const std::string script = text_of(from, "script", job);
-    if (script.empty()) return command;
-    command = "python " + quoted(script);
-    const AzureValue* const arguments = from.field("arguments");
-    if (arguments == nullptr) return command;
-    for (const AzureValue& argument : arguments->items) {
+void add_arguments(const AzureValue& arguments, std::string& command, AzureJob& job) {
+    for (const AzureValue& argument : arguments.items) {
         if (argument.kind != Kind::text) {
             job.notes.push_back({argument.line, formatted("argument {}: not a literal; write it "
                                                           "where \"$ARGUMENT\" stands",
                                                           argument.text)});
         }
-        command += " " + (argument.kind == Kind::text ? quoted(argument.text) : "\"$ARGUMENT\"");
+        if (!command.empty()) command += " ";
+        command += argument.kind == Kind::text ? quoted(argument.text) : "\"$ARGUMENT\"";
+    }
+}
+
+// A script and its arguments, or a command.
+std::string v1_command(const AzureValue& from, AzureJob& job) {
+    const AzureValue* const words = from.field("command");
+    std::string command;
+    if (words != nullptr && words->kind == Kind::list) {
+        add_arguments(*words, command, job);
+    } else {
+        command = text_of(from, "command", job);
+    }
+    const std::string script = text_of(from, "script", job);
+    if (script.empty()) return command;
+    command = "python " + quoted(script);
+    if (const AzureValue* const arguments = from.field("arguments")) {
+        add_arguments(*arguments, command, job);
     }
     return command;
 }
@@ -181,22 +227,36 @@ void take_v1(const AzureValue& from, AzureJob& job) {
     note_left_out(from, job);
 }
 
-// Behind the commands that only prepare it.
+// The last command that is a program in Python, but none that installs something; else the last.
 std::size_t place_of_program(const std::string& command) {
     const std::vector<ShellCommand> commands = shell_commands(command);
+    for (auto each = commands.rbegin(); each != commands.rend(); ++each) {
+        const std::size_t first = first_word(each->words);
+        const bool is_python =
+            first < each->words.size() && each->words[first].starts_with("python");
+        if (is_python &&
+            std::find(each->words.begin(), each->words.end(), "pip") == each->words.end()) {
+            return each->spans[first].begin;
+        }
+    }
     return commands.empty() ? 0 : commands.back().spans.front().begin;
 }
 
 // The mode of a command without a launcher.
 std::string mode_of(const AzureJob& job) {
     std::string framework(job.framework);
-    if (framework == "lightning" && job.processes_per_node == 1) return "lightning,per-node";
-    if (job.distribution == "mpi") return framework == "horovod" ? "horovod" : "ompi";
+    const bool starts_processes = framework == "lightning" && job.processes_per_node == 1;
+    if (job.distribution == "mpi") {
+        if (framework == "horovod") return framework;
+        return starts_processes ? "ompi,per-node" : "ompi";
+    }
+    if (starts_processes) return "lightning,per-node";
     if (job.distribution == "tensorflow") {
         return job.parameter_servers == 0 ? "tensorflow"
                                           : formatted("tensorflow,ps={}", job.parameter_servers);
     }
-    return framework;
+    const bool is_other = framework == "horovod" || framework == "tensorflow" || framework == "jax";
+    return job.distribution == "pytorch" && is_other ? "pytorch" : framework;
 }
 
 std::string header(const AzureJob& job, std::uint32_t gpus) {
@@ -260,7 +320,7 @@ Conversion script_of(AzureJob job) {
     ScriptConversion launcher = convert_script(with_launcher);
     if (!launcher.changes.empty()) {
         conversion.script = changed(with_launcher, launcher.changes);
-    } else {
+    } else if (launcher.notes.empty()) {  // no launcher that is not understood
         std::string command = job.command;
         const std::string mode = mode_of(job);
         const bool needs_mpi = mode == "ompi" || mode == "horovod";
@@ -279,7 +339,7 @@ Result<Conversion> convert_job(const std::string& file, AzureJob job) {
         return Error{file, "its command is not known", "give it as a text in the file"};
     }
     if (std::find(known.begin(), known.end(), job.distribution) == known.end()) {
-        return Error{file, formatted("distribution {} has no mode", job.distribution),
+        return Error{file, formatted("distribution {} has no mode", excerpt(job.distribution)),
                      "distgpu vars help lists the modes"};
     }
     // In version 1 nobody counts the nodes of TensorFlow's workers.

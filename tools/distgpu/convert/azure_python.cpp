@@ -127,6 +127,12 @@ class Reader {
                 at_ += 2;
                 AzureValue given = value(0);
                 names_[name] = std::move(given);
+            } else if (token().kind == Token::Kind::name && is_sign(1, ".") && is_sign(3, "=") &&
+                       !is_sign(4, "=") && names_.contains(token().text)) {
+                const std::string name = token().text;
+                const std::string field = token(2).text;
+                at_ += 4;
+                set_field(names_[name], field, value(0));
             } else if (token().kind == Token::Kind::name && is_sign(1, "(")) {
                 value(0);
             } else {
@@ -164,6 +170,26 @@ class Reader {
             read = {.text = read.text, .line = read.line};
         }
         return read;
+    }
+
+    // NAME.FIELD = VALUE behind NAME = CALL(...).
+    void set_field(AzureValue& named, const std::string& field, const AzureValue& given) {
+        const auto set = [&](AzureValue& call) {
+            auto& fields = call.fields;
+            const auto at = std::find_if(fields.begin(), fields.end(),
+                                         [&](const auto& each) { return each.first == field; });
+            if (at == fields.end()) {
+                fields.emplace_back(field, given);
+            } else {
+                at->second = given;
+            }
+        };
+        if (named.callee.empty()) return;
+        set(named);
+        const auto call = std::find_if(calls_.rbegin(), calls_.rend(), [&](const AzureValue& each) {
+            return each.callee == named.callee;
+        });
+        if (call != calls_.rend()) set(*call);
     }
 
     std::string token_before() const { return tokens_[at_ - 1].text; }
