@@ -1,0 +1,11 @@
+// Python scripts that make Azure ML jobs, for distgpu convert.
+#include "convert_promises.h"
+#include "target.h"
+
+namespace distgpu {
+
+void try_text(std::string_view text) {
+    require_conversion(convert_file("job.py", text), text);
+}
+
+}  // namespace distgpu
