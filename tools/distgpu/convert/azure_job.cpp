@@ -113,7 +113,7 @@ std::string with_inputs(std::string command, const AzureValue* inputs, AzureJob&
                                            "{} before srun",
                                            name, last)});
         }
-        value = quote + value + quote;
+        value.insert(0, quote).append(quote);
         command.replace(at, end + 2 - at, value);
         at += value.size();
     }
@@ -230,15 +230,13 @@ void take_v1(const AzureValue& from, AzureJob& job) {
 // The last command that is a program in Python, but none that installs something; else the last.
 std::size_t place_of_program(const std::string& command) {
     const std::vector<ShellCommand> commands = shell_commands(command);
-    for (auto each = commands.rbegin(); each != commands.rend(); ++each) {
-        const std::size_t first = first_word(each->words);
-        const bool is_python =
-            first < each->words.size() && each->words[first].starts_with("python");
-        if (is_python &&
-            std::find(each->words.begin(), each->words.end(), "pip") == each->words.end()) {
-            return each->spans[first].begin;
-        }
-    }
+    const auto is_program = [](const ShellCommand& each) {
+        const std::size_t first = first_word(each.words);
+        return first < each.words.size() && each.words[first].starts_with("python") &&
+               std::find(each.words.begin(), each.words.end(), "pip") == each.words.end();
+    };
+    const auto program = std::find_if(commands.rbegin(), commands.rend(), is_program);
+    if (program != commands.rend()) return program->spans[first_word(program->words)].begin;
     return commands.empty() ? 0 : commands.back().spans.front().begin;
 }
 
