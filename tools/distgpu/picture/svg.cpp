@@ -8,8 +8,8 @@
 namespace distgpu::svg {
 namespace {
 
-// Eight hues that also differ in lightness, for people who see fewer colours; each rank has its
-// number beside it.
+// Eight hues, some of which not every eye tells apart: each rank's number stands in the picture
+// too.
 constexpr std::string_view style = R"(
 svg{--ground:#fff;--panel:#f5f6f8;--line:#c9ced6;--ink:#1c2430;--faint:#5a6472;--idle:#fff;
 --c0:#8ecae6;--c1:#ffd166;--c2:#a8d5a2;--c3:#f4a6a0;--c4:#c3b1e1;--c5:#d9c5a0;--c6:#7fd1c7;--c7:#f2b5d4;
