@@ -2,8 +2,11 @@
 // files: tests/convert.
 #include "convert/convert_script.h"
 
+#include "base/format.h"
+
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -77,28 +80,34 @@ TEST(ConvertScript, WhatMpirunSetsStaysSet) {
 }
 
 TEST(ConvertScript, AsManyTasksAsMpirunWasTold) {
-    const auto options = [](const std::string& of_mpirun, const std::string& directives) {
-        const std::string line = converted("mpirun " + of_mpirun + " ./a\n", directives);
-        const std::string before = "srun --mpi=pmix ";
-        return line.substr(before.size(), line.find("--distgpu") - before.size());
+    struct Case {
+        const char* of_mpirun;
+        const char* directives;
+        const char* of_srun;
     };
-    EXPECT_EQ(options("-np $SLURM_NTASKS", "-N2 --ntasks-per-node=4"), "");
-    EXPECT_EQ(options("-np ${SLURM_NPROCS}", "-N2 --ntasks-per-node=4"), "");
-    EXPECT_EQ(options("-np 8", "-N2 -n 8"), "");
-    // Others that only begin like it.
-    EXPECT_EQ(options("-np $SLURM_NTASKS_PER_NODE", "-N2 --ntasks-per-node=4"),
-              "--ntasks=$SLURM_NTASKS_PER_NODE ");
-    EXPECT_EQ(options("-np $((SLURM_NTASKS / 2))", "-N2 --ntasks-per-node=4"),
-              "--ntasks=$((SLURM_NTASKS / 2)) ");
-    EXPECT_EQ(options("-npernode 4", "-N2 --ntasks-per-node=1"),
-              "--ntasks=$((SLURM_NNODES * 4)) --ntasks-per-node=4 ");
-    EXPECT_EQ(options("--map-by ppr:4:node", "-N2 --ntasks-per-node=4"), "");
-    // The CPUs of the job's tasks are shared.
-    EXPECT_EQ(options("-np 8", "-N2 --ntasks-per-node=1 -c 16"), "--ntasks=8 --cpus-per-task=4 ");
-    EXPECT_EQ(options("-np 8 -N 4", "-N2 --ntasks-per-node=1 -c 16"),
-              "--ntasks=8 --ntasks-per-node=4 --cpus-per-task=4 ");
-    EXPECT_EQ(options("", "-N2 --ntasks-per-node=2 -c 16"),
-              "--cpus-per-task=$SLURM_CPUS_PER_TASK ");
+    static constexpr std::array cases{
+        Case{"-np $SLURM_NTASKS", "-N2 --ntasks-per-node=4", ""},
+        Case{"-np ${SLURM_NPROCS}", "-N2 --ntasks-per-node=4", ""},
+        Case{"-np 8", "-N2 -n 8", ""},
+        // Others that only begin like it.
+        Case{"-np $SLURM_NTASKS_PER_NODE", "-N2 --ntasks-per-node=4",
+             "--ntasks=$SLURM_NTASKS_PER_NODE "},
+        Case{"-np $((SLURM_NTASKS / 2))", "-N2 --ntasks-per-node=4",
+             "--ntasks=$((SLURM_NTASKS / 2)) "},
+        Case{"-npernode 4", "-N2 --ntasks-per-node=1",
+             "--ntasks=$((SLURM_NNODES * 4)) --ntasks-per-node=4 "},
+        Case{"--map-by ppr:4:node", "-N2 --ntasks-per-node=4", ""},
+        // The CPUs of the job's tasks are shared.
+        Case{"-np 8", "-N2 --ntasks-per-node=1 -c 16", "--ntasks=8 --cpus-per-task=4 "},
+        Case{"-np 8 -N 4", "-N2 --ntasks-per-node=1 -c 16",
+             "--ntasks=8 --ntasks-per-node=4 --cpus-per-task=4 "},
+        Case{"--oversubscribe", "-N2 --ntasks-per-node=2 -c 16",
+             "--cpus-per-task=$SLURM_CPUS_PER_TASK "},
+    };
+    for (const Case& each : cases) {
+        EXPECT_EQ(converted(formatted("mpirun {} ./a\n", each.of_mpirun), each.directives),
+                  formatted("srun --mpi=pmix {}--distgpu=ompi ./a\n", each.of_srun));
+    }
 }
 
 TEST(ConvertScript, DeepspeedStartsWhatItsLauncherStarted) {
@@ -159,6 +168,9 @@ TEST(ConvertScript, VariablesStayWhereSomethingNeedsThem) {
     // What the mode does not set.
     EXPECT_EQ(converted("export MASTER_ADDR=x\nhorovodrun -np 2 python3 a.py\n"),
               "export MASTER_ADDR=x\nsrun --mpi=pmix --ntasks=2 --distgpu=horovod python3 a.py\n");
+    // A comment needs nothing.
+    EXPECT_EQ(converted("# MASTER_PORT is any\nMASTER_PORT=1\nsrun torchrun a.py\n"),
+              "# MASTER_PORT is any\n" + launch + "\n");
     // Nothing shows what B is for.
     EXPECT_EQ(converted("A=1 B=2\nsrun torchrun --rdzv_id=$A a.py\n"), "A=1 B=2\n" + launch + "\n");
     EXPECT_EQ(converted("A=1; B=2\nsrun torchrun --rdzv_id=$A a.py $B\n"),

@@ -8,11 +8,11 @@
 #include "convert/modes.h"
 #include "convert/names.h"
 #include "convert/shell_text.h"
+#include "convert/started.h"
 #include "convert/step_options.h"
 
 #include <algorithm>
-#include <initializer_list>
-#include <span>
+#include <array>
 #include <utility>
 
 namespace distgpu {
@@ -35,74 +35,23 @@ bool is_elastic(const LauncherCall& call) {
     return call.value("--nnodes").find(':') != std::string::npos;
 }
 
-bool has_option(std::span<const std::string> words, std::initializer_list<std::string_view> names) {
-    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-        return std::any_of(names.begin(), names.end(),
-                           [&](std::string_view name) { return word.starts_with(name); });
-    });
-}
-
-// Whether '...' in the text hides from the shell what it would replace between ", too.
-bool quotes_more_than_blanks(std::string_view text) {
-    bool quoted = false;
-    for (const char c : text) {
-        if (c == '\'') quoted = !quoted;
-        if (quoted && (c == '$' || c == '\\')) return true;
-    }
-    return quoted;
-}
-
 class Converter {
   public:
-    Converter(std::string_view script, const ShellCommand& command, const LaunchContext& context)
-        : script_(script), outer_(command), command_(&command), context_(context) {}
+    Converter(std::string_view script, const Started& started, const LaunchContext& context)
+        : script_(script), started_(started), command_(started.command()), context_(context) {}
 
     std::optional<Launch> convert() {
-        const Words& words = outer_.words;
-        const std::size_t begin = first_word(words);
-        if (begin == words.size()) return std::nullopt;
-        program_ = begin;
-        has_srun_ = file_name(words[begin]) == "srun";
-        if (has_srun_ && !read_srun(begin)) return answer();
-        if (program_ >= words.size()) return std::nullopt;
-        outer_program_ = program_;
-        if (starts_shell(words, program_) && !enter_shell_text()) return std::nullopt;
-        const auto call = read_launcher(command_->words, program_);
+        const auto call = read_launcher(command_.words, started_.program);
         if (!call) return convert_python();
-        if (call->program >= command_->words.size()) return std::nullopt;
+        if (call->program >= command_.words.size()) return std::nullopt;
         if (auto why = not_understood(*call)) return left_alone(*std::move(why));
         return convert_launcher(*call);
     }
 
   private:
-    // False: nothing more to be done with it.
-    bool read_srun(std::size_t begin) {
-        const Words line(outer_.words.begin() + static_cast<std::ptrdiff_t>(begin),
-                         outer_.words.end());
-        const auto program = program_at(line);
-        if (!program) {
-            note(program.error().object + ": " + program.error().problem);
-            return false;
-        }
-        const auto options = std::span(line).first(*program);
-        if (has_option(options, {"--distgpu"})) return false;
-        program_ = begin + *program;
-        asks_for_cpus_ = has_option(options, {"-c", "--cpus-per-task"});
-        asks_for_nodes_ = has_option(options, {"-N", "--nodes"});
-        names_nodes_ = has_option(options, {"-w", "--nodelist", "-r", "--relative", "-F"});
-        return true;
+    void note(std::string text) {
+        launch_.notes.push_back({started_.outer->line, std::move(text)});
     }
-
-    bool enter_shell_text() {
-        if (!has_srun_) return false;
-        text_ = read_shell_text(script_, outer_, program_);
-        if (!text_) return false;
-        command_ = &text_->commands[text_->main];
-        program_ = first_word(command_->words);
-        return program_ < command_->words.size();
-    }
-
-    void note(std::string text) { launch_.notes.push_back({outer_.line, std::move(text)}); }
 
     std::optional<Launch> answer() {
         if (launch_.edits.empty() && launch_.notes.empty()) return std::nullopt;
@@ -116,31 +65,31 @@ class Converter {
     }
 
     std::string_view raw(std::size_t word) const {
-        const TextSpan& span = command_->spans[word];
+        const TextSpan& span = command_.spans[word];
         return script_.substr(span.begin, span.end - span.begin);
     }
 
     void insert_before(std::size_t word, std::string text) {
-        launch_.edits.push_back(insertion(command_->spans[word].begin, std::move(text)));
+        launch_.edits.push_back(insertion(command_.spans[word].begin, std::move(text)));
     }
 
-    void remove(std::size_t word) { launch_.edits.push_back({command_->spans[word], ""}); }
+    void remove(std::size_t word) { launch_.edits.push_back({command_.spans[word], ""}); }
 
     void replace(std::size_t word, std::string text) {
-        launch_.edits.push_back({command_->spans[word], std::move(text)});
+        launch_.edits.push_back({command_.spans[word], std::move(text)});
     }
 
     // Behind srun's options, or with an srun that was not there.
     void add_spec(const std::string& spec, const std::string& shape) {
         launch_.spec = spec;
-        if (!has_srun_) {
-            insert_before(program_, formatted("srun {}--distgpu={} ", shape, spec));
+        if (!started_.has_srun) {
+            insert_before(started_.program, formatted("srun {}--distgpu={} ", shape, spec));
             return;
         }
-        launch_.edits.push_back(
-            insertion(outer_.spans[outer_program_].begin, formatted("--distgpu={} ", spec)));
+        launch_.edits.push_back(insertion(started_.outer->spans[started_.step].begin,
+                                          formatted("--distgpu={} ", spec)));
         remove_inner_assignments();
-        if (!asks_for_cpus_ && !context_.job.shape.cpus_per_task.empty()) {
+        if (!started_.asks_for_cpus && !context_.job.shape.cpus_per_task.empty()) {
             note(
                 "srun does not inherit --cpus-per-task on every release; add "
                 "--cpus-per-task=$SLURM_CPUS_PER_TASK");
@@ -149,9 +98,9 @@ class Converter {
 
     // What the task's shell does first, if the mode does it.
     void remove_inner_assignments() {
-        if (!text_) return;
-        const std::vector<ShellCommand>& commands = text_->commands;
-        for (std::size_t i = 0; i < text_->main; ++i) {
+        if (!started_.text) return;
+        const std::vector<ShellCommand>& commands = started_.text->commands;
+        for (std::size_t i = 0; i < started_.text->main; ++i) {
             if (!sets_only_ranks(commands[i].words)) break;
             const auto names = names_set(commands[i].words);
             const bool by_mode = std::all_of(
@@ -165,30 +114,30 @@ class Converter {
 
     // Why a launcher stays as it is.
     std::optional<std::string> not_understood(const LauncherCall& call) const {
-        const std::string& name = command_->words[call.begin];
+        const std::string& name = command_.words[call.begin];
         const bool on_each_node =
             call.record->kind == Kind::reads_variables || call.record->kind == Kind::needs_options;
         if (is_elastic(call)) return "a range of nodes is for elastic training";
-        if (names_nodes_) return "srun is told the node, so the script starts each node by itself";
+        if (started_.names_nodes)
+            return "srun is told the node, so the script starts each node by itself";
         if (on_each_node && counts_nodes(call)) {
             return "the script gives each node its rank, and starts it by itself";
         }
-        if (!has_srun_ && mentions_task()) {
+        if (!started_.has_srun && mentions_task()) {
             return "each task seems to run this script; give --distgpu to the srun that starts it";
         }
-        if (!has_srun_ && runs_in_background(script_, outer_)) {
+        if (!started_.has_srun && runs_in_background(script_, *started_.outer)) {
             return "it runs beside others, and steps of srun would wait for each other";
         }
         if (on_each_node) return std::nullopt;
-        if (has_srun_) return name + " within srun starts all ranks in each task";
+        if (started_.has_srun) return name + " within srun starts all ranks in each task";
         if (!call.others.empty()) {
-            return formatted("{} of {} is not understood", command_->words[call.others.front()],
+            return formatted("{} of {} is not understood", command_.words[call.others.front()],
                              name);
         }
-        const std::string& program = command_->words[call.program];
+        const std::string& program = command_.words[call.program];
         if (program.starts_with('$')) return formatted("{} may be options of {}", program, name);
-        if (std::find(command_->words.begin(), command_->words.end(), ":") !=
-            command_->words.end()) {
+        if (std::find(command_.words.begin(), command_.words.end(), ":") != command_.words.end()) {
             return name + " starts several programs";
         }
         return std::nullopt;
@@ -205,10 +154,11 @@ class Converter {
     }
 
     bool mentions_task() const {
-        return std::any_of(outer_.words.begin(), outer_.words.end(), [](const std::string& word) {
-            return word.find("SLURM_PROCID") != std::string::npos ||
-                   word.find("SLURM_NODEID") != std::string::npos;
-        });
+        return std::any_of(started_.outer->words.begin(), started_.outer->words.end(),
+                           [](const std::string& word) {
+                               return word.find("SLURM_PROCID") != std::string::npos ||
+                                      word.find("SLURM_NODEID") != std::string::npos;
+                           });
     }
 
     std::optional<Launch> convert_launcher(const LauncherCall& call) {
@@ -240,7 +190,7 @@ class Converter {
                              name_alone(count) == "SLURM_GPUS_PER_NODE" ||
                              count == gpus_of(context_.job);
         for (std::size_t i = 0; i < call.replaced.size(); ++i) {
-            const std::string& word = command_->words[call.replaced[i]];
+            const std::string& word = command_.words[call.replaced[i]];
             const bool is_count = word.starts_with("--nproc") && !is_number && !is_gpus;
             if (!is_count) {
                 remove(call.replaced[i]);
@@ -250,7 +200,7 @@ class Converter {
         }
         // Which by itself gives the script an argument --local-rank, unless told not to.
         const std::size_t module = call.options - 1;
-        if (command_->words[module] == "torch.distributed.launch" && call.has("--use-env")) {
+        if (command_.words[module] == "torch.distributed.launch" && call.has("--use-env")) {
             replace(module, "torch.distributed.run");
         }
         note_single_node(call);
@@ -260,14 +210,15 @@ class Converter {
     }
 
     void note_single_node(const LauncherCall& call) {
-        const std::string& program = command_->words[call.program];
+        const std::string& program = command_.words[call.program];
         if (program.starts_with('$')) {
             note(program + " may hold options of the launcher; they stay");
             return;
         }
         const std::string nodes = call.value("--nnodes");
         const auto of_job = whole_number(context_.job.shape.layout.nodes);
-        if (asks_for_nodes_ || !of_job || *of_job < 2 || (!nodes.empty() && nodes != "1")) return;
+        if (started_.asks_for_nodes || !of_job || *of_job < 2 || (!nodes.empty() && nodes != "1"))
+            return;
         note(
             formatted("it trained on one node alone; with --distgpu=torchrun the {} nodes of the "
                       "job train together",
@@ -276,16 +227,18 @@ class Converter {
 
     // Its launcher reads no variables, so that the task's shell has to put them in.
     std::optional<Launch> convert_accelerate(const LauncherCall& call) {
+        static constexpr std::array<std::string_view, 2> machines{"--num_machines",
+                                                                  "--num-machines"};
         add_spec(std::string(call.record->mode), launchers_options(context_.job));
-        if (!has_option(command_->words, {"--num_machines", "--num-machines"})) return answer();
+        if (!has_option(command_.words, machines)) return answer();
         for (const std::size_t word : call.replaced) remove(word);
-        const bool is_single = text_ && text_->quote == '\'';
+        const bool is_single = started_.text && started_.text->quote == '\'';
         const char* const options =
             is_single ? "--machine_rank $NODE_RANK --main_process_ip $MASTER_ADDR "
                         "--main_process_port $MASTER_PORT "
                       : "--machine_rank \\$NODE_RANK --main_process_ip \\$MASTER_ADDR "
                         "--main_process_port \\$MASTER_PORT ";
-        if (!text_ && !wrap(call.begin, call.program)) {
+        if (!started_.text && !wrap(call.begin, call.program)) {
             return left_alone(
                 "its options have quotes in them, and the task's shell has to fill "
                 "in the machine's rank");
@@ -297,17 +250,11 @@ class Converter {
     // In bash -c "...", without what redirects the whole. False: its text means another thing
     // there, or has a bracket of what is around it.
     bool wrap(std::size_t begin, std::size_t program) {
-        const auto redirections = redirections_at(script_, *command_, program + 1);
+        const auto redirections = redirections_at(script_, command_, program + 1);
         if (!redirections) return false;
-        const std::size_t first = command_->spans[begin].begin;
-        const std::size_t end = command_->spans[*redirections - 1].end;
-        const std::string_view text = script_.substr(first, end - first);
-        if (text.find_first_of("\"`") != std::string_view::npos || quotes_more_than_blanks(text) ||
-            text.find("\\$") != std::string_view::npos ||
-            std::count(text.begin(), text.end(), '(') !=
-                std::count(text.begin(), text.end(), ')')) {
-            return false;
-        }
+        const std::size_t first = command_.spans[begin].begin;
+        const std::size_t end = command_.spans[*redirections - 1].end;
+        if (!means_the_same_in_quotes(script_.substr(first, end - first))) return false;
         launch_.edits.push_back(insertion(first, "bash -c \""));
         launch_.edits.push_back(insertion(end, "\""));
         return true;
@@ -387,11 +334,11 @@ class Converter {
     std::optional<Launch> convert_python() {
         const bool sets_ranks =
             context_.sets_ranks ||
-            (text_ &&
-             std::any_of(text_->commands.begin(), text_->commands.end(),
+            (started_.text &&
+             std::any_of(started_.text->commands.begin(), started_.text->commands.end(),
                          [](const ShellCommand& each) { return sets_only_ranks(each.words); }));
-        if (!has_srun_ || !sets_ranks || names_nodes_) return std::nullopt;
-        if (!file_name(command_->words[program_]).starts_with("python")) return std::nullopt;
+        if (!started_.has_srun || !sets_ranks || started_.names_nodes) return std::nullopt;
+        if (!file_name(command_.words[started_.program]).starts_with("python")) return std::nullopt;
         const std::string_view framework = context_.framework;
         add_spec(std::string(framework), "");
         note(framework == "pytorch"
@@ -404,16 +351,9 @@ class Converter {
     }
 
     std::string_view script_;
-    const ShellCommand& outer_;    // as it stands in the script
-    const ShellCommand* command_;  // the same, or the one within bash -c
-    std::optional<ShellText> text_;
+    const Started& started_;
+    const ShellCommand& command_;  // where its program is
     const LaunchContext& context_;
-    std::size_t outer_program_ = 0;  // behind srun and its options
-    std::size_t program_ = 0;        // of command_
-    bool has_srun_ = false;
-    bool asks_for_cpus_ = false;
-    bool asks_for_nodes_ = false;
-    bool names_nodes_ = false;
     Launch launch_;
 };
 
@@ -421,7 +361,12 @@ class Converter {
 
 std::optional<Launch> convert_launch(std::string_view script, const ShellCommand& command,
                                      const LaunchContext& context) {
-    return Converter(script, command, context).convert();
+    const auto started = read_started(script, command);
+    if (!started) {
+        const Error& error = started.error();
+        return Launch{"", {}, {{command.line, error.object + ": " + error.problem}}};
+    }
+    return *started ? Converter(script, **started, context).convert() : std::nullopt;
 }
 
 }  // namespace distgpu

@@ -49,6 +49,16 @@ std::string_view behind(std::string_view script, const ShellCommand& command) {
     return rest;
 }
 
+// Whether '...' in the text hides from the shell what it would replace between ", too.
+bool quotes_more_than_blanks(std::string_view text) {
+    bool quoted = false;
+    for (const char c : text) {
+        if (c == '\'') quoted = !quoted;
+        if (quoted && (c == '$' || c == '\\')) return true;
+    }
+    return quoted;
+}
+
 }  // namespace
 
 bool starts_shell(const std::vector<std::string>& words, std::size_t begin) {
@@ -108,6 +118,12 @@ bool runs_in_background(std::string_view script, const ShellCommand& command) {
 bool joins_next(std::string_view script, const ShellCommand& command) {
     const std::string_view end = behind(script, command);
     return end.find("&&") != std::string_view::npos || end.find('|') != std::string_view::npos;
+}
+
+bool means_the_same_in_quotes(std::string_view text) {
+    return text.find_first_of("\"`") == std::string_view::npos &&
+           text.find("\\$") == std::string_view::npos && !quotes_more_than_blanks(text) &&
+           std::count(text.begin(), text.end(), '(') == std::count(text.begin(), text.end(), ')');
 }
 
 }  // namespace distgpu

@@ -29,6 +29,10 @@ std::optional<ShellText> read_shell_text(std::string_view script, const ShellCom
 std::optional<std::size_t> redirections_at(std::string_view script, const ShellCommand& command,
                                            std::size_t begin);
 
+// Whether bash -c "TEXT" does what the text does; not if it has quotes that " would end or
+// change, or a bracket of what is around it.
+bool means_the_same_in_quotes(std::string_view text);
+
 // Whether a single & follows.
 bool runs_in_background(std::string_view script, const ShellCommand& command);
 

@@ -1,0 +1,37 @@
+// What a command of a script starts: by itself, behind srun, or within srun bash -c.
+#pragma once
+
+#include "base/result.h"
+#include "convert/shell_text.h"
+#include "script/shell_words.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace distgpu {
+
+struct Started {
+    const ShellCommand* outer = nullptr;  // as it stands in the script
+    std::optional<ShellText> text;        // behind bash -c
+    std::size_t step = 0;                 // where the program of srun, or else any, is in `outer`
+    std::size_t program = 0;              // where the one that is meant is in command()
+    bool has_srun = false;
+    bool asks_for_cpus = false;  // srun's options
+    bool asks_for_nodes = false;
+    bool names_nodes = false;
+
+    const ShellCommand& command() const { return text ? text->commands[text->main] : *outer; }
+    const std::string& word(std::size_t at) const { return command().words[at]; }
+};
+
+// Nothing: no program, more than one, or one with --distgpu. `command` has to outlive it.
+// Errors: an option that srun has not, or that lacks its value.
+Result<std::optional<Started>> read_started(std::string_view script, const ShellCommand& command);
+
+// Whether a word begins with one of the options.
+bool has_option(std::span<const std::string> words, std::span<const std::string_view> options);
+
+}  // namespace distgpu
