@@ -38,6 +38,39 @@ judged() { # PAGE CHROMIUM_OPTION...
     as_in_docs topology.svg topo --topology tests/topologies/h200-8numa.xml
 }
 
+# 10 is five times what is just seen side by side; ranks that follow each other stand side by side.
+@test "the colours of ranks are told apart, also by people who see fewer" {
+    run -0 python3 tests/integration/pictures/told_apart.py docs/images/binding.svg
+    echo "$output"
+    [[ ${lines[0]} =~ ^light:\ 8\ colours,\ following\ ([0-9]+),\ any\ ([0-9]+)$ ]]
+    ((BASH_REMATCH[1] >= 18 && BASH_REMATCH[2] >= 9))
+    [[ ${lines[1]} =~ ^dark:\ 8\ colours,\ following\ ([0-9]+),\ any\ ([0-9]+)$ ]]
+    ((BASH_REMATCH[1] >= 18 && BASH_REMATCH[2] >= 9))
+}
+
+@test "four sockets stand two in a row" {
+    run --separate-stderr -0 "$command" plan pytorch -N2 --tasks-per-node 8 \
+        --topology tests/topologies/mi300a-cpx.xml --svg "$BATS_TEST_TMPDIR/four.svg"
+    # Four sockets, two in a row: two left edges and two upper ones.
+    sed -nE 's/^<text x="([^"]*)" y="([^"]*)" class="strong">Socket .*/\1 \2/p' "$BATS_TEST_TMPDIR/four.svg" >"$BATS_TEST_TMPDIR/sockets"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/sockets")" -eq 4 ]
+    [ "$(cut --delimiter=' ' --fields=1 "$BATS_TEST_TMPDIR/sockets" | sort -u | wc -l)" -eq 2 ]
+    [ "$(cut --delimiter=' ' --fields=2 "$BATS_TEST_TMPDIR/sockets" | sort -u | wc -l)" -eq 2 ]
+}
+
+in_legend() { # PICTURE
+    sed -nE 's/.* width="12" height="12" .* class="([^"]*)".*/\1/p' "$1" | tr '\n' ' '
+}
+
+@test "the legend names the CPUs' colours that are no rank's, where there are such" {
+    run --separate-stderr -0 "$command" plan pytorch -N2 --tasks-per-node 4 \
+        --topology tests/topologies/h200-8numa.xml --svg "$BATS_TEST_TMPDIR/some.svg"
+    [ "$(in_legend "$BATS_TEST_TMPDIR/some.svg")" = "c0 c1 c2 c3 idle " ]
+    run --separate-stderr -0 "$command" plan pytorch,bind=none -N2 --tasks-per-node 4 \
+        --topology tests/topologies/h200-8numa.xml --svg "$BATS_TEST_TMPDIR/all.svg"
+    [ "$(in_legend "$BATS_TEST_TMPDIR/all.svg")" = "c0 c1 c2 c3 many " ]
+}
+
 @test "a page fits into the browser, light and dark, wide and narrow" {
     local machine
     for machine in h200-8numa power9-4v100 dgx2 mi300a-cpx cloud-flat; do

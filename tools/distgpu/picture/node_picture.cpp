@@ -193,6 +193,12 @@ double rows_of(std::size_t count, std::size_t in_row) {
     return row_of(count + in_row - 1, in_row);
 }
 
+// How many stand in a row of at most `most`, so that no row is much shorter than the others.
+std::size_t evenly(std::size_t count, std::size_t most) {
+    const std::size_t rows = (count + most - 1) / most;
+    return rows == 0 ? most : (count + rows - 1) / rows;
+}
+
 double devices_height(std::size_t count) {
     return count == 0 ? 0 : gap + rows_of(count, 2) * (device_height + gap);
 }
@@ -210,21 +216,7 @@ class Drawing {
         const std::vector<Package> packages = contents_.packages();
         const std::vector<Device> far = contents_.far_devices();
         double y = margin + 2 * line_height + padding;
-        double x = margin;
-        double row_height = 0;
-        for (const Package& package : packages) {
-            const Box box = package_box(package, x, y);
-            if (x > margin && box.x + box.width > widest + margin) {
-                x = margin;
-                y += row_height + padding;
-                row_height = 0;
-            }
-            draw_package(package, package_box(package, x, y));
-            x += box.width + padding;
-            row_height = std::max(row_height, box.height);
-            width_ = std::max(width_, x - padding);
-        }
-        y += row_height + padding;
+        y = draw_packages(packages, y);
         if (!far.empty()) {
             body_ += svg::text(margin, y + 14, "faint", "Not near to one NUMA node");
             y += line_height;
@@ -246,6 +238,33 @@ class Drawing {
 
     // Two NUMA nodes beside each other.
     static constexpr std::size_t numas_in_row = 2;
+
+    double draw_packages(const std::vector<Package>& packages, double y) {
+        double space = 0;
+        for (const Package& package : packages) {
+            space = std::max(space, package_box(package, 0, 0).width + padding);
+        }
+        const std::size_t in_row = evenly(packages.size(), packages_in(space));
+        double x = margin;
+        double height = 0;
+        for (std::size_t i = 0; i < packages.size(); ++i) {
+            if (i > 0 && i % in_row == 0) {
+                x = margin;
+                y += height + padding;
+                height = 0;
+            }
+            const Box box = package_box(packages[i], x, y);
+            draw_package(packages[i], box);
+            x += box.width + padding;
+            height = std::max(height, box.height);
+            width_ = std::max(width_, x - padding);
+        }
+        return y + height + padding;
+    }
+
+    static std::size_t packages_in(double space) {
+        return static_cast<std::size_t>(std::max((widest + padding) / std::max(space, 1.0), 1.0));
+    }
 
     static Box package_box(const Package& package, double x, double y) {
         const double in_row =
@@ -303,8 +322,10 @@ class Drawing {
             const auto owners = contents_.owners_of_cpu(cpus[i]);
             all.insert(owners.begin(), owners.end());
             const std::string who = picture_.owners.empty() ? "" : ": " + contents_.names(owners);
-            body_ += svg::rectangle({x + static_cast<double>(i) * width, y, width, cell}, 0,
-                                    Contents::colour(owners), formatted("CPU {}{}", cpus[i], who));
+            const std::string colour = Contents::colour(owners);
+            cpu_colours_.insert(colour);
+            body_ += svg::rectangle({x + static_cast<double>(i) * width, y, width, cell}, 0, colour,
+                                    formatted("CPU {}{}", cpus[i], who));
         }
         body_ += svg::rectangle({x, y, cell, cell}, 2, "frame");
         if (all.size() != 1 || !marked.insert(*all.begin()).second) return;
@@ -326,24 +347,31 @@ class Drawing {
         }
     }
 
-    // As many as fit into some rows; each rank's number stands in the picture too.
+    // As many ranks as fit into some rows, each rank's number stands in the picture too; and what
+    // the CPUs' other colours mean.
     double draw_legend(double y) {
         constexpr double item = 116;
-        const auto in_row = static_cast<std::size_t>(std::max((width_ - margin) / item, 1.0));
-        const std::size_t shown = std::min(picture_.owners.size(), 4 * in_row);
-        for (std::size_t i = 0; i < shown; ++i) {
+        const auto most = static_cast<std::size_t>(std::max((width_ - margin) / item, 1.0));
+        std::vector<std::pair<std::string, std::string>> items;
+        for (std::size_t i = 0; i < std::min(picture_.owners.size(), 4 * most); ++i) {
+            items.emplace_back(formatted("c{}", i % colours), picture_.owners[i].label);
+        }
+        if (cpu_colours_.contains("many")) items.emplace_back("many", "several ranks");
+        if (cpu_colours_.contains("idle")) items.emplace_back("idle", "unused");
+        const std::size_t in_row = evenly(items.size(), most);
+        for (std::size_t i = 0; i < items.size(); ++i) {
             const double x = margin + static_cast<double>(i % in_row) * item;
             const double top = y + row_of(i, in_row) * line_height;
-            body_ += svg::rectangle({x, top, 12, 12}, 2, formatted("c{}", i % colours));
-            body_ += svg::text(x + 18, top + 10, "",
-                               svg::fitted(picture_.owners[i].label, item - 22, 12));
+            body_ += svg::rectangle({x, top, 12, 12}, 2, items[i].first);
+            body_ += svg::text(x + 18, top + 10, "", svg::fitted(items[i].second, item - 22, 12));
         }
-        return y + rows_of(shown, in_row) * line_height;
+        return y + rows_of(items.size(), in_row) * line_height;
     }
 
     const NodePicture& picture_;
     Contents contents_;
     std::string body_;
+    std::set<std::string> cpu_colours_;
     double width_ = 2 * numa_width;
 };
 

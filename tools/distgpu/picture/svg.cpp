@@ -8,15 +8,15 @@
 namespace distgpu::svg {
 namespace {
 
-// Eight hues, some of which not every eye tells apart: each rank's number stands in the picture
-// too.
+// c0 to c7: those of ranks one after the other are told apart also by people who see fewer colours
+// (tests/integration/pictures/told_apart.py), and the text is read on each of them.
 constexpr std::string_view style = R"(
 svg{--ground:#fff;--panel:#f5f6f8;--line:#c9ced6;--ink:#1c2430;--faint:#5a6472;--idle:#fff;
---c0:#8ecae6;--c1:#ffd166;--c2:#a8d5a2;--c3:#f4a6a0;--c4:#c3b1e1;--c5:#d9c5a0;--c6:#7fd1c7;--c7:#f2b5d4;
+--c0:#6c9ebd;--c1:#edd87d;--c2:#baf6c2;--c3:#da8886;--c4:#a4b0e7;--c5:#cdbe83;--c6:#8dbfb5;--c7:#f5c7fe;
 --many:#d4d9e0;font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 @media (prefers-color-scheme:dark){svg{--ground:#14181f;--panel:#1d232d;--line:#47515f;--ink:#e8ecf2;
---faint:#a5afbd;--idle:#14181f;--c0:#1f6f94;--c1:#8a6200;--c2:#2f6f38;--c3:#99403a;--c4:#5f4a94;
---c5:#6e5630;--c6:#14695f;--c7:#8a3f66;--many:#3a4350}}
+--faint:#a5afbd;--idle:#14181f;--c0:#195675;--c1:#79640b;--c2:#427057;--c3:#702210;--c4:#4e377b;
+--c5:#7e4f29;--c6:#08746d;--c7:#6b363c;--many:#3a4350}}
 .ground{fill:var(--ground)}.panel{fill:var(--panel);stroke:var(--line)}
 .frame{fill:none;stroke:var(--line)}.idle{fill:var(--idle);stroke:var(--line)}
 .out{fill:none;stroke:var(--line);stroke-dasharray:4 3}.many{fill:var(--many);stroke:var(--line)}
