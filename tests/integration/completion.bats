@@ -75,6 +75,17 @@ offers() {
     [ "$compopts" = " -o nospace" ]
 }
 
+@test "a program and its files behind --, and a script for plan" {
+    touch train.py job.sbatch
+    offers "distgpu exec pytorch -- mkdi" mkdir
+    offered "distgpu exec pytorch -- python3 tr" train.py
+    offered "distgpu exec pytorch -- python3 --" ""
+    offered "distgpu plan -- srun --ntasks 4 tr" train.py
+    offered "distgpu plan job" job.sbatch
+    offered "distgpu plan ./job" ./job.sbatch
+    offered "distgpu vars job" ""
+}
+
 @test "modes and aliases" {
     offered "distgpu vars t" tensorflow tf torchrun transformers
     offered "distgpu plan --gpus 0 torch" torchrun
@@ -85,7 +96,7 @@ offers() {
 @test "no second SPEC" {
     offered "distgpu plan pytorch t" ""
     offered "distgpu plan --gpus 0 pytorch t" ""
-    offered "distgpu exec pytorch -- t" ""
+    offered "distgpu exec pytorch -- tensorf" ""
     offered "distgpu topo t" ""
 }
 

@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include "base/format.h"
+#include "output.h"
 
 #include <algorithm>
 #include <string_view>
@@ -60,7 +61,7 @@ std::string table(std::vector<Row> rows, const TableForm& form) {
         }
         add_words(line, row.back(), line.size(), form.width);
         line.erase(line.find_last_not_of(' ') + 1);
-        text += line + '\n';
+        text += styled(form.bold_heading && &row == rows.data(), "1", line) + '\n';
     }
     return text;
 }

@@ -13,6 +13,7 @@ using Row = std::vector<std::string>;
 struct TableForm {
     std::size_t indent = 0;                                       // spaces before each line
     std::size_t width = std::numeric_limits<std::size_t>::max();  // of the longest line
+    bool bold_heading = false;                                    // the first row, on a terminal
 };
 
 // A line for each row: columns as wide as their widest cell, two spaces apart. A row's last cell is

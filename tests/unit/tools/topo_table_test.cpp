@@ -27,15 +27,26 @@ Hca hca(const std::string& name, std::vector<HcaPort> ports) {
 }
 
 TEST(TopoTable, SaysWhatIsNotThere) {
-    EXPECT_EQ(topo_table({}),
+    EXPECT_EQ(topo_table({}, false),
               "no GPU and no HCA here; for a compute node: srun -N1 --gres=gpu:1 distgpu topo\n");
+}
+
+TEST(TopoTable, HeadingsAreBoldOnATerminal) {
+    NodeTopology node;
+    node.gpus = {gpu("0000:06:00.0")};
+    node.distances = {{}};
+    EXPECT_EQ(topo_table(node, true),
+              "\x1b[1m      CPU Affinity  NUMA Affinity\x1b[0m\n"
+              "GPU0  N/A           N/A\n"
+              "\n\x1b[1mGPU Legend:\x1b[0m\n\n"
+              "  GPU0:  0000:06:00.0  N/A  N/A\n");
 }
 
 TEST(TopoTable, WhatIsNotKnownIsNotGuessed) {
     NodeTopology node;
     node.gpus = {gpu("0000:06:00.0")};
     node.distances = {{}};
-    EXPECT_EQ(topo_table(node),
+    EXPECT_EQ(topo_table(node, false),
               "      CPU Affinity  NUMA Affinity\n"
               "GPU0  N/A           N/A\n"
               "\nGPU Legend:\n\n"
@@ -50,7 +61,7 @@ TEST(TopoTable, DistancesCpusAndNumaOfEachGpu) {
     node.gpus[1].numa = 8;
     node.hcas = {hca("mlx5_0", {}), hca("mlx5_1", {})};
     node.distances = {{Distance::pix, Distance::sys}, {Distance::pxb, Distance::phb}};
-    const std::string text = topo_table(node);
+    const std::string text = topo_table(node, false);
     EXPECT_THAT(text, StartsWith("      NIC0  NIC1  CPU Affinity  NUMA Affinity\n"
                                  "GPU0  PIX   SYS   0-3,8         0\n"
                                  "GPU1  PXB   PHB   N/A           8\n"
@@ -64,9 +75,10 @@ TEST(TopoTable, InstancesStandBelowTheirGpu) {
     node.gpus[0].uuid = "GPU-6";
     node.gpus[0].mig = {{"MIG-1", "1g.18gb"}, {"MIG-2", ""}};
     node.distances = {{}};
-    EXPECT_THAT(topo_table(node), HasSubstr("  GPU0:  0000:06:00.0  NVIDIA H200    GPU-6\n"
-                                            "                         MIG 1g.18gb  MIG-1\n"
-                                            "                         MIG N/A      MIG-2\n"));
+    EXPECT_THAT(topo_table(node, false),
+                HasSubstr("  GPU0:  0000:06:00.0  NVIDIA H200    GPU-6\n"
+                          "                         MIG 1g.18gb  MIG-1\n"
+                          "                         MIG N/A      MIG-2\n"));
 }
 
 TEST(TopoTable, PortsSayWhyNcclMayNotTakeThem) {
@@ -76,7 +88,7 @@ TEST(TopoTable, PortsSayWhyNcclMayNotTakeThem) {
     node.hcas = {hca("mlx5_0", {{1, State::active, Link::infiniband, 400},
                                 {2, State::down, Link::unknown, 0}}),
                  hca("mlx5_10", {})};
-    const std::string text = topo_table(node);
+    const std::string text = topo_table(node, false);
     EXPECT_THAT(
         text,
         HasSubstr(

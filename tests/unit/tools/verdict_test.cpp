@@ -163,6 +163,7 @@ TEST(Verdict, InJson) {
 TEST(Verdict, InColours) {
     const std::string text = verdict_text(full_verdict_of(all()), true);
     EXPECT_THAT(text, HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"));
+    EXPECT_THAT(text, HasSubstr("\n\x1b[1mnode  "));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
 }
 
-std::string node_table(const std::vector<NodeState>& nodes) {
+std::string node_table(const std::vector<NodeState>& nodes, bool colour) {
     std::vector<Row> rows{
         {"node", "ranks", "CPUs", "GPUs/rank", "interface", "InfiniBand", "state"}};
     for (const NodeState& node : nodes) {
@@ -31,7 +31,7 @@ std::string node_table(const std::vector<NodeState>& nodes) {
         }
         rows.push_back(std::move(row));
     }
-    return table(std::move(rows));
+    return table(std::move(rows), {.bold_heading = colour});
 }
 
 std::string line(const SharedFinding& shared) {
@@ -46,7 +46,7 @@ std::string verdict_text(const Verdict& verdict, bool colour) {
     const std::string nodes = counted(verdict.nodes.size(), "node");
     const std::string rendezvous = verdict.rendezvous.empty() ? "not known" : verdict.rendezvous;
     std::string text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n", verdict.mode,
-                                 ranks, nodes, rendezvous, node_table(verdict.nodes));
+                                 ranks, nodes, rendezvous, node_table(verdict.nodes, colour));
     if (!verdict.fabric.empty()) {
         text += formatted("no InfiniBand: NCCL will use {} between nodes\n", verdict.fabric);
     }

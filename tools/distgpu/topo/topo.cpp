@@ -37,7 +37,8 @@ Result<Done> show(const Arguments& arguments) {
     auto topology = arguments.topology ? load_topology(*arguments.topology) : discover();
     return std::move(topology).and_then([&](const NodeTopology& node) {
         if (arguments.svg) return draw_to(*arguments.svg, node);
-        return print(arguments.format == "json" ? to_json(node, std::nullopt) : topo_table(node));
+        return print(arguments.format == "json" ? to_json(node, std::nullopt)
+                                                : topo_table(node, wants_colour()));
     });
 }
 

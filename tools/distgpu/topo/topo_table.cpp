@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "mapping/binding/binding.h"
+#include "output.h"
 #include "table.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@ namespace distgpu {
 namespace {
 
 constexpr std::string_view distance_legend =
-    "\nLegend:\n\n"
     "  PIX  = across one PCI bridge at most\n"
     "  PXB  = across several PCI bridges, not through the CPU\n"
     "  PHB  = through a PCI host bridge, that is through the CPU\n"
@@ -25,7 +25,7 @@ std::string or_unknown(const std::string& text) {
     return text.empty() ? "N/A" : text;
 }
 
-std::string matrix(const NodeTopology& topology) {
+std::string matrix(const NodeTopology& topology, bool colour) {
     std::vector<Row> rows{{""}};
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
         rows[0].push_back(formatted("NIC{}", i));
@@ -38,7 +38,7 @@ std::string matrix(const NodeTopology& topology) {
         row.push_back(or_unknown(gpu.cpus.to_string()));
         row.push_back(gpu.numa ? std::to_string(*gpu.numa) : or_unknown(""));
     }
-    return table(std::move(rows));
+    return table(std::move(rows), {.bold_heading = colour});
 }
 
 std::string gpu_legend(const NodeTopology& topology) {
@@ -51,7 +51,7 @@ std::string gpu_legend(const NodeTopology& topology) {
             rows.push_back({"", "", "  MIG " + or_unknown(mig.profile), mig.uuid});
         }
     }
-    return "\nGPU Legend:\n\n" + table(std::move(rows));
+    return table(std::move(rows));
 }
 
 std::string_view state_word(HcaPort::State state) {
@@ -84,19 +84,22 @@ std::string nic_legend(const NodeTopology& topology) {
             rows.push_back(std::move(row));
         }
     }
-    return "\nNIC Legend:\n\n" + table(std::move(rows));
+    return table(std::move(rows));
 }
 
 }  // namespace
 
-std::string topo_table(const NodeTopology& topology) {
+std::string topo_table(const NodeTopology& topology, bool colour) {
     if (topology.gpus.empty() && topology.hcas.empty()) {
         return "no GPU and no HCA here; for a compute node: srun -N1 --gres=gpu:1 distgpu topo\n";
     }
-    std::string text = matrix(topology);
-    if (!topology.gpus.empty() && !topology.hcas.empty()) text += distance_legend;
-    if (!topology.gpus.empty()) text += gpu_legend(topology);
-    if (!topology.hcas.empty()) text += nic_legend(topology);
+    std::string text = matrix(topology, colour);
+    const auto add = [&](std::string_view heading, std::string_view legend) {
+        text += formatted("\n{}\n\n{}", styled(colour, "1", heading), legend);
+    };
+    if (!topology.gpus.empty() && !topology.hcas.empty()) add("Legend:", distance_legend);
+    if (!topology.gpus.empty()) add("GPU Legend:", gpu_legend(topology));
+    if (!topology.hcas.empty()) add("NIC Legend:", nic_legend(topology));
     return text;
 }
 

@@ -7,6 +7,7 @@
 
 namespace distgpu {
 
-std::string topo_table(const NodeTopology& topology);
+// `colour`: for a terminal.
+std::string topo_table(const NodeTopology& topology, bool colour);
 
 }  // namespace distgpu
