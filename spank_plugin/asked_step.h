@@ -27,6 +27,7 @@ struct AskedStep {
     bool told_by_srun = false;  // what `verbose` says of the step as a whole
     // Where this component can stand in the step; one, where it is not heterogeneous.
     std::vector<ComponentOffset> offsets;
+    std::string command;     // of distgpu, on this node
     EnvironmentCopy launch;  // what a container may replace
     FileRoot root;           // outside any container
 };

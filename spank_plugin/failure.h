@@ -7,7 +7,9 @@ namespace distgpu {
 
 struct Failure {
     Error error;
-    bool told_by_srun = false;  // which found it on every node's behalf
+    // The user was told, and the tasks of every node end by themselves: srun found it on their
+    // behalf, or the check of the step did.
+    bool known_to_all = false;
 };
 
 }  // namespace distgpu

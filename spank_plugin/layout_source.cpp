@@ -19,8 +19,8 @@ namespace {
 
 using Found = tl::expected<FoundLayout, Failure>;
 
-Found failed(Error error, bool told_by_srun = false) {
-    return tl::unexpected(Failure{std::move(error), told_by_srun});
+Found failed(Error error, bool known_to_all = false) {
+    return tl::unexpected(Failure{std::move(error), known_to_all});
 }
 
 // The layout, with what srun sent beside one.
@@ -140,8 +140,8 @@ tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& id
     if (!carried) return failed(carried.error());
     CarriedStep sent = carried->value_or(CarriedStep{});
     if (sent.refused) {
-        constexpr bool told_by_srun = true;
-        return failed({"step", "refused by srun", ""}, told_by_srun);
+        constexpr bool known_to_all = true;
+        return failed({"step", "refused by srun", ""}, known_to_all);
     }
     if (!identity.heterogeneous) return find_whole(spank, identity, std::move(sent));
     return find_merged(spank, identity, sent.cpu_bind);

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
@@ -126,6 +127,9 @@ Outcome StepdSide::before_tasks(spank_t spank) {
         warnings.push_back(std::move(warning));
     }
     warn(warnings, identity_.component);
+    if (asked_->request.check.value_or(CheckChoice::off) != CheckChoice::off) {
+        host_root_ = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
     return Outcome::ok;
 }
 
@@ -145,7 +149,7 @@ Outcome StepdSide::end_task_refused_early(spank_t spank) {
 
 Outcome StepdSide::in_task(spank_t spank) {
     if (!asked_ || failure_) return Outcome::ok;
-    if (auto error = start_task(spank, *asked_, binding_)) failure_ = Failure{*std::move(error)};
+    failure_ = start_task(spank, *asked_, binding_, host_root_);
     return Outcome::ok;
 }
 
@@ -153,7 +157,7 @@ Outcome StepdSide::in_task(spank_t spank) {
 // plugin that failed. While it waits, whatever ends the step ends it too.
 Outcome StepdSide::end_refused_task(spank_t spank) {
     if (!failure_) return Outcome::ok;
-    if (failure_->told_by_srun) _exit(EXIT_FAILURE);
+    if (failure_->known_to_all) _exit(EXIT_FAILURE);
     // proctrack/linuxproc spares what is called slurmstepd (kill_tree.c, 22.05 to 26.05).
     prctl(PR_SET_NAME, "distgpu");
     const std::uint32_t node = identity_.component.node.value;

@@ -1,14 +1,18 @@
 // See task_start.h.
 #include "task_start.h"
 
+#include "base/excerpt.h"
+#include "base/format.h"
 #include "mapping/plan/plan.h"
 #include "node/handed_layout.h"
 #include "node/launch_variables.h"
 #include "node/prepare_task.h"
+#include "node/step_check.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "slurm_calls.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -46,6 +50,12 @@ NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBi
     return facts;
 }
 
+Error not_ready(const AskedStep& asked) {
+    return {formatted("--distgpu={}", excerpt(asked.spec)),
+            "the check found the step not ready, so the program did not start",
+            "see its lines above; check=warn starts the program all the same"};
+}
+
 // Tells of what the container has otherwise, once, and leaves it for `distgpu check`.
 void announce_container(Environment& variables, const std::vector<ContainerSetting>& settings,
                         const Request& request, const TaskPlan& task) {
@@ -57,6 +67,29 @@ void announce_container(Environment& variables, const std::vector<ContainerSetti
     }
     if (!(request.verbose || request.dry_run) || task.task != TaskId{0}) return;
     for (const std::string& line : container_lines(settings, task)) tell(line);
+}
+
+// The key check: what the step's own check says before the program starts.
+std::optional<Failure> check_step(spank_t spank, const AskedStep& asked, int host_root,
+                                  const TaskIdentity& task) {
+    const CheckChoice choice = asked.request.check.value_or(CheckChoice::off);
+    if (choice == CheckChoice::off) return std::nullopt;
+    StepCheck check{.command = asked.command};
+    if (is_in_container(asked)) {
+        // Each node unpacks its image in its own time.
+        constexpr std::chrono::seconds unpacking{300};
+        check.host_root = host_root;
+        check.patience = unpacking;
+    }
+    const auto verdict = run_step_check(check, StepVariables(spank));
+    if (verdict && *verdict == StepVerdict::ready) return std::nullopt;
+    if (choice == CheckChoice::stop) {
+        if (!verdict) return Failure{verdict.error()};
+        return Failure{not_ready(asked), *verdict == StepVerdict::not_ready};
+    }
+    if (!verdict) tell(verdict.error().message());
+    if (task.task() == TaskId{0}) tell("distgpu: check=warn: the program starts all the same");
+    return std::nullopt;
 }
 
 // What dry-run prints; empty: the program shall run.
@@ -83,14 +116,15 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
 
 }  // namespace
 
-std::optional<Error> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding) {
-    const auto prepared =
-        read_task_identity(spank, asked.identity, asked.offsets, is_in_container(asked))
-            .and_then(
-                [&](const TaskIdentity& task) { return prepare(spank, asked, binding, task); });
-    if (!prepared) return prepared.error();
+std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding,
+                                  int host_root) {
+    const auto task =
+        read_task_identity(spank, asked.identity, asked.offsets, is_in_container(asked));
+    if (!task) return Failure{task.error()};
+    const auto prepared = prepare(spank, asked, binding, *task);
+    if (!prepared) return Failure{prepared.error()};
     if (!prepared->empty()) print_and_end(*prepared);
-    return std::nullopt;
+    return check_step(spank, asked, host_root, *task);
 }
 
 }  // namespace distgpu

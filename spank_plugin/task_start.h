@@ -3,7 +3,7 @@
 #pragma once
 
 #include "asked_step.h"
-#include "base/result.h"
+#include "failure.h"
 #include "spank_access.h"
 #include "step_binding.h"
 
@@ -11,7 +11,9 @@
 
 namespace distgpu {
 
-// In task_init, as the user. Ends the process after a dry run. Error: the task must not start.
-std::optional<Error> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding);
+// In task_init, as the user. Ends the process after a dry run. `host_root`: "/", opened before any
+// plugin put the task into a container. Returns why the task must not start.
+std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding,
+                                  int host_root);
 
 }  // namespace distgpu

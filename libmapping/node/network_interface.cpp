@@ -61,11 +61,17 @@ bool is_loopback(const sockaddr& address) {
     return IN6_IS_ADDR_LOOPBACK(&ipv6.sin6_addr);
 }
 
-std::string to_text(const addrinfo& address) {
+std::string to_text(const sockaddr& address, socklen_t length) {
     std::array<char, NI_MAXHOST> text{};
-    getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0,
-                NI_NUMERICHOST);
+    getnameinfo(&address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
     return text.data();
+}
+
+bool is_link_local(const sockaddr& address) {
+    sockaddr_in6 ipv6{};
+    if (address.sa_family != AF_INET6) return false;
+    std::memcpy(&ipv6, &address, sizeof ipv6);
+    return IN6_IS_ADDR_LINKLOCAL(&ipv6.sin6_addr);
 }
 
 }  // namespace
@@ -82,7 +88,7 @@ NetworkInterface interface_of(const std::string& address) {
     const Interfaces interfaces = all_interfaces();
     for (const addrinfo* own = addresses.get(); own != nullptr; own = own->ai_next) {
         if (is_loopback(*own->ai_addr)) {
-            result.loopback = to_text(*own);
+            result.loopback = to_text(*own->ai_addr, own->ai_addrlen);
             continue;
         }
         for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {
@@ -92,6 +98,19 @@ NetworkInterface interface_of(const std::string& address) {
         }
     }
     return result;
+}
+
+std::string address_of_interface(const std::string& name) {
+    std::string ipv6;
+    const Interfaces interfaces = all_interfaces();
+    for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {
+        if (name != each->ifa_name || each->ifa_addr == nullptr) continue;
+        const sockaddr& address = *each->ifa_addr;
+        if (address.sa_family == AF_INET) return to_text(address, sizeof(sockaddr_in));
+        if (address.sa_family != AF_INET6 || is_link_local(address) || !ipv6.empty()) continue;
+        ipv6 = to_text(address, sizeof(sockaddr_in6));
+    }
+    return ipv6;
 }
 
 }  // namespace distgpu

@@ -19,4 +19,7 @@ bool is_ip_address(const std::string& text);
 // that belong to this node, one that is not the loopback's.
 NetworkInterface interface_of(const std::string& address);
 
+// Its IPv4 address, else one of IPv6 that needs no scope. Empty: it has none.
+std::string address_of_interface(const std::string& name);
+
 }  // namespace distgpu

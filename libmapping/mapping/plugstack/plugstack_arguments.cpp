@@ -52,14 +52,16 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.cpus, parse_binding_choice(name, value), result.complaints);
         } else if (name == "hcas") {
             take(result.hcas, parse_binding_choice(name, value), result.complaints);
+        } else if (name == "check") {
+            take(result.check, parse_check_choice(value), result.complaints);
         } else if (name == "topology") {
             take(result.topology, parse_path(name, value), result.complaints);
         } else if (name == "command") {
             take(result.command, parse_path(name, value), result.complaints);
         } else {
-            result.complaints.push_back(
-                {std::string(argument), "unknown argument",
-                 "arguments are master=, ports=, gpus=, cpus=, hcas=, topology=, command="});
+            result.complaints.push_back({std::string(argument), "unknown argument",
+                                         "arguments are master=, ports=, gpus=, cpus=, hcas=, "
+                                         "check=, topology=, command="});
         }
     }
     return result;
@@ -71,6 +73,7 @@ std::string ignored_argument(const Error& complaint) {
 }
 
 void take_defaults(Request& request, const PlugstackArguments& arguments) {
+    if (!request.check) request.check = arguments.check;
     if (request.keep_all) return;
     if (request.gpus == nullptr) request.gpus = arguments.gpus;
     if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;

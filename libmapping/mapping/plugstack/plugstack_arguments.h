@@ -19,8 +19,9 @@ struct PlugstackArguments {
     const GpuPolicy* gpus = nullptr;
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
-    std::string topology;  // topology=PATH with %n and %h; empty: default_topology_file
-    std::string command;   // command=PATH of the distgpu command; empty: as installed
+    std::optional<CheckChoice> check;  // check=stop|warn|off; nothing: off
+    std::string topology;              // topology=PATH with %n and %h; empty: default_topology_file
+    std::string command;               // command=PATH of the distgpu command; empty: as installed
     // One for each argument that was not understood, and was ignored: a
     // typing error in plugstack.conf must not stop a cluster.
     std::vector<Error> complaints;
@@ -33,8 +34,8 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
 // The line of slurmd's log for one of `complaints`.
 std::string ignored_argument(const Error& complaint);
 
-// Puts the administrator's choices of gpus=, cpus= and hcas= where the user made none. Near is what
-// holds without any: said in plugstack.conf it does not outdo the user's --cpu-bind.
+// Puts the administrator's choices of gpus=, cpus=, hcas= and check= where the user made none. Near
+// is what holds without any: said in plugstack.conf it does not outdo the user's --cpu-bind.
 void take_defaults(Request& request, const PlugstackArguments& arguments);
 
 }  // namespace distgpu

@@ -141,6 +141,14 @@ Result<Request> apply_backend(Request request, std::string_view value) {
     return apply_variant(std::move(request), "backend", value);
 }
 
+Result<Request> apply_check(Request request, std::string_view value) {
+    if (value.empty()) value = "stop";
+    return parse_check_choice(value).transform([&](CheckChoice choice) {
+        request.check = choice;
+        return std::move(request);
+    });
+}
+
 Result<Request> apply_dry_run(Request request, std::string_view /*value*/) {
     request.dry_run = true;
     return request;
@@ -186,6 +194,9 @@ std::span<const SpecKey> spec_keys() {
         SpecKey{"ps", "N", "number of TensorFlow ps tasks, after the chief", apply_ps, true},
         SpecKey{"evaluator", "N", "number of TensorFlow evaluator tasks, at the last rank: 0 or 1",
                 apply_evaluator, true},
+        SpecKey{"check", "stop|warn|off",
+                "run distgpu check first; if something is wrong, end the step or (warn) tell it",
+                apply_check, false, true},
         SpecKey{"dry-run", "", "print each task's variables instead of running the program",
                 apply_dry_run},
         SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
@@ -205,6 +216,19 @@ Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_vi
     if (text == "near") return BindingChoice::near;
     if (text == "keep") return BindingChoice::keep;
     return unknown_value(name, text, "near or keep");
+}
+
+Result<CheckChoice> parse_check_choice(std::string_view text) {
+    if (text == "stop") return CheckChoice::stop;
+    if (text == "warn") return CheckChoice::warn;
+    if (text == "off") return CheckChoice::off;
+    return unknown_value("check", text, "stop, warn or off");
+}
+
+std::string key_usage(const SpecKey& key) {
+    if (key.placeholder.empty()) return std::string(key.name);
+    if (key.stands_alone) return formatted("{}[={}]", key.name, key.placeholder);
+    return formatted("{}={}", key.name, key.placeholder);
 }
 
 bool is_host(std::string_view text) {

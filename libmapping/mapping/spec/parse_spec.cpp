@@ -169,7 +169,7 @@ class Parser {
             return refuse(formatted("key '{}' takes no value", name),
                           formatted("write '{}' alone", name));
         }
-        if (!has_value && !key->placeholder.empty()) {
+        if (!has_value && !key->placeholder.empty() && !key->stands_alone) {
             return refuse(formatted("key '{}' needs a value", name),
                           formatted("write {}={}", name, key->placeholder));
         }
@@ -227,11 +227,8 @@ std::string spec_help() {
     text += formatted("  {:<12} {}\n", help_mode, "this text");
     text += "\nKeys:\n";
     for (const SpecKey& key : spec_keys()) {
-        const std::string usage = key.placeholder.empty()
-                                      ? std::string(key.name)
-                                      : formatted("{}={}", key.name, key.placeholder);
         const std::string only = key.special ? formatted(" ({})", takers(key.name)) : "";
-        text += formatted("  {:<31} {}{}\n", usage, key.help, only);
+        text += formatted("  {:<31} {}{}\n", key_usage(key), key.help, only);
     }
     text +=
         "\nEnvironment: SLURM_DISTGPU (srun), SBATCH_DISTGPU, SALLOC_DISTGPU can hold a SPEC too.\n"

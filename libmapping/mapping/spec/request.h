@@ -49,6 +49,17 @@ enum class BindingChoice : std::uint8_t { near, keep };
 Result<const GpuPolicy*> parse_gpu_policy(std::string_view text);
 Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text);
 
+// What becomes of a step in which `distgpu check` finds something wrong before its program starts.
+enum class CheckChoice : std::uint8_t {
+    off,   // nobody looks
+    warn,  // it is told, and the step goes on
+    stop,  // it is told, and the step ends
+};
+
+// The values of the key check=, also of plugstack.conf's argument. The error's object is
+// "check=<text>", the text shortened.
+Result<CheckChoice> parse_check_choice(std::string_view text);
+
 struct Request {
     const Framework* framework = nullptr;  // null: off
     bool help = false;                     // the mode was `help`
@@ -60,8 +71,9 @@ struct Request {
     const GpuPolicy* gpus = nullptr;
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
-    bool keep_all = false;   // bind=none: those of the three that are not given are kept
-    bool gpu_uuids = false;  // gpu-ids=uuid
+    bool keep_all = false;             // bind=none: those of the three that are not given are kept
+    bool gpu_uuids = false;            // gpu-ids=uuid
+    std::optional<CheckChoice> check;  // nothing: the administrator's default, else off
     // tensorflow: tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers
@@ -90,8 +102,12 @@ struct SpecKey {
     Result<Request> (*apply)(Request, std::string_view value);
     // Only the frameworks that list it take it.
     bool special = false;
+    bool stands_alone = false;  // it means something without its value too
 };
 std::span<const SpecKey> spec_keys();
+
+// As the help shows it: "port=N", "dry-run", "check[=warn|off]".
+std::string key_usage(const SpecKey& key);
 
 // The text of --distgpu=help: modes, keys, and the environment twins. Ends with a newline.
 std::string spec_help();

@@ -47,9 +47,9 @@ std::string chosen(const std::optional<std::string>& only, const std::optional<s
 }
 
 TEST(ChooseChecks, InTheOrderOfTheList) {
-    EXPECT_EQ(chosen({}, {}), "variables ports cpus gpus fabric interfaces names nodes");
+    EXPECT_EQ(chosen({}, {}), "variables ports cpus gpus fabric interfaces names nodes network");
     EXPECT_EQ(chosen("names,gpus", {}), "gpus names");
-    EXPECT_EQ(chosen({}, "names,gpus"), "variables ports cpus fabric interfaces nodes");
+    EXPECT_EQ(chosen({}, "names,gpus"), "variables ports cpus fabric interfaces nodes network");
     EXPECT_EQ(chosen("names,gpus", "gpus"), "names");
     EXPECT_EQ(chosen("gpus", "gpus"), "");
 }

@@ -34,7 +34,7 @@ std::string told(const std::vector<std::string>& values) {
     std::string text;
     for (const Report& report : reports) {
         for (const Finding& finding : report.findings) {
-            EXPECT_FALSE(is_fatal(finding));
+            EXPECT_TRUE(is_fatal(finding));
             text += std::to_string(report.node + 1) + ": " + finding.error.message() + "\n";
         }
     }
@@ -63,6 +63,14 @@ TEST(CompareNodes, OfTwoTheSecondDiffersFromTheFirst) {
     EXPECT_EQ(told({"B", "A"}),
               "2: distgpu: GPUs: A, but n1 has B; make them alike, or leave out what differs with "
               "--exclude=n2\n");
+}
+
+TEST(CompareNodes, WhatDiffersForDaysIsAWarning) {
+    std::vector<Report> reports = reports_of({"A", "A", "B"});
+    for (Report& report : reports) report.traits[0].weight = Finding::Weight::warning;
+    compare_nodes(reports, nodes(3));
+    ASSERT_EQ(reports[2].findings.size(), 1U);
+    EXPECT_FALSE(is_fatal(reports[2].findings[0]));
 }
 
 TEST(CompareNodes, AllRanksOfTheNodeHaveIt) {

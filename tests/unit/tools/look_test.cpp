@@ -41,21 +41,21 @@ const NamedCheck endless{"endless", "", always, [](const CheckFacts& /*facts*/) 
                          }};
 
 TEST(Look, RunsThoseThatApplyInTheirOrder) {
-    EXPECT_EQ(text(look(facts(), {&second, &unfit, &first}).findings),
+    EXPECT_EQ(text(look(facts(), {&second, &unfit, &first}).report.findings),
               "warning b: found\nwarning a: found\n");
-    EXPECT_EQ(text(look(facts(), {}).findings), "");
+    EXPECT_EQ(text(look(facts(), {}).report.findings), "");
 }
 
 TEST(Look, WhatDoesNotEndIsAFindingAndHidesNoOther) {
     CheckFacts in_haste = facts();
     in_haste.deadline = Clock::now() + 10ms;
-    EXPECT_EQ(text(look(in_haste, {&endless, &first}).findings),
+    EXPECT_EQ(text(look(in_haste, {&endless, &first}).report.findings),
               "failed check endless: did not finish\nwarning a: found\n");
 }
 
 TEST(Look, ReportsWhereTheTaskIsAndWhatItHas) {
     const Report report =
-        look(facts({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"NCCL_SOCKET_IFNAME", "=eth0"}}), {});
+        look(facts({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"NCCL_SOCKET_IFNAME", "=eth0"}}), {}).report;
     EXPECT_EQ(report, (Report{0, 0, "0-3", 2, "eth0", "not checked", "n1:2000", {}, {}}));
 }
 
@@ -63,8 +63,9 @@ TEST(Look, PortsAreThoseThatTheCheckSawOrNone) {
     static const NamedCheck seeing{"seeing", "", always, [](const CheckFacts& /*facts*/) {
                                        return CheckResult{{}, "mlx5_0:1 400 Gb/s"};
                                    }};
-    EXPECT_EQ(look(facts(), {&seeing}).ports, "mlx5_0:1 400 Gb/s");
-    EXPECT_EQ(look(facts(), {&fabric_check}).ports, "");  // of a node whose topology is not known
+    EXPECT_EQ(look(facts(), {&seeing}).report.ports, "mlx5_0:1 400 Gb/s");
+    EXPECT_EQ(look(facts(), {&fabric_check}).report.ports,
+              "");  // of a node whose topology is not known
 }
 
 }  // namespace

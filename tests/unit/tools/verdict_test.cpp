@@ -1,11 +1,15 @@
 // What rank 0 says of all the reports.
 #include "check/verdict.h"
 
+#include "check/rate_text.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,7 +85,8 @@ TEST(Verdict, TheFirstFailureIsTheVerdict) {
     EXPECT_THAT(verdict.text, EndsWith("failed: ranks 2-3 on n2: RANK: not set; set it\n"
                                        "failed: rank 3 on n2: GPU: dead; revive it\n"
                                        "warning: rank 1 on n1: CPUs: one; more\n"
-                                       "not ready: ranks 2-3 on n2: RANK: not set; set it\n"));
+                                       "not ready: ranks 2-3 on n2: RANK: not set; set it\n"
+                                       "leave out: --exclude=n2\n"));
     EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 failed\n"));
 }
 
@@ -93,12 +98,14 @@ TEST(Verdict, MissingRanksAreATimeOut) {
     EXPECT_THAT(verdict.text,
                 EndsWith("not ready: ranks 1,3 on n[1-2]: no report within 20 s; see their own "
                          "messages, and the state of the nodes with sinfo -N\n"));
+    EXPECT_THAT(verdict.text, Not(HasSubstr("--exclude")));
 }
 
 TEST(Verdict, OfAWholeNodeMissing) {
     const TextVerdict verdict = verdict_of({report(0), report(1)});
     EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 missing\n"));
     EXPECT_THAT(verdict.text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
+    EXPECT_THAT(verdict.text, EndsWith("\nleave out: --exclude=n2\n"));
 }
 
 TEST(Verdict, NamesTheChecksThatWereLeftOut) {
@@ -145,19 +152,93 @@ TEST(Verdict, InfiniBandOnAnyNodeIsNotNone) {
 TEST(Verdict, InJson) {
     auto reports = all();
     reports.pop_back();
-    reports[1].findings = {{Weight::fatal, {"port 1", "taken", "take another"}}};
+    reports[1].findings = {{Weight::fatal, {"port 1", "taken", "take another"}, "gpus"}};
     const auto expected = nlohmann::json::parse(R"({
 "schema": "distgpu.check/1",
 "ready": false,
 "mode": "pytorch",
 "ranks": 4,
 "rendezvous": "n1:2000",
-"nodes": [{"node":"n1","ranks":[0,1],"reported":true,"state":"1 of 2 failed","cpus":"0-1,4-5","gpus_per_rank":2,"interface":"eth0","ports":""},{"node":"n2","ranks":[2,3],"reported":true,"state":"1 of 2 missing","cpus":"0-1","gpus_per_rank":2,"interface":"eth0","ports":""}],
-"findings": [{"weight":"failed","ranks":[1],"object":"port 1","problem":"taken","remedy":"take another"}],
+"nodes": [{"node":"n1","ranks":[0,1],"reported":true,"state":"1 of 2 failed","cpus":"0-1,4-5","gpus_per_rank":2,"interface":"eth0","bytes_per_second_out":1.25e9,"bytes_per_second_in":1e9,"round_trip_seconds":0.0001,"ports":""},{"node":"n2","ranks":[2,3],"reported":true,"state":"1 of 2 missing","cpus":"0-1","gpus_per_rank":2,"interface":"eth0","bytes_per_second_out":null,"bytes_per_second_in":null,"round_trip_seconds":null,"ports":""}],
+"findings": [{"check":"gpus","weight":"failed","ranks":[1],"object":"port 1","problem":"taken","remedy":"take another"}],
+"exclude": null,
+"seconds": 1.5,
 "missing": [3],
 "not_checked": []
 })");
-    EXPECT_EQ(nlohmann::json::parse(verdict_json(full_verdict_of(reports))), expected);
+    Verdict verdict = full_verdict_of(reports);
+    add_rates(verdict, {{0, 1.25e9, 1e9, 0.0001}});
+    verdict.took = std::chrono::milliseconds(1500);
+    EXPECT_EQ(nlohmann::json::parse(verdict_json(verdict)), expected);
+}
+
+TEST(Verdict, ShowsWhatTheNetworkGave) {
+    Verdict verdict = full_verdict_of(all());
+    add_rates(verdict, {{0, 1.25e9, 11.78e6, 0.0001}, {1, std::nullopt, 0.125e9, {}}});
+    EXPECT_THAT(verdict_text(verdict, false),
+                HasSubstr("node  ranks  CPUs     GPUs/rank  interface  sends    takes      "
+                          "InfiniBand  state\n"
+                          "n1    0-1    0-1,4-5  2          eth0       10 Gb/s  94.2 Mb/s  "
+                          "none        ok\n"
+                          "n2    2-3    0-1,4-5  2          eth0       none     1 Gb/s     "
+                          "none        ok\n"));
+}
+
+// The nodes with which the rest would be ready: what all have, or the user brought, is no node's.
+TEST(Verdict, LeavesOutTheNodesAtFault) {
+    const auto excluded = [](const std::vector<Report>& reports) {
+        return full_verdict_of(reports).exclude.to_string();
+    };
+    auto reports = all();
+    EXPECT_EQ(excluded(reports), "");
+    reports[1].findings = {{Weight::warning, {"CPUs", "one", "more"}, "cpus"}};
+    reports[2].findings = {{Weight::fatal, {"RANK", "not set", "set it"}, "variables"}};
+    EXPECT_EQ(excluded(reports), "");
+    reports[3].findings = {{Weight::fatal, {"/dev/nvidia0", "dead", "revive it"}, "gpus"}};
+    EXPECT_EQ(excluded(reports), "n2");
+    reports[0].findings = reports[3].findings;
+    EXPECT_EQ(excluded(reports), "");
+    reports[3].findings = {{Weight::fatal, {"plugin", "not loaded", "load it"}, "plugin"}};
+    reports[0].findings = {};
+    EXPECT_EQ(excluded(reports), "n2");
+}
+
+TEST(VerdictInBrief, IsOneLineWhereAllIsWell) {
+    Verdict verdict = full_verdict_of(all());
+    verdict.took = std::chrono::milliseconds(1440);
+    EXPECT_EQ(verdict_brief(verdict), "distgpu: check: 4 ranks on 2 nodes ready in 1.4 s\n");
+}
+
+TEST(VerdictInBrief, TellsWhatIsWrongAndWhatToLeaveOut) {
+    auto reports = all();
+    reports[0].findings = {{Weight::warning, {"CPUs", "one", "more"}, "cpus"}};
+    reports[3].findings = {{Weight::fatal, {"/dev/nvidia0", "dead", "revive it"}, "gpus"}};
+    EXPECT_EQ(verdict_brief(full_verdict_of(reports)),
+              "distgpu: check: rank 3 on n2: /dev/nvidia0: dead; revive it\n"
+              "distgpu: check: warning: rank 0 on n1: CPUs: one; more\n"
+              "distgpu: check: not ready; the other nodes are, with --exclude=n2\n");
+    reports.pop_back();
+    EXPECT_THAT(verdict_brief(full_verdict_of(reports)),
+                HasSubstr("\ndistgpu: check: rank 3 on n2: no report within 20 s; "));
+}
+
+TEST(VerdictInBrief, IsNoFlood) {
+    auto reports = all();
+    for (int i = 0; i < 20; ++i) {
+        reports[3].findings.push_back({Weight::fatal, {"GPU " + std::to_string(i), "dead", ""}});
+    }
+    const std::string text = verdict_brief(full_verdict_of(reports));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 18);
+    EXPECT_THAT(text, HasSubstr("\ndistgpu: check: 4 findings more; run distgpu check in place of "
+                                "the program to see all\n"));
+}
+
+TEST(RateText, IsInBits) {
+    EXPECT_EQ(rate_text(0), "0 Mb/s");
+    EXPECT_EQ(rate_text(11.8e6), "94.4 Mb/s");
+    EXPECT_EQ(rate_text(124.9e6), "999 Mb/s");
+    EXPECT_EQ(rate_text(124.99e6), "1 Gb/s");
+    EXPECT_EQ(rate_text(5e10), "400 Gb/s");
 }
 
 TEST(Verdict, InColours) {

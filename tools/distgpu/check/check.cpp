@@ -1,16 +1,16 @@
 // `distgpu check`: whether the tasks of this step would find each other, their GPUs and the
 // network.
 #include "base/format.h"
-#include "check/gather.h"
+#include "base/values.h"
+#include "check/agreement.h"
+#include "check/as_rank0.h"
 #include "check/look.h"
-#include "check/network.h"
-#include "check/ports.h"
+#include "check/pairs/node_trial.h"
+#include "check/pairs/step_trial.h"
 #include "check/variables.h"
-#include "check/verdict.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
 #include "node/process_environment.h"
-#include "node/step_secret.h"
 #include "node/task_environment.h"
 #include "output.h"
 #include "subcommands.h"
@@ -20,12 +20,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -39,86 +39,8 @@ struct Arguments {
     std::optional<std::string> only;
     std::optional<std::string> skip;
     std::string format = "text";
+    bool gate = false;
 };
-
-// Beside the rendezvous, where that fails: known to all ranks whatever their variables say. The
-// last of the 16 ports that job and step are dealt, where hardly any framework listens.
-std::uint16_t spare_port(const StepId& step) {
-    constexpr std::uint16_t last_of_slot = 15;
-    return static_cast<std::uint16_t>(derived_port(step, default_ports, 1) + last_of_slot);
-}
-
-std::vector<Endpoint> endpoints_of(const OwnTask& own) {
-    const Rendezvous& rendezvous = own.plan.rendezvous;
-    const StepLayout& layout = own.place.layout;
-    const std::uint16_t spare = spare_port(own.place.step);
-    return {{rendezvous.address, rendezvous.port},
-            {layout.hosts().name(rank0_node(layout)), spare},
-            {rendezvous.address, spare}};
-}
-
-CheckedStep checked_step(const OwnTask& own) {
-    return {formatted("{}.{}", own.place.step.job, own.place.step.step),
-            handed_secret(ProcessEnvironment())};
-}
-
-// Rank 0's ears: on the rendezvous port as its framework would listen, and on the spare one.
-struct Ears {
-    std::vector<Socket> listeners;
-    Findings findings;
-};
-
-Ears listen_as_rank0(const OwnTask& own) {
-    Ears ears;
-    const std::uint16_t port = own.plan.rendezvous.port;
-    if (auto listener = listen_on(port)) {
-        ears.listeners.push_back(*std::move(listener));
-    } else {
-        ears.findings.push_back({Finding::Weight::fatal,
-                                 {formatted("port {} on {}", port, own.plan.node_name),
-                                  listener.error().problem, taken_port_remedy(own)}});
-    }
-    if (auto spare = listen_on(spare_port(own.place.step))) {
-        ears.listeners.push_back(*std::move(spare));
-    }
-    return ears;
-}
-
-// The address of the rendezvous leads elsewhere on that rank's node.
-bool knows_why(const Report& report, const Rendezvous& rendezvous) {
-    return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
-        return is_fatal(finding) && finding.error.object == address_object(rendezvous);
-    });
-}
-
-ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, seconds timeout,
-                        Deadline deadline, const std::string& format) {
-    const std::shared_ptr<const OwnTask>& own = facts.own;
-    // Before it looks at anything: the others are on their way.
-    const Ears ears = listen_as_rank0(*own);
-    std::vector<Report> reports{look(facts, checks)};
-    Findings& findings = reports.front().findings;
-    findings.insert(findings.begin(), ears.findings.begin(), ears.findings.end());
-    const StepLayout& layout = own->place.layout;
-    Gathered gathered = gather(ears.listeners, checked_step(*own), layout.task_count(), deadline);
-    const Findings said = findings_of(gathered, reports.front().rendezvous);
-    findings.insert(findings.end(), said.begin(), said.end());
-    for (Report& other : gathered.reports) {
-        // No news where nobody listened, where the rank was told of another place, or where it has
-        // found out why itself.
-        const bool same_place = other.rendezvous == reports.front().rendezvous;
-        if (other.unreached && ears.findings.empty() && same_place &&
-            !knows_why(other, own->plan.rendezvous)) {
-            other.findings.push_back({Finding::Weight::fatal, *other.unreached});
-        }
-        reports.push_back(std::move(other));
-    }
-    const Verdict verdict =
-        verdict_of(own->request.framework->mode, layout, reports, timeout, checks);
-    return print_or_complain(
-        format == "json" ? verdict_json(verdict) : verdict_text(verdict, wants_colour()),
-        verdict.code);
-}
 
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
 // lacks the plugin, its first rank speaks for all.
@@ -135,13 +57,87 @@ void say_undelivered(const OwnTask& own, const Report& report, const Error& prob
     say({"rank 0 at " + problem.object, problem.problem, problem.remedy});
 }
 
-ExitCode check_as_other(const CheckFacts& facts, const Checks& checks, Deadline deadline) {
-    const std::shared_ptr<const OwnTask>& own = facts.own;
-    const Report report = look(facts, checks);
-    const auto problem = deliver(report, endpoints_of(*own), checked_step(*own), deadline);
-    if (!problem) return any_fatal(report.findings) ? ExitCode::check_failed : ExitCode::done;
-    say_undelivered(*own, report, *problem);
-    return ExitCode::timed_out;
+// How a rank ends by itself, and how the step does.
+struct RankEnd {
+    ExitCode own = ExitCode::done;
+    std::optional<ExitCode> verdict;  // nothing: it did not come
+};
+
+std::optional<ExitCode> heard_verdict(const std::optional<std::string>& line) {
+    if (!line) return std::nullopt;
+    const auto status = whole_number(std::string_view(*line).substr(trial_words::verdict.size()));
+    return status ? std::optional(static_cast<ExitCode>(*status)) : std::nullopt;
+}
+
+RankEnd check_as_other(const CheckFacts& facts, const Checks& checks, Deadline deadline) {
+    const OwnTask& own = *facts.own;
+    Looked looked = look(facts, checks);
+    auto ports = looked.trial_host.empty() ? std::nullopt : open_trial_ports(looked.trial_host);
+    if (ports) looked.report.trial = to_text(ports->address);
+    looked.report.stays = own.place.local == LocalRank{0};
+    auto rank0 = deliver(looked.report, endpoints_of(own), checked_step(own), deadline);
+    if (!rank0) {
+        say_undelivered(own, looked.report, rank0.error());
+        return {ExitCode::timed_out, std::nullopt};
+    }
+    RankEnd end;
+    if (any_fatal(looked.report.findings)) end.own = ExitCode::check_failed;
+    if (looked.report.stays) {
+        end.verdict = heard_verdict(take_part(std::move(ports), *rank0, deadline + longest_trial));
+    }
+    return end;
+}
+
+// No rank ends before all is told: where KillOnBadExit is set, the first end ends the others. A
+// node's other ranks hear the verdict from its first.
+RankEnd agree_as_first(const OwnTask& own, const std::function<RankEnd()>& check) {
+    const CheckedStep step = checked_step(own);
+    const std::uint32_t node = own.place.node.value;
+    const Socket ear = listen_for_agreement(agreement_name(step.name, node, step.secret));
+    const RankEnd end = check();
+    const int status = static_cast<int>(end.verdict.value_or(ExitCode::timed_out));
+    const std::uint32_t others = own.place.layout.tasks_on(own.place.node) - 1;
+    // They have reported, and come at once; one that is missing may never come.
+    announce_verdict(ear, others, status, Clock::now() + seconds(3));
+    return end;
+}
+
+RankEnd agree_as_other(const OwnTask& own, RankEnd end, Deadline deadline) {
+    if (end.own == ExitCode::timed_out) return end;
+    const CheckedStep step = checked_step(own);
+    const std::uint32_t node = own.place.node.value;
+    const std::string name = agreement_name(step.name, node, step.secret);
+    const auto status = await_verdict(name, deadline, deadline + longest_trial);
+    if (status) end.verdict = static_cast<ExitCode>(*status);
+    return end;
+}
+
+ExitCode show(const Verdict& verdict, const Arguments& arguments) {
+    if (arguments.gate) return print_or_complain(verdict_brief(verdict), verdict.code);
+    return print_or_complain(
+        arguments.format == "json" ? verdict_json(verdict) : verdict_text(verdict, wants_colour()),
+        verdict.code);
+}
+
+ExitCode check_as_own_rank(const CheckFacts& facts, const Checks& checks,
+                           const Arguments& arguments, Clock::time_point start) {
+    const OwnTask& own = *facts.own;
+    const seconds timeout(arguments.timeout);
+    const auto as_rank0 = [&] {
+        const auto told = [&](const Verdict& verdict) { return show(verdict, arguments); };
+        const ExitCode code = check_as_rank0(facts, checks, start, timeout, told);
+        return RankEnd{code, code};
+    };
+    const auto as_other = [&] { return check_as_other(facts, checks, start + timeout); };
+    RankEnd end;
+    if (own.place.local != LocalRank{0}) {
+        end = agree_as_other(own, as_other(), start + timeout);
+    } else if (own.task().rank == GlobalRank{0}) {
+        end = agree_as_first(own, as_rank0);
+    } else {
+        end = agree_as_first(own, as_other);
+    }
+    return arguments.gate ? end.verdict.value_or(ExitCode::timed_out) : end.own;
 }
 
 // The SPEC of the command line, else that by which the task was prepared, or should have been.
@@ -208,9 +204,7 @@ ExitCode run_check(const Arguments& arguments) {
     if (!*planned) return complain(planned->error(), ExitCode::check_failed);
     const CheckFacts facts =
         facts_of(std::make_shared<const OwnTask>(**std::move(planned)), look_deadline);
-    return facts.own->task().rank == GlobalRank{0}
-               ? check_as_rank0(facts, *checks, timeout, start + timeout, arguments.format)
-               : check_as_other(facts, *checks, start + timeout);
+    return check_as_own_rank(facts, *checks, arguments, start);
 }
 
 }  // namespace
@@ -245,7 +239,11 @@ Subcommand check_subcommand() {
                          .target = &arguments->format,
                          .help = "text (the default) or json",
                          .type = "FORMAT",
-                         .words = {"text", "json"}}},
+                         .words = {"text", "json"}},
+                        {.name = "--gate",
+                         .target = &arguments->gate,
+                         .help = "One line if all is well, and the same exit status on every "
+                                 "rank, as --distgpu=MODE,check runs it"}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

@@ -19,7 +19,8 @@
     ROW(fabric)             \
     ROW(interfaces)         \
     ROW(names)              \
-    ROW(nodes)
+    ROW(nodes)              \
+    ROW(network)
 
 namespace distgpu {
 

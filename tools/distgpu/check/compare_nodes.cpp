@@ -2,6 +2,7 @@
 #include "check/compare_nodes.h"
 
 #include "base/format.h"
+#include "check/check_list.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -32,31 +33,35 @@ ByValue::const_iterator most(const ByValue& values) {
     });
 }
 
-Finding finding_of(const std::string& trait, const std::string& value, const Nodes& nodes,
+Finding finding_of(const NodeTrait& trait, const std::string& value, const Nodes& nodes,
                    const std::pair<const std::string, Nodes>& usual, const StepLayout& layout) {
     const std::string others = usual.second.size() == 1
                                    ? names_of(usual.second, layout) + " has"
                                    : counted(usual.second.size(), "other node") + " have";
-    return {Finding::Weight::warning,
-            {trait, formatted("{}, but {} {}", value, others, usual.first),
+    return {trait.weight,
+            {trait.name, formatted("{}, but {} {}", value, others, usual.first),
              formatted("make them alike, or leave out what differs with --exclude={}",
-                       names_of(nodes, layout))}};
+                       names_of(nodes, layout))},
+            std::string(nodes_check.name)};
 }
 
 }  // namespace
 
 void compare_nodes(std::vector<Report>& reports, const StepLayout& layout) {
     std::map<std::string, ByValue> traits;
+    std::map<std::string, NodeTrait> first;
     for (const Report& report : reports) {
         for (const NodeTrait& trait : report.traits) {
             traits[trait.name][trait.value].insert(report.node);
+            first.emplace(trait.name, trait);
         }
     }
-    for (const auto& [trait, values] : traits) {
+    for (const auto& [name, values] : traits) {
         const auto usual = most(values);
         for (auto value = values.begin(); value != values.end(); ++value) {
             if (value == usual) continue;
-            const Finding finding = finding_of(trait, value->first, value->second, *usual, layout);
+            const Finding finding =
+                finding_of(first[name], value->first, value->second, *usual, layout);
             for (Report& report : reports) {
                 if (value->second.contains(report.node)) report.findings.push_back(finding);
             }

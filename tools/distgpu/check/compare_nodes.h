@@ -8,7 +8,7 @@
 
 namespace distgpu {
 
-// Adds to the reports of each node that has another trait than most nodes a warning that says so.
+// Adds to the reports of each node that has another trait than most nodes a finding that says so.
 // Where equally many have either, those with the first node's are most.
 void compare_nodes(std::vector<Report>& reports, const StepLayout& layout);
 

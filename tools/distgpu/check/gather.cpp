@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <poll.h>
@@ -44,6 +45,7 @@ struct Peer {
     std::string challenge;
     double greeted = 0;  // when, by clock_now()
     std::string received;
+    bool taken = false;  // its report; it closes the connection
 };
 
 // The report was written between the greeting and now: by how much its clock says otherwise.
@@ -58,11 +60,12 @@ void judge_clock(Report& report, double greeted) {
     if (reported == 0) return;
     const double error = clock_error(reported, greeted, clock_now());
     if (std::abs(error) <= most) return;
-    report.findings.push_back({Finding::Weight::warning,
+    report.findings.push_back({Finding::Weight::fatal,
                                {"clock",
                                 formatted("{:.0f} s {} that of rank 0's node", std::abs(error),
                                           error > 0 ? "ahead of" : "behind"),
-                                "start an NTP service, such as chronyd, on that node"}});
+                                "start an NTP service, such as chronyd, on that node"},
+                               "nodes"});
 }
 
 // Rank 0's side. Nobody's silence keeps it from the others.
@@ -77,7 +80,8 @@ class Gathering {
 
     Gathered run(Deadline deadline) {
         while (reports_.size() + 1 < world_size_ && Clock::now() < deadline) turn(deadline);
-        Gathered gathered{{}, proof_, ignored_};
+        let_close();
+        Gathered gathered{{}, proof_, ignored_, std::move(links_)};
         gathered.reports.reserve(reports_.size());
         for (auto& [rank, report] : reports_) gathered.reports.push_back(std::move(report));
         return gathered;
@@ -108,11 +112,21 @@ class Gathering {
         peers_.erase(std::remove_if(peers_.begin(), peers_.end(), gone), peers_.end());
     }
 
+    // Who closes a connection keeps its ports busy for a minute (TIME_WAIT): that shall be the
+    // others, as a framework listens here next.
+    void let_close() {
+        const Deadline soon = Clock::now() + 200ms;
+        while (std::any_of(peers_.begin(), peers_.end(), std::mem_fn(&Peer::taken)) &&
+               Clock::now() < soon) {
+            turn(soon);
+        }
+    }
+
     void greet_next(const Socket& listener) {
         auto socket = accept_from(listener);
         const auto challenge = draw_secret();
         if (!socket || !challenge) return;
-        Peer peer{*std::move(socket), challenge->to_string(), clock_now(), {}};
+        Peer peer{*std::move(socket), challenge->to_string(), clock_now(), {}, false};
         const std::string line =
             formatted("{}{} {}\n", greeting(step_), name_of(proof_), peer.challenge);
         // A new connection's buffer takes a line at once.
@@ -123,26 +137,32 @@ class Gathering {
         std::array<char, 4096> piece{};
         const ssize_t got = recv(peer.socket.fd(), piece.data(), piece.size(), 0);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-        if (got > 0) peer.received.append(piece.data(), static_cast<std::size_t>(got));
+        if (got > 0 && !peer.taken)
+            peer.received.append(piece.data(), static_cast<std::size_t>(got));
         const std::size_t end = peer.received.find('\n');
         const bool complete = end != std::string::npos;
         if (got > 0 && !complete && peer.received.size() <= longest_line) return;
         // Who only looked whether the port is open has said nothing.
-        if (!peer.received.empty() && !(complete && take(peer, end))) ++ignored_;
-        peer.socket = Socket();
+        if (!peer.taken && !peer.received.empty() && !(complete && take(peer, end))) ++ignored_;
+        if (got <= 0 || !peer.taken) peer.socket = Socket();
     }
 
     // False: not a report of a rank of this step.
-    bool take(const Peer& peer, std::size_t end) {
+    bool take(Peer& peer, std::size_t end) {
         const auto text = proven(proof_, step_.secret, peer.challenge,
                                  std::string_view(peer.received).substr(0, end));
         auto report = text ? decode_report(*text) : std::nullopt;
         if (!report || report->rank == 0 || report->rank >= world_size_) return false;
         // If it does not get the answer, it comes again.
         if (!send_all(peer.socket, taken, Clock::now())) return true;
+        peer.taken = true;
         judge_clock(*report, peer.greeted);
         const std::uint32_t rank = report->rank;
-        reports_.emplace(rank, *std::move(report));
+        if (report->stays) {
+            links_.insert_or_assign(
+                rank, NodeLink(std::move(peer.socket), proof_, step_.secret, peer.challenge));
+        }
+        reports_.insert_or_assign(rank, *std::move(report));
         return true;
     }
 
@@ -153,6 +173,7 @@ class Gathering {
     std::uint32_t ignored_ = 0;
     std::vector<Peer> peers_;
     std::map<std::uint32_t, Report> reports_;
+    std::map<std::uint32_t, NodeLink> links_;
 };
 
 // A connection with rank 0, and what it asks for.
@@ -193,23 +214,27 @@ Result<Invitation> reach(const Endpoint& endpoint, const CheckedStep& step, Dead
 }
 
 // Error: rank 0 did not take it.
-std::optional<Error> hand_over(const Endpoint& endpoint, const Invitation& rank0, Report report,
-                               const CheckedStep& step, Deadline deadline) {
+Result<NodeLink> hand_over(const Endpoint& endpoint, Invitation rank0, Report report,
+                           const CheckedStep& step, Deadline deadline) {
     report.clock = clock_now();
     const auto line = prove(rank0.proof, step.secret, rank0.challenge, encode_report(report));
     const std::string where = host_and_port(endpoint.host, endpoint.port);
     if (!line) return Error{where, line.error().problem, line.error().remedy};
     if (send_all(rank0.socket, *line + "\n", deadline)) {
         const auto answer = receive_line(rank0.socket, taken.size(), deadline);
-        if (answer && *answer + "\n" == taken) return std::nullopt;
+        if (answer && *answer + "\n" == taken) {
+            return NodeLink(std::move(rank0.socket), rank0.proof, step.secret,
+                            std::move(rank0.challenge));
+        }
     }
     return Error{where, "the connection broke", "run it again"};
 }
 
-std::optional<Error> tell(const Endpoint& endpoint, const Report& report, const CheckedStep& step,
-                          Deadline deadline) {
-    const auto rank0 = reach(endpoint, step, deadline);
-    return rank0 ? hand_over(endpoint, *rank0, report, step, deadline) : rank0.error();
+Result<NodeLink> tell(const Endpoint& endpoint, const Report& report, const CheckedStep& step,
+                      Deadline deadline) {
+    return reach(endpoint, step, deadline).and_then([&](Invitation rank0) {
+        return hand_over(endpoint, std::move(rank0), report, step, deadline);
+    });
 }
 
 }  // namespace
@@ -226,39 +251,41 @@ Findings findings_of(const Gathered& gathered, const std::string& rendezvous) {
                             {"reports",
                              "not proven to come from this step, because the plugin did not "
                              "prepare it and MUNGE does not answer",
-                             "start it with srun --distgpu=MODE"}});
+                             "start it with srun --distgpu=MODE"},
+                            "reports"});
     }
     if (gathered.ignored > 0) {
-        findings.push_back(
-            {Finding::Weight::warning,
-             {"reports",
-              formatted("ignored {} to rank 0 that did not come from this step",
-                        counted(gathered.ignored, "connection")),
-              formatted("find out which other program connects to {}", rendezvous)}});
+        findings.push_back({Finding::Weight::warning,
+                            {"reports",
+                             formatted("ignored {} to rank 0 that did not come from this step",
+                                       counted(gathered.ignored, "connection")),
+                             formatted("find out which other program connects to {}", rendezvous)},
+                            "reports"});
     }
     return findings;
 }
 
-std::optional<Error> deliver(Report report, const std::vector<Endpoint>& endpoints,
-                             const CheckedStep& step, Deadline deadline) {
+Result<NodeLink> deliver(Report report, const std::vector<Endpoint>& endpoints,
+                         const CheckedStep& step, Deadline deadline) {
     const Endpoint& first = endpoints.front();
     std::optional<Error> first_problem;
     for (;;) {
-        auto problem = tell(first, report, step, deadline);
-        if (!problem) return std::nullopt;
+        auto told = tell(first, report, step, deadline);
+        if (told) return told;
         // What an attempt says whose time ran out, an earlier one may know better.
-        if (Clock::now() < deadline || !first_problem) first_problem = problem;
+        if (Clock::now() < deadline || !first_problem) first_problem = told.error();
         for (std::size_t i = 1; i < endpoints.size(); ++i) {
-            const auto other = reach(endpoints[i], step, deadline);
+            auto other = reach(endpoints[i], step, deadline);
             if (!other) continue;
             // Rank 0 may have begun since: only now is the first endpoint's failure its own.
-            problem = tell(first, report, step, deadline);
-            if (!problem) return std::nullopt;
-            report.unreached = *problem;
-            if (!hand_over(endpoints[i], *other, report, step, deadline)) return std::nullopt;
+            told = tell(first, report, step, deadline);
+            if (told) return told;
+            report.unreached = told.error();
+            auto handed = hand_over(endpoints[i], *std::move(other), report, step, deadline);
+            if (handed) return handed;
             break;
         }
-        if (Clock::now() >= deadline) return first_problem;
+        if (Clock::now() >= deadline) return *first_problem;
         std::this_thread::sleep_for(100ms);
     }
 }

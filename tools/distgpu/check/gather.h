@@ -5,11 +5,13 @@
 #include "base/io/tcp/deadline.h"
 #include "base/io/tcp/socket.h"
 #include "base/secret.h"
+#include "check/node_link.h"
 #include "check/proof.h"
 #include "check/report.h"
 #include "mapping/rendezvous/rendezvous.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,8 @@ struct Gathered {
     std::vector<Report> reports;  // by rank, one each
     Proof proof = Proof::none;    // that each of them had to bring
     std::uint32_t ignored = 0;    // connections that sent something else than a proven report
+    // By rank, of those that stay on the connection.
+    std::map<std::uint32_t, NodeLink> links{};
 };
 
 // Takes reports until those of all the other ranks of a world of `world_size` are there, or until
@@ -43,8 +47,9 @@ Gathered gather(const std::vector<Socket>& listeners, const CheckedStep& step,
 Findings findings_of(const Gathered& gathered, const std::string& rendezvous);
 
 // Tells rank 0 at the first of the endpoints, or, with the reason in `unreached`, at another of
-// them; tries until the deadline. Error: nobody took it; why the first did not.
-std::optional<Error> deliver(Report report, const std::vector<Endpoint>& endpoints,
-                             const CheckedStep& step, Deadline deadline);
+// them; tries until the deadline. Returns the connection, for what follows the report.
+// Error: nobody took it; why the first did not.
+Result<NodeLink> deliver(Report report, const std::vector<Endpoint>& endpoints,
+                         const CheckedStep& step, Deadline deadline);
 
 }  // namespace distgpu

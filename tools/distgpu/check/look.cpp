@@ -51,9 +51,10 @@ CheckFacts facts_of(std::shared_ptr<const OwnTask> own, Deadline deadline) {
     return facts;
 }
 
-Report look(const CheckFacts& facts, const Checks& checks) {
+Looked look(const CheckFacts& facts, const Checks& checks) {
     const Rendezvous& rendezvous = facts.own->plan.rendezvous;
-    Report report;
+    Looked looked;
+    Report& report = looked.report;
     report.rank = facts.own->task().rank.value;
     report.node = facts.own->place.node.value;
     report.cpus = facts.cpus.to_string();
@@ -67,12 +68,16 @@ Report look(const CheckFacts& facts, const Checks& checks) {
     for (const NamedCheck* check : checks) {
         if (!check->applies(facts)) continue;
         CheckResult result = run(*check, facts);
+        for (Finding& finding : result.findings) {
+            if (finding.check.empty()) finding.check = check->name;
+        }
         std::move(result.findings.begin(), result.findings.end(),
                   std::back_inserter(report.findings));
         std::move(result.traits.begin(), result.traits.end(), std::back_inserter(report.traits));
         if (!result.ports.empty()) report.ports = result.ports;
+        if (!result.trial_host.empty()) looked.trial_host = result.trial_host;
     }
-    return report;
+    return looked;
 }
 
 }  // namespace distgpu

@@ -4,13 +4,20 @@
 #include "check/check_list.h"
 #include "check/report.h"
 
+#include <string>
+
 namespace distgpu {
 
 // Where this process may run, and what else checks look at.
 CheckFacts facts_of(std::shared_ptr<const OwnTask> own, Deadline deadline);
 
+struct Looked {
+    Report report;
+    std::string trial_host;  // as in CheckResult
+};
+
 // Runs those of the checks that apply, one after the other. One that takes longer than until the
 // deadline is a finding too, and goes on in a thread of its own.
-Report look(const CheckFacts& facts, const Checks& checks);
+Looked look(const CheckFacts& facts, const Checks& checks);
 
 }  // namespace distgpu

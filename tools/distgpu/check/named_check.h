@@ -24,8 +24,9 @@ struct CheckFacts {
 
 // What all nodes of a step should have alike, as one of them has it.
 struct NodeTrait {
-    std::string name;   // "GPUs"
-    std::string value;  // "4 x H100"; "none"
+    std::string name;                                 // "GPUs"
+    std::string value;                                // "4 x H100"; "none"
+    Finding::Weight weight = Finding::Weight::fatal;  // of a node that has another one
 
     bool operator==(const NodeTrait&) const = default;
 };
@@ -34,6 +35,7 @@ struct CheckResult {
     Findings findings{};
     std::string ports{};  // of `fabric`: those that NCCL can use, "mlx5_0:1 400 Gb/s +3"
     std::vector<NodeTrait> traits{};  // of `nodes`
+    std::string trial_host{};         // of `network`: the address that others try; empty: none
 };
 
 struct NamedCheck {

@@ -12,6 +12,7 @@
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
+#include <optional>
 #include <string_view>
 #include <sys/socket.h>
 
@@ -22,7 +23,8 @@ using Weight = Finding::Weight;
 
 // NCCL's syntax: prefixes, or whole names after '=', of which '^' before all excludes
 // (NCCL 2.28, misc/param and os/linux).
-bool nccl_finds(std::string_view value, const std::vector<std::string>& interfaces) {
+std::optional<std::string> nccl_takes(std::string_view value,
+                                      const std::vector<std::string>& interfaces) {
     const bool excludes = value.substr(0, 1) == "^";
     if (excludes) value.remove_prefix(1);
     const bool whole = value.substr(0, 1) == "=";
@@ -34,9 +36,19 @@ bool nccl_finds(std::string_view value, const std::vector<std::string>& interfac
             return !name.empty() && (whole ? interface == name : beginning == name);
         });
     };
-    return std::any_of(interfaces.begin(), interfaces.end(), [&](const std::string& interface) {
+    // It leaves the loopback for the last.
+    const auto is_taken = [&](const std::string& interface) {
         return is_named(interface) != excludes;
-    });
+    };
+    std::vector<std::string> order = interfaces;
+    std::stable_partition(order.begin(), order.end(),
+                          [](const std::string& interface) { return interface != "lo"; });
+    const auto taken = std::find_if(order.begin(), order.end(), is_taken);
+    return taken == order.end() ? std::nullopt : std::optional(*taken);
+}
+
+bool nccl_finds(std::string_view value, const std::vector<std::string>& interfaces) {
+    return nccl_takes(value, interfaces).has_value();
 }
 
 // Gloo's: whole names, each of which has to be there (torch 2.x, ProcessGroupGloo).
@@ -117,6 +129,18 @@ std::vector<std::string> usable_interfaces() {
     return names;
 }
 
+std::string communication_address(const Environment& environment,
+                                  const std::vector<std::string>& interfaces,
+                                  const std::string& usual) {
+    const std::string nccl = environment.get("NCCL_SOCKET_IFNAME").value_or("");
+    if (!nccl.empty()) {
+        const auto taken = nccl_takes(nccl, interfaces);
+        return taken ? address_of_interface(*taken) : std::string();
+    }
+    const std::string gloo = environment.get("GLOO_SOCKET_IFNAME").value_or("");
+    return address_of_interface(gloo.empty() ? usual : gloo.substr(0, gloo.find(',')));
+}
+
 std::string address_object(const Rendezvous& rendezvous) {
     return formatted("rendezvous address {}", rendezvous.address);
 }
@@ -156,6 +180,22 @@ const NamedCheck interfaces_check{
     },
     [](const CheckFacts& facts) {
         return CheckResult{check_interfaces(*facts.environment, usable_interfaces())};
+    },
+};
+
+// Its work begins when all have reported (pairs/step_trial.h).
+const NamedCheck network_check{
+    "network",
+    "Every node exchanges data with others over the interface that NCCL or Gloo will use, and none "
+    "is slower than the rest.",
+    [](const CheckFacts& facts) {
+        return facts.own->place.local == LocalRank{0} && facts.own->place.layout.node_count() > 1;
+    },
+    [](const CheckFacts& facts) {
+        CheckResult result;
+        result.trial_host = communication_address(*facts.environment, usable_interfaces(),
+                                                  facts.own->node.facts.interface);
+        return result;
     },
 };
 

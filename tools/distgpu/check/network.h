@@ -18,6 +18,13 @@ Findings check_interfaces(const Environment& environment,
 // This node's interfaces that are up and have an address.
 std::vector<std::string> usable_interfaces();
 
+// The address at which the other nodes' NCCL or Gloo find this one: of the first of `interfaces`
+// that NCCL_SOCKET_IFNAME names, else GLOO_SOCKET_IFNAME, else of `usual`, which has the node's
+// address. Empty: there is none.
+std::string communication_address(const Environment& environment,
+                                  const std::vector<std::string>& interfaces,
+                                  const std::string& usual);
+
 struct NameCheck {
     std::string host;           // this node's host name
     bool several_nodes = true;  // whether anybody else needs to reach them

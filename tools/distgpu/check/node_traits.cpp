@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/io/file_text.h"
 #include "check/check_list.h"
+#include "node/task_environment.h"
 
 #include <algorithm>
 #include <array>
@@ -76,13 +77,17 @@ std::vector<NodeTrait> device_traits(const NodeTopology* topology, const Machine
     if (topology == nullptr) return {};
     return {{"GPUs", models(topology->gpus)},
             {"HCA ports", ports(topology->hcas)},
-            {"HCA firmware", firmware(topology->hcas, roots)}};
+            {"HCA firmware", firmware(topology->hcas, roots), Finding::Weight::warning}};
 }
 
 std::vector<NodeTrait> system_traits(const MachineRoots& roots) {
     utsname system{};
     uname(&system);
-    return {{"kernel", system.release}, {"NVIDIA driver", driver_version(roots)}};
+    // Rolled out node by node, they differ for days in clusters that train well.
+    constexpr auto warning = Finding::Weight::warning;
+    return {{"kernel", system.release, warning},
+            {"NVIDIA driver", driver_version(roots), warning},
+            {"distgpu", DISTGPU_VERSION, warning}};
 }
 
 NodeTrait communication_trait(const Environment& environment, const TaskPlan& task) {
@@ -90,7 +95,7 @@ NodeTrait communication_trait(const Environment& environment, const TaskPlan& ta
     for (const std::string& name : environment.names()) {
         const bool given = std::any_of(task.set.begin(), task.set.end(),
                                        [&](const auto& set) { return set.first == name; });
-        if (given || !is_of_communication(name)) continue;
+        if (given || !is_of_communication(name) || !exported(environment, name)) continue;
         texts.insert(formatted("{}={}", name, excerpt(environment.get(name).value_or(""))));
     }
     return {"NCCL, Gloo and UCX variables", texts.empty() ? "none" : join(texts, " ")};
@@ -99,8 +104,8 @@ NodeTrait communication_trait(const Environment& environment, const TaskPlan& ta
 // One rank of a node stands for it.
 const NamedCheck nodes_check{
     "nodes",
-    "Every node has the kernel, drivers, GPUs, HCAs, and variables for NCCL, Gloo and UCX that "
-    "most nodes of the step have.",
+    "Every node has the kernel, driver, distgpu, GPUs, HCAs, and variables for NCCL, Gloo and UCX "
+    "that most nodes of the step have, and their clocks agree.",
     [](const CheckFacts& facts) {
         return facts.own->place.local == LocalRank{0} && facts.own->place.layout.node_count() > 1;
     },

@@ -15,7 +15,7 @@ namespace distgpu {
 // `topology`: null where it is not known; the traits of devices are then left out.
 std::vector<NodeTrait> device_traits(const NodeTopology* topology, const MachineRoots& roots = {});
 
-// The kernel and NVIDIA's driver.
+// The kernel, NVIDIA's driver and distgpu.
 std::vector<NodeTrait> system_traits(const MachineRoots& roots = {});
 
 // NCCL_*, GLOO_* and UCX_* but for those that distgpu gave this task.

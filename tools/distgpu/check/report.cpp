@@ -25,23 +25,28 @@ Error read_error(const JsonFields& fields) {
     return {text(fields, "object"), text(fields, "problem"), text(fields, "remedy")};
 }
 
+Finding::Weight read_weight(const JsonFields& fields) {
+    return fields.flag("fatal") ? Finding::Weight::fatal : Finding::Weight::warning;
+}
+
 JsonText finding_json(const Finding& finding) {
     auto members = members_of(finding.error);
     members.push_back({"fatal", is_fatal(finding)});
+    members.push_back({"check", finding.check});
     return members;
 }
 
 Finding read_finding(const JsonFields& fields) {
-    return {fields.flag("fatal") ? Finding::Weight::fatal : Finding::Weight::warning,
-            read_error(fields)};
+    return {read_weight(fields), read_error(fields), text(fields, "check")};
 }
 
 JsonText trait_json(const NodeTrait& trait) {
-    return {{"name", trait.name}, {"value", trait.value}};
+    const bool fatal = trait.weight == Finding::Weight::fatal;
+    return {{"name", trait.name}, {"value", trait.value}, {"fatal", fatal}};
 }
 
 NodeTrait read_trait(const JsonFields& fields) {
-    return {text(fields, "name"), text(fields, "value")};
+    return {text(fields, "name"), text(fields, "value"), read_weight(fields)};
 }
 
 Report read_report(const JsonFields& fields) {
@@ -55,6 +60,8 @@ Report read_report(const JsonFields& fields) {
             fields.objects("findings", read_finding),
             fields.objects("traits", read_trait),
             fields.number("clock"),
+            fields.flag("stays"),
+            text(fields, "trial"),
             fields.optional_object("unreached", read_error)};
 }
 
@@ -70,7 +77,9 @@ std::string encode_report(const Report& report) {
                                     {"rendezvous", report.rendezvous},
                                     {"findings", JsonText::list(report.findings, finding_json)},
                                     {"traits", JsonText::list(report.traits, trait_json)},
-                                    {"clock", report.clock}};
+                                    {"clock", report.clock},
+                                    {"stays", report.stays},
+                                    {"trial", report.trial}};
     if (report.unreached) members.push_back({"unreached", members_of(*report.unreached)});
     return JsonText(members).line();
 }

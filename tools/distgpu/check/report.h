@@ -24,6 +24,8 @@ struct Report {
     Findings findings;
     std::vector<NodeTrait> traits{};   // of its node, from one of its ranks
     double clock = 0;                  // when it was sent, in seconds since 1970; 0: not sent
+    bool stays = false;                // on the connection, for the trial of the network
+    std::string trial{};               // where its node takes part (pairs/trial.h); empty: nowhere
     std::optional<Error> unreached{};  // why rank 0 got this report past the rendezvous port
 
     bool operator==(const Report&) const = default;

@@ -61,7 +61,7 @@ void take_missing_as_one(std::vector<Difference>& found) {
 }
 
 Findings check_differences(const Environment& environment, const OwnTask& own) {
-    if (unanswered_spec(environment)) return {{Weight::fatal, no_plugin(environment)}};
+    if (unanswered_spec(environment)) return {{Weight::fatal, no_plugin(environment), "plugin"}};
     const bool prepared = prepared_spec(environment).has_value();
     std::vector<Difference> found = differences(environment, own.task());
     if (!prepared) take_missing_as_one(found);

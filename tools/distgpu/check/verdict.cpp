@@ -72,7 +72,8 @@ void compare_rendezvous(std::vector<Report>& reports) {
         report.findings.push_back({Finding::Weight::fatal,
                                    {"MASTER_ADDR and MASTER_PORT",
                                     formatted("{}, but rank 0 has {}", report.rendezvous, first),
-                                    "export the same everywhere, or nothing"}});
+                                    "export the same everywhere, or nothing"},
+                                   std::string(variables_check.name)});
     }
 }
 
@@ -153,7 +154,51 @@ Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports
     return missing;
 }
 
+// These findings go where the user's job goes.
+bool is_of_node(const Finding& finding) {
+    return finding.check != variables_check.name && finding.check != ports_check.name;
+}
+
+// Where all nodes are alike in what is wrong, none of them can be left out.
+HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFinding>& findings,
+                          const Ranks& missing) {
+    const auto nodes_of = [&](const auto& ranks) {
+        std::set<std::uint32_t> nodes;
+        for (const std::uint32_t rank : ranks) {
+            nodes.insert(layout.place(task_of(GlobalRank{rank})).node.value);
+        }
+        return nodes;
+    };
+    std::set<std::uint32_t> excluded = nodes_of(missing);
+    for (const SharedFinding& shared : findings) {
+        if (!is_fatal(shared.finding) || !is_of_node(shared.finding)) continue;
+        const auto nodes = nodes_of(shared.ranks);
+        if (nodes.size() < layout.node_count()) excluded.insert(nodes.begin(), nodes.end());
+    }
+    if (excluded.size() == layout.node_count()) return {};
+    std::vector<std::string> names;
+    names.reserve(excluded.size());
+    for (const std::uint32_t node : excluded) names.push_back(layout.hosts().name(NodeIndex{node}));
+    return HostList::from_names(names);
+}
+
 }  // namespace
+
+std::string line_of(const SharedFinding& shared) {
+    const Error& error = shared.finding.error;
+    return formatted("{}: {}: {}; {}", shared.who, error.object, error.problem, error.remedy);
+}
+
+std::string missing_line(const Verdict& verdict) {
+    return formatted(
+        "{}: no report within {} s; see their own messages, and the state of the nodes with "
+        "sinfo -N",
+        verdict.missing_who, verdict.waited.count());
+}
+
+void add_rates(Verdict& verdict, const std::vector<NodeRates>& rates) {
+    for (const NodeRates& node : rates) verdict.nodes[node.node].rates = node;
+}
 
 Verdict verdict_of(std::string_view mode, const StepLayout& layout,
                    const std::vector<Report>& gathered, std::chrono::seconds waited,
@@ -173,6 +218,7 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
     verdict.waited = waited;
     verdict.fabric = fabric_of(layout, reports);
     verdict.skipped = skipped_checks(checks);
+    verdict.exclude = nodes_to_exclude(layout, verdict.findings, missing);
     if (!missing.empty()) {
         verdict.code = ExitCode::timed_out;
     } else if (!verdict.findings.empty() && is_fatal(verdict.findings.front().finding)) {

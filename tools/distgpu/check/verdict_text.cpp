@@ -1,11 +1,13 @@
 // The verdict for people.
 #include "base/format.h"
+#include "check/rate_text.h"
 #include "check/verdict.h"
 #include "output.h"
 #include "ranks_text.h"
 #include "table.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace distgpu {
@@ -15,28 +17,36 @@ std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
 }
 
-std::string node_table(const std::vector<NodeState>& nodes, bool colour) {
-    std::vector<Row> rows{
-        {"node", "ranks", "CPUs", "GPUs/rank", "interface", "InfiniBand", "state"}};
-    for (const NodeState& node : nodes) {
-        Row row{node.name, number_ranges(node.ranks), "", "", "", "", node.state};
+std::string rate_or_none(std::optional<double> rate) {
+    return rate ? rate_text(*rate) : "none";
+}
+
+bool tried_network(const Verdict& verdict) {
+    return std::any_of(verdict.nodes.begin(), verdict.nodes.end(),
+                       [](const NodeState& node) { return node.rates.out || node.rates.in; });
+}
+
+std::string node_table(const Verdict& verdict, bool colour) {
+    const bool rates = tried_network(verdict);
+    Row heading{"node", "ranks", "CPUs", "GPUs/rank", "interface"};
+    if (rates) heading.insert(heading.end(), {"sends", "takes"});
+    heading.insert(heading.end(), {"InfiniBand", "state"});
+    std::vector<Row> rows{heading};
+    for (const NodeState& node : verdict.nodes) {
+        Row row{node.name, number_ranges(node.ranks)};
         if (node.reported) {
-            row = {node.name,
-                   number_ranges(node.ranks),
-                   node.cpus,
-                   std::to_string(node.gpus_per_rank),
-                   or_none(node.interface),
-                   or_none(node.ports),
-                   node.state};
+            row.insert(row.end(),
+                       {node.cpus, std::to_string(node.gpus_per_rank), or_none(node.interface)});
+            if (rates) {
+                row.insert(row.end(), {rate_or_none(node.rates.out), rate_or_none(node.rates.in)});
+            }
+            row.push_back(or_none(node.ports));
         }
+        row.resize(heading.size() - 1);
+        row.push_back(node.state);
         rows.push_back(std::move(row));
     }
     return table(std::move(rows), {.bold_heading = colour});
-}
-
-std::string line(const SharedFinding& shared) {
-    const Error& error = shared.finding.error;
-    return formatted("{}: {}: {}; {}", shared.who, error.object, error.problem, error.remedy);
 }
 
 }  // namespace
@@ -46,7 +56,7 @@ std::string verdict_text(const Verdict& verdict, bool colour) {
     const std::string nodes = counted(verdict.nodes.size(), "node");
     const std::string rendezvous = verdict.rendezvous.empty() ? "not known" : verdict.rendezvous;
     std::string text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n", verdict.mode,
-                                 ranks, nodes, rendezvous, node_table(verdict.nodes, colour));
+                                 ranks, nodes, rendezvous, node_table(verdict, colour));
     if (!verdict.fabric.empty()) {
         text += formatted("no InfiniBand: NCCL will use {} between nodes\n", verdict.fabric);
     }
@@ -58,19 +68,22 @@ std::string verdict_text(const Verdict& verdict, bool colour) {
     for (const SharedFinding& shared : verdict.findings) {
         const bool fatal = is_fatal(shared.finding);
         text += fatal ? styled(colour, "31", "failed:") : styled(colour, "33", "warning:");
-        text += formatted(" {}\n", line(shared));
-        if (fatal && worst.empty()) worst = line(shared);
+        text += formatted(" {}\n", line_of(shared));
+        if (fatal && worst.empty()) worst = line_of(shared);
         warnings += fatal ? 0 : 1;
     }
     if (!verdict.missing.empty()) {
-        const std::string missing = formatted(
-            "{}: no report within {} s; see their own messages, and the state of the nodes with "
-            "sinfo -N",
-            verdict.missing_who, verdict.waited.count());
+        const std::string missing = missing_line(verdict);
         text += formatted("{} {}\n", styled(colour, "31", "missing:"), missing);
         if (worst.empty()) worst = missing;
     }
-    if (!worst.empty()) return text + styled(colour, "1;31", "not ready:") + " " + worst + "\n";
+    if (!worst.empty()) {
+        text += styled(colour, "1;31", "not ready:") + " " + worst + "\n";
+        if (!verdict.exclude.empty()) {
+            text += formatted("leave out: --exclude={}\n", verdict.exclude.to_string());
+        }
+        return text;
+    }
     const std::string with = warnings > 0 ? ", " + counted(warnings, "warning") : std::string();
     return text + styled(colour, "1;32", "ready:") +
            formatted(" {} on {} reach rank 0 at {}{}\n", ranks, nodes, rendezvous, with);

@@ -6,6 +6,7 @@
 #include "node/port_check.h"
 #include "node/prepare_task.h"
 #include "node/process_environment.h"
+#include "node/step_check.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
@@ -68,6 +69,18 @@ std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
     return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
 }
 
+// The key check; the code to end with, where the program shall not run.
+std::optional<ExitCode> check_step(const Request& request, const Environment& environment) {
+    const CheckChoice choice = request.check.value_or(CheckChoice::off);
+    if (choice == CheckChoice::off) return std::nullopt;
+    const auto verdict =
+        run_step_check({.command = own_command(), .keeps_linker = true}, environment);
+    if (verdict && *verdict == StepVerdict::ready) return std::nullopt;
+    if (!verdict) complain(verdict.error(), ExitCode::exec_failed);
+    if (choice == CheckChoice::warn) return std::nullopt;
+    return verdict ? ExitCode::check_failed : ExitCode::exec_failed;
+}
+
 // With the plugin, or another exec, which prepared the task already.
 Error disagreement(const Difference& difference) {
     const auto said = [](const std::optional<std::string>& value) {
@@ -118,8 +131,9 @@ ExitCode run_exec(const Arguments& arguments) {
         return differing.empty() ? become(arguments.program)
                                  : complain(disagreement(differing.front()), ExitCode::exec_failed);
     }
-    const auto end = prepare(*own, arguments.spec, environment);
-    return end ? *end : become(arguments.program);
+    if (const auto end = prepare(*own, arguments.spec, environment)) return *end;
+    if (const auto end = check_step(own->request, environment)) return *end;
+    return become(arguments.program);
 }
 
 }  // namespace

@@ -12,13 +12,6 @@
 namespace distgpu {
 namespace {
 
-// This program itself, for a discovery that may be ended when it hangs.
-std::string own_command() {
-    std::array<char, 4096> path{};
-    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "distgpu";
-}
-
 // What the launcher does not tell, and the user has to.
 std::optional<Error> unknown_nodes(const Request& request, const Place& place,
                                    const Environment& environment) {
@@ -69,6 +62,12 @@ Step step_of(const Environment& environment, const Place& place) {
 }
 
 }  // namespace
+
+std::string own_command() {
+    std::array<char, 4096> path{};
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "distgpu";
+}
 
 std::optional<Error> refused(const Request& request, const Place& place,
                              const Environment& environment) {

@@ -8,6 +8,7 @@
 #include "task/place.h"
 
 #include <optional>
+#include <string>
 
 namespace distgpu {
 
@@ -19,6 +20,9 @@ struct OwnTask {
 
     const TaskPlan& task() const { return plan.tasks[place.local.value]; }
 };
+
+// The path of this program itself.
+std::string own_command();
 
 // Why a step is not one that can be prepared: the same for all its processes.
 std::optional<Error> refused(const Request& request, const Place& place,

@@ -122,7 +122,7 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
         EXPECT_EQ(result.complaints,
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                       "topology=, command="}}));
+                                       "check=, topology=, command="}}));
     }
 }
 

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# `--distgpu=MODE,check`: the step's own check before its program starts.
+# shellcheck disable=SC2030,SC2031,SC2154,SC2016 # cluster.bash sets sandbox; run sets output and status
+
+load cluster
+load gate/faults
+
+setup_file() {
+    export nodes
+    gate_cluster_up 4
+}
+
+teardown_file() { cluster_down; }
+
+setup() {
+    assert_cluster_clean
+    eight=(srun -N4 -n8 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
+}
+
+@test "all is well: one line, and every rank runs, with nothing of the check left" {
+    run --separate-stderr submit srun -N4 -n4 --cpus-per-task=2 --gres=gpu:1 --distgpu=pytorch,check bash -c \
+        'echo "$RANK $WORLD_SIZE"; [[ $RANK != 0 ]] ||
+            python3 -c "import socket; socket.socket().bind((\"\", $MASTER_PORT))"'
+    echo "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    [[ $stderr =~ ^'distgpu: check: 4 ranks on 4 nodes ready in '[0-9]\.[0-9]' s'$ ]]
+    [ "$(sort <<<"$output")" = "$(printf '%s 4\n' {0..3})" ]
+    run -1 on node01 pgrep -f 'distgpu check'
+}
+
+@test "not asked for, nothing is opened or started" {
+    printf '#!/bin/sh\necho "$*" >>%s/asked\nexec %s/distgpu "$@"\n' "$SCRATCH" "$SCRATCH" \
+        >"$SCRATCH/noted"
+    chmod 755 "$SCRATCH/noted"
+    set_plugstack "required $SCRATCH/${plugin##*/} command=$SCRATCH/noted"
+    run submit "${eight[@]}" --distgpu=pytorch true
+    run submit "${eight[@]}" --distgpu=pytorch,check=off true
+    [ "$status" -eq 0 ]
+    [ ! -e "$SCRATCH/asked" ]
+    run submit "${eight[@]}" --distgpu=pytorch,check true
+    restore_plugstack
+    [ "$status" -eq 0 ]
+    [ "$(sort -u "$SCRATCH/asked")" = 'check --gate --timeout=10' ]
+}
+
+# The step ends before its program starts, with the finding, who is to be left out, and status 1.
+refused() { # FAULT
+    run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/started-$1"
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ ! -e "$SCRATCH/started-$1" ]
+    grep "^distgpu: check: .*$(said_of "$1")" <<<"$output"
+    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+}
+
+@test "a GPU that is missing, one of another model, and an HCA that is down" {
+    local fault
+    for fault in missing-gpu other-gpu hca-down; do
+        plant $fault
+        refused $fault
+        mend $fault
+        [ "$status" -eq 1 ]
+    done
+}
+
+@test "a slow link, one that is cut in one direction, and a firewall between two nodes" {
+    local fault
+    for fault in slow-link one-way closed-port; do
+        plant $fault
+        refused $fault
+        mend $fault
+        [ "$status" -eq 1 ]
+    done
+}
+
+@test "an interface that one node has not, and a clock that is wrong" {
+    plant no-interface
+    NCCL_SOCKET_IFNAME="=eth0" refused no-interface
+    mend no-interface
+    [ "$status" -eq 1 ]
+    plant clock
+    refused clock
+    mend clock
+    [ "$status" -eq 1 ]
+}
+
+@test "a node without the plugin: the others do not wait for it, and its program is ended" {
+    plant no-plugin
+    SECONDS=0
+    run submit "${eight[@]}" --distgpu=pytorch,check sleep 60
+    mend no-plugin
+    echo "$output"
+    [ "$status" -ne 0 ]
+    ((SECONDS < 20))
+    grep "^distgpu: check: ranks 4-5 $(said_of no-plugin)" <<<"$output"
+    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+}
+
+@test "the line to leave the node out leads to a step that runs" {
+    plant slow-link
+    run submit srun -N3 -n3 --exclude=node03 --distgpu=pytorch,check echo runs
+    mend slow-link
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^runs$' <<<"$output")" -eq 3 ]
+}
+
+@test "check=warn tells it and goes on" {
+    plant slow-link
+    run submit "${eight[@]}" --distgpu=pytorch,check=warn bash -c 'echo "$RANK runs"'
+    mend slow-link
+    echo "$output"
+    [ "$status" -eq 0 ]
+    grep "^distgpu: check: .*$(said_of slow-link)" <<<"$output"
+    [ "$(grep -c '^distgpu: check=warn: the program starts all the same$' <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^[0-7] runs$' <<<"$output")" -eq 8 ]
+}
+
+@test "one node's variables that a wrapper changes, by the gate in its place" {
+    run submit "${eight[@]}" --distgpu=pytorch bash -c \
+        '[[ $SLURMD_NODENAME != node03 ]] || export NCCL_ALGO=Ring; exec "$0" check --gate' "$SCRATCH/distgpu"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    grep '^distgpu: check: ranks 4-5 on node03: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but 3 other nodes have none; ' <<<"$output"
+}
+
+@test "heterogeneous steps, per-node launchers, distgpu exec, and what the site asks for" {
+    run submit srun --quiet -w node01 -n3 --distgpu=pytorch,check bash -c 'echo "$RANK runs"' : \
+        -w node02 -n1 bash -c 'echo "$RANK runs"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'distgpu: check: 4 ranks on 2 nodes ready in '* ]]
+    [ "$(grep -c '^[0-3] runs$' <<<"$output")" -eq 4 ]
+    local mode
+    for mode in torchrun,nproc=2 composer,nproc=2 lightning,per-node; do
+        run submit srun -N4 --ntasks-per-node=1 --distgpu=$mode,check echo runs
+        [[ $output == *'distgpu: check: 4 ranks on 4 nodes ready in '* ]]
+        [ "$(grep -c '^runs$' <<<"$output")" -eq 4 ]
+    done
+    run submit "${eight[@]}" ./distgpu exec pytorch,check -- echo runs
+    [[ $output == *'distgpu: check: 8 ranks on 4 nodes ready in '* ]]
+    [ "$(grep -c '^runs$' <<<"$output")" -eq 8 ]
+    local node
+    for node in $(node_names); do
+        on "$node" sed -i 's/$/ check=warn/' /etc/slurm/plugstack.conf
+    done
+    run submit "${eight[@]}" --distgpu=pytorch echo runs
+    run -0 submit "${eight[@]}" --distgpu=pytorch,check=off echo runs
+    local without=$output
+    for node in $(node_names); do
+        on "$node" sed -i 's/ check=warn$//' /etc/slurm/plugstack.conf
+    done
+    [[ $without != *check* ]]
+}
+
+@test "a command that cannot be started is an error that says so, once" {
+    local node
+    for node in $(node_names); do
+        on "$node" sed -i "s|command=.*|command=/no/distgpu|" /etc/slurm/plugstack.conf
+    done
+    run submit "${eight[@]}" --distgpu=pytorch,check echo runs
+    for node in $(node_names); do
+        on "$node" sed -i "s|command=.*|command=$SCRATCH/distgpu|" /etc/slurm/plugstack.conf
+    done
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$(grep -c 'distgpu: check: /no/distgpu on node01: cannot be started; name the command with command=PATH in plugstack.conf, or leave the key check out' <<<"$output")" -eq 1 ]
+    [[ $output != *runs* ]]
+}
+
+@test "a step that is cancelled in its check leaves nothing" {
+    plant no-plugin
+    submit "${eight[@]}" --distgpu=pytorch,check sleep 60 >"$SCRATCH/said" 2>&1 3>&- &
+    until on node01 pgrep -f 'distgpu check --gate' >/dev/null; do sleep 0.1; done
+    submit scancel --user=sandbox
+    wait $! || true
+    mend no-plugin
+    assert_cluster_clean
+    run -1 on node01 pgrep -f 'distgpu check --gate'
+}

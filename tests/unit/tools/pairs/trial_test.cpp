@@ -1,0 +1,154 @@
+// The lines of the trial of the network, and the trial itself over this machine's loopback.
+#include "check/pairs/trial.h"
+
+#include "check/pairs/judge_network.h"
+#include "check/pairs/node_trial.h"
+#include "check/pairs/step_trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const TrialOrder order{
+    3, std::string(64, 'a'), {{4, {"10.0.0.4", 4000}}}, {{2, {"fd00::2", 65535}}}, 200};
+const TrialResult result{3, {{4, "no answer", 0}, {5, "", 0.25}}, {{2, 1.5e9}}, {2, 4}};
+
+TEST(TrialLines, AreReadBack) {
+    EXPECT_EQ(decode_order(encode(order)), order);
+    EXPECT_EQ(decode_result(encode(result)), result);
+    EXPECT_EQ(encode(order).find('\n'), std::string::npos);
+}
+
+TEST(TrialLines, OtherTextIsNone) {
+    for (const char* text : {"", "{}", "null", R"({"node": -1})", R"({"node": 3, "key": 7})"}) {
+        EXPECT_FALSE(decode_order(text)) << text;
+        EXPECT_FALSE(decode_result(text)) << text;
+    }
+    std::string named = encode(order);
+    named.replace(named.find("10.0.0.4"), 8, "evil.org");
+    EXPECT_FALSE(decode_order(named)) << "a name would be looked up";
+}
+
+TEST(TrialAddress, IsAnIpAddressAndAPort) {
+    for (const TrialAddress& address :
+         {TrialAddress{"10.77.1.2", 40123}, TrialAddress{"fd00::2", 1}}) {
+        EXPECT_EQ(parse_trial_address(to_text(address)), address);
+    }
+    for (const char* text :
+         {"", "10.77.1.2", "10.77.1.2:", "10.77.1.2:65536", "node02:80", ":80"}) {
+        EXPECT_FALSE(parse_trial_address(text)) << text;
+    }
+}
+
+// As many nodes of one process, at addresses of the loopback of their own, and rank 0.
+class Trial : public testing::Test {
+  protected:
+    explicit Trial(std::uint32_t nodes = 5) {
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            auto ports = open_trial_ports("127.0.0." + std::to_string(node + 1));
+            auto ends = NodeLink::within_process();
+            members_.push_back({node * 10, ports->address, std::move(ends->first)});
+            ports_.push_back(std::move(ports));
+            links_.push_back(std::move(ends->second));
+        }
+    }
+
+    // Every node but those of `silent` takes part.
+    std::vector<TrialResult> tried(const std::vector<std::uint32_t>& silent = {}) {
+        verdicts_.resize(members_.size());
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            if (std::find(silent.begin(), silent.end(), i) != silent.end()) continue;
+            threads.emplace_back([this, i] {
+                verdicts_[i] = take_part(std::move(ports_[i]), links_[i], Clock::now() + 30s);
+            });
+        }
+        auto results = try_network(members_);
+        tell_verdict(members_, 4);
+        for (std::thread& thread : threads) thread.join();
+        return results;
+    }
+
+    std::vector<TrialMember> members_;
+    std::vector<std::optional<TrialPorts>> ports_;
+    std::vector<NodeLink> links_;
+    std::vector<std::optional<std::string>> verdicts_;
+};
+
+TEST_F(Trial, EveryNodeMeasuresItsPartnersAndHearsTheVerdict) {
+    const auto results = tried();
+    ASSERT_THAT(results, SizeIs(5));
+    for (const TrialResult& each : results) {
+        EXPECT_THAT(each.sent, SizeIs(3));
+        EXPECT_THAT(each.heard, SizeIs(3));
+        // In a ring of five all others are partners in one direction or the other.
+        EXPECT_THAT(each.datagrams, SizeIs(4));
+        for (const SentTo& sent : each.sent) {
+            EXPECT_EQ(sent.problem, "");
+            EXPECT_GT(sent.round_trip, 0);
+        }
+        for (const HeardFrom& heard : each.heard) EXPECT_GT(heard.rate, 0);
+    }
+    for (const NodeRates& rates : node_rates(results)) {
+        EXPECT_TRUE(rates.in && rates.out && rates.round_trip);
+    }
+    for (const auto& verdict : verdicts_) EXPECT_EQ(verdict, "verdict 4");
+}
+
+TEST_F(Trial, ANodeWhosePortIsClosedIsCut) {
+    ports_[2]->listener = Socket();
+    const auto results = tried();
+    const auto faults = judge_network(results);
+    ASSERT_THAT(faults, SizeIs(1));
+    EXPECT_EQ(faults[0].node, 20U);
+    EXPECT_EQ(faults[0].problem, "Connection refused");
+    EXPECT_TRUE(faults[0].packets_arrive);
+    EXPECT_TRUE(faults[0].packets_leave);
+}
+
+TEST_F(Trial, ASilentNodeKeepsNobody) {
+    const auto start = Clock::now();
+    const auto results = tried({1});
+    EXPECT_THAT(results, SizeIs(4));
+    EXPECT_LT(Clock::now() - start, longest_trial);
+    EXPECT_EQ(verdicts_[0], "verdict 4");
+}
+
+TEST_F(Trial, OneNodeAloneTriesNothing) {
+    members_.erase(members_.begin() + 1, members_.end());
+    EXPECT_THAT(tried(), IsEmpty());
+    EXPECT_EQ(verdicts_[0], "verdict 4");
+}
+
+// What a node does not expect: another program's text, and a member that speaks for another.
+TEST_F(Trial, StrangersAreNotHeard) {
+    const TrialAddress address = *members_[1].address;
+    std::thread strangers([&] {
+        for (int i = 0; i < 50; ++i) {
+            const auto socket = connect_to(address.host, address.port, Clock::now() + 1s);
+            if (!socket) continue;
+            const std::string greeting =
+                std::string(64, 'f') + " 0\n?????" + std::string(5000, 'x');
+            static_cast<void>(send_all(*socket, greeting, Clock::now() + 1s));
+        }
+    });
+    const auto results = tried();
+    strangers.join();
+    ASSERT_THAT(results, SizeIs(5));
+    EXPECT_THAT(results[1].heard, SizeIs(3));
+    EXPECT_THAT(judge_network(results), IsEmpty());
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,104 @@
+// See agreement.h.
+#include "check/agreement.h"
+
+#include "base/format.h"
+#include "base/values.h"
+#include "check/proof.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+struct Name {
+    sockaddr_un address{};
+    socklen_t length = 0;
+
+    const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+// An abstract one begins with a zero byte and ends where its length says.
+Name socket_name(const std::string& name) {
+    Name result;
+    result.address.sun_family = AF_UNIX;
+    const std::size_t size = std::min(name.size(), sizeof result.address.sun_path - 1);
+    std::memcpy(&result.address.sun_path[1], name.data(), size);
+    result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
+    return result;
+}
+
+bool is_own_users(const Socket& socket) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == geteuid();
+}
+
+int milliseconds_until(Deadline deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+}  // namespace
+
+std::string agreement_name(const std::string& step, std::uint32_t node,
+                           const std::optional<Secret>& secret) {
+    const std::string name = formatted("distgpu.{}.{}.{}", geteuid(), step, node);
+    if (!secret) return name;
+    // The tag's beginning: a name has 107 bytes.
+    constexpr std::size_t digits = 32;
+    const auto proved = prove(Proof::secret, secret, "agreement", name);
+    return proved ? formatted("{}.{}", name, proved->substr(0, digits)) : name;
+}
+
+Socket listen_for_agreement(const std::string& name) {
+    Socket listener(socket(AF_UNIX, kind, 0));
+    const Name own = socket_name(name);
+    if (bind(listener.fd(), own.generic(), own.length) != 0 ||
+        listen(listener.fd(), SOMAXCONN) != 0) {
+        return {};
+    }
+    return listener;
+}
+
+void announce_verdict(const Socket& listener, std::uint32_t others, int exit_status,
+                      Deadline deadline) {
+    const std::string line = formatted("{}\n", exit_status);
+    while (others > 0) {
+        pollfd entry{listener.fd(), POLLIN, 0};
+        if (poll(&entry, 1, milliseconds_until(deadline)) == 0) return;
+        const auto rank = accept_from(listener);
+        if (rank && is_own_users(*rank) && send_all(*rank, line, deadline)) --others;
+    }
+}
+
+std::optional<int> await_verdict(const std::string& name, Deadline meeting, Deadline deadline) {
+    const Name first_rank = socket_name(name);
+    while (Clock::now() < meeting) {
+        const Socket connection(socket(AF_UNIX, kind, 0));
+        if (connect(connection.fd(), first_rank.generic(), first_rank.length) == 0 &&
+            is_own_users(connection)) {
+            constexpr std::size_t longest = 3;
+            const auto line = receive_line(connection, longest, deadline);
+            if (!line) return std::nullopt;
+            const auto status = whole_number(*line);
+            return status ? std::optional(static_cast<int>(*status)) : std::nullopt;
+        }
+        std::this_thread::sleep_for(20ms);
+    }
+    return std::nullopt;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,148 @@
+// See judge_network.h.
+#include "check/pairs/judge_network.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+using Kind = NetworkFault::Kind;
+using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+void raise(std::optional<double>& best, double value) {
+    best = best ? std::max(*best, value) : value;
+}
+
+void lower(std::optional<double>& best, double value) {
+    best = best ? std::min(*best, value) : value;
+}
+
+bool hears(const std::vector<TrialResult>& results, std::uint32_t node, std::uint32_t from) {
+    const auto own = std::find_if(results.begin(), results.end(),
+                                  [node](const TrialResult& each) { return each.node == node; });
+    return own != results.end() &&
+           std::find(own->datagrams.begin(), own->datagrams.end(), from) != own->datagrams.end();
+}
+
+// Each without a connection once, whoever tried it; with what the kernel said.
+std::map<Pair, std::string> cut_pairs(const std::vector<TrialResult>& results) {
+    std::map<Pair, std::string> cut;
+    for (const TrialResult& result : results) {
+        for (const SentTo& sent : result.sent) {
+            if (sent.problem.empty()) continue;
+            cut.emplace(std::minmax(result.node, sent.node), sent.problem);
+        }
+    }
+    return cut;
+}
+
+// The node that most of the pairs have in common; of several the last, as the first runs rank 0.
+std::uint32_t most_cut(const std::map<Pair, std::string>& cut) {
+    std::map<std::uint32_t, std::size_t> counts;
+    for (const auto& [pair, problem] : cut) {
+        ++counts[pair.first];
+        ++counts[pair.second];
+    }
+    auto most = counts.begin();
+    for (auto at = counts.begin(); at != counts.end(); ++at) {
+        if (at->second >= most->second) most = at;
+    }
+    return most->first;
+}
+
+std::vector<NetworkFault> unreachable(const std::vector<TrialResult>& results) {
+    std::vector<NetworkFault> faults;
+    auto cut = cut_pairs(results);
+    while (!cut.empty()) {
+        NetworkFault fault;
+        fault.node = most_cut(cut);
+        for (auto at = cut.begin(); at != cut.end();) {
+            const auto [first, second] = at->first;
+            if (first != fault.node && second != fault.node) {
+                ++at;
+                continue;
+            }
+            const std::uint32_t partner = first == fault.node ? second : first;
+            if (fault.partners.empty()) fault.problem = at->second;
+            fault.partners.push_back(partner);
+            fault.packets_arrive |= hears(results, fault.node, partner);
+            fault.packets_leave |= hears(results, partner, fault.node);
+            at = cut.erase(at);
+        }
+        faults.push_back(std::move(fault));
+    }
+    return faults;
+}
+
+// Of several in the middle the larger, so that of two nodes the slower one can be told.
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+void add_slow(std::vector<NetworkFault>& faults, const std::vector<NodeRates>& rates, Kind kind,
+              std::optional<double> NodeRates::*direction) {
+    std::vector<double> measured;
+    for (const NodeRates& node : rates) {
+        if (node.*direction) measured.push_back(*(node.*direction));
+    }
+    if (measured.size() < 2) return;
+    const double usual = median(measured);
+    for (const NodeRates& node : rates) {
+        constexpr double least = 1.0 / 3;
+        if (!(node.*direction) || *(node.*direction) >= usual * least) continue;
+        NetworkFault fault;
+        fault.kind = kind;
+        fault.node = node.node;
+        fault.rate = *(node.*direction);
+        fault.usual = usual;
+        faults.push_back(std::move(fault));
+    }
+}
+
+}  // namespace
+
+std::vector<NodeRates> node_rates(const std::vector<TrialResult>& results) {
+    std::vector<NodeRates> rates;
+    std::map<std::uint32_t, std::size_t> places;
+    for (const TrialResult& result : results) {
+        places[result.node] = rates.size();
+        rates.push_back({result.node, {}, {}, {}});
+    }
+    for (const TrialResult& result : results) {
+        NodeRates& own = rates[places[result.node]];
+        for (const HeardFrom& heard : result.heard) {
+            raise(own.in, heard.rate);
+            const auto sender = places.find(heard.node);
+            if (sender != places.end()) raise(rates[sender->second].out, heard.rate);
+        }
+        for (const SentTo& sent : result.sent) {
+            if (sent.problem.empty()) lower(own.round_trip, sent.round_trip);
+        }
+    }
+    return rates;
+}
+
+std::vector<NetworkFault> judge_network(const std::vector<TrialResult>& results) {
+    std::vector<NetworkFault> faults = unreachable(results);
+    std::vector<NetworkFault> slow;
+    const auto rates = node_rates(results);
+    add_slow(slow, rates, Kind::sends_slowly, &NodeRates::out);
+    add_slow(slow, rates, Kind::takes_slowly, &NodeRates::in);
+    if (results.size() == 2) {
+        const std::uint32_t first = results.front().node;
+        std::erase_if(slow, [&](const NetworkFault& fault) { return fault.node == first; });
+    }
+    std::set<std::uint32_t> named;
+    for (const NetworkFault& fault : faults) named.insert(fault.node);
+    for (NetworkFault& fault : slow) {
+        if (!named.contains(fault.node)) faults.push_back(std::move(fault));
+    }
+    return faults;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,113 @@
+// See step_trial.h.
+#include "check/pairs/step_trial.h"
+
+#include "base/format.h"
+#include "check/pairs/node_trial.h"
+#include "check/pairs/rounds.h"
+#include "node/step_secret.h"
+
+#include <algorithm>
+#include <chrono>
+#include <poll.h>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto stream = 200ms;  // of one round
+constexpr auto longest_round = 300ms;
+constexpr auto to_connect = 2500ms;  // a node gives up after 2 s
+constexpr auto to_send = 1s;
+constexpr auto to_close = 500ms;
+
+// Those that take part.
+using Members = std::vector<TrialMember*>;
+
+TrialOrder order_for(const Members& members, std::uint32_t place, const std::string& key) {
+    const auto partner = [&](std::uint32_t other) {
+        return TrialPartner{members[other]->node, *members[other]->address};
+    };
+    TrialOrder order{members[place]->node, key, {}, {}, static_cast<std::uint32_t>(stream.count())};
+    for (const PairRound& round : pair_rounds(place, static_cast<std::uint32_t>(members.size()))) {
+        order.to.push_back(partner(round.to));
+        order.from.push_back(partner(round.from));
+    }
+    return order;
+}
+
+// Nothing: it has not come yet.
+std::optional<std::string> line_of(NodeLink& link, std::string_view word) {
+    while (auto line = link.next_line()) {
+        if (line->starts_with(word)) return line->substr(word.size());
+    }
+    return std::nullopt;
+}
+
+// From each member the line that begins with this word, without it; nothing where none came by the
+// deadline.
+std::vector<std::optional<std::string>> collect(const Members& members, std::string_view word,
+                                                Deadline deadline) {
+    std::vector<std::optional<std::string>> lines(members.size());
+    for (;;) {
+        std::vector<pollfd> waiting;
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            NodeLink& link = members[i]->link;
+            if (!lines[i]) lines[i] = line_of(link, word);
+            if (lines[i] || !link.is_open()) continue;
+            waiting.push_back({link.fd(), POLLIN, 0});
+            places.push_back(i);
+        }
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        if (waiting.empty() || left.count() <= 0) return lines;
+        if (poll(waiting.data(), waiting.size(), static_cast<int>(left.count())) <= 0) continue;
+        for (std::size_t i = 0; i < waiting.size(); ++i) {
+            if (waiting[i].revents != 0) members[places[i]]->link.take_arrived();
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<TrialResult> try_network(std::vector<TrialMember>& all) {
+    Members members;
+    for (TrialMember& member : all) {
+        if (member.address) members.push_back(&member);
+    }
+    const auto key = draw_secret();
+    if (members.size() < 2 || !key) return {};
+    const auto count = static_cast<std::uint32_t>(members.size());
+    for (std::uint32_t place = 0; place < count; ++place) {
+        const std::string order = encode(order_for(members, place, key->to_string()));
+        members[place]->link.send(std::string(trial_words::order) + order, Clock::now() + to_send);
+    }
+    collect(members, trial_words::connected, Clock::now() + to_connect);
+    for (TrialMember* member : members) {
+        member->link.send(trial_words::start, Clock::now() + to_send);
+    }
+    const auto rounds = pair_rounds(0, count).size();
+    const auto lines = collect(members, trial_words::result,
+                               Clock::now() + rounds * longest_round + std::chrono::seconds(1));
+    std::vector<TrialResult> results;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        auto result = lines[i] ? decode_result(*lines[i]) : std::nullopt;
+        // A node speaks for itself.
+        if (result && result->node == members[i]->node) results.push_back(*std::move(result));
+    }
+    return results;
+}
+
+void tell_verdict(std::vector<TrialMember>& members, int exit_status) {
+    const std::string line = formatted("{}{}", trial_words::verdict, exit_status);
+    Members told;
+    for (TrialMember& member : members) {
+        if (member.link.send(line, Clock::now() + to_send)) told.push_back(&member);
+    }
+    collect(told, "nothing more", Clock::now() + to_close);
+}
+
+}  // namespace distgpu
