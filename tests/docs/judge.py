@@ -21,6 +21,7 @@ OF_SLURM = re.compile(r"(srun|slurmstepd)(-\S+)?: ")
 def form(line: str) -> str:
     """Without what differs between machines and runs: numbers, lists of them, addresses."""
     line = re.sub(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9]", "#", line)
+    line = re.sub(r"\b[MG]b/s", "b/s", line)
     return " ".join(re.sub(r"\d+([-,.:T]\d+)*", "#", line).split())
 
 

@@ -57,8 +57,8 @@ offers() {
 }
 
 @test "checks, each once" {
-    offered "distgpu check --only " variables ports cpus gpus fabric interfaces names nodes
-    offered "distgpu check --skip=n" names nodes
+    offered "distgpu check --only " variables ports cpus gpus memory fabric interfaces names nodes network
+    offered "distgpu check --skip=n" names nodes network
     offered "distgpu check --only gpus,g" ""
     offered "distgpu check --only gpus,f" gpus,fabric
 }

@@ -1,6 +1,7 @@
 // See nvml.h. The prototypes are those of nvml.h of CUDA 11 and later, whose ABI is stable.
 #include "node/discovery/nvml.h"
 
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <string_view>
@@ -39,9 +40,10 @@ struct Nvml::Library {
         look_up(handle.get(), "nvmlDeviceGetMigDeviceHandleByIndex", mig_by_index);
         look_up(handle.get(), "nvmlDeviceGetUUID", uuid);
         look_up(handle.get(), "nvmlDeviceGetName", name);
+        look_up(handle.get(), "nvmlDeviceGetMemoryInfo", memory);
         const bool complete = init != nullptr && shutdown != nullptr && by_pci != nullptr &&
                               max_mig != nullptr && mig_by_index != nullptr && uuid != nullptr &&
-                              name != nullptr;
+                              name != nullptr && memory != nullptr;
         usable = complete && init() == 0;
     }
     ~Library() {
@@ -52,6 +54,12 @@ struct Nvml::Library {
     Library(Library&&) = delete;
     Library& operator=(Library&&) = delete;
 
+    // nvmlMemory_t.
+    struct Memory {
+        unsigned long long total;
+        unsigned long long free;
+        unsigned long long used;
+    };
     using Text = Status(Device, char* text, unsigned size);
     static std::string text(Text* get, Device device) {
         std::array<char, 128> buffer{};  // NVML's own bound is 96
@@ -64,6 +72,7 @@ struct Nvml::Library {
     Status (*by_pci)(const char* address, Device* device) = nullptr;
     Status (*max_mig)(Device, unsigned* count) = nullptr;
     Status (*mig_by_index)(Device, unsigned index, Device* instance) = nullptr;
+    Status (*memory)(Device, Memory*) = nullptr;
     Text* uuid = nullptr;
     Text* name = nullptr;
     bool usable = false;
@@ -87,6 +96,16 @@ std::vector<MigInstance> Nvml::mig_instances(const std::string& pci) const {
         instances.push_back({std::move(uuid), profile_of(Library::text(library_->name, instance))});
     }
     return instances;
+}
+
+std::optional<GpuMemory> Nvml::memory(const std::string& pci) const {
+    Device gpu = nullptr;
+    Library::Memory memory{};
+    if (!library_->usable || library_->by_pci(pci.c_str(), &gpu) != 0 ||
+        library_->memory(gpu, &memory) != 0) {
+        return std::nullopt;
+    }
+    return GpuMemory{memory.total, std::min(memory.free, memory.total)};
 }
 
 }  // namespace distgpu::discovery

@@ -1,13 +1,21 @@
-// The MIG instances of a GPU, by NVIDIA's management library, which is loaded only if it is there.
+// MIG instances and memory of a GPU, by NVIDIA's management library, which is loaded only if it is
+// there.
 #pragma once
 
 #include "mapping/topology/topology.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace distgpu::discovery {
+
+struct GpuMemory {
+    std::uint64_t total = 0;  // bytes
+    std::uint64_t free = 0;   // at most total
+};
 
 class Nvml {
   public:
@@ -15,6 +23,9 @@ class Nvml {
 
     // In NVML's order; none where the library is missing or fails.
     std::vector<MigInstance> mig_instances(const std::string& pci) const;
+
+    // Nothing: the library is missing or does not tell.
+    std::optional<GpuMemory> memory(const std::string& pci) const;
 
   private:
     struct Library;

@@ -47,9 +47,11 @@ std::string chosen(const std::optional<std::string>& only, const std::optional<s
 }
 
 TEST(ChooseChecks, InTheOrderOfTheList) {
-    EXPECT_EQ(chosen({}, {}), "variables ports cpus gpus fabric interfaces names nodes network");
+    EXPECT_EQ(chosen({}, {}),
+              "variables ports cpus gpus memory fabric interfaces names nodes network");
     EXPECT_EQ(chosen("names,gpus", {}), "gpus names");
-    EXPECT_EQ(chosen({}, "names,gpus"), "variables ports cpus fabric interfaces nodes network");
+    EXPECT_EQ(chosen({}, "names,gpus"),
+              "variables ports cpus memory fabric interfaces nodes network");
     EXPECT_EQ(chosen("names,gpus", "gpus"), "names");
     EXPECT_EQ(chosen("gpus", "gpus"), "");
 }
@@ -86,8 +88,9 @@ TEST(CheckList, AppliesWhereThereIsSomethingToLookAt) {
 
     own = made_up_task("pytorch", 2000);
     own.node.topology = std::make_unique<const NodeTopology>();
-    EXPECT_EQ(applying({{"NCCL_IB_DISABLE", "1"}}, std::move(own), {0}),
-              "variables cpus gpus names");
+    EXPECT_EQ(
+        applying({{"NCCL_IB_DISABLE", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}, std::move(own), {0}),
+        "variables cpus gpus memory names");
 }
 
 }  // namespace

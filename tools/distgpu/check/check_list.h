@@ -16,6 +16,7 @@
     ROW(ports)              \
     ROW(cpus)               \
     ROW(gpus)               \
+    ROW(memory)             \
     ROW(fabric)             \
     ROW(interfaces)         \
     ROW(names)              \

@@ -1,9 +1,10 @@
 /* Stands in for NVIDIA's management library: a GPU at 0000:06:00.0 with three places for MIG
- * instances, of which the middle one is free. Anything else fails, as the library does. */
+ * instances, of which the middle one is free, and one at 0000:07:00.0. Anything else fails, as the
+ * library does. */
 #include <stdio.h>
 #include <string.h>
 
-static int gpu, instances[3];
+static int gpu, second, instances[3];
 static int sessions;
 
 int nvmlInit_v2(void) {
@@ -21,8 +22,16 @@ int fake_nvml_sessions(void) {
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
-    *device = &gpu;
-    return strcmp(address, "0000:06:00.0") == 0 ? 0 : 6;
+    *device = strcmp(address, "0000:07:00.0") == 0 ? &second : &gpu;
+    return strcmp(address, "0000:06:00.0") == 0 || *device == &second ? 0 : 6;
+}
+
+int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* memory) {
+    const unsigned long long gib = 1ULL << 30;
+    memory[0] = 80 * gib;                             /* total */
+    memory[1] = (device == &second ? 79 : 60) * gib;  /* free */
+    memory[2] = memory[0] - memory[1];                /* used */
+    return 0;
 }
 
 int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count) {
