@@ -178,3 +178,18 @@ refused() { # FAULT
     assert_cluster_clean
     run -1 on node01 pgrep -f 'distgpu check --gate'
 }
+
+@test "check --node: one line for Slurm's reason, of a node that is well and of one that is not" {
+    run -0 on node03 "$SCRATCH/distgpu" check --node
+    [ "$output" = 'node03: all devices are as at boot' ]
+    plant missing-gpu
+    run on node03 "$SCRATCH/distgpu" check --node
+    mend missing-gpu
+    [ "$status" -eq 1 ]
+    [ "$output" = 'node03: /dev/nvidia1: No such file or directory' ]
+    on node03 mv /run/distgpu/topology.json /run/distgpu/kept
+    run on node03 "$SCRATCH/distgpu" check --node
+    on node03 mv /run/distgpu/kept /run/distgpu/topology.json
+    [ "$status" -eq 3 ]
+    [[ $output == 'distgpu: /run/distgpu/topology.json: No such file or directory; save the topology at boot: '* ]]
+}

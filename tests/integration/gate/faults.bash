@@ -22,10 +22,11 @@ gate_cluster_up() { # NODES [SANDBOX_UP_ARGUMENT...]
 
 node_names() { seq -f 'node%02g' "$nodes"; }
 
+# The GPUs stand at addresses that this machine's PCI bus has.
 save_topology() { # NODE MODEL
     on "$1" bash -c '"$1" topo --save /run/distgpu/live.json
-        jq --arg model "$2" ".gpus = [range(2) | {index: ., pci: \"0000:1\(.):00.0\", partition: 0,
-            vendor: \"nvidia\", model: \$model, mig: []}] |
+        jq --arg model "$2" ".machine.pci[:2] as \$pci | .gpus = [range(2) | {index: .,
+            pci: \$pci[.], partition: 0, vendor: \"nvidia\", model: \$model, mig: []}] |
             .hcas = [{name: \"hsn0\", kind: \"slingshot\", ports: []}] |
             .distance = [[\"SYS\"], [\"SYS\"]]" /run/distgpu/live.json >/run/distgpu/topology.json' \
         save "$SCRATCH/distgpu" "$2"

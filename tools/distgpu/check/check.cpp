@@ -5,11 +5,13 @@
 #include "check/agreement.h"
 #include "check/as_rank0.h"
 #include "check/look.h"
+#include "check/node_health.h"
 #include "check/pairs/node_trial.h"
 #include "check/pairs/step_trial.h"
 #include "check/variables.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
+#include "node/node_topology.h"
 #include "node/process_environment.h"
 #include "node/task_environment.h"
 #include "output.h"
@@ -40,6 +42,7 @@ struct Arguments {
     std::optional<std::string> skip;
     std::string format = "text";
     bool gate = false;
+    bool node = false;
 };
 
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
@@ -172,8 +175,18 @@ ExitCode stop_unplaced(const Environment& environment, const Error& error) {
     return complain(plugin, ExitCode::environment);
 }
 
+// One line, which Slurm takes as the reason to drain the node.
+ExitCode check_node() {
+    const auto faults = check_own_node(default_topology_file);
+    if (!faults) return complain(faults.error(), ExitCode::environment);
+    const std::string text = faults->empty() ? "all devices are as at boot" : *faults;
+    return print_or_complain(formatted("{}: {}\n", short_host_name(), text),
+                             faults->empty() ? ExitCode::done : ExitCode::check_failed);
+}
+
 ExitCode run_check(const Arguments& arguments) {
     if (arguments.list) return print_or_complain(list_of_checks(), ExitCode::done);
+    if (arguments.node) return check_node();
 
     const Deadline start = Clock::now();
     const seconds timeout(arguments.timeout);
@@ -240,6 +253,10 @@ Subcommand check_subcommand() {
                          .help = "text (the default) or json",
                          .type = "FORMAT",
                          .words = {"text", "json"}},
+                        {.name = "--node",
+                         .target = &arguments->node,
+                         .help = "Check this node alone, without a job, in 2 s at most: whether it "
+                                 "has the devices that it had at boot"},
                         {.name = "--gate",
                          .target = &arguments->gate,
                          .help = "One line if all is well, and the same exit status on every "
