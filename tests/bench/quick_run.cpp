@@ -5,7 +5,7 @@
 // Every rank, one on each node, is a thread that goes through the real run over real connections;
 // only the back end is made up: its collectives take as long as 50 GB/s would, on node 1 as 35
 // GB/s, and a new communicator takes SECONDS_OF_SPLIT (0.5), whose real figure is not known here.
-#include "bootstrap/open_files.h"
+#include "base/io/open_files.h"
 #include "run/options.h"
 #include "run/run.h"
 
@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
     const auto nodes = static_cast<std::uint32_t>(std::atoi(argv[1]));
     const std::array words{"nccl-scaling", "--quick", "--check", "0"};
     const auto options = std::get<Options>(*parse_options(words.size(), words.data()));
-    raise_open_files();
+    distgpu::raise_open_files();
     Cluster cluster(nodes, argc > 2 ? std::atof(argv[2]) : 0.5);
     const auto begin = std::chrono::steady_clock::now();
     std::vector<std::thread> ranks;

@@ -1,6 +1,7 @@
 // In processes of their own, as a hard limit stays low.
 #include "bootstrap/open_files.h"
 
+#include "base/io/open_files.h"
 #include "made_up_channels.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 #include "check/as_rank0.h"
 
 #include "base/format.h"
+#include "base/io/open_files.h"
 #include "check/look.h"
 #include "check/network.h"
 #include "check/network_findings.h"
@@ -18,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 #include <thread>
 #include <utility>
 
@@ -55,14 +55,6 @@ Ears listen_as_rank0(const OwnTask& own) {
         ears.listeners.push_back(*std::move(spare));
     }
     return ears;
-}
-
-// A link to each node is a file.
-void allow_many_files() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // The address of the rendezvous leads elsewhere on that rank's node.
@@ -139,6 +131,27 @@ std::vector<TrialMember> members_of(const OwnTask& own, OwnPart& own_part, Gathe
     return members;
 }
 
+// A node that reported and has gone since would be waited for in vain.
+void add_lost(std::vector<Report>& reports, const std::vector<TrialMember>& members,
+              const std::vector<TrialResult>& results) {
+    for (const TrialMember& member : members) {
+        const bool measured =
+            std::any_of(results.begin(), results.end(),
+                        [&](const TrialResult& result) { return result.node == member.node; });
+        if (member.link.is_open() && (measured || !member.address || members.size() < 2)) continue;
+        const auto own = std::find_if(reports.begin(), reports.end(), [&](const Report& report) {
+            return report.node == member.node && report.stays;
+        });
+        if (own == reports.end()) continue;
+        const bool left = !member.link.is_open();
+        own->findings.push_back(
+            {left ? Finding::Weight::fatal : Finding::Weight::warning,
+             {"network", left ? "its first rank left the check" : "not measured in time",
+              "see that node's load and its own messages"},
+             std::string(network_check.name)});
+    }
+}
+
 }  // namespace
 
 std::vector<Endpoint> endpoints_of(const OwnTask& own) {
@@ -159,11 +172,12 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::ti
                         seconds patience, const std::function<ExitCode(const Verdict&)>& show) {
     const OwnTask& own = *facts.own;
     const StepLayout& layout = own.place.layout;
-    allow_many_files();
+    raise_open_files();  // for a link to each node
     // Before it looks at anything: the others are on their way.
     Ears ears = listen_as_rank0(own);
     Looked looked = look(facts, checks);
     OwnPart own_part(looked.trial_host, Clock::now() + patience + longest_trial);
+    looked.report.stays = true;
     if (own_part.address()) looked.report.trial = to_text(*own_part.address());
     Gathered gathered =
         gather(ears.listeners, checked_step(own), layout.task_count(), start + patience);
@@ -178,6 +192,7 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::ti
     findings.insert(findings.end(), said.begin(), said.end());
     add_others(reports, std::move(gathered.reports), own, ears.findings.empty());
     add_network_findings(reports, judge_network(results), layout);
+    add_lost(reports, members, results);
     Verdict verdict = verdict_of(own.request.framework->mode, layout, reports, patience, checks);
     add_rates(verdict, node_rates(results));
     verdict.took = Clock::now() - start;

@@ -1,5 +1,6 @@
 // See channel.h: how the ranks find each other.
 #include "base/format.h"
+#include "base/io/open_files.h"
 #include "base/io/tcp/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/follower.h"

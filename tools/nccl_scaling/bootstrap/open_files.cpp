@@ -11,23 +11,13 @@ namespace {
 // Beside the connections: of the program, its libraries and their devices.
 constexpr rlim_t others = 256;
 
-rlimit limits() {
-    rlimit limits{};
-    getrlimit(RLIMIT_NOFILE, &limits);
-    return limits;
-}
-
 }  // namespace
-
-void raise_open_files() {
-    rlimit raised = limits();
-    raised.rlim_cur = raised.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &raised);
-}
 
 std::optional<Error> lack_of_open_files(std::uint32_t world_size) {
     const rlim_t needed = world_size + others;
-    const rlim_t allowed = limits().rlim_cur;
+    rlimit limits{};
+    getrlimit(RLIMIT_NOFILE, &limits);
+    const rlim_t allowed = limits.rlim_cur;
     if (needed <= allowed) return std::nullopt;
     return Error{
         "open files",

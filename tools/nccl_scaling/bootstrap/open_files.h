@@ -1,5 +1,5 @@
-// How many files this process may have open. Rank 0 has a connection to every rank, NCCL and MPI
-// have some for each rank that they talk to, and the usual soft limit is 1024.
+// Whether rank 0 may have as many files open as a run needs: it has a connection to every rank, and
+// NCCL and MPI have some for each rank that they talk to.
 #pragma once
 
 #include "base/result.h"
@@ -8,9 +8,6 @@
 #include <optional>
 
 namespace distgpu::scaling {
-
-// Raises the soft limit to the hard one.
-void raise_open_files();
 
 // Nothing: rank 0 can hold the connections of a run of so many ranks. Error: names the number of
 // open files that it needs.

@@ -1,0 +1,10 @@
+// How many files this process may have open. A rank that holds a connection to every other needs
+// more than the usual soft limit of 1024.
+#pragma once
+
+namespace distgpu {
+
+// Raises the soft limit to the hard one.
+void raise_open_files();
+
+}  // namespace distgpu
