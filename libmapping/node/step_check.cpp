@@ -55,7 +55,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    signal(SIGPIPE, SIG_DFL);
+    static_cast<void>(signal(SIGPIPE, SIG_DFL));
     syscall(SYS_close_range, lifeline + 1U, ~0U, 0);
     if (ready) execve(arguments[0], arguments, environment);
     _exit(cannot_start);

@@ -55,7 +55,7 @@ int milliseconds_until(Deadline deadline) {
 
 std::string agreement_name(const std::string& step, std::uint32_t node,
                            const std::optional<Secret>& secret) {
-    const std::string name = formatted("distgpu.{}.{}.{}", geteuid(), step, node);
+    std::string name = formatted("distgpu.{}.{}.{}", geteuid(), step, node);
     if (!secret) return name;
     // The tag's beginning: a name has 107 bytes.
     constexpr std::size_t digits = 32;

@@ -28,9 +28,9 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
 
 int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* memory) {
     const unsigned long long gib = 1ULL << 30;
-    memory[0] = 80 * gib;                             /* total */
-    memory[1] = (device == &second ? 79 : 60) * gib;  /* free */
-    memory[2] = memory[0] - memory[1];                /* used */
+    memory[0] = 80 * gib;                            /* total */
+    memory[1] = (device == &second ? 79 : 60) * gib; /* free */
+    memory[2] = memory[0] - memory[1];               /* used */
     return 0;
 }
 

@@ -370,7 +370,7 @@ std::optional<TrialPorts> open_trial_ports(const std::string& host) {
 
 std::optional<std::string> take_part(std::optional<TrialPorts> ports, NodeLink& rank0,
                                      Deadline deadline) {
-    const auto line = rank0.wait_for_line(deadline);
+    auto line = rank0.wait_for_line(deadline);
     if (!line || line->starts_with(trial_words::verdict)) return line;
     if (!ports || !line->starts_with(trial_words::order)) return std::nullopt;
     auto order = decode_order(std::string_view(*line).substr(trial_words::order.size()));

@@ -73,30 +73,31 @@ std::vector<std::optional<std::string>> collect(const Members& members, std::str
 
 }  // namespace
 
-std::vector<TrialResult> try_network(std::vector<TrialMember>& all) {
-    Members members;
-    for (TrialMember& member : all) {
-        if (member.address) members.push_back(&member);
+std::vector<TrialResult> try_network(std::vector<TrialMember>& members) {
+    Members taking_part;
+    for (TrialMember& member : members) {
+        if (member.address) taking_part.push_back(&member);
     }
     const auto key = draw_secret();
-    if (members.size() < 2 || !key) return {};
-    const auto count = static_cast<std::uint32_t>(members.size());
+    if (taking_part.size() < 2 || !key) return {};
+    const auto count = static_cast<std::uint32_t>(taking_part.size());
     for (std::uint32_t place = 0; place < count; ++place) {
-        const std::string order = encode(order_for(members, place, key->to_string()));
-        members[place]->link.send(std::string(trial_words::order) + order, Clock::now() + to_send);
+        const std::string order = encode(order_for(taking_part, place, key->to_string()));
+        taking_part[place]->link.send(std::string(trial_words::order) + order,
+                                      Clock::now() + to_send);
     }
-    collect(members, trial_words::connected, Clock::now() + to_connect);
-    for (TrialMember* member : members) {
+    collect(taking_part, trial_words::connected, Clock::now() + to_connect);
+    for (TrialMember* member : taking_part) {
         member->link.send(trial_words::start, Clock::now() + to_send);
     }
     const auto rounds = pair_rounds(0, count).size();
-    const auto lines = collect(members, trial_words::result,
+    const auto lines = collect(taking_part, trial_words::result,
                                Clock::now() + rounds * longest_round + std::chrono::seconds(1));
     std::vector<TrialResult> results;
-    for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::size_t i = 0; i < taking_part.size(); ++i) {
         auto result = lines[i] ? decode_result(*lines[i]) : std::nullopt;
         // A node speaks for itself.
-        if (result && result->node == members[i]->node) results.push_back(*std::move(result));
+        if (result && result->node == taking_part[i]->node) results.push_back(*std::move(result));
     }
     return results;
 }
