@@ -40,7 +40,10 @@ std::string verdict_brief(const Verdict& verdict) {
         text += formatted("{}{} more; run distgpu check in place of the program to see all\n", mark,
                           counted(lines - most_lines, "finding"));
     }
-    if (!verdict.missing.empty()) text += formatted("{}{}\n", mark, missing_line(verdict));
+    if (!verdict.missing.empty()) {
+        text += formatted("{}{}; a slurmd without distgpu's plugin does not report either\n", mark,
+                          missing_line(verdict));
+    }
     return text + (verdict.code == ExitCode::done ? ready_line(verdict) : not_ready_line(verdict));
 }
 
