@@ -9,10 +9,14 @@
 #include "check/node_link.h"
 #include "check/pairs/trial.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
 namespace distgpu {
+
+// A line by which a partner knows a node: the order's key and the node's index.
+inline constexpr std::size_t longest_greeting = 128;
 
 // Ports of this node at which its partners find it. The kernel chooses them, as it does those of
 // NCCL and Gloo: a firewall between the nodes that would stop those, stops these.
