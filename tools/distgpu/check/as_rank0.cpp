@@ -183,7 +183,12 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::ti
         gather(ears.listeners, checked_step(own), layout.task_count(), start + patience);
     ears.listeners.clear();
     std::vector<TrialMember> members = members_of(own, own_part, gathered);
-    const auto results = try_network(members);
+    auto results = try_network(members);
+    auto faults = judge_network(results);
+    if (has_slow(faults)) {
+        results = try_network(members);
+        faults = in_both(faults, judge_network(results));
+    }
 
     std::vector<Report> reports{std::move(looked.report)};
     Findings& findings = reports.front().findings;
@@ -191,7 +196,7 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::ti
     const Findings said = findings_of(gathered, reports.front().rendezvous);
     findings.insert(findings.end(), said.begin(), said.end());
     add_others(reports, std::move(gathered.reports), own, ears.findings.empty());
-    add_network_findings(reports, judge_network(results), layout);
+    add_network_findings(reports, faults, layout);
     add_lost(reports, members, results);
     Verdict verdict = verdict_of(own.request.framework->mode, layout, reports, patience, checks);
     add_rates(verdict, node_rates(results));

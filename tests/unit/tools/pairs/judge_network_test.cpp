@@ -146,6 +146,21 @@ TEST(JudgeNetwork, TwoCutsAreTwoFaults) {
     EXPECT_EQ(text(judge_network(tried(8, cuts))), "cut 5-4\ncut 1-0\n");
 }
 
+TEST(TwoTrials, TellWhatHoldsInBoth) {
+    const auto slow = [](std::uint32_t node) {
+        return judge_network(
+            tried(8, [node](auto from, auto) { return Way{from == node ? 1e8 : 1e9}; }));
+    };
+    EXPECT_TRUE(has_slow(slow(5)));
+    EXPECT_EQ(text(in_both(slow(5), slow(5))), "sends 5\n");
+    EXPECT_EQ(text(in_both(slow(5), slow(3))), "");
+    const auto cut = judge_network(tried(8, [](auto from, auto to) {
+        return from == 2 || to == 2 ? Way{1e9, false, false} : Way{};
+    }));
+    EXPECT_FALSE(has_slow(cut));
+    EXPECT_EQ(text(in_both(slow(2), cut)), "");
+}
+
 TEST(NodeRates, AreTheBestOfEachNode) {
     const std::vector<TrialResult> results{
         {4, {{7, "", 2e-4}, {9, "", 1e-4}}, {{7, 10}, {9, 30}}, {}},

@@ -106,6 +106,25 @@ TEST_F(Trial, EveryNodeMeasuresItsPartnersAndHearsTheVerdict) {
     for (const auto& verdict : verdicts_) EXPECT_EQ(verdict, "verdict 4");
 }
 
+// As rank 0 orders it where the first tells of a slow node.
+TEST_F(Trial, CanBeRepeated) {
+    std::vector<std::thread> threads;
+    verdicts_.resize(members_.size());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        threads.emplace_back([this, i] {
+            verdicts_[i] = take_part(std::move(ports_[i]), links_[i], Clock::now() + 30s);
+        });
+    }
+    for (int i = 0; i < 2; ++i) {
+        const auto results = try_network(members_);
+        ASSERT_THAT(results, SizeIs(5));
+        for (const TrialResult& each : results) EXPECT_THAT(each.heard, SizeIs(3));
+    }
+    tell_verdict(members_, 0);
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& verdict : verdicts_) EXPECT_EQ(verdict, "verdict 0");
+}
+
 TEST_F(Trial, ANodeWhosePortIsClosedIsCut) {
     ports_[2]->listener = Socket();
     const auto results = tried();

@@ -2,6 +2,7 @@
 #include "check/pairs/judge_network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -125,6 +126,23 @@ std::vector<NodeRates> node_rates(const std::vector<TrialResult>& results) {
         }
     }
     return rates;
+}
+
+bool has_slow(const std::vector<NetworkFault>& faults) {
+    return std::any_of(faults.begin(), faults.end(),
+                       [](const NetworkFault& fault) { return fault.kind != Kind::unreachable; });
+}
+
+std::vector<NetworkFault> in_both(const std::vector<NetworkFault>& first,
+                                  const std::vector<NetworkFault>& second) {
+    std::vector<NetworkFault> both;
+    std::copy_if(
+        second.begin(), second.end(), std::back_inserter(both), [&](const NetworkFault& fault) {
+            return std::any_of(first.begin(), first.end(), [&](const NetworkFault& before) {
+                return before.kind == fault.kind && before.node == fault.node;
+            });
+        });
+    return both;
 }
 
 std::vector<NetworkFault> judge_network(const std::vector<TrialResult>& results) {

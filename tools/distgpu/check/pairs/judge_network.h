@@ -47,4 +47,12 @@ struct NetworkFault {
 // nodes alone nobody can tell which is at fault: the second is named.
 std::vector<NetworkFault> judge_network(const std::vector<TrialResult>& results);
 
+// Whether a trial tells of a node that is slow only by its figures, and is worth another.
+bool has_slow(const std::vector<NetworkFault>& faults);
+
+// Of two trials one after the other: what holds in both, as the second has it. A node that was busy
+// for a moment is slow in one.
+std::vector<NetworkFault> in_both(const std::vector<NetworkFault>& first,
+                                  const std::vector<NetworkFault>& second);
+
 }  // namespace distgpu

@@ -35,20 +35,21 @@ std::optional<Address> resolved(const TrialAddress& address) {
 
 class NodeTrial {
   public:
-    NodeTrial(TrialPorts ports, TrialOrder order, NodeLink& rank0, Deadline deadline)
-        : ports_(std::move(ports)),
+    NodeTrial(const TrialPorts& ports, TrialOrder order, NodeLink& rank0, Deadline deadline)
+        : ports_(ports),
           order_(std::move(order)),
           rank0_(rank0),
           deadline_(deadline),
           stream_(std::chrono::milliseconds(order_.stream)) {}
 
+    // Until rank 0 orders another trial or tells the verdict, the line of which is returned.
     std::optional<std::string> run() {
         connect_all();
         while (rank0_.is_open() && Clock::now() < deadline_) {
             turn();
             if (auto line = rank0_.next_line()) {
-                if (line->starts_with(trial_words::verdict)) return line;
-                if (*line == trial_words::start) start();
+                if (*line != trial_words::start) return line;
+                start();
             }
             tell_progress();
         }
@@ -171,7 +172,7 @@ class NodeTrial {
         return result;
     }
 
-    TrialPorts ports_;
+    const TrialPorts& ports_;
     TrialOrder order_;
     NodeLink& rank0_;
     Deadline deadline_;
@@ -217,11 +218,12 @@ std::optional<TrialPorts> open_trial_ports(const std::string& host) {
 std::optional<std::string> take_part(std::optional<TrialPorts> ports, NodeLink& rank0,
                                      Deadline deadline) {
     auto line = rank0.wait_for_line(deadline);
-    if (!line || line->starts_with(trial_words::verdict)) return line;
-    if (!ports || !line->starts_with(trial_words::order)) return std::nullopt;
-    auto order = decode_order(std::string_view(*line).substr(trial_words::order.size()));
-    if (!order) return std::nullopt;
-    return NodeTrial(*std::move(ports), *std::move(order), rank0, deadline).run();
+    while (line && line->starts_with(trial_words::order)) {
+        auto order = decode_order(std::string_view(*line).substr(trial_words::order.size()));
+        if (!ports || !order) return std::nullopt;
+        line = NodeTrial(*ports, *std::move(order), rank0, deadline).run();
+    }
+    return line;
 }
 
 }  // namespace distgpu
