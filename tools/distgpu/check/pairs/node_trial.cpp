@@ -71,10 +71,11 @@ class NodeTrial {
 
     // Until something happens on a socket, or it is time for something.
     void turn() {
-        std::vector<pollfd> waiting{
-            {rank0_.fd(), POLLIN, 0},
-            {incoming_.size() < most_incoming ? ports_.listener.fd() : -1, POLLIN, 0},
-            {ports_.datagrams.fd(), POLLIN, 0}};
+        // Who connects after the result has heard of another trial before this node did.
+        const bool accepts = incoming_.size() < most_incoming && !told_result_;
+        std::vector<pollfd> waiting{{rank0_.fd(), POLLIN, 0},
+                                    {accepts ? ports_.listener.fd() : -1, POLLIN, 0},
+                                    {ports_.datagrams.fd(), POLLIN, 0}};
         const auto now = Clock::now();
         for (const Outgoing& out : outgoing_) {
             const short writes = out.wants_to_write(now) ? POLLOUT : 0;
