@@ -65,7 +65,7 @@ void announce_container(Environment& variables, const std::vector<ContainerSetti
     } else {
         variables.set(container_variable, mark);
     }
-    if (!(request.verbose || request.dry_run) || task.task != TaskId{0}) return;
+    if (!(request.verbose || request.dry_run) || task.rank != GlobalRank{0}) return;
     for (const std::string& line : container_lines(settings, task)) tell(line);
 }
 

@@ -107,7 +107,7 @@ std::vector<std::string> step_lines(const Request& request, const StepLayout& la
 Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
                           const NodePlan& plan, LocalRank local, bool told_by_srun) {
     const TaskPlan& task = plan.tasks[local.value];
-    const bool first = task.task == TaskId{0};
+    const bool first = task.rank == GlobalRank{0};
     Announcement result;
     if (first && request.dry_run) result.lines.push_back(whole_step_line(request, layout, plan));
     if (first) {

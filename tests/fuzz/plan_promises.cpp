@@ -40,7 +40,7 @@ void require_ranks(const Framework& framework, const TaskPlan& task, const NodeP
     const Values values = values_of(task);
     // A launcher's processes have ranks of their own.
     if (!framework.launcher_per_node) {
-        require_value(values, "RANK", task.task.value);
+        require_value(values, "RANK", task.rank.value);
         require_value(values, "LOCAL_RANK", task.local_rank.value);
         require_value(values, "WORLD_SIZE", layout.task_count());
         require_value(values, "LOCAL_WORLD_SIZE", layout.tasks_on(node.node));
@@ -72,8 +72,8 @@ void require_complete(const Framework& framework, const NodePlan& plan, const St
         const LocalRank local{static_cast<std::uint32_t>(i)};
         require(task.local_rank == local, "in the order of local ranks");
         require(task.task == layout.task(plan.node, local), "each task where the layout has it");
-        require(task.rank == rank_of(task.task), "with its rank");
-        require(task.node_rank == node_rank_of(layout, plan.node), "and its node's");
+        require(task.rank == rank_of(layout, task.task), "with its rank");
+        require(task.node_rank == layout.node_rank(plan.node), "and its node's");
         require_ranks(framework, task, plan, layout);
         const bool bound = facts.topology != nullptr && !facts.share.masks.empty();
         require(task.binding.has_value() == bound, "bound where the topology is known");

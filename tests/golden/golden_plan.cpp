@@ -1,6 +1,7 @@
 // See golden_plan.h.
 #include "golden_plan.h"
 
+#include "mapping/layout/node_order.h"
 #include "plan/plan_formats.h"
 #include "plan/shape.h"
 
@@ -39,14 +40,27 @@ Result<Words> read_options(std::string_view shape) {
     if (words.size() % 2 != 0) return refuse(words.back(), "an option without a value");
     for (const auto& [name, value] : options) {
         if (name != "--nodelist" && name != "--tasks-per-node" && name != "--distribution" &&
-            name != "--gpus-per-node" && name != "--cpus-per-task") {
+            name != "--gpus-per-node" && name != "--cpus-per-task" && name != "--order") {
             return refuse(name, "unknown option");
         }
     }
     return options;
 }
 
-Result<ShapeOptions> read_shape(std::string_view text) {
+Result<StepLayout> in_order(const StepLayout& layout, const std::string& list) {
+    if (list.empty()) return layout;
+    return HostList::parse(list)
+        .and_then([&](const HostList& names) { return order_of("--order", layout.hosts(), names); })
+        .and_then(
+            [&](std::vector<NodeIndex> order) { return layout.with_order(std::move(order)); });
+}
+
+struct CaseShape {
+    ShapeOptions options;
+    std::string order;
+};
+
+Result<CaseShape> read_shape(std::string_view text) {
     return read_options(text).transform([](Words options) {
         ShapeOptions shape;
         shape.layout.nodelist = options["--nodelist"];
@@ -54,7 +68,7 @@ Result<ShapeOptions> read_shape(std::string_view text) {
         shape.layout.distribution = options["--distribution"];
         shape.gpus_per_node = options.emplace("--gpus-per-node", "0").first->second;
         shape.cpus_per_task = options.emplace("--cpus-per-task", "8").first->second;
-        return shape;
+        return CaseShape{std::move(shape), options["--order"]};
     });
 }
 
@@ -81,11 +95,13 @@ Result<std::string> case_plan(const Case& golden_case) {
     auto request = parse_spec("--distgpu", golden_case.spec);
     if (!request) return request.error();
     if (request->framework == nullptr) return refuse(golden_case.spec, "not a framework's mode");
-    const auto options = read_shape(golden_case.shape);
-    if (!options) return options.error();
-    auto layout = parse_layout(options->layout);
+    const auto read = read_shape(golden_case.shape);
+    if (!read) return read.error();
+    auto layout = parse_layout(read->options.layout).and_then([&](const StepLayout& slurms) {
+        return in_order(slurms, read->order);
+    });
     if (!layout) return layout.error();
-    auto shape = Shape::make(*options, *std::move(layout), {});
+    auto shape = Shape::make(read->options, *std::move(layout), {});
     if (!shape) return shape.error();
     constexpr StepId step{4242, 0, 0};
     std::string text;

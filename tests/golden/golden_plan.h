@@ -15,7 +15,8 @@ struct Case {
     std::string spec;   // as after --distgpu=
     // --nodelist LIST --tasks-per-node COUNTS, --distribution block (default)|
     // cyclic|plane=N|arbitrary=NODE,NODE,..., --gpus-per-node N (default 0), --cpus-per-task N
-    // (default 8). With arbitrary the counts are left out: the node of each task says them.
+    // (default 8), --order NODES (the nodes by node rank). With arbitrary the counts are left out:
+    // the node of each task says them.
     std::string shape;
 };
 

@@ -112,6 +112,10 @@ struct Framework {
     std::uint16_t ports = 1;
     // Every task listens on the port MASTER_PORT + its local rank.
     bool port_per_task = false;
+    // Where its processes have their ranks from, if not from what the contract sets: "JAX takes its
+    // ranks from SLURM_PROCID"; and what to do where another order of them is wanted.
+    std::string_view own_ranks{};
+    std::string_view instead_of_order = "leave it out";
     // The contract names the address of every node.
     bool names_all_nodes = false;
     std::span<const SetVariable> sets{};

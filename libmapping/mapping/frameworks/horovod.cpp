@@ -10,17 +10,21 @@ namespace {
 using namespace contract;
 
 // Horovod's "cross" communicator joins the tasks that have the same local rank:
-// one on each node that has so many tasks. Counts them on the nodes before `end`.
+// one on each node that has so many tasks. Counts them on the first nodes, up to `end`, in the
+// order of the ranks where that is another than the list's.
 std::uint32_t tasks_alike(const TaskContext& task, std::uint32_t end) {
     const StepLayout& layout = task.step->layout;
+    const auto order = layout.order();
     std::uint32_t count = 0;
-    for (std::uint32_t node = 0; node < end; ++node) {
-        if (layout.tasks_on(NodeIndex{node}) > task.local_rank.value) ++count;
+    for (std::uint32_t i = 0; i < end; ++i) {
+        const NodeIndex node = order.empty() ? NodeIndex{i} : order[i];
+        if (layout.tasks_on(node) > task.local_rank.value) ++count;
     }
     return count;
 }
 Value cross_rank(const TaskContext& task) {
-    return std::to_string(tasks_alike(task, task.node.value));
+    const bool ordered = !task.step->layout.order().empty();
+    return std::to_string(tasks_alike(task, ordered ? task.node_rank.value : task.node.value));
 }
 Value cross_size(const TaskContext& task) {
     return std::to_string(tasks_alike(task, task.step->layout.node_count()));
@@ -98,6 +102,8 @@ const Framework horovod{
     .replaces = replaces,
     .one_gpu_per_task = true,
     .ports = 0,
+    .own_ranks = "Horovod takes its ranks from MPI",
+    .instead_of_order = "use horovod,backend=gloo, or leave it out",
     .sets = mpi_sets,
     .unsets = mpi_unsets,
     .refuse = needs_mpi,

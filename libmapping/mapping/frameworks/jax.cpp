@@ -47,6 +47,7 @@ constexpr std::array unsets{
 const Framework jax{
     .mode = "jax",
     .summary = "JAX (jax.distributed), any number of GPUs per task",
+    .own_ranks = "JAX takes its ranks from SLURM_PROCID",
     .sets = sets,
     .unsets = unsets,
 };

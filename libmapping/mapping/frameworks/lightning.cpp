@@ -62,6 +62,8 @@ const Framework lightning{
     .keys = keys,
     .variants = variants,
     .one_gpu_per_task = true,
+    .own_ranks = "Lightning takes its ranks from SLURM_PROCID",
+    .instead_of_order = "use lightning,per-node with --ntasks-per-node=1, or leave it out",
     .sets = task_sets,
     .unsets = env_rendezvous_leftovers,
     .refuse = equal_tasks_per_node,

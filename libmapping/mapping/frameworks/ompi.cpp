@@ -79,6 +79,7 @@ const Framework ompi{
     .variants = variants,
     .replaces = replaces,
     .for_cpus_too = true,
+    .own_ranks = "MPI numbers its processes itself",
     .sets = sets,
     .unsets = unsets,
     .warn = no_mpi,

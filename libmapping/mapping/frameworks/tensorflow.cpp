@@ -31,8 +31,8 @@ std::array<Role, 4> roles(const Request& request, std::uint32_t tasks) {
              {"evaluator", first_worker + workers, request.evaluator}}};
 }
 
-std::string task_address(const StepView& step, std::uint16_t port, TaskId task) {
-    const Placement place = step.layout.place(task);
+std::string task_address(const StepView& step, std::uint16_t port, GlobalRank rank) {
+    const Placement place = step.layout.place(rank);
     return host_and_port(step.addresses.name(place.node),
                          static_cast<std::uint16_t>(port + place.local_rank.value));
 }
@@ -44,7 +44,7 @@ std::string cluster(const StepView& step, std::uint16_t port) {
         text += formatted("{}\"{}\":[", text.empty() ? "" : ",", role.type);
         for (std::uint32_t i = 0; i < role.count; ++i) {
             text += formatted("{}\"{}\"", i == 0 ? "" : ",",
-                              task_address(step, port, TaskId{role.first + i}));
+                              task_address(step, port, GlobalRank{role.first + i}));
         }
         text += ']';
     }

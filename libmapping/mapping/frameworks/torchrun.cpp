@@ -77,6 +77,8 @@ const Framework c10d{
     .summary = "torchrun for elastic jobs, one launcher per node; the launchers choose the ranks",
     .launcher_per_node = true,
     .launchers = launchers,
+    .own_ranks = "with rdzv=c10d the launchers agree on their ranks among themselves",
+    .instead_of_order = "use rdzv=static, the default, or leave it out",
     .sets = c10d_sets,
     .unsets = c10d_unsets,
     .refuse = one_task_per_node,

@@ -24,14 +24,14 @@ using LocalRank = StrongId<struct LocalRankTag>;
 using NodeIndex = StrongId<struct NodeIndexTag>;
 
 // A task's number in the framework's world, 0-based: RANK. Equal to the task
-// id today; kept apart because a rank order may become a choice, while MPI's
-// own rank always stays Slurm's.
+// id unless the user chose an order of the nodes (order=), while MPI's own rank
+// always stays Slurm's.
 using GlobalRank = StrongId<struct GlobalRankTag>;
 
 // A node's number in the framework's world, 0-based: NODE_RANK. Its place when nodes are
 // ordered by their lowest rank, so rank 0's node is node rank 0 (torch's static rendezvous
-// listens there), also where Slurm put task 0 on another node than the list's first: an
-// arbitrary distribution, or a topology from Slurm 26.05 on.
+// listens there), also where the user chose their order, or Slurm put task 0 on another node than
+// the list's first: an arbitrary distribution, or a topology from Slurm 26.05 on.
 using NodeRank = StrongId<struct NodeRankTag>;
 
 }  // namespace distgpu

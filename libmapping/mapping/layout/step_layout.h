@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -91,8 +92,8 @@ struct TaskRun {
     bool operator==(const TaskRun&) const = default;
 };
 
-// The placement of every task of a step. A node's tasks have local ranks in the
-// order of their task ids, as in Slurm. Every node has at least one task.
+// The placement of every task of a step, and the framework's rank of each. A node's tasks have
+// local ranks in the order of their task ids, as in Slurm. Every node has at least one task.
 // Immutable; memory and construction are bound to the number of blocks of the
 // map (constant for block, cyclic and plane over equal counts), not to nodes or
 // tasks. Layouts with equal hosts and equal maps compare equal; one placement
@@ -136,6 +137,16 @@ class StepLayout {
     // Errors: no component, sums over the bounds.
     static Result<StepLayout> from_components(std::span<const StepLayout> components);
 
+    // The same placement, with the ranks dealt to the nodes in another order than Slurm dealt the
+    // tasks. order[i] gets the ranks that the node with node rank i has now, so that cyclic stays
+    // cyclic. Where it has another number of tasks, the ranks are dealt in blocks, if the tasks
+    // were. Precondition: `order` names each node once. Memory: four bytes a task while it is made.
+    // Error: tasks in turns (cyclic, plane, arbitrary) on nodes with different numbers of them.
+    Result<StepLayout> with_order(std::vector<NodeIndex> order) const;
+
+    // The nodes by node rank as with_order() was told; empty: each task's rank is its id.
+    std::span<const NodeIndex> order() const { return order_; }
+
     const HostList& hosts() const { return hosts_; }
     std::uint32_t node_count() const { return node_count_; }
     std::uint32_t task_count() const { return task_count_; }
@@ -146,11 +157,17 @@ class StepLayout {
     // nodes of the task's block held different numbers of tasks before it (only
     // maps and assignments have such blocks) plus the blocks on that node.
     Placement place(TaskId task) const;
+    Placement place(GlobalRank rank) const;
 
     // The inverse of place(). Preconditions: node < node_count(),
     // local_rank < tasks_on(node). Cost: logarithmic in blocks, plus b * log b
     // for the b blocks on that node; so are the next two.
     TaskId task(NodeIndex node, LocalRank local_rank) const;
+    GlobalRank rank(NodeIndex node, LocalRank local_rank) const;
+
+    // Nodes are counted by their lowest rank: that of rank 0 is 0, whichever the node list names
+    // first.
+    NodeRank node_rank(NodeIndex node) const;
 
     // Precondition of both: node < node_count(). tasks_of: in the order of local
     // ranks, which is that of task ids.
@@ -168,7 +185,10 @@ class StepLayout {
     // for this object's lifetime.
     std::span<const TaskMapBlock> task_map() const { return blocks_; }
 
-    bool operator==(const StepLayout&) const = default;
+    // The rest follows from these.
+    bool operator==(const StepLayout& other) const {
+        return hosts_ == other.hosts_ && blocks_ == other.blocks_ && order_ == other.order_;
+    }
 
   private:
     // What place() needs of a block besides the map.
@@ -199,6 +219,10 @@ class StepLayout {
     // is the middle; reach_ is the largest end of the subtree's blocks.
     std::vector<std::uint32_t> by_node_;
     std::vector<std::uint32_t> reach_;
+    // With an order of the nodes: also its inverse, and the layout whose task ids are the ranks.
+    std::vector<NodeIndex> order_;
+    std::vector<NodeRank> node_ranks_;
+    std::shared_ptr<const StepLayout> by_rank_;
 };
 
 }  // namespace distgpu

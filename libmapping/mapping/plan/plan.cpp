@@ -1,6 +1,7 @@
 // The pure function from facts to plan.
 #include "mapping/plan/plan.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/binding/binding_policy.h"
 #include "mapping/binding/device_values.h"
@@ -41,7 +42,16 @@ void add_values(const Framework& framework, const NodeFacts& node, const TaskCon
     }
 }
 
+// An adapter that could not put the nodes into the order has said why, but not to other nodes.
+std::optional<Error> not_in_order(const StepView& step) {
+    if (!reorders(step.request) || !step.layout.order().empty()) return std::nullopt;
+    return Error{formatted("order={}", excerpt(to_string(*step.request.order))),
+                 "the order of the nodes was not sent with the step",
+                 "load the plugin on the host of srun too, or leave order out"};
+}
+
 std::optional<Error> refusal_of(const StepView& step, const RendezvousFacts& facts) {
+    if (auto error = not_in_order(step)) return error;
     const auto refuse = step.request.framework->refuse;
     if (auto error = refuse == nullptr ? std::nullopt : refuse(step)) return error;
     if (auto error = misleading_address(step, facts)) return error;
@@ -72,7 +82,7 @@ TaskContext context_of_node(const StepView& view, const NodeFacts& facts, const 
     context.processes_per_node = processes_on(view.request, facts);
     context.gpus = facts.gpus;
     context.node = plan.node;
-    context.node_rank = node_rank_of(view.layout, plan.node);
+    context.node_rank = view.layout.node_rank(plan.node);
     context.step = &view;
     return context;
 }
@@ -94,9 +104,9 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
     std::vector<TaskPlan> tasks;
     tasks.reserve(context.local_world_size);
     for (const TaskId id : view.layout.task_ids(plan.node)) {
-        context.rank = rank_of(id);
         const std::size_t local = tasks.size();
         context.local_rank = LocalRank{static_cast<std::uint32_t>(local)};
+        context.rank = view.layout.rank(plan.node, context.local_rank);
         context.devices = &devices[local];
         context.threads =
             threads(request, node, context.local_world_size, cpus_of(node, binding, local));

@@ -3,21 +3,18 @@
 
 namespace distgpu {
 
-GlobalRank rank_of(TaskId task) {
-    return GlobalRank{task.value};
+GlobalRank rank_of(const StepLayout& layout, TaskId task) {
+    const Placement place = layout.place(task);
+    return layout.rank(place.node, place.local_rank);
 }
 
-TaskId task_of(GlobalRank rank) {
-    return TaskId{rank.value};
-}
-
-NodeRank node_rank_of(const StepLayout& layout, NodeIndex node) {
-    // The ranks are the task ids, and a node's first task has its lowest.
-    return NodeRank{layout.nodes_before(layout.task(node, LocalRank{0}))};
+TaskId task_of(const StepLayout& layout, GlobalRank rank) {
+    const Placement place = layout.place(rank);
+    return layout.task(place.node, place.local_rank);
 }
 
 NodeIndex rank0_node(const StepLayout& layout) {
-    return layout.place(TaskId{0}).node;
+    return layout.place(GlobalRank{0}).node;
 }
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// How tasks and nodes are numbered in a framework's world.
+// How tasks are numbered in a framework's world.
 #pragma once
 
 #include "mapping/layout/ids.h"
@@ -6,14 +6,11 @@
 
 namespace distgpu {
 
-// Nodes are counted by their lowest rank: that of rank 0 is 0, whichever the node list names first.
-NodeRank node_rank_of(const StepLayout& layout, NodeIndex node);
-
-// The framework rank of a task. Today Slurm's own task order.
-GlobalRank rank_of(TaskId task);
+// The framework rank of a task: Slurm's own task order, but for an order of the nodes.
+GlobalRank rank_of(const StepLayout& layout, TaskId task);
 
 // Its inverse: the task that has the rank.
-TaskId task_of(GlobalRank rank);
+TaskId task_of(const StepLayout& layout, GlobalRank rank);
 
 // The node that runs rank 0: its MASTER_ADDR is everybody's.
 NodeIndex rank0_node(const StepLayout& layout);

@@ -41,6 +41,13 @@ Result<Request> apply_nproc(Request request, std::string_view value) {
     return request;
 }
 
+Result<Request> apply_order(Request request, std::string_view value) {
+    return parse_rank_order(value).transform([&](RankOrder order) {
+        request.order = std::move(order);
+        return std::move(request);
+    });
+}
+
 Error unknown_value(std::string_view key, std::string_view value, std::string_view valid) {
     return {formatted("{}={}", key, excerpt(value)), "unknown value", formatted("give {}", valid)};
 }
@@ -167,6 +174,10 @@ std::span<const SpecKey> spec_keys() {
         SpecKey{"master", "addr|name|suffix:S|HOST",
                 "MASTER_ADDR: rank 0's NodeAddr (default), NodeName, NodeName+S, or HOST",
                 apply_master},
+        SpecKey{"order", "slurm|switch|PATH|$NAME",
+                "which nodes have neighbouring ranks: Slurm's order (default), by switch, or as a "
+                "file or variable lists the nodes",
+                apply_order},
         SpecKey{"omp", "auto|keep",
                 "OMP_NUM_THREADS from each task's CPUs (default), or left alone", apply_omp},
         SpecKey{"gpus", "near|isolate|keep",
@@ -229,6 +240,38 @@ std::string key_usage(const SpecKey& key) {
     if (key.placeholder.empty()) return std::string(key.name);
     if (key.stands_alone) return formatted("{}[={}]", key.name, key.placeholder);
     return formatted("{}={}", key.name, key.placeholder);
+}
+
+Result<RankOrder> parse_rank_order(std::string_view text) {
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    using Source = RankOrder::Source;
+    if (text == "slurm") return RankOrder{};
+    if (text == "switch") return RankOrder{Source::switches};
+    if (text.find('/') != std::string_view::npos) return RankOrder{Source::file, std::string(text)};
+    const bool is_name = text.size() > 1 && text.front() == '$' &&
+                         text.find_first_not_of(letters, 1) == std::string_view::npos;
+    if (is_name) return RankOrder{Source::variable, std::string(text.substr(1))};
+    return Error{formatted("order={}", excerpt(text)), "no order of the nodes",
+                 "give slurm, switch, a file with its path (./FILE), or '$NAME' of a variable"};
+}
+
+bool reorders(const Request& request) {
+    return request.order && request.order->source != RankOrder::Source::slurm;
+}
+
+std::string to_string(const RankOrder& order) {
+    switch (order.source) {
+        case RankOrder::Source::switches:
+            return "switch";
+        case RankOrder::Source::file:
+            return order.text;
+        case RankOrder::Source::variable:
+            return "$" + order.text;
+        case RankOrder::Source::slurm:
+            break;
+    }
+    return "slurm";
 }
 
 bool is_host(std::string_view text) {

@@ -126,6 +126,12 @@ class Parser {
         const bool starts_nothing =
             request.framework != nullptr && !request.framework->launcher_per_node;
         if (request.nproc && starts_nothing) return refuse_nproc(request);
+        if (request.framework != nullptr && reorders(request) &&
+            !request.framework->own_ranks.empty()) {
+            return refuse(
+                formatted("{}, which 'order' does not change", request.framework->own_ranks),
+                std::string(request.framework->instead_of_order));
+        }
         return request;
     }
 

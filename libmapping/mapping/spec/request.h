@@ -41,6 +41,27 @@ Result<Master> parse_master(std::string_view text);
 // object is "<what>=<text>", the text shortened.
 Result<std::uint16_t> parse_port(std::string_view what, std::string_view text);
 
+// In which order the nodes of the step get the ranks.
+struct RankOrder {
+    enum class Source : std::uint8_t {
+        slurm,     // as Slurm numbers the tasks
+        switches,  // nodes of one switch follow each other
+        file,      // of `text`, a list of the nodes
+        variable,  // the same in a variable of srun's environment
+    };
+    Source source = Source::slurm;
+    std::string text{};  // the file's path, or the variable's name
+
+    bool operator==(const RankOrder&) const = default;
+};
+
+// Reads `slurm`, `switch`, a path with a slash or `$NAME`. The error's object is "order=<text>",
+// the text shortened.
+Result<RankOrder> parse_rank_order(std::string_view text);
+
+// The same, as it was written.
+std::string to_string(const RankOrder& order);
+
 // Where CPUs or network devices are to be.
 enum class BindingChoice : std::uint8_t { near, keep };
 
@@ -66,7 +87,8 @@ struct Request {
     std::optional<std::uint16_t> port;
     std::optional<Master> master;
     std::optional<std::uint32_t> nproc;
-    bool keep_omp = false;  // omp=keep: OMP_NUM_THREADS is left alone
+    std::optional<RankOrder> order{};  // nothing: the administrator's, else Slurm's
+    bool keep_omp = false;             // omp=keep: OMP_NUM_THREADS is left alone
     // Nothing, or null: the administrator's default, else near.
     const GpuPolicy* gpus = nullptr;
     std::optional<BindingChoice> cpus;
@@ -83,6 +105,9 @@ struct Request {
 
     bool operator==(const Request&) const = default;
 };
+
+// Whether the ranks shall be dealt to the nodes in another order than Slurm's.
+bool reorders(const Request& request);
 
 // Longest SPEC that is read, in bytes. Every word of the grammar fits many times.
 inline constexpr std::size_t max_spec_length = 1024;

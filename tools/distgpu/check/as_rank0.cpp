@@ -119,7 +119,7 @@ std::vector<TrialMember> members_of(const OwnTask& own, OwnPart& own_part, Gathe
         members.push_back({own.place.node.value, own_part.address(), *std::move(link)});
     }
     for (const Report& report : gathered.reports) {
-        const Placement place = layout.place(task_of(GlobalRank{report.rank}));
+        const Placement place = layout.place(GlobalRank{report.rank});
         const auto link = gathered.links.find(report.rank);
         if (link == gathered.links.end() || place.local_rank != LocalRank{0}) continue;
         members.push_back(

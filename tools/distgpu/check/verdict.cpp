@@ -25,7 +25,7 @@ std::vector<std::uint32_t> list_of(const Ranks& ranks) {
 std::string who(const Ranks& ranks, const StepLayout& layout) {
     std::set<std::uint32_t> nodes;
     for (const std::uint32_t rank : ranks) {
-        nodes.insert(layout.place(task_of(GlobalRank{rank})).node.value);
+        nodes.insert(layout.place(GlobalRank{rank}).node.value);
     }
     std::vector<std::string> names;
     names.reserve(nodes.size());
@@ -104,7 +104,8 @@ std::string all_cpus(const std::vector<const Report*>& reports) {
 NodeState node_state(const StepLayout& layout, NodeIndex node,
                      const std::vector<const Report*>& reports) {
     NodeState state{layout.hosts().name(node), {}, !reports.empty()};
-    for (const TaskId task : layout.task_ids(node)) state.ranks.push_back(rank_of(task).value);
+    for (const TaskId task : layout.task_ids(node))
+        state.ranks.push_back(rank_of(layout, task).value);
     std::sort(state.ranks.begin(), state.ranks.end());
     state.state = state_of(reports, layout.tasks_on(node));
     if (reports.empty()) return state;
@@ -119,7 +120,7 @@ NodeState node_state(const StepLayout& layout, NodeIndex node,
 std::vector<NodeState> node_states(const StepLayout& layout, const std::vector<Report>& reports) {
     std::vector<std::vector<const Report*>> by_node(layout.node_count());
     for (const Report& report : reports) {
-        by_node[layout.place(task_of(GlobalRank{report.rank})).node.value].push_back(&report);
+        by_node[layout.place(GlobalRank{report.rank}).node.value].push_back(&report);
     }
     std::vector<NodeState> states;
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
@@ -165,7 +166,7 @@ HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFind
     const auto nodes_of = [&](const auto& ranks) {
         std::set<std::uint32_t> nodes;
         for (const std::uint32_t rank : ranks) {
-            nodes.insert(layout.place(task_of(GlobalRank{rank})).node.value);
+            nodes.insert(layout.place(GlobalRank{rank}).node.value);
         }
         return nodes;
     };

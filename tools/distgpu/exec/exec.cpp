@@ -121,7 +121,7 @@ ExitCode run_exec(const Arguments& arguments) {
         place->step = step_with_free_port(*request, place->layout);
     }
     if (const auto error = refused(*request, *place, environment)) {
-        const bool first = place->layout.task(place->node, place->local) == TaskId{0};
+        const bool first = place->layout.rank(place->node, place->local) == GlobalRank{0};
         return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
     }
     const auto own = plan_own_task(*std::move(request), *std::move(place), environment);

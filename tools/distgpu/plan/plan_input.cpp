@@ -24,7 +24,7 @@ Result<Done> visit_node(const PlanInput& input, const Step& step, NodeIndex node
 // Those that run the tasks that are asked for.
 std::vector<NodeIndex> nodes_of(const PlanInput& input) {
     const StepLayout& layout = input.shape.layout();
-    if (input.rank) return {layout.place(task_of(*input.rank)).node};
+    if (input.rank) return {layout.place(*input.rank).node};
     if (input.node) return {*input.node};
     std::vector<NodeIndex> nodes;
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {

@@ -30,14 +30,18 @@ JsonText step_json(const StepLayout& layout, const StepId& step) {
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
         nodes.push_back(layout.hosts().name(NodeIndex{node}));
     }
+    std::vector<std::string> order;
+    for (const NodeIndex node : layout.order()) order.push_back(layout.hosts().name(node));
     const auto block_json = [](const TaskMapBlock& block) {
         return JsonText::list(
             std::array{block.node, block.nodes, block.tasks_per_node, block.repeat});
     };
-    return {{"job_id", step.job},
-            {"step_id", step.step},
-            {"nodes", JsonText::list(nodes)},
-            {"task_map", JsonText::list(layout.task_map(), block_json)}};
+    std::vector<JsonMember> members{{"job_id", step.job},
+                                    {"step_id", step.step},
+                                    {"nodes", JsonText::list(nodes)},
+                                    {"task_map", JsonText::list(layout.task_map(), block_json)}};
+    if (!order.empty()) members.push_back({"order", JsonText::list(order)});
+    return members;
 }
 
 // "mlx5_0:1" of each port that the task gets.

@@ -112,7 +112,7 @@ ProbeResult step_probe(Deadline /*deadline*/) {
     if (!place) return {State::failed, place.error().message()};
     if (place->launcher == Launcher::none) return {State::absent, "this is no task of a step"};
     const StepLayout& layout = place->layout;
-    const GlobalRank rank = rank_of(layout.task_ids(place->node)[place->local.value]);
+    const GlobalRank rank = layout.rank(place->node, place->local);
     return {State::ok, formatted("rank {} of {} on {}, started by {}", rank.value,
                                  layout.task_count(), host_name(), name_of(place->launcher))};
 }

@@ -221,9 +221,42 @@ TEST(Plan, HandsRefusalsOn) {
 }
 
 TEST(Plan, TheRanksAreSlurmsTaskOrder) {
+    const StepLayout step = layout("n1", {{0, 1, 2147483647, 1}});
     for (const std::uint32_t task : {0U, 1U, 7U, 2147483646U}) {
-        EXPECT_EQ(rank_of(TaskId{task}), GlobalRank{task});
+        EXPECT_EQ(rank_of(step, TaskId{task}), GlobalRank{task});
+        EXPECT_EQ(task_of(step, GlobalRank{task}), TaskId{task});
     }
+}
+
+// Ranks in the order n2, n1: SLURM_PROCID and the local ranks stay.
+TEST(Plan, AnOrderOfTheNodesMovesRanksAndNoTask) {
+    const StepLayout step =
+        *layout("n[1-2]", {{0, 2, 2, 1}}).with_order({NodeIndex{1}, NodeIndex{0}});
+    const NodePlan first = planned("pytorch,order=switch", step, 0);
+    const NodePlan second = planned("pytorch,order=switch", step, 1);
+    EXPECT_EQ(first.rendezvous.address, "n2");
+    EXPECT_EQ(first.tasks[1].task, TaskId{1});
+    EXPECT_EQ(first.tasks[1].local_rank, LocalRank{1});
+    EXPECT_EQ(first.tasks[1].rank, GlobalRank{3});
+    EXPECT_EQ(of_all(first, "RANK"), (std::vector<std::string>{"2", "3"}));
+    EXPECT_EQ(of_all(first, "NODE_RANK"), (std::vector<std::string>{"1", "1"}));
+    EXPECT_EQ(of_all(second, "GROUP_RANK"), (std::vector<std::string>{"0", "0"}));
+    EXPECT_EQ(of_all(second, "RANK"), (std::vector<std::string>{"0", "1"}));
+    EXPECT_EQ(of_all(second, "MASTER_ADDR"), (std::vector<std::string>{"n2", "n2"}));
+    EXPECT_EQ(first.ports, std::vector<std::uint16_t>{});
+    EXPECT_EQ(second.ports, std::vector<std::uint16_t>{26912});
+    EXPECT_EQ(task_of(step, GlobalRank{0}), TaskId{2});
+    EXPECT_EQ(rank_of(step, TaskId{2}), GlobalRank{0});
+}
+
+TEST(Plan, AnOrderThatDidNotArriveIsRefused) {
+    const Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
+    const auto refused = plan(request("pytorch,order=./ring"), step, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message(),
+              "distgpu: order=./ring: the order of the nodes was not sent with the step; load the "
+              "plugin on the host of srun too, or leave order out");
+    EXPECT_TRUE(plan(request("pytorch,order=slurm"), step, {}));
 }
 
 // torch's static rendezvous listens on the

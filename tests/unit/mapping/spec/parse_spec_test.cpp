@@ -90,6 +90,22 @@ TEST(Spec, ReadsKeysInAnyOrder) {
              r.framework = find_framework("torchrun");
              r.nproc = 4096;
          }},
+        {"Slurm's order", "pytorch,order=slurm", [](Request& r) { r.order = RankOrder{}; }},
+        {"by switch", "pytorch,order=switch",
+         [](Request& r) { r.order = RankOrder{RankOrder::Source::switches}; }},
+        {"by a file", "pytorch,order=./my ring",
+         [](Request& r) {
+             r.order = RankOrder{RankOrder::Source::file, "./my ring"};
+         }},
+        {"by a variable", "pytorch,order=$MY_NODES2",
+         [](Request& r) {
+             r.order = RankOrder{RankOrder::Source::variable, "MY_NODES2"};
+         }},
+        {"Slurm's order of what has no other", "jax,order=slurm",
+         [](Request& r) {
+             r.framework = find_framework("jax");
+             r.order = RankOrder{};
+         }},
         {"threads as they are", "pytorch,omp=keep", [](Request& r) { r.keep_omp = true; }},
         {"threads from the CPUs", "pytorch,omp=auto", [](Request& /*r*/) {}},
         {"roles", "tensorflow,chief=1,ps=2,evaluator=1",
@@ -176,6 +192,36 @@ TEST(Spec, OtherNamesOfKeysGetOurs) {
         {"the processes", "torchrun,nproc-per-node=4", meant("nproc-per-node", "nproc")},
         {"one letter", "pytorch,v", meant("v", "verbose")},
     });
+}
+
+// Whose processes have ranks that no variable of ours gives them.
+TEST(Spec, AnOrderIsRefusedWhereItWouldChangeNothing) {
+    const std::string no_change = ", which 'order' does not change; ";
+    expect_refusals({
+        {"JAX", "jax,order=switch",
+         "JAX takes its ranks from SLURM_PROCID" + no_change + "leave it out"},
+        {"Lightning's task for each device", "lightning,order=./ring",
+         "Lightning takes its ranks from SLURM_PROCID" + no_change +
+             "use lightning,per-node with --ntasks-per-node=1, or leave it out"},
+        {"MPI", "mpi,order=$NODES",
+         "MPI numbers its processes itself" + no_change + "leave it out"},
+        {"Horovod over MPI", "horovod,order=switch",
+         "Horovod takes its ranks from MPI" + no_change +
+             "use horovod,backend=gloo, or leave it out"},
+        {"Horovod over MPI by name", "horovod,order=switch,backend=mpi",
+         "Horovod takes its ranks from MPI" + no_change +
+             "use horovod,backend=gloo, or leave it out"},
+        {"c10d", "torchrun,order=switch,rdzv=c10d",
+         "with rdzv=c10d the launchers agree on their ranks among themselves" + no_change +
+             "use rdzv=static, the default, or leave it out"},
+    });
+    for (const char* spec :
+         {"pytorch,order=switch", "torchrun,order=switch", "lightning,per-node,order=switch",
+          "accelerate,order=switch", "accelerate,per-node,order=switch", "deepspeed,order=switch",
+          "deepspeed,per-node,order=switch", "megatron,order=switch", "composer,order=switch",
+          "horovod,backend=gloo,order=switch", "tensorflow,order=switch"}) {
+        EXPECT_TRUE(parse_spec("--distgpu", spec)) << spec;
+    }
 }
 
 TEST(Spec, AnotherSeparatorIsNamed) {
@@ -286,6 +332,9 @@ TEST(Spec, ValuesOutOfBoundsAreRefused) {
         ": not a port that a user may listen on; give a number from 1024 to 65535";
     const std::string no_host =
         ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N)";
+    const std::string no_order =
+        ": no order of the nodes; give slurm, switch, a file with its path (./FILE), or '$NAME' of "
+        "a variable";
     const std::string no_count = ": not a number of processes; give a number from 1 to 4096";
     expect_refusals({
         {"an empty port", "pytorch,port=", "port=" + no_port},
@@ -304,6 +353,10 @@ TEST(Spec, ValuesOutOfBoundsAreRefused) {
         {"no back end",
          "horovod,backend=", "backend: unknown value; give backend=mpi or backend=gloo"},
         {"omp by number", "pytorch,omp=4", "omp=4: unknown value; give auto or keep"},
+        {"a file without a slash", "pytorch,order=ring", "order=ring" + no_order},
+        {"no name", "pytorch,order=$", "order=$" + no_order},
+        {"a shell's other forms", "pytorch,order=${NODES}", "order=${NODES}" + no_order},
+        {"an empty order", "pytorch,order=", "order=" + no_order},
         {"two chiefs", "tf,chief=2",
          "chief=2: not a valid number of tasks; give a number from 0 to 1"},
         {"a negative server", "tf,ps=-1",
