@@ -57,7 +57,10 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
     const char* const name = "init_post_opt";
     switch (spank_context()) {
         case S_CTX_LOCAL:
-            return guarded(name, [] { return plugin().srun.options_read(plugin().option); });
+            return guarded(name, [&] {
+                return plugin().srun.options_read(plugin().option,
+                                                  {av, static_cast<std::size_t>(ac)});
+            });
         case S_CTX_ALLOCATOR:
             return guarded(name, [] { return plugin().allocator.options_read(plugin().option); });
         case S_CTX_REMOTE:

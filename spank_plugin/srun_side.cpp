@@ -6,6 +6,7 @@
 #include "base/values.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
+#include "mapping/plugstack/plugstack_arguments.h"
 #include "node/announcement.h"
 #include "node/process_environment.h"
 #include "node/step_secret.h"
@@ -42,7 +43,7 @@ Error lost_in_container() {
 
 }  // namespace
 
-Outcome SrunSide::options_read(const OptionState& option) {
+Outcome SrunSide::options_read(const OptionState& option, std::span<const char* const> arguments) {
     const std::string spec = option.spec.value_or(own_variable(spec_variable));
     if (!option.spec && spec.empty()) return Outcome::ok;
     if (const auto error = other_spec(spec)) {
@@ -61,6 +62,13 @@ Outcome SrunSide::options_read(const OptionState& option) {
         unsetenv(spec_variable);
         return Outcome::ok;
     }
+    default_order_ = parse_plugstack_arguments(arguments).order;
+    auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
+    if (!list) {
+        complain(list.error());
+        return Outcome::refused;
+    }
+    order_list_ = *std::move(list);
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
     // Later srun sets it for an allocation of its own too.
@@ -112,13 +120,15 @@ Outcome SrunSide::step_created(spank_t spank) const {
     } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
         // Of a heterogeneous step this is one component; its nodes find the whole.
         if (own_variable("SLURM_NTASKS") == std::to_string(layout->task_count())) {
-            const HostList& hosts = layout->hosts();
-            step.rank0_address = node_address(hosts.name(rank0_node(*layout)));
-            step.node_addresses = request_.framework->names_all_nodes
-                                      ? node_addresses(hosts)
-                                      : configured_node_addresses(hosts);
-            step.layout = *std::move(layout);
-            judge(step, program, command_line);
+            auto ordered = order_nodes(*std::move(layout));
+            if (ordered) {
+                const std::string order = ordered->text;
+                add_layout(step, *std::move(ordered));
+                judge(step, order, program, command_line);
+            } else {
+                complain(ordered.error());
+                step.refused = true;
+            }
         }
     } else {
         slurm_debug("%s", layout.error().message().c_str());
@@ -127,9 +137,32 @@ Outcome SrunSide::step_created(spank_t spank) const {
     return Outcome::ok;
 }
 
+// In the user's order, else in the administrator's where that can be.
+Result<OrderedLayout> SrunSide::order_nodes(StepLayout layout) const {
+    if (reorders(request_)) {
+        return put_in_order(*request_.order, order_list_, layout, ProcessEnvironment());
+    }
+    const bool by_default = !request_.order && default_order_ != RankOrder{};
+    if (!by_default || !request_.framework->own_ranks.empty()) {
+        return OrderedLayout{std::move(layout), ""};
+    }
+    auto ordered = put_in_order(default_order_, {}, layout, ProcessEnvironment());
+    if (ordered) return ordered;
+    slurm_debug("%s", ordered.error().message().c_str());
+    return OrderedLayout{std::move(layout), ""};
+}
+
+void SrunSide::add_layout(CarriedStep& step, OrderedLayout ordered) const {
+    const HostList& hosts = ordered.layout.hosts();
+    step.rank0_address = node_address(hosts.name(rank0_node(ordered.layout)));
+    step.node_addresses = request_.framework->names_all_nodes ? node_addresses(hosts)
+                                                              : configured_node_addresses(hosts);
+    step.layout = std::move(ordered.layout);
+}
+
 // Tells what makes the step impossible, else what may not have been meant and what `verbose` wants
 // before the nodes speak.
-void SrunSide::judge(CarriedStep& step, std::vector<std::string> program,
+void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
                      const std::vector<std::string>& command_line) const {
     const std::size_t program_size = program.size();
     const ChosenSize chosen = chosen_size(command_line, program_size);
@@ -151,6 +184,7 @@ void SrunSide::judge(CarriedStep& step, std::vector<std::string> program,
         return;
     }
     for (const Error& warning : step_warnings(request_, known)) tell(warning.message());
+    if ((request_.verbose || request_.dry_run) && !order.empty()) tell("distgpu: " + order);
     if (!request_.verbose || request_.dry_run) return;
     for (const std::string& line : step_lines(request_, *step.layout)) tell(line);
 }

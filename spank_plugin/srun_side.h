@@ -4,11 +4,13 @@
 
 #include "mapping/spec/request.h"
 #include "node/carried_step.h"
+#include "node/rank_order.h"
 #include "options.h"
 #include "spank_access.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,9 @@ class SrunSide {
   public:
     // All options are read, those of each component of a heterogeneous step in turn. Order: command
     // line, SLURM_DISTGPU, the allocation's. A bad SPEC, and one that is not that of the components
-    // before, is refused here, where a refusal leaves nothing behind.
-    Outcome options_read(const OptionState& option);
+    // before, is refused here, where a refusal leaves nothing behind. `arguments`: those of the
+    // line in plugstack.conf.
+    Outcome options_read(const OptionState& option, std::span<const char* const> arguments);
 
     // The step exists but has not started. Never refuses: srun would leave the
     // step behind, and the next one would find its nodes busy (22.05 and 26.05).
@@ -28,11 +31,15 @@ class SrunSide {
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
     void set_secret();
-    void judge(CarriedStep& step, std::vector<std::string> program,
+    Result<OrderedLayout> order_nodes(StepLayout layout) const;
+    void add_layout(CarriedStep& step, OrderedLayout ordered) const;
+    void judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
                const std::vector<std::string>& command_line) const;
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     Request request_;
+    RankOrder default_order_;  // the administrator's
+    HostList order_list_;      // the nodes that the user's order names; empty: none
     bool has_secret_ = false;  // or could draw none
     // Those of the allocation in which srun was started; 0: in none.
     std::uint32_t allocated_nodes_ = 0;

@@ -2,6 +2,8 @@
 #include "stepd_side.h"
 
 #include "as_user.h"
+#include "base/excerpt.h"
+#include "base/format.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
 #include "mapping/plugstack/pyxis_order.h"
@@ -106,6 +108,11 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
                     static_cast<int>(before_pyxis.size()), before_pyxis.data());
     }
     take_defaults(request, arguments_);
+    if (reorders(request) && identity_.heterogeneous) {
+        failure_ = {{formatted("order={}", excerpt(to_string(*request.order))),
+                     "not for a heterogeneous step", "leave order out"}};
+        return;
+    }
     auto found = find_layout(spank, identity_);
     if (!found) {
         failure_ = std::move(found.error());

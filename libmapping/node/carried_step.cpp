@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/json_fields.h"
 #include "base/json_text.h"
+#include "mapping/layout/node_order.h"
 #include "mapping/spec/request.h"
 #include "node/variables.h"
 
@@ -96,11 +97,12 @@ CarriedStep read_step(const JsonFields& fields, StepSize size) {
 struct LayoutText {
     std::string nodes;
     std::vector<TaskMapBlock> task_map;
+    std::string order;  // empty: ranks as Slurm numbers the tasks
 };
 
 std::optional<LayoutText> read_layout(const JsonFields& fields) {
     if (!fields.has("nodes") && !fields.has("task_map")) return std::nullopt;
-    return LayoutText{fields.text("nodes"), blocks(fields)};
+    return LayoutText{fields.text("nodes"), blocks(fields), optional_text(fields, "order")};
 }
 
 Error malformed(const JsonProblem& problem) {
@@ -112,18 +114,25 @@ Error malformed(const JsonProblem& problem) {
 }
 
 Result<StepLayout> layout_of(LayoutText text, StepSize most) {
-    auto layout = HostList::parse(text.nodes, most.nodes).and_then([&](HostList hosts) {
-        return StepLayout::from_task_map(std::move(hosts), std::move(text.task_map));
-    });
+    auto layout =
+        HostList::parse(text.nodes, most.nodes)
+            .and_then([&](HostList hosts) {
+                return StepLayout::from_task_map(std::move(hosts), std::move(text.task_map));
+            })
+            .and_then([&](StepLayout slurms) {
+                return text.order.empty() ? Result<StepLayout>(std::move(slurms))
+                                          : in_order(slurms, text.order);
+            });
     if (layout) return layout;
     const Error& error = layout.error();
     return Error{carried_variable, formatted("{}: {}", error.object, error.problem), run_again()};
 }
 
-// What encode() writes at the most: each node's name and address, and a block for each task.
+// What encode() writes at the most: each node's name, twice, and address, and a block for each
+// task.
 std::size_t longest_text(StepSize size) {
     constexpr std::size_t rest = 256 + HostList::max_name_length + longest_file;
-    constexpr std::size_t of_node = 2 * (HostList::max_name_length + 1);
+    constexpr std::size_t of_node = 3 * (HostList::max_name_length + 1);
     constexpr std::size_t of_task = sizeof("[16777216,16777216,2147483648,2147483648],");
     return rest + size.nodes * of_node + size.tasks * of_task;
 }
@@ -144,6 +153,7 @@ std::string encode(const CarriedStep& step) {
     auto with_layout = members;
     with_layout.push_back({"nodes", step.layout->hosts().to_string()});
     with_layout.push_back({"task_map", JsonText::list(step.layout->task_map(), block_json)});
+    if (!step.layout->order().empty()) with_layout.push_back({"order", order_text(*step.layout)});
     std::string text = dump(with_layout);
     if (text.size() > max_carried_length) return dump(members);
     if (step.node_addresses.empty()) return text;

@@ -17,7 +17,7 @@ namespace distgpu {
 struct CarriedStep {
     std::uint32_t job = 0;
     std::uint32_t step = 0;
-    std::optional<StepLayout> layout;  // absent: the nodes derive it
+    std::optional<StepLayout> layout;  // with the order of its nodes; absent: the nodes derive it
     std::string rank0_address;         // NodeAddr of rank 0's node; empty: not known
     bool refused = false;              // srun found the request impossible and said so
     HostList node_addresses{};         // NodeAddr of every node, in their order; empty: not known

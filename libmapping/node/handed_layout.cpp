@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/layout/node_order.h"
 #include "node/step_environment.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
@@ -42,15 +43,19 @@ Error malformed() {
 Result<StepLayout> parse_layout(std::string_view text) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos) return malformed();
+    const std::string_view map = text.substr(space + 1);
+    const std::size_t end = std::min(map.find(' '), map.size());
     std::vector<TaskMapBlock> blocks;
-    for (const std::string_view item : comma_items(text.substr(space + 1))) {
+    for (const std::string_view item : comma_items(map.substr(0, end))) {
         const auto block = parse_block(item);
         if (!block) return malformed();
         blocks.push_back(*block);
     }
-    return HostList::parse(text.substr(0, space)).and_then([&](HostList hosts) {
+    auto layout = HostList::parse(text.substr(0, space)).and_then([&](HostList hosts) {
         return StepLayout::from_task_map(std::move(hosts), std::move(blocks));
     });
+    if (!layout || end == map.size()) return layout;
+    return in_order(*layout, map.substr(end + 1));
 }
 
 }  // namespace
@@ -65,6 +70,7 @@ void hand_on_layout(Environment& environment, const StepLayout& layout) {
                           block.repeat);
         separator = ',';
     }
+    if (!layout.order().empty()) text += ' ' + order_text(layout);
     // Linux's MAX_ARG_STRLEN, less the name.
     constexpr std::size_t longest = 131'000;
     if (text.size() <= longest) environment.set(layout_variable, text);

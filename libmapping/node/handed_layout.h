@@ -1,7 +1,7 @@
 // The layout of a step that its tasks cannot derive from their variables (heterogeneous, arbitrary,
 // block from Slurm 26.05 on), as distgpu hands it on to them in SLURM_DISTGPU_LAYOUT: the step's
-// id, so that a step inside is not misled, its nodes, and the blocks of the task map: "17.0 n[1,3]
-// 0.1.2.1,1.1.1.1".
+// id, so that a step inside is not misled, its nodes, the blocks of the task map, and where the
+// user chose it the order of the nodes: "17.0 n[1,3] 0.1.2.1,1.1.1.1 n[3,1]".
 #pragma once
 
 #include "base/environment.h"

@@ -1,13 +1,32 @@
-// What `scontrol show topology` prints, to the switches that nccl-scaling gives its nodes.
+// What `scontrol show topology` prints, to the switches that nccl-scaling gives its nodes, and
+// to the order of a step's nodes.
+#include "mapping/layout/switches.h"
 #include "require.h"
 #include "run/switches.h"
 #include "target.h"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace distgpu {
 
+namespace {
+
+void require_an_order(const std::vector<SwitchPath>& paths) {
+    std::vector<bool> named(paths.size());
+    for (const NodeIndex node : order_by_switch(paths)) {
+        require(!named.at(node.value), "a node is named once");
+        named[node.value] = true;
+    }
+    require(std::find(named.begin(), named.end(), false) == named.end(), "and each is");
+}
+
+}  // namespace
+
 void try_text(std::string_view text) {
+    const std::vector<std::string> names{"n1", "n02", "n3"};
+    require_an_order(switches_above(HostList::from_names(names), read_switches(text)));
     using scaling::Node;
     std::vector<Node> nodes{Node{"n1", 1, {}, {}}, Node{"n02", 1, {}, {}},
                             Node{"n3", 1, {}, {}, "s1"}};

@@ -47,14 +47,6 @@ Result<Words> read_options(std::string_view shape) {
     return options;
 }
 
-Result<StepLayout> in_order(const StepLayout& layout, const std::string& list) {
-    if (list.empty()) return layout;
-    return HostList::parse(list)
-        .and_then([&](const HostList& names) { return order_of("--order", layout.hosts(), names); })
-        .and_then(
-            [&](std::vector<NodeIndex> order) { return layout.with_order(std::move(order)); });
-}
-
 struct CaseShape {
     ShapeOptions options;
     std::string order;
@@ -98,7 +90,7 @@ Result<std::string> case_plan(const Case& golden_case) {
     const auto read = read_shape(golden_case.shape);
     if (!read) return read.error();
     auto layout = parse_layout(read->options.layout).and_then([&](const StepLayout& slurms) {
-        return in_order(slurms, read->order);
+        return read->order.empty() ? Result<StepLayout>(slurms) : in_order(slurms, read->order);
     });
     if (!layout) return layout.error();
     auto shape = Shape::make(read->options, *std::move(layout), {});

@@ -9,25 +9,24 @@ namespace {
 
 using namespace contract;
 
-// Horovod's "cross" communicator joins the tasks that have the same local rank:
-// one on each node that has so many tasks. Counts them on the first nodes, up to `end`, in the
-// order of the ranks where that is another than the list's.
-std::uint32_t tasks_alike(const TaskContext& task, std::uint32_t end) {
+// Horovod's "cross" communicator joins the tasks that have the same local rank, one on each node
+// that has so many tasks, in the order of their ranks (mpi_context.cc, MPI_Comm_split). Counts
+// those before `end`.
+std::uint32_t tasks_alike(const TaskContext& task, GlobalRank end) {
     const StepLayout& layout = task.step->layout;
-    const auto order = layout.order();
     std::uint32_t count = 0;
-    for (std::uint32_t i = 0; i < end; ++i) {
-        const NodeIndex node = order.empty() ? NodeIndex{i} : order[i];
-        if (layout.tasks_on(node) > task.local_rank.value) ++count;
+    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
+        const NodeIndex node{i};
+        const bool has_one = layout.tasks_on(node) > task.local_rank.value;
+        if (has_one && layout.rank(node, task.local_rank).value < end.value) ++count;
     }
     return count;
 }
 Value cross_rank(const TaskContext& task) {
-    const bool ordered = !task.step->layout.order().empty();
-    return std::to_string(tasks_alike(task, ordered ? task.node_rank.value : task.node.value));
+    return std::to_string(tasks_alike(task, task.rank));
 }
 Value cross_size(const TaskContext& task) {
-    return std::to_string(tasks_alike(task, task.step->layout.node_count()));
+    return std::to_string(tasks_alike(task, GlobalRank{task.step->layout.task_count()}));
 }
 Value node_name(const TaskContext& task) {
     return std::string(task.node_name);

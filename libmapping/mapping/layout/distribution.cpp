@@ -63,18 +63,7 @@ bool deal(std::vector<OpenNodes>& open, std::uint32_t a_round, std::uint32_t rou
                        .tasks_per_node = std::min(a_round, stretch.remaining),
                        .repeat = 1});
     }
-    auto blocks = std::move(one_round).take();
-    // Nodes in one stretch: the map repeats the block. Otherwise the stretches
-    // alternate, and the map has no short form for that.
-    std::uint64_t copies = rounds;
-    if (blocks.size() == 1) {
-        blocks.front().repeat = rounds;
-        copies = 1;
-    }
-    if (map.size() + copies * blocks.size() > StepLayout::max_blocks) return false;
-    for (; copies > 0; --copies) {
-        for (const auto& block : blocks) map.add(block);
-    }
+    if (!map.add_rounds(std::move(one_round).take(), rounds)) return false;
     for (auto& stretch : open) {
         stretch.remaining -= std::min(a_round, stretch.remaining) * rounds;
     }

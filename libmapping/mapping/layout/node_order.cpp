@@ -2,7 +2,7 @@
 #include "mapping/layout/node_order.h"
 
 #include "base/format.h"
-#include "mapping/layout/step_layout.h"
+#include "task_map.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,17 +12,19 @@
 namespace distgpu {
 namespace {
 
+// Of ranks in turns: 8192 nodes with 16 tasks. A layout whose text a user wrote takes 8 MiB then.
+constexpr std::size_t most_blocks = std::size_t{1} << 17U;
+
 // The nodes as Slurm dealt tasks to them: by their first task.
 std::vector<NodeIndex> slurms_order(const StepLayout& layout) {
-    std::vector<std::pair<TaskId, NodeIndex>> first;
-    first.reserve(layout.node_count());
-    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
-        first.emplace_back(layout.task(NodeIndex{i}, LocalRank{0}), NodeIndex{i});
-    }
-    std::sort(first.begin(), first.end());
+    std::vector<std::uint32_t> first;
     std::vector<NodeIndex> order;
-    order.reserve(first.size());
-    for (const auto& [task, node] : first) order.push_back(node);
+    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
+        order.push_back(NodeIndex{i});
+        first.push_back(layout.task(order.back(), LocalRank{0}).value);
+    }
+    std::sort(order.begin(), order.end(),
+              [&](NodeIndex a, NodeIndex b) { return first[a.value] < first[b.value]; });
     return order;
 }
 
@@ -30,6 +32,13 @@ std::vector<NodeRank> inverse(const std::vector<NodeIndex>& order) {
     std::vector<NodeRank> ranks(order.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) ranks[order[i].value] = NodeRank{i};
     return ranks;
+}
+
+bool have_same_counts(const StepLayout& layout, const std::vector<NodeIndex>& slurms,
+                      const std::vector<NodeIndex>& order) {
+    return std::equal(order.begin(), order.end(), slurms.begin(), [&](NodeIndex a, NodeIndex b) {
+        return layout.tasks_on(a) == layout.tasks_on(b);
+    });
 }
 
 bool is_in_blocks(const StepLayout& layout) {
@@ -42,27 +51,35 @@ bool is_in_blocks(const StepLayout& layout) {
     return true;
 }
 
-std::vector<std::uint32_t> nodes_in_blocks(const StepLayout& layout,
-                                           const std::vector<NodeIndex>& order) {
-    std::vector<std::uint32_t> node_of_rank;
-    node_of_rank.reserve(layout.task_count());
+std::vector<TaskMapBlock> dealt_in_blocks(const StepLayout& layout,
+                                          const std::vector<NodeIndex>& order) {
+    layout::TaskMapBuilder map;
     for (const NodeIndex node : order) {
-        node_of_rank.insert(node_of_rank.end(), layout.tasks_on(node), node.value);
+        map.add(
+            {.node = node.value, .nodes = 1, .tasks_per_node = layout.tasks_on(node), .repeat = 1});
     }
-    return node_of_rank;
+    return std::move(map).take();
 }
 
-// order[i] in the place of the i-th node that Slurm dealt to.
-std::vector<std::uint32_t> nodes_in_turns(const StepLayout& layout,
-                                          const std::vector<NodeIndex>& slurms,
-                                          const std::vector<NodeIndex>& order) {
+// order[i] in the place of the i-th node that Slurm dealt to. Nothing: the map would be too long.
+std::optional<std::vector<TaskMapBlock>> dealt_in_turns(const StepLayout& layout,
+                                                        const std::vector<NodeIndex>& slurms,
+                                                        const std::vector<NodeIndex>& order) {
     const std::vector<NodeRank> position = inverse(slurms);
-    std::vector<std::uint32_t> node_of_rank(layout.task_count());
-    for (std::uint32_t task = 0; task < layout.task_count(); ++task) {
-        const NodeIndex node = layout.place(TaskId{task}).node;
-        node_of_rank[task] = order[position[node.value].value].value;
+    layout::TaskMapBuilder map;
+    for (const TaskMapBlock& block : layout.task_map()) {
+        layout::TaskMapBuilder round;
+        for (std::uint32_t i = 0; i < block.nodes; ++i) {
+            const NodeIndex node = order[position[block.node + i].value];
+            round.add({.node = node.value,
+                       .nodes = 1,
+                       .tasks_per_node = block.tasks_per_node,
+                       .repeat = 1});
+        }
+        const bool added = map.add_rounds(std::move(round).take(), block.repeat);
+        if (!added || map.size() > most_blocks) return std::nullopt;
     }
-    return node_of_rank;
+    return std::move(map).take();
 }
 
 }  // namespace
@@ -89,19 +106,40 @@ Result<std::vector<NodeIndex>> order_of(std::string_view source, const HostList&
     return refuse(formatted("does not name {}", nodes.name(node)));
 }
 
+std::string order_text(const StepLayout& layout) {
+    std::vector<std::string> names;
+    for (const NodeIndex node : layout.order()) names.push_back(layout.hosts().name(node));
+    return HostList::from_names(names).to_string();
+}
+
+Result<StepLayout> in_order(const StepLayout& layout, std::string_view text) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 17U;  // twice the nodes that Slurm can have
+    return HostList::parse(text, std::min<std::uint64_t>(layout.node_count(), most))
+        .and_then([&](const HostList& list) { return order_of("order", layout.hosts(), list); })
+        .and_then(
+            [&](std::vector<NodeIndex> order) { return layout.with_order(std::move(order)); });
+}
+
 Result<StepLayout> StepLayout::with_order(std::vector<NodeIndex> order) const {
     const std::vector<NodeIndex> slurms = slurms_order(*this);
-    const bool same_counts = std::equal(
-        order.begin(), order.end(), slurms.begin(),
-        [this](NodeIndex mine, NodeIndex theirs) { return tasks_on(mine) == tasks_on(theirs); });
-    if (!same_counts && !is_in_blocks(*this)) {
+    std::optional<std::vector<TaskMapBlock>> map;
+    if (is_in_blocks(*this)) {
+        map = dealt_in_blocks(*this, order);
+    } else if (have_same_counts(*this, slurms, order)) {
+        map = dealt_in_turns(*this, slurms, order);
+        if (!map) {
+            return Error{"order",
+                         formatted("tasks that are dealt in turns would take {} blocks or more",
+                                   most_blocks),
+                         "use srun -m block"};
+        }
+    } else {
         return Error{"order",
                      formatted("the tasks are dealt to the nodes in turns, and those have {} to {}",
                                min_tasks_per_node(), max_tasks_per_node()),
                      "use srun -m block, or the same --ntasks-per-node on all nodes"};
     }
-    auto ranks = from_assignment(
-        hosts_, same_counts ? nodes_in_turns(*this, slurms, order) : nodes_in_blocks(*this, order));
+    auto ranks = from_task_map(hosts_, *std::move(map));
     if (!ranks) return ranks.error();
     StepLayout layout = *this;
     layout.node_ranks_ = inverse(order);

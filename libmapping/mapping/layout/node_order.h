@@ -4,7 +4,9 @@
 #include "base/result.h"
 #include "mapping/layout/hostlist.h"
 #include "mapping/layout/ids.h"
+#include "mapping/layout/step_layout.h"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +16,12 @@ namespace distgpu {
 // or one that is not the step's, or lacks one.
 Result<std::vector<NodeIndex>> order_of(std::string_view source, const HostList& nodes,
                                         const HostList& list);
+
+// The order of a layout's nodes as a list; empty: it has none.
+std::string order_text(const StepLayout& layout);
+
+// The same layout in such an order. Errors: as order_of() and StepLayout::with_order(), and a text
+// that is no list of so many hosts.
+Result<StepLayout> in_order(const StepLayout& layout, std::string_view text);
 
 }  // namespace distgpu

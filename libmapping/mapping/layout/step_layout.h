@@ -140,8 +140,9 @@ class StepLayout {
     // The same placement, with the ranks dealt to the nodes in another order than Slurm dealt the
     // tasks. order[i] gets the ranks that the node with node rank i has now, so that cyclic stays
     // cyclic. Where it has another number of tasks, the ranks are dealt in blocks, if the tasks
-    // were. Precondition: `order` names each node once. Memory: four bytes a task while it is made.
-    // Error: tasks in turns (cyclic, plane, arbitrary) on nodes with different numbers of them.
+    // were. Precondition: `order` names each node once.
+    // Errors: more blocks than 131,072; tasks in turns (cyclic, plane, arbitrary) on nodes with
+    // different numbers of them.
     Result<StepLayout> with_order(std::vector<NodeIndex> order) const;
 
     // The nodes by node rank as with_order() was told; empty: each task's rank is its id.

@@ -54,6 +54,21 @@ void TaskMapBuilder::add(TaskMapBlock block) {
     }
 }
 
+bool TaskMapBuilder::add_rounds(std::vector<TaskMapBlock> round, std::uint32_t rounds) {
+    // Nodes in one stretch: the map repeats the block. Otherwise the stretches
+    // alternate, and the map has no short form for that.
+    std::uint64_t copies = rounds;
+    if (round.size() == 1) {
+        round.front().repeat = rounds;
+        copies = 1;
+    }
+    if (size() + copies * round.size() > StepLayout::max_blocks) return false;
+    for (; copies > 0; --copies) {
+        for (const auto& block : round) add(block);
+    }
+    return true;
+}
+
 Error too_many_blocks() {
     return bad_map(formatted("more than {} blocks", StepLayout::max_blocks),
                    "use a more regular distribution of the tasks");

@@ -20,6 +20,10 @@ class TaskMapBuilder {
     // at most StepLayout::max_tasks.
     void add(TaskMapBlock block);
 
+    // The same blocks `rounds` times over, each node once in them. False: that would be more than
+    // StepLayout::max_blocks, and nothing is added.
+    [[nodiscard]] bool add_rounds(std::vector<TaskMapBlock> round, std::uint32_t rounds);
+
     std::size_t size() const { return blocks_.size(); }
     std::vector<TaskMapBlock> take() && { return std::move(blocks_); }
 

@@ -33,6 +33,13 @@ Result<Master> parse_default_master(std::string_view text) {
                  "give addr, name or suffix:S"};
 }
 
+// A list of nodes is one step's.
+Result<RankOrder> parse_default_order(std::string_view text) {
+    auto order = parse_rank_order(text);
+    if (order && order->text.empty()) return order;
+    return Error{formatted("order={}", excerpt(text)), "unknown value", "give slurm or switch"};
+}
+
 }  // namespace
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments) {
@@ -54,6 +61,8 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.hcas, parse_binding_choice(name, value), result.complaints);
         } else if (name == "check") {
             take(result.check, parse_check_choice(value), result.complaints);
+        } else if (name == "order") {
+            take(result.order, parse_default_order(value), result.complaints);
         } else if (name == "topology") {
             take(result.topology, parse_path(name, value), result.complaints);
         } else if (name == "command") {
@@ -61,7 +70,7 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
         } else {
             result.complaints.push_back({std::string(argument), "unknown argument",
                                          "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                         "check=, topology=, command="});
+                                         "check=, order=, topology=, command="});
         }
     }
     return result;

@@ -20,8 +20,10 @@ struct PlugstackArguments {
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
     std::optional<CheckChoice> check;  // check=stop|warn|off; nothing: off
-    std::string topology;              // topology=PATH with %n and %h; empty: default_topology_file
-    std::string command;               // command=PATH of the distgpu command; empty: as installed
+    // order=slurm|switch, where the user gives none and the mode takes one.
+    RankOrder order;
+    std::string topology;  // topology=PATH with %n and %h; empty: default_topology_file
+    std::string command;   // command=PATH of the distgpu command; empty: as installed
     // One for each argument that was not understood, and was ignored: a
     // typing error in plugstack.conf must not stop a cluster.
     std::vector<Error> complaints;

@@ -18,6 +18,13 @@ StepLayout layout(const char* host_list, std::vector<TaskMapBlock> map) {
     return *StepLayout::from_task_map(hosts(host_list), std::move(map));
 }
 
+// From the last node to the first.
+StepLayout ordered(const StepLayout& layout) {
+    std::vector<NodeIndex> order;
+    for (std::uint32_t i = layout.node_count(); i > 0; --i) order.push_back(NodeIndex{i - 1});
+    return *layout.with_order(order);
+}
+
 // A step of which nothing but flags is known.
 CarriedStep bare(std::uint32_t job, std::uint32_t step, bool refused, bool cpu_bind) {
     return {job, step, std::nullopt, "", refused, {}, cpu_bind};
@@ -84,6 +91,7 @@ TEST(CarriedStep, IsReadAsWritten) {
         {"arbitrary",
          {7, 0, layout("n[1-3]", {{2, 1, 1, 1}, {0, 1, 1, 1}, {2, 1, 1, 1}, {1, 1, 1, 1}}), "",
           false}},
+        {"an order of the nodes", {7, 0, ordered(layout("n[1-3]", {{0, 3, 2, 1}})), "n3", false}},
         {"two million tasks", {7, 0, layout("x[0001-9999]", {{0, 9999, 200, 1}}), "", false}},
         {"a layout that was refused", {7, 0, layout("n1", {{0, 1, 8, 1}}), "n1", true}},
     };
@@ -107,6 +115,24 @@ TEST(CarriedStep, IsAVersionAndJson) {
               nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "refused": true})"));
     EXPECT_EQ(nlohmann::json::parse(encode(bare(1, 2, false, true)).substr(3)),
               nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "cpu_bind": true})"));
+}
+
+TEST(CarriedStep, AnOrderIsAListOfNodes) {
+    const std::string text = encode({1, 2, ordered(layout("n[1-3]", {{0, 3, 1, 1}})), "", false});
+    EXPECT_EQ(nlohmann::json::parse(text.substr(3)),
+              nlohmann::json::parse(R"({"job_id": 1, "step_id": 2, "nodes": "n[1-3]",
+                  "task_map": [[0,3,1,1]], "order": "n[3,2,1]"})"));
+}
+
+// Without the order the ranks would be others on this node alone.
+TEST(CarriedStep, AnOrderOfOtherNodesIsRefused) {
+    for (const char* order : {R"("n[1-2]")", R"("n[1-4]")", R"("n[1-2,2]")", R"("n[1-2,7]")",
+                              R"("n[1-99999999]")", R"("n[")", "7", "null"}) {
+        const std::string message = refusal(
+            std::string(R"({"job_id":1,"step_id":2,"nodes":"n[1-3]","task_map":[[0,3,1,1]],)") +
+            R"("order":)" + order + "}");
+        EXPECT_EQ(message.find("distgpu: SLURM_DISTGPU_STEP: "), 0U) << order;
+    }
 }
 
 // Addresses of other nodes than the layout's would be taken for theirs.

@@ -41,6 +41,19 @@ TEST(HandedLayout, ArrivesInTheStepThatItIsOf) {
     EXPECT_EQ(**arrived, layout);
 }
 
+// Also of a layout that the variables tell.
+TEST(HandedLayout, HoldsTheOrderOfTheNodes) {
+    MapEnvironment environment = in_step("0");
+    environment.set("SLURM_STEP_NODELIST", "n[1,3]");
+    environment.set("SLURM_STEP_TASKS_PER_NODE", "2,1");
+    const StepLayout layout = *arbitrary({0, 0, 1}).with_order({NodeIndex{1}, NodeIndex{0}});
+    hand_on_layout(environment, layout);
+    EXPECT_EQ(environment.get(name), "17.0 n[1,3] 0.1.2.1,1.1.1.1 n[3,1]");
+    const auto arrived = handed_layout(environment);
+    ASSERT_TRUE(arrived && *arrived);
+    EXPECT_EQ(**arrived, layout);
+}
+
 TEST(HandedLayout, IsNotThatOfAStepInside) {
     MapEnvironment environment = in_step("0");
     hand_on_layout(environment, arbitrary({1, 0, 1}));
@@ -95,6 +108,10 @@ TEST(HandedLayout, ThatSomebodyElseWroteIsRefused) {
         EXPECT_EQ(refusal_of(text),
                   "distgpu: SLURM_DISTGPU_LAYOUT: malformed; unset SLURM_DISTGPU_LAYOUT")
             << text;
+    }
+    for (const char* text : {"17.0 n[1,3] 0.2.1.1 n1", "17.0 n[1,3] 0.2.1.1 n[1,3,5]",
+                             "17.0 n[1,3] 0.2.1.1 ", "17.0 n[1,3] 0.2.1.1 n[1,1]"}) {
+        EXPECT_NE(refusal_of(text), "taken") << text;
     }
     // More tasks, or nodes, than a step can have.
     for (const char* text : {"17.0 n1 0.1.4294967295.1", "17.0 n1 0.2.1.1", "17.0 n[ 0.1.1.1"}) {

@@ -202,6 +202,9 @@ ExitCode run_check(const Arguments& arguments) {
         return stop(environment, {"SPEC=" + arguments.spec, "no mode", "see distgpu vars help"},
                     ExitCode::usage);
     }
+    if (const auto ordered = order_nodes(*request, *place, environment); !ordered) {
+        return stop(environment, ordered.error(), ExitCode::check_failed);
+    }
     if (const auto error = refused(*request, *place, environment)) {
         return stop(environment, *error, ExitCode::check_failed);
     }

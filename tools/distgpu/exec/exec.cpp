@@ -120,9 +120,12 @@ ExitCode run_exec(const Arguments& arguments) {
     if (place->launcher == Launcher::none && !prepared_spec(environment)) {
         place->step = step_with_free_port(*request, place->layout);
     }
-    if (const auto error = refused(*request, *place, environment)) {
-        const bool first = place->layout.rank(place->node, place->local) == GlobalRank{0};
-        return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
+    const auto order = order_nodes(*request, *place, environment);
+    const auto error = order ? refused(*request, *place, environment) : order.error();
+    const bool first = place->layout.rank(place->node, place->local) == GlobalRank{0};
+    if (error) return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
+    if (first && (request->verbose || request->dry_run) && !order->empty()) {
+        say("distgpu: " + *order);
     }
     const auto own = plan_own_task(*std::move(request), *std::move(place), environment);
     if (!own) return complain(own.error(), ExitCode::exec_failed);

@@ -1,9 +1,12 @@
 // `distgpu plan`: what the tasks of a step would get.
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "mapping/layout/node_order.h"
 #include "mapping/spec/request.h"
 #include "node/handed_layout.h"
 #include "node/process_environment.h"
+#include "node/rank_order.h"
 #include "output.h"
 #include "picture/step_picture.h"
 #include "plan/plan_formats.h"
@@ -59,11 +62,30 @@ Result<StepLayout> layout_in_slurm(const SlurmShape& shape) {
     return parse_layout(shape.options.layout);
 }
 
+// In the order that the request asks for, unless the step was started in one.
+Result<OrderedLayout> ordered(const Request& request, StepLayout layout) {
+    if (!layout.order().empty()) {
+        std::string text = formatted("order: {}", excerpt(order_text(layout)));
+        return OrderedLayout{std::move(layout), std::move(text)};
+    }
+    if (!reorders(request)) return OrderedLayout{std::move(layout), ""};
+    const ProcessEnvironment environment;
+    return read_order_list(*request.order, environment).and_then([&](const HostList& list) {
+        return put_in_order(*request.order, list, layout, environment);
+    });
+}
+
 Error order_unknown() {
     return {"order of the nodes",
             "Slurm 26.05 and newer deal a block step's tasks in the order of the cluster's "
             "topology, known only once the step runs, and this plan follows the node list",
             "run distgpu plan in the step, or use srun -m plane=N"};
+}
+
+// Where each node has as many tasks, an order of our own decides all.
+bool depends_on_slurms_order(const StepLayout& layout) {
+    const bool alike = layout.min_tasks_per_node() == layout.max_tasks_per_node();
+    return layout.node_count() > 1 && (layout.order().empty() || !alike);
 }
 
 // Fills in which tasks are asked for.
@@ -127,13 +149,16 @@ ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     if (!line) return complain(line.error(), ExitCode::usage);
     auto request = read_spec(line->spec);
     if (!request) return complain(request.error(), ExitCode::usage);
-    auto layout = parse_layout(line->shape.layout);
+    auto layout = parse_layout(line->shape.layout).and_then([&](StepLayout slurms) {
+        return ordered(*request, std::move(slurms));
+    });
     if (!layout) return complain(layout.error(), ExitCode::usage);
-    auto topologies = load_topologies(arguments.topologies, *layout);
+    auto topologies = load_topologies(arguments.topologies, layout->layout);
     if (!topologies) return complain(topologies.error(), ExitCode::environment);
-    auto shape = Shape::make(line->shape, *std::move(layout), *std::move(topologies));
+    auto shape = Shape::make(line->shape, std::move(layout->layout), *std::move(topologies));
     if (!shape) return complain(shape.error(), ExitCode::usage);
     PlanInput input{*std::move(request), *std::move(shape)};
+    input.order = std::move(layout->text);
     input.facts.program = std::move(line->program);
     const Step step{input.shape.layout(), input.facts};
     for (const Error& error : line->left_out) input.warnings.insert(error.message());
@@ -204,17 +229,20 @@ ExitCode run_plan(const Arguments& arguments) {
     if (*slurm) say(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
     const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;
     const NodeOrder order = *slurm ? (*slurm)->order : NodeOrder::known;
-    auto layout = *slurm ? layout_in_slurm(**slurm) : parse_layout(options.layout);
+    auto slurms = *slurm ? layout_in_slurm(**slurm) : parse_layout(options.layout);
+    auto layout = std::move(slurms).and_then(
+        [&](StepLayout found) { return ordered(*request, std::move(found)); });
     if (!layout) {
         return complain(layout.error(),
                         order == NodeOrder::of_step ? ExitCode::environment : ExitCode::usage);
     }
-    auto topologies = load_topologies(arguments.topologies, *layout);
+    auto topologies = load_topologies(arguments.topologies, layout->layout);
     if (!topologies) return complain(topologies.error(), ExitCode::environment);
-    auto shape = Shape::make(options, *std::move(layout), *std::move(topologies));
+    auto shape = Shape::make(options, std::move(layout->layout), *std::move(topologies));
     if (!shape) return complain(shape.error(), ExitCode::usage);
     PlanInput input{*std::move(request), *std::move(shape), *slurm ? (*slurm)->step : StepId{}};
-    if (order == NodeOrder::topology && input.shape.layout().node_count() > 1) {
+    input.order = std::move(layout->text);
+    if (order == NodeOrder::topology && depends_on_slurms_order(input.shape.layout())) {
         input.warnings.insert(order_unknown().message());
     }
     return write_plan_of(arguments, std::move(input));

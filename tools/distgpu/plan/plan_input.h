@@ -26,6 +26,7 @@ struct PlanInput {
     // Only these; at most one of the two.
     std::optional<NodeIndex> node{};
     std::optional<GlobalRank> rank{};
+    std::string order{};  // what to say of the nodes' order; empty: nothing
 };
 
 // The plan of one node, of whose tasks only those that are asked for are left.

@@ -34,10 +34,10 @@ std::string head(const PlanInput& input, const PlanColumns& columns, const Rende
     const StepLayout& layout = input.shape.layout();
     const Framework& framework = *input.request.framework;
     return formatted(
-        "{}: {} on {}, rendezvous {}\n{}\n", framework.mode,
+        "{}: {} on {}, rendezvous {}\n{}{}{}\n", framework.mode,
         counted(layout.task_count(), framework.launcher_per_node ? "launcher" : "rank"),
-        counted(layout.node_count(), "node"), where(input, rendezvous),
-        styled(colour, "1", plan_title(columns)));
+        counted(layout.node_count(), "node"), where(input, rendezvous), input.order,
+        input.order.empty() ? "" : "\n", styled(colour, "1", plan_title(columns)));
 }
 
 std::string variables_of(const TaskPlan& task) {

@@ -1,7 +1,9 @@
 // See own_task.h.
 #include "task/own_task.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
+#include "node/rank_order.h"
 #include "node/task_environment.h"
 
 #include <array>
@@ -73,6 +75,31 @@ std::optional<Error> refused(const Request& request, const Place& place,
                              const Environment& environment) {
     if (auto error = unknown_nodes(request, place, environment)) return error;
     return refusal(request, step_of(environment, place));
+}
+
+Result<std::string> order_nodes(const Request& request, Place& place,
+                                const Environment& environment) {
+    if (!reorders(request) || !place.layout.order().empty()) return std::string{};
+    const std::string key = formatted("order={}", excerpt(to_string(*request.order)));
+    if (!place.knows_hosts) {
+        return Error{key, formatted("{} does not name the nodes", name_of(place.launcher)),
+                     "start it with srun"};
+    }
+    if (request.order->source == RankOrder::Source::switches &&
+        place.layout.task_count() > most_asking_tasks) {
+        return Error{key,
+                     formatted("at most {} tasks may ask slurmctld, but the step has {}",
+                               most_asking_tasks, place.layout.task_count()),
+                     "name the nodes in a file (order=./FILE), or use srun --distgpu"};
+    }
+    return read_order_list(*request.order, environment)
+        .and_then([&](const HostList& list) {
+            return put_in_order(*request.order, list, place.layout, environment);
+        })
+        .transform([&](OrderedLayout ordered) {
+            place.layout = std::move(ordered.layout);
+            return std::move(ordered.text);
+        });
 }
 
 Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment) {

@@ -28,6 +28,13 @@ std::string own_command();
 std::optional<Error> refused(const Request& request, const Place& place,
                              const Environment& environment);
 
+// Puts the nodes into the order that the request asks for, unless what prepared the step did so.
+// Returns what to say of it; empty: nothing. Each task asks and reads for itself.
+// Errors: as put_in_order() and read_order_list(); who started it does not name the nodes; too many
+// tasks would ask slurmctld.
+Result<std::string> order_nodes(const Request& request, Place& place,
+                                const Environment& environment);
+
 // As plan(). Looks up names and may discover the topology, which takes up to 5 s.
 // Precondition: not refused.
 Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment);

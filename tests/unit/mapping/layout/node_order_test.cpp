@@ -79,6 +79,17 @@ TEST(WithOrder, RefusesTurnsOnNodesThatDiffer) {
               "use srun -m block, or the same --ntasks-per-node on all nodes");
 }
 
+// Two nodes in turns, which the order makes two blocks of the map for each round.
+TEST(WithOrder, RefusesAMapWithoutEnd) {
+    const auto layout = StepLayout::from_task_map(hosts(2), {{0, 2, 1, 1U << 20U}});
+    ASSERT_TRUE(layout->with_order(order({0, 1})));
+    const auto refused = layout->with_order(order({1, 0}));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message(),
+              "distgpu: order: tasks that are dealt in turns would take 131072 blocks or more; use "
+              "srun -m block");
+}
+
 TEST(WithOrder, WithoutOneTheRanksAreTheTaskIds) {
     const StepLayout layout = dealt("3,1,2", Distribution::Kind::cyclic);
     EXPECT_TRUE(layout.order().empty());

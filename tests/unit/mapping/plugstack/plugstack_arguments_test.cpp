@@ -61,6 +61,8 @@ TEST(PlugstackArguments, ChooseWhatIsNear) {
         {"cpus=keep", [](auto& a) { a.cpus = BindingChoice::keep; }},
         {"hcas=near", [](auto& a) { a.hcas = BindingChoice::near; }},
         {"hcas=keep", [](auto& a) { a.hcas = BindingChoice::keep; }},
+        {"order=switch", [](auto& a) { a.order = RankOrder{RankOrder::Source::switches}; }},
+        {"order=slurm", [](auto& a) { a.order = RankOrder{}; }},
         {"topology=/etc/distgpu/%n.xml", [](auto& a) { a.topology = "/etc/distgpu/%n.xml"; }},
         {"topology=/a=b", [](auto& a) { a.topology = "/a=b"; }},
         {"command=/opt/distgpu/bin/distgpu",
@@ -82,6 +84,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     const Error host{"", "would send every job to this one host", "give addr, name or suffix:S"};
     const Error no_policy{"", "unknown value", "give near, isolate or keep"};
     const Error no_choice{"", "unknown value", "give near or keep"};
+    const Error no_order{"", "unknown value", "give slurm or switch"};
     const Error no_path{"", "not an absolute path", "give one that begins with /"};
     struct Row {
         const char* argument;
@@ -103,6 +106,8 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"gpus", "gpus=", no_policy},
         {"cpus=isolate", "cpus=isolate", no_choice},
         {"hcas=none", "hcas=none", no_choice},
+        {"order=./ring", "order=./ring", no_order},
+        {"order=$RING", "order=$RING", no_order},
         {"topology=topology.xml", "topology=topology.xml", no_path},
         {"topology=", "topology=", no_path},
         {"command=distgpu", "command=distgpu", no_path},
@@ -122,7 +127,7 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
         EXPECT_EQ(result.complaints,
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                       "check=, topology=, command="}}));
+                                       "check=, order=, topology=, command="}}));
     }
 }
 
