@@ -48,8 +48,9 @@ def choose_device() -> torch.device:
 
 
 def as_planned() -> bool:
-    """Whether Horovod counts the tasks as Slurm does."""
-    names = ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID")
+    """Whether Horovod counts the tasks as Slurm does, or in the order that was asked for."""
+    rank = "HOROVOD_RANK" if "HOROVOD_RANK" in os.environ else "SLURM_PROCID"
+    names = (rank, "SLURM_NTASKS", "SLURM_LOCALID")
     found = (hvd.rank(), hvd.size(), hvd.local_rank())
     return all(int(os.environ.get(name, value)) == value for name, value in zip(names, found))
 
