@@ -120,6 +120,7 @@ offers() {
     offered "distgpu vars pytorch,gpus=" isolate keep near
     offered "distgpu vars torchrun,rdzv=c" c10d
     offered "distgpu vars pytorch,master=" addr name
+    offered "distgpu vars pytorch,order=" slurm switch
     offered "distgpu vars pytorch,port=" ""
 }
 

@@ -57,7 +57,8 @@ constexpr std::array mpi_unsets{
 constexpr std::array gloo_sets{
     SetVariable{"HOROVOD_CONTROLLER", "gloo: the ranks are those below", gloo},
     SetVariable{"HOROVOD_CPU_OPERATIONS", "gloo: no MPI for tensors in host memory", gloo},
-    SetVariable{"HOROVOD_RANK", "this task's number in the step, from 0", rank},
+    SetVariable{"HOROVOD_RANK",
+                "this task's rank, from 0: its SLURM_PROCID, unless `order=` is given", rank},
     SetVariable{"HOROVOD_SIZE", "number of tasks in the step", world_size},
     SetVariable{"HOROVOD_LOCAL_RANK", "this task's number on its node, from 0", local_rank},
     SetVariable{"HOROVOD_LOCAL_SIZE", "number of the step's tasks on this node", local_world_size},

@@ -43,7 +43,8 @@ constexpr std::array launcher{
 };
 
 constexpr std::array by_rank{
-    SetVariable{"PET_NODE_RANK", "number of this node's task in the step, from 0", node_rank},
+    SetVariable{"PET_NODE_RANK", "this node's number, from 0, counted by the nodes' lowest ranks",
+                node_rank},
     SetVariable{"PET_MASTER_ADDR", "address of the node with PET_NODE_RANK 0", master_address},
     SetVariable{"PET_MASTER_PORT", "port on which that node serves the rendezvous", master_port},
     SetVariable{"PET_RDZV_BACKEND", "static: ranks follow NODE_RANK", static_backend},
