@@ -109,8 +109,8 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
     }
     take_defaults(request, arguments_);
     if (reorders(request) && identity_.heterogeneous) {
-        failure_ = {{formatted("order={}", excerpt(to_string(*request.order))),
-                     "not for a heterogeneous step", "leave order out"}};
+        failure_ = Failure{{formatted("order={}", excerpt(to_string(*request.order))),
+                            "not for a heterogeneous step", "leave order out"}};
         return;
     }
     auto found = find_layout(spank, identity_);

@@ -1,16 +1,14 @@
 // `distgpu plan`: what the tasks of a step would get.
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
-#include "mapping/layout/node_order.h"
 #include "mapping/spec/request.h"
 #include "node/handed_layout.h"
 #include "node/process_environment.h"
-#include "node/rank_order.h"
 #include "output.h"
 #include "picture/step_picture.h"
 #include "plan/plan_formats.h"
 #include "plan/plan_input.h"
+#include "plan/plan_order.h"
 #include "plan/script_lines.h"
 #include "plan/slurm_shape.h"
 #include "plan/srun_line.h"
@@ -62,30 +60,11 @@ Result<StepLayout> layout_in_slurm(const SlurmShape& shape) {
     return parse_layout(shape.options.layout);
 }
 
-// In the order that the request asks for, unless the step was started in one.
-Result<OrderedLayout> ordered(const Request& request, StepLayout layout) {
-    if (!layout.order().empty()) {
-        std::string text = formatted("order: {}", excerpt(order_text(layout)));
-        return OrderedLayout{std::move(layout), std::move(text)};
-    }
-    if (!reorders(request)) return OrderedLayout{std::move(layout), ""};
-    const ProcessEnvironment environment;
-    return read_order_list(*request.order, environment).and_then([&](const HostList& list) {
-        return put_in_order(*request.order, list, layout, environment);
-    });
-}
-
 Error order_unknown() {
     return {"order of the nodes",
             "Slurm 26.05 and newer deal a block step's tasks in the order of the cluster's "
             "topology, known only once the step runs, and this plan follows the node list",
             "run distgpu plan in the step, or use srun -m plane=N"};
-}
-
-// Where each node has as many tasks, an order of our own decides all.
-bool depends_on_slurms_order(const StepLayout& layout) {
-    const bool alike = layout.min_tasks_per_node() == layout.max_tasks_per_node();
-    return layout.node_count() > 1 && (layout.order().empty() || !alike);
 }
 
 // Fills in which tasks are asked for.
