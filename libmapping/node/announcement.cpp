@@ -95,6 +95,9 @@ std::string dry_run_text(const NodeFacts& node, const NodePlan& plan, const Task
     std::string text = task_line(node, plan, task) + '\n';
     for (const auto& [name, value] : task.set) text += formatted("  {}={}\n", name, value);
     for (const std::string& name : task.unset) text += formatted("  unset {}\n", name);
+    if (!task.options.empty()) {
+        text += formatted("  distgpu exec adds: {}\n", join(task.options, " "));
+    }
     return text;
 }
 

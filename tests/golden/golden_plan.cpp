@@ -76,11 +76,11 @@ Result<Case> read_case(std::string_view text) {
             return refuse(line, "given twice");
         }
     }
-    if (lines.size() != 3 ||
-        lines.count("about") + lines.count("spec") + lines.count("shape") != 3) {
-        return refuse("case", "not the three lines about, spec and shape");
+    const std::size_t needed = lines.count("about") + lines.count("spec") + lines.count("shape");
+    if (needed != 3 || lines.size() != 3 + lines.count("program")) {
+        return refuse("case", "not the three lines about, spec and shape, or program besides");
     }
-    return Case{lines["about"], lines["spec"], lines["shape"]};
+    return Case{lines["about"], lines["spec"], lines["shape"], lines["program"]};
 }
 
 Result<std::string> case_plan(const Case& golden_case) {
@@ -97,7 +97,9 @@ Result<std::string> case_plan(const Case& golden_case) {
     if (!shape) return shape.error();
     constexpr StepId step{4242, 0, 0};
     std::string text;
-    return write_plan_json({*std::move(request), *std::move(shape), step},
+    PlanInput input{*std::move(request), *std::move(shape), step};
+    if (!golden_case.program.empty()) input.facts.program = split(golden_case.program, ' ');
+    return write_plan_json(input,
                            [&text](std::string_view piece) -> Result<Done> {
                                text += piece;
                                return Done{};

@@ -18,6 +18,9 @@ struct Case {
     // (default 8), --order NODES (the nodes by node rank). With arbitrary the counts are left out:
     // the node of each task says them.
     std::string shape;
+    // The command line behind srun's options, if the plan depends on it; its words stand between
+    // blanks.
+    std::string program{};
 };
 
 // Refused: an unknown, repeated or missing line.

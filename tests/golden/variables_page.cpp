@@ -127,15 +127,28 @@ std::string set_table(const Variables& variables) {
     return rows + '\n';
 }
 
+std::string option_table(const Service& service) {
+    std::string text =
+        "Options that `distgpu exec` adds to the program, unless you wrote them; it takes "
+        "`MASTER_ADDR`, `MASTER_PORT`, `NODE_RANK` and `NODE_ADDR` away from it:\n\n"
+        "| Option | Meaning |\n|---|---|\n";
+    for (const ProgramOption& option : service.options) {
+        text += formatted("| `{}` | {} |\n", option.name, option.meaning);
+    }
+    return text + '\n';
+}
+
 std::string framework_section(const Framework& framework) {
     std::string text = formatted("## {}\n\n{}.\n\nSet:\n\n", framework.mode, framework.summary) +
                        set_table(framework.sets);
-    if (framework.unsets.empty()) return text;
-    text += "Removed:\n\n| Variable | Why |\n|---|---|\n";
-    for (const UnsetVariable& variable : framework.unsets) {
-        text += formatted("| `{}` | {} |\n", variable.name, variable.reason);
+    if (!framework.unsets.empty()) {
+        text += "Removed:\n\n| Variable | Why |\n|---|---|\n";
+        for (const UnsetVariable& variable : framework.unsets) {
+            text += formatted("| `{}` | {} |\n", variable.name, variable.reason);
+        }
+        text += '\n';
     }
-    return text + '\n';
+    return framework.service == nullptr ? text : text + option_table(*framework.service);
 }
 
 std::string own_section() {

@@ -49,6 +49,22 @@ bool takes_program(const Subcommand& subcommand) {
                        });
 }
 
+// The words behind the program's name, with an empty one for an argument that was left out: CLI11
+// would take the next word for it, past a "--".
+std::vector<std::string> completed(const Program& program, int argc, const char* const* argv) {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    const auto named = std::find_if(
+        program.subcommands.begin(), program.subcommands.end(),
+        [&](const Subcommand& subcommand) { return subcommand.name == words.front(); });
+    if (named == program.subcommands.end() || words.size() < 2) return words;
+    const std::string& next = words[1];
+    const bool has_optional = !named->options.empty() && named->options.front().may_be_left_out;
+    if (has_optional && next.starts_with('-') && next != "-h" && next != "--help") {
+        words.insert(words.begin() + 1, "");
+    }
+    return words;
+}
+
 // What was left over, in the order in which it was typed.
 Error unexpected(const Program& program, const Subcommand& subcommand, const CLI::App& declared) {
     const std::string help = formatted("see {} {} --help", program.name, subcommand.name);
@@ -108,7 +124,9 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
         return found == program.subcommands.end() ? nullptr : &*found;
     };
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> words = completed(program, argc, argv);
+        std::reverse(words.begin(), words.end());  // as CLI11 takes them
+        app.parse(std::move(words));
     } catch (const CLI::CallForVersion& version) {
         return print_or_complain(std::string(version.what()) + "\n", ExitCode::done);
     } catch (const CLI::Success&) {

@@ -28,6 +28,7 @@ struct Option {
     std::vector<std::string> words{};     // all that its value may be; empty: anything
     std::optional<std::uint32_t> most{};  // its value is 1 to this
     std::vector<std::string> excludes{};  // of the subcommand's options before it
+    bool may_be_left_out = false;  // the first argument, where an option or -- stands instead
 };
 
 struct Subcommand {

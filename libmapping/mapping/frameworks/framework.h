@@ -66,7 +66,8 @@ struct TaskContext {
     std::uint32_t threads = 0;              // OMP_NUM_THREADS of a process; 0: leave it alone
     const DeviceValues* devices = nullptr;  // what binding chose; null: nothing
     NodeIndex node;
-    const StepView* step = nullptr;  // the whole step
+    const StepView* step = nullptr;   // the whole step
+    std::string_view node_address{};  // this node's NodeAddr; its name where that is not known
 };
 
 // One variable that a framework's tasks get.
@@ -83,6 +84,27 @@ struct SetVariable {
 struct UnsetVariable {
     std::string_view name;    // ends with '*' for every variable with that prefix
     std::string_view reason;  // for documentation: what goes wrong otherwise
+};
+
+// An option of a program that reads its place from its command line and not from variables.
+struct ProgramOption {
+    std::string_view name;     // as distgpu writes it: "--node-rank"
+    std::string_view others;   // how the user may write it besides, between blanks: "-r"
+    std::string_view meaning;  // for documentation: a phrase without a full stop
+    // Nothing: this node's program does not get it; empty: it has no value.
+    std::optional<std::string> (*value)(const TaskContext&);
+    // Each node has another value, so that the user, whose line is the same for all, has none.
+    bool of_the_node = false;
+};
+
+// A program that runs on every node until the job ends, and that `distgpu exec` starts, because it
+// wants options, and somebody who sees to its end.
+struct Service {
+    std::span<const ProgramOption> options{};
+    // Those of `options` that say where rank 0's node answers requests.
+    std::string_view host_option{};
+    std::string_view port_option{};
+    std::string_view health{};  // the path that answers with status 200 once it is ready
 };
 
 // A key of SPEC by which the user takes another contract of the same framework.
@@ -104,6 +126,8 @@ struct Framework {
     std::span<const std::string_view> launchers{};
     // Programs that start ranks themselves; srun starts the tasks instead.
     std::span<const std::string_view> replaces{};
+    // What `distgpu exec` has to do for it; null: nothing, the variables are enough.
+    const Service* service = nullptr;
     // Every task uses the one GPU with its local rank's number.
     bool one_gpu_per_task = false;
     // Its programs are often for CPUs.

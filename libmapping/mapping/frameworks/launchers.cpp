@@ -3,6 +3,7 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/frameworks/program_options.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/spec/request.h"
 
@@ -137,7 +138,9 @@ Misfit other_launcher(const StepView& step, const Owner& found) {
     const std::string_view mode = step.request.framework->mode;
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     std::string remedy = formatted("use --distgpu={} with --ntasks-per-node=1", found.record->mode);
-    if (!step.request.framework->launcher_per_node) {
+    if (found.record->service != nullptr) {
+        remedy += formatted(", and distgpu exec -- before {}", found.launcher);
+    } else if (!step.request.framework->launcher_per_node) {
         remedy += formatted(", or leave {} out and start the script with python3", found.launcher);
     }
     if (tasks > 1) {
@@ -174,8 +177,15 @@ Misfit no_launcher(const StepView& step, Arguments program) {
 
 }  // namespace
 
+bool is_launcher(const StepView& step) {
+    const Arguments program = started_program(step.facts.program).words;
+    if (program.empty()) return false;
+    const Framework& mode = *step.request.framework;
+    return !launcher(read_command(program), mode, &Framework::launchers).empty();
+}
+
 std::optional<Misfit> program_misfit(const StepView& step) {
-    const std::vector<std::string>& program = step.facts.program;
+    const Arguments program = started_program(step.facts.program).words;
     if (program.empty()) return std::nullopt;
     const Framework& mode = *step.request.framework;
     const Command command = read_command(program);
@@ -190,6 +200,8 @@ std::optional<Misfit> program_misfit(const StepView& step) {
     if (const Owner found = owner(command, &Framework::launchers); found.record != nullptr) {
         return other_launcher(step, found);
     }
+    // A service's program may have any name.
+    if (mode.service != nullptr) return std::nullopt;
     if (command.python && !mode.launchers.empty()) return no_launcher(step, program);
     return std::nullopt;
 }

@@ -14,9 +14,13 @@ struct Misfit {
     bool impossible = false;  // else: it may be meant
 };
 
-// Judges step.facts.program by the records' `launchers` and `replaces`. Nothing: it fits, or does
-// not show what it starts (`bash -c`, a wrapper). A launcher counts as it is typed, by its path,
-// and as a script or module of Python: "python3 -u -m torch.distributed.run".
+// Judges step.facts.program, behind `distgpu exec` where that starts it, by the records'
+// `launchers` and `replaces`. Nothing: it fits, or does not show what it starts (`bash -c`, a
+// wrapper). A launcher counts as it is typed, by its path, and as a script or module of Python:
+// "python3 -u -m torch.distributed.run".
 std::optional<Misfit> program_misfit(const StepView& step);
+
+// Whether the program is one of the launchers of the step's mode.
+bool is_launcher(const StepView& step);
 
 }  // namespace distgpu

@@ -16,7 +16,9 @@
     ROW(ompi)                   \
     ROW(horovod)                \
     ROW(tensorflow)             \
-    ROW(jax)
+    ROW(jax)                    \
+    ROW(vllm)                   \
+    ROW(sglang)
 
 namespace distgpu {
 

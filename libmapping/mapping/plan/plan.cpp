@@ -6,6 +6,7 @@
 #include "mapping/binding/binding_policy.h"
 #include "mapping/binding/device_values.h"
 #include "mapping/frameworks/launchers.h"
+#include "mapping/frameworks/program_options.h"
 #include "mapping/plan/addresses.h"
 #include "mapping/plan/listening_ports.h"
 #include "mapping/plan/plan_warnings.h"
@@ -84,6 +85,7 @@ TaskContext context_of_node(const StepView& view, const NodeFacts& facts, const 
     context.node = plan.node;
     context.node_rank = view.layout.node_rank(plan.node);
     context.step = &view;
+    context.node_address = facts.address.empty() ? std::string_view(plan.node_name) : facts.address;
     return context;
 }
 
@@ -118,6 +120,9 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
                                                      {},
                                                      std::nullopt});
         add_values(*request.framework, node, context, task);
+        if (const Service* const service = request.framework->service; service != nullptr) {
+            task.options = options_of(*service, context);
+        }
         if (binding) task.binding = binding->tasks[local];
     }
     return tasks;

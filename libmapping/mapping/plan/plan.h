@@ -31,6 +31,8 @@ struct TaskPlan {
     std::optional<TaskBinding> binding{};
     // Would be set, had the user not exported them.
     std::vector<std::pair<std::string, std::string>> yielded{};
+    // What `distgpu exec` appends to the program's command line.
+    std::vector<std::string> options{};
 
     bool operator==(const TaskPlan&) const = default;
 };

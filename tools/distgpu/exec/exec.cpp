@@ -1,5 +1,7 @@
 // `distgpu exec`: runs a program as a task that the plugin prepared would run, without the plugin.
+#include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/frameworks/serving.h"
 #include "mapping/plan/listening_ports.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
@@ -106,9 +108,40 @@ StepId step_with_free_port(const Request& request, const StepLayout& layout) {
     return facts.step;
 }
 
+// As srun sees it.
+std::vector<std::string> command_line(const Arguments& arguments) {
+    std::vector<std::string> words{"distgpu", "exec", "--"};
+    words.insert(words.end(), arguments.program.begin(), arguments.program.end());
+    return words;
+}
+
+// With what the plan gives it as options, and without the variables of the same meaning, which
+// would mislead what it starts.
+ExitCode start(const Arguments& arguments, const OwnTask& own, ProcessEnvironment& environment) {
+    std::vector<std::string> program = arguments.program;
+    const std::vector<std::string>& options = own.task().options;
+    program.insert(program.end(), options.begin(), options.end());
+    if (own.request.framework->service != nullptr) {
+        for (const SetVariable& variable : contract::service_rendezvous) {
+            environment.unset(std::string(variable.name));
+        }
+    }
+    return become(program);
+}
+
+// What the user wrote, or what srun was asked for. Error: neither.
+Result<std::string> spec_of(const Arguments& arguments, const ProcessEnvironment& environment) {
+    if (!arguments.spec.empty()) return arguments.spec;
+    if (auto prepared = prepared_spec(environment)) return *std::move(prepared);
+    return Error{"SPEC", "left out, but no srun --distgpu=SPEC prepared this task",
+                 formatted("write distgpu exec SPEC -- {}", excerpt(arguments.program.front()))};
+}
+
 ExitCode run_exec(const Arguments& arguments) {
     ProcessEnvironment environment;
-    auto request = parse_spec("SPEC", arguments.spec);
+    const auto spec = spec_of(arguments, environment);
+    if (!spec) return complain(spec.error(), ExitCode::exec_failed);
+    auto request = parse_spec("SPEC", *spec);
     if (!request) return complain(request.error(), ExitCode::exec_failed);
     if (request->help) {
         const auto printed = print(spec_help());
@@ -121,22 +154,23 @@ ExitCode run_exec(const Arguments& arguments) {
         place->step = step_with_free_port(*request, place->layout);
     }
     const auto order = order_nodes(*request, *place, environment);
-    const auto error = order ? refused(*request, *place, environment) : order.error();
+    const std::vector<std::string> program = command_line(arguments);
+    const auto error = order ? refused(*request, *place, environment, program) : order.error();
     const bool first = place->layout.rank(place->node, place->local) == GlobalRank{0};
     if (error) return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
     if (first && (request->verbose || request->dry_run) && !order->empty()) {
         say("distgpu: " + *order);
     }
-    const auto own = plan_own_task(*std::move(request), *std::move(place), environment);
+    const auto own = plan_own_task(*std::move(request), *std::move(place), environment, program);
     if (!own) return complain(own.error(), ExitCode::exec_failed);
     if (prepared_spec(environment)) {
         const auto differing = differences(environment, own->task());
-        return differing.empty() ? become(arguments.program)
+        return differing.empty() ? start(arguments, *own, environment)
                                  : complain(disagreement(differing.front()), ExitCode::exec_failed);
     }
-    if (const auto end = prepare(*own, arguments.spec, environment)) return *end;
+    if (const auto end = prepare(*own, *spec, environment)) return *end;
     if (const auto end = check_step(own->request, environment)) return *end;
-    return become(arguments.program);
+    return start(arguments, *own, environment);
 }
 
 }  // namespace
@@ -149,8 +183,10 @@ Subcommand exec_subcommand() {
                 "srun, mpirun, flux or mpiexec, or alone.",
             .options = {{.name = "SPEC",
                          .target = &arguments->spec,
-                         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...",
-                         .required = true},
+                         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; by default that "
+                                 "of srun, in a task that the plugin prepared",
+                         .required = true,
+                         .may_be_left_out = true},
                         {.name = "PROGRAM",
                          .target = &arguments->program,
                          .help = "The program and its arguments, after --",

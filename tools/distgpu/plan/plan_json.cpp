@@ -55,16 +55,19 @@ JsonText task_json(const NodeTopology* topology, const NodePlan& node, const Tas
     std::vector<JsonMember> set;
     for (const auto& [name, value] : task.set) set.push_back({name, value});
     const auto& binding = task.binding;  // there where the topology is known
-    return {{"rank", task.rank.value},
-            {"node", node.node_name},
-            {"node_rank", task.node_rank.value},
-            {"local_rank", task.local_rank.value},
-            {"set", set},
-            {"unset", JsonText::list(task.unset)},
-            {"cpus", binding ? JsonText(binding->cpus.to_string()) : JsonText()},
-            {"gpus", JsonText::list(binding ? binding->gpus : decltype(binding->gpus)())},
-            {"hcas", JsonText::list(binding ? port_names(*topology, *binding)
-                                            : std::vector<std::string>())}};
+    std::vector<JsonMember> json{
+        {"rank", task.rank.value},
+        {"node", node.node_name},
+        {"node_rank", task.node_rank.value},
+        {"local_rank", task.local_rank.value},
+        {"set", set},
+        {"unset", JsonText::list(task.unset)},
+        {"cpus", binding ? JsonText(binding->cpus.to_string()) : JsonText()},
+        {"gpus", JsonText::list(binding ? binding->gpus : decltype(binding->gpus)())},
+        {"hcas",
+         JsonText::list(binding ? port_names(*topology, *binding) : std::vector<std::string>())}};
+    if (!task.options.empty()) json.push_back({"options", JsonText::list(task.options)});
+    return json;
 }
 
 std::string head(const PlanInput& input, const Rendezvous& rendezvous) {

@@ -44,6 +44,9 @@ std::string variables_of(const TaskPlan& task) {
     std::string text = "\n";
     for (const auto& [name, value] : task.set) text += formatted("{}={}\n", name, value);
     if (!task.unset.empty()) text += formatted("\nremoved: {}\n", join(task.unset, " "));
+    if (!task.options.empty()) {
+        text += formatted("\ndistgpu exec adds: {}\n", join(task.options, " "));
+    }
     return text;
 }
 

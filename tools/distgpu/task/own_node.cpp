@@ -2,6 +2,7 @@
 #include "task/own_node.h"
 
 #include "base/format.h"
+#include "base/io/tcp/resolve.h"
 #include "base/values.h"
 #include "mapping/binding/binding_policy.h"
 #include "node/affinity.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -104,6 +106,18 @@ void add_topology(OwnNode& node, const Environment& environment, const std::stri
     add_gpus(node.facts, environment);
 }
 
+// What the plugin knows better, where it prepared the task; else one that is not the loopback's.
+std::string own_address(const Environment& environment, const std::string& name) {
+    constexpr std::chrono::seconds patience{5};
+    const auto handed = environment.get("NODE_ADDR");
+    if (handed && prepared_spec(environment)) return *handed;
+    const auto addresses = resolve(name, 0, Clock::now() + patience);
+    if (!addresses) return {};
+    const auto found = std::find_if(addresses->begin(), addresses->end(),
+                                    [](const Address& each) { return !each.is_loopback(); });
+    return found == addresses->end() ? std::string{} : found->to_string();
+}
+
 }  // namespace
 
 std::vector<CpuSet> parse_masks(std::string_view list, std::size_t tasks) {
@@ -128,6 +142,9 @@ OwnNode find_own_node(const Environment& environment, const Request& request, co
     const bool in_step = place.launcher == Launcher::slurm;
     if (place.layout.node_count() > 1) {
         add_interface(node, place.layout.hosts().name(place.node));
+    }
+    if (request.framework->service != nullptr) {
+        facts.address = own_address(environment, place.layout.hosts().name(place.node));
     }
     if (!in_step) return node;
     facts.share.masks = masks_of_node(environment, place);

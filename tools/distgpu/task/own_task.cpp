@@ -49,8 +49,10 @@ RendezvousFacts rendezvous_facts(const Environment& environment, const Place& pl
     return facts;
 }
 
-StepFacts step_facts(const Environment& environment, const Place& place) {
+StepFacts step_facts(const Environment& environment, const Place& place,
+                     const std::vector<std::string>& program) {
     StepFacts facts;
+    facts.program = program;
     if (place.launcher == Launcher::slurm) {
         facts.mpi_type = environment.get("SLURM_MPI_TYPE").value_or("");
     }
@@ -59,8 +61,10 @@ StepFacts step_facts(const Environment& environment, const Place& place) {
     return facts;
 }
 
-Step step_of(const Environment& environment, const Place& place) {
-    return {place.layout, step_facts(environment, place), rendezvous_facts(environment, place)};
+Step step_of(const Environment& environment, const Place& place,
+             const std::vector<std::string>& program) {
+    return {place.layout, step_facts(environment, place, program),
+            rendezvous_facts(environment, place)};
 }
 
 }  // namespace
@@ -72,9 +76,10 @@ std::string own_command() {
 }
 
 std::optional<Error> refused(const Request& request, const Place& place,
-                             const Environment& environment) {
+                             const Environment& environment,
+                             const std::vector<std::string>& program) {
     if (auto error = unknown_nodes(request, place, environment)) return error;
-    return refusal(request, step_of(environment, place));
+    return refusal(request, step_of(environment, place, program));
 }
 
 Result<std::string> order_nodes(const Request& request, Place& place,
@@ -102,11 +107,14 @@ Result<std::string> order_nodes(const Request& request, Place& place,
         });
 }
 
-Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment) {
+Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment,
+                              const std::vector<std::string>& program) {
     OwnNode node = find_own_node(environment, request, place, own_command());
-    return plan(request, step_of(environment, place), node.facts).transform([&](NodePlan planned) {
-        return OwnTask{std::move(request), std::move(place), std::move(node), std::move(planned)};
-    });
+    return plan(request, step_of(environment, place, program), node.facts)
+        .transform([&](NodePlan planned) {
+            return OwnTask{std::move(request), std::move(place), std::move(node),
+                           std::move(planned)};
+        });
 }
 
 }  // namespace distgpu

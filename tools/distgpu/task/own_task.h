@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace distgpu {
 
@@ -24,9 +25,11 @@ struct OwnTask {
 // The path of this program itself.
 std::string own_command();
 
-// Why a step is not one that can be prepared: the same for all its processes.
+// Why a step is not one that can be prepared: the same for all its processes. `program`: the
+// command line that they have in common; empty: not known.
 std::optional<Error> refused(const Request& request, const Place& place,
-                             const Environment& environment);
+                             const Environment& environment,
+                             const std::vector<std::string>& program = {});
 
 // Puts the nodes into the order that the request asks for, unless what prepared the step did so.
 // Returns what to say of it; empty: nothing. Each task asks and reads for itself.
@@ -37,6 +40,7 @@ Result<std::string> order_nodes(const Request& request, Place& place,
 
 // As plan(). Looks up names and may discover the topology, which takes up to 5 s.
 // Precondition: not refused.
-Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment);
+Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment,
+                              const std::vector<std::string>& program = {});
 
 }  // namespace distgpu

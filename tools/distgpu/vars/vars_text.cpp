@@ -46,6 +46,14 @@ std::string unset_section(std::span<const UnsetVariable> variables) {
     return section("Removed", std::move(rows));
 }
 
+std::string option_section(const Service& service) {
+    std::vector<Row> rows;
+    for (const ProgramOption& option : service.options) {
+        rows.push_back({std::string(option.name), std::string(option.meaning)});
+    }
+    return section("Options that distgpu exec adds, unless you wrote them", std::move(rows));
+}
+
 // What every mode sets besides `own`, and which of all these are the user's.
 std::string besides(Variables own) {
     std::vector<std::string_view> users_own;
@@ -71,13 +79,21 @@ JsonText unset_json(const UnsetVariable& variable) {
     return {{"name", variable.name}, {"reason", variable.reason}};
 }
 
+JsonText option_json(const ProgramOption& option) {
+    return {{"name", option.name}, {"meaning", option.meaning}};
+}
+
 JsonText contract_json(const Framework* contract) {
-    return {{"mode", contract->mode},
-            {"aliases", JsonText::list(contract->aliases)},
-            {"keys", JsonText::list(contract->keys)},
-            {"summary", contract->summary},
-            {"set", set_json(contract->sets)},
-            {"unset", JsonText::list(contract->unsets, unset_json)}};
+    std::vector<JsonMember> json{{"mode", contract->mode},
+                                 {"aliases", JsonText::list(contract->aliases)},
+                                 {"keys", JsonText::list(contract->keys)},
+                                 {"summary", contract->summary},
+                                 {"set", set_json(contract->sets)},
+                                 {"unset", JsonText::list(contract->unsets, unset_json)}};
+    if (contract->service != nullptr) {
+        json.push_back({"options", JsonText::list(contract->service->options, option_json)});
+    }
+    return json;
 }
 
 }  // namespace
@@ -109,6 +125,7 @@ std::string contract_table(const Framework& contract) {
         table({{formatted("{}:", contract.mode), std::string(contract.summary)}}, page);
     text += set_section("Set", contract.sets);
     if (!contract.unsets.empty()) text += unset_section(contract.unsets);
+    if (contract.service != nullptr) text += option_section(*contract.service);
     return text + besides(contract.sets);
 }
 

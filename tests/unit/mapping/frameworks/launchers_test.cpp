@@ -148,5 +148,22 @@ TEST(Launchers, AreSeenBehindPythonsOptions) {
     }
 }
 
+// One of a mode that wants options is told of the command that gives them.
+TEST(Launchers, OfServersNeedExecAndTheirMode) {
+    EXPECT_EQ(
+        judged("pytorch", "1(x2)", {"vllm", "serve", "m"}),
+        "warned: distgpu: vllm serve: --distgpu=pytorch does not set it up, so each node may "
+        "train alone; use --distgpu=vllm with --ntasks-per-node=1, and distgpu exec -- before "
+        "vllm serve");
+    EXPECT_EQ(judged("vllm", "1(x2)", {"distgpu", "exec", "--", "vllm", "serve", "m"}), "");
+    EXPECT_EQ(judged("vllm", "1(x2)", {"distgpu", "exec", "--", "python3", "my_server.py"}), "");
+}
+
+TEST(Launchers, AreJudgedBehindExecToo) {
+    EXPECT_EQ(judged("pytorch", "4(x2)", {"distgpu", "exec", "pytorch", "--", "mpirun", "./a"}),
+              judged("pytorch", "4(x2)", {"mpirun", "./a"}));
+    EXPECT_NE(judged("pytorch", "4(x2)", {"mpirun", "./a"}), "");
+}
+
 }  // namespace
 }  // namespace distgpu
