@@ -1,7 +1,7 @@
 // `distgpu exec`: runs a program as a task that the plugin prepared would run, without the plugin.
 #include "base/excerpt.h"
 #include "base/format.h"
-#include "mapping/frameworks/serving.h"
+#include "exec/supervision_of.h"
 #include "mapping/plan/listening_ports.h"
 #include "mapping/spec/request.h"
 #include "node/machine.h"
@@ -115,18 +115,10 @@ std::vector<std::string> command_line(const Arguments& arguments) {
     return words;
 }
 
-// With what the plan gives it as options, and without the variables of the same meaning, which
-// would mislead what it starts.
+// Becomes the program, or stays beside one that has to be watched.
 ExitCode start(const Arguments& arguments, const OwnTask& own, ProcessEnvironment& environment) {
-    std::vector<std::string> program = arguments.program;
-    const std::vector<std::string>& options = own.task().options;
-    program.insert(program.end(), options.begin(), options.end());
-    if (own.request.framework->service != nullptr) {
-        for (const SetVariable& variable : contract::service_rendezvous) {
-            environment.unset(std::string(variable.name));
-        }
-    }
-    return become(program);
+    if (own.request.framework->service == nullptr) return become(arguments.program);
+    return supervise(supervision_of(own, arguments.program, environment));
 }
 
 // What the user wrote, or what srun was asked for. Error: neither.

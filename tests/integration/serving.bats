@@ -1,0 +1,248 @@
+#!/usr/bin/env bats
+# Servers over several nodes by `distgpu exec`: their options, and how a step of them ends. The server
+# is ./serving/vllm, a stand-in with vLLM's options and ways of ending.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # cluster.bash sets root; each test has a log of its own
+
+load cluster
+
+setup_file() {
+    # So that what a killed program leaves behind would run on.
+    cluster_up --nodes 2 --cpus 8
+    install -m 755 "$root/tests/integration/serving/vllm" "$SCRATCH"
+}
+teardown_file() { cluster_down; }
+
+setup() {
+    distgpu=$SCRATCH/distgpu
+    log=$SCRATCH/log.$BATS_TEST_NUMBER
+}
+
+teardown() {
+    if [[ ${step-} ]]; then
+        submit scancel --user "$(submit id -un)"
+        wait "$step" || true
+    fi
+    assert_cluster_clean
+    assert_nothing_left
+}
+
+# The stand-in's processes, on all nodes: they are processes of this machine.
+servers() { pgrep -f "^python3 $SCRATCH/vllm serve" || true; }
+
+assert_nothing_left() {
+    for _ in {1..50}; do
+        [[ $(servers) ]] || return 0
+        sleep 0.1
+    done
+    ps -fp "$(servers | xargs | tr ' ' ,)"
+    pkill -KILL -f "^python3 $SCRATCH/vllm serve"
+    return 1
+}
+
+on_two=(srun -N2 --ntasks-per-node=1)
+
+# Starts a step in the background; it is ready when this returns. Its output is in $log.
+start() { # SRUN_ARGUMENT... -- serves "$distgpu exec -- vllm serve"
+    submit timeout --kill-after=5 100 "$@" >"$log" 2>&1 3>&- &
+    step=$!
+    for _ in {1..300}; do
+        ! grep -q 'ready at' "$log" || return 0
+        kill -0 "$step" 2>/dev/null || break
+        sleep 0.1
+    done
+    cat "$log"
+    return 1
+}
+
+start_servers() { # [ENVIRONMENT...]
+    start "${on_two[@]}" --distgpu=vllm env "$@" "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
+}
+
+url() { sed -n 's/.*ready at \([^ ]*\) after.*/\1/p' "$log"; }
+
+# The status of a request on node01.
+ask() { # PATH
+    on node01 python3 -c 'import sys, urllib.request, urllib.error
+try:
+    print(urllib.request.urlopen(sys.argv[1], timeout=5).status)
+except urllib.error.HTTPError as error:
+    print(error.code)' "$(url)/$1"
+}
+
+# The pid of the process of that command on a node.
+pid_on() { # NODE PATTERN
+    local pid
+    for pid in $(pgrep -f "$2"); do
+        ! tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURMD_NODENAME=$1" || echo "$pid"
+    done
+}
+
+# The server that exec started there, and its first child.
+main_on() { pid_on "$1" "^python3 $SCRATCH/vllm serve" | head -n 1; }
+child_on() { pgrep -P "$(main_on "$1")"; }
+
+# Waits for the step; its status and how long it took.
+ends() {
+    local begin=$EPOCHREALTIME
+    status=0
+    wait "$step" || status=$?
+    unset step
+    seconds=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 1000000))
+    cat "$log"
+    echo "status $status after $seconds s"
+}
+
+@test "each node gets its options, and the URL is printed when it answers" {
+    start_servers
+    [ "$(ask health)" = 200 ]
+    [ "$(ask v1/completions)" = 200 ]
+    address=$(url)
+    port=${address##*:}
+    [ "$(grep -c '^options' "$log")" -eq 2 ]
+    head=${address#http://}
+    head=${head%:*}
+    grep -qxF "options serve m -tp 2 --distributed-executor-backend mp --nnodes 2 --node-rank 0 \
+--master-addr $head --master-port $((port - 1)) --host $head --port $port" "$log"
+    grep -qxF "options serve m -tp 2 --distributed-executor-backend mp --nnodes 2 --node-rank 1 \
+--master-addr $head --master-port $((port - 1)) --headless" "$log"
+    submit scancel --user "$(submit id -un)"
+    ends
+    [ "$seconds" -le 6 ]
+}
+
+# What vLLM itself makes of it: the step goes on, or ends with status 0.
+@test "a server that is killed on another node ends the step with its status" {
+    start_servers
+    kill -KILL "$(main_on node02)"
+    ends
+    [ "$status" -eq 137 ]
+    [ "$seconds" -le 6 ]
+    [ "$(grep -c '^distgpu: vllm on node02: ended with status 137 after' "$log")" -eq 1 ]
+}
+
+@test "a worker that is killed, after which its server ends with status 0, is a failure" {
+    start_servers
+    kill -KILL "$(child_on node02)"
+    ends
+    [ "$status" -eq 1 ]
+    [ "$seconds" -le 6 ]
+    grep -q '^distgpu: vllm on node02: ended with status 0 after .* which ends the step$' "$log"
+}
+
+@test "the first node's server that is killed ends the step with its status" {
+    start_servers
+    kill -KILL "$(main_on node01)"
+    ends
+    [ "$status" -eq 137 ]
+    [ "$seconds" -le 6 ]
+}
+
+@test "the first node's engine that is killed is found by the next request, and is a failure" {
+    start_servers
+    kill -KILL "$(child_on node01)"
+    [ "$(ask health)" = 200 ]
+    run ask v1/completions
+    ends
+    [ "$status" -eq 1 ]
+}
+
+# What the server itself started there is Slurm's to end, as proctrack/cgroup does.
+@test "exec that is killed on a node ends its server and the others" {
+    local node worker
+    for node in node01 node02; do
+        start_servers
+        worker=$(child_on "$node")
+        kill -KILL "$(pid_on "$node" "^$distgpu exec")"
+        for _ in {1..50}; do
+            [[ $(servers) != "$worker" ]] || break
+            sleep 0.1
+        done
+        [ "$(servers)" = "$worker" ]
+        kill -KILL "$worker"
+        ends
+        [ "$status" -eq 137 ]
+        [ "$seconds" -le 6 ]
+        grep -q "^distgpu: vllm: lost the connection with $node, which ends the step\$" "$log"
+    done
+}
+
+@test "scancel ends it within the grace, also servers that ignore SIGTERM" {
+    start_servers STAND_IN_DEAF=1
+    submit scancel --user "$(submit id -un)"
+    ends
+    [ "$seconds" -le 14 ]
+    [[ $(<"$log") != *'which ends the step'* ]]
+}
+
+@test "a signal for exec alone on one node ends the step with the servers' status" {
+    start_servers
+    kill -TERM "$(pid_on node02 "^$distgpu exec")"
+    ends
+    [ "$status" -eq 0 ]
+    [ "$seconds" -le 6 ]
+    [[ $(<"$log") != *'which ends the step'* ]]
+}
+
+@test "two steps of one user at once on the same nodes have ports of their own" {
+    start "${on_two[@]}" --overcommit --distgpu=vllm "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
+    first=$(url)
+    first_step=$step
+    log=$log.second
+    start "${on_two[@]}" --overcommit --distgpu=vllm "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
+    [ "$(url)" != "$first" ]
+    [ "$(ask v1/completions)" = 200 ]
+    submit scancel --user "$(submit id -un)"
+    ends
+    wait "$first_step" || true
+}
+
+# MUNGE would prove that the nodes are of one user; in the sandbox it answers the daemons alone.
+@test "without the plugin the same line serves with the mode behind exec" {
+    start "${on_two[@]}" "$distgpu" exec vllm -- "$SCRATCH/vllm" serve m -tp 2
+    [ "$(ask v1/completions)" = 200 ]
+    kill -KILL "$(main_on node02)"
+    ends
+    [ "$status" -eq 137 ]
+    [ "$(grep -c '^distgpu: vllm: other users could end this step, because the plugin did not prepare it and MUNGE does not answer; start it with srun --distgpu=vllm$' "$log")" -eq 1 ]
+}
+
+@test "who is not of the step cannot end it" {
+    start_servers
+    address=$(url)
+    control=$((${address##*:} + 14)) # the 15th port behind the rendezvous, the API's is the first
+    run on node01 python3 -c '
+import socket, sys
+control = socket.create_connection(("node01", int(sys.argv[1])), 5)
+print(control.recv(4096).decode().split()[:2])
+control.sendall(b"0 1 " + b"0" * 64 + b"\nended 3 \n")
+try:
+    print(control.recv(4096))
+except ConnectionResetError:
+    print("reset")' "$control"
+    echo "$output"
+    [ "${lines[0]}" = "['distgpu', 'exec']" ]
+    [[ ${lines[1]} == "b''" || ${lines[1]} == reset ]]
+    sleep 1
+    [ "$(ask v1/completions)" = 200 ]
+    kill -KILL "$(main_on node02)"
+    ends
+    [ "$status" -eq 137 ]
+}
+
+@test "a program that is not there, and steps that cannot serve, are refused" {
+    run -127 submit "${on_two[@]}" --distgpu=vllm "$distgpu" exec -- ./none
+    [ "$(distgpu_lines | sort -u | head -n 1)" = 'distgpu: ./none: No such file or directory; name a program that can be run' ]
+    run submit "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it takes its place in the step from \
+its options alone, so each node would run a server of its own; write srun --ntasks-per-node=1 \
+--distgpu=vllm distgpu exec -- $SCRATCH/vllm serve m -tp 2" ]
+    run -125 submit srun -N2 --ntasks-per-node=2 "$distgpu" exec vllm -- "$SCRATCH/vllm" serve m
+    [ "$(distgpu_lines)" = 'distgpu: --distgpu=vllm: 2 tasks on a node, but one server runs on each and takes all the GPUs of the step there; use --ntasks-per-node=1 --distgpu=vllm' ]
+}
+
+@test "dry-run shows the options" {
+    run --separate-stderr -0 submit "${on_two[@]}" --distgpu=vllm,dry-run,port=25000,master=name "$distgpu" exec -- \
+        "$SCRATCH/vllm" serve m -tp 2
+    [ "$(grep -c 'distgpu exec adds: --distributed-executor-backend mp --nnodes 2' <<<"$output")" -eq 2 ]
+}

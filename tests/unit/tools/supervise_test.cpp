@@ -1,0 +1,236 @@
+// How `distgpu exec` ends with what it started, and how its nodes find each other. Each of its
+// processes is one of the test's own.
+#include "exec/supervise.h"
+
+#include "base/io/tcp/socket.h"
+#include "exec/control.h"
+#include "exec/process_tree.h"
+#include "exec/readiness.h"
+#include "node/step_secret.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+std::uint16_t free_port() {
+    const auto socket = listen_on(0);
+    return port_of(*socket);
+}
+
+struct End {
+    int status = -1;
+    std::string errors;
+};
+
+// In a process of its own, whose signals and children it takes.
+struct Running {
+    pid_t pid;
+    int errors;
+
+    explicit Running(const Supervision& supervision) {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(pipe(ends.data()), 0);
+        pid = fork();
+        if (pid == 0) {
+            dup2(ends[1], STDERR_FILENO);
+            close(ends[0]);
+            close(ends[1]);
+            _exit(static_cast<int>(supervise(supervision)));
+        }
+        close(ends[1]);
+        errors = ends[0];
+    }
+
+    End end() const {
+        End result;
+        std::array<char, 4096> piece{};
+        ssize_t got = 0;
+        while ((got = read(errors, piece.data(), piece.size())) > 0) {
+            result.errors.append(piece.data(), static_cast<std::size_t>(got));
+        }
+        close(errors);
+        int status = 0;
+        waitpid(pid, &status, 0);
+        result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+        return result;
+    }
+};
+
+Supervision shell(const std::string& script) {
+    Supervision supervision;
+    supervision.mode = "vllm";
+    supervision.node_names = {"n0"};
+    supervision.step.name = "1.0";
+    supervision.program = {"sh", "-c", script};
+    return supervision;
+}
+
+// Of two nodes, both on this machine.
+Supervision of_two(std::uint32_t node, std::uint16_t port, const std::string& script) {
+    Supervision supervision = shell(script);
+    supervision.node_names = {"n0", "n1"};
+    supervision.node = node;
+    supervision.step.nodes = 2;
+    supervision.step.head = "127.0.0.1";
+    supervision.step.port = port;
+    supervision.step.secret = Secret(Secret::Bytes{1, 2, 3});
+    return supervision;
+}
+
+TEST(Supervise, AnyEndBeforeASignalIsAFailure) {
+    EXPECT_EQ(Running(shell("exit 7")).end().status, 7);
+    const auto good = Running(shell("exit 0")).end();
+    EXPECT_EQ(good.status, 1);
+    EXPECT_THAT(good.errors, HasSubstr("distgpu: vllm on n0: ended with status 0 after 0 s, which "
+                                       "ends the step\n"));
+    EXPECT_EQ(Running(shell("kill -KILL $$")).end().status, 137);
+}
+
+TEST(Supervise, AfterASignalTheStatusIsTheProgramsOwn) {
+    for (const auto& [script, status] : std::vector<std::pair<std::string, int>>{
+             {"trap 'exit 0' TERM; echo up >&2; while :; do sleep 0.05; done", 0},
+             {"trap 'exit 9' TERM; echo up >&2; while :; do sleep 0.05; done", 9},
+             {"echo up >&2; sleep 60 & wait", 143}}) {
+        const Running running(shell(script));
+        std::array<char, 3> up{};
+        ASSERT_EQ(read(running.errors, up.data(), up.size()), 3);
+        kill(running.pid, SIGTERM);
+        const auto end = running.end();
+        EXPECT_EQ(end.status, status) << script;
+        EXPECT_EQ(end.errors, "") << script;
+    }
+}
+
+TEST(Supervise, KillsWhatIgnoresTheSignal) {
+    Supervision supervision = shell("trap '' TERM; echo up >&2; while :; do sleep 1; done");
+    supervision.grace = 1s;
+    const Running running(supervision);
+    std::array<char, 3> up{};
+    ASSERT_EQ(read(running.errors, up.data(), up.size()), 3);
+    kill(running.pid, SIGTERM);
+    EXPECT_EQ(running.end().status, 137);
+}
+
+// A daemon of its own session holds the pipe open until it is dead, too.
+TEST(Supervise, LeavesNoDescendant) {
+    const auto begin = Clock::now();
+    EXPECT_EQ(Running(shell("setsid sh -c 'trap \"\" TERM HUP; sleep 60' & exit 3")).end().status,
+              3);
+    EXPECT_LT(Clock::now() - begin, 20s);
+}
+
+TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
+    Supervision supervision = shell("");
+    supervision.program = {"/none"};
+    const auto end = Running(supervision).end();
+    EXPECT_EQ(end.status, 127);
+    EXPECT_EQ(end.errors,
+              "distgpu: /none: No such file or directory; name a program that can be run\n");
+    supervision.program = {"/etc/passwd"};
+    EXPECT_EQ(Running(supervision).end().status, 126);
+}
+
+TEST(Supervise, OneNodesEndIsTheOthers) {
+    for (const std::uint32_t failing : {0U, 1U}) {
+        const std::uint16_t port = free_port();
+        const auto script = [&](std::uint32_t node) {
+            return node == failing ? "sleep 0.5; exit 5" : "sleep 60";
+        };
+        const Running other(of_two(1, port, script(1)));
+        const Running head(of_two(0, port, script(0)));
+        EXPECT_EQ(head.end().status, 5) << failing;
+        EXPECT_EQ(other.end().status, failing == 1 ? 5 : 0) << failing;
+    }
+}
+
+TEST(Supervise, AStepThatIsOverTellsWhoComesLate) {
+    const std::uint16_t port = free_port();
+    const Running head(of_two(0, port, "exit 5"));
+    std::this_thread::sleep_for(1s);
+    const auto begin = Clock::now();
+    const Running other(of_two(1, port, "sleep 60"));
+    EXPECT_EQ(other.end().status, 0);
+    EXPECT_EQ(head.end().status, 5);
+    EXPECT_LT(Clock::now() - begin, 20s);
+}
+
+TEST(Supervise, SaysWhoIsMissing) {
+    Supervision alone = of_two(0, free_port(), "sleep 60");
+    alone.join_limit = 1s;
+    const auto head = Running(alone).end();
+    EXPECT_EQ(head.status, 1);
+    EXPECT_EQ(head.errors,
+              "distgpu: vllm: not there after 1 s: n1; look there why distgpu exec did "
+              "not start\n");
+    alone.node = 1;
+    const auto other = Running(alone).end();
+    EXPECT_EQ(other.status, 125);
+    EXPECT_THAT(other.errors, HasSubstr("Connection refused"));
+}
+
+// Neither end believes who does not know the secret.
+TEST(Control, BothEndsProveThatTheyAreOfTheStep) {
+    const ControlledStep step = of_two(0, free_port(), "").step;
+    auto head = Head::listen(step);
+    ASSERT_TRUE(head);
+    const auto taken = [&](const ControlledStep& others) {
+        std::optional<std::pair<std::uint32_t, Peer>> peer;
+        std::thread greeter([&] {
+            for (int i = 0; i < 20 && !(peer = head->take()); ++i) {
+                std::this_thread::sleep_for(50ms);
+            }
+        });
+        const auto reached = reach_head(others, 1);
+        greeter.join();
+        return std::pair(reached.has_value(), peer.has_value());
+    };
+    EXPECT_EQ(taken(step), std::pair(true, true));
+    ControlledStep foreign = step;
+    foreign.secret = Secret(Secret::Bytes{9});
+    EXPECT_EQ(taken(foreign), std::pair(false, false));
+    foreign = step;
+    foreign.name = "1.1";
+    EXPECT_EQ(taken(foreign), std::pair(false, false));
+    foreign = step;
+    foreign.secret.reset();
+    EXPECT_EQ(taken(foreign), std::pair(false, false));
+}
+
+TEST(HealthCheck, IsThatOfAServerThatAnswersWith200) {
+    for (const auto& [answer, healthy] :
+         std::vector<std::pair<std::string, bool>>{{"HTTP/1.1 200 OK\r\n\r\n", true},
+                                                   {"HTTP/1.0 200 OK\r\n\r\n", true},
+                                                   {"HTTP/1.1 503 Loading\r\n\r\n", false},
+                                                   {"HTTP/1.1 2000\r\n\r\n", false},
+                                                   {"220 mail 200 \r\n", false}}) {
+        const auto listener = listen_on(0);
+        ASSERT_TRUE(listener);
+        std::thread server([&, text = answer] {
+            std::optional<Socket> client;
+            while (!(client = accept_from(*listener))) std::this_thread::sleep_for(1ms);
+            static_cast<void>(receive_line(*client, 100, Clock::now() + 1s));
+            static_cast<void>(send_all(*client, text, Clock::now() + 1s));
+            std::this_thread::sleep_for(20ms);
+        });
+        EXPECT_EQ(is_healthy({"127.0.0.1", port_of(*listener), "/health"}), healthy) << answer;
+        server.join();
+    }
+    EXPECT_FALSE(is_healthy({"127.0.0.1", free_port(), "/health"}));
+    EXPECT_EQ(url_of({"fd00::1", 8000, "/health"}), "http://[fd00::1]:8000");
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,89 @@
+// The connection of every node's `distgpu exec` with that of rank 0's node, by which one node's end
+// is known to all. Both ends prove that they are of this step, as the reports of `distgpu check` do
+// (check/proof.h), before either believes the other. Then each line is a word and a number.
+#pragma once
+
+#include "base/io/tcp/deadline.h"
+#include "base/io/tcp/socket.h"
+#include "base/result.h"
+#include "base/secret.h"
+#include "check/proof.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+// The step whose nodes are connected.
+struct ControlledStep {
+    std::string name;  // "42.0"
+    std::uint32_t nodes = 1;
+    std::string head;                // the address of rank 0's node
+    std::uint16_t port = 0;          // on which it listens for the others
+    std::optional<Secret> secret{};  // nothing: no plugin prepared the step
+};
+
+struct Message {
+    enum class Kind : std::uint8_t {
+        up,     // to the head: this node's part is ready
+        start,  // from the head: begin; `text` goes with it
+        ended,  // this node's part ended by itself, with status `number`
+        stop,   // the signal `number` came
+        end,    // from the head: the step is over
+        lost,   // the connection broke
+    };
+    Kind kind = Kind::lost;
+    int number = 0;
+    std::string text{};
+
+    bool operator==(const Message&) const = default;
+};
+
+// A node at the other end.
+class Peer {
+  public:
+    explicit Peer(Socket socket) : socket_(std::move(socket)) {}
+
+    const Socket& socket() const { return socket_; }
+    bool is_open() const { return socket_.is_open(); }
+
+    // What has come. The last one is `lost` where the connection broke.
+    std::vector<Message> receive();
+
+    // Does nothing on a broken connection.
+    void send(const Message& message);
+
+  private:
+    Socket socket_;
+    std::string received_;
+};
+
+// The end of a node that is not the head's. Error: there is no head of this step until the
+// deadline. One attempt, of at most a second, so that a signal can be seen between two of them.
+Result<Peer> reach_head(const ControlledStep& step, std::uint32_t node);
+
+// The head's end.
+class Head {
+  public:
+    // Errors: the port is taken.
+    static Result<Head> listen(const ControlledStep& step);
+
+    const Socket& listener() const { return listener_; }
+    Proof proof() const { return proof_; }
+
+    // Of a connection that waits: the node, once it has shown that it is one of this step's.
+    // Nothing: it has not, and is gone. Waits for it up to a second.
+    std::optional<std::pair<std::uint32_t, Peer>> take();
+
+  private:
+    Head(Socket listener, const ControlledStep& step);
+
+    Socket listener_;
+    ControlledStep step_;
+    Proof proof_;
+};
+
+}  // namespace distgpu

@@ -1,0 +1,63 @@
+// See supervision_of.h.
+#include "exec/supervision_of.h"
+
+#include "base/format.h"
+#include "base/values.h"
+#include "mapping/frameworks/program_options.h"
+#include "mapping/frameworks/serving.h"
+#include "mapping/plan/ranks.h"
+#include "node/step_secret.h"
+
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+std::vector<std::string> names_by_rank(const StepLayout& layout) {
+    std::vector<std::string> names(layout.node_count());
+    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
+        names[node_rank_of(layout, NodeIndex{i}).value] = layout.hosts().name(NodeIndex{i});
+    }
+    return names;
+}
+
+// Of rank 0's node, where its program says by its options where it answers.
+std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::string>& program) {
+    const Service& service = *own.request.framework->service;
+    if (own.task().rank != GlobalRank{0}) return std::nullopt;
+    const auto host = given_value(program, service.host_option);
+    const auto port = whole_number(given_value(program, service.port_option).value_or(""));
+    constexpr std::uint32_t last = 65535;
+    if (!host || !port || *port > last) return std::nullopt;
+    // On all addresses: on this one too.
+    const bool everywhere = host->empty() || *host == "0.0.0.0" || *host == "::";
+    const std::string& address = own.node.facts.address;
+    const std::string own_host = address.empty() ? own.plan.node_name : address;
+    return HealthCheck{everywhere ? own_host : std::string(*host),
+                       static_cast<std::uint16_t>(*port), std::string(service.health)};
+}
+
+}  // namespace
+
+Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& program,
+                           Environment& environment) {
+    const Rendezvous& rendezvous = own.plan.rendezvous;
+    const std::uint16_t control_port = rendezvous.port + contract::service_ports - 1;
+    Supervision supervision;
+    supervision.mode = own.request.framework->mode;
+    supervision.node_names = names_by_rank(own.place.layout);
+    supervision.node = own.task().node_rank.value;
+    supervision.step = {formatted("{}.{}", own.place.step.job, own.place.step.step),
+                        own.place.layout.node_count(), rendezvous.address, control_port,
+                        handed_secret(environment)};
+    supervision.program = program;
+    const std::vector<std::string>& options = own.task().options;
+    supervision.program.insert(supervision.program.end(), options.begin(), options.end());
+    supervision.health = health_of(own, supervision.program);
+    for (const SetVariable& variable : contract::service_rendezvous) {
+        environment.unset(std::string(variable.name));
+    }
+    return supervision;
+}
+
+}  // namespace distgpu
