@@ -5,11 +5,13 @@
 
 namespace distgpu {
 
-void raise_open_files() {
-    rlimit raised{};
-    if (getrlimit(RLIMIT_NOFILE, &raised) != 0) return;
-    raised.rlim_cur = raised.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &raised);
+std::uint64_t raise_open_files() {
+    rlimit limits{};
+    getrlimit(RLIMIT_NOFILE, &limits);
+    const rlim_t usual = limits.rlim_cur;
+    limits.rlim_cur = limits.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limits);
+    return usual;
 }
 
 }  // namespace distgpu

@@ -2,9 +2,11 @@
 // more than the usual soft limit of 1024.
 #pragma once
 
+#include <cstdint>
+
 namespace distgpu {
 
-// Raises the soft limit to the hard one.
-void raise_open_files();
+// Raises the soft limit to the hard one. Returns what it was before.
+std::uint64_t raise_open_files();
 
 }  // namespace distgpu

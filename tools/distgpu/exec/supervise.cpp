@@ -2,6 +2,7 @@
 #include "exec/supervise.h"
 
 #include "base/format.h"
+#include "base/io/open_files.h"
 #include "base/values.h"
 #include "exec/process_tree.h"
 #include "output.h"
@@ -11,7 +12,6 @@
 #include <csignal>
 #include <map>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
@@ -40,16 +40,6 @@ Socket signal_descriptor() {
     return Socket(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// A connection for each node may be more than a process may usually have. Result: what it had.
-rlim_t allow_open_files() {
-    rlimit files{};
-    getrlimit(RLIMIT_NOFILE, &files);
-    const rlim_t usual = files.rlim_cur;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    return usual;
-}
-
 // The status of a program whose end is a failure, whatever it was.
 int as_failure(int status) {
     return status == 0 ? 1 : status;
@@ -61,7 +51,7 @@ class Supervisor {
         : plan_(supervision),
           is_head_(supervision.node == 0),
           signals_(signal_descriptor()),
-          usual_files_(allow_open_files()) {}
+          usual_files_(raise_open_files()) {}
 
     ExitCode run() {
         adopt_orphans();
@@ -302,7 +292,7 @@ class Supervisor {
     const Supervision& plan_;
     bool is_head_;
     Socket signals_;
-    rlim_t usual_files_;
+    std::uint64_t usual_files_;  // that what it starts may have open
     std::optional<Head> head_;             // where other nodes are to be awaited
     std::map<std::uint32_t, Peer> peers_;  // of the head every other node's, else the head's alone
     pid_t program_ = -1;                   // negative: not started, or ended

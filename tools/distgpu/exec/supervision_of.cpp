@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> names_by_rank(const StepLayout& layout) {
     std::vector<std::string> names(layout.node_count());
     for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
-        names[node_rank_of(layout, NodeIndex{i}).value] = layout.hosts().name(NodeIndex{i});
+        names[layout.node_rank(NodeIndex{i}).value] = layout.hosts().name(NodeIndex{i});
     }
     return names;
 }
