@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 // SYNs are sent again after one second (Linux): one that is lost is no finding.
 constexpr auto longest_connect = 2s;
-constexpr auto between_datagrams = 100ms;
+constexpr auto first_pause = 100ms;  // between datagrams; each next is twice as long
 constexpr auto after_round = 50ms;
 constexpr std::size_t most_incoming = 256;  // far more than partners; strangers may connect too
 
@@ -82,9 +82,25 @@ class NodeTrial {
             waiting.push_back({out.fd(), static_cast<short>(POLLIN | writes), 0});
         }
         for (const Incoming& in : incoming_) waiting.push_back({in.fd(), POLLIN, 0});
-        constexpr int moment = 10;  // milliseconds
-        if (poll(waiting.data(), waiting.size(), moment) > 0) serve(waiting);
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_time() - now);
+        const auto wait = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+        if (poll(waiting.data(), waiting.size(), wait) > 0) serve(waiting);
         keep_time();
+    }
+
+    // When something has to be done though nothing happens.
+    Clock::time_point next_time() const {
+        Clock::time_point next = deadline_;
+        if (Clock::now() < give_up_) next = std::min(next, std::min(next_datagram_, give_up_));
+        if (has_started() && !told_result_) next = std::min(next, begin_of(next_round_));
+        return next;
+    }
+
+    bool has_started() const { return started_ != Clock::time_point{}; }
+
+    // Of that after the last: when all is measured.
+    Clock::time_point begin_of(std::size_t round) const {
+        return started_ + round * (stream_ + after_round);
     }
 
     void serve(const std::vector<pollfd>& waiting) {
@@ -114,13 +130,15 @@ class NodeTrial {
         if (now >= give_up_) {
             for (Outgoing& out : outgoing_) out.give_up();
         }
-        if (started_ == Clock::time_point{} || next_round_ >= outgoing_.size()) return;
-        if (now < started_ + next_round_ * (stream_ + after_round)) return;
+        if (!has_started() || next_round_ >= outgoing_.size() || now < begin_of(next_round_)) {
+            return;
+        }
         outgoing_[next_round_++].stream_until(now + stream_);
     }
 
     void send_datagrams() {
-        next_datagram_ = Clock::now() + between_datagrams;
+        next_datagram_ = Clock::now() + until_datagram_;
+        until_datagram_ *= 2;
         const std::string text = formatted("{} {}", order_.key, order_.node);
         for (const Address& other : others_) {
             sendto(ports_.datagrams.fd(), text.data(), text.size(), MSG_NOSIGNAL, other.generic(),
@@ -156,10 +174,8 @@ class NodeTrial {
             told_connected_ = true;
             rank0_.send(trial_words::connected, deadline_);
         }
-        if (started_ == Clock::time_point{} || told_result_) return;
-        const auto rounds = std::max(order_.to.size(), order_.from.size());
         // What is on its way when the last round ends does not count any more.
-        if (Clock::now() < started_ + rounds * (stream_ + after_round)) return;
+        if (!has_started() || told_result_ || Clock::now() < begin_of(outgoing_.size())) return;
         told_result_ = true;
         rank0_.send(std::string(trial_words::result) + encode(result()), deadline_);
     }
@@ -180,6 +196,7 @@ class NodeTrial {
     Clock::duration stream_;
     Deadline give_up_;
     Clock::time_point next_datagram_;
+    Clock::duration until_datagram_ = first_pause;
     Clock::time_point started_;  // the epoch: not yet
     std::size_t next_round_ = 0;
     bool told_connected_ = false;
