@@ -91,13 +91,12 @@ std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPla
                      port_text(*node.topology, *task.binding));
 }
 
-std::string dry_run_text(const NodeFacts& node, const NodePlan& plan, const TaskPlan& task) {
+std::string dry_run_text(const Framework& framework, const NodeFacts& node, const NodePlan& plan,
+                         const TaskPlan& task) {
     std::string text = task_line(node, plan, task) + '\n';
     for (const auto& [name, value] : task.set) text += formatted("  {}={}\n", name, value);
     for (const std::string& name : task.unset) text += formatted("  unset {}\n", name);
-    if (!task.options.empty()) {
-        text += formatted("  distgpu exec adds: {}\n", join(task.options, " "));
-    }
+    if (!task.options.empty()) text += formatted("  {}\n", options_text(framework, task));
     return text;
 }
 
@@ -124,7 +123,7 @@ Announcement announcement(const Request& request, const StepLayout& layout, cons
                       plan.node_name));
     }
     if (request.dry_run) {
-        result.dry_run = dry_run_text(node, plan, task);
+        result.dry_run = dry_run_text(*request.framework, node, plan, task);
     } else if (request.verbose && local == LocalRank{0}) {
         result.table = node_rows(request, layout, node, plan);
         if (first) result.table = rank0_table(request, layout, plan, result.table, told_by_srun);

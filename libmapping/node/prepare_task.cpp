@@ -26,6 +26,7 @@ void narrow_cpus(const PlannedTask& task, const TaskProcess& process) {
 
 std::vector<std::uint16_t> ports_of(const PlannedTask& task) {
     const std::vector<std::uint16_t>& ports = task.plan.ports;
+    if (task.request.framework->ports_on_all_nodes) return ports;
     if (task.request.framework->port_per_task) return {ports[task.local.value]};
     return task.task().rank == GlobalRank{0} ? ports : std::vector<std::uint16_t>{};
 }

@@ -86,6 +86,19 @@ std::optional<std::uint32_t> cpu_count(const Environment& environment, const std
     return count == 0U ? std::nullopt : count;
 }
 
+namespace {
+
+// MiB; 0: the step has all of the node, or it is not known.
+std::uint64_t memory_of_node(const Environment& task, std::uint32_t cpus) {
+    const auto number = [&](const char* name) -> std::uint64_t {
+        return whole_number(task.get(name).value_or("")).value_or(0);
+    };
+    const std::uint64_t each = number("SLURM_MEM_PER_NODE");
+    return each > 0 ? each : number("SLURM_MEM_PER_CPU") * cpus;
+}
+
+}  // namespace
+
 NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     NodeFacts facts;
     facts.gpus = count_devices(task);
@@ -96,6 +109,7 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
         if (exported(may_be_a_containers ? task : launch, name)) facts.exported.emplace_back(name);
     }
     facts.cpus = cpu_count(task, "SLURM_CPUS_ON_NODE").value_or(facts.cpus);
+    facts.memory = memory_of_node(task, facts.cpus);
     return facts;
 }
 

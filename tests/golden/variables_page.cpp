@@ -129,9 +129,13 @@ std::string set_table(const Variables& variables) {
 
 std::string option_table(const Service& service) {
     std::string text =
-        "Options that `distgpu exec` adds to the program, unless you wrote them; it takes "
-        "`MASTER_ADDR`, `MASTER_PORT`, `NODE_RANK` and `NODE_ADDR` away from it:\n\n"
-        "| Option | Meaning |\n|---|---|\n";
+        service.companion.empty()
+            ? "Options that `distgpu exec` adds to the program, unless you wrote them"
+            : formatted("Options of the `{}` that `distgpu exec` starts on every node",
+                        join(service.companion, " "));
+    text +=
+        "; it takes `MASTER_ADDR`, `MASTER_PORT`, `NODE_RANK` and `NODE_ADDR` away from what it "
+        "starts:\n\n| Option | Meaning |\n|---|---|\n";
     for (const ProgramOption& option : service.options) {
         text += formatted("| `{}` | {} |\n", option.name, option.meaning);
     }

@@ -238,7 +238,7 @@ except ConnectionResetError:
 its options alone, so each node would run a server of its own; write srun --ntasks-per-node=1 \
 --distgpu=vllm distgpu exec -- $SCRATCH/vllm serve m -tp 2" ]
     run -125 submit srun -N2 --ntasks-per-node=2 "$distgpu" exec vllm -- "$SCRATCH/vllm" serve m
-    [ "$(distgpu_lines)" = 'distgpu: --distgpu=vllm: 2 tasks on a node, but one server runs on each and takes all the GPUs of the step there; use --ntasks-per-node=1 --distgpu=vllm' ]
+    [ "$(distgpu_lines)" = 'distgpu: --distgpu=vllm: 2 tasks on a node, but one program runs on each and takes all the GPUs of the step there; use --ntasks-per-node=1 --distgpu=vllm' ]
 }
 
 @test "dry-run shows the options" {

@@ -63,6 +63,8 @@ struct TaskContext {
     std::uint32_t processes_per_node = 0;   // what a per-node launcher starts here
     std::string_view step_name;             // "JOBID.STEPID"
     std::uint32_t gpus = 0;                 // GPUs that the task sees; 0: none or not known
+    std::uint32_t cpus = 0;                 // CPUs of the step on this node
+    std::uint64_t memory = 0;               // of the step on this node, in MiB; 0: not known
     std::uint32_t threads = 0;              // OMP_NUM_THREADS of a process; 0: leave it alone
     const DeviceValues* devices = nullptr;  // what binding chose; null: nothing
     NodeIndex node;
@@ -101,6 +103,12 @@ struct ProgramOption {
 // wants options, and somebody who sees to its end.
 struct Service {
     std::span<const ProgramOption> options{};
+    // A program of the framework's that gets these options and runs on every node, below the
+    // user's, which runs on rank 0's node alone and whose end is the step's. Empty: it is the
+    // user's that gets them and runs on every node.
+    std::span<const std::string_view> companion{};
+    std::string_view up_text{};        // what the companion prints once it is ready
+    std::string_view folder_option{};  // by which rank 0's node gets the step's folder
     // Those of `options` that say where rank 0's node answers requests.
     std::string_view host_option{};
     std::string_view port_option{};
@@ -130,10 +138,14 @@ struct Framework {
     const Service* service = nullptr;
     // Every task uses the one GPU with its local rank's number.
     bool one_gpu_per_task = false;
+    // It chooses OMP_NUM_THREADS itself.
+    bool chooses_threads = false;
     // Its programs are often for CPUs.
     bool for_cpus_too = false;
     // Ports from MASTER_PORT on that rank 0's node listens on.
     std::uint16_t ports = 1;
+    // All nodes listen on them, and not rank 0's alone.
+    bool ports_on_all_nodes = false;
     // Every task listens on the port MASTER_PORT + its local rank.
     bool port_per_task = false;
     // Where its processes have their ranks from, if not from what the contract sets: "JAX takes its

@@ -181,7 +181,9 @@ bool is_launcher(const StepView& step) {
     const Arguments program = started_program(step.facts.program).words;
     if (program.empty()) return false;
     const Framework& mode = *step.request.framework;
-    return !launcher(read_command(program), mode, &Framework::launchers).empty();
+    const Command command = read_command(program);
+    const bool is_driver = mode.service != nullptr && !mode.service->companion.empty();
+    return is_driver ? command.python : !launcher(command, mode, &Framework::launchers).empty();
 }
 
 std::optional<Misfit> program_misfit(const StepView& step) {
@@ -191,7 +193,7 @@ std::optional<Misfit> program_misfit(const StepView& step) {
     const Command command = read_command(program);
     if (begins_with(command, "ray start")) {
         return Misfit{{"ray start", "its workers would take the ranks of the task that starts them",
-                       "use --distgpu=off"}};
+                       "use --distgpu=ray, which starts Ray itself, or --distgpu=off"}};
     }
     if (const Owner found = owner(command, &Framework::replaces); found.record != nullptr) {
         return second_srun(mode, found);

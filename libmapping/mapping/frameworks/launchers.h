@@ -20,7 +20,8 @@ struct Misfit {
 // "python3 -u -m torch.distributed.run".
 std::optional<Misfit> program_misfit(const StepView& step);
 
-// Whether the program is one of the launchers of the step's mode.
+// Whether the program is one of the launchers of the step's mode, or one of Python's where any may
+// be the mode's.
 bool is_launcher(const StepView& step);
 
 }  // namespace distgpu

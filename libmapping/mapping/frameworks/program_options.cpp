@@ -70,7 +70,8 @@ std::vector<std::string> options_of(const Service& service, const TaskContext& t
     std::vector<std::string> options;
     for (const ProgramOption& option : service.options) {
         auto value = option.value(task);
-        if (!value || given_value(users, option)) continue;
+        const bool is_users = service.companion.empty() && given_value(users, option);
+        if (!value || is_users) continue;
         options.emplace_back(option.name);
         if (!value->empty()) options.push_back(*std::move(value));
     }

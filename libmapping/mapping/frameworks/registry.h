@@ -17,6 +17,7 @@
     ROW(horovod)                \
     ROW(tensorflow)             \
     ROW(jax)                    \
+    ROW(ray)                    \
     ROW(vllm)                   \
     ROW(sglang)
 

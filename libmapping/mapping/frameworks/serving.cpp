@@ -37,7 +37,9 @@ bool swallows_options(Words program) {
 
 std::optional<Error> own_option_given(const StepView& step, Words program) {
     if (step.layout.node_count() == 1) return std::nullopt;
-    for (const ProgramOption& option : step.request.framework->service->options) {
+    const Service& service = *step.request.framework->service;
+    if (!service.companion.empty()) return std::nullopt;
+    for (const ProgramOption& option : service.options) {
         if (!option.of_the_node || !given_value(program, option)) continue;
         return Error{std::string(option.name),
                      "the same on every node, as the command line is, but each needs its own",
@@ -53,19 +55,22 @@ std::optional<Error> no_service(const StepView& step) {
     const StartedProgram program = started_program(step.facts.program);
     if (tasks > 1) {
         return Error{option_text(step),
-                     formatted("{} tasks on a node, but one server runs on each and takes all the "
-                               "GPUs of the step there",
+                     formatted("{} tasks on a node, but one program runs on each and takes all "
+                               "the GPUs of the step there",
                                tasks),
                      formatted("use --ntasks-per-node=1 {}", option_text(step))};
     }
     if (program.words.empty()) return std::nullopt;
     if (!program.by_exec && is_launcher(step)) {
+        const bool is_driver = !step.request.framework->service->companion.empty();
         return Error{excerpt(join(program.words, " ")),
-                     "it takes its place in the step from its options alone, so each node would "
-                     "run a server of its own",
+                     is_driver ? "each node would run it, and none would start the cluster"
+                               : "it takes its place in the step from its options alone, so each "
+                                 "node would run a server of its own",
                      formatted("write {}", line_for(step, program.words))};
     }
-    if (program.by_exec && swallows_options(program.words)) {
+    const bool gets_options = step.request.framework->service->companion.empty();
+    if (program.by_exec && gets_options && swallows_options(program.words)) {
         return Error{excerpt(join(program.words, " ")),
                      "distgpu exec appends the node's options, which do not reach what stands in "
                      "the shell's text",

@@ -29,7 +29,7 @@ std::vector<std::uint16_t> ports_on(const Framework& framework, const StepLayout
     std::uint32_t count = 0;
     if (framework.port_per_task) {
         count = layout.tasks_on(node);
-    } else if (node == rank0_node(layout)) {
+    } else if (framework.ports_on_all_nodes || node == rank0_node(layout)) {
         count = framework.ports;
     }
     std::vector<std::uint16_t> ports(count);

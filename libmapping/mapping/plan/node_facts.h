@@ -31,6 +31,7 @@ struct NodeFacts {
     std::uint32_t gpus_of_step = 0;   // of all nodes, as --gpus asks for them; 0: it was not given
     std::uint32_t cpus = 1;           // CPUs of the step on this node
     std::uint32_t cpus_per_task = 0;  // what --cpus-per-task gave, 1 without it; 0: not known
+    std::uint64_t memory = 0;         // MiB of the step on this node; 0: not known
     std::string address{};            // NodeAddr; empty: the node is reached by its name
     std::string interface {};         // the network interface that has it; empty: not known
     // Those of the variables that stay with the user (SetVariable::users_own) that are exported.

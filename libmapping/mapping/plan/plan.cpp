@@ -82,6 +82,8 @@ TaskContext context_of_node(const StepView& view, const NodeFacts& facts, const 
     context.master_port = plan.rendezvous.port;
     context.processes_per_node = processes_on(view.request, facts);
     context.gpus = facts.gpus;
+    context.cpus = facts.cpus;
+    context.memory = facts.memory;
     context.node = plan.node;
     context.node_rank = view.layout.node_rank(plan.node);
     context.step = &view;

@@ -94,4 +94,12 @@ std::string node_row(const PlanColumns& columns, const NodePlan& node) {
                                cpus.to_string());
 }
 
+std::string options_text(const Framework& framework, const TaskPlan& task) {
+    if (task.options.empty()) return {};
+    const std::string options = join(task.options, " ");
+    const auto companion = framework.service->companion;
+    if (companion.empty()) return formatted("distgpu exec adds: {}", options);
+    return formatted("distgpu exec starts: {} {}", join(companion, " "), options);
+}
+
 }  // namespace distgpu

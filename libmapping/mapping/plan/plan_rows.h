@@ -32,4 +32,7 @@ inline constexpr std::uint32_t most_rank_rows = 64;
 std::string node_title(const PlanColumns& columns);
 std::string node_row(const PlanColumns& columns, const NodePlan& node);
 
+// What `distgpu exec` does with the task's options, as a person reads it; empty: it has none.
+std::string options_text(const Framework& framework, const TaskPlan& task);
+
 }  // namespace distgpu

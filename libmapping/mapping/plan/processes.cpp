@@ -11,7 +11,7 @@ std::uint32_t processes_on(const Request& request, const NodeFacts& node) {
 
 std::uint32_t threads(const Request& request, const NodeFacts& node, std::uint32_t local_tasks,
                       const CpuSet* cpus_of_task) {
-    if (request.keep_omp) return 0;
+    if (request.keep_omp || request.framework->chooses_threads) return 0;
     std::uint32_t cpus = node.cpus_per_task;
     if (cpus <= 1) {
         // Slurm counts one CPU per task where none was asked for: then the task's share of the

@@ -119,6 +119,27 @@ Result<Request> apply_evaluator(Request request, std::string_view value) {
     return apply_count(std::move(request), &Request::evaluator, "evaluator", value, 1);
 }
 
+Result<Request> apply_worker_ports(Request request, std::string_view value) {
+    constexpr std::uint32_t first_user_port = 1024;
+    constexpr std::size_t port_limit = 65536;
+    const auto range = number_range_below(value, port_limit);
+    if (!range || range->first < first_user_port || range->first == range->last) {
+        return Error{formatted("worker-ports={}", excerpt(value)), "not a range of ports",
+                     formatted("give FIRST-LAST, FIRST at least {}, a port for each CPU and each "
+                               "driver",
+                               first_user_port)};
+    }
+    request.worker_ports = {static_cast<std::uint16_t>(range->first),
+                            static_cast<std::uint16_t>(range->last)};
+    return request;
+}
+
+Result<Request> apply_dashboard(Request request, std::string_view value) {
+    if (value != "on" && value != "off") return unknown_value("dashboard", value, "on or off");
+    request.dashboard = value == "on";
+    return request;
+}
+
 // Takes the contract that the framework keeps under this key and value.
 Result<Request> apply_variant(Request request, std::string_view name, std::string_view value) {
     if (request.framework == nullptr) return request;
@@ -205,6 +226,11 @@ std::span<const SpecKey> spec_keys() {
         SpecKey{"ps", "N", "number of TensorFlow ps tasks, after the chief", apply_ps, true},
         SpecKey{"evaluator", "N", "number of TensorFlow evaluator tasks, at the last rank: 0 or 1",
                 apply_evaluator, true},
+        SpecKey{"worker-ports", "A-B",
+                "ports of Ray's workers, instead of ones that the kernel chooses",
+                apply_worker_ports, true},
+        SpecKey{"dashboard", "on|off", "Ray's dashboard, if it is installed (default), or none",
+                apply_dashboard, true},
         SpecKey{"check", "stop|warn|off",
                 "run distgpu check first; if something is wrong, end the step or (warn) tell it",
                 apply_check, false, true},

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace distgpu {
 
@@ -100,6 +101,9 @@ struct Request {
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers
     std::uint32_t evaluator = 0;  // 0 or 1
+    // ray: the first and the last port of its workers; nothing: the kernel chooses.
+    std::optional<std::pair<std::uint16_t, std::uint16_t>> worker_ports;
+    bool dashboard = true;
     bool dry_run = false;
     bool verbose = false;
 

@@ -74,7 +74,7 @@ Supervision shell(const std::string& script) {
     supervision.mode = "vllm";
     supervision.node_names = {"n0"};
     supervision.step.name = "1.0";
-    supervision.program = {"sh", "-c", script};
+    supervision.parts.program = {"sh", "-c", script};
     return supervision;
 }
 
@@ -134,12 +134,12 @@ TEST(Supervise, LeavesNoDescendant) {
 
 TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
     Supervision supervision = shell("");
-    supervision.program = {"/none"};
+    supervision.parts.program = {"/none"};
     const auto end = Running(supervision).end();
     EXPECT_EQ(end.status, 127);
     EXPECT_EQ(end.errors,
               "distgpu: /none: No such file or directory; name a program that can be run\n");
-    supervision.program = {"/etc/passwd"};
+    supervision.parts.program = {"/etc/passwd"};
     EXPECT_EQ(Running(supervision).end().status, 126);
 }
 

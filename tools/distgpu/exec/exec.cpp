@@ -12,6 +12,7 @@
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
+#include "script/shell_words.h"
 #include "subcommands.h"
 #include "task/own_task.h"
 #include "task/task_variables.h"
@@ -33,7 +34,14 @@ namespace {
 struct Arguments {
     std::string spec;
     std::vector<std::string> program;
+    std::string head_options;    // of the companion on rank 0's node, as a shell reads them
+    std::string worker_options;  // of those on the others
 };
+
+std::vector<std::string> shell_words_of(const std::string& text) {
+    const auto commands = shell_commands(text);
+    return commands.empty() ? std::vector<std::string>{} : commands.front().words;
+}
 
 // Becomes the program; returns only where it cannot.
 ExitCode become(const std::vector<std::string>& program) {
@@ -117,8 +125,21 @@ std::vector<std::string> command_line(const Arguments& arguments) {
 
 // Becomes the program, or stays beside one that has to be watched.
 ExitCode start(const Arguments& arguments, const OwnTask& own, ProcessEnvironment& environment) {
-    if (own.request.framework->service == nullptr) return become(arguments.program);
-    return supervise(supervision_of(own, arguments.program, environment));
+    const Service* const service = own.request.framework->service;
+    const bool has_extra = !arguments.head_options.empty() || !arguments.worker_options.empty();
+    if (has_extra && (service == nullptr || service->companion.empty())) {
+        return complain({"--head-options, --worker-options",
+                         formatted("--distgpu={} starts no cluster", own.request.framework->mode),
+                         "leave them out"},
+                        ExitCode::exec_failed);
+    }
+    if (service == nullptr) return become(arguments.program);
+    Supervision supervision = supervision_of(own, arguments.program, environment);
+    const bool is_head = own.task().rank == GlobalRank{0};
+    const auto extra = shell_words_of(is_head ? arguments.head_options : arguments.worker_options);
+    supervision.parts.companion.insert(supervision.parts.companion.end(), extra.begin(),
+                                       extra.end());
+    return supervise(supervision);
 }
 
 // What the user wrote, or what srun was asked for. Error: neither.
@@ -182,7 +203,15 @@ Subcommand exec_subcommand() {
                         {.name = "PROGRAM",
                          .target = &arguments->program,
                          .help = "The program and its arguments, after --",
-                         .required = true}},
+                         .required = true},
+                        {.name = "--head-options",
+                         .target = &arguments->head_options,
+                         .help = "ray: further options of ray start on the first node, in one word",
+                         .type = "TEXT"},
+                        {.name = "--worker-options",
+                         .target = &arguments->worker_options,
+                         .help = "ray: the same on the other nodes",
+                         .type = "TEXT"}},
             .run = [arguments] { return run_exec(*arguments); },
             .refused = ExitCode::exec_failed};  // it must not look like the program's
 }

@@ -2,17 +2,18 @@
 #include "exec/supervise.h"
 
 #include "base/format.h"
-#include "base/io/open_files.h"
 #include "base/values.h"
+#include "exec/nodes.h"
+#include "exec/parts.h"
 #include "exec/process_tree.h"
+#include "exec/signals.h"
 #include "output.h"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <map>
 #include <poll.h>
-#include <sys/signalfd.h>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -20,25 +21,6 @@ namespace distgpu {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::array stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-// The user's own, which the program may want.
-constexpr std::array passed_signals{SIGUSR1, SIGUSR2};
-
-bool asks_to_stop(int signal) {
-    return std::find(stop_signals.begin(), stop_signals.end(), signal) != stop_signals.end();
-}
-
-// All the signals above, as something that can be waited for.
-Socket signal_descriptor() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : stop_signals) sigaddset(&signals, signal);
-    for (const int signal : passed_signals) sigaddset(&signals, signal);
-    sigaddset(&signals, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &signals, nullptr);
-    return Socket(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
 
 // The status of a program whose end is a failure, whatever it was.
 int as_failure(int status) {
@@ -49,14 +31,13 @@ class Supervisor {
   public:
     explicit Supervisor(const Supervision& supervision)
         : plan_(supervision),
-          is_head_(supervision.node == 0),
-          signals_(signal_descriptor()),
-          usual_files_(raise_open_files()) {}
+          nodes_(supervision.step, supervision.node, supervision.node_names),
+          parts_(supervision.parts) {}
 
     ExitCode run() {
         adopt_orphans();
-        if (const auto end = is_head_ ? open() : reach()) return *end;
-        if (is_head_) start();
+        if (const auto end = nodes_.is_head() ? open() : reach()) return *end;
+        if (nodes_.is_head()) begin();
         while (!is_over()) turn();
         return static_cast<ExitCode>(status_);
     }
@@ -72,109 +53,140 @@ class Supervisor {
 
     // The head's way in. A code: it ends here.
     std::optional<ExitCode> open() {
-        if (plan_.step.nodes == 1) return std::nullopt;
-        auto head = Head::listen(plan_.step);
-        if (!head) return complain(head.error(), ExitCode::exec_failed);
-        head_ = *std::move(head);
-        if (head_->proof() == Proof::none) {
+        join_end_ = begin_ + plan_.join_limit;
+        if (parts_.has_companion()) {
+            const auto error = parts_.make_folder();
+            if (error) return complain(*error, ExitCode::exec_failed);
+        }
+        if (const auto error = nodes_.open()) return complain(*error, ExitCode::exec_failed);
+        if (nodes_.proof() == Proof::none) {
             say(formatted(
                 "distgpu: {}: other users could end this step, because the plugin did not "
                 "prepare it and MUNGE does not answer; start it with srun --distgpu={}",
                 plan_.mode, plan_.mode));
         }
-        join_end_ = begin_ + plan_.join_limit;
         return std::nullopt;
     }
 
     // The others'.
     std::optional<ExitCode> reach() {
         while (true) {
-            auto peer = reach_head(plan_.step, plan_.node);
-            if (peer) {
-                peers_.emplace(0, *std::move(peer));
-                return std::nullopt;
-            }
+            const auto error = nodes_.reach();
+            if (!error) return std::nullopt;
             if (Clock::now() >= begin_ + plan_.join_limit) {
-                return complain(peer.error(), ExitCode::exec_failed);
+                return complain(*error, ExitCode::exec_failed);
             }
             pollfd waiting{signals_.fd(), POLLIN, 0};
             constexpr int pause = 200;
             poll(&waiting, 1, pause);
-            while (const auto signal = next_signal()) {
+            while (const auto signal = signals_.next()) {
                 constexpr int signalled = 128;
                 if (asks_to_stop(*signal)) return static_cast<ExitCode>(signalled + *signal);
             }
         }
     }
 
-    void start() {
-        const Started started = start_program(plan_.program, -1, usual_files_);
-        if (!started.problem) {
-            program_ = started.pid;
-            return;
+    // This node's part. `folder`: as rank 0's node calls it.
+    void begin(const std::string& folder = {}) {
+        if (!parts_.has_companion()) return judge(parts_.start_program());
+        if (!nodes_.is_head()) {
+            if (const auto error = parts_.make_folder_at(folder)) {
+                say(error->message());
+                return finish(static_cast<int>(ExitCode::exec_failed));
+            }
         }
-        constexpr int missing = static_cast<int>(ExitCode::not_found);
-        constexpr int not_executable = static_cast<int>(ExitCode::not_executable);
-        finish(started.problem->missing ? missing : not_executable);
-        say(started.problem->error.message());
+        judge(parts_.start_companion(nodes_.is_head()));
     }
 
-    bool are_all_there() const { return !head_ || peers_.size() + 1 == plan_.step.nodes; }
+    // What cannot be run ends the step.
+    void judge(const std::optional<NotStarted>& problem) {
+        if (!problem) return;
+        say(problem->error.message());
+        finish(static_cast<int>(problem->missing ? ExitCode::not_found : ExitCode::not_executable));
+    }
+
+    // The companion here is ready: the others may begin, or rank 0's node is told.
+    void take_readiness() {
+        if (!nodes_.is_head()) {
+            nodes_.tell_all({Message::Kind::up});
+            return;
+        }
+        is_up_ = true;
+        nodes_.tell_all({Message::Kind::start, 0, parts_.folder()});
+    }
+
+    void start_program_on_top() {
+        if (!parts_.has_companion() || !is_up_ || parts_.runs_program() || is_stopped_ ||
+            !nodes_.are_all_up()) {
+            return;
+        }
+        say(formatted("distgpu: {}: {} at {} after {} s; for another step of the job: . {}",
+                      plan_.mode, counted(nodes_.count(), "node"),
+                      host_and_port(plan_.step.head, plan_.first_port), seconds(),
+                      parts_.environment_file()));
+        judge(parts_.start_program());
+    }
 
     // Who comes late is still to be told.
     bool is_over() const {
         return is_ending_ && !has_children() &&
-               (are_all_there() || is_stopped_ || Clock::now() >= join_end_);
+               (nodes_.are_all_connected() || is_stopped_ || Clock::now() >= join_end_);
     }
 
     void turn() {
         wait();
-        while (const auto signal = next_signal()) take_signal(*signal);
+        while (const auto signal = signals_.next()) take_signal(*signal);
         while (const auto ended = next_ended()) take_end(*ended);
-        hear_peers();
-        if (head_) greet();
+        if (parts_.becomes_ready()) take_readiness();
+        for (const auto& [node, message] : nodes_.hear()) take_message(node, message);
+        if (const auto node = nodes_.greet()) greet(*node);
         const auto now = Clock::now();
         if (failure_ && !is_ending_ && now >= failure_->judged) {
             if (!failure_->line.empty()) say(failure_->line);
             finish(as_failure(failure_->status));
         }
-        if (head_ && !is_ending_) look_for_missing(now);
+        if (nodes_.is_head() && !is_ending_) look_for_missing(now);
+        if (nodes_.is_head() && !is_ending_) start_program_on_top();
+        if (is_stopped_ && !is_ending_ && now >= kill_time_) finish(stopped_status_);
         if (plan_.health && !is_ready_ && !is_ending_) look_for_readiness(now);
         // What the program left behind goes at once: it asked nobody to wait for it.
-        if (is_ending_ && (program_ < 0 || now >= kill_time_)) kill_descendants();
+        if (is_ending_ && (parts_.are_over() || now >= kill_time_)) kill_descendants();
     }
 
     // Until something happens, or a tenth of a second has passed.
     void wait() const {
         constexpr int pause = 100;
         std::vector<pollfd> waiting{{signals_.fd(), POLLIN, 0}};
-        if (head_) waiting.push_back({head_->listener().fd(), POLLIN, 0});
-        for (const auto& [node, peer] : peers_) waiting.push_back({peer.socket().fd(), POLLIN, 0});
+        waiting.push_back({parts_.output(), POLLIN, 0});
+        nodes_.add_to(waiting);
         poll(waiting.data(), waiting.size(), pause);
-    }
-
-    std::optional<int> next_signal() const {
-        signalfd_siginfo info{};
-        const ssize_t size = read(signals_.fd(), &info, sizeof info);
-        if (size != sizeof info) return std::nullopt;
-        return static_cast<int>(info.ssi_signo);
     }
 
     void take_signal(int signal) {
         if (asks_to_stop(signal)) {
             stop(signal);
-        } else if (signal != SIGCHLD && program_ > 0) {
-            kill(program_, signal);
+        } else if (signal != SIGCHLD) {
+            parts_.signal_program(signal);
         }
     }
 
     // A signal ends the step: the program's status is then its own.
     void stop(int signal) {
-        if (is_ending_) return;
-        if (failure_) status_ = failure_->status;
+        if (is_ending_ || is_stopped_) return;
         is_stopped_ = true;
+        constexpr int signalled = 128;
+        stopped_status_ = nodes_.is_head() ? signalled + signal : 0;
+        kill_time_ = Clock::now() + plan_.grace;
+        if (parts_.has_companion()) {
+            // The program may still need its cluster, and its end is that of all.
+            if (!nodes_.is_head()) nodes_.tell_all({Message::Kind::stop, signal});
+            parts_.signal_program(signal);
+            if (nodes_.is_head() && !parts_.runs_program()) finish(stopped_status_);
+            return;
+        }
+        if (failure_) status_ = failure_->status;
         end_parts(signal);
-        tell_all({Message::Kind::stop, signal});
+        nodes_.tell_all({Message::Kind::stop, signal});
     }
 
     // The step ends with this status.
@@ -182,43 +194,55 @@ class Supervisor {
         status_ = status;
         is_decided_ = true;
         end_parts(SIGTERM);
-        tell_all(is_head_ ? Message{Message::Kind::end} : Message{Message::Kind::ended, status});
+        nodes_.tell_all(nodes_.is_head() ? Message{Message::Kind::end}
+                                         : Message{Message::Kind::ended, status});
     }
 
     void end_parts(int signal) {
+        // Nobody needs anything of a companion any more.
+        constexpr auto patience_with_companion = 2s;
         is_ending_ = true;
-        kill_time_ = Clock::now() + plan_.grace;
-        if (program_ > 0) kill(program_, signal);
+        kill_time_ =
+            Clock::now() + (parts_.has_companion() ? patience_with_companion : plan_.grace);
+        parts_.signal_program(signal);
+        parts_.signal_companion(signal);
     }
 
     void take_end(const Ended& ended) {
-        if (ended.pid != program_) return;
-        program_ = -1;
+        const Parts::Part part = parts_.take_end(ended.pid);
+        if (part == Parts::Part::none) return;
+        if (part == Parts::Part::companion)
+            return is_ending_ ? void() : take_early_end(ended.status);
+        if (parts_.has_companion()) return is_ending_ ? void() : finish(ended.status);
         if (is_ending_) {
             if (!is_decided_) status_ = ended.status;
             return;
         }
         fail(ended.status,
              formatted("distgpu: {} on {}: ended with status {} after {} s, which ends the step",
-                       plan_.mode, plan_.node_names[plan_.node], ended.status, seconds()));
+                       plan_.mode, nodes_.own_name(), ended.status, seconds()));
+    }
+
+    void take_early_end(int status) {
+        fail(1, formatted("distgpu: {} on {}: {} ended with status {} after {} s, which ends the "
+                          "step; it said:\n{}",
+                          plan_.mode, nodes_.own_name(), plan_.parts.companion.front(), status,
+                          seconds(), parts_.last_output()));
     }
 
     void fail(int status, std::string line) {
-        if (failure_ || is_ending_) return;
+        // After a signal to the whole step the parts end as they come.
+        if (failure_ || is_ending_ || is_stopped_) return;
         failure_ = Failure{status, std::move(line), Clock::now() + 300ms};
-    }
-
-    void hear_peers() {
-        for (auto& [node, peer] : peers_) {
-            if (!peer.is_open()) continue;
-            for (const Message& message : peer.receive()) take_message(node, message);
-        }
     }
 
     void take_message(std::uint32_t node, const Message& message) {
         switch (message.kind) {
             case Message::Kind::start:
-                if (!is_head_ && program_ < 0 && !is_ending_) start();
+                if (!nodes_.is_head() && !has_begun_ && !is_ending_) {
+                    has_begun_ = true;
+                    begin(message.text);
+                }
                 break;
             case Message::Kind::stop:
                 stop(message.number);
@@ -231,53 +255,41 @@ class Supervisor {
                 if (!is_ending_) finish(0);
                 break;
             case Message::Kind::lost:
+                if (is_stopped_ && !nodes_.is_head() && !is_ending_) finish(0);
                 fail(1, formatted("distgpu: {}: lost the connection with {}, which ends the step",
-                                  plan_.mode, plan_.node_names[node]));
+                                  plan_.mode, nodes_.name(node)));
                 break;
             case Message::Kind::up:
+                nodes_.set_up(node);
                 break;
         }
     }
 
-    void greet() {
-        auto joined = head_->take();
-        if (!joined) return;
-        auto& [node, peer] = *joined;
-        if (peers_.contains(node)) return;
-        peer.send({is_ending_ ? Message::Kind::end : Message::Kind::start});
-        peers_.emplace(node, std::move(peer));
-    }
-
-    void tell_all(const Message& message) {
-        for (auto& [node, peer] : peers_) peer.send(message);
-    }
-
-    std::string missing() const {
-        std::vector<std::string> names;
-        for (std::uint32_t node = 1; node < plan_.step.nodes; ++node) {
-            if (!peers_.contains(node)) names.push_back(plan_.node_names[node]);
+    // Of rank 0's node.
+    void greet(std::uint32_t node) {
+        if (!parts_.has_companion()) nodes_.set_up(node);
+        if (is_ending_) {
+            nodes_.tell(node, {Message::Kind::end});
+        } else if (!parts_.has_companion() || is_up_) {
+            nodes_.tell(node, {Message::Kind::start, 0, parts_.folder()});
         }
-        constexpr std::size_t most = 8;
-        const std::size_t left_out = names.size() - std::min(names.size(), most);
-        names.resize(names.size() - left_out);
-        return join(names, ", ") + (left_out == 0 ? "" : formatted(" and {} more", left_out));
     }
 
     void look_for_missing(Deadline now) {
-        if (are_all_there()) return;
+        if (nodes_.are_all_up()) return;
         constexpr auto usual = 30s;
         if (!told_of_missing_ && now >= begin_ + usual) {
             told_of_missing_ = true;
-            say(formatted("distgpu: {}: still waiting for {}", plan_.mode, missing()));
+            say(formatted("distgpu: {}: still waiting for {}", plan_.mode, nodes_.missing()));
         }
         if (now < join_end_) return;
         fail(1, formatted("distgpu: {}: not there after {} s: {}; look there why distgpu exec did "
                           "not start",
-                          plan_.mode, plan_.join_limit.count(), missing()));
+                          plan_.mode, plan_.join_limit.count(), nodes_.missing()));
     }
 
     void look_for_readiness(Deadline now) {
-        if (program_ < 0 || now < next_look_) return;
+        if (!parts_.runs_program() || now < next_look_) return;
         next_look_ = now + 1s;
         if (!is_healthy(*plan_.health)) return;
         is_ready_ = true;
@@ -290,17 +302,17 @@ class Supervisor {
     }
 
     const Supervision& plan_;
-    bool is_head_;
-    Socket signals_;
-    std::uint64_t usual_files_;  // that what it starts may have open
-    std::optional<Head> head_;             // where other nodes are to be awaited
-    std::map<std::uint32_t, Peer> peers_;  // of the head every other node's, else the head's alone
-    pid_t program_ = -1;                   // negative: not started, or ended
+    Nodes nodes_;
+    Signals signals_;
+    Parts parts_;
+    bool is_up_ = false;      // the head's companion is ready
+    bool has_begun_ = false;  // another node's part
     std::optional<Failure> failure_;
     bool is_ending_ = false;
     bool is_stopped_ = false;  // by a signal
     bool is_decided_ = false;  // the status is not the program's
     int status_ = 0;
+    int stopped_status_ = 0;  // where nothing else gives one
     bool is_ready_ = false;
     bool told_of_missing_ = false;
     Deadline begin_ = Clock::now();

@@ -5,6 +5,7 @@
 
 #include "base/exit_code.h"
 #include "exec/control.h"
+#include "exec/parts.h"
 #include "exec/readiness.h"
 
 #include <chrono>
@@ -20,14 +21,17 @@ struct Supervision {
     std::vector<std::string> node_names;   // by their ranks
     std::uint32_t node = 0;                // whose part this is
     ControlledStep step;                   // how the nodes are connected
-    std::vector<std::string> program;      // what this node runs
+    std::uint16_t first_port = 0;          // of the step, where rank 0's node serves
+    PartCommands parts;                    // what this node runs
     std::optional<HealthCheck> health{};   // on rank 0's node: who answers when it is ready
     std::chrono::seconds join_limit{600};  // in which all nodes have to be there
     std::chrono::seconds grace{10};        // from the request to end until the kill
 };
 
-// Any end of a node's program ends the step, and is a failure unless a signal asked for it. Result:
-// the status to end with; that of rank 0's node is the step's.
+// Without a companion any end of a node's program ends the step, and is a failure unless a signal
+// asked for it. With one, the program starts when the companions of all nodes are ready, and its
+// end is the step's, with its status; an earlier end of a companion is a failure. Result: the
+// status to end with; that of rank 0's node is the step's.
 ExitCode supervise(const Supervision& supervision);
 
 }  // namespace distgpu

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/frameworks/program_options.h"
+#include "mapping/frameworks/registry.h"
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/ranks.h"
 #include "node/step_secret.h"
@@ -37,6 +38,24 @@ std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::
                        static_cast<std::uint16_t>(*port), std::string(service.health)};
 }
 
+// Who can reach an open cluster's ports can run code in it. A word of the user's own stays.
+void set_token(Supervision& supervision, Environment& environment) {
+    constexpr std::size_t digits = 64;
+    const auto& secret = supervision.step.secret;
+    if (secret && !environment.get("RAY_AUTH_MODE")) {
+        // Made of the step's secret, which itself is never handed on.
+        const auto tag = prove(Proof::secret, secret, "ray", "token");
+        if (tag) {
+            environment.set("RAY_AUTH_MODE", "token");
+            environment.set("RAY_AUTH_TOKEN", tag->substr(0, digits));
+        }
+    }
+    for (const char* const name : {"RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"}) {
+        const auto value = environment.get(name);
+        if (value) supervision.parts.environment += formatted("export {}='{}'\n", name, *value);
+    }
+}
+
 }  // namespace
 
 Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& program,
@@ -50,10 +69,17 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
     supervision.step = {formatted("{}.{}", own.place.step.job, own.place.step.step),
                         own.place.layout.node_count(), rendezvous.address, control_port,
                         handed_secret(environment)};
-    supervision.program = program;
-    const std::vector<std::string>& options = own.task().options;
-    supervision.program.insert(supervision.program.end(), options.begin(), options.end());
-    supervision.health = health_of(own, supervision.program);
+    supervision.first_port = rendezvous.port;
+    supervision.parts.program = program;
+    const Service& service = *own.request.framework->service;
+    std::vector<std::string>& with_options =
+        service.companion.empty() ? supervision.parts.program : supervision.parts.companion;
+    with_options.insert(with_options.end(), service.companion.begin(), service.companion.end());
+    with_options.insert(with_options.end(), own.task().options.begin(), own.task().options.end());
+    supervision.health = health_of(own, supervision.parts.program);
+    supervision.parts.up_text = service.up_text;
+    supervision.parts.folder_option = service.folder_option;
+    if (own.request.framework == &ray) set_token(supervision, environment);
     for (const SetVariable& variable : contract::service_rendezvous) {
         environment.unset(std::string(variable.name));
     }

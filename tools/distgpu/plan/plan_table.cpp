@@ -40,13 +40,11 @@ std::string head(const PlanInput& input, const PlanColumns& columns, const Rende
         input.order.empty() ? "" : "\n", styled(colour, "1", plan_title(columns)));
 }
 
-std::string variables_of(const TaskPlan& task) {
+std::string variables_of(const Framework& framework, const TaskPlan& task) {
     std::string text = "\n";
     for (const auto& [name, value] : task.set) text += formatted("{}={}\n", name, value);
     if (!task.unset.empty()) text += formatted("\nremoved: {}\n", join(task.unset, " "));
-    if (!task.options.empty()) {
-        text += formatted("\ndistgpu exec adds: {}\n", join(task.options, " "));
-    }
+    if (!task.options.empty()) text += formatted("\n{}\n", options_text(framework, task));
     return text;
 }
 
@@ -62,7 +60,7 @@ Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer&
                              first = false;
                              for (const TaskPlan& task : node.tasks) {
                                  text += plan_row(columns, node, facts.topology, task) + "\n";
-                                 if (input.rank) text += variables_of(task);
+                                 if (input.rank) text += variables_of(*input.request.framework, task);
                              }
                              return write(text);
                          })

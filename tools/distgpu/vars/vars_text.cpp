@@ -51,7 +51,12 @@ std::string option_section(const Service& service) {
     for (const ProgramOption& option : service.options) {
         rows.push_back({std::string(option.name), std::string(option.meaning)});
     }
-    return section("Options that distgpu exec adds, unless you wrote them", std::move(rows));
+    const std::string heading =
+        service.companion.empty()
+            ? "Options that distgpu exec adds, unless you wrote them"
+            : formatted("Options of the {} that distgpu exec starts on every node",
+                        join(service.companion, " "));
+    return section(heading, std::move(rows));
 }
 
 // What every mode sets besides `own`, and which of all these are the user's.

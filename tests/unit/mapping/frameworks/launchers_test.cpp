@@ -100,7 +100,7 @@ TEST(Launchers, ThatStartRanksOnAllNodesAreRefused) {
 TEST(Launchers, RayIsTold) {
     EXPECT_EQ(judged("pytorch", "1(x2)", {"ray", "start", "--head"}),
               "warned: distgpu: ray start: its workers would take the ranks of the task that "
-              "starts them; use --distgpu=off");
+              "starts them; use --distgpu=ray, which starts Ray itself, or --distgpu=off");
 }
 
 TEST(Launchers, AreMissedWhereTheModeIsForThem) {

@@ -66,7 +66,7 @@ TEST(Vllm, DataParallelRanksMeetAtAPortOfTheStep) {
 
 TEST(Vllm, TakesOneTaskANode) {
     EXPECT_EQ(refusal_of({"vllm", "n[1-2]", "2,1"}),
-              "distgpu: --distgpu=vllm: 2 tasks on a node, but one server runs on each and takes "
+              "distgpu: --distgpu=vllm: 2 tasks on a node, but one program runs on each and takes "
               "all the GPUs of the step there; use --ntasks-per-node=1 --distgpu=vllm");
 }
 

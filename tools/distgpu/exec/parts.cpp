@@ -1,0 +1,74 @@
+// See parts.h.
+#include "exec/parts.h"
+
+#include "base/io/write.h"
+
+#include <csignal>
+
+namespace distgpu {
+namespace {
+
+// A connection for each node may be more than a process may usually have. Result: what it had.
+rlim_t allow_open_files() {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    const rlim_t usual = files.rlim_cur;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    return usual;
+}
+
+}  // namespace
+
+Parts::Parts(const PartCommands& commands)
+    : commands_(commands), usual_files_(allow_open_files()) {}
+
+std::optional<Error> Parts::make_folder() {
+    auto folder = StepFolder::make();
+    if (!folder) return folder.error();
+    folder_ = *std::move(folder);
+    const auto written = replace_file(environment_file(), commands_.environment, Readers::by_umask);
+    return written ? std::nullopt : std::optional(written.error());
+}
+
+std::optional<Error> Parts::make_folder_at(const std::string& path) {
+    auto folder = StepFolder::make_at(path);
+    if (!folder) return folder.error();
+    folder_ = *std::move(folder);
+    return std::nullopt;
+}
+
+std::optional<NotStarted> Parts::start_program() {
+    Started started = distgpu::start_program(commands_.program, -1, usual_files_);
+    if (!started.problem) program_ = started.pid;
+    return std::move(started.problem);
+}
+
+std::optional<NotStarted> Parts::start_companion(bool is_head) {
+    std::vector<std::string> command = commands_.companion;
+    if (is_head) {
+        command.push_back(commands_.folder_option);
+        command.push_back(folder_.path());
+    }
+    return companion_.start(command, commands_.up_text, usual_files_);
+}
+
+Parts::Part Parts::take_end(pid_t child) {
+    if (companion_.is_running() && child == companion_.pid()) {
+        companion_.set_ended();
+        return Part::companion;
+    }
+    if (child != program_) return Part::none;
+    program_ = -1;
+    return Part::program;
+}
+
+void Parts::signal_program(int signal) const {
+    if (program_ > 0) kill(program_, signal);
+}
+
+void Parts::signal_companion(int signal) const {
+    if (companion_.is_running()) kill(companion_.pid(), signal);
+}
+
+}  // namespace distgpu
