@@ -1,27 +1,15 @@
 // See parts.h.
 #include "exec/parts.h"
 
+#include "base/io/open_files.h"
 #include "base/io/write.h"
 
 #include <csignal>
 
 namespace distgpu {
-namespace {
-
-// A connection for each node may be more than a process may usually have. Result: what it had.
-rlim_t allow_open_files() {
-    rlimit files{};
-    getrlimit(RLIMIT_NOFILE, &files);
-    const rlim_t usual = files.rlim_cur;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    return usual;
-}
-
-}  // namespace
 
 Parts::Parts(const PartCommands& commands)
-    : commands_(commands), usual_files_(allow_open_files()) {}
+    : commands_(commands), usual_files_(raise_open_files()) {}
 
 std::optional<Error> Parts::make_folder() {
     auto folder = StepFolder::make();

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 #include <vector>
 
 namespace distgpu {
@@ -57,7 +56,7 @@ class Parts {
 
   private:
     const PartCommands& commands_;
-    rlim_t usual_files_;
+    std::uint64_t usual_files_;
     StepFolder folder_;
     Companion companion_;
     pid_t program_ = -1;  // negative: not started, or ended

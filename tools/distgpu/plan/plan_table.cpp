@@ -60,7 +60,8 @@ Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer&
                              first = false;
                              for (const TaskPlan& task : node.tasks) {
                                  text += plan_row(columns, node, facts.topology, task) + "\n";
-                                 if (input.rank) text += variables_of(*input.request.framework, task);
+                                 if (input.rank)
+                                     text += variables_of(*input.request.framework, task);
                              }
                              return write(text);
                          })
