@@ -181,6 +181,61 @@ TEST(Supervise, SaysWhoIsMissing) {
     EXPECT_THAT(other.errors, HasSubstr("Connection refused"));
 }
 
+// Of one node, below whose program a companion runs: `ray start` is such a one.
+Supervision with_companion(const std::string& companion, const std::string& script) {
+    Supervision supervision = shell(script);
+    supervision.mode = "ray";
+    supervision.parts.companion = {"sh", "-c", companion};
+    supervision.parts.up_text = "is up";
+    supervision.parts.folder_option = "folder";  // $0 of the text, and its path $1
+    supervision.parts.environment = "export A=b\n";
+    return supervision;
+}
+
+TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
+    const std::string companion = "touch \"$1/seen\"; echo it is up; sleep 60";
+    Supervision supervision =
+        with_companion(companion, "cat /tmp/ray-*/env >&2; ls /tmp/ray-*/seen >&2; exit 7");
+    const auto begin = Clock::now();
+    const auto end = Running(supervision).end();
+    EXPECT_EQ(end.status, 7);
+    EXPECT_THAT(end.errors, HasSubstr("export A=b\n"));
+    EXPECT_THAT(end.errors, HasSubstr("distgpu: ray: 1 node at "));
+    const std::size_t name = end.errors.find("/tmp/ray-");
+    ASSERT_NE(name, std::string::npos);
+    EXPECT_NE(access(end.errors.substr(name, sizeof "/tmp/ray-XXXXXX" - 1).c_str(), F_OK), 0);
+    EXPECT_LT(Clock::now() - begin, 20s);
+    supervision.parts.program = {"true"};
+    EXPECT_EQ(Running(supervision).end().status, 0);
+}
+
+TEST(Supervise, ACompanionThatEndsFirstIsAFailure) {
+    const auto end = Running(with_companion("echo no such port; exit 0", "sleep 60")).end();
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.errors, HasSubstr("distgpu: ray on n0: sh ended with status 0 after 0 s, which "
+                                      "ends the step; it said:\nno such port\n"));
+    EXPECT_EQ(Running(with_companion("echo it is up; sleep 0.5", "sleep 60")).end().status, 1);
+}
+
+TEST(Supervise, AfterASignalTheProgramHasItsCompanionUntilItsEnd) {
+    Supervision supervision = with_companion(
+        "trap 'rm /tmp/ray-*/here' TERM; touch \"$1/here\"; echo it is up; while :; do sleep 0.1; "
+        "done",
+        "trap 'sleep 0.5; ls /tmp/ray-*/here >/dev/null && exit 5' TERM; echo driver >&2; while :; "
+        "do "
+        "sleep 0.05; done");
+    const Running running(supervision);
+    std::string text;
+    std::array<char, 256> piece{};
+    while (text.find("driver\n") == std::string::npos) {
+        const ssize_t got = read(running.errors, piece.data(), piece.size());
+        ASSERT_GT(got, 0);
+        text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    kill(running.pid, SIGTERM);
+    EXPECT_EQ(running.end().status, 5);
+}
+
 // Neither end believes who does not know the secret.
 TEST(Control, BothEndsProveThatTheyAreOfTheStep) {
     const ControlledStep step = of_two(0, free_port(), "").step;
