@@ -109,6 +109,10 @@ struct Service {
     std::span<const std::string_view> companion{};
     std::string_view up_text{};        // what the companion prints once it is ready
     std::string_view folder_option{};  // by which rank 0's node gets the step's folder
+    // A command that an older companion does not know, and ends with status 2, beside which others
+    // can use the step's: with what the user is then told.
+    std::span<const std::string_view> token_query{};
+    std::string_view no_token{};
     // Those of `options` that say where rank 0's node answers requests.
     std::string_view host_option{};
     std::string_view port_option{};

@@ -209,6 +209,22 @@ TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
     EXPECT_EQ(Running(supervision).end().status, 0);
 }
 
+// A status of 2 is that of a companion which does not know the word, and nobody sees its text.
+TEST(Supervise, SaysWhatAnOlderCompanionDoesNotKnow) {
+    for (const auto& [query, is_said] :
+         std::vector<std::pair<std::string, bool>>{{"echo secret; exit 0", false},
+                                                   {"echo secret >&2; exit 2", true},
+                                                   {"exit 1", false}}) {
+        Supervision supervision = with_companion("echo it is up; sleep 60", "sleep 0.5; exit 7");
+        supervision.parts.query = {"sh", "-c", query};
+        supervision.parts.unknown = "older";
+        const auto end = Running(supervision).end();
+        EXPECT_EQ(end.status, 7);
+        EXPECT_EQ(end.errors.find("distgpu: ray: older\n") != std::string::npos, is_said) << query;
+        EXPECT_EQ(end.errors.find("secret"), std::string::npos) << query;
+    }
+}
+
 TEST(Supervise, ACompanionThatEndsFirstIsAFailure) {
     const auto end = Running(with_companion("echo no such port; exit 0", "sleep 60")).end();
     EXPECT_EQ(end.status, 1);

@@ -5,6 +5,7 @@
 #include "base/io/write.h"
 
 #include <csignal>
+#include <fcntl.h>
 
 namespace distgpu {
 
@@ -41,10 +42,23 @@ std::optional<NotStarted> Parts::start_companion(bool is_head) {
     return companion_.start(command, commands_.up_text, usual_files_);
 }
 
+void Parts::start_query() {
+    if (commands_.query.empty()) return;
+    // What it prints may be the token itself.
+    const Socket nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (nowhere.fd() < 0) return;
+    const Started started = distgpu::start_program(commands_.query, nowhere.fd(), usual_files_);
+    if (!started.problem) query_ = started.pid;
+}
+
 Parts::Part Parts::take_end(pid_t child) {
     if (companion_.is_running() && child == companion_.pid()) {
         companion_.set_ended();
         return Part::companion;
+    }
+    if (child == query_) {
+        query_ = -1;
+        return Part::query;
     }
     if (child != program_) return Part::none;
     program_ = -1;

@@ -17,12 +17,15 @@ struct PartCommands {
     std::vector<std::string> companion{};
     std::string up_text{};        // what it prints when it is ready
     std::string folder_option{};  // by which rank 0's node gives it the step's folder
+    // On rank 0's node, beside the companion, asks it for something that older ones do not know.
+    std::vector<std::string> query{};
+    std::string unknown{};      // what to say where it ends with status 2, as for a wrong word
     std::string environment{};  // lines for a shell in another step of the job, kept in that folder
 };
 
 class Parts {
   public:
-    enum class Part : std::uint8_t { none, program, companion };
+    enum class Part : std::uint8_t { none, program, companion, query };
 
     // Allows this process, but not what it starts, as many open files as it may have.
     explicit Parts(const PartCommands& commands);
@@ -41,6 +44,8 @@ class Parts {
     // Errors: they cannot be run.
     std::optional<NotStarted> start_program();
     std::optional<NotStarted> start_companion(bool is_head);
+    // Where there is one. It goes unanswered if it cannot be run.
+    void start_query();
 
     // To wait for the companion's output; negative: there is none.
     int output() const { return companion_.output(); }
@@ -60,6 +65,7 @@ class Parts {
     StepFolder folder_;
     Companion companion_;
     pid_t program_ = -1;  // negative: not started, or ended
+    pid_t query_ = -1;    // the same
 };
 
 }  // namespace distgpu

@@ -96,6 +96,7 @@ class Supervisor {
             }
         }
         judge(parts_.start_companion(nodes_.is_head()));
+        if (nodes_.is_head() && !is_ending_) parts_.start_query();
     }
 
     // What cannot be run ends the step.
@@ -211,6 +212,7 @@ class Supervisor {
     void take_end(const Ended& ended) {
         const Parts::Part part = parts_.take_end(ended.pid);
         if (part == Parts::Part::none) return;
+        if (part == Parts::Part::query) return take_answer(ended.status);
         if (part == Parts::Part::companion)
             return is_ending_ ? void() : take_early_end(ended.status);
         if (parts_.has_companion()) return is_ending_ ? void() : finish(ended.status);
@@ -221,6 +223,12 @@ class Supervisor {
         fail(ended.status,
              formatted("distgpu: {} on {}: ended with status {} after {} s, which ends the step",
                        plan_.mode, nodes_.own_name(), ended.status, seconds()));
+    }
+
+    void take_answer(int status) const {
+        constexpr int unknown_word = 2;
+        if (status != unknown_word || is_ending_) return;
+        say(formatted("distgpu: {}: {}", plan_.mode, plan_.parts.unknown));
     }
 
     void take_early_end(int status) {

@@ -8,6 +8,7 @@
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/ranks.h"
 #include "node/step_secret.h"
+#include "output.h"
 
 #include <utility>
 
@@ -39,7 +40,7 @@ std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::
 }
 
 // Who can reach an open cluster's ports can run code in it. A word of the user's own stays.
-void set_token(Supervision& supervision, Environment& environment) {
+void set_token(Supervision& supervision, const Service& service, Environment& environment) {
     constexpr std::size_t digits = 64;
     const auto& secret = supervision.step.secret;
     if (secret && !environment.get("RAY_AUTH_MODE")) {
@@ -49,6 +50,18 @@ void set_token(Supervision& supervision, Environment& environment) {
             environment.set("RAY_AUTH_MODE", "token");
             environment.set("RAY_AUTH_TOKEN", tag->substr(0, digits));
         }
+    }
+    const auto mode = environment.get("RAY_AUTH_MODE");
+    if (supervision.node == 0 && !mode) {
+        say(formatted(
+            "distgpu: {}: no token, so whoever reaches this cluster's ports can run programs "
+            "as you; start it with srun --distgpu={}, or export RAY_AUTH_MODE=token and "
+            "a RAY_AUTH_TOKEN of your own",
+            supervision.mode, supervision.mode));
+    }
+    if (mode == "token") {
+        supervision.parts.query.assign(service.token_query.begin(), service.token_query.end());
+        supervision.parts.unknown = service.no_token;
     }
     for (const char* const name : {"RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"}) {
         const auto value = environment.get(name);
@@ -79,7 +92,7 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
     supervision.health = health_of(own, supervision.parts.program);
     supervision.parts.up_text = service.up_text;
     supervision.parts.folder_option = service.folder_option;
-    if (own.request.framework == &ray) set_token(supervision, environment);
+    if (own.request.framework == &ray) set_token(supervision, service, environment);
     for (const SetVariable& variable : contract::service_rendezvous) {
         environment.unset(std::string(variable.name));
     }
