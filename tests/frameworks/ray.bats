@@ -1,37 +1,14 @@
 #!/usr/bin/env bats
 # Ray, a cluster of the step's own on its nodes and the driver on the first, by
-# `srun --distgpu=ray distgpu exec --`.
-# shellcheck disable=SC2154 # run and launch set output, status and seconds
+# `srun --distgpu=ray distgpu exec --`. How it ends: ray_ends.bats.
+# shellcheck disable=SC2016,SC2154 # for another shell; run and launch set output, status and seconds
 
-load frameworks
+load ray
 
-setup_file() {
-    frameworks_up --cpus 8
-    cp "$root/tests/frameworks/programs/ray_driver.py" "$SCRATCH"
-    # What each node has for itself: they share the machine's /tmp.
-    for node in node01 node02; do on "$node" mount -t tmpfs -o mode=1777 tmpfs /mnt; done
-}
+setup_file() { ray_up; }
 teardown_file() { cluster_down; }
 
-setup() {
-    need ray
-    version=$(version_of ray)
-    export RAY_TMPDIR=/mnt launch_limit=170
-    distgpu=$SCRATCH/distgpu
-}
-
-teardown() {
-    assert_cluster_clean
-    [ -z "$(rays)" ]
-    [ -z "$(on node01 ls /mnt)$(on node02 ls /mnt)" ]
-}
-
-# Ray's processes, on all nodes: they are processes of this machine.
-rays() { pgrep -f "$(dirname "$(dirname "$python")")/lib/.*ray/" || true; }
-
-on_each_node=(-N2 --ntasks-per-node=1 -c 2)
-driver=(python3 ray_driver.py 2)
-
+# bats test_tags=short
 @test "a driver's tasks run on all nodes, with the step's CPUs, and a token" {
     launch "${on_each_node[@]}" --export=ALL,RANK=3,RAY_ADDRESS=10.9.9.9:6379 --distgpu=ray \
         "$distgpu" exec -- "${driver[@]}"
@@ -45,83 +22,106 @@ nodes 2 of 2" ]
     result ray "$version" ray '2 nodes'
 }
 
-# A step in the background, until its driver's tasks ran. Its output is in $log.
-start() { # SRUN_ARGUMENT...
-    log=$SCRATCH/log.$BATS_TEST_NUMBER.${1-}
-    shift
-    submit timeout --kill-after=5 "$launch_limit" srun "$@" >"$log" 2>&1 3>&- &
-    step=$!
-    for _ in {1..900}; do
-        ! grep -q '^nodes' "$log" || return 0
-        kill -0 "$step" 2>/dev/null || break
-        sleep 0.1
-    done
-    cat "$log"
-    return 1
-}
-
-# Waits for the step; its status, and how long it took.
-ends() {
-    local begin=$EPOCHREALTIME
-    status=0
-    wait "$step" || status=$?
-    seconds=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 1000000))
-    cat "$log"
-    echo "status $status after $seconds s"
-}
-
 @test "the driver's status is the step's, soon after its end" {
-    start a "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
+    start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
+    injured
     ends
     [ "$status" -eq 7 ]
-    [ "$seconds" -le 6 ]
-    [[ $(<"$log") != *'which ends the step'* ]]
+    within 6
+    [[ $output != *'which ends the step'* ]]
 }
 
-@test "two jobs of one user at once on the same nodes, of which others see nothing" {
-    start a "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 150
-    first=$step first_log=$log
-    start b "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}"
-    ends
-    [ "$status" -eq 0 ]
-    address=$(sed -n 's/.*ray: 2 nodes at \([^ ]*\) after.*/\1/p' "$first_log")
+# A step in the background, of which "jobs of several users" waits; it stays until all have begun.
+begin() { # USER LOG
+    "$sandbox" run --name "$CLUSTER" --user "$1" -- sh -c 'cd "$1" && shift && exec timeout 120 "$@"' sh \
+        "$SCRATCH" srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 3 >"$2" 2>&1 3>&- &
+    steps+=($!)
+}
+
+# DISTGPU_RAY_ROUNDS=20 for as many.
+@test "two jobs of one user and one of another's at once, each with a cluster of its own" {
+    local round each rounds=${DISTGPU_RAY_ROUNDS:-1} begun=$EPOCHREALTIME
+    for ((round = 1; round <= rounds; round++)); do
+        begin "$user" "$SCRATCH/round.1"
+        begin "$user" "$SCRATCH/round.2"
+        begin daemon "$SCRATCH/round.3"
+        for each in 0 1 2; do
+            wait "${steps[each]}" || { cat "$SCRATCH/round.$((each + 1))" && false; }
+            grep -qx 'nodes 2 of 2' "$SCRATCH/round.$((each + 1))"
+        done
+        steps=()
+        [ "$(grep -ho 'ray: 2 nodes at [^ ]*' "$SCRATCH"/round.? | sort -u | wc -l)" -eq 3 ]
+        assert_cluster_clean
+        assert_nothing_left
+    done
+    seconds=$(((${EPOCHREALTIME/[.,]/} - ${begun/[.,]/}) / 1000000))
+    echo "# $rounds of $rounds in $seconds s" >&3
+    result ray "$version" ray '3 jobs of 2 users'
+}
+
+@test "from another step of the job ray status answers; another user's driver is refused" {
+    start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 150
+    address=$(sed -n 's/.*ray: 2 nodes at \([^ ]*\) after.*/\1/p' "$log")
     # Root is another user; its driver has no token.
     run on node01 env RAY_ADDRESS="$address" timeout 15 "$python" -c 'import ray; ray.init()'
     [ "$status" -ne 0 ]
     grep -q 'InvalidAuthToken\|Unauthenticated\|AuthenticationError' <<<"$output"
-    environment=$(sed -n 's/.*for another step of the job: //p' "$first_log")
+    environment=$(sed -n 's/.*for another step of the job: //p' "$log")
     job=$(submit squeue --noheader --format=%A)
     run submit srun --jobid="$job" --overlap -N1 -n1 -w node01 bash -c "$environment && timeout 60 ray status"
     echo "$output"
     [[ $output == *'/4.0 CPU'* ]]
-    submit scancel "$job"
-    wait "$first" || true
 }
 
-@test "Ray that ends on one node ends the step as a failure" {
-    start a "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 100
-    for pid in $(pgrep -x raylet); do
-        ! tr '\0' '\n' <"/proc/$pid/environ" | grep -qx SLURMD_NODENAME=node02 || kill -KILL "$pid"
+# Ray Train with PyTorch over two nodes; the packages of three environments.
+# bats test_tags=short
+@test "ray.sbatch" {
+    local packages=() each
+    for each in torch ray_train ray; do
+        need "$each"
+        packages+=("$(echo "${python%/bin/python}"/lib/python3*/site-packages)")
     done
-    ends
-    [ "$status" -eq 1 ]
-    [ "$seconds" -le 12 ]
-    grep -q '^distgpu: ray on node02: ray ended with status' "$log"
+    export PYTHONPATH=${packages[0]}:${packages[1]}
+    PATH=$SCRATCH:$PATH
+    SECONDS=0
+    batch -N2 -c 4 examples/ray.sbatch
+    seconds=$SECONDS
+    echo "$output"
+    [ "$status" -eq 0 ]
+    # Which of its workers is the first, Ray decides.
+    [ "$(printed_ranks | cut -d ' ' -f 1 | xargs)" = '0 1' ]
+    [ "$(printed_ranks | cut -d ' ' -f 2,3 | sort)" = $'node01 0\nnode02 0' ]
+    grep -qE '^2 ranks on 2 nodes agree: loss [0-9.]+ -> [0-9.]+, parameters [0-9a-f]{12}$' <<<"$output"
+    result ray "$version" ray.sbatch '2 nodes'
 }
 
-@test "scancel ends it" {
-    start a "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 100
-    submit scancel --user "$(submit id -un)"
-    ends
-    [ "$seconds" -le 14 ]
+@test "the oldest Ray that verl asks for, and the line that it knows no token" {
+    need ray_oldest
+    launch "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
+    echo "$output"
+    [ "$status" -eq 7 ]
+    grep -qx 'nodes 2 of 2' <<<"$output"
+    [ "$(grep -cx "distgpu: ray: Ray before 2.52 knows no token, so whoever reaches this cluster's ports can \
+run programs as you; install a newer one" <<<"$output")" -eq 1 ]
+    result ray "$(version_of ray)" ray '2 nodes'
 }
 
-@test "a driver that is killed, and options of the user's own" {
-    start a "${on_each_node[@]}" --distgpu=ray "$distgpu" exec --head-options=--num-cpus=1 \
-        --worker-options='--num-cpus=3 --resources="{\"x\": 1}"' -- "${driver[@]}" 0 100
+@test "without the plugin a line says that there is no token" {
+    launch "${on_each_node[@]}" "$distgpu" exec ray -- "${driver[@]}"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    grep -qx 'token None 0' <<<"$output"
+    [ "$(grep -cx "distgpu: ray: no token, so whoever reaches this cluster's ports can run programs as you; start \
+it with srun --distgpu=ray, or export RAY_AUTH_MODE=token and a RAY_AUTH_TOKEN of your own" <<<"$output")" -eq 1 ]
+    launch "${on_each_node[@]}" --export=ALL,RAY_AUTH_MODE=disabled "$distgpu" exec ray -- "${driver[@]}"
+    [[ $output != *'no token'* ]]
+}
+
+@test "options of the user's own" {
+    start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec --head-options=--num-cpus=1 \
+        --worker-options='--num-cpus=3 --resources="{\"x\": 1}"' -- "${driver[@]}"
+    injured
+    ends
+    [ "$status" -eq 0 ]
     grep -qx 'CPUs 1.0 3.0' "$log"
-    kill -KILL "$(pgrep -f '^python3 ray_driver.py')"
-    ends
-    [ "$status" -eq 137 ]
-    [ "$seconds" -le 6 ]
 }
