@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What users run in containers: training, torchrun, `distgpu check`; in those of pyxis and of
 # charliecloud.
-# shellcheck disable=SC2154,SC2016 # run and launch set output, status and seconds
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # run and launch set output, status and seconds; options are each test's
 
 load ../frameworks/frameworks
 load containers
@@ -49,6 +49,26 @@ in_container() { # FOLDER...
     launch -N2 --ntasks-per-node=1 "${options[@]}" --distgpu=torchrun,nproc=2 \
         "${python%/*}/torchrun" examples/train.py
     assert_trained "${block[@]}"
+}
+
+# `ray start` and its workers run in each node's container, as `distgpu exec` does, and /tmp is the
+# container's.
+@test "Ray runs in the image, and nothing of it is left" {
+    local node
+    need ray
+    image ray PATH="${python%/*}:/usr/bin:/bin" RAY_ADDRESS=10.9.9.9:6379 RANK=0
+    cp "$root/tests/frameworks/programs/ray_driver.py" "$SCRATCH"
+    in_container "${python%/bin/python}"
+    options[0]=--container-image="$images/ray.sqsh"
+    launch -N2 --ntasks-per-node=1 -c 2 "${options[@]}" --distgpu=ray \
+        "$SCRATCH/distgpu" exec -- python3 ray_driver.py 2 7
+    echo "$output"
+    [ "$status" -eq 7 ]
+    [ "$(grep -E '^(task|token|nodes)' <<<"$output")" = 'task on node01 leaked
+task on node02 leaked
+token token 64
+nodes 2 of 2' ]
+    for node in node01 node02; do [ -z "$(on "$node" pgrep -u "$(submit id -un)")" ]; done
 }
 
 # Its libraries are the machine's, as the image's programs are.
