@@ -6,6 +6,7 @@
 #include "exec/control.h"
 #include "exec/process_tree.h"
 #include "exec/readiness.h"
+#include "made_up_folder.h"
 #include "node/step_secret.h"
 
 #include <gmock/gmock.h>
@@ -192,6 +193,17 @@ Supervision with_companion(const std::string& companion, const std::string& scri
     return supervision;
 }
 
+// Until the program says "driver".
+void await_driver(const Running& running) {
+    std::string text;
+    std::array<char, 256> piece{};
+    while (text.find("driver\n") == std::string::npos) {
+        const ssize_t got = read(running.errors, piece.data(), piece.size());
+        ASSERT_GT(got, 0);
+        text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+}
+
 TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
     const std::string companion = "touch \"$1/seen\"; echo it is up; sleep 60";
     Supervision supervision =
@@ -225,6 +237,28 @@ TEST(Supervise, SaysWhatAnOlderCompanionDoesNotKnow) {
     }
 }
 
+// Nobody else is there to end what the companion started.
+TEST(Supervise, ACompanionEndsItselfWhenTheProcessAboveItIsKilled) {
+    const MadeUpFolder around;  // of the step's, which is left
+    setenv("RAY_TMPDIR", around.path().c_str(), 1);
+    std::array<int, 2> pipe_ends{};
+    ASSERT_EQ(pipe(pipe_ends.data()), 0);
+    const std::string to_test = std::to_string(pipe_ends[1]);
+    Supervision supervision =
+        with_companion("trap 'echo ended >&" + to_test +
+                           "; exit' TERM; echo it is up; while :; do sleep 0.05; done",
+                       "echo driver >&2; exec sleep 60");
+    const Running running(supervision);
+    close(pipe_ends[1]);
+    await_driver(running);
+    kill(running.pid, SIGKILL);
+    std::array<char, 256> piece{};
+    EXPECT_EQ(read(pipe_ends[0], piece.data(), piece.size()), 6);  // "ended\n"
+    close(pipe_ends[0]);
+    running.end();
+    unsetenv("RAY_TMPDIR");
+}
+
 TEST(Supervise, ACompanionThatEndsFirstIsAFailure) {
     const auto end = Running(with_companion("echo no such port; exit 0", "sleep 60")).end();
     EXPECT_EQ(end.status, 1);
@@ -241,13 +275,7 @@ TEST(Supervise, AfterASignalTheProgramHasItsCompanionUntilItsEnd) {
         "do "
         "sleep 0.05; done");
     const Running running(supervision);
-    std::string text;
-    std::array<char, 256> piece{};
-    while (text.find("driver\n") == std::string::npos) {
-        const ssize_t got = read(running.errors, piece.data(), piece.size());
-        ASSERT_GT(got, 0);
-        text.append(piece.data(), static_cast<std::size_t>(got));
-    }
+    await_driver(running);
     kill(running.pid, SIGTERM);
     EXPECT_EQ(running.end().status, 5);
 }

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
-#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -39,35 +38,6 @@ class Companion {
     std::string up_text_;
     std::string text_;
     bool is_ready_ = false;
-};
-
-// A folder of the step's own on this node, which nobody else can enter, and which goes with this
-// object.
-class StepFolder {
-  public:
-    StepFolder() = default;
-    ~StepFolder();
-    StepFolder(StepFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-    StepFolder& operator=(StepFolder&& other) noexcept {
-        std::swap(path_, other.path_);
-        return *this;
-    }
-    StepFolder(const StepFolder&) = delete;
-    StepFolder& operator=(const StepFolder&) = delete;
-
-    // With a name that nobody can know before, in $RAY_TMPDIR or /tmp. Errors: the path is longer
-    // than Ray's sockets allow; it cannot be made.
-    static Result<StepFolder> make();
-    // With the name that rank 0's node chose. Errors: it is there already, as where both nodes see
-    // the same one; it cannot be made.
-    static Result<StepFolder> make_at(const std::string& path);
-
-    const std::string& path() const { return path_; }
-
-  private:
-    explicit StepFolder(std::string path) : path_(std::move(path)) {}
-
-    std::string path_;  // empty: none
 };
 
 }  // namespace distgpu

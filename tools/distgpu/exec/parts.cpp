@@ -28,7 +28,7 @@ std::optional<Error> Parts::make_folder_at(const std::string& path) {
 }
 
 std::optional<NotStarted> Parts::start_program() {
-    Started started = distgpu::start_program(commands_.program, -1, usual_files_);
+    Started started = distgpu::start_program(commands_.program, {.open_files = usual_files_});
     if (!started.problem) program_ = started.pid;
     return std::move(started.problem);
 }
@@ -47,7 +47,8 @@ void Parts::start_query() {
     // What it prints may be the token itself.
     const Socket nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (nowhere.fd() < 0) return;
-    const Started started = distgpu::start_program(commands_.query, nowhere.fd(), usual_files_);
+    const Started started = distgpu::start_program(
+        commands_.query, {.output = nowhere.fd(), .open_files = usual_files_});
     if (!started.problem) query_ = started.pid;
 }
 

@@ -3,6 +3,7 @@
 
 #include "exec/companion.h"
 #include "exec/process_tree.h"
+#include "exec/step_folder.h"
 
 #include <cstdint>
 #include <optional>

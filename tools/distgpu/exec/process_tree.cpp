@@ -22,22 +22,22 @@ namespace distgpu {
 namespace {
 
 // In the child: system calls only. What went wrong goes through `report`.
-[[noreturn]] void become(char* const* arguments, int output, unsigned long open_files, pid_t parent,
+[[noreturn]] void become(char* const* arguments, const StartOptions& options, pid_t parent,
                          int report) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = open_files;
+        files.rlim_cur = options.open_files;
         setrlimit(RLIMIT_NOFILE, &files);
     }
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, options.death_signal);
     if (getppid() != parent) _exit(1);  // it ended before that
-    if (output >= 0) {
-        dup2(output, STDOUT_FILENO);
-        dup2(output, STDERR_FILENO);
+    if (options.output >= 0) {
+        dup2(options.output, STDOUT_FILENO);
+        dup2(options.output, STDERR_FILENO);
     }
     execvp(arguments[0], arguments);
     const int problem = errno;
@@ -82,8 +82,7 @@ void adopt_orphans() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-Started start_program(const std::vector<std::string>& program, int output,
-                      unsigned long open_files) {
+Started start_program(const std::vector<std::string>& program, const StartOptions& options) {
     std::vector<char*> arguments;
     arguments.reserve(program.size() + 1);
     for (const std::string& argument : program) {
@@ -93,7 +92,7 @@ Started start_program(const std::vector<std::string>& program, int output,
     std::array<int, 2> report{-1, -1};
     const pid_t parent = getpid();
     const pid_t child = pipe2(report.data(), O_CLOEXEC) == 0 ? fork() : -1;
-    if (child == 0) become(arguments.data(), output, open_files, parent, report[1]);
+    if (child == 0) become(arguments.data(), options, parent, report[1]);
     const int forked = errno;
     close(report[1]);
     const auto problem = child < 0 ? std::optional(forked) : why_not(report[0]);

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 
+#include <csignal>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -16,9 +17,13 @@ namespace distgpu {
 // From now on this process inherits the orphans among its descendants.
 void adopt_orphans();
 
-// Starts `program`, looked up in PATH, in a session of its own, with signals as usual and up to
-// `open_files` open files. `output`: its standard output and error; negative: this process's.
+// Starts `program`, looked up in PATH, in a session of its own.
 // Errors (object: the program's name): it cannot be run.
+struct StartOptions {
+    int output = -1;  // its standard output and error; negative: this process's
+    unsigned long open_files = 0;
+    int death_signal = SIGKILL;  // what it gets if this process is killed
+};
 struct NotStarted {
     Error error;
     bool missing = false;  // else: not executable
@@ -27,8 +32,7 @@ struct Started {
     pid_t pid = -1;
     std::optional<NotStarted> problem{};
 };
-Started start_program(const std::vector<std::string>& program, int output,
-                      unsigned long open_files);
+Started start_program(const std::vector<std::string>& program, const StartOptions& options);
 
 // A child that has ended, and its status as a shell gives it: 128 + the signal that ended it.
 struct Ended {

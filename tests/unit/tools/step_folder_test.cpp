@@ -1,0 +1,66 @@
+// The folders of steps whose `distgpu exec` was killed go with the next one's, and nothing else
+// does.
+#include "exec/step_folder.h"
+
+#include "made_up_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace distgpu {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class StepFolderTest : public testing::Test {
+  protected:
+    StepFolderTest() { setenv("RAY_TMPDIR", folder_.path().c_str(), 1); }
+    ~StepFolderTest() override { unsetenv("RAY_TMPDIR"); }
+
+    // As one that was killed leaves it, so long ago.
+    std::string left(const std::string& name, std::chrono::seconds age) const {
+        folder_.write(name + "/session/logs/raylet.out", "");
+        folder_.write(name + "/.distgpu", "");
+        fs::last_write_time(folder_.path(name + "/.distgpu"),
+                            fs::file_time_type::clock::now() - age);
+        return folder_.path(name);
+    }
+
+    const MadeUpFolder folder_;
+    const fs::path around_ = folder_.path();
+};
+
+TEST_F(StepFolderTest, TakesAwayWhatKilledStepsLeft) {
+    const std::string on_head = left("ray-aaaaaa", 2min);
+    { const auto folder = StepFolder::make(); }
+    EXPECT_FALSE(fs::exists(on_head));
+    const std::string on_other = left("ray-aaaaaa", 2min);
+    { const auto folder = StepFolder::make_at(around_ / "ray-bbbbbb"); }
+    EXPECT_FALSE(fs::exists(on_other));
+    EXPECT_TRUE(fs::is_empty(around_));
+}
+
+TEST_F(StepFolderTest, LeavesEverythingElse) {
+    auto running = StepFolder::make();
+    ASSERT_TRUE(running);
+    fs::last_write_time(running->path() + "/.distgpu", fs::file_time_type::clock::now() - 1h);
+    const std::string just_made = left("ray-cccccc", 10s);
+    const std::string of_another_name = left("raytraced", 1h);
+    const std::string elsewhere = left("elsewhere", 1h);
+    fs::create_directory_symlink(elsewhere, around_ / "ray-dddddd");
+    fs::create_directory(around_ / "ray-eeeeee");  // the user's own
+    { const auto folder = StepFolder::make(); }
+    for (const std::string& path :
+         {running->path(), just_made, of_another_name, elsewhere, (around_ / "ray-dddddd").string(),
+          (around_ / "ray-eeeeee").string()}) {
+        EXPECT_TRUE(fs::exists(path)) << path;
+    }
+}
+
+}  // namespace
+}  // namespace distgpu

@@ -1,0 +1,99 @@
+// See step_folder.h.
+#include "exec/step_folder.h"
+
+#include "base/format.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+constexpr std::string_view prefix = "ray-";
+constexpr std::string_view lock_name = "/.distgpu";
+
+Error not_made(const std::string& path, int problem) {
+    const bool shared = problem == EEXIST;
+    return {path,
+            shared ? "already there, as where the nodes share the folder around it"
+                   : std::strerror(problem),
+            "let RAY_TMPDIR name a folder that every node has for itself"};
+}
+
+// A folder without a lock is never taken for one that was left.
+Socket lock_in(const std::string& folder) {
+    const std::string name = folder + std::string(lock_name);
+    constexpr mode_t for_me_alone = 0600;
+    Socket lock(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_me_alone));
+    if (lock.is_open()) flock(lock.fd(), LOCK_EX | LOCK_NB);
+    return lock;
+}
+
+// Whether this user's `distgpu exec` made it and is gone. One that was just made may not be locked
+// yet.
+bool is_left(const std::string& folder) {
+    struct stat status {};
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != geteuid()) {
+        return false;
+    }
+    const std::string name = folder + std::string(lock_name);
+    const Socket lock(open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    constexpr std::time_t minute = 60;
+    return lock.is_open() && fstat(lock.fd(), &status) == 0 &&
+           std::time(nullptr) - status.st_mtime > minute &&
+           flock(lock.fd(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void remove_left_ones(const std::filesystem::path& around) {
+    // The other entries are anybody's.
+    constexpr int most = 10'000;
+    std::error_code error;
+    int seen = 0;
+    for (std::filesystem::directory_iterator each(around, error), end;
+         !error && each != end && seen < most; each.increment(error), ++seen) {
+        const std::string path = each->path();
+        std::error_code ignored;
+        if (each->path().filename().native().starts_with(prefix) && is_left(path)) {
+            std::filesystem::remove_all(path, ignored);
+        }
+    }
+}
+
+}  // namespace
+
+StepFolder::~StepFolder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+}
+
+Result<StepFolder> StepFolder::make() {
+    // Below it Ray makes sockets whose names are 63 to 67 bytes long; the system takes 107.
+    constexpr std::size_t longest = 40;
+    const char* const around = std::getenv("RAY_TMPDIR");
+    std::string path = formatted("{}/ray-XXXXXX", around == nullptr ? "/tmp" : around);
+    if (path.size() > longest) {
+        return Error{path, formatted("longer than {} bytes, too long for Ray's sockets", longest),
+                     "let RAY_TMPDIR name a folder nearer to the root"};
+    }
+    if (mkdtemp(path.data()) == nullptr) return not_made(path, errno);
+    remove_left_ones(std::filesystem::path(path).parent_path());
+    return StepFolder(path, lock_in(path));
+}
+
+Result<StepFolder> StepFolder::make_at(const std::string& path) {
+    constexpr mode_t for_me_alone = 0700;
+    if (mkdir(path.c_str(), for_me_alone) != 0) return not_made(path, errno);
+    remove_left_ones(std::filesystem::path(path).parent_path());
+    return StepFolder(path, lock_in(path));
+}
+
+}  // namespace distgpu
