@@ -59,6 +59,38 @@ begin() { # USER LOG
     result ray "$version" ray '3 jobs of 2 users'
 }
 
+# Python finds an environment's packages, too.
+with_packages_of() { # ENVIRONMENT
+    local path=$PATH rays=$python
+    need "$1"
+    PYTHONPATH+=:$(echo "${python%/bin/python}"/lib/python3*/site-packages)
+    export PYTHONPATH
+    PATH=$path python=$rays
+}
+
+# Who listens on a node: a port and a program a line, without Slurm's.
+listeners_on() { # NODE
+    on "$1" ss -ltnpH | sed -E 's/.*:([0-9]+) +[^ ]+ +users:\(\("([^"]+)".*/\1 \2/' | grep -v ' slurm' | sort -nu
+}
+
+@test "with the dashboard, too, every port is of the step's block or the kernel's" {
+    local node port
+    with_packages_of ray_default
+    start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 100
+    first=$(sed -n 's/.*ray: 2 nodes at [^ ]*:\([0-9]*\) after.*/\1/p' "$log")
+    for node in node01 node02; do
+        listeners_on "$node" | tee "$SCRATCH/listeners"
+        while read -r port _; do
+            ((port >= first && port < first + 16 || port >= 32768))
+        done <"$SCRATCH/listeners"
+        # The node manager's, and of the first node alone the dashboard's and the metrics'.
+        grep -q "^$((first + 2)) raylet" "$SCRATCH/listeners"
+        for port in 8 10 11; do
+            [[ $node != node01 ]] || grep -q "^$((first + port)) python" "$SCRATCH/listeners"
+        done
+    done
+}
+
 @test "from another step of the job ray status answers; another user's driver is refused" {
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 150
     address=$(sed -n 's/.*ray: 2 nodes at \([^ ]*\) after.*/\1/p' "$log")
@@ -76,12 +108,8 @@ begin() { # USER LOG
 # Ray Train with PyTorch over two nodes; the packages of three environments.
 # bats test_tags=short
 @test "ray.sbatch" {
-    local packages=() each
-    for each in torch ray_train ray; do
-        need "$each"
-        packages+=("$(echo "${python%/bin/python}"/lib/python3*/site-packages)")
-    done
-    export PYTHONPATH=${packages[0]}:${packages[1]}
+    with_packages_of torch
+    with_packages_of ray_train
     PATH=$SCRATCH:$PATH
     SECONDS=0
     batch -N2 -c 4 examples/ray.sbatch
