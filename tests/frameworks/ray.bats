@@ -91,13 +91,21 @@ listeners_on() { # NODE
     done
 }
 
+refusal='InvalidAuthToken\|Unauthenticated\|AuthenticationError'
+
 @test "from another step of the job ray status answers; another user's driver is refused" {
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 150
     address=$(sed -n 's/.*ray: 2 nodes at \([^ ]*\) after.*/\1/p' "$log")
     # Root is another user; its driver has no token.
     run on node01 env RAY_ADDRESS="$address" timeout 15 "$python" -c 'import ray; ray.init()'
     [ "$status" -ne 0 ]
-    grep -q 'InvalidAuthToken\|Unauthenticated\|AuthenticationError' <<<"$output"
+    grep -q "$refusal" <<<"$output"
+    # Nor does its node join.
+    run on node01 timeout 30 ray start --address="$address" --temp-dir=/mnt/root --block
+    on node01 rm -rf /mnt/root
+    [ "$status" -ne 0 ]
+    grep -q "$refusal" <<<"$output"
+    [[ $output != *'Ray runtime started'* ]]
     environment=$(sed -n 's/.*for another step of the job: //p' "$log")
     job=$(submit squeue --noheader --format=%A)
     run submit srun --jobid="$job" --overlap -N1 -n1 -w node01 bash -c "$environment && timeout 60 ray status"

@@ -2,7 +2,7 @@
 # How a step of Ray ends, whatever ends it: in how many seconds, with which status, and that nothing is
 # left: processes, folders, shared memory. The table in docs/serving.md has what this prints.
 # DISTGPU_PROCTRACK=cgroup: under Slurm's proctrack/cgroup, where the machine has version 1 of control groups.
-# shellcheck disable=SC2154 # ray.bash and run set the variables
+# shellcheck disable=SC2030,SC2031,SC2154 # each test has its own; ray.bash and run set the rest
 
 load ray
 
@@ -101,24 +101,26 @@ kill_on() { # NODE PGREP_ARGUMENT...
 }
 
 # Its process alone. What it started ends, and the folder that it leaves goes with the next step's.
-@test "distgpu exec killed on the second node" {
+kill_exec() { # NODE
     start_step
-    kill_on node02 -f "^$distgpu exec"
+    kill_on "$1" -f "^$distgpu exec"
     ends
     [ "$status" -eq 137 ]
     within 6
-    grep -q '^distgpu: ray: lost the connection with node02, which ends the step$' "$log"
+    grep -q "^distgpu: ray: lost the connection with $1, which ends the step\$" "$log"
     for _ in {1..50}; do
-        [[ $(pids_on node02 -u "$user") ]] || break
+        [[ $(pids_on "$1" -u "$user") ]] || break
         sleep 0.1
     done
-    [ -z "$(pids_on node02 -u "$user")" ]
-    [ "$(on node02 ls /mnt | wc -l)" -eq 1 ]
-    on node02 sh -c 'touch -d "2 minutes ago" /mnt/ray-*/.distgpu'
+    [ -z "$(pids_on "$1" -u "$user")" ]
+    [ "$(on "$1" ls /mnt | wc -l)" -eq 1 ]
+    on "$1" sh -c 'touch -d "2 minutes ago" /mnt/ray-*/.distgpu'
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}"
     ends
     [ "$status" -eq 0 ]
 }
+@test "distgpu exec killed on the second node" { kill_exec node02; }
+@test "distgpu exec killed on the first node" { kill_exec node01; }
 
 # A node without slurmd and all that it ran, as after a power cut.
 lose() { # NODE
