@@ -7,14 +7,14 @@
 
 namespace distgpu {
 
-std::optional<Error> start_task(spank_t spank, const AskedStep& /*asked*/,
-                                const StepBinding& /*binding*/) {
+std::optional<Failure> start_task(spank_t spank, const AskedStep& /*asked*/,
+                                  const StepBinding& /*binding*/, int /*host_root*/) {
     const auto named_in = [&](const char* variable) {
         const std::string hosts = ' ' + StepVariables(spank).get(variable).value_or("") + ' ';
         return hosts.find(' ' + host_name() + ' ') != std::string::npos;
     };
     if (named_in("THROW")) throw std::runtime_error("thrown on purpose");
-    if (named_in("REFUSE")) return Error{"task", "refused on purpose", ""};
+    if (named_in("REFUSE")) return Failure{{"task", "refused on purpose", ""}};
     return std::nullopt;
 }
 
