@@ -108,6 +108,12 @@ measured_on() { # KIND
         "$SCRATCH/results.json"
 }
 
+@test "the ranks by name and by switch, where both are the same" {
+    scaling -- "${small[@]}" --collective all-reduce --order name,switch
+    [ "$status" -eq 0 ]
+    [[ $output == *"# order: ranks by switch are in the same order as by name"* ]]
+}
+
 @test "what must be asked for: gather, scatter, uneven parts and halves of all nodes" {
     scaling -- "${small[@]}" --json results.json --collective gather,scatter,all-to-all-v,bisection
     [ "$status" -eq 0 ]

@@ -131,6 +131,27 @@ struct Variable {
 // model, ... in this order.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
+// All ranks in two orders of the nodes, measured in turns. The ranks of a node follow each other.
+struct OrderComparison {
+    struct Order {
+        std::vector<std::uint32_t> nodes;  // indices into Results::nodes
+        std::uint32_t crossings = 0;       // how often the ring of the nodes leaves a switch
+        std::vector<double> times{};       // of each round
+
+        bool operator==(const Order&) const = default;
+    };
+    Order by_name;
+    Order by_switch;
+    // What was measured: as in Measurement.
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::f32;
+    bool in_place = false;
+    std::uint64_t bytes = 0;
+    Op op = Op::sum;
+
+    bool operator==(const OrderComparison&) const = default;
+};
+
 struct Results {
     std::string backend;  // "nccl" or "mpi"
     std::string started;  // UTC, ISO 8601
@@ -142,6 +163,7 @@ struct Results {
     std::vector<Measurement> measurements;
     std::optional<Failure> failure;  // nothing: complete
     std::string check;               // in what the check of data was unusual; empty: in nothing
+    std::optional<OrderComparison> orders{};
 
     bool operator==(const Results&) const = default;
 };

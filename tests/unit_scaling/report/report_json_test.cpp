@@ -68,6 +68,25 @@ TEST(ReportJson, ReadsBackWhatItWrote) {
     EXPECT_EQ(*results, full().results);
 }
 
+TEST(ReportJson, OrdersOfTheRanks) {
+    ReportInput input = full();
+    input.results.orders = {{{0, 1}, 8, {1, 0.5, 1.5}}, {{1, 0}, 2, {0.25, 0.25, 0.5}}};
+    const std::string text = to_json(input);
+    const Json orders = Json::parse(text)["orders"];
+    EXPECT_EQ(orders["gain"], Json({{"median", 3.0}, {"p25", 2.5}, {"p75", 3.5}}));
+    EXPECT_EQ(orders["name"]["crossings"], 8);
+    const auto results = results_from_json(text, "old.json");
+    ASSERT_TRUE(results) << results.error().message();
+    EXPECT_EQ(*results, input.results);
+    EXPECT_EQ(problem_of(changed(text, "\"times\":[0.25,0.25,0.5]", "\"times\":[0.25]")),
+              "\"orders.switch\": has not as many times as the other order");
+    EXPECT_EQ(problem_of(changed(text, "\"times\":[0.25,0.25,0.5]", "\"times\":[0.25,0,0.5]")),
+              "\"orders.switch.times\": not all are above 0");
+    EXPECT_EQ(
+        problem_of(changed(text, "\"nodes\":[1,0],\"crossings\"", "\"nodes\":[2],\"crossings\"")),
+        "\"orders.switch.nodes\": not a whole number below 2");
+}
+
 TEST(ReportJson, NothingStaysNothing) {
     const auto results = results_from_json(to_json({}), "old.json");
     ASSERT_TRUE(results) << results.error().message();
@@ -87,12 +106,12 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     const Json json = Json::parse(to_json(full()));
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
-    EXPECT_EQ(keys, (std::vector<std::string>{"schema",       "complete",    "failure", "backend",
-                                              "note",         "started",     "check",   "verdict",
-                                              "headline",     "limiters",    "step",    "judgement",
-                                              "fingerprint",  "environment", "nodes",   "groups",
-                                              "measurements", "efficiency",  "fits",    "findings",
-                                              "published"}));
+    EXPECT_EQ(keys,
+              (std::vector<std::string>{
+                  "schema",     "complete",    "failure",     "backend",  "note",   "started",
+                  "check",      "verdict",     "headline",    "limiters", "step",   "judgement",
+                  "orders",     "fingerprint", "environment", "nodes",    "groups", "measurements",
+                  "efficiency", "fits",        "findings",    "published"}));
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 

@@ -31,6 +31,12 @@ TEST(Options, Defaults) {
     EXPECT_TRUE(plain.files.json.empty());
     EXPECT_TRUE(plain.demands.baseline.empty());
     EXPECT_TRUE(plain.check);
+    EXPECT_FALSE(plain.orders);
+}
+
+TEST(Options, OrdersAreThoseTwo) {
+    EXPECT_TRUE(options({"--order", "name,switch"}).orders);
+    EXPECT_FALSE(parse({"--order", "switch"}));
 }
 
 TEST(Options, TheCheckCanBeSwitchedOff) {

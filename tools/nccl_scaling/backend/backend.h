@@ -80,8 +80,8 @@ class Communicator {
     // Waits for all ranks of this communicator.
     virtual std::optional<Error> barrier() = 0;
 
-    // Frees it: every rank calls it, before the next split. Not called after an error, as it may
-    // wait for the other ranks; then the process ends with it.
+    // Frees it: every rank calls it, of several in the same order. Not called after an error, as it
+    // may wait for the other ranks; then the process ends with it.
     virtual std::optional<Error> close() = 0;
 };
 
@@ -99,7 +99,7 @@ class Backend {
     virtual std::optional<Error> connect(const Broadcast& broadcast) = 0;
 
     // Every rank calls it; those with the same colour become one communicator, in the order of
-    // their ranks. Without a colour: null. `seat`: what this rank gets there.
+    // their seats. Without a colour: null. `seat`: what this rank gets there.
     virtual Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
                                                         Seat seat) = 0;
 

@@ -161,13 +161,13 @@ class MpiBackend final : public Backend {
         return std::nullopt;
     }
 
-    // By the run's ranks, which need not be MPI's.
+    // By the seats, which need not follow MPI's ranks.
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
                                                 Seat seat) override {
         MPI_Comm part = MPI_COMM_NULL;
         const int key = colour ? static_cast<int>(*colour) : MPI_UNDEFINED;
         if (auto error =
-                error_of(MPI_Comm_split(MPI_COMM_WORLD, key, static_cast<int>(member_.rank), &part),
+                error_of(MPI_Comm_split(MPI_COMM_WORLD, key, static_cast<int>(seat.rank), &part),
                          "MPI_Comm_split")) {
             return *error;
         }

@@ -99,7 +99,7 @@ class NcclBackend final : public Backend {
         nccl::Communicator made = nullptr;
         const int key = colour ? static_cast<int>(*colour) : nccl::no_colour;
         const auto status =
-            gpu_.nccl.split(world_, key, static_cast<int>(member_.rank), &made, nullptr);
+            gpu_.nccl.split(world_, key, static_cast<int>(seat.rank), &made, nullptr);
         if (auto error = gpu_.error_of_nccl(status, "ncclCommSplit", world_)) return *error;
         if (made == nullptr) return std::unique_ptr<Communicator>();
         auto group = std::make_unique<NcclCommunicator>(gpu_, made, seat, token_);

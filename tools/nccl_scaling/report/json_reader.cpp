@@ -87,6 +87,34 @@ Measurement read_measurement(const JsonFields& fields, std::size_t group_count) 
     return measurement;
 }
 
+OrderComparison::Order read_order(const JsonFields& fields, std::size_t node_count) {
+    OrderComparison::Order order;
+    order.nodes = fields.indices("nodes", node_count);
+    order.crossings = fields.count<std::uint32_t>("crossings");
+    for (const JsonValue& value : fields.list("times")) {
+        const auto seconds = value.number();
+        if (!seconds || *seconds <= 0) fields.refuse("times", "not all are above 0");
+        order.times.push_back(seconds.value_or(0));
+    }
+    return order;
+}
+
+OrderComparison read_orders(const JsonFields& fields, std::size_t node_count) {
+    const auto read = [&](const JsonFields& order) { return read_order(order, node_count); };
+    OrderComparison orders;
+    orders.by_name = fields.optional_object("name", read).value_or(OrderComparison::Order{});
+    orders.by_switch = fields.optional_object("switch", read).value_or(OrderComparison::Order{});
+    if (orders.by_name.times.size() != orders.by_switch.times.size()) {
+        fields.refuse("switch", "has not as many times as the other order");
+    }
+    orders.collective = fields.named("collective", collective_named);
+    if (is_reduction(orders.collective)) orders.op = fields.named("op", op_named);
+    orders.type = fields.named("type", data_type_named);
+    orders.in_place = fields.flag("in_place");
+    orders.bytes = fields.count<std::uint64_t>("bytes");
+    return orders;
+}
+
 Results read_fields(const JsonFields& fields) {
     Results results;
     if (fields.text("schema") != schema) {
@@ -103,6 +131,9 @@ Results read_fields(const JsonFields& fields) {
         "groups", [&](const JsonFields& group) { return read_group(group, results.nodes.size()); });
     results.measurements = fields.objects("measurements", [&](const JsonFields& measurement) {
         return read_measurement(measurement, results.groups.size());
+    });
+    results.orders = fields.optional_object("orders", [&](const JsonFields& orders) {
+        return read_orders(orders, results.nodes.size());
     });
     results.failure = fields.optional_object("failure", read_failure);
     return results;

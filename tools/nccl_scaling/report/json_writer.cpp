@@ -1,5 +1,6 @@
 // Writes distgpu.scaling/1. See report_json.h.
 #include "analysis/bus_bandwidth.h"
+#include "analysis/order_gain.h"
 #include "base/format.h"
 #include "base/json_text.h"
 #include "rates_json.h"
@@ -135,6 +136,26 @@ JsonText headline_json(const std::optional<Headline>& headline) {
             {"expected_of", expected ? JsonText(expected->source) : JsonText()}};
 }
 
+JsonText order_json(const OrderComparison::Order& order) {
+    return {{"nodes", JsonText::list(order.nodes)},
+            {"crossings", order.crossings},
+            {"times", JsonText::list(order.times)}};
+}
+
+JsonText orders_json(const OrderComparison& orders) {
+    const auto gain_json = [](const OrderGain& gain) -> JsonText {
+        return {{"median", gain.median}, {"p25", gain.low}, {"p75", gain.high}};
+    };
+    return {{"collective", row_of(orders.collective).name},
+            {"op", op_name(orders.collective, orders.op)},
+            {"type", row_of(orders.type).name},
+            {"in_place", orders.in_place},
+            {"bytes", orders.bytes},
+            {"name", order_json(orders.by_name)},
+            {"switch", order_json(orders.by_switch)},
+            {"gain", json_or_null(gain_of(orders), gain_json)}};
+}
+
 JsonText violation_json(const Violation& violation) {
     return {{"measurement", violation.measurement},
             {"busbw", violation.bandwidth},
@@ -205,6 +226,7 @@ std::string to_json(const ReportInput& input) {
     text += member("limiters", JsonText::list(input.limiters));
     text += member("step", json_text_or_null(input.step));
     text += member("judgement", judgement_json(input.judgement));
+    text += member("orders", json_or_null(results.orders, orders_json));
     text += member("fingerprint", pairs_json(results.fingerprint));
     text += member("environment", JsonText::list(results.environment, variable_json));
     text += list("nodes", results.nodes, node_json);

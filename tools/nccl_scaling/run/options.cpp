@@ -35,6 +35,7 @@ struct Words {
     double tolerance = 5;
     double expect = 0;  // GB/s
     std::string training_step;
+    std::string order;
     std::vector<std::string> times;
     Redraw redraw;
     Diff diff;
@@ -113,6 +114,14 @@ void declare_measurements(CLI::App& app, Words& words, Options& options) {
     app.add_flag("--graph", options.modes.graph, "Time each loop as one CUDA graph");
     app.add_flag("--registered", options.modes.registered,
                  "Register the buffers with NCCL, which allocates them");
+}
+
+// One value: there are no other orders to compare.
+void declare_order(CLI::App& app, Words& words) {
+    app.add_option("--order", words.order,
+                   "Measure all nodes with ranks by name and by switch in turns, and say the gain")
+        ->type_name("name,switch")
+        ->check(CLI::IsMember({"name,switch"}));
 }
 
 void declare_files(CLI::App& app, OutputFiles& files) {
@@ -229,6 +238,7 @@ Result<Options> understand(const Words& words, Options options) {
                      "the back end mpi has no GPU", "leave it out"};
     }
     const bool quick = options.wishes.quick;
+    options.orders = !words.order.empty();
     options.iterations = words.iterations.value_or(quick ? 10 : 20);
     options.warmup = words.warmup.value_or(quick ? 2 : 5);
     auto sizes = read_sizes(words, quick);
@@ -282,6 +292,7 @@ Result<Asked> parse_options(int argc, const char* const* argv) {
     declare_sizes(app, words);
     declare_length(app, options);
     declare_measurements(app, words, options);
+    declare_order(app, words);
     declare_files(app, options.files);
     declare_reports(app, options.files);
     declare_demands(app, words, options.demands);

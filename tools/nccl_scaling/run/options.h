@@ -31,7 +31,8 @@ struct Options {
     std::optional<double> expect;      // bus bandwidth of all nodes, bytes per second
     std::optional<TrainingStep> step;  // to be modelled
     bool fail_on_limiter = false;
-    double minutes = 0;  // of the whole run at least; 0: as long as its parts take
+    bool orders = false;  // ranks by name and by switch are compared
+    double minutes = 0;   // of the whole run at least; 0: as long as its parts take
 };
 
 // A text for stdout: the help was asked for.

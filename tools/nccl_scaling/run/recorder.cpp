@@ -3,6 +3,7 @@
 
 #include "base/io/write.h"
 #include "report/formats.h"
+#include "report/order_line.h"
 #include "report/report_json.h"
 
 #include <algorithm>
@@ -76,6 +77,11 @@ void Recorder::add(const Measurement& measurement) {
     print(stderr, written.error().message() + "; the run goes on\n");
 }
 
+void Recorder::add_orders(OrderComparison orders) {
+    const std::lock_guard lock(mutex_);
+    results_.orders = std::move(orders);
+}
+
 void Recorder::replace_nodes(std::vector<Node> nodes) {
     const std::lock_guard lock(mutex_);
     results_.nodes = std::move(nodes);
@@ -88,7 +94,7 @@ void Recorder::complete() {
     if (judge_) report.judgement = judge_->judge(results_);
     const auto unwritten = write(report);
     if (unwritten) print(stderr, unwritten->message() + "\n");
-    print(out_, table_footer(results_) + facts_lines(report) +
+    print(out_, table_footer(results_) + facts_lines(report) + order_line(results_) +
                     judgement_text(results_, report.judgement) +
                     (report.step.empty() ? "" : "# " + report.step + "\n") + report.verdict + "\n");
     exit_code_ = unwritten ? ExitCode::environment : exit_code_of(report);

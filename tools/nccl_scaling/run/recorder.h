@@ -44,6 +44,9 @@ class Recorder {
     // the run goes on.
     void add(const Measurement& measurement);
 
+    // What two orders of the ranks took.
+    void add_orders(OrderComparison orders);
+
     // The same nodes, of which more is known now.
     void replace_nodes(std::vector<Node> nodes);
 

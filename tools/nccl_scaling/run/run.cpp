@@ -9,6 +9,7 @@
 #include "node/process_environment.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
+#include "run/orders.h"
 #include "run/stage_runner.h"
 #include "run/switches.h"
 #include "run/world.h"
@@ -44,6 +45,11 @@ class Run {
     std::optional<Fault> go() {
         // Before MPI starts, which may warn where its process forks.
         if (leads()) find_switches(world_.nodes, ProcessEnvironment());
+        if (use_.options.orders && leads()) {
+            auto orders = find_orders(world_.nodes, ProcessEnvironment());
+            if (!orders) return fault_of(orders.error());
+            orders_ = *std::move(orders);
+        }
         use_.channel.begin("start of the back end");
         if (auto fault = start()) return fault;
         if (auto fault = measure_everything()) return fault;
@@ -132,14 +138,19 @@ class Run {
         auto measurer = Measurer::make(use_.backend, loop(), use_.options.wishes.sizes.back());
         if (!measurer) return measurer.error();
         StageRunner runner(use_, world_, plan_, known_, pace_, *measurer);
-        if (auto fault = run_stages(runner)) return fault;
+        if (auto fault = run_stages(runner, *measurer)) return fault;
         gather_facts(*measurer);
         return std::nullopt;
     }
 
-    std::optional<Fault> run_stages(StageRunner& runner) {
+    std::optional<Fault> run_stages(StageRunner& runner, Measurer& measurer) {
         for (const Stage& stage : plan_.stages) {
             if (auto fault = runner.run(stage)) return fault;
+        }
+        if (use_.options.orders) {
+            if (auto fault = compare_orders(use_, world_, orders_, plan_.comparison, measurer)) {
+                return fault;
+            }
         }
         if (world_.nodes.size() < 3) return std::nullopt;  // two accuse each other
         if (auto fault = play_tournament(runner)) return fault;
@@ -202,6 +213,7 @@ class Run {
     const Pace pace_;
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Plan plan_;
+    OrderComparison orders_;  // on rank 0
     Results known_;
     std::optional<Watch> watch_;
 };
