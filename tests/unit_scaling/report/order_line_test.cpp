@@ -16,10 +16,11 @@ Results compared() {
 }
 
 TEST(OrderLine, JudgesTheRoundsByPairs) {
-    EXPECT_EQ(order_line(compared()),
-              "# order: all-reduce float, 1 MiB takes 100000 us by switch, 400000 us by name: 3 "
-              "times as fast (quartiles of 5 rounds: 2 to 4); the ring crosses switches 2 times "
-              "(by name: 8)\n");
+    EXPECT_EQ(
+        order_line(compared()),
+        "# order: all-reduce float, 1 MiB takes 100000 us by switch, 400000 us by name: 3.00 "
+        "times as fast (quartiles of 5 rounds: 2.00 to 4.00); the ring crosses switches 2 times "
+        "(by name: 8)\n");
 }
 
 TEST(OrderLine, SaysThatBothOrdersAreTheSame) {

@@ -16,8 +16,8 @@ std::string order_line(const Results& results) {
     const Subject subject{orders.collective, orders.type, orders.in_place, orders.bytes, orders.op};
     constexpr double us = 1e6;
     return formatted(
-        "# order: {} takes {:.0f} us by switch, {:.0f} us by name: {:.3g} times as fast (quartiles "
-        "of {}: {:.3g} to {:.3g}); the ring crosses switches {} (by name: {})\n",
+        "# order: {} takes {:.0f} us by switch, {:.0f} us by name: {:.2f} times as fast (quartiles "
+        "of {}: {:.2f} to {:.2f}); the ring crosses switches {} (by name: {})\n",
         operation_name(subject), us * median(orders.by_switch.times),
         us * median(orders.by_name.times), gain->median,
         counted(orders.by_name.times.size(), "round"), gain->low, gain->high,
