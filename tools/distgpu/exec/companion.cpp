@@ -35,16 +35,27 @@ std::optional<NotStarted> Companion::start(const std::vector<std::string>& comma
     return std::move(started.problem);
 }
 
-bool Companion::becomes_ready() {
+bool Companion::read_piece() {
     std::array<char, most_kept> piece{};
     const ssize_t got = read(output_.fd(), piece.data(), piece.size());
     if (got < 0) return false;
     if (got == 0) output_ = Socket();
     text_.append(piece.data(), static_cast<std::size_t>(got));
-    const bool was_ready = is_ready_;
     is_ready_ = is_ready_ || text_.find(up_text_) != std::string::npos;
     text_.erase(0, text_.size() - std::min(text_.size(), most_kept));
+    return got > 0;
+}
+
+bool Companion::becomes_ready() {
+    const bool was_ready = is_ready_;
+    read_piece();
     return is_ready_ && !was_ready;
+}
+
+const std::string& Companion::last_output() {
+    while (read_piece()) {
+    }
+    return text_;
 }
 
 }  // namespace distgpu

@@ -29,10 +29,13 @@ class Companion {
     int output() const { return output_.fd(); }
     // True once: it is ready.
     bool becomes_ready();
-    // The last lines of its output.
-    const std::string& last_output() const { return text_; }
+    // The last lines of its output. Once it has ended, what it said just before is among them.
+    const std::string& last_output();
 
   private:
+    // False: there was nothing to read.
+    bool read_piece();
+
     pid_t pid_ = -1;
     Socket output_;  // a pipe's end
     std::string up_text_;

@@ -52,7 +52,7 @@ class Parts {
     int output() const { return companion_.output(); }
     // True once: the companion is ready.
     bool becomes_ready() { return companion_.output() >= 0 && companion_.becomes_ready(); }
-    const std::string& last_output() const { return companion_.last_output(); }
+    const std::string& last_output() { return companion_.last_output(); }
 
     // Which of them a child was that has ended.
     Part take_end(pid_t child);
