@@ -29,4 +29,7 @@ Subcommand topo_subcommand();
 // Which variables the tasks of each mode get, and which must go.
 Subcommand vars_subcommand();
 
+// Which rank of a running step hangs, and where.
+Subcommand why_subcommand();
+
 }  // namespace distgpu

@@ -1,0 +1,37 @@
+// See step_tasks.h.
+#include "running/step_tasks.h"
+
+#include "base/values.h"
+#include "node/slurm_command.h"
+
+#include <chrono>
+#include <sstream>
+
+namespace distgpu {
+
+std::vector<StepProcess> parse_listpids(std::string_view text) {
+    std::vector<StepProcess> processes;
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string pid;
+        std::string job;
+        std::string step;
+        std::string local;
+        std::string rank;
+        words >> pid >> job >> step >> local >> rank;
+        constexpr std::size_t most_pids = std::size_t{1} << 22U;  // PID_MAX_LIMIT
+        const auto number = number_below(pid, most_pids + 1);
+        if (number) processes.push_back({static_cast<pid_t>(*number), whole_number(rank)});
+    }
+    return processes;
+}
+
+Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
+                                                     const Environment& environment) {
+    constexpr std::chrono::seconds limit{5};
+    return run_slurm_command(environment, {"scontrol", "listpids", step}, limit)
+        .transform([](const std::string& text) { return parse_listpids(text); });
+}
+
+}  // namespace distgpu

@@ -1,0 +1,31 @@
+// The processes of a step on this node, as slurmstepd knows them.
+#pragma once
+
+#include "base/environment.h"
+#include "base/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace distgpu {
+
+struct StepProcess {
+    pid_t pid = 0;
+    std::optional<std::uint32_t> rank{};  // Slurm's, of a task's first process
+
+    bool operator==(const StepProcess&) const = default;
+};
+
+// By `scontrol listpids`, which asks slurmstepd through its socket: no RPC, and a few milliseconds.
+// Errors: the step does not run on this node; scontrol cannot be run.
+Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
+                                                     const Environment& environment);
+
+// What it prints: a heading, then PID, JOBID, STEPID, LOCALID, GLOBALID, "-" where there is none.
+std::vector<StepProcess> parse_listpids(std::string_view text);
+
+}  // namespace distgpu

@@ -1,0 +1,95 @@
+// See connections.h.
+#include "why/connections.h"
+
+#include "base/format.h"
+#include "base/io/file_text.h"
+#include "base/values.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+
+namespace distgpu {
+namespace {
+
+std::uint64_t hex(std::string_view text) {
+    constexpr int base = 16;
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return value;
+}
+
+// "0200000A:6020": words of 32 bits in the machine's byte order, and the port as a number.
+std::string peer_of(std::string_view text) {
+    constexpr std::size_t digits = 8;  // of a word
+    const std::string_view address = text.substr(0, text.find(':'));
+    std::array<std::uint32_t, 4> words{};
+    const std::size_t count = std::min(address.size() / digits, words.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        words.at(i) = static_cast<std::uint32_t>(hex(address.substr(i * digits, digits)));
+    }
+    std::array<char, INET6_ADDRSTRLEN> name{};
+    inet_ntop(count == 1 ? AF_INET : AF_INET6, words.data(), name.data(), name.size());
+    return host_and_port(name.data(),
+                         static_cast<std::uint16_t>(hex(text.substr(address.size() + 1))));
+}
+
+std::map<std::uint64_t, Connection> read_tcp(pid_t pid) {
+    std::map<std::uint64_t, Connection> all;
+    for (const std::string_view file : {"tcp", "tcp6"}) {
+        const auto text = read_regular_file(formatted("/proc/{}/net/{}", pid, file));
+        if (text) all.merge(parse_tcp(*text));
+    }
+    return all;
+}
+
+}  // namespace
+
+std::map<std::uint64_t, Connection> parse_tcp(std::string_view text) {
+    constexpr std::string_view established = "01";
+    std::map<std::uint64_t, Connection> connections;
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::array<std::string, 10>
+            words;  // sl local rem st tx:rx tr:tm retrnsmt uid timeout inode
+        for (std::string& word : words) fields >> word;
+        const auto inode = whole_number_64(words[9]);
+        if (!fields || !inode || words[3] != established) continue;
+        const std::string_view queues = words[4];
+        const std::size_t colon = std::min(queues.find(':'), queues.size() - 1);
+        connections[*inode] = {peer_of(words[2]), hex(queues.substr(0, colon)),
+                               hex(queues.substr(colon + 1))};
+    }
+    return connections;
+}
+
+std::vector<Connection> queued_connections(pid_t pid) {
+    constexpr std::size_t most = 16;
+    const auto all = read_tcp(pid);
+    std::vector<Connection> own;
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(formatted("/proc/{}/fd", pid), error), end;
+         !error && each != end; each.increment(error)) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(each->path(), gone);
+        constexpr std::string_view socket = "socket:[";
+        if (!target.starts_with(socket)) continue;
+        const std::string_view number = std::string_view(target).substr(socket.size());
+        const auto found =
+            all.find(whole_number_64(number.substr(0, number.size() - 1)).value_or(0));
+        if (found != all.end() && found->second.unsent + found->second.unread > 0) {
+            own.push_back(found->second);
+        }
+    }
+    std::sort(own.begin(), own.end(), [](const Connection& left, const Connection& right) {
+        return left.unsent + left.unread > right.unsent + right.unread;
+    });
+    own.resize(std::min(own.size(), most));
+    return own;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,373 @@
+// See diagnosis.h.
+#include "why/diagnosis.h"
+
+#include "base/format.h"
+#include "ranks_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+using Kind = Diagnosis::Kind;
+
+// Where a thread sleeps that waits for a file system: NFS, FUSE, Lustre, GPFS, BeeGFS, 9p, and any
+// through the page cache (the kernel's and the file systems' sources).
+bool is_of_file_system(std::string_view channel) {
+    constexpr std::array<std::string_view, 12> beginnings{
+        "request_wait_answer", "fuse_",   "rpc_wait_bit", "nfs", "folio_wait", "wait_on_page",
+        "io_schedule",         "ptlrpc_", "ldlm_",        "cl_", "p9_client",  "cxi"};
+    return std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](std::string_view beginning) { return channel.starts_with(beginning); });
+}
+
+bool all_moments(const ProcessLook& process, bool (*is)(const Moment&)) {
+    return std::all_of(process.moments.begin(), process.moments.end(), is);
+}
+
+std::uint64_t wakings(const ProcessLook& process) {
+    std::uint64_t sum = 0;
+    for (const Moment& moment : process.moments) sum += moment.wakings;
+    return sum;
+}
+
+Activity activity_of(const ProcessLook& process, const std::vector<double>& times) {
+    const auto is_stopped = [](const Moment& moment) {
+        return moment.state == 'T' || moment.state == 't';
+    };
+    const auto is_in_kernel = [](const Moment& moment) {
+        return moment.state == 'D' || is_of_file_system(moment.wait_channel);
+    };
+    if (all_moments(process, is_stopped)) return Activity::stopped;
+    if (all_moments(process, is_in_kernel)) return Activity::in_kernel;
+    const Moment& first = process.moments.front();
+    const Moment& last = process.moments.back();
+    constexpr double busy = 0.5;  // of one CPU
+    const double seconds = times.back() - times.front();
+    if (seconds > 0 && last.cpu - first.cpu > busy * seconds) return Activity::running;
+    return wakings(process) == 0 ? Activity::asleep : Activity::awake;
+}
+
+// A thread that was woken a few times did what it waited for; one that looks a thousand times a
+// second whether it may go on (Horovod, MPI) need not have.
+bool was_woken(const ProcessLook& process, double seconds) {
+    constexpr double often = 50;  // times a second
+    const auto times = static_cast<double>(wakings(process));
+    return times > 0 && times < often * seconds;
+}
+
+bool changed_stack(const ProcessLook& process) {
+    const std::optional<std::uint32_t>* before = nullptr;
+    for (const Moment& moment : process.moments) {
+        if (!moment.stack) continue;
+        if (before != nullptr && *before != moment.stack) return true;
+        before = &moment.stack;
+    }
+    return false;
+}
+
+// The last that was seen. Nothing: none was.
+const Stack* stack_of(const RankLook& rank, const ProcessLook& process) {
+    for (auto moment = process.moments.rbegin(); moment != process.moments.rend(); ++moment) {
+        if (moment->stack) return &rank.node->stacks[*moment->stack];
+    }
+    return nullptr;
+}
+
+struct State {
+    CallSite site;
+    Activity activity = Activity::asleep;
+    bool moved = false;
+    std::string worker;
+
+    auto key() const { return std::tuple(site, activity, moved); }
+};
+
+// Where a worker is on which the rank waits: one that did not move, in code of the user's.
+std::string waited_for(const RankLook& rank, const std::vector<double>& times) {
+    for (const ProcessLook* worker : rank.workers) {
+        const Stack* const stack = stack_of(rank, *worker);
+        if (stack == nullptr || changed_stack(*worker)) continue;
+        const Activity activity = activity_of(*worker, times);
+        // One without work waits for it in the standard library.
+        const CallSite site = call_site_of(*stack);
+        const bool is_idle = site.text.starts_with("_worker_loop") ||
+                             site.text.starts_with("get (") || site.text.starts_with("_recv");
+        if (!is_idle) {
+            return formatted("process {}, which is in {}, {}", worker->pid, site.text,
+                             name_of(activity));
+        }
+    }
+    return "";
+}
+
+State state_of(const RankLook& rank) {
+    const ProcessLook& process = *rank.process;
+    const std::vector<double>& times = rank.node->times;
+    State state;
+    state.activity = activity_of(process, times);
+    if (const Stack* const stack = stack_of(rank, process)) state.site = call_site_of(*stack);
+    state.moved = changed_stack(process) || (state.activity == Activity::awake &&
+                                             was_woken(process, times.back() - times.front()));
+    if (!state.moved) state.worker = waited_for(rank, times);
+    return state;
+}
+
+std::vector<RankGroup> group(const std::vector<RankLook>& ranks) {
+    std::map<decltype(State().key()), RankGroup> groups;
+    for (const RankLook& rank : ranks) {
+        State state = state_of(rank);
+        RankGroup& group = groups[state.key()];
+        group.site = state.site;
+        group.activity = state.activity;
+        group.moved = state.moved;
+        group.ranks.push_back(rank.rank);
+        if (std::find(group.nodes.begin(), group.nodes.end(), rank.node->node) ==
+            group.nodes.end()) {
+            group.nodes.push_back(rank.node->node);
+        }
+        if (group.wait_channel.empty()) {
+            group.wait_channel = rank.process->moments.back().wait_channel;
+        }
+        if (group.worker.empty()) group.worker = std::move(state.worker);
+        const Stack* const stack = stack_of(rank, *rank.process);
+        if (group.stack.empty() && stack != nullptr) group.stack = *stack;
+    }
+    std::vector<RankGroup> sorted;
+    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const RankGroup& left, const RankGroup& right) {
+                         return left.ranks.size() < right.ranks.size();
+                     });
+    return sorted;
+}
+
+// "rank 3 on node02", "ranks 4-7 on node02", "5 ranks".
+std::string who(const std::vector<std::uint32_t>& ranks, const std::vector<std::string>& nodes) {
+    constexpr std::size_t most_nodes = 4;
+    const std::string text = ranks_text(ranks);
+    if (nodes.empty() || nodes.size() > most_nodes) return text;
+    return formatted("{} on {}", text, join(nodes, ", "));
+}
+
+std::string verb(const std::vector<std::uint32_t>& ranks) {
+    return ranks.size() == 1 ? "is" : "are";
+}
+
+class Judge {
+  public:
+    explicit Judge(Diagnosis& diagnosis) : to_(diagnosis) {}
+
+    void judge(const std::vector<NodeLook>& looks) {
+        tell_of_ended(looks);
+        for (const RankGroup& group : to_.groups) {
+            if (group.activity == Activity::stopped) tell_of_stopped(group);
+        }
+        for (const RankGroup& group : to_.groups) {
+            if (group.activity == Activity::in_kernel) tell_of_kernel(group);
+        }
+        tell_of_the_rest();
+    }
+
+  private:
+    void add(Kind kind, std::string text) {
+        if (to_.findings.empty()) to_.kind = kind;
+        to_.findings.push_back(std::move(text));
+    }
+
+    std::string unchanged() const { return formatted("unchanged for {:.1f} s", to_.seconds); }
+
+    static std::string in_site(const RankGroup& group) {
+        return group.site.text.empty() ? "" : ", in " + group.site.text;
+    }
+
+    // The nodes on which tasks of Slurm's have ended.
+    static std::vector<std::string> short_nodes(const std::vector<NodeLook>& looks) {
+        std::vector<std::string> nodes;
+        for (const NodeLook& look : looks) {
+            std::set<std::uint32_t> there;
+            for (const ProcessLook& process : look.processes) {
+                const bool is_gone = process.moments.empty() || process.moments.back().state == 'X';
+                if (process.task && !is_gone) there.insert(*process.task);
+            }
+            if (look.problem.empty() && there.size() < look.tasks.size())
+                nodes.push_back(look.node);
+        }
+        return nodes;
+    }
+
+    void tell_of_ended(const std::vector<NodeLook>& looks) {
+        if (to_.missing.empty() || !to_.silent.empty()) return;
+        const auto others = to_.expected - to_.missing.size();
+        add(Kind::ended,
+            formatted("{} {} ended, while {} still {}", who(to_.missing, short_nodes(looks)),
+                      to_.missing.size() == 1 ? "has" : "have", counted(others, "rank"),
+                      others == 1 ? "runs" : "run"));
+    }
+
+    void tell_of_stopped(const RankGroup& group) {
+        add(Kind::stopped,
+            formatted("{} {} stopped, by a signal such as SIGSTOP or by a debugger{}",
+                      who(group.ranks, group.nodes), verb(group.ranks), in_site(group)));
+    }
+
+    void tell_of_kernel(const RankGroup& group) {
+        const std::string channel =
+            group.wait_channel.empty() ? "" : formatted(" ({})", group.wait_channel);
+        add(Kind::in_kernel, formatted("{} {} in the kernel{}{}, {}", who(group.ranks, group.nodes),
+                                       group.ranks.size() == 1 ? "waits" : "wait", channel,
+                                       in_site(group), unchanged()));
+    }
+
+    static bool is_told(const RankGroup& group) {
+        return group.activity == Activity::stopped || group.activity == Activity::in_kernel;
+    }
+
+    // Those that neither moved nor were told of, by call site.
+    std::map<CallSite, std::vector<const RankGroup*>> sites() const {
+        std::map<CallSite, std::vector<const RankGroup*>> all;
+        for (const RankGroup& group : to_.groups) {
+            if (!group.moved && !is_told(group)) all[group.site].push_back(&group);
+        }
+        return all;
+    }
+
+    static std::size_t size(const std::vector<const RankGroup*>& groups) {
+        std::size_t ranks = 0;
+        for (const RankGroup* group : groups) ranks += group->ranks.size();
+        return ranks;
+    }
+
+    std::size_t count_if(bool (*is)(const RankGroup&)) const {
+        std::size_t ranks = 0;
+        for (const RankGroup& group : to_.groups) ranks += is(group) ? group.ranks.size() : 0;
+        return ranks;
+    }
+
+    void tell_of_the_rest() {
+        const std::size_t all = count_if([](const RankGroup&) { return true; });
+        const std::size_t moved = count_if([](const RankGroup& group) { return group.moved; });
+        const auto unmoved = sites();
+        if (all == 0 || (unmoved.empty() && moved == 0)) return;
+        const auto most = std::max_element(unmoved.begin(), unmoved.end(),
+                                           [](const auto& left, const auto& right) {
+                                               return size(left.second) < size(right.second);
+                                           });
+        if (moved * 2 >= all || most == unmoved.end()) return tell_of_moving(all, moved);
+        if (most->first.text.empty()) return tell_of_unknown(all);
+        if (size(most->second) == all) return tell_of_one_site(*most->second.front(), all);
+        for (const RankGroup& group : to_.groups) {
+            if (!is_told(group) && group.site != most->first) {
+                tell_of_odd(group, most->first, size(most->second));
+            }
+        }
+    }
+
+    void tell_of_moving(std::size_t all, std::size_t moved) {
+        if (!to_.findings.empty()) return;
+        add(Kind::moving, formatted("nothing hangs: {} of {} went on in {:.1f} s", moved,
+                                    counted(all, "rank"), to_.seconds));
+    }
+
+    void tell_of_unknown(std::size_t all) {
+        if (!to_.findings.empty()) return;
+        add(Kind::unknown, formatted("nobody can tell where {} {}; the table shows what the kernel "
+                                     "tells of them",
+                                     counted(all, "rank"), all == 1 ? "is" : "are"));
+    }
+
+    void tell_of_one_site(const RankGroup& group, std::size_t all) {
+        if (!to_.findings.empty()) return;
+        const std::string where =
+            formatted("all {} are in {}, {}", counted(all, "rank"), group.site.text, unchanged());
+        if (group.site.is_collective) {
+            return add(Kind::unmoved, where +
+                                          ": none is missing there, so look at the network "
+                                          "between the nodes (distgpu check)");
+        }
+        add(Kind::unmoved, where + "; --repeat 60s tells whether that lasts");
+    }
+
+    static std::string doing(const RankGroup& group, const std::string& unmoved) {
+        const std::string activity(name_of(group.activity));
+        return group.moved ? activity + ", and moves" : formatted("{}, {}", activity, unmoved);
+    }
+
+    void tell_of_odd(const RankGroup& group, const CallSite& most, std::size_t others) {
+        const std::string them = who(group.ranks, group.nodes);
+        const std::string rest = counted(others, "rank");
+        if (group.site.text.empty()) return;
+        if (group.site.is_collective && most.is_collective && !group.moved) {
+            return add(Kind::other_collective,
+                       formatted("{} {} in {}, but {} {} in {}: they wait for each other in "
+                                 "different collectives",
+                                 them, verb(group.ranks), group.site.text, rest,
+                                 others == 1 ? "is" : "are", most.text));
+        }
+        const std::string worker =
+            group.worker.empty() ? "" : formatted(", and waits for its worker {}", group.worker);
+        add(Kind::elsewhere, formatted("{} {} in {}, {}{}; {} {} in {}", them, verb(group.ranks),
+                                       group.site.text, doing(group, unchanged()), worker, rest,
+                                       most.is_collective ? (others == 1 ? "waits" : "wait")
+                                                          : (others == 1 ? "is" : "are"),
+                                       most.text));
+    }
+
+    Diagnosis& to_;
+};
+
+}  // namespace
+
+std::string_view name_of(Activity activity) {
+    switch (activity) {
+        case Activity::stopped:
+            return "stopped";
+        case Activity::in_kernel:
+            return "in the kernel";
+        case Activity::running:
+            return "running";
+        case Activity::awake:
+            return "awake at times";
+        case Activity::asleep:
+            return "asleep";
+    }
+    return "";
+}
+
+std::string_view name_of(Kind kind) {
+    constexpr std::array<std::string_view, 8> names{
+        "ended",     "stopped", "in_kernel", "other_collective",
+        "elsewhere", "unmoved", "moving",    "unknown"};
+    return names.at(static_cast<std::size_t>(kind));
+}
+
+Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::string>& silent,
+                   std::uint32_t tasks) {
+    const Ranks ranks = find_ranks(looks, tasks);
+    Diagnosis diagnosis;
+    diagnosis.groups = group(ranks.seen);
+    diagnosis.missing = ranks.missing;
+    diagnosis.expected = ranks.expected;
+    diagnosis.silent = silent;
+    diagnosis.nodes = static_cast<std::uint32_t>(looks.size() + silent.size());
+    for (const NodeLook& look : looks) {
+        if (!look.times.empty()) {
+            diagnosis.seconds = std::max(diagnosis.seconds, look.times.back() - look.times.front());
+        }
+        if (!look.problem.empty() && std::find(diagnosis.notes.begin(), diagnosis.notes.end(),
+                                               look.problem) == diagnosis.notes.end()) {
+            diagnosis.notes.push_back(look.problem);
+        }
+    }
+    Judge(diagnosis).judge(looks);
+    return diagnosis;
+}
+
+}  // namespace distgpu

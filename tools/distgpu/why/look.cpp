@@ -1,0 +1,130 @@
+// See look.h.
+#include "why/look.h"
+
+#include "base/json_fields.h"
+
+#include <algorithm>
+
+namespace distgpu {
+namespace {
+
+constexpr std::string_view schema = "distgpu.look/1";
+
+JsonText frame_json(const Frame& frame) {
+    return {{"function", frame.function}, {"file", frame.file}, {"line", frame.line}};
+}
+
+JsonText moment_json(const Moment& moment) {
+    return {{"state", std::string_view(&moment.state, 1)},
+            {"cpu", moment.cpu},
+            {"wakings", moment.wakings},
+            {"channel", moment.wait_channel},
+            {"stack", moment.stack}};
+}
+
+JsonText connection_json(const Connection& connection) {
+    return {
+        {"peer", connection.peer}, {"unsent", connection.unsent}, {"unread", connection.unread}};
+}
+
+JsonText process_json(const ProcessLook& process) {
+    return {{"pid", process.pid},
+            {"parent", process.parent},
+            {"begin", process.begin},
+            {"name", process.name},
+            {"command", process.command},
+            {"python", process.is_python},
+            {"task", process.task},
+            {"rank", process.rank},
+            {"world_size", process.world_size},
+            {"moments", JsonText::list(process.moments, moment_json)},
+            {"connections", JsonText::list(process.connections, connection_json)}};
+}
+
+std::optional<std::uint32_t> optional_number(const JsonFields& fields, const char* name) {
+    if (fields.value(name).is_null()) return std::nullopt;
+    return fields.count<std::uint32_t>(name);
+}
+
+Frame read_frame(const JsonFields& fields) {
+    return {fields.text("function"), fields.text("file"), fields.count<std::uint32_t>("line")};
+}
+
+Moment read_moment(const JsonFields& fields) {
+    const std::string state = fields.text("state");
+    return {state.empty() ? '?' : state.front(), fields.number("cpu"),
+            fields.count<std::uint64_t>("wakings"), fields.text("channel"),
+            optional_number(fields, "stack")};
+}
+
+Connection read_connection(const JsonFields& fields) {
+    return {fields.text("peer"), fields.count<std::uint64_t>("unsent"),
+            fields.count<std::uint64_t>("unread")};
+}
+
+ProcessLook read_process(const JsonFields& fields) {
+    ProcessLook process;
+    process.pid = static_cast<pid_t>(fields.count<std::uint32_t>("pid"));
+    process.parent = static_cast<pid_t>(fields.count<std::uint32_t>("parent"));
+    process.begin = fields.count<std::uint64_t>("begin");
+    process.name = fields.text("name");
+    process.command = fields.text("command");
+    process.is_python = fields.flag("python");
+    process.task = optional_number(fields, "task");
+    process.rank = optional_number(fields, "rank");
+    process.world_size = optional_number(fields, "world_size");
+    process.moments = fields.objects("moments", read_moment);
+    process.connections = fields.objects("connections", read_connection);
+    return process;
+}
+
+// What the rest of the program relies on.
+bool is_sound(const NodeLook& look) {
+    return std::all_of(
+        look.processes.begin(), look.processes.end(), [&](const ProcessLook& process) {
+            return process.moments.size() == look.times.size() &&
+                   std::all_of(process.moments.begin(), process.moments.end(),
+                               [&](const Moment& moment) {
+                                   return moment.stack.value_or(0) <
+                                          std::max<std::size_t>(look.stacks.size(), 1);
+                               });
+        });
+}
+
+}  // namespace
+
+JsonText to_json(const NodeLook& look) {
+    return {{"schema", schema},
+            {"node", look.node},
+            {"times", JsonText::list(look.times)},
+            {"tasks", JsonText::list(look.tasks)},
+            {"processes", JsonText::list(look.processes, process_json)},
+            {"stacks", JsonText::list(look.stacks,
+                                      [](const Stack& stack) -> JsonText {
+                                          return {{"frames", JsonText::list(stack, frame_json)}};
+                                      })},
+            {"problem", look.problem}};
+}
+
+std::optional<NodeLook> read_node_look(std::string_view text) {
+    NodeLook look;
+    const auto problem = read_json(text, [&](const JsonFields& fields) {
+        if (fields.text("schema") != schema) fields.refuse("schema", "another");
+        look.node = fields.text("node");
+        for (const JsonValue& time : fields.list("times")) {
+            look.times.push_back(time.number().value_or(0));
+        }
+        for (const JsonValue& task : fields.list("tasks")) {
+            look.tasks.push_back(static_cast<std::uint32_t>(task.whole().value_or(0)));
+        }
+        look.processes = fields.objects("processes", read_process);
+        look.stacks = fields.objects("stacks", [](const JsonFields& stack) {
+            return Stack(stack.objects("frames", read_frame));
+        });
+        look.problem = fields.text("problem");
+    });
+    if (problem || !is_sound(look)) return std::nullopt;
+    return look;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,68 @@
+// What `distgpu why` sees of a step's processes on one node, as that node sends it.
+#pragma once
+
+#include "base/json_text.h"
+#include "why/stack.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace distgpu {
+
+// One process at one moment.
+struct Moment {
+    char state = '?';  // as /proc/PID/stat has it; 'X': gone
+    double cpu = 0;    // seconds since it began
+    // How often its main thread woke since the last moment; not those when a tool looked at it.
+    std::uint64_t wakings = 0;
+    std::string wait_channel{};            // empty: not asleep, or not known
+    std::optional<std::uint32_t> stack{};  // index; nothing: not known
+
+    bool operator==(const Moment&) const = default;
+};
+
+struct Connection {
+    std::string peer;  // "10.0.0.2:24608"
+    std::uint64_t unsent = 0;
+    std::uint64_t unread = 0;  // bytes
+
+    bool operator==(const Connection&) const = default;
+};
+
+struct ProcessLook {
+    pid_t pid = 0;
+    pid_t parent = 0;
+    std::uint64_t begin = 0;  // clock ticks
+    std::string name{};
+    std::string command{};
+    bool is_python = false;
+    std::optional<std::uint32_t> task{};        // Slurm's rank of the task that it belongs to
+    std::optional<std::uint32_t> rank{};        // RANK
+    std::optional<std::uint32_t> world_size{};  // WORLD_SIZE
+    std::vector<Moment> moments{};              // one for each of the node's times
+    std::vector<Connection> connections{};      // those with queued bytes at the last moment
+
+    bool operator==(const ProcessLook&) const = default;
+};
+
+struct NodeLook {
+    std::string node;
+    std::vector<double> times{};         // of the moments, seconds
+    std::vector<std::uint32_t> tasks{};  // Slurm's ranks that were started here
+    std::vector<ProcessLook> processes{};
+    std::vector<Stack> stacks{};
+    std::string problem{};  // why there are no stacks, or no look at all; empty: nothing
+
+    bool operator==(const NodeLook&) const = default;
+};
+
+JsonText to_json(const NodeLook& look);
+
+// Nothing: the text is not of this release.
+std::optional<NodeLook> read_node_look(std::string_view text);
+
+}  // namespace distgpu

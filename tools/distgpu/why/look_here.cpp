@@ -1,0 +1,247 @@
+// See look_here.h.
+#include "why/look_here.h"
+
+#include "base/format.h"
+#include "base/io/file_text.h"
+#include "base/values.h"
+#include "running/step_tasks.h"
+#include "why/connections.h"
+#include "why/process_facts.h"
+#include "why/stack_tool.h"
+
+#include <algorithm>
+#include <array>
+#include <future>
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+// A node has tens of ranks, and each some worker processes.
+constexpr std::size_t most_processes = 512;
+constexpr std::size_t most_stacks = 128;  // that are read at one moment
+
+using Clock = std::chrono::steady_clock;
+using Tasks = std::map<pid_t, std::optional<std::uint32_t>>;  // of which task a process is
+
+// Those that slurmstepd knows, and what descends from them: it may know the tasks alone.
+Tasks processes_of(const std::vector<StepProcess>& known) {
+    Tasks tasks;
+    for (const StepProcess& process : known) tasks[process.pid] = process.rank;
+    std::map<pid_t, pid_t> parents;
+    for (const pid_t pid : list_processes()) {
+        if (const auto stat = read_stat(pid)) parents[pid] = stat->parent;
+    }
+    bool grows = true;
+    while (grows && tasks.size() < most_processes) {
+        grows = false;
+        for (const auto& [pid, parent] : parents) {
+            const auto above = tasks.find(parent);
+            if (above == tasks.end()) continue;
+            const auto [place, is_new] = tasks.try_emplace(pid, above->second);
+            const bool learns = !is_new && !place->second && above->second;
+            if (learns) place->second = above->second;
+            grows = grows || is_new || learns;
+        }
+    }
+    return tasks;
+}
+
+bool is_python(pid_t pid, const std::string& program) {
+    const std::string_view name = std::string_view(program).substr(program.rfind('/') + 1);
+    if (name.starts_with("python")) return true;
+    // Embedded, or linked to it.
+    const auto maps = read_regular_file(formatted("/proc/{}/maps", pid));
+    return maps && maps->find("/libpython3") != std::string::npos;
+}
+
+std::optional<std::uint32_t> number(const StartEnvironment& environment, std::string_view name) {
+    return whole_number(environment.get(name).value_or(""));
+}
+
+class Looker {
+  public:
+    Looker(const std::string& node, const Environment& environment)
+        : yama_(read_trimmed("/proc/sys/kernel/yama/ptrace_scope").value_or("")) {
+        look_.node = node;
+        for (const char* const name : {"PATH", "VIRTUAL_ENV"}) {
+            add_path(environment.get(name).value_or(""), name);
+        }
+    }
+
+    void find(const Tasks& tasks) {
+        for (const auto& [pid, task] : tasks) {
+            const auto stat = read_stat(pid);
+            if (!stat) continue;
+            ProcessLook process;
+            process.pid = pid;
+            process.parent = stat->parent;
+            process.begin = stat->begin;
+            process.name = stat->name;
+            process.command = read_command(pid);
+            process.task = task;
+            const std::string program = read_program(pid);
+            process.is_python = is_python(pid, program);
+            if (process.is_python) add_interpreter(process.command);
+            take_environment(StartEnvironment(pid), process);
+            look_.processes.push_back(std::move(process));
+            if (look_.processes.size() == most_processes) break;
+        }
+        inherit_ranks();
+        tools_ = find_stack_tools(paths_);
+    }
+
+    void look(double time) {
+        look_.times.push_back(time);
+        for (ProcessLook& process : look_.processes) process.moments.push_back(moment_of(process));
+        add_stacks();
+        // A thread that a tool has stopped goes back to sleep, which counts as one more.
+        constexpr std::chrono::milliseconds settled{20};
+        std::this_thread::sleep_for(settled);
+        for (const ProcessLook& process : look_.processes) {
+            switches_[process.pid] = read_switches(process.pid);
+        }
+    }
+
+    NodeLook end() && {
+        for (ProcessLook& process : look_.processes) {
+            process.connections = queued_connections(process.pid);
+        }
+        return std::move(look_);
+    }
+
+  private:
+    void add_path(const std::string& value, std::string_view name) {
+        if (value.empty()) return;
+        std::string path = name == "PATH" ? value : value + "/bin";
+        if (std::find(paths_.begin(), paths_.end(), path) == paths_.end()) {
+            paths_.push_back(std::move(path));
+        }
+    }
+
+    // That of a virtual environment has its tools beside it.
+    void add_interpreter(const std::string& command) {
+        const std::string first = command.substr(0, command.find(' '));
+        if (first.starts_with('/')) add_path(first.substr(0, first.rfind('/')), "PATH");
+    }
+
+    void take_environment(const StartEnvironment& environment, ProcessLook& process) {
+        process.rank = number(environment, "RANK");
+        process.world_size = number(environment, "WORLD_SIZE");
+        for (const char* const name : {"PATH", "VIRTUAL_ENV"}) {
+            if (process.is_python) add_path(environment.get(name).value_or(""), name);
+        }
+        if (!look_.tasks.empty()) return;
+        const std::string started = environment.get("SLURM_GTIDS").value_or("");
+        for (const std::string_view item : comma_items(started)) {
+            const auto task = whole_number(item);
+            if (task) look_.tasks.push_back(*task);
+        }
+    }
+
+    // A child may hide its environment, or have lost it.
+    void inherit_ranks() {
+        std::map<pid_t, const ProcessLook*> by_pid;
+        for (const ProcessLook& process : look_.processes) by_pid[process.pid] = &process;
+        for (ProcessLook& process : look_.processes) {
+            const auto parent = by_pid.find(process.parent);
+            if (process.rank || parent == by_pid.end()) continue;
+            process.rank = parent->second->rank;
+            process.world_size = parent->second->world_size;
+        }
+    }
+
+    Moment moment_of(const ProcessLook& process) const {
+        const auto stat = read_stat(process.pid);
+        if (!stat || stat->begin != process.begin) return {.state = 'X'};
+        const auto before = switches_.find(process.pid);
+        const std::uint64_t now = read_switches(process.pid);
+        return {stat->state, stat->cpu, before == switches_.end() ? 0 : now - before->second,
+                read_wait_channel(process.pid), std::nullopt};
+    }
+
+    // One that is stopped or in the kernel would not answer the tools, which stop it themselves.
+    static bool can_be_read(const Moment& moment) {
+        return moment.state == 'S' || moment.state == 'R';
+    }
+
+    // Machine code is read of the tasks alone: shells and launchers have nothing to tell.
+    bool is_worth_reading(const ProcessLook& process) const {
+        const auto is_child_here = [&](const ProcessLook& other) {
+            return other.parent == process.pid;
+        };
+        return process.is_python ||
+               std::none_of(look_.processes.begin(), look_.processes.end(), is_child_here);
+    }
+
+    void add_stacks() {
+        std::vector<ProcessLook*> wanted;
+        for (ProcessLook& process : look_.processes) {
+            if (can_be_read(process.moments.back()) && is_worth_reading(process) &&
+                wanted.size() < most_stacks) {
+                wanted.push_back(&process);
+            }
+        }
+        const std::size_t threads =
+            std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
+        std::vector<std::optional<Result<Stack>>> stacks(wanted.size());
+        std::vector<std::future<void>> running;
+        for (std::size_t thread = 0; thread < threads; ++thread) {
+            running.push_back(std::async(std::launch::async, [&, thread] {
+                for (std::size_t i = thread; i < wanted.size(); i += threads) {
+                    stacks[i] = wanted[i]->is_python ? read_python_stack(tools_, wanted[i]->pid)
+                                                     : read_native_stack(tools_, wanted[i]->pid);
+                }
+            }));
+        }
+        for (auto& thread : running) thread.get();
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            if (*stacks[i]) {
+                wanted[i]->moments.back().stack = index_of(**stacks[i]);
+            } else if (look_.problem.empty() && wanted[i]->is_python) {
+                const Error error = refused_look(stacks[i]->error(), yama_);
+                look_.problem = error.message();
+            }
+        }
+    }
+
+    std::uint32_t index_of(const Stack& stack) {
+        const auto found = std::find(look_.stacks.begin(), look_.stacks.end(), stack);
+        const auto index = static_cast<std::uint32_t>(found - look_.stacks.begin());
+        if (found == look_.stacks.end()) look_.stacks.push_back(stack);
+        return index;
+    }
+
+    NodeLook look_;
+    const std::string yama_;
+    std::vector<std::string> paths_;
+    StackTools tools_;
+    std::map<pid_t, std::uint64_t> switches_;  // of their main threads, after the last moment
+};
+
+}  // namespace
+
+NodeLook look_here(const std::string& node, const std::string& step, std::chrono::seconds length,
+                   const Environment& environment) {
+    const auto known = list_step_processes(step, environment);
+    if (!known) return {.node = node, .problem = known.error().message()};
+    Looker looker(node, environment);
+    looker.find(processes_of(*known));
+    // Where a step of the training takes a second, each look a second later would find the same.
+    constexpr std::array<double, 5> pauses{0.7, 1.1, 0.9, 1.3, 1.0};  // seconds
+    const double end = std::chrono::duration<double>(length).count();
+    const auto begin = Clock::now();
+    double time = 0;
+    for (std::size_t turn = 0;; ++turn) {
+        std::this_thread::sleep_until(begin + std::chrono::duration_cast<Clock::duration>(
+                                                  std::chrono::duration<double>(time)));
+        looker.look(std::chrono::duration<double>(Clock::now() - begin).count());
+        if (time >= end) break;
+        time = std::min(time + pauses.at(turn % pauses.size()), end);
+    }
+    return std::move(looker).end();
+}
+
+}  // namespace distgpu

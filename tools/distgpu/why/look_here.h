@@ -1,0 +1,17 @@
+// Looks at a step's processes on this node for some seconds.
+#pragma once
+
+#include "base/environment.h"
+#include "why/look.h"
+
+#include <chrono>
+#include <string>
+
+namespace distgpu {
+
+// At once, then about once a second until `length` is over, at times that no loop of the program's
+// keeps step with. Where something cannot be seen, the look says so. `environment`: this process's.
+NodeLook look_here(const std::string& node, const std::string& step, std::chrono::seconds length,
+                   const Environment& environment);
+
+}  // namespace distgpu

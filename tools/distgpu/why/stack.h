@@ -1,0 +1,46 @@
+// A thread's stack of calls, and how tools print it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace distgpu {
+
+struct Frame {
+    std::string function;
+    std::string file{};      // empty: not known, as of machine code
+    std::uint32_t line = 0;  // 0: not known
+
+    bool operator==(const Frame&) const = default;
+    auto operator<=>(const Frame&) const = default;
+};
+
+// The outermost call first. Control characters have become '?'.
+using Stack = std::vector<Frame>;
+
+// "load_batch (data.py:41)"; of machine code "main".
+std::string to_text(const Frame& frame);
+
+// The main thread's, of what `py-spy dump --json` (0.3 and 0.4) printed of the process. Nothing: it
+// is something else, or has no such thread. Error of py-spy itself: see stack_tool.h.
+std::optional<Stack> parse_py_spy(std::string_view json, pid_t process);
+
+// Of what `eu-stack -1` or gdb's `bt` printed: lines such as "#3  0x... in main () at f.c:3", or
+// without what gdb adds. Frames without a name are left out.
+Stack parse_backtrace(std::string_view text);
+
+// Where a rank is, in a programmer's words: what its own code called, and where.
+struct CallSite {
+    std::string text;            // "all_reduce (train.py:88)"; empty: not known
+    bool is_collective = false;  // a call that waits for other ranks, by its name
+
+    bool operator==(const CallSite&) const = default;
+    auto operator<=>(const CallSite&) const = default;
+};
+CallSite call_site_of(const Stack& stack);
+
+}  // namespace distgpu

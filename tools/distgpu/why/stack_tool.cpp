@@ -1,0 +1,84 @@
+// See stack_tool.h.
+#include "why/stack_tool.h"
+
+#include "base/format.h"
+#include "base/io/run_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+constexpr std::chrono::seconds limit{5};
+
+std::string find_in(std::string_view path, std::string_view name) {
+    while (!path.empty()) {
+        const std::string_view folder = path.substr(0, path.find(':'));
+        path.remove_prefix(std::min(folder.size() + 1, path.size()));
+        std::string file = formatted("{}/{}", folder, name);
+        if (folder.starts_with('/') && access(file.c_str(), X_OK) == 0) return file;
+    }
+    return "";
+}
+
+std::string find_in_any(const std::vector<std::string>& paths, std::string_view name) {
+    for (const std::string& path : paths) {
+        std::string file = find_in(path, name);
+        if (!file.empty()) return file;
+    }
+    return "";
+}
+
+}  // namespace
+
+StackTools find_stack_tools(const std::vector<std::string>& paths) {
+    return {find_in_any(paths, "py-spy"), find_in_any(paths, "eu-stack"),
+            find_in_any(paths, "gdb")};
+}
+
+Result<Stack> read_python_stack(const StackTools& tools, pid_t pid) {
+    if (tools.py_spy.empty()) {
+        return Error{"py-spy", "not found on the node",
+                     "pip install py-spy, in your environment or on the nodes"};
+    }
+    return run_command({tools.py_spy, "dump", "--json", "--pid", formatted("{}", pid)}, limit)
+        .and_then([&](const std::string& text) -> Result<Stack> {
+            auto stack = parse_py_spy(text, pid);
+            if (stack) return *std::move(stack);
+            return Error{"py-spy", "printed no stack", ""};
+        });
+}
+
+Result<Stack> read_native_stack(const StackTools& tools, pid_t pid) {
+    const std::string number = formatted("{}", pid);
+    std::vector<std::string> command;
+    if (!tools.eu_stack.empty()) {
+        command = {tools.eu_stack, "-1", "-p", number};
+    } else if (!tools.gdb.empty()) {
+        command = {tools.gdb, "-batch", "-nx", "-p", number, "-ex", "bt"};
+    } else {
+        return Error{"eu-stack and gdb", "not found on the node", "install elfutils there"};
+    }
+    return run_command(command, limit).transform(parse_backtrace);
+}
+
+Error refused_look(const Error& error, std::string_view yama) {
+    const auto said = [&](std::string_view words) {
+        return error.problem.find(words) != std::string::npos;
+    };
+    if (!said("ermission") && !said("not permitted")) return error;
+    if (!yama.empty() && yama != "0") {
+        return {"stacks",
+                formatted("the kernel lets no process look into another (kernel.yama.ptrace_scope "
+                          "is {})",
+                          yama),
+                "start the step with --distgpu=MODE,watch, or ask your administrator to set it "
+                "to 0"};
+    }
+    return {"stacks", "the kernel lets nobody look into the program, which forbids it itself", ""};
+}
+
+}  // namespace distgpu

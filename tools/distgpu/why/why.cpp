@@ -1,0 +1,128 @@
+// `distgpu why`: which rank of a running step hangs, and where.
+#include "base/format.h"
+#include "base/values.h"
+#include "node/process_environment.h"
+#include "output.h"
+#include "running/answers.h"
+#include "running/overlapping_step.h"
+#include "running/running_step.h"
+#include "subcommands.h"
+#include "task/own_task.h"
+#include "why/diagnosis.h"
+#include "why/diagnosis_output.h"
+#include "why/look_here.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds usual_length{3};
+constexpr seconds longest{600};
+
+struct Arguments {
+    std::string step;
+    std::optional<std::string> repeat;
+    std::string format = "text";
+    bool node = false;
+};
+
+// "10s", "2m", "90". Nothing: another text, zero, or more than ten minutes.
+std::optional<seconds> length_in(std::string_view text) {
+    const bool minutes = text.ends_with('m');
+    if (minutes || text.ends_with('s')) text.remove_suffix(1);
+    const auto number = number_below(text, longest.count() + 1);
+    if (!number || *number == 0) return std::nullopt;
+    const seconds length{minutes ? *number * 60 : *number};
+    return length <= longest ? std::optional(length) : std::nullopt;
+}
+
+ExitCode look_for_others(const Arguments& arguments, seconds length) {
+    const ProcessEnvironment environment;
+    const std::string node = environment.get("SLURMD_NODENAME").value_or("");
+    const NodeLook look = look_here(node, arguments.step, length, environment);
+    return print_or_complain(answer_lines(node, to_json(look).line()), ExitCode::done);
+}
+
+struct Looks {
+    std::vector<NodeLook> nodes;
+    std::vector<std::string> silent;
+};
+
+Looks read_looks(NodeAnswers answers) {
+    Looks looks{{}, std::move(answers.silent)};
+    for (const auto& [node, text] : answers.texts) {
+        if (auto look = read_node_look(text)) {
+            looks.nodes.push_back(*std::move(look));
+        } else {
+            looks.silent.push_back(node);
+        }
+    }
+    return looks;
+}
+
+ExitCode why(const Arguments& arguments, seconds length) {
+    const auto step = find_running_step(arguments.step, ProcessEnvironment());
+    if (!step) return complain(step.error(), ExitCode::environment);
+    // Slurm may take its time to start a step on a thousand nodes.
+    constexpr seconds patience{60};
+    auto answers = ask_nodes(
+        *step,
+        {own_command(), "why", "--node", "--repeat", formatted("{}", length.count()), step->id},
+        length + patience);
+    if (!answers) return complain(answers.error(), ExitCode::environment);
+    const Looks looks = read_looks(*std::move(answers));
+    const Diagnosis diagnosis = diagnose(looks.nodes, looks.silent, step->tasks);
+    return print_or_complain(arguments.format == "json"
+                                 ? diagnosis_json(step->id, diagnosis)
+                                 : diagnosis_text(step->id, diagnosis, wants_colour()),
+                             ExitCode::done);
+}
+
+ExitCode run_why(const Arguments& arguments) {
+    const auto length =
+        arguments.repeat ? length_in(*arguments.repeat) : std::optional(usual_length);
+    if (!length) {
+        return complain({"--repeat " + *arguments.repeat, "not a time of up to 10 minutes",
+                         "write it as in --repeat 30s"},
+                        ExitCode::usage);
+    }
+    return arguments.node ? look_for_others(arguments, *length) : why(arguments, *length);
+}
+
+}  // namespace
+
+Subcommand why_subcommand() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {.name = "why",
+            .help =
+                "Say which rank of a running step of yours hangs, and where. Looks from a step "
+                "of its own, which overlaps yours.",
+            .options = {{.name = "STEP",
+                         .target = &arguments->step,
+                         .help = "JOB or JOB.STEP, as squeue --me --steps lists them",
+                         .required = true},
+                        {.name = "--repeat",
+                         .target = &arguments->repeat,
+                         .help = "Look for that long, as in 30s or 2m, and say what moved (3s)",
+                         .type = "TIME"},
+                        {.name = "--format",
+                         .target = &arguments->format,
+                         .help = "text (the default) or json",
+                         .type = "FORMAT",
+                         .words = {"text", "json"}},
+                        {.name = "--node",
+                         .target = &arguments->node,
+                         .help = "What the overlapping step runs on each node"}},
+            .run = [arguments] { return run_why(*arguments); }};
+}
+
+}  // namespace distgpu
