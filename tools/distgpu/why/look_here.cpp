@@ -108,6 +108,13 @@ class Looker {
     NodeLook end() && {
         for (ProcessLook& process : look_.processes) {
             process.connections = queued_connections(process.pid);
+            const auto unread = unread_.find(process.pid);
+            const bool is_known =
+                std::any_of(process.moments.begin(), process.moments.end(),
+                            [](const Moment& moment) { return moment.stack.has_value(); });
+            // One that has ended meanwhile tells nothing of the tool.
+            if (unread == unread_.end() || is_known || moment_of(process).state == 'X') continue;
+            look_.problem = refused_look(unread->second, yama_).message();
         }
         return std::move(look_);
     }
@@ -162,9 +169,21 @@ class Looker {
                 read_wait_channel(process.pid), std::nullopt};
     }
 
-    // One that is stopped or in the kernel would not answer the tools, which stop it themselves.
-    static bool can_be_read(const Moment& moment) {
-        return moment.state == 'S' || moment.state == 'R';
+    // One that would not come to the tools, which wait for it.
+    static bool stands(const Moment& moment) {
+        return moment.state == 'D' || moment.state == 'T' || moment.state == 't';
+    }
+
+    static Result<Stack> read_stack(const StackTools& tools, const ProcessLook& process) {
+        const bool still = stands(process.moments.back());
+        return process.is_python ? read_python_stack(tools, process.pid, still)
+                                 : read_native_stack(tools, process.pid);
+    }
+
+    static bool can_be_read(const ProcessLook& process) {
+        const char state = process.moments.back().state;
+        return state == 'S' || state == 'R' ||
+               (process.is_python && stands(process.moments.back()));
     }
 
     // Machine code is read of the tasks alone: shells and launchers have nothing to tell.
@@ -179,8 +198,7 @@ class Looker {
     void add_stacks() {
         std::vector<ProcessLook*> wanted;
         for (ProcessLook& process : look_.processes) {
-            if (can_be_read(process.moments.back()) && is_worth_reading(process) &&
-                wanted.size() < most_stacks) {
+            if (can_be_read(process) && is_worth_reading(process) && wanted.size() < most_stacks) {
                 wanted.push_back(&process);
             }
         }
@@ -191,8 +209,7 @@ class Looker {
         for (std::size_t thread = 0; thread < threads; ++thread) {
             running.push_back(std::async(std::launch::async, [&, thread] {
                 for (std::size_t i = thread; i < wanted.size(); i += threads) {
-                    stacks[i] = wanted[i]->is_python ? read_python_stack(tools_, wanted[i]->pid)
-                                                     : read_native_stack(tools_, wanted[i]->pid);
+                    stacks[i] = read_stack(tools_, *wanted[i]);
                 }
             }));
         }
@@ -200,9 +217,8 @@ class Looker {
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             if (*stacks[i]) {
                 wanted[i]->moments.back().stack = index_of(**stacks[i]);
-            } else if (look_.problem.empty() && wanted[i]->is_python) {
-                const Error error = refused_look(stacks[i]->error(), yama_);
-                look_.problem = error.message();
+            } else if (wanted[i]->is_python) {
+                unread_.insert_or_assign(wanted[i]->pid, stacks[i]->error());
             }
         }
     }
@@ -218,6 +234,7 @@ class Looker {
     const std::string yama_;
     std::vector<std::string> paths_;
     StackTools tools_;
+    std::map<pid_t, Error> unread_;            // those whose stack could not be read, and why
     std::map<pid_t, std::uint64_t> switches_;  // of their main threads, after the last moment
 };
 

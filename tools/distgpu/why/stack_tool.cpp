@@ -39,17 +39,18 @@ StackTools find_stack_tools(const std::vector<std::string>& paths) {
             find_in_any(paths, "gdb")};
 }
 
-Result<Stack> read_python_stack(const StackTools& tools, pid_t pid) {
+Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool stands) {
     if (tools.py_spy.empty()) {
         return Error{"py-spy", "not found on the node",
                      "pip install py-spy, in your environment or on the nodes"};
     }
-    return run_command({tools.py_spy, "dump", "--json", "--pid", formatted("{}", pid)}, limit)
-        .and_then([&](const std::string& text) -> Result<Stack> {
-            auto stack = parse_py_spy(text, pid);
-            if (stack) return *std::move(stack);
-            return Error{"py-spy", "printed no stack", ""};
-        });
+    std::vector<std::string> command{tools.py_spy, "dump", "--json", "--pid", formatted("{}", pid)};
+    if (stands) command.emplace_back("--nonblocking");
+    const auto printed = run_command(command, limit);
+    if (!printed) return Error{"py-spy", printed.error().problem, ""};
+    auto stack = parse_py_spy(*printed, pid);
+    if (!stack) return Error{"py-spy", "printed no stack", ""};
+    return *std::move(stack);
 }
 
 Result<Stack> read_native_stack(const StackTools& tools, pid_t pid) {

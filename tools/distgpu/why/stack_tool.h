@@ -20,9 +20,10 @@ struct StackTools {
 // In the folders of `paths`, each as PATH has them, one after the other.
 StackTools find_stack_tools(const std::vector<std::string>& paths);
 
-// Of its main thread. Stops the process for some milliseconds; gives up after 5 s.
-// Errors (object: the tool): it was not found, may not look into the process, or failed.
-Result<Stack> read_python_stack(const StackTools& tools, pid_t pid);
+// Of its main thread. Stops the process for some milliseconds, unless it `stands` already, in a
+// call that cannot be interrupted or by a signal; gives up after 5 s. Errors (object: the tool): it
+// was not found, may not look into the process, or failed.
+Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool stands);
 Result<Stack> read_native_stack(const StackTools& tools, pid_t pid);
 
 // Why the tools are refused, from what one of them said. `yama`:
