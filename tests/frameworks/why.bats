@@ -43,6 +43,9 @@ assert_nothing_left() {
     return 1
 }
 
+# Two ranks may share a line.
+with_three_steps() { grep -o 'three steps' "$SCRATCH/log" | wc -l; }
+
 # A step in the background, until COUNT ranks have taken three steps and one went astray.
 begin() { # COUNT SRUN_ARGUMENT...
     local count=$1
@@ -51,10 +54,10 @@ begin() { # COUNT SRUN_ARGUMENT...
     submit timeout --kill-after=5 170 srun --unbuffered "$@" >"$SCRATCH/log" 2>&1 3>&- &
     step=$!
     for _ in {1..1200}; do
-        (($(grep -c 'three steps' "$SCRATCH/log") < count)) || break
+        (($(with_three_steps) < count)) || break
         sleep 0.1
     done
-    (($(grep -c 'three steps' "$SCRATCH/log") == count)) || { cat "$SCRATCH/log" && return 1; }
+    (($(with_three_steps) == count)) || { cat "$SCRATCH/log" && return 1; }
     sleep 1
     job=$(submit squeue --noheader --format=%i)
 }
@@ -179,7 +182,7 @@ signal.pause()'
     need torch
     finds "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
         -N4 --ntasks-per-node=1 --distgpu=accelerate,per-node bash -c 'exec accelerate launch --multi_gpu \
-        --num_machines $SLURM_NNODES --num_processes $((SLURM_NNODES * 4)) --machine_rank $NODE_RANK \
+        --num_machines $SLURM_NNODES --num_processes $((SLURM_NNODES * 4)) --machine_rank $SLURM_NODEID \
         --main_process_ip $MASTER_ADDR --main_process_port $MASTER_PORT hang.py load_batch RANK'
 }
 
