@@ -40,9 +40,9 @@ bool Answers::take_part(std::string_view line) {
     const auto part = whole_number(next_word(line));
     const auto parts = whole_number(next_word(line));
     if (!part || !parts || *part >= *parts || kept_ + line.size() > most_kept) return false;
+    Answer& answer = answers_.try_emplace(node, Answer{*parts, {}}).first->second;
+    if (answer.parts != *parts) return false;
     kept_ += line.size();
-    Answer& answer = answers_[node];
-    answer.parts = *parts;
     answer.texts[*part] = line;
     return true;
 }
@@ -62,6 +62,8 @@ void Answers::take(std::string_view output) {
         take_line(std::string_view(rest_).substr(begin, end - begin));
     }
     rest_.erase(0, begin);
+    constexpr std::size_t longest_line = 4096;  // of any that is worth reading
+    if (rest_.size() > longest_line) rest_.clear();
 }
 
 std::map<std::string, std::string> Answers::complete() const {

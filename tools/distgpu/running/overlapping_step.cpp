@@ -36,7 +36,7 @@ std::vector<std::string> srun_line(const RunningStep& step,
                                    const std::vector<std::string>& command) {
     const std::string nodes = formatted("{}", step.nodes.size());
     std::vector<std::string> line{"srun",
-                                  "--jobid=" + step.job(),
+                                  "--jobid=" + step.job,
                                   "--overlap",
                                   "--mem=0",
                                   "--gres=none",

@@ -31,8 +31,9 @@ std::optional<RunningStep> running_step_in(std::string_view line) {
     if (id.empty() || field(line, "State") != "RUNNING") return std::nullopt;
     const auto nodes = HostList::parse(field(line, "NodeList"));
     const auto tasks = whole_number(field(line, "Tasks"));
-    if (!nodes || !tasks) return std::nullopt;
-    return RunningStep{std::string(id), *nodes, *tasks};
+    const std::size_t point = id.find('.');
+    if (!nodes || !tasks || point == std::string_view::npos) return std::nullopt;
+    return RunningStep{std::string(id), std::string(id.substr(0, point)), *nodes, *tasks};
 }
 
 std::vector<RunningStep> running_steps_in(std::string_view text) {
@@ -45,8 +46,34 @@ std::vector<RunningStep> running_steps_in(std::string_view text) {
     return steps;
 }
 
+std::string_view job_of(std::string_view wanted) {
+    return wanted.substr(0, wanted.find('.'));
+}
+
+// "0", "0+1", "batch".
+std::string_view name_of(const RunningStep& step) {
+    return std::string_view(step.id).substr(step.job.size() + 1);
+}
+
 bool is_of_srun(const RunningStep& step) {
-    return whole_number(std::string_view(step.id).substr(step.id.find('.') + 1)).has_value();
+    const std::string_view name = name_of(step);
+    return whole_number(name.substr(0, name.find('+'))).has_value();
+}
+
+// What was listed is of that job, of an array's job with that number, or of all of that array.
+bool is_of(const RunningStep& step, std::string_view job) {
+    return step.job == job || (whole_number_64(job) && step.job.find('_') != std::string::npos);
+}
+
+// "0" names every component of a heterogeneous step.
+bool is_named(const RunningStep& step, std::string_view name) {
+    return name_of(step) == name || name_of(step).starts_with(std::string(name) + '+');
+}
+
+constexpr std::chrono::seconds limit{10};
+
+Error not_listed(const std::string& wanted, const Error& error) {
+    return {wanted, error.object + ": " + error.problem, error.remedy};
 }
 
 // The option parser of scontrol and srun see nothing else.
@@ -62,20 +89,22 @@ bool may_name_a_step(std::string_view text) {
 
 Result<RunningStep> choose_step(const std::string& wanted, std::string_view listed) {
     std::vector<RunningStep> steps = running_steps_in(listed);
-    const bool of_job = wanted.find('.') == std::string::npos;
-    if (of_job && std::any_of(steps.begin(), steps.end(), is_of_srun)) {
+    const std::string_view job = job_of(wanted);
+    std::erase_if(steps, [&](const RunningStep& step) { return !is_of(step, job); });
+    if (job.size() < wanted.size()) {
+        const std::string_view name = std::string_view(wanted).substr(job.size() + 1);
+        std::erase_if(steps, [&](const RunningStep& step) { return !is_named(step, name); });
+    } else if (std::any_of(steps.begin(), steps.end(), is_of_srun)) {
         std::erase_if(steps, [](const RunningStep& step) { return !is_of_srun(step); });
-    } else if (of_job) {
-        std::erase_if(steps, [](const RunningStep& step) { return !step.id.ends_with(".batch"); });
     } else {
-        // scontrol lists all of the job for a name that it does not know.
-        std::erase_if(steps, [&](const RunningStep& step) { return step.id != wanted; });
+        std::erase_if(steps, [](const RunningStep& step) { return name_of(step) != "batch"; });
     }
     if (steps.empty()) {
         return Error{wanted, "no such step runs", "squeue --me --steps lists yours"};
     }
     if (steps.size() > 1) {
         std::vector<std::string> ids;
+        ids.reserve(steps.size());
         for (const RunningStep& step : steps) ids.push_back(step.id);
         return Error{wanted, formatted("{} steps of it run", ids.size()),
                      formatted("name one of them: {}", join(ids, ", "))};
@@ -87,16 +116,22 @@ Result<RunningStep> find_running_step(const std::string& wanted, const Environme
     if (!may_name_a_step(wanted)) {
         return Error{wanted, "not a step", "write JOB or JOB.STEP, as in 4711.0"};
     }
-    constexpr std::chrono::seconds limit{10};
+    const std::string job(job_of(wanted));
     const auto listed =
-        run_slurm_command(environment, {"scontrol", "--oneliner", "show", "step", wanted}, limit);
-    if (listed) return choose_step(wanted, *listed);
-    if (listed.error().problem.find("not found") != std::string::npos ||
-        listed.error().problem.find("Invalid job id") != std::string::npos) {
-        return choose_step(wanted, "");
-    }
-    return Error{wanted, listed.error().object + ": " + listed.error().problem,
-                 listed.error().remedy};
+        run_slurm_command(environment, {"scontrol", "--oneliner", "show", "step", job}, limit);
+    // It says on standard output that a job has none, and fails.
+    const auto ended = [](const Error& error) {
+        return error.problem == "ended with status 1" ||
+               error.problem.find("Invalid job id") != std::string::npos;
+    };
+    if (!listed && !ended(listed.error())) return not_listed(wanted, listed.error());
+    auto step = choose_step(wanted, listed ? *listed : "");
+    if (!step || step->job.find('_') == std::string::npos) return step;
+    const auto number = run_slurm_command(
+        environment, {"squeue", "--noheader", "--format=%A", "--jobs=" + step->job}, limit);
+    if (!number) return not_listed(wanted, number.error());
+    step->job = number->substr(0, number->find('\n'));
+    return step;
 }
 
 }  // namespace distgpu

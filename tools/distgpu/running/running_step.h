@@ -12,20 +12,23 @@
 namespace distgpu {
 
 struct RunningStep {
-    std::string id;  // "5.0", "5.batch"
+    std::string id;   // "5.0", "5.batch"; of a heterogeneous step "5.0+1", of a job array "4_3.0"
+    std::string job;  // its job's number, also of an array's: srun and slurmstepd know no other
     HostList nodes;
     std::uint32_t tasks = 0;
 
-    std::string job() const { return id.substr(0, id.find('.')); }
+    std::string numbered() const { return job + id.substr(id.find('.')); }
 };
 
 // `wanted`: JOB or JOB.STEP. Of a job its one step that srun started, else the batch script's. One
-// RPC; gives up after 10 s. The environment tells where scontrol and slurm.conf are.
+// RPC, and another of an array's job; gives up after 10 s each. The environment tells where Slurm's
+// commands and slurm.conf are.
 // Errors (object: `wanted`): not the name of a step; scontrol does not answer; no such step runs,
 // or several.
 Result<RunningStep> find_running_step(const std::string& wanted, const Environment& environment);
 
-// The same of what `scontrol --oneliner show step` printed.
+// The same of what `scontrol --oneliner show step JOB` printed. `job` is not yet a number where the
+// step is of an array.
 Result<RunningStep> choose_step(const std::string& wanted, std::string_view listed);
 
 }  // namespace distgpu

@@ -9,20 +9,22 @@
 
 namespace distgpu {
 
-std::vector<StepProcess> parse_listpids(std::string_view text) {
+std::vector<StepProcess> parse_listpids(const std::string& step, std::string_view text) {
     std::vector<StepProcess> processes;
     std::istringstream lines{std::string(text)};
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string pid;
         std::string job;
-        std::string step;
+        std::string name;
         std::string local;
         std::string rank;
-        words >> pid >> job >> step >> local >> rank;
+        words >> pid >> job >> name >> local >> rank;
         constexpr std::size_t most_pids = std::size_t{1} << 22U;  // PID_MAX_LIMIT
         const auto number = number_below(pid, most_pids + 1);
-        if (number) processes.push_back({static_cast<pid_t>(*number), whole_number(rank)});
+        // 0 is one that this process's namespace does not have.
+        if (!number || *number == 0 || job.append(".").append(name) != step) continue;
+        processes.push_back({static_cast<pid_t>(*number), whole_number(rank)});
     }
     return processes;
 }
@@ -30,8 +32,10 @@ std::vector<StepProcess> parse_listpids(std::string_view text) {
 Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
                                                      const Environment& environment) {
     constexpr std::chrono::seconds limit{5};
-    return run_slurm_command(environment, {"scontrol", "listpids", step}, limit)
-        .transform([](const std::string& text) { return parse_listpids(text); });
+    // Of a step it takes numbers alone, not "5.batch".
+    const std::string job = step.substr(0, step.find('.'));
+    return run_slurm_command(environment, {"scontrol", "listpids", job}, limit)
+        .transform([&](const std::string& text) { return parse_listpids(step, text); });
 }
 
 }  // namespace distgpu

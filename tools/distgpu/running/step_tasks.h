@@ -21,11 +21,13 @@ struct StepProcess {
 };
 
 // By `scontrol listpids`, which asks slurmstepd through its socket: no RPC, and a few milliseconds.
-// Errors: the step does not run on this node; scontrol cannot be run.
+// `step`: with its job's number, as in "5.0", "5.batch", "5.0+1". Errors: no step of the job runs
+// on this node; scontrol cannot be run.
 Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
                                                      const Environment& environment);
 
-// What it prints: a heading, then PID, JOBID, STEPID, LOCALID, GLOBALID, "-" where there is none.
-std::vector<StepProcess> parse_listpids(std::string_view text);
+// Those of the step in what it prints of a job: a heading, then PID, JOBID, STEPID, LOCALID,
+// GLOBALID, "-" where there is none.
+std::vector<StepProcess> parse_listpids(const std::string& step, std::string_view text);
 
 }  // namespace distgpu

@@ -74,10 +74,10 @@ ExitCode why(const Arguments& arguments, seconds length) {
     if (!step) return complain(step.error(), ExitCode::environment);
     // Slurm may take its time to start a step on a thousand nodes.
     constexpr seconds patience{60};
-    auto answers = ask_nodes(
-        *step,
-        {own_command(), "why", "--node", "--repeat", formatted("{}", length.count()), step->id},
-        length + patience);
+    auto answers = ask_nodes(*step,
+                             {own_command(), "why", "--node", "--repeat",
+                              formatted("{}", length.count()), step->numbered()},
+                             length + patience);
     if (!answers) return complain(answers.error(), ExitCode::environment);
     const Looks looks = read_looks(*std::move(answers));
     const Diagnosis diagnosis = diagnose(looks.nodes, looks.silent, step->tasks);

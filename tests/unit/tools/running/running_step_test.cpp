@@ -1,0 +1,124 @@
+// Which step of a job is meant, of what scontrol of Slurm 22.05 lists.
+#include "running/running_step.h"
+
+#include "map_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace distgpu {
+namespace {
+
+using Variables = MapEnvironment::Variables;
+
+std::string line(const std::string& id, const std::string& nodes, int tasks,
+                 const std::string& state = "RUNNING") {
+    return "StepId=" + id +
+           " UserId=999 StartTime=2026-11-24T08:40:31 TimeLimit=UNLIMITED State=" + state +
+           " Partition=main NodeList=" + nodes + " Nodes=2 CPUs=2 Tasks=" + std::to_string(tasks) +
+           " Name=sleep Network=(null) TRES=cpu=2,mem=0,node=2 ResvPorts=(null) "
+           "CPUFreqReq=Default Dist=Block SrunHost:Pid=node01:79\n";
+}
+
+const std::string batch = line("5.batch", "node01", 1);
+const std::string extern_step = line("5.extern", "node[01-02]", 2);
+const std::string first = line("5.0", "node[01-02]", 8);
+const std::string second = line("5.1", "node02", 1);
+const std::string both_components =
+    line("5.batch", "node01", 1) + line("5.0+0", "node01", 1) + line("5.0+1", "node02", 2);
+const std::string array = line("4_3.batch", "node01", 1) + line("4_3.0", "node01", 1) +
+                          line("4_4.batch", "node01", 1) + line("4_4.0", "node02", 2);
+
+std::string chosen(const std::string& wanted, const std::string& listed) {
+    const auto step = choose_step(wanted, listed);
+    return step ? step->id : step.error().message();
+}
+
+std::string none(const std::string& wanted) {
+    return "distgpu: " + wanted + ": no such step runs; squeue --me --steps lists yours";
+}
+
+TEST(ChooseStep, TellsItsNodesAndTasks) {
+    const auto step = choose_step("5", batch + first);
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->id, "5.0");
+    EXPECT_EQ(step->job, "5");
+    EXPECT_EQ(step->numbered(), "5.0");
+    EXPECT_EQ(step->nodes.to_string(), "node[01-02]");
+    EXPECT_EQ(step->tasks, 8U);
+}
+
+TEST(ChooseStep, OfAJobIsTheOneOfSrunElseTheBatchScript) {
+    EXPECT_EQ(chosen("5", extern_step + batch + first), "5.0");
+    EXPECT_EQ(chosen("5", extern_step + batch), "5.batch");
+    EXPECT_EQ(chosen("5", extern_step), none("5"));
+    EXPECT_EQ(chosen("5", ""), none("5"));
+}
+
+TEST(ChooseStep, OfSeveralMustBeNamed) {
+    EXPECT_EQ(chosen("5", batch + first + second),
+              "distgpu: 5: 2 steps of it run; name one of them: 5.0, 5.1");
+    EXPECT_EQ(chosen("5.1", batch + first + second), "5.1");
+    EXPECT_EQ(chosen("5.batch", batch + first + second), "5.batch");
+    EXPECT_EQ(chosen("5.extern", extern_step + first), "5.extern");
+    EXPECT_EQ(chosen("5.2", batch + first + second), none("5.2"));
+    EXPECT_EQ(chosen("5.", batch + first), none("5."));
+}
+
+TEST(ChooseStep, TakesNoneThatHasEnded) {
+    EXPECT_EQ(chosen("5", batch + line("5.0", "node01", 1, "COMPLETED") + second), "5.1");
+    EXPECT_EQ(chosen("5.0", line("5.0", "node01", 1, "PENDING")), none("5.0"));
+}
+
+TEST(ChooseStep, OfAHeterogeneousStepIsOneComponent) {
+    const std::string several = ": 2 steps of it run; name one of them: 5.0+0, 5.0+1";
+    EXPECT_EQ(chosen("5", both_components), "distgpu: 5" + several);
+    EXPECT_EQ(chosen("5.0", both_components), "distgpu: 5.0" + several);
+    EXPECT_EQ(chosen("5.0+1", both_components), "5.0+1");
+    EXPECT_EQ(chosen("5.0+2", both_components), none("5.0+2"));
+}
+
+TEST(ChooseStep, OfAnArrayIsOfOneJob) {
+    EXPECT_EQ(chosen("4", array), "distgpu: 4: 2 steps of it run; name one of them: 4_3.0, 4_4.0");
+    EXPECT_EQ(chosen("4_4", array), "4_4.0");
+    EXPECT_EQ(chosen("4_3.batch", array), "4_3.batch");
+    // scontrol takes the number of the array's job too, and answers with the array's.
+    EXPECT_EQ(chosen("6.0", line("4_3.0", "node01", 1)), "4_3.0");
+}
+
+// Of a later component of a heterogeneous job scontrol lists the first one's steps.
+TEST(ChooseStep, IsOfNoOtherJob) {
+    EXPECT_EQ(chosen("5+1", batch + first), none("5+1"));
+    EXPECT_EQ(chosen("51", batch + first), none("51"));
+}
+
+TEST(ChooseStep, ReadsNothingIntoOtherText) {
+    for (const std::string text :
+         {"Job step 5. not found\n", "StepId=5.0 State=RUNNING\n",
+          "StepId=5.0 State=RUNNING NodeList=node[01- Tasks=1\n",
+          "StepId=5.0 State=RUNNING NodeList=node01 Tasks=many\n",
+          "StepId=5 State=RUNNING NodeList=node01 Tasks=1\n", "\n \n= =\nStepId\n"}) {
+        EXPECT_EQ(chosen("5", text), none("5")) << text;
+    }
+}
+
+TEST(FindRunningStep, AsksForNothingThatIsNoStep) {
+    const MapEnvironment nowhere(Variables{{"PATH", "/nonexistent"}});
+    for (const std::string wanted : {"", "x", "--all", "-5", ".0", "5;id", "5 0", "5\n0", "5/0"}) {
+        const auto step = find_running_step(wanted, nowhere);
+        ASSERT_FALSE(step) << wanted;
+        EXPECT_EQ(step.error().message(),
+                  "distgpu: " + wanted + ": not a step; write JOB or JOB.STEP, as in 4711.0");
+    }
+}
+
+TEST(FindRunningStep, SaysWhereScontrolIsNot) {
+    const auto step = find_running_step("5", MapEnvironment(Variables{{"PATH", "/nonexistent"}}));
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error().object, "5");
+    EXPECT_NE(step.error().problem.find("scontrol"), std::string::npos) << step.error().problem;
+}
+
+}  // namespace
+}  // namespace distgpu
