@@ -10,31 +10,48 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace distgpu {
 namespace {
 
-std::uint64_t hex(std::string_view text) {
+std::optional<std::uint64_t> hex(std::string_view text) {
     constexpr int base = 16;
     std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value, base);
-    return value;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value, base);
+    return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
 }
 
-// "0200000A:6020": words of 32 bits in the machine's byte order, and the port as a number.
-std::string peer_of(std::string_view text) {
+// Two numbers and the colon between them.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> pair_in(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto first = hex(text.substr(0, colon));
+    const auto second = hex(text.substr(colon + 1));
+    return first && second ? std::optional(std::pair(*first, *second)) : std::nullopt;
+}
+
+// "0200000A:6020": one or four words of 32 bits in the machine's byte order, and the port as a
+// number.
+std::optional<std::string> peer_of(std::string_view text) {
     constexpr std::size_t digits = 8;  // of a word
-    const std::string_view address = text.substr(0, text.find(':'));
     std::array<std::uint32_t, 4> words{};
-    const std::size_t count = std::min(address.size() / digits, words.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        words.at(i) = static_cast<std::uint32_t>(hex(address.substr(i * digits, digits)));
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    if (colon != digits && colon != digits * words.size()) return std::nullopt;
+    for (std::size_t i = 0; i < colon / digits; ++i) {
+        const auto word = hex(text.substr(i * digits, digits));
+        if (!word) return std::nullopt;
+        words.at(i) = static_cast<std::uint32_t>(*word);
     }
+    const auto port = hex(text.substr(std::min(colon + 1, text.size())));
+    if (!port || *port > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
     std::array<char, INET6_ADDRSTRLEN> name{};
-    inet_ntop(count == 1 ? AF_INET : AF_INET6, words.data(), name.data(), name.size());
-    return host_and_port(name.data(),
-                         static_cast<std::uint16_t>(hex(text.substr(address.size() + 1))));
+    inet_ntop(colon == digits ? AF_INET : AF_INET6, words.data(), name.data(), name.size());
+    return host_and_port(name.data(), static_cast<std::uint16_t>(*port));
 }
 
 std::map<std::uint64_t, Connection> read_tcp(pid_t pid) {
@@ -59,10 +76,11 @@ std::map<std::uint64_t, Connection> parse_tcp(std::string_view text) {
         for (std::string& word : words) fields >> word;
         const auto inode = whole_number_64(words[9]);
         if (!fields || !inode || words[3] != established) continue;
-        const std::string_view queues = words[4];
-        const std::size_t colon = std::min(queues.find(':'), queues.size() - 1);
-        connections[*inode] = {peer_of(words[2]), hex(queues.substr(0, colon)),
-                               hex(queues.substr(colon + 1))};
+        const auto queues = pair_in(words[4]);
+        auto peer = peer_of(words[2]);
+        if (queues && peer) {
+            connections[*inode] = {*std::move(peer), queues->first, queues->second};
+        }
     }
     return connections;
 }

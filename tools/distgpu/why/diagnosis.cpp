@@ -75,10 +75,9 @@ bool changed_stack(const ProcessLook& process) {
 
 // The last that was seen. Nothing: none was.
 const Stack* stack_of(const RankLook& rank, const ProcessLook& process) {
-    for (auto moment = process.moments.rbegin(); moment != process.moments.rend(); ++moment) {
-        if (moment->stack) return &rank.node->stacks[*moment->stack];
-    }
-    return nullptr;
+    const auto last = std::find_if(process.moments.rbegin(), process.moments.rend(),
+                                   [](const Moment& moment) { return moment.stack.has_value(); });
+    return last == process.moments.rend() ? nullptr : &rank.node->stacks[*last->stack];
 }
 
 struct State {
@@ -141,6 +140,7 @@ std::vector<RankGroup> group(const std::vector<RankLook>& ranks) {
         if (group.stack.empty() && stack != nullptr) group.stack = *stack;
     }
     std::vector<RankGroup> sorted;
+    sorted.reserve(groups.size());
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const RankGroup& left, const RankGroup& right) {
@@ -149,10 +149,10 @@ std::vector<RankGroup> group(const std::vector<RankLook>& ranks) {
     return sorted;
 }
 
-// "rank 3 on node02", "ranks 4-7 on node02", "5 ranks".
+// "rank 3 on node02", "ranks 4-7 on node02"; on many nodes "ranks 0-63".
 std::string who(const std::vector<std::uint32_t>& ranks, const std::vector<std::string>& nodes) {
     constexpr std::size_t most_nodes = 4;
-    const std::string text = ranks_text(ranks);
+    std::string text = ranks_text(ranks);
     if (nodes.empty() || nodes.size() > most_nodes) return text;
     return formatted("{} on {}", text, join(nodes, ", "));
 }
@@ -188,24 +188,28 @@ class Judge {
         return group.site.text.empty() ? "" : ", in " + group.site.text;
     }
 
-    // The nodes on which tasks of Slurm's have ended.
+    // The nodes on which tasks of Slurm's have ended, or that have no process of the step's left.
     static std::vector<std::string> short_nodes(const std::vector<NodeLook>& looks) {
         std::vector<std::string> nodes;
         for (const NodeLook& look : looks) {
             std::set<std::uint32_t> there;
             for (const ProcessLook& process : look.processes) {
-                const bool is_gone = process.moments.empty() || process.moments.back().state == 'X';
-                if (process.task && !is_gone) there.insert(*process.task);
+                if (process.task && is_there(process)) there.insert(*process.task);
             }
-            if (look.problem.empty() && there.size() < look.tasks.size())
+            if (look.processes.empty() || there.size() < look.tasks.size()) {
                 nodes.push_back(look.node);
+            }
         }
         return nodes;
     }
 
     void tell_of_ended(const std::vector<NodeLook>& looks) {
-        if (to_.missing.empty() || !to_.silent.empty()) return;
-        const auto others = to_.expected - to_.missing.size();
+        const bool all_looked = to_.silent.empty() &&
+                                std::none_of(looks.begin(), looks.end(), [](const NodeLook& look) {
+                                    return look.times.empty();
+                                });
+        if (to_.missing.empty() || to_.groups.empty() || !all_looked) return;
+        const std::size_t others = count_if([](const RankGroup&) { return true; });
         add(Kind::ended,
             formatted("{} {} ended, while {} still {}", who(to_.missing, short_nodes(looks)),
                       to_.missing.size() == 1 ? "has" : "have", counted(others, "rank"),
@@ -256,18 +260,22 @@ class Judge {
         const std::size_t moved = count_if([](const RankGroup& group) { return group.moved; });
         const auto unmoved = sites();
         if (all == 0 || (unmoved.empty() && moved == 0)) return;
-        const auto most = std::max_element(unmoved.begin(), unmoved.end(),
-                                           [](const auto& left, const auto& right) {
-                                               return size(left.second) < size(right.second);
-                                           });
+        // Of as many those that wait for the others.
+        const auto weight = [](const auto& site) {
+            return std::tuple(size(site.second), site.first.is_collective,
+                              !site.first.text.empty());
+        };
+        const auto most = std::max_element(
+            unmoved.begin(), unmoved.end(),
+            [&](const auto& left, const auto& right) { return weight(left) < weight(right); });
         if (moved * 2 >= all || most == unmoved.end()) return tell_of_moving(all, moved);
-        if (most->first.text.empty()) return tell_of_unknown(all);
-        if (size(most->second) == all) return tell_of_one_site(*most->second.front(), all);
+        if (most->first.text.empty()) return tell_of_unknown(size(most->second));
         for (const RankGroup& group : to_.groups) {
             if (!is_told(group) && group.site != most->first) {
                 tell_of_odd(group, most->first, size(most->second));
             }
         }
+        tell_of_one_site(most->first, all, moved);
     }
 
     void tell_of_moving(std::size_t all, std::size_t moved) {
@@ -283,16 +291,28 @@ class Judge {
                                      counted(all, "rank"), all == 1 ? "is" : "are"));
     }
 
-    void tell_of_one_site(const RankGroup& group, std::size_t all) {
+    void tell_of_one_site(const CallSite& site, std::size_t all, std::size_t moved) {
         if (!to_.findings.empty()) return;
+        const bool all_seen = to_.missing.empty();
         const std::string where =
-            formatted("all {} are in {}, {}", counted(all, "rank"), group.site.text, unchanged());
-        if (group.site.is_collective) {
-            return add(Kind::unmoved, where +
-                                          ": none is missing there, so look at the network "
-                                          "between the nodes (distgpu check)");
+            formatted("{}{} {} in {}", all == 1 ? "the only rank" : "all " + counted(all, "rank"),
+                      all_seen ? "" : " that could be seen", all == 1 ? "is" : "are", site.text);
+        if (moved > 0) {
+            add(Kind::moving,
+                formatted("{}, and {} of them went on in {:.1f} s; --repeat 60s tells "
+                          "whether that lasts",
+                          where, moved, to_.seconds));
+        } else if (!all_seen) {
+            add(Kind::unmoved,
+                formatted("{}, {}; look at the nodes that could not be seen", where, unchanged()));
+        } else if (site.is_collective) {
+            add(Kind::unmoved, formatted("{}, {}: none is missing there, so look at the network "
+                                         "between the nodes (distgpu check)",
+                                         where, unchanged()));
+        } else {
+            add(Kind::unmoved,
+                formatted("{}, {}; --repeat 60s tells whether that lasts", where, unchanged()));
         }
-        add(Kind::unmoved, where + "; --repeat 60s tells whether that lasts");
     }
 
     static std::string doing(const RankGroup& group, const std::string& unmoved) {
@@ -303,7 +323,6 @@ class Judge {
     void tell_of_odd(const RankGroup& group, const CallSite& most, std::size_t others) {
         const std::string them = who(group.ranks, group.nodes);
         const std::string rest = counted(others, "rank");
-        if (group.site.text.empty()) return;
         if (group.site.is_collective && most.is_collective && !group.moved) {
             return add(Kind::other_collective,
                        formatted("{} {} in {}, but {} {} in {}: they wait for each other in "
@@ -313,8 +332,10 @@ class Judge {
         }
         const std::string worker =
             group.worker.empty() ? "" : formatted(", and waits for its worker {}", group.worker);
-        add(Kind::elsewhere, formatted("{} {} in {}, {}{}; {} {} in {}", them, verb(group.ranks),
-                                       group.site.text, doing(group, unchanged()), worker, rest,
+        const std::string where =
+            group.site.text.empty() ? "where nobody can tell" : "in " + group.site.text;
+        add(Kind::elsewhere, formatted("{} {} {}, {}{}; {} {} in {}", them, verb(group.ranks),
+                                       where, doing(group, unchanged()), worker, rest,
                                        most.is_collective ? (others == 1 ? "waits" : "wait")
                                                           : (others == 1 ? "is" : "are"),
                                        most.text));

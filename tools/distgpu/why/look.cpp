@@ -52,6 +52,7 @@ Frame read_frame(const JsonFields& fields) {
 
 Moment read_moment(const JsonFields& fields) {
     const std::string state = fields.text("state");
+    if (state.size() != 1) fields.refuse("state", "not a letter");
     return {state.empty() ? '?' : state.front(), fields.number("cpu"),
             fields.count<std::uint64_t>("wakings"), fields.text("channel"),
             optional_number(fields, "stack")};
@@ -64,8 +65,8 @@ Connection read_connection(const JsonFields& fields) {
 
 ProcessLook read_process(const JsonFields& fields) {
     ProcessLook process;
-    process.pid = static_cast<pid_t>(fields.count<std::uint32_t>("pid"));
-    process.parent = static_cast<pid_t>(fields.count<std::uint32_t>("parent"));
+    process.pid = fields.count<pid_t>("pid");
+    process.parent = fields.count<pid_t>("parent");
     process.begin = fields.count<std::uint64_t>("begin");
     process.name = fields.text("name");
     process.command = fields.text("command");
@@ -85,8 +86,7 @@ bool is_sound(const NodeLook& look) {
             return process.moments.size() == look.times.size() &&
                    std::all_of(process.moments.begin(), process.moments.end(),
                                [&](const Moment& moment) {
-                                   return moment.stack.value_or(0) <
-                                          std::max<std::size_t>(look.stacks.size(), 1);
+                                   return !moment.stack || *moment.stack < look.stacks.size();
                                });
         });
 }
@@ -112,11 +112,11 @@ std::optional<NodeLook> read_node_look(std::string_view text) {
         if (fields.text("schema") != schema) fields.refuse("schema", "another");
         look.node = fields.text("node");
         for (const JsonValue& time : fields.list("times")) {
+            if (!time.number()) fields.refuse("times", "not numbers");
             look.times.push_back(time.number().value_or(0));
         }
-        for (const JsonValue& task : fields.list("tasks")) {
-            look.tasks.push_back(static_cast<std::uint32_t>(task.whole().value_or(0)));
-        }
+        constexpr std::size_t most_tasks = std::size_t{1} << 32U;
+        look.tasks = fields.indices("tasks", most_tasks);
         look.processes = fields.objects("processes", read_process);
         look.stacks = fields.objects("stacks", [](const JsonFields& stack) {
             return Stack(stack.objects("frames", read_frame));

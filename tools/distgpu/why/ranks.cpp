@@ -14,8 +14,9 @@ namespace {
 using Candidates = std::vector<const ProcessLook*>;
 
 bool starts_others(const ProcessLook& process) {
-    constexpr std::array<std::string_view, 10> names{
-        "bash", "dash", "env", "mpirun", "nice", "numactl", "orted", "sh", "time", "timeout"};
+    constexpr std::array<std::string_view, 11> names{"bash",         "dash",    "env",    "mpirun",
+                                                     "nice",         "numactl", "orted",  "sh",
+                                                     "slurm_script", "time",    "timeout"};
     return std::find(names.begin(), names.end(), process.name) != names.end();
 }
 
@@ -53,12 +54,12 @@ RankLook rank_of(std::uint32_t rank, const NodeLook& node, const Candidates& can
     return found;
 }
 
+}  // namespace
+
 bool is_there(const ProcessLook& process) {
     const char state = process.moments.empty() ? 'X' : process.moments.back().state;
     return state != 'X' && state != 'Z';
 }
-
-}  // namespace
 
 Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks) {
     const auto any_rank = [](const NodeLook& look) {

@@ -21,6 +21,9 @@ struct Ranks {
     std::uint64_t expected = 0;
 };
 
+// Whether it had not ended at the last moment.
+bool is_there(const ProcessLook& process);
+
 // By RANK where a process has it, as below torchrun, else by Slurm's number of its task. A rank's
 // process is the eldest Python of it, else the eldest that is no shell or launcher. `tasks`: the
 // step's. The result points into `looks`.

@@ -1,6 +1,7 @@
 // See stack.h.
 #include "why/stack.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/json_fields.h"
 #include "base/values.h"
@@ -15,11 +16,7 @@ constexpr std::size_t most_frames = 200;
 constexpr std::size_t longest_name = 300;
 
 std::string cleaned(std::string_view text) {
-    std::string clean(text.substr(0, longest_name));
-    std::replace_if(
-        clean.begin(), clean.end(),
-        [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
-    return clean;
+    return printable(text.substr(0, longest_name));
 }
 
 std::string_view base_name(std::string_view path) {
@@ -103,6 +100,27 @@ std::string at(const Frame& frame) {
     return frame.line == 0 ? frame.function : formatted("{}:{}", base_name(frame.file), frame.line);
 }
 
+// "Mat::step<int, long>" of eu-stack's "int Mat::step<int, long>(std::vector<int>, long)", which
+// has the type of what a template returns, and of gdb's "Mat::step<int, long> (this=0x1) at
+// mat.cpp:4".
+std::string_view function_of(std::string_view text) {
+    std::size_t begin = 0;
+    std::size_t end = text.size();
+    std::size_t depth = 0;  // of brackets
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool is_outside = depth == 0 && !text.substr(0, i).ends_with("operator");
+        if (is_outside && text.substr(i).starts_with(" (")) {
+            end = std::min(end, i);
+            break;
+        }
+        if (is_outside && text[i] == '(') end = i;
+        if (is_outside && text[i] == ' ' && end == text.size()) begin = i + 1;
+        if (std::string_view("<({").find(text[i]) != std::string_view::npos) ++depth;
+        if (std::string_view(">)}").find(text[i]) != std::string_view::npos && depth > 0) --depth;
+    }
+    return text.substr(begin, end - begin);
+}
+
 }  // namespace
 
 std::string to_text(const Frame& frame) {
@@ -112,17 +130,19 @@ std::string to_text(const Frame& frame) {
 std::optional<Stack> parse_py_spy(std::string_view json, pid_t process) {
     // A list; the reader wants an object.
     std::optional<Stack> main;
-    std::size_t threads = 0;
+    std::optional<Stack> first;
     const auto problem =
         read_json(formatted("{{\"threads\":{}}}", json), [&](const JsonFields& all) {
             all.each("threads", [&](const JsonFields& thread) {
                 const bool is_main =
                     thread.value("os_thread_id").whole() == static_cast<std::uint64_t>(process) ||
                     thread.optional_text("thread_name") == "MainThread";
-                if (is_main || threads++ == 0) main = read_frames(thread);
+                if (is_main) main = read_frames(thread);
+                if (!first) first = read_frames(thread);
             });
         });
-    return problem ? std::nullopt : main;
+    if (problem) return std::nullopt;
+    return main ? main : first;
 }
 
 Stack parse_backtrace(std::string_view text) {
@@ -136,7 +156,8 @@ Stack parse_backtrace(std::string_view text) {
         if (line.starts_with("0x")) line.remove_prefix(std::min(line.find(' '), line.size()));
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
         if (line.starts_with("in ")) line.remove_prefix(3);
-        const std::string_view name = line.substr(0, line.find_first_of(" @("));
+        // Without a symbol's version, as in "pause@@GLIBC_2.2.5".
+        const std::string_view name = function_of(line.substr(0, line.find('@')));
         if (!name.empty() && name != "??") stack.push_back({cleaned(name)});
     }
     std::reverse(stack.begin(), stack.end());

@@ -16,17 +16,18 @@ struct Frame {
     std::uint32_t line = 0;  // 0: not known
 
     bool operator==(const Frame&) const = default;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 in it for a pointer.
     auto operator<=>(const Frame&) const = default;
 };
 
-// The outermost call first. Control characters have become '?'.
+// The outermost call first. What is not printable ASCII has become '?'.
 using Stack = std::vector<Frame>;
 
 // "load_batch (data.py:41)"; of machine code "main".
 std::string to_text(const Frame& frame);
 
-// The main thread's, of what `py-spy dump --json` (0.3 and 0.4) printed of the process. Nothing: it
-// is something else, or has no such thread. Error of py-spy itself: see stack_tool.h.
+// The main thread's, else the first one's, of what `py-spy dump --json` (0.3 and 0.4) printed of
+// the process. Nothing: it is something else, or has no thread.
 std::optional<Stack> parse_py_spy(std::string_view json, pid_t process);
 
 // Of what `eu-stack -1` or gdb's `bt` printed: lines such as "#3  0x... in main () at f.c:3", or
@@ -39,6 +40,7 @@ struct CallSite {
     bool is_collective = false;  // a call that waits for other ranks, by its name
 
     bool operator==(const CallSite&) const = default;
+    // NOLINTNEXTLINE(modernize-use-nullptr): as above.
     auto operator<=>(const CallSite&) const = default;
 };
 CallSite call_site_of(const Stack& stack);

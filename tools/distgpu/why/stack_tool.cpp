@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 
 namespace distgpu {
@@ -19,7 +21,11 @@ std::string find_in(std::string_view path, std::string_view name) {
         const std::string_view folder = path.substr(0, path.find(':'));
         path.remove_prefix(std::min(folder.size() + 1, path.size()));
         std::string file = formatted("{}/{}", folder, name);
-        if (folder.starts_with('/') && access(file.c_str(), X_OK) == 0) return file;
+        std::error_code error;
+        if (folder.starts_with('/') && std::filesystem::is_regular_file(file, error) &&
+            access(file.c_str(), X_OK) == 0) {
+            return file;
+        }
     }
     return "";
 }

@@ -73,6 +73,7 @@ void add_lines(const StackNode& node, std::size_t depth, std::string& text) {
 
 std::vector<StackNode> stack_tree(const std::vector<RankGroup>& groups) {
     std::vector<Branch> branches;
+    branches.reserve(groups.size());
     for (const RankGroup& group : groups) branches.push_back({&group, 0});
     return nodes_below(branches);
 }
