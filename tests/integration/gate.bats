@@ -117,11 +117,10 @@ refused() { # FAULT
 }
 
 @test "one node's variables that a wrapper changes, by the gate in its place" {
-    run submit "${eight[@]}" --distgpu=pytorch bash -c \
-        '[[ $SLURMD_NODENAME != node03 ]] || export NCCL_ALGO=Ring; exec "$0" check --gate' "$SCRATCH/distgpu"
+    run submit "${eight[@]}" --distgpu=pytorch "${gate_in_wrapper[@]}"
     echo "$output"
     [ "$status" -eq 1 ]
-    grep '^distgpu: check: ranks 4-5 on node03: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but 3 other nodes have none; ' <<<"$output"
+    grep "^distgpu: check: ranks 4-5 on $(said_of wrapper)" <<<"$output"
 }
 
 @test "heterogeneous steps, per-node launchers, distgpu exec, and what the site asks for" {

@@ -39,7 +39,10 @@ set_plugstack() { # LINE
 usual_plugstack="required \$SCRATCH/${plugin##*/} command=\$SCRATCH/distgpu"
 restore_plugstack() { set_plugstack "$(eval "echo \"$usual_plugstack\"")"; }
 
-faults=(missing-gpu other-gpu hca-down slow-link one-way no-plugin no-interface clock closed-port)
+faults=(missing-gpu other-gpu hca-down slow-link one-way no-plugin no-interface clock closed-port wrapper)
+
+# A program whose wrapper changes what node03 has, and the check in its place.
+gate_in_wrapper=(bash -c '[[ $SLURMD_NODENAME != node03 ]] || export NCCL_ALGO=Ring; exec ./distgpu check --gate')
 
 plant() { # FAULT
     case $1 in
@@ -56,6 +59,7 @@ plant() { # FAULT
             chmod 755 "$SCRATCH/late"
             set_plugstack "required $SCRATCH/${plugin##*/} command=$SCRATCH/late"
             ;;
+        wrapper) ;;
         closed-port)
             on node03 nft 'add table ip gate; add chain ip gate in { type filter hook input priority 0; };
                 add rule ip gate in ip saddr 10.77.1.2 ip protocol tcp drop'
@@ -73,6 +77,7 @@ mend() { # FAULT
         no-plugin | clock) restore_plugstack ;;
         no-interface) rename_interface ens3 eth0 ;;
         closed-port) on node03 nft delete table ip gate ;;
+        wrapper) ;;
     esac
 }
 
@@ -93,6 +98,7 @@ said_of() { # FAULT
         no-plugin) echo 'on node03: no report within 10 s; ' ;;
         no-interface) echo "node03: NCCL_SOCKET_IFNAME: no interface '=eth0' is up on this node; up: lo, ens3" ;;
         clock) echo "node03: clock: 5 s ahead of that of rank 0's node; " ;;
+        wrapper) echo "node03: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but $((nodes - 1)) other nodes have none; " ;;
         closed-port) echo 'node03: network: no connection between node03 and node02 over eth0: .*; datagrams pass both ways' ;;
     esac
 }
