@@ -85,6 +85,8 @@ class Looker {
             const std::string program = read_program(pid);
             process.is_python = is_python(pid, program);
             if (process.is_python) add_interpreter(process.command);
+            // One that forbids every look shows not even which program it is.
+            if (program.empty()) unread_.emplace(pid, Error{"", "permission denied", ""});
             take_environment(StartEnvironment(pid), process);
             look_.processes.push_back(std::move(process));
             if (look_.processes.size() == most_processes) break;
@@ -112,9 +114,10 @@ class Looker {
             const bool is_known =
                 std::any_of(process.moments.begin(), process.moments.end(),
                             [](const Moment& moment) { return moment.stack.has_value(); });
+            const char state = moment_of(process).state;
             // One that has ended meanwhile tells nothing of the tool.
-            if (unread == unread_.end() || is_known || moment_of(process).state == 'X') continue;
-            look_.problem = refused_look(unread->second, yama_).message();
+            if (unread == unread_.end() || is_known || state == 'X' || state == 'Z') continue;
+            look_.problem = refused_look(unread->second, process.is_python ? yama_ : "").message();
         }
         return std::move(look_);
     }

@@ -1,0 +1,47 @@
+#!/usr/bin/env bats
+# `distgpu why` beside a step in containers of pyxis: it looks from outside, where the processes have
+# other numbers and other files than they see themselves.
+# shellcheck disable=SC2154 # cluster.bash and containers.bash set their names, run sets output and status
+
+load containers
+
+setup_file() {
+    need_containers
+    containers_up before --nodes 2
+    image plain
+    cp "$root/tests/integration/why/ring.py" "$SCRATCH"
+}
+
+teardown_file() { containers_down; }
+
+setup() {
+    need_containers
+    assert_cluster_clean
+}
+
+teardown() {
+    have_containers || return 0
+    submit scancel --quiet --user "$(submit id -un)" || true
+    [[ ! ${step-} ]] || wait "$step" || true
+    assert_cluster_clean
+}
+
+@test "names the rank that is elsewhere, and its line" {
+    local python
+    python=$("$root/tests/frameworks/environment" pyspy 3>&-) || skip "py-spy cannot be had here"
+    submit srun --unbuffered -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
+        --container-mounts="$SCRATCH" --distgpu=pytorch,gpus=keep /usr/bin/python3 "$SCRATCH/ring.py" load_batch 3 \
+        >"$SCRATCH/log" 2>&1 3>&- &
+    step=$!
+    for _ in {1..300}; do
+        (($(grep -o waits "$SCRATCH/log" | wc -l) < 4)) || break
+        sleep 0.1
+    done
+    sleep 0.5
+    run submit env PATH="${python%/*}:$PATH" ./distgpu why "$(submit squeue --noheader --format=%i)" --repeat 1
+    echo "$output"
+    cat "$SCRATCH/log"
+    [ "$status" -eq 0 ]
+    found='^rank 3 on node02 is in load_batch \(ring\.py:[0-9]+\), asleep, .*; 3 ranks are in all_reduce \(ring\.py:[0-9]+\)$'
+    [[ ${lines[1]} =~ $found ]]
+}
