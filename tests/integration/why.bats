@@ -15,7 +15,7 @@ teardown_file() { cluster_down; }
 
 setup() {
     assert_cluster_clean
-    eight=(-N4 -n8 --ntasks-per-node=2 --distgpu=pytorch,gpus=keep)
+    eight=(-N4 -n8 --ntasks-per-node=2 "--distgpu=pytorch,gpus=keep")
 }
 
 teardown() {
