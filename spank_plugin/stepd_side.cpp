@@ -59,6 +59,17 @@ std::optional<Failure> check_plan(const AskedStep& asked, std::vector<Error>& wa
     return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
 }
 
+// What needs to know all nodes of a step as one.
+std::optional<Error> not_for_components(const Request& request) {
+    constexpr const char* problem = "not for a heterogeneous step";
+    if (reorders(request)) {
+        return Error{formatted("order={}", excerpt(to_string(*request.order))), problem,
+                     "leave order out"};
+    }
+    if (watch_of(request).minutes == 0) return std::nullopt;
+    return Error{formatted("watch={}", to_string(*request.watch)), problem, "write watch alone"};
+}
+
 // To slurmd's log on every node, to the user from the one that runs the first task.
 void warn(const std::vector<Error>& warnings, const ComponentTasks& component) {
     const bool first = !component.tasks.empty() && component.tasks.front() == ComponentTaskId{0};
@@ -107,12 +118,14 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
         slurm_error("distgpu: plugstack.conf: %.*s; put it after",
                     static_cast<int>(before_pyxis.size()), before_pyxis.data());
     }
-    take_defaults(request, arguments_);
-    if (reorders(request) && identity_.heterogeneous) {
-        failure_ = Failure{{formatted("order={}", excerpt(to_string(*request.order))),
-                            "not for a heterogeneous step", "leave order out"}};
-        return;
+    if (identity_.heterogeneous) {
+        if (auto error = not_for_components(request)) {
+            failure_ = Failure{*std::move(error)};
+            return;
+        }
+        if (arguments_.watch) arguments_.watch->minutes = 0;
     }
+    take_defaults(request, arguments_);
     auto found = find_layout(spank, identity_);
     if (!found) {
         failure_ = std::move(found.error());
@@ -134,7 +147,8 @@ Outcome StepdSide::before_tasks(spank_t spank) {
         warnings.push_back(std::move(warning));
     }
     warn(warnings, identity_.component);
-    if (asked_->request.check.value_or(CheckChoice::off) != CheckChoice::off) {
+    if (asked_->request.check.value_or(CheckChoice::off) != CheckChoice::off ||
+        watch_of(asked_->request).minutes > 0) {
         host_root_ = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
     return Outcome::ok;

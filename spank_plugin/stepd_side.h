@@ -57,7 +57,7 @@ class StepdSide {
     StepBinding binding_;
     RefusalNotice notice_;
     std::size_t forked_ = 0;  // tasks
-    int host_root_ = -1;      // open as long as this process lives; -1: nobody asked for a check
+    int host_root_ = -1;      // open as long as this process lives; -1: nobody asked for a program
     bool ended_ = false;
 };
 

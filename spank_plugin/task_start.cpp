@@ -8,6 +8,7 @@
 #include "node/launch_variables.h"
 #include "node/prepare_task.h"
 #include "node/step_check.h"
+#include "node/step_watch.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "slurm_calls.h"
@@ -92,6 +93,31 @@ std::optional<Failure> check_step(spank_t spank, const AskedStep& asked, int hos
     return std::nullopt;
 }
 
+// The container's PATH finds its own programs; Slurm's commands are the host's.
+EnvironmentCopy watch_variables(spank_t spank, const AskedStep& asked) {
+    const StepVariables task(spank);
+    EnvironmentCopy variables;
+    for (const std::string& name : task.names()) {
+        if (const auto value = task.get(name)) variables.set(name, *value);
+    }
+    if (is_in_container(asked)) variables.set("PATH", asked.path);
+    return variables;
+}
+
+// The key watch. A step without its watch is as good as one that asked for none.
+void watch_step(spank_t spank, const AskedStep& asked, int host_root, const TaskIdentity& task) {
+    const Watch watch = watch_of(asked.request);
+    if (watch.on) allow_looks();
+    const GlobalRank rank = asked.step.layout.rank(task.node.node, task.local);
+    if (watch.minutes == 0 || rank != GlobalRank{0}) return;
+    const StepWatch wanted{.command = asked.command,
+                           .host_root = is_in_container(asked) ? host_root : -1,
+                           .watch = watch,
+                           .step = formatted("{}.{}", asked.identity.job, asked.identity.step)};
+    const auto started = start_step_watch(wanted, watch_variables(spank, asked));
+    if (!started) tell(started.error().message());
+}
+
 // What dry-run prints; empty: the program shall run.
 Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBinding& binding,
                             const TaskIdentity& task) {
@@ -124,7 +150,9 @@ std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const S
     const auto prepared = prepare(spank, asked, binding, *task);
     if (!prepared) return Failure{prepared.error()};
     if (!prepared->empty()) print_and_end(*prepared);
-    return check_step(spank, asked, host_root, *task);
+    if (auto failure = check_step(spank, asked, host_root, *task)) return failure;
+    watch_step(spank, asked, host_root, *task);
+    return std::nullopt;
 }
 
 }  // namespace distgpu

@@ -4,6 +4,7 @@
 #include "base/exit_code.h"
 #include "base/format.h"
 #include "node/machine.h"
+#include "node/program_beside.h"
 
 #include <array>
 #include <cerrno>
@@ -11,55 +12,12 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <string_view>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
-
-constexpr int cannot_start = 126;
-// Stays open in the check, so that its end is the check's.
-constexpr int lifeline = 3;
-
-std::vector<std::string> variables(const Environment& environment, bool with_linkers) {
-    std::vector<std::string> texts;
-    for (const std::string& name : environment.names()) {
-        if (!with_linkers && std::string_view(name).starts_with("LD_")) continue;
-        if (const auto value = environment.get(name)) texts.push_back(name + "=" + *value);
-    }
-    return texts;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> result;
-    result.reserve(texts.size() + 1);
-    for (std::string& text : texts) result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
-
-// In the child of a process that slurmstepd forked while other threads of it may have held any
-// lock: system calls only. A process that has joined a container's user namespace may change its
-// root there, and finds under the host's no more than its user could open before.
-[[noreturn]] void start(char* const* arguments, char* const* environment, int host_root,
-                        int write_end) {
-    const int nothing = open("/dev/null", O_RDONLY);
-    const bool ready = dup2(nothing, STDIN_FILENO) >= 0 &&
-                       dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
-                       (host_root < 0 || (fchdir(host_root) == 0 && chroot(".") == 0)) &&
-                       dup2(write_end, lifeline) >= 0;
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    static_cast<void>(signal(SIGPIPE, SIG_DFL));
-    syscall(SYS_close_range, lifeline + 1U, ~0U, 0);
-    if (ready) execve(arguments[0], arguments, environment);
-    _exit(cannot_start);
-}
 
 // False: it is still there.
 bool wait_for_end(int read_end, std::chrono::milliseconds time) {
@@ -89,16 +47,17 @@ Result<StepVerdict> judge(const StepCheck& check, int status) {
 }  // namespace
 
 Result<StepVerdict> run_step_check(const StepCheck& check, const Environment& environment) {
-    std::vector<std::string> words{check.command, "check", "--gate",
-                                   formatted("--timeout={}", check.patience.count())};
-    std::vector<std::string> texts = variables(environment, check.keeps_linker);
-    const auto arguments = pointers(words);
-    const auto variables = pointers(texts);
+    const ReadyProgram program(
+        {{check.command, "check", "--gate", formatted("--timeout={}", check.patience.count())},
+         check.host_root,
+         check.keeps_linker},
+        environment);
     std::array<int, 2> ends{-1, -1};
     if (pipe(ends.data()) != 0) return no_check(check, std::strerror(errno));
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     const pid_t child = fork();
-    if (child == 0) start(arguments.data(), variables.data(), check.host_root, ends[1]);
+    // The pipe stays open in the check, so that its end is the check's.
+    if (child == 0) program.become(ends[1]);
     const int problem = errno;
     close(ends[1]);
     // Longer than the check takes at the most.

@@ -18,10 +18,7 @@ enum class StepVerdict {
 
 struct StepCheck {
     std::string command;  // the path of distgpu
-    // A folder, opened before this process went into a container: the root of the file system with
-    // the command and its libraries. -1: it is this process's own.
-    int host_root = -1;
-    // It was started as this process was: LD_LIBRARY_PATH is meant for it too.
+    int host_root = -1;   // as of ProgramBeside
     bool keeps_linker = false;
     // For the ranks that have not reported yet; the network is then tried within another 10 s.
     std::chrono::seconds patience{10};

@@ -62,7 +62,9 @@ std::vector<std::string_view> users_own() {
     std::vector<std::string_view> names;
     for (const auto variables : {common_variables(), device_variables()}) {
         for (const SetVariable& variable : variables) {
-            if (variable.users_own) names.push_back(variable.name);
+            if (!variable.users_own) continue;
+            names.push_back(variable.name);
+            if (!variable.older_name.empty()) names.push_back(variable.older_name);
         }
     }
     return names;

@@ -5,7 +5,9 @@
 #include "target.h"
 #include "why/connections.h"
 #include "why/process_facts.h"
+#include "why/ras.h"
 #include "why/stack.h"
+#include "why/traffic.h"
 
 #include <string>
 
@@ -33,6 +35,12 @@ void try_text(std::string_view text) {
     for (const Frame& frame : native) require(!frame.function.empty(), "a frame has a name");
     if (const auto stat = parse_stat(text)) require(stat->cpu >= 0, "time goes forward");
     for (const auto& [inode, connection] : parse_tcp(text)) require_line(connection.peer);
+    static_cast<void>(parse_net_dev(text));
+    static_cast<void>(parse_process_io(text));
+    if (const auto ras = parse_ras_address(text)) {
+        require(ras->port > 0, "a process listens on a port");
+        require_line(ras->host);
+    }
     for (const StepProcess& process : parse_listpids("5.0", text)) {
         require(process.pid > 0, "a process has a number");
     }

@@ -29,6 +29,32 @@ contract::Value threads(const TaskContext& task) {
     return std::to_string(task.threads);
 }
 
+bool is_watched(const TaskContext& task) {
+    return watch_of(task.step->request).on;
+}
+
+contract::Value switched_on(const TaskContext& task) {
+    return is_watched(task) ? contract::Value("1") : std::nullopt;
+}
+
+// All processes of a node share the port (SO_REUSEPORT in src/ras/client_support.cc of NCCL 2.28),
+// and any of them answers for the whole job.
+contract::Value ras_address(const TaskContext& task) {
+    if (!is_watched(task) || !task.spare_port) return std::nullopt;
+    return formatted("localhost:{}", *task.spare_port);
+}
+
+// The number that torch's documentation of its flight recorder takes.
+contract::Value recorded_calls(const TaskContext& task) {
+    return is_watched(task) ? contract::Value("2000") : std::nullopt;
+}
+
+// In the folder in which the program runs: torchfrtrace wants the files of all ranks together.
+contract::Value record_file(const TaskContext& task) {
+    if (!is_watched(task)) return std::nullopt;
+    return formatted("distgpu-{}-rank_", task.step_name);
+}
+
 }  // namespace
 
 std::span<const SetVariable> common_variables() {
@@ -37,6 +63,28 @@ std::span<const SetVariable> common_variables() {
                     "CPUs of each process, unless you exported it or wrote `omp=keep`: without it "
                     "every process starts a thread for each CPU that it sees",
                     threads, true},
+        SetVariable{"NCCL_RAS_ENABLE",
+                    "with `watch`: `1`, so that NCCL tells `distgpu why` which "
+                    "ranks it misses (NCCL 2.24)",
+                    switched_on, true},
+        SetVariable{"NCCL_RAS_ADDR",
+                    "with `watch`: where it does, `localhost` and a port of the "
+                    "step's own, unless 16 tasks or more on a node need them all",
+                    ras_address, true},
+        // torch/csrc/distributed/c10d, 2.9 and newer: FlightRecorder.hpp, FlightRecorder.cpp and
+        // ProcessGroupNCCL.hpp. The older names still count there, with a warning.
+        SetVariable{"TORCH_FR_BUFFER_SIZE",
+                    "with `watch`: `2000`, the calls of collectives that "
+                    "torch's flight recorder keeps (torch 2.9)",
+                    recorded_calls, true, "TORCH_NCCL_TRACE_BUFFER_SIZE"},
+        SetVariable{"TORCH_NCCL_DUMP_ON_TIMEOUT",
+                    "with `watch`: `1`, so that the recorder writes "
+                    "them to files when a collective times out",
+                    switched_on, true},
+        SetVariable{"TORCH_FR_DUMP_TEMP_FILE",
+                    "with `watch`: the beginning of these files' names, "
+                    "`distgpu-JOB.STEP-rank_`, in the program's folder (torch 2.9)",
+                    record_file, true, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"},
     };
     return variables;
 }

@@ -70,6 +70,8 @@ struct TaskContext {
     NodeIndex node;
     const StepView* step = nullptr;   // the whole step
     std::string_view node_address{};  // this node's NodeAddr; its name where that is not known
+    // One of the step's ports that its framework leaves free; nothing: there is none.
+    std::optional<std::uint16_t> spare_port{};
 };
 
 // One variable that a framework's tasks get.
@@ -80,6 +82,8 @@ struct SetVariable {
     std::optional<std::string> (*value)(const TaskContext&);
     // Stays as it is where the user exported it.
     bool users_own = false;
+    // Its name in earlier releases, the export of which counts too; empty: it had none.
+    std::string_view older_name{};
 };
 
 // Variables that must not reach the program although they were inherited.

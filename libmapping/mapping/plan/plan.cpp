@@ -26,8 +26,10 @@ std::vector<std::string> unset_names(const Framework& framework) {
 }
 
 bool is_users_own(const SetVariable& variable, const NodeFacts& node) {
-    return variable.users_own && std::find(node.exported.begin(), node.exported.end(),
-                                           variable.name) != node.exported.end();
+    return variable.users_own &&
+           std::any_of(node.exported.begin(), node.exported.end(), [&](const std::string& name) {
+               return name == variable.name || name == variable.older_name;
+           });
 }
 
 void add_values(const Framework& framework, const NodeFacts& node, const TaskContext& context,
@@ -51,8 +53,18 @@ std::optional<Error> not_in_order(const StepView& step) {
                  "load the plugin on the host of srun too, or leave order out"};
 }
 
+// Servers have nothing to do at times, which looks like a hang.
+std::optional<Error> not_watched(const StepView& step) {
+    const Watch watch = watch_of(step.request);
+    if (watch.minutes == 0 || step.request.framework->service == nullptr) return std::nullopt;
+    return Error{formatted("watch={}", to_string(watch)),
+                 formatted("{} may wait for work as long as that", step.request.framework->mode),
+                 "write watch alone, and ask distgpu why yourself"};
+}
+
 std::optional<Error> refusal_of(const StepView& step, const RendezvousFacts& facts) {
     if (auto error = not_in_order(step)) return error;
+    if (auto error = not_watched(step)) return error;
     const auto refuse = step.request.framework->refuse;
     if (auto error = refuse == nullptr ? std::nullopt : refuse(step)) return error;
     if (auto error = misleading_address(step, facts)) return error;
@@ -97,10 +109,12 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
     const std::string own_name = reachable_as(request, facts, plan.node_name, {});
     const std::string own_address = reachable_as(request, facts, plan.node_name, node.address);
     const std::string step_name = formatted("{}.{}", facts.step.job, facts.step.step);
+    const RendezvousNeeds needs = rendezvous_needs(*request.framework, view.layout);
     TaskContext context = context_of_node(view, node, plan);
     context.node_name = own_name;
     context.reachable_as = own_address;
     context.step_name = step_name;
+    context.spare_port = spare_port(facts.step, facts.derived_ports, room_of(needs));
 
     const std::optional<NodeBinding> binding = bind_node(request, node);
     const std::vector<DeviceValues> devices = device_values(

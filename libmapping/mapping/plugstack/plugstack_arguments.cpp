@@ -61,6 +61,8 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.hcas, parse_binding_choice(name, value), result.complaints);
         } else if (name == "check") {
             take(result.check, parse_check_choice(value), result.complaints);
+        } else if (name == "watch") {
+            take(result.watch, parse_watch(value), result.complaints);
         } else if (name == "order") {
             take(result.order, parse_default_order(value), result.complaints);
         } else if (name == "topology") {
@@ -70,7 +72,7 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
         } else {
             result.complaints.push_back({std::string(argument), "unknown argument",
                                          "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                         "check=, order=, topology=, command="});
+                                         "check=, watch=, order=, topology=, command="});
         }
     }
     return result;
@@ -83,6 +85,10 @@ std::string ignored_argument(const Error& complaint) {
 
 void take_defaults(Request& request, const PlugstackArguments& arguments) {
     if (!request.check) request.check = arguments.check;
+    if (!request.watch && arguments.watch) {
+        request.watch = arguments.watch;
+        if (request.framework->service != nullptr) request.watch->minutes = 0;
+    }
     if (request.keep_all) return;
     if (request.gpus == nullptr) request.gpus = arguments.gpus;
     if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;

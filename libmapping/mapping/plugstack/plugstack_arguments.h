@@ -20,6 +20,7 @@ struct PlugstackArguments {
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
     std::optional<CheckChoice> check;  // check=stop|warn|off; nothing: off
+    std::optional<Watch> watch;        // watch=MINUTES[:end]|on|off; nothing: off
     // order=slurm|switch, where the user gives none and the mode takes one.
     RankOrder order;
     std::string topology;  // topology=PATH with %n and %h; empty: default_topology_file
@@ -36,8 +37,9 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
 // The line of slurmd's log for one of `complaints`.
 std::string ignored_argument(const Error& complaint);
 
-// Puts the administrator's choices of gpus=, cpus=, hcas= and check= where the user made none. Near
-// is what holds without any: said in plugstack.conf it does not outdo the user's --cpu-bind.
+// Puts the administrator's choices of gpus=, cpus=, hcas=, check= and watch= where the user made
+// none. Near is what holds without any: said in plugstack.conf it does not outdo the user's
+// --cpu-bind. Servers, which may have nothing to do, are not watched by default.
 void take_defaults(Request& request, const PlugstackArguments& arguments);
 
 }  // namespace distgpu

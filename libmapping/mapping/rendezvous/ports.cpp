@@ -43,6 +43,13 @@ std::uint64_t coprime_from(std::uint64_t wish, std::uint64_t slots) {
     return wish;
 }
 
+// Whole slots, as many as hold `room` ports.
+std::uint32_t ports_of_step(PortRange ports, std::uint32_t room) {
+    const std::uint32_t size = static_cast<std::uint32_t>(ports.last) - ports.first + 1;
+    const std::uint64_t slots = std::max(1U, room / slot_size + (room % slot_size != 0));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(size, slots * slot_size));
+}
+
 }  // namespace
 
 Result<PortRange> parse_port_range(std::string_view text) {
@@ -74,11 +81,14 @@ std::optional<std::uint16_t> first_contiguous_port(std::string_view list, std::u
     }
 }
 
+std::optional<std::uint16_t> spare_port(const StepId& step, PortRange ports, std::uint32_t room) {
+    const std::uint32_t stride = ports_of_step(ports, room);
+    if (room >= stride) return std::nullopt;
+    return static_cast<std::uint16_t>(derived_port(step, ports, room) + stride - 1);
+}
+
 std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t room) {
-    const std::uint32_t size = static_cast<std::uint32_t>(ports.last) - ports.first + 1;
-    const std::uint64_t slots_each = std::max(1U, room / slot_size + (room % slot_size != 0));
-    const auto stride =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(size, slots_each * slot_size));
+    const std::uint32_t stride = ports_of_step(ports, room);
     std::vector<std::uint32_t> slots;
     for (std::uint32_t first = ports.first; first + stride <= ports.last + 1U; first += stride) {
         if (!holds_service(first, stride)) slots.push_back(first);

@@ -63,6 +63,13 @@ std::string_view taken_port_remedy(PortSource source) {
                : "choose another with the key port=N";
 }
 
+std::uint32_t room_of(const RendezvousNeeds& needs) {
+    // Megatron-LM and others use up to eight ports after the master's, TensorFlow
+    // one for each task of a node.
+    constexpr std::uint32_t usual_room = 9;
+    return std::max({usual_room, needs.ports, needs.tasks_per_node});
+}
+
 Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
                               const RendezvousNeeds& needs) {
     if (auto error = no_host(request, facts)) return *std::move(error);
@@ -86,11 +93,7 @@ Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& fac
             return result;
         }
     }
-    // Megatron-LM and others use up to eight ports after the master's, TensorFlow
-    // one for each task of a node.
-    constexpr std::uint32_t usual_room = 9;
-    result.port = derived_port(facts.step, facts.derived_ports,
-                               std::max({usual_room, needs.ports, needs.tasks_per_node}));
+    result.port = derived_port(facts.step, facts.derived_ports, room_of(needs));
     return result;
 }
 

@@ -93,6 +93,9 @@ std::string reachable_as(const Request& request, const RendezvousFacts& facts,
 Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
                               const RendezvousNeeds& needs);
 
+// How many ports a step with these needs is dealt at the least.
+std::uint32_t room_of(const RendezvousNeeds& needs);
+
 // The port that job, step and restart count give within `ports`. The range is
 // dealt in slots of 16 ports, without the slots that hold a well-known service:
 // 293 in the default range. Steps of one job and neighbouring jobs get different
@@ -100,6 +103,9 @@ Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& fac
 // that needs room for more than 16 ports gets that many slots, of which there
 // are fewer: 145 for 32 ports.
 std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t room);
+
+// The last port of the step's slots; nothing: its processes need them all.
+std::optional<std::uint16_t> spare_port(const StepId& step, PortRange ports, std::uint32_t room);
 
 // The first port of a stretch of `needed` contiguous ports in a list such as
 // "20830-20832,20840" (the form of SLURM_STEP_RESV_PORTS); nothing when there

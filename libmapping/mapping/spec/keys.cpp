@@ -177,6 +177,13 @@ Result<Request> apply_check(Request request, std::string_view value) {
     });
 }
 
+Result<Request> apply_watch(Request request, std::string_view value) {
+    return parse_watch(value.empty() ? "on" : value).transform([&](Watch watch) {
+        request.watch = watch;
+        return std::move(request);
+    });
+}
+
 Result<Request> apply_dry_run(Request request, std::string_view /*value*/) {
     request.dry_run = true;
     return request;
@@ -229,6 +236,11 @@ constexpr std::array keys{
     SpecKey{"check", "stop|warn|off",
             "run distgpu check first; if something is wrong, end the step or (warn) tell it",
             apply_check, false, true},
+    SpecKey{
+        "watch", "MINUTES|MINUTES:end|on|off",
+        "let distgpu why see all it can; after MINUTES without any movement it looks by itself, "
+        "and (:end) the step ends",
+        apply_watch, false, true},
     SpecKey{"dry-run", "", "print each task's variables instead of running the program",
             apply_dry_run},
     SpecKey{"verbose", "", "print the step's and each task's plan on standard error",

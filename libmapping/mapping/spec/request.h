@@ -82,6 +82,23 @@ enum class CheckChoice : std::uint8_t {
 // "check=<text>", the text shortened.
 Result<CheckChoice> parse_check_choice(std::string_view text);
 
+// Whether a step is watched for ranks that hang.
+struct Watch {
+    bool on = false;  // the tasks are prepared, so that `distgpu why` sees what it can
+    std::uint32_t minutes =
+        0;              // without any movement, after which it looks by itself; 0: it does not
+    bool ends = false;  // and then ends the step
+
+    bool operator==(const Watch&) const = default;
+};
+
+// The values of the key watch=, also of plugstack.conf's argument: `on`, `off`, MINUTES (1 to
+// 1440), MINUTES:end. The error's object is "watch=<text>", the text shortened.
+Result<Watch> parse_watch(std::string_view text);
+
+// The same, as it is written.
+std::string to_string(const Watch& watch);
+
 struct Request {
     const Framework* framework = nullptr;  // null: off
     bool help = false;                     // the mode was `help`
@@ -97,6 +114,7 @@ struct Request {
     bool keep_all = false;             // bind=none: those of the three that are not given are kept
     bool gpu_uuids = false;            // gpu-ids=uuid
     std::optional<CheckChoice> check;  // nothing: the administrator's default, else off
+    std::optional<Watch> watch;        // nothing: the administrator's default, else off
     // tensorflow: tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers
@@ -112,6 +130,9 @@ struct Request {
 
 // Whether the ranks shall be dealt to the nodes in another order than Slurm's.
 bool reorders(const Request& request);
+
+// What the key watch= asks for, which is nothing where nobody gave it.
+Watch watch_of(const Request& request);
 
 // Longest SPEC that is read, in bytes. Every word of the grammar fits many times.
 inline constexpr std::size_t max_spec_length = 1024;

@@ -9,6 +9,7 @@
 #include "node/prepare_task.h"
 #include "node/process_environment.h"
 #include "node/step_check.h"
+#include "node/step_watch.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "output.h"
@@ -89,6 +90,25 @@ std::optional<ExitCode> check_step(const Request& request, const Environment& en
     if (!verdict) complain(verdict.error(), ExitCode::exec_failed);
     if (choice == CheckChoice::warn) return std::nullopt;
     return verdict ? ExitCode::check_failed : ExitCode::exec_failed;
+}
+
+// The key watch, which needs a step of Slurm's to ask for.
+void watch_step(const OwnTask& own, const Environment& environment) {
+    const Watch watch = watch_of(own.request);
+    if (watch.on) allow_looks();
+    if (watch.minutes == 0 || own.task().rank != GlobalRank{0}) return;
+    const StepId& step = own.place.step;
+    if (own.place.launcher != Launcher::slurm) {
+        return say(
+            formatted("distgpu: watch={}: only for tasks of srun; the program starts without",
+                      to_string(watch)));
+    }
+    const auto started = start_step_watch({.command = own_command(),
+                                           .keeps_linker = true,
+                                           .watch = watch,
+                                           .step = formatted("{}.{}", step.job, step.step)},
+                                          environment);
+    if (!started) complain(started.error(), ExitCode::exec_failed);
 }
 
 // With the plugin, or another exec, which prepared the task already.
@@ -183,6 +203,7 @@ ExitCode run_exec(const Arguments& arguments) {
     }
     if (const auto end = prepare(*own, *spec, environment)) return *end;
     if (const auto end = check_step(own->request, environment)) return *end;
+    watch_step(*own, environment);
     return start(arguments, *own, environment);
 }
 

@@ -63,16 +63,6 @@ bool was_woken(const ProcessLook& process, double seconds) {
     return times > 0 && times < often * seconds;
 }
 
-bool changed_stack(const ProcessLook& process) {
-    const std::optional<std::uint32_t>* before = nullptr;
-    for (const Moment& moment : process.moments) {
-        if (!moment.stack) continue;
-        if (before != nullptr && *before != moment.stack) return true;
-        before = &moment.stack;
-    }
-    return false;
-}
-
 // The last that was seen. Nothing: none was.
 const Stack* stack_of(const RankLook& rank, const ProcessLook& process) {
     const auto last = std::find_if(process.moments.rbegin(), process.moments.rend(),
@@ -346,6 +336,16 @@ class Judge {
 
 }  // namespace
 
+bool changed_stack(const ProcessLook& process) {
+    const std::optional<std::uint32_t>* before = nullptr;
+    for (const Moment& moment : process.moments) {
+        if (!moment.stack) continue;
+        if (before != nullptr && *before != moment.stack) return true;
+        before = &moment.stack;
+    }
+    return false;
+}
+
 std::string_view name_of(Activity activity) {
     switch (activity) {
         case Activity::stopped:
@@ -382,6 +382,8 @@ Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::st
         if (!look.times.empty()) {
             diagnosis.seconds = std::max(diagnosis.seconds, look.times.back() - look.times.front());
         }
+        if (!look.nccl.empty()) diagnosis.nccl = look.nccl;
+        diagnosis.records.insert(diagnosis.records.end(), look.records.begin(), look.records.end());
         if (!look.problem.empty() && std::find(diagnosis.notes.begin(), diagnosis.notes.end(),
                                                look.problem) == diagnosis.notes.end()) {
             diagnosis.notes.push_back(look.problem);

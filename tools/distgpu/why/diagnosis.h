@@ -21,6 +21,9 @@ enum class Activity : std::uint8_t {
 };
 std::string_view name_of(Activity activity);
 
+// Whether its stack was another at two moments.
+bool changed_stack(const ProcessLook& process);
+
 // Ranks that were in the same place, doing the same.
 struct RankGroup {
     std::vector<std::uint32_t> ranks;  // ascending
@@ -52,6 +55,8 @@ struct Diagnosis {
     std::vector<std::uint32_t> missing;  // ranks
     std::vector<std::string> silent;     // nodes that did not answer
     std::vector<std::string> notes;      // what could not be seen, and why
+    std::string nccl;                    // what it says of the job, lines; empty: nothing
+    std::vector<std::string> records;    // files of torch's flight recorder
     double seconds = 0;                  // for which the ranks were looked at
     std::uint64_t expected = 0;          // ranks
     std::uint32_t nodes = 0;

@@ -6,6 +6,9 @@
 #include "table.h"
 #include "why/stack_tree.h"
 
+#include <cstddef>
+#include <map>
+#include <sstream>
 #include <vector>
 
 namespace distgpu {
@@ -48,6 +51,23 @@ JsonText group_json(const RankGroup& group) {
             {"worker", json_text_or_null(group.worker)}};
 }
 
+// The folders with files of torch's recorder, each once, and how to read them: a file of every rank
+// in one folder.
+std::string records_text(const std::vector<std::string>& records) {
+    std::map<std::string, std::size_t> prefixes;
+    for (const std::string& file : records) {
+        ++prefixes[file.substr(0, file.find_last_not_of("0123456789") + 1)];
+    }
+    std::string text;
+    for (const auto& [prefix, files] : prefixes) {
+        const std::size_t slash = prefix.rfind('/');
+        text += formatted("\ntorch's flight recorder wrote {}: torchfrtrace {} --prefix {}\n",
+                          counted(files, "file"), prefix.substr(0, slash + 1),
+                          prefix.substr(slash + 1));
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, bool colour) {
@@ -59,6 +79,14 @@ std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, 
     if (!diagnosis.groups.empty()) text += "\n" + group_table(diagnosis.groups, colour);
     const auto tree = stack_tree(diagnosis.groups);
     if (!tree.empty()) text += "\n" + to_text(tree);
+    if (!diagnosis.nccl.empty()) {
+        text += "\nNCCL says of the job:\n";
+        std::istringstream lines(diagnosis.nccl);
+        for (std::string line; std::getline(lines, line);) {
+            text += line.empty() ? "\n" : "  " + line + "\n";
+        }
+    }
+    text += records_text(diagnosis.records);
     if (!diagnosis.silent.empty()) {
         text += formatted("\nno answer from {}\n", join(diagnosis.silent, ", "));
     }
@@ -76,6 +104,8 @@ std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) 
                         {"missing", JsonText::list(diagnosis.missing)},
                         {"groups", JsonText::list(diagnosis.groups, group_json)},
                         {"stacks", JsonText::list(stack_tree(diagnosis.groups), tree_json)},
+                        {"nccl", json_text_or_null(diagnosis.nccl)},
+                        {"records", JsonText::list(diagnosis.records)},
                         {"silent", JsonText::list(diagnosis.silent)},
                         {"notes", JsonText::list(diagnosis.notes)}};
     return json.indented();

@@ -93,6 +93,13 @@ bool is_sound(const NodeLook& look) {
 
 }  // namespace
 
+std::vector<pid_t> pids_of(const NodeLook& look) {
+    std::vector<pid_t> pids;
+    pids.reserve(look.processes.size());
+    for (const ProcessLook& process : look.processes) pids.push_back(process.pid);
+    return pids;
+}
+
 JsonText to_json(const NodeLook& look) {
     return {{"schema", schema},
             {"node", look.node},
@@ -103,7 +110,10 @@ JsonText to_json(const NodeLook& look) {
                                       [](const Stack& stack) -> JsonText {
                                           return {{"frames", JsonText::list(stack, frame_json)}};
                                       })},
-            {"problem", look.problem}};
+            {"problem", look.problem},
+            {"traffic", look.traffic},
+            {"nccl", look.nccl},
+            {"records", JsonText::list(look.records)}};
 }
 
 std::optional<NodeLook> read_node_look(std::string_view text) {
@@ -122,6 +132,9 @@ std::optional<NodeLook> read_node_look(std::string_view text) {
             return Stack(stack.objects("frames", read_frame));
         });
         look.problem = fields.text("problem");
+        look.traffic = fields.count<std::uint64_t>("traffic");
+        look.nccl = fields.text("nccl");
+        look.records = fields.texts("records");
     });
     if (problem || !is_sound(look)) return std::nullopt;
     return look;

@@ -55,10 +55,15 @@ struct NodeLook {
     std::vector<std::uint32_t> tasks{};  // Slurm's ranks that were started here
     std::vector<ProcessLook> processes{};
     std::vector<Stack> stacks{};
-    std::string problem{};  // why there are no stacks, or no look at all; empty: nothing
+    std::string problem{};      // why there are no stacks, or no look at all; empty: nothing
+    std::uint64_t traffic = 0;  // bytes between the first and the last moment (traffic.h)
+    std::string nccl{};         // the status of the whole job, lines; empty: not asked
+    std::vector<std::string> records{};  // files of torch's flight recorder
 
     bool operator==(const NodeLook&) const = default;
 };
+
+std::vector<pid_t> pids_of(const NodeLook& look);
 
 JsonText to_json(const NodeLook& look);
 

@@ -6,8 +6,10 @@
 #include "base/values.h"
 #include "running/step_tasks.h"
 #include "why/connections.h"
+#include "why/offers.h"
 #include "why/process_facts.h"
 #include "why/stack_tool.h"
+#include "why/traffic.h"
 
 #include <algorithm>
 #include <array>
@@ -95,7 +97,10 @@ class Looker {
         tools_ = find_stack_tools(paths_);
     }
 
+    void ask_nccl() { offers_.ask(); }
+
     void look(double time) {
+        if (traffic_) look_.traffic = traffic_->bytes();
         look_.times.push_back(time);
         for (ProcessLook& process : look_.processes) process.moments.push_back(moment_of(process));
         add_stacks();
@@ -105,6 +110,8 @@ class Looker {
         for (const ProcessLook& process : look_.processes) {
             switches_[process.pid] = read_switches(process.pid);
         }
+        // Not before: the first look may fetch the tools from a file server.
+        if (!traffic_) traffic_.emplace(pids_of(look_));
     }
 
     NodeLook end() && {
@@ -119,6 +126,8 @@ class Looker {
             if (unread == unread_.end() || is_known || state == 'X' || state == 'Z') continue;
             look_.problem = refused_look(unread->second, process.is_python ? yama_ : "").message();
         }
+        look_.nccl = offers_.status();
+        look_.records = offers_.records();
         return std::move(look_);
     }
 
@@ -140,6 +149,7 @@ class Looker {
     void take_environment(const StartEnvironment& environment, ProcessLook& process) {
         process.rank = number(environment, "RANK");
         process.world_size = number(environment, "WORLD_SIZE");
+        if (process.rank) offers_.take(environment, *process.rank, process.pid);
         for (const char* const name : {"PATH", "VIRTUAL_ENV"}) {
             if (process.is_python) add_path(environment.get(name).value_or(""), name);
         }
@@ -239,6 +249,8 @@ class Looker {
     StackTools tools_;
     std::map<pid_t, Error> unread_;            // those whose stack could not be read, and why
     std::map<pid_t, std::uint64_t> switches_;  // of their main threads, after the last moment
+    Offers offers_;
+    std::optional<Traffic> traffic_;  // from the first moment on
 };
 
 }  // namespace
@@ -249,6 +261,7 @@ NodeLook look_here(const std::string& node, const std::string& step, std::chrono
     if (!known) return {.node = node, .problem = known.error().message()};
     Looker looker(node, environment);
     looker.find(processes_of(*known));
+    if (length > std::chrono::seconds(0)) looker.ask_nccl();
     // Where a step of the training takes a second, each look a second later would find the same.
     constexpr std::array<double, 5> pauses{0.7, 1.1, 0.9, 1.3, 1.0};  // seconds
     const double end = std::chrono::duration<double>(length).count();

@@ -10,7 +10,8 @@
 namespace distgpu {
 
 // At once, then about once a second until `length` is over, at times that no loop of the program's
-// keeps step with. Where something cannot be seen, the look says so. `environment`: this process's.
+// keeps step with. Of no length it looks once, and does not ask NCCL. Where something cannot be
+// seen, the look says so. `environment`: this process's.
 NodeLook look_here(const std::string& node, const std::string& step, std::chrono::seconds length,
                    const Environment& environment);
 

@@ -82,8 +82,8 @@ Error refused_look(const Error& error, std::string_view yama) {
                 formatted("the kernel lets no process look into another (kernel.yama.ptrace_scope "
                           "is {})",
                           yama),
-                "start the step with --distgpu=MODE,watch, or ask your administrator to set it "
-                "to 0"};
+                "start the step with --distgpu=MODE,watch, which opens each task's own process, or "
+                "ask your administrator to set it to 0, which opens what a launcher starts too"};
     }
     return {"stacks", "the kernel lets nobody look into the program, which forbids it itself", ""};
 }

@@ -4,10 +4,10 @@
 #include "node/process_environment.h"
 #include "output.h"
 #include "running/answers.h"
-#include "running/overlapping_step.h"
 #include "running/running_step.h"
 #include "subcommands.h"
-#include "task/own_task.h"
+#include "watch/watch.h"
+#include "why/all_nodes.h"
 #include "why/diagnosis.h"
 #include "why/diagnosis_output.h"
 #include "why/look_here.h"
@@ -17,8 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -32,6 +30,7 @@ struct Arguments {
     std::string step;
     std::optional<std::string> repeat;
     std::string format = "text";
+    std::optional<std::string> watch;
     bool node = false;
 };
 
@@ -52,35 +51,12 @@ ExitCode look_for_others(const Arguments& arguments, seconds length) {
     return print_or_complain(answer_lines(node, to_json(look).line()), ExitCode::done);
 }
 
-struct Looks {
-    std::vector<NodeLook> nodes;
-    std::vector<std::string> silent;
-};
-
-Looks read_looks(NodeAnswers answers) {
-    Looks looks{{}, std::move(answers.silent)};
-    for (const auto& [node, text] : answers.texts) {
-        if (auto look = read_node_look(text)) {
-            looks.nodes.push_back(*std::move(look));
-        } else {
-            looks.silent.push_back(node);
-        }
-    }
-    return looks;
-}
-
 ExitCode why(const Arguments& arguments, seconds length) {
     const auto step = find_running_step(arguments.step, ProcessEnvironment());
     if (!step) return complain(step.error(), ExitCode::environment);
-    // Slurm may take its time to start a step on a thousand nodes.
-    constexpr seconds patience{60};
-    auto answers = ask_nodes(*step,
-                             {own_command(), "why", "--node", "--repeat",
-                              formatted("{}", length.count()), step->numbered()},
-                             length + patience);
-    if (!answers) return complain(answers.error(), ExitCode::environment);
-    const Looks looks = read_looks(*std::move(answers));
-    const Diagnosis diagnosis = diagnose(looks.nodes, looks.silent, step->tasks);
+    const auto looks = look_at_all(*step, length);
+    if (!looks) return complain(looks.error(), ExitCode::environment);
+    const Diagnosis diagnosis = diagnose(looks->nodes, looks->silent, step->tasks);
     return print_or_complain(arguments.format == "json"
                                  ? diagnosis_json(step->id, diagnosis)
                                  : diagnosis_text(step->id, diagnosis, wants_colour()),
@@ -88,6 +64,13 @@ ExitCode why(const Arguments& arguments, seconds length) {
 }
 
 ExitCode run_why(const Arguments& arguments) {
+    if (arguments.watch) {
+        const auto time = parse_watch_time(*arguments.watch);
+        if (time) return watch_step(arguments.step, *time);
+        return complain({"--watch " + *arguments.watch, "not a time of up to a day",
+                         "write it as in --watch 30m or --watch 30m:end"},
+                        ExitCode::usage);
+    }
     const auto length =
         arguments.repeat ? length_in(*arguments.repeat) : std::optional(usual_length);
     if (!length) {
@@ -119,6 +102,10 @@ Subcommand why_subcommand() {
                          .help = "text (the default) or json",
                          .type = "FORMAT",
                          .words = {"text", "json"}},
+                        {.name = "--watch",
+                         .target = &arguments->watch,
+                         .help = "What the key watch runs beside rank 0, until that ends",
+                         .type = "TIME"},
                         {.name = "--node",
                          .target = &arguments->node,
                          .help = "What the overlapping step runs on each node"}},

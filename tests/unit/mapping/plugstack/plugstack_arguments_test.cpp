@@ -61,6 +61,9 @@ TEST(PlugstackArguments, ChooseWhatIsNear) {
         {"cpus=keep", [](auto& a) { a.cpus = BindingChoice::keep; }},
         {"hcas=near", [](auto& a) { a.hcas = BindingChoice::near; }},
         {"hcas=keep", [](auto& a) { a.hcas = BindingChoice::keep; }},
+        {"watch=30:end", [](auto& a) { a.watch = Watch{.on = true, .minutes = 30, .ends = true}; }},
+        {"watch=on", [](auto& a) { a.watch = Watch{.on = true}; }},
+        {"watch=off", [](auto& a) { a.watch = Watch{}; }},
         {"order=switch", [](auto& a) { a.order = RankOrder{RankOrder::Source::switches}; }},
         {"order=slurm", [](auto& a) { a.order = RankOrder{}; }},
         {"topology=/etc/distgpu/%n.xml", [](auto& a) { a.topology = "/etc/distgpu/%n.xml"; }},
@@ -85,6 +88,9 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     const Error no_policy{"", "unknown value", "give near, isolate or keep"};
     const Error no_choice{"", "unknown value", "give near or keep"};
     const Error no_order{"", "unknown value", "give slurm or switch"};
+    const Error no_watch{"", "unknown value",
+                         "give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or "
+                         "off"};
     const Error no_path{"", "not an absolute path", "give one that begins with /"};
     struct Row {
         const char* argument;
@@ -106,6 +112,8 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"gpus", "gpus=", no_policy},
         {"cpus=isolate", "cpus=isolate", no_choice},
         {"hcas=none", "hcas=none", no_choice},
+        {"watch=30:stop", "watch=30:stop", no_watch},
+        {"watch", "watch=", no_watch},
         {"order=./ring", "order=./ring", no_order},
         {"order=$RING", "order=$RING", no_order},
         {"topology=topology.xml", "topology=topology.xml", no_path},
@@ -127,7 +135,7 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
         EXPECT_EQ(result.complaints,
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                       "check=, order=, topology=, command="}}));
+                                       "check=, watch=, order=, topology=, command="}}));
     }
 }
 

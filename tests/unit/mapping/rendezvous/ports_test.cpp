@@ -207,5 +207,18 @@ TEST(DerivedPort, TheLastPortsThereAreCanBeDealt) {
     EXPECT_EQ(*ports.rbegin(), 65520U);
 }
 
+TEST(SparePort, IsTheLastOfTheStepsPorts) {
+    const StepId step{4242, 0, 0};
+    EXPECT_EQ(spare_port(step, default_ports, 9), port_of(step) + 15);
+    EXPECT_EQ(spare_port(step, default_ports, 15), port_of(step, 15) + 15);
+    EXPECT_EQ(spare_port(step, default_ports, 17), port_of(step, 17) + 31);
+}
+
+TEST(SparePort, IsNoneWhereAllAreNeeded) {
+    for (const std::uint32_t room : {16U, 32U, 5000U, 4294967295U}) {
+        EXPECT_EQ(spare_port({4242, 0, 0}, default_ports, room), std::nullopt) << room;
+    }
+}
+
 }  // namespace
 }  // namespace distgpu

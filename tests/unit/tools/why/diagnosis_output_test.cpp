@@ -45,6 +45,25 @@ distgpu: eu-stack: not found
 )");
 }
 
+TEST(DiagnosisText, HasWhatNcclSaysAndWhereTorchWrote) {
+    NodeLook first = made_up_look("n1", 0, {{.stack = waiting()}});
+    first.nccl = "NCCL version 2.28.9\n\nErrors\n";
+    first.records = {"/home/u/run7/distgpu-5.0-rank_0"};
+    NodeLook second = made_up_look("n2", 1, {{.stack = waiting()}});
+    second.records = {"/home/u/run7/distgpu-5.0-rank_1", "/tmp/trace10"};
+    const Diagnosis diagnosis = diagnose({first, second}, {}, 2);
+    const std::string text = diagnosis_text("5.0", diagnosis, false);
+    EXPECT_THAT(text, HasSubstr("\nNCCL says of the job:\n  NCCL version 2.28.9\n\n  Errors\n"));
+    EXPECT_THAT(text, HasSubstr("\ntorch's flight recorder wrote 2 files: torchfrtrace "
+                                "/home/u/run7/ --prefix distgpu-5.0-rank_\n"));
+    EXPECT_THAT(text, HasSubstr("\ntorch's flight recorder wrote 1 file: torchfrtrace /tmp/ "
+                                "--prefix trace\n"));
+    const json parsed = json::parse(diagnosis_json("5.0", diagnosis));
+    EXPECT_EQ(parsed["nccl"], first.nccl);
+    EXPECT_EQ(parsed["records"].size(), 3U);
+    EXPECT_TRUE(json::parse(diagnosis_json("5.0", one_astray()))["nccl"].is_null());
+}
+
 TEST(DiagnosisText, OfNoRankSaysSo) {
     EXPECT_EQ(diagnosis_text("5.0", diagnose({}, {"n1"}, 4), false),
               "step 5.0: 4 ranks on 1 node, looked at for 0.0 s\n"

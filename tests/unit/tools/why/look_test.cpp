@@ -15,6 +15,9 @@ NodeLook full_look() {
     NodeLook look =
         made_up_look("node01", 0, {{.stack = waiting()}, {.stack = astray(), .states = "DD"}});
     look.problem = "distgpu: stacks: forbidden";
+    look.traffic = 18'446'744'073'709'551'615U;
+    look.nccl = "NCCL version 2.28.9\n\nErrors\n";
+    look.records = {"/home/u/rank_0", "/home/u/rank_1"};
     ProcessLook& process = look.processes[0];
     process.pid = 2'147'483'647;
     process.begin = 18'446'744'073'709'551'615U;

@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# `--distgpu=MODE,watch`: the step that says itself where it hangs. `watch=1` takes its minute in one
+# test; in the others the command that the plugin starts makes six seconds of `watch=2`.
+# shellcheck disable=SC2016 # the shells inside the sandbox expand them
+# shellcheck disable=SC2154 # cluster.bash sets sandbox, run sets output and status
+
+load cluster
+
+setup_file() {
+    cluster_up --cpus 16
+    cp "$root/tests/integration/watch/ranks.py" "$SCRATCH"
+    # Also which of them were started. No user may add to another's file in a folder such as /tmp.
+    mkdir -m 777 "$SCRATCH/notes"
+    printf '%s\n' '#!/bin/bash' "[[ \$1 != why ]] || echo \"\$*\" >>$SCRATCH/notes/asked" \
+        "exec $SCRATCH/distgpu \"\${@/2m/6s}\"" >"$SCRATCH/hasty"
+    chmod 755 "$SCRATCH/hasty"
+    plugstack command=hasty
+}
+
+teardown_file() { cluster_down; }
+
+# The plugin's line on all hosts.
+plugstack() { # command=FILE [ARGUMENT...]
+    local host
+    for host in login node0{1..4}; do
+        on "$host" sh -c 'echo "$1" >/etc/slurm/plugstack.conf' line \
+            "required $SCRATCH/${plugin##*/} command=$SCRATCH/${1#command=} ${*:2}"
+    done
+}
+
+setup() {
+    assert_cluster_clean
+    : >"$SCRATCH/notes/asked" && chmod 666 "$SCRATCH/notes/asked"
+    user=$(submit id -un)
+    eight=(-N4 -n8 --ntasks-per-node=2 --unbuffered)
+}
+
+teardown() {
+    submit scancel --quiet --user "$user" || true
+    wait
+    assert_cluster_clean
+    assert_nothing_left
+}
+
+# Of the watch and what it starts, on any node.
+assert_nothing_left() {
+    local node left
+    for node in node0{1..4}; do
+        left=$(on "$node" pgrep -u "$user" -af 'distgpu why|py-spy|srun' || true)
+        [[ ! $left ]] || { echo "left on $node: $left" >&2 && return 1; }
+    done
+}
+
+with_py_spy() {
+    local python
+    python=$("$root/tests/frameworks/environment" pyspy 3>&-) || skip "py-spy cannot be had here"
+    PATH=${python%/*}:$PATH
+}
+
+# srun in the background, to $SCRATCH/log, as an ordinary user with py-spy in his PATH.
+begin() { # SRUN_ARGUMENT...
+    submit env PATH="$PATH" TO="${to-}" timeout --kill-after=5 150 srun "$@" >"$SCRATCH/log" 2>&1 3>&- &
+    step=$!
+    SECONDS=0
+}
+
+# Until the text is there.
+await() { # TEXT SECONDS
+    for ((turn = 0; turn < 10 * $2; turn++)); do
+        ! grep -q "$1" "$SCRATCH/log" || return 0
+        sleep 0.1
+    done
+    cat "$SCRATCH/log"
+    return 1
+}
+
+hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged for [0-9.]+ s; 7 ranks are in all_reduce'
+
+@test "a minute without movement is told once, and the step goes on" {
+    with_py_spy
+    begin "${eight[@]}" --label --distgpu=pytorch,gpus=keep,watch=1 python3 ranks.py hang 5
+    await 'distgpu: watch: nothing moved in 1 min' 100
+    told=$SECONDS
+    sleep 12
+    cat "$SCRATCH/log"
+    echo "# told after $told s" >&3
+    ((told >= 60))
+    [ "$(grep -c 'distgpu: watch:' "$SCRATCH/log")" -eq 1 ]
+    [ "$(grep -cE "^0: $hang" "$SCRATCH/log")" -eq 1 ]
+    kill -0 "$step"
+    # It has ended, also where the step goes on.
+    assert_nothing_left
+    job=$(submit squeue --noheader --format=%i)
+    [ "$(submit squeue --noheader --steps --format=%i | grep -c "^ *$job\.[0-9]*$")" = 1 ]
+}
+
+@test ":end ends the step, with the reason and a status that is not 0" {
+    with_py_spy
+    begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py hang 5
+    status=0
+    wait "$step" || status=$?
+    echo "# ended with status $status after $SECONDS s" >&3
+    cat "$SCRATCH/log"
+    ((status != 0 && SECONDS < 25))
+    grep -E "^$hang" "$SCRATCH/log"
+    grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
+    [ "$(<"$SCRATCH/notes/asked")" = "why $(sed -n 's/^step \([0-9.]*\): .*/\1/p' "$SCRATCH/log") --watch 2m:end" ]
+}
+
+@test "a step that moves is not told, nor one that sends, from rank 0's node or between others" {
+    with_py_spy
+    local to
+    for to in train node01 node04; do
+        if [[ $to == train ]]; then
+            begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py train
+        else
+            begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py send 5
+        fi
+        await waits 10
+        sleep 18
+        cat "$SCRATCH/log"
+        kill -0 "$step"
+        run -1 grep distgpu: "$SCRATCH/log"
+        submit scancel --user "$user"
+        wait "$step" || true
+        assert_cluster_clean
+    done
+}
+
+@test "without py-spy a line says early that no hang can be seen" {
+    PATH=/usr/bin:/bin begin -N1 -n1 --distgpu=pytorch,gpus=keep,watch=2:end /usr/bin/python3 ranks.py hang 0
+    await 'no hang can be seen' 5
+    [ "$(grep distgpu: "$SCRATCH/log")" = 'distgpu: watch: no hang can be seen on node01: py-spy: not found on the node; pip install py-spy, in your environment or on the nodes' ]
+    sleep 14
+    kill -0 "$step"
+    [ "$(grep -c distgpu: "$SCRATCH/log")" -eq 1 ]
+}
+
+@test "the program has no child of ours, no file, and the step ends with it" {
+    local watched
+    for watched in watch=2 watch=off; do
+        SECONDS=0
+        local begun=$EPOCHREALTIME
+        run submit srun -N2 -n4 --distgpu=pytorch,$watched python3 -c 'import os, time
+try: print(os.waitpid(-1, os.WNOHANG))
+except ChildProcessError: print("no child", sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:3])
+time.sleep(1)'
+        echo "# $watched: $(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }') s" >&3
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c '^no child \[0, 1, 2\]$' <<<"$output")" -eq 4 ]
+        ((SECONDS < 5))
+        assert_nothing_left
+    done
+    [ "$(grep -c . "$SCRATCH/notes/asked")" -eq 1 ]
+}
+
+@test "a program may send signals to its group, and Slurm to the step; the watch ends with the task" {
+    begin -N1 -n1 --distgpu=pytorch,watch=2 bash -c 'trap : USR1 TERM; kill -TERM 0; echo waits; sleep 60 & wait; kill $!; exit 3'
+    await waits 10
+    for _ in {1..50}; do ! on node01 pgrep -f 'why .* --watch' >/dev/null || break; sleep 0.1; done
+    job=$(submit squeue --noheader --format=%i)
+    submit scancel --signal=USR1 "$job.0"
+    wait "$step" || status=$?
+    [ "$status" -eq 3 ]
+}
+
+@test "every task with the key lets others look into it, and none without" {
+    local key traces=/tmp/distgpu-watch-traces$$ tracer
+    mkdir "$traces"
+    for key in watch watch=2 watch=off check=off; do
+        on node01 strace --follow-forks --trace=prctl --output="$traces/$key" \
+            --attach="$(<"/run/distgpu-sandbox/$CLUSTER/node01/slurmd.pid")" 2>"$traces/strace" 3>&- &
+        until grep -qs attached "$traces/strace"; do sleep 0.1; done
+        run submit srun -N1 -n3 --distgpu=pytorch,$key true
+        assert_cluster_clean
+        tracer=$(on node01 sed -n 's/^TracerPid:\t//p' "/proc/$(<"/run/distgpu-sandbox/$CLUSTER/node01/slurmd.pid")/status")
+        on node01 kill "$tracer"
+        wait
+        rm "$traces/strace"
+        [ "$status" -eq 0 ]
+    done
+    grep PR_SET_PTRACER "$traces"/*
+    [ "$(grep -c 'prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY' "$traces/watch")" -eq 3 ]
+    [ "$(grep -c 'prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY' "$traces/watch=2")" -eq 3 ]
+    run -1 grep PR_SET_PTRACER "$traces/watch=off" "$traces/check=off"
+    # And a process is started for minutes alone, once.
+    [ "$(<"$SCRATCH/notes/asked")" = "$(grep 2m "$SCRATCH/notes/asked")" ]
+    rm -r "$traces"
+}
+
+@test "frameworks are told to keep what why reads, unless the user did" {
+    run submit env NCCL_RAS_ENABLE=0 TORCH_NCCL_TRACE_BUFFER_SIZE=7 srun -n1 --distgpu=pytorch,watch \
+        bash -c 'env | grep -E "^(MASTER_PORT|NCCL_RAS|TORCH_)" | sort'
+    echo "$output"
+    local port=${lines[0]#MASTER_PORT=} job
+    job=$(submit squeue --noheader --format=%i --states=all | sort -n | tail -n 1)
+    [ "$output" = "MASTER_PORT=$port
+NCCL_RAS_ADDR=localhost:$((port + 15))
+NCCL_RAS_ENABLE=0
+TORCH_FR_DUMP_TEMP_FILE=distgpu-${job//[[:space:]]/}.0-rank_
+TORCH_NCCL_DUMP_ON_TIMEOUT=1
+TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
+}
+
+@test "what the site asks for, what it cannot be, and what a user takes back" {
+    plugstack command=hasty watch=2
+    run submit srun -n2 --distgpu=pytorch true
+    [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
+    run submit srun -n2 --distgpu=pytorch,watch=off true
+    run submit srun -n1 --distgpu=vllm sleep 0
+    # Components are watched by nobody.
+    run submit srun --quiet -w node01 -n1 --distgpu=pytorch true : -w node02 -n1 true
+    [ "$status" -eq 0 ]
+    plugstack command=hasty
+    [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
+    local wrong
+    for wrong in 0 x 30:stop 1441; do
+        run submit srun -n1 --distgpu=pytorch,watch=$wrong true
+        [ "$status" -ne 0 ]
+        [[ ${lines[0]} == *"distgpu: watch=$wrong: unknown value; give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or off"* ]]
+    done
+    run submit srun --quiet -w node01 -n1 --distgpu=pytorch,watch=2 true : -w node02 -n1 true
+    [ "$status" -ne 0 ]
+    [[ $output == *'distgpu: watch=2: not for a heterogeneous step; write watch alone'* ]]
+    [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
+    run submit srun -n1 --distgpu=vllm,watch=2 true
+    [[ $output == *'distgpu: watch=2: vllm may wait for work as long as that; write watch alone, and ask distgpu why yourself'* ]]
+}
+
+@test "per-node launchers, --pty and distgpu exec are watched too" {
+    run submit srun -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,watch=2 true
+    [ "$status" -eq 0 ]
+    run submit script --quiet --return --command \
+        "srun -n1 --pty --distgpu=pytorch,watch=2 bash -c 'sleep 1; echo ends'" /dev/null
+    [ "$status" -eq 0 ]
+    [[ $output == *ends* ]]
+    [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 2 ]
+    with_py_spy
+    begin -N2 -n4 "$SCRATCH/distgpu" exec pytorch,gpus=keep,watch=2 -- python3 ranks.py hang 1
+    await waits 10
+    for _ in {1..50}; do ! on node01 pgrep -f 'why .* --watch 2m' >/dev/null || break; sleep 0.1; done
+    on node01 pgrep -f 'why .* --watch 2m'
+}
+
+@test "a command that is not there is told once, and the step goes on" {
+    plugstack command=nothing
+    run submit srun -N2 -n4 --distgpu=pytorch,watch=2 echo runs
+    plugstack command=hasty
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "distgpu: watch=2: $SCRATCH/nothing on node01: cannot be started; the step goes on without" <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^runs$' <<<"$output")" -eq 4 ]
+}

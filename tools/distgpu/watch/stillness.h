@@ -1,0 +1,27 @@
+// Whether a step hangs, from what was seen of it: the CPUs and GPUs of ranks that wait for each
+// other are as busy as those of ranks that work.
+#pragma once
+
+#include "why/diagnosis.h"
+#include "why/look.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace distgpu {
+
+enum class Stillness : std::uint8_t {
+    moves,
+    still,
+    unclear,  // of some ranks nobody can tell
+};
+
+// Whether the ranks that `now` has, and their worker processes, are where they were `before` on the
+// same node.
+Stillness compare(const NodeLook& before, const NodeLook& now);
+
+// Whether no rank of the step moved, and no node was at work (traffic.h), while all nodes were
+// looked at. `diagnosis`: of `looks`.
+Stillness judge(const std::vector<NodeLook>& looks, const Diagnosis& diagnosis);
+
+}  // namespace distgpu
