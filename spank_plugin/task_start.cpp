@@ -104,12 +104,20 @@ EnvironmentCopy watch_variables(spank_t spank, const AskedStep& asked) {
     return variables;
 }
 
+// Slurm's commands ask for the user that they see.
+Error not_as_another(const Watch& watch) {
+    return {formatted("watch={}", to_string(watch)),
+            "cannot be done in a container whose user is another (--container-remap-root)",
+            "ask distgpu why from outside; the step goes on without"};
+}
+
 // The key watch. A step without its watch is as good as one that asked for none.
 void watch_step(spank_t spank, const AskedStep& asked, int host_root, const TaskIdentity& task) {
     const Watch watch = watch_of(asked.request);
     if (watch.on) allow_looks();
     const GlobalRank rank = asked.step.layout.rank(task.node.node, task.local);
     if (watch.minutes == 0 || rank != GlobalRank{0}) return;
+    if (item(spank, S_JOB_UID) != geteuid()) return tell(not_as_another(watch).message());
     const StepWatch wanted{.command = asked.command,
                            .host_root = is_in_container(asked) ? host_root : -1,
                            .watch = watch,

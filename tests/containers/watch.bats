@@ -10,7 +10,7 @@ setup_file() {
     containers_up before --nodes 2 --cpus 16
     # An image with a PATH of its own, and a linker's variable with which the host's command would
     # not even start.
-    image own PATH=/image/bin LD_LIBRARY_PATH=/nowhere SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0
+    image own PATH=/usr/bin:/bin LD_LIBRARY_PATH=/nowhere SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0
     printf '%s\n' '#!/bin/bash' "exec $SCRATCH/distgpu \"\${@/2m/6s}\"" >"$SCRATCH/hasty"
     chmod 755 "$SCRATCH/hasty"
     local host
@@ -49,4 +49,13 @@ watched() { # SRUN_ARGUMENT...
     [[ $output == *'distgpu: watch: the step ends, as :end asks for'* ]]
     local node
     for node in node01 node02; do run -1 on "$node" pgrep -af 'distgpu why|py-spy'; done
+}
+
+@test "in a container whose user is another a line says that it cannot" {
+    run submit srun -N2 -n4 --ntasks-per-node=2 --container-image="$images/own.sqsh" \
+        --container-remap-root --distgpu=pytorch,watch=2 sh -c 'echo "$(id -u) runs"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'distgpu: watch=2: cannot be done in a container whose user is another (--container-remap-root); ask distgpu why from outside; the step goes on without' <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^0 runs$' <<<"$output")" -eq 4 ]
 }

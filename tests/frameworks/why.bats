@@ -2,7 +2,7 @@
 # `distgpu why` beside real frameworks of which one rank hangs: 16 ranks on 4 nodes.
 # DISTGPU_WHY_ROUNDS: how often each (1), every time with another rank.
 # shellcheck disable=SC2016 # the shell inside the sandbox expands them
-# shellcheck disable=SC2154 # run and launch set output, status and seconds
+# shellcheck disable=SC2030,SC2031,SC2154 # run and launch set output, status and seconds
 
 load frameworks
 

@@ -199,7 +199,6 @@ time.sleep(1)'
 NCCL_RAS_ADDR=localhost:$((port + 15))
 NCCL_RAS_ENABLE=0
 TORCH_FR_DUMP_TEMP_FILE=distgpu-${job//[[:space:]]/}.0-rank_
-TORCH_NCCL_DUMP_ON_TIMEOUT=1
 TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
 }
 
@@ -218,7 +217,7 @@ TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
     for wrong in 0 x 30:stop 1441; do
         run submit srun -n1 --distgpu=pytorch,watch=$wrong true
         [ "$status" -ne 0 ]
-        [[ ${lines[0]} == *"distgpu: watch=$wrong: unknown value; give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or off"* ]]
+        [[ $output == *"distgpu: --distgpu=pytorch,watch=$wrong: watch=$wrong: unknown value; give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or off"* ]] || { echo "$output" && return 1; }
     done
     run submit srun --quiet -w node01 -n1 --distgpu=pytorch,watch=2 true : -w node02 -n1 true
     [ "$status" -ne 0 ]

@@ -64,23 +64,19 @@ std::span<const SetVariable> common_variables() {
                     "every process starts a thread for each CPU that it sees",
                     threads, true},
         SetVariable{"NCCL_RAS_ENABLE",
-                    "with `watch`: `1`, so that NCCL tells `distgpu why` which "
-                    "ranks it misses (NCCL 2.24)",
+                    "with `watch`: `1`, so that NCCL tells `distgpu why` which ranks it misses "
+                    "(NCCL 2.24)",
                     switched_on, true},
         SetVariable{"NCCL_RAS_ADDR",
-                    "with `watch`: where it does, `localhost` and a port of the "
-                    "step's own, unless 16 tasks or more on a node need them all",
+                    "with `watch`: where it does so, `localhost` and a port of the step's own, "
+                    "unless 16 tasks or more on a node need them all",
                     ras_address, true},
-        // torch/csrc/distributed/c10d, 2.9 and newer: FlightRecorder.hpp, FlightRecorder.cpp and
-        // ProcessGroupNCCL.hpp. The older names still count there, with a warning.
+        // FlightRecorder.hpp and FlightRecorder.cpp of torch/csrc/distributed/c10d, 2.15. The older
+        // names still count there, with a warning.
         SetVariable{"TORCH_FR_BUFFER_SIZE",
-                    "with `watch`: `2000`, the calls of collectives that "
-                    "torch's flight recorder keeps (torch 2.9)",
+                    "with `watch`: `2000`, the calls of collectives that torch's flight recorder "
+                    "keeps, and writes to a file when one times out (torch 2.9)",
                     recorded_calls, true, "TORCH_NCCL_TRACE_BUFFER_SIZE"},
-        SetVariable{"TORCH_NCCL_DUMP_ON_TIMEOUT",
-                    "with `watch`: `1`, so that the recorder writes "
-                    "them to files when a collective times out",
-                    switched_on, true},
         SetVariable{"TORCH_FR_DUMP_TEMP_FILE",
                     "with `watch`: the beginning of these files' names, "
                     "`distgpu-JOB.STEP-rank_`, in the program's folder (torch 2.9)",

@@ -40,6 +40,7 @@ std::string ignored_argument(const Error& complaint);
 // Puts the administrator's choices of gpus=, cpus=, hcas=, check= and watch= where the user made
 // none. Near is what holds without any: said in plugstack.conf it does not outdo the user's
 // --cpu-bind. Servers, which may have nothing to do, are not watched by default.
+// Precondition: the request has a framework.
 void take_defaults(Request& request, const PlugstackArguments& arguments);
 
 }  // namespace distgpu

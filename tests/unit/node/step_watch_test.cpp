@@ -55,12 +55,12 @@ class StepWatchTest : public testing::Test {
 
 // Its own session, so that it gets no signal meant for the program's group, and the task's end.
 TEST_F(StepWatchTest, IsNoChildOfTheTaskAndHoldsItsEnd) {
-    EXPECT_EQ(start(R"(cd ${0%/*}
+    const std::string lines = R"sh(cd ${0%/*}
 [ "$(cut -d' ' -f6 /proc/$$/stat)" = $$ ] && session=own
-{
-        echo "$* $RANK$LD_PRELOAD $session";
-        ls - l / proc / $$ / fd / 3; } >next && mv next told)"),
-              0);
+echo "$* $RANK$LD_PRELOAD $session" >next
+readlink /proc/$$/fd/3 >>next
+mv next told)sh";
+    EXPECT_EQ(start(lines), 0);
     EXPECT_EQ(told().substr(0, told().find('\n')), "why 5.0 --watch 30m:end 0 own");
     EXPECT_NE(told().find("pidfd"), std::string::npos) << told();
 }

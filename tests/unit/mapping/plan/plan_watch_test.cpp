@@ -19,7 +19,6 @@ TEST(PlanWatch, FrameworksAreToldToKeepWhatWhyReads) {
     const Values set = of_rank0("pytorch,watch", 4);
     EXPECT_EQ(set.at("NCCL_RAS_ENABLE"), "1");
     EXPECT_EQ(set.at(buffer), "2000");
-    EXPECT_EQ(set.at("TORCH_NCCL_DUMP_ON_TIMEOUT"), "1");
     EXPECT_EQ(set.at(file), "distgpu-4242.0-rank_");
     // The last of the 16 ports from MASTER_PORT on.
     EXPECT_EQ(set.at("MASTER_PORT"), "26912");
@@ -29,8 +28,7 @@ TEST(PlanWatch, FrameworksAreToldToKeepWhatWhyReads) {
 TEST(PlanWatch, WithoutTheKeyTheyAreLeftAlone) {
     for (const std::string spec : {"pytorch", "pytorch,watch=off"}) {
         const Values set = of_rank0(spec, 4);
-        for (const std::string& name : {ras, buffer, file, std::string("NCCL_RAS_ENABLE"),
-                                        std::string("TORCH_NCCL_DUMP_ON_TIMEOUT")}) {
+        for (const std::string& name : {ras, buffer, file, std::string("NCCL_RAS_ENABLE")}) {
             EXPECT_FALSE(set.contains(name)) << spec << " " << name;
         }
     }

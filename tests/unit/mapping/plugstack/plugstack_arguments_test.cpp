@@ -192,5 +192,23 @@ TEST(TakeDefaults, NearCpusAreNoChoiceOfTheUsers) {
     EXPECT_EQ(request.cpus, std::nullopt);
 }
 
+TEST(TakeDefaults, ServersAreNotWatchedForHangs) {
+    PlugstackArguments site;
+    site.watch = Watch{.on = true, .minutes = 30, .ends = true};
+    Request training;
+    training.framework = find_framework("pytorch");
+    take_defaults(training, site);
+    EXPECT_EQ(training.watch, site.watch);
+    Request server;
+    server.framework = find_framework("vllm");
+    take_defaults(server, site);
+    EXPECT_EQ(watch_of(server).minutes, 0U);
+    EXPECT_TRUE(watch_of(server).on);
+    Request unwatched = training;
+    unwatched.watch = Watch{};
+    take_defaults(unwatched, site);
+    EXPECT_EQ(unwatched.watch, Watch{});
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -80,6 +80,15 @@ TEST(Judge, OneRankThatMovesIsEnough) {
     EXPECT_EQ(judged(two_nodes({.stack = astray(), .wakings = 2})), Stillness::moves);
 }
 
+TEST(Judge, AWorkerThatMovesIsEnough) {
+    std::vector<NodeLook> looks = two_nodes({.stack = astray()});
+    ProcessLook& worker =
+        add_process(looks[1], 200, {.stack = astray("read"), .before = astray("write")});
+    worker.task = 3;
+    worker.parent = 101;
+    EXPECT_EQ(judged(looks), Stillness::moves);
+}
+
 TEST(Judge, ANodeAtWorkIsEnough) {
     std::vector<NodeLook> looks = two_nodes({.stack = astray()});
     // For three seconds, of four ranks.
