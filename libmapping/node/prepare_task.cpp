@@ -4,8 +4,10 @@
 #include "base/format.h"
 #include "base/io/write.h"
 #include "node/announcement.h"
+#include "node/bound_record.h"
 #include "node/port_check.h"
 #include "node/task_environment.h"
+#include "node/variables.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -20,6 +22,14 @@ void narrow_cpus(const PlannedTask& task, const TaskProcess& process) {
     if (process.restrict_to(binding->cpus)) return;
     process.tell(formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
                            task.task().rank.value, binding->cpus.to_string()));
+}
+
+// Not a thing that the task needs: where the environment does not take it, nobody is told.
+void record_binding(const PlannedTask& task, Environment& environment) {
+    KernelCpuSet cpus{};
+    const bool is_known = read_affinity(0, cpus);
+    environment.set(bound_variable,
+                    bound_text(is_known ? CpuSet::from_words(cpus) : CpuSet{}, task.facts));
 }
 
 }  // namespace
@@ -57,6 +67,7 @@ Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
     for (const std::string& line : said.lines) process.tell(line);
     if (!said.dry_run.empty()) return std::move(said.dry_run);
     narrow_cpus(task, process);
+    record_binding(task, process.environment);
     return set_task_environment(process.environment, spec, task.plan, task.local)
         .transform([](std::monostate) { return std::string{}; });
 }

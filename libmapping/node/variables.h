@@ -16,6 +16,9 @@ inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";
 // "JOB.STEP SPEC" of a task that distgpu prepared: what was asked for, and in which step.
 inline constexpr const char* prepared_variable = "SLURM_DISTGPU_PREPARED";
 
+// What the task began with: CPUs, GPUs (bound_record.h). Of a task that is prepared.
+inline constexpr const char* bound_variable = "SLURM_DISTGPU_BOUND";
+
 // What a container of this task has otherwise than its user or distgpu (launch_variables.h).
 inline constexpr const char* container_variable = "SLURM_DISTGPU_CONTAINER";
 

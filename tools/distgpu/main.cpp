@@ -12,8 +12,8 @@ Program command() {
             DISTGPU_VERSION,
             "Variables, GPUs, CPUs and HCAs for the tasks of distributed GPU training.",
             {check_subcommand(), check_config_subcommand(), convert_subcommand(), exec_subcommand(),
-             plan_subcommand(), self_test_subcommand(), topo_subcommand(), vars_subcommand(),
-             why_subcommand()}};
+             explain_subcommand(), plan_subcommand(), self_test_subcommand(), topo_subcommand(),
+             vars_subcommand(), why_subcommand()}};
 }
 
 }  // namespace

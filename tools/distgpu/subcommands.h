@@ -17,6 +17,9 @@ Subcommand convert_subcommand();
 // Runs a program as a task that the plugin prepared would run, without the plugin.
 Subcommand exec_subcommand();
 
+// What each rank of a running step got, and what it changed since.
+Subcommand explain_subcommand();
+
 // What the tasks of a step would get.
 Subcommand plan_subcommand();
 

@@ -4,6 +4,7 @@
 #include "listening_port.h"
 #include "map_environment.h"
 #include "mapping/plan/bound_node.h"
+#include "node/bound_record.h"
 
 #include <gtest/gtest.h>
 
@@ -50,6 +51,15 @@ TEST_F(PrepareTask, NarrowsTheCpusAndSetsTheVariables) {
     EXPECT_EQ(environment_.get("PET_NNODES"), std::nullopt);
     EXPECT_EQ(environment_.get("SLURM_DISTGPU"), std::nullopt);
     EXPECT_EQ(environment_.get("SLURM_DISTGPU_PREPARED"), "0.0 pytorch");
+}
+
+// This process's own CPUs, which no test changes.
+TEST_F(PrepareTask, RecordsWhatTheTaskBeginsWith) {
+    EXPECT_EQ(*prepare("pytorch", 1), "");
+    KernelCpuSet cpus{};
+    ASSERT_TRUE(read_affinity(0, cpus));
+    EXPECT_EQ(environment_.get("SLURM_DISTGPU_BOUND"),
+              bound_text(CpuSet::from_words(cpus), facts_));
 }
 
 // For its node.

@@ -9,6 +9,7 @@
 #include "why/offers.h"
 #include "why/process_facts.h"
 #include "why/stack_tool.h"
+#include "why/step_processes.h"
 #include "why/traffic.h"
 
 #include <algorithm>
@@ -21,47 +22,9 @@
 namespace distgpu {
 namespace {
 
-// A node has tens of ranks, and each some worker processes.
-constexpr std::size_t most_processes = 512;
 constexpr std::size_t most_stacks = 128;  // that are read at one moment
 
 using Clock = std::chrono::steady_clock;
-using Tasks = std::map<pid_t, std::optional<std::uint32_t>>;  // of which task a process is
-
-// Those that slurmstepd knows, and what descends from them: it may know the tasks alone.
-Tasks processes_of(const std::vector<StepProcess>& known) {
-    Tasks tasks;
-    for (const StepProcess& process : known) tasks[process.pid] = process.rank;
-    std::map<pid_t, pid_t> parents;
-    for (const pid_t pid : list_processes()) {
-        if (const auto stat = read_stat(pid)) parents[pid] = stat->parent;
-    }
-    bool grows = true;
-    while (grows && tasks.size() < most_processes) {
-        grows = false;
-        for (const auto& [pid, parent] : parents) {
-            const auto above = tasks.find(parent);
-            if (above == tasks.end()) continue;
-            const auto [place, is_new] = tasks.try_emplace(pid, above->second);
-            const bool learns = !is_new && !place->second && above->second;
-            if (learns) place->second = above->second;
-            grows = grows || is_new || learns;
-        }
-    }
-    return tasks;
-}
-
-bool is_python(pid_t pid, const std::string& program) {
-    const std::string_view name = std::string_view(program).substr(program.rfind('/') + 1);
-    if (name.starts_with("python")) return true;
-    // Embedded, or linked to it.
-    const auto maps = read_regular_file(formatted("/proc/{}/maps", pid));
-    return maps && maps->find("/libpython3") != std::string::npos;
-}
-
-std::optional<std::uint32_t> number(const StartEnvironment& environment, std::string_view name) {
-    return whole_number(environment.get(name).value_or(""));
-}
 
 class Looker {
   public:
@@ -73,27 +36,16 @@ class Looker {
         }
     }
 
-    void find(const Tasks& tasks) {
-        for (const auto& [pid, task] : tasks) {
-            const auto stat = read_stat(pid);
-            if (!stat) continue;
-            ProcessLook process;
-            process.pid = pid;
-            process.parent = stat->parent;
-            process.begin = stat->begin;
-            process.name = stat->name;
-            process.command = read_command(pid);
-            process.task = task;
-            const std::string program = read_program(pid);
-            process.is_python = is_python(pid, program);
+    void find(const std::vector<StepProcess>& known) {
+        look_.processes = find_processes(known);
+        for (const ProcessLook& process : look_.processes) {
             if (process.is_python) add_interpreter(process.command);
             // One that forbids every look shows not even which program it is.
-            if (program.empty()) unread_.emplace(pid, Error{"", "permission denied", ""});
-            take_environment(StartEnvironment(pid), process);
-            look_.processes.push_back(std::move(process));
-            if (look_.processes.size() == most_processes) break;
+            if (read_program(process.pid).empty()) {
+                unread_.emplace(process.pid, Error{"", "permission denied", ""});
+            }
+            take_environment(StartEnvironment(process.pid), process);
         }
-        inherit_ranks();
         tools_ = find_stack_tools(paths_);
     }
 
@@ -146,9 +98,7 @@ class Looker {
         if (first.starts_with('/')) add_path(first.substr(0, first.rfind('/')), "PATH");
     }
 
-    void take_environment(const StartEnvironment& environment, ProcessLook& process) {
-        process.rank = number(environment, "RANK");
-        process.world_size = number(environment, "WORLD_SIZE");
+    void take_environment(const StartEnvironment& environment, const ProcessLook& process) {
         if (process.rank) offers_.take(environment, *process.rank, process.pid);
         for (const char* const name : {"PATH", "VIRTUAL_ENV"}) {
             if (process.is_python) add_path(environment.get(name).value_or(""), name);
@@ -158,18 +108,6 @@ class Looker {
         for (const std::string_view item : comma_items(started)) {
             const auto task = whole_number(item);
             if (task) look_.tasks.push_back(*task);
-        }
-    }
-
-    // A child may hide its environment, or have lost it.
-    void inherit_ranks() {
-        std::map<pid_t, const ProcessLook*> by_pid;
-        for (const ProcessLook& process : look_.processes) by_pid[process.pid] = &process;
-        for (ProcessLook& process : look_.processes) {
-            const auto parent = by_pid.find(process.parent);
-            if (process.rank || parent == by_pid.end()) continue;
-            process.rank = parent->second->rank;
-            process.world_size = parent->second->world_size;
         }
     }
 
@@ -260,7 +198,7 @@ NodeLook look_here(const std::string& node, const std::string& step, std::chrono
     const auto known = list_step_processes(step, environment);
     if (!known) return {.node = node, .problem = known.error().message()};
     Looker looker(node, environment);
-    looker.find(processes_of(*known));
+    looker.find(*known);
     if (length > std::chrono::seconds(0)) looker.ask_nccl();
     // Where a step of the training takes a second, each look a second later would find the same.
     constexpr std::array<double, 5> pauses{0.7, 1.1, 0.9, 1.3, 1.0};  // seconds

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 namespace distgpu {
 namespace {
@@ -83,6 +84,19 @@ std::optional<std::string> StartEnvironment::get(std::string_view name) const {
         }
     }
     return std::nullopt;
+}
+
+EnvironmentCopy StartEnvironment::variables() const {
+    EnvironmentCopy::Variables variables;
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+        const std::string_view item = rest.substr(0, rest.find('\0'));
+        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+        const std::size_t equals = item.find('=');
+        if (equals == std::string_view::npos || equals == 0) continue;
+        variables.emplace(item.substr(0, equals), item.substr(equals + 1));
+    }
+    return EnvironmentCopy(std::move(variables));
 }
 
 std::string read_command(pid_t pid) {

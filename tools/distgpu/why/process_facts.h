@@ -2,6 +2,8 @@
 // ptrace: only programs that made themselves undumpable hide their environment and files.
 #pragma once
 
+#include "base/environment_copy.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +35,7 @@ class StartEnvironment {
   public:
     explicit StartEnvironment(pid_t pid);
     std::optional<std::string> get(std::string_view name) const;
+    EnvironmentCopy variables() const;  // all of them; of a name that stands twice the first
     bool is_readable() const { return is_readable_; }
 
   private:
