@@ -3,7 +3,9 @@
 #include "target.h"
 #include "why/diagnosis.h"
 #include "why/diagnosis_output.h"
+#include "why/diagnosis_page.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -23,6 +25,11 @@ void try_text(std::string_view text) {
             "a rank is in one group, and the same on nodes that tell the same");
     require(diagnosis.findings.empty() || grouped > 0, "what is found is of ranks that were seen");
     require(!diagnosis_text("5.0", diagnosis, false).empty(), "a diagnosis has words");
+    const std::string page = diagnosis_page("5.0", diagnosis);
+    require(std::all_of(page.begin(), page.end(),
+                        [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }) &&
+                page.find("<script") == std::string::npos,
+            "what a page says is text");
     require(!diagnosis_json("5.0", diagnosis).empty(), "a diagnosis has JSON");
 }
 

@@ -4,6 +4,7 @@
 #include "running/step_tasks.h"
 #include "target.h"
 #include "why/connections.h"
+#include "why/gpu_load.h"
 #include "why/process_facts.h"
 #include "why/ras.h"
 #include "why/stack.h"
@@ -33,6 +34,9 @@ void try_text(std::string_view text) {
     const Stack native = parse_backtrace(text);
     check(native);
     for (const Frame& frame : native) require(!frame.function.empty(), "a frame has a name");
+    for (const Busy& busy : parse_gpu_load(text, {"a", "0000:06:00.0"})) {
+        require(!busy || *busy <= 100, "nothing is busier than all the time");
+    }
     if (const auto stat = parse_stat(text)) require(stat->cpu >= 0, "time goes forward");
     for (const auto& [inode, connection] : parse_tcp(text)) require_line(connection.peer);
     static_cast<void>(parse_net_dev(text));

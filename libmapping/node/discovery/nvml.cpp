@@ -41,9 +41,10 @@ struct Nvml::Library {
         look_up(handle.get(), "nvmlDeviceGetUUID", uuid);
         look_up(handle.get(), "nvmlDeviceGetName", name);
         look_up(handle.get(), "nvmlDeviceGetMemoryInfo", memory);
+        look_up(handle.get(), "nvmlDeviceGetUtilizationRates", rates);
         const bool complete = init != nullptr && shutdown != nullptr && by_pci != nullptr &&
                               max_mig != nullptr && mig_by_index != nullptr && uuid != nullptr &&
-                              name != nullptr && memory != nullptr;
+                              name != nullptr && memory != nullptr && rates != nullptr;
         usable = complete && init() == 0;
     }
     ~Library() {
@@ -60,6 +61,11 @@ struct Nvml::Library {
         unsigned long long free;
         unsigned long long used;
     };
+    // nvmlUtilization_t, in percent.
+    struct Rates {
+        unsigned gpu;
+        unsigned memory;
+    };
     using Text = Status(Device, char* text, unsigned size);
     static std::string text(Text* get, Device device) {
         std::array<char, 128> buffer{};  // NVML's own bound is 96
@@ -73,6 +79,7 @@ struct Nvml::Library {
     Status (*max_mig)(Device, unsigned* count) = nullptr;
     Status (*mig_by_index)(Device, unsigned index, Device* instance) = nullptr;
     Status (*memory)(Device, Memory*) = nullptr;
+    Status (*rates)(Device, Rates*) = nullptr;
     Text* uuid = nullptr;
     Text* name = nullptr;
     bool usable = false;
@@ -106,6 +113,17 @@ std::optional<GpuMemory> Nvml::memory(const std::string& pci) const {
         return std::nullopt;
     }
     return GpuMemory{memory.total, std::min(memory.free, memory.total)};
+}
+
+std::optional<std::uint32_t> Nvml::busy(const std::string& pci) const {
+    constexpr unsigned all = 100;
+    Device gpu = nullptr;
+    Library::Rates rates{};
+    if (!library_->usable || library_->by_pci(pci.c_str(), &gpu) != 0 ||
+        library_->rates(gpu, &rates) != 0) {
+        return std::nullopt;
+    }
+    return std::min(rates.gpu, all);
 }
 
 }  // namespace distgpu::discovery

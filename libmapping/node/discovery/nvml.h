@@ -1,5 +1,5 @@
-// MIG instances and memory of a GPU, by NVIDIA's management library, which is loaded only if it is
-// there.
+// MIG instances, memory and load of a GPU, by NVIDIA's management library, which is loaded only if
+// it is there.
 #pragma once
 
 #include "mapping/topology/topology.h"
@@ -26,6 +26,10 @@ class Nvml {
 
     // Nothing: the library is missing or does not tell.
     std::optional<GpuMemory> memory(const std::string& pci) const;
+
+    // Percent of the last moments (a sixth of a second to a second) in which a kernel ran. Nothing:
+    // as above.
+    std::optional<std::uint32_t> busy(const std::string& pci) const;
 
   private:
     struct Library;

@@ -47,14 +47,16 @@ bool matches(std::string_view name, std::string_view pattern) {
     return name.starts_with(pattern);
 }
 
-// What a launcher that runs once a node gives its processes: what its mode takes away from it, and
-// the address of its own store.
+// What a launcher that runs once a node gives its processes: what its mode takes away from it, the
+// address of its own store, and what torchrun sets where nobody did
+// (torch/distributed/elastic/agent/server/local_elastic_agent.py, 2.15).
 bool is_launchers(std::string_view name, const Framework* framework) {
-    constexpr std::array<std::string_view, 2> stores{"MASTER_ADDR", "MASTER_PORT"};
+    constexpr std::array<std::string_view, 3> others{"MASTER_ADDR", "MASTER_PORT",
+                                                     "TORCH_NCCL_ASYNC_ERROR_HANDLING"};
     constexpr std::array<std::string_view, 4> own{"ROLE_", "TORCHELASTIC_", "CROSS_", "PET_"};
     const Framework* const launcher = framework != nullptr ? framework : find_framework("torchrun");
     if (!launcher->launcher_per_node) return false;
-    return std::find(stores.begin(), stores.end(), name) != stores.end() ||
+    return std::find(others.begin(), others.end(), name) != others.end() ||
            begins_with_any(name, own) ||
            std::any_of(launcher->unsets.begin(), launcher->unsets.end(),
                        [&](const UnsetVariable& unset) { return matches(name, unset.name); });

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "mapping/layout/hostlist.h"
+#include "picture/page.h"
 #include "picture/svg.h"
 #include "ranks_text.h"
 
@@ -85,11 +86,8 @@ void name_kinds(StepPicture& step) {
 }
 
 constexpr std::string_view page_style =
-    "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:100rem;padding:0 1rem;"
-    "color:#1c2430;background:#fff}figure{margin:1rem 0;overflow-x:auto}"
-    "h2{position:absolute;clip-path:inset(50%)}"  // for screen readers: it is in the picture too
-    "td,th{text-align:left;padding:.1rem 1rem .1rem 0}summary{cursor:pointer}"
-    "@media (prefers-color-scheme:dark){body{color:#e8ecf2;background:#14181f}}";
+    "figure{margin:1rem 0;overflow-x:auto}"
+    "h2{position:absolute;clip-path:inset(50%)}";  // for screen readers: it is in the picture too
 
 std::string section(const NodeKind& kind) {
     std::string rows;
@@ -138,12 +136,7 @@ std::string to_html(const StepPicture& step) {
         body += formatted("<p>{} more, each of another kind, not drawn.</p>\n",
                           counted(step.left_out, "node"));
     }
-    return formatted(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<title>{}</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n{}</body></html>\n",
-        svg::escaped(step.title), page_style, svg::escaped(step.title), body);
+    return html_page(step.title, page_style, body);
 }
 
 }  // namespace distgpu

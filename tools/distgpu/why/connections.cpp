@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace distgpu {
@@ -85,7 +86,7 @@ std::map<std::uint64_t, Connection> parse_tcp(std::string_view text) {
     return connections;
 }
 
-std::vector<Connection> queued_connections(pid_t pid) {
+std::vector<Connection> open_connections(pid_t pid) {
     constexpr std::size_t most = 16;
     const auto all = read_tcp(pid);
     std::vector<Connection> own;
@@ -99,12 +100,13 @@ std::vector<Connection> queued_connections(pid_t pid) {
         const std::string_view number = std::string_view(target).substr(socket.size());
         const auto found =
             all.find(whole_number_64(number.substr(0, number.size() - 1)).value_or(0));
-        if (found != all.end() && found->second.unsent + found->second.unread > 0) {
-            own.push_back(found->second);
-        }
+        if (found != all.end()) own.push_back(found->second);
     }
     std::sort(own.begin(), own.end(), [](const Connection& left, const Connection& right) {
-        return left.unsent + left.unread > right.unsent + right.unread;
+        const auto order = [](const Connection& each) {
+            return std::tuple(~(each.unsent + each.unread), each.peer);
+        };
+        return order(left) < order(right);
     });
     own.resize(std::min(own.size(), most));
     return own;

@@ -1,4 +1,4 @@
-// The TCP connections of a process in which bytes wait.
+// The TCP connections of a process.
 #pragma once
 
 #include "why/look.h"
@@ -10,9 +10,9 @@
 
 namespace distgpu {
 
-// Up to 16 of them, those with the most bytes first. Reads /proc/PID/fd, which is empty where it
-// may not be read.
-std::vector<Connection> queued_connections(pid_t pid);
+// Up to 16 of them, those in which the most bytes wait first. Reads /proc/PID/fd, which is empty
+// where it may not be read.
+std::vector<Connection> open_connections(pid_t pid);
 
 // Of /proc/PID/net/tcp or tcp6 (proc(5)): by inode, those that are established.
 std::map<std::uint64_t, Connection> parse_tcp(std::string_view text);

@@ -109,6 +109,16 @@ State state_of(const RankLook& rank) {
     return state;
 }
 
+void add_load(const RankLook& rank, RankGroup& group) {
+    for (const GpuLook& gpu : gpus_of(rank)) {
+        for (const auto& busy : gpu.busy) {
+            if (!busy) continue;
+            group.least_busy = std::min(group.least_busy.value_or(*busy), *busy);
+            group.most_busy = std::max(group.most_busy.value_or(*busy), *busy);
+        }
+    }
+}
+
 std::vector<RankGroup> group(const std::vector<RankLook>& ranks) {
     std::map<decltype(State().key()), RankGroup> groups;
     for (const RankLook& rank : ranks) {
@@ -126,6 +136,7 @@ std::vector<RankGroup> group(const std::vector<RankLook>& ranks) {
             group.wait_channel = rank.process->moments.back().wait_channel;
         }
         if (group.worker.empty()) group.worker = std::move(state.worker);
+        add_load(rank, group);
         const Stack* const stack = stack_of(rank, *rank.process);
         if (group.stack.empty() && stack != nullptr) group.stack = *stack;
     }
@@ -369,6 +380,24 @@ std::string_view name_of(Kind kind) {
     return names.at(static_cast<std::size_t>(kind));
 }
 
+namespace {
+
+void add_details(const std::vector<RankLook>& seen, Diagnosis& diagnosis) {
+    constexpr std::size_t most = 64;
+    for (const RankGroup& group : diagnosis.groups) {
+        for (const std::uint32_t number : group.ranks) {
+            const auto rank = std::find_if(seen.begin(), seen.end(), [&](const RankLook& each) {
+                return each.rank == number;
+            });
+            if (diagnosis.details.size() == most) return;
+            diagnosis.details.push_back(details_of(*rank));
+            if (&group != &diagnosis.groups.back()) ++diagnosis.odd;
+        }
+    }
+}
+
+}  // namespace
+
 Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::string>& silent,
                    std::uint32_t tasks) {
     const Ranks ranks = find_ranks(looks, tasks);
@@ -389,6 +418,8 @@ Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::st
             diagnosis.notes.push_back(look.problem);
         }
     }
+    diagnosis.ended = ended_ranks(looks, ranks.missing);
+    add_details(ranks.seen, diagnosis);
     Judge(diagnosis).judge(looks);
     return diagnosis;
 }

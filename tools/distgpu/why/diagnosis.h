@@ -3,9 +3,12 @@
 
 #include "base/json_text.h"
 #include "why/look.h"
+#include "why/rank_details.h"
 #include "why/ranks.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,9 @@ struct RankGroup {
     std::string wait_channel;  // of one of them
     std::string worker;        // where a worker process of one is, while it waits for that
     Stack stack;               // of one of them
+    // How busy the GPUs were that they may use, at any moment, in percent; nothing: not known.
+    std::optional<std::uint32_t> least_busy{};
+    std::optional<std::uint32_t> most_busy{};
 
     bool operator==(const RankGroup&) const = default;
 };
@@ -53,6 +59,11 @@ struct Diagnosis {
     std::vector<std::string> findings;   // sentences, the most important first
     std::vector<RankGroup> groups;       // the smallest first
     std::vector<std::uint32_t> missing;  // ranks
+    std::vector<EndedRank> ended;        // those of them of which it is known how
+    // Of up to 64 ranks, those of the smallest groups; and how many of these are odd: not of the
+    // largest group.
+    std::vector<RankDetails> details;
+    std::size_t odd = 0;
     std::vector<std::string> silent;     // nodes that did not answer
     std::vector<std::string> notes;      // what could not be seen, and why
     std::string nccl;                    // what it says of the job, lines; empty: nothing

@@ -6,6 +6,7 @@
 #include "table.h"
 #include "why/stack_tree.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <sstream>
@@ -14,20 +15,26 @@
 namespace distgpu {
 namespace {
 
-std::string group_table(const std::vector<RankGroup>& groups, bool colour) {
-    std::vector<Row> rows{{"RANKS", "NODES", "WHERE", "DOING", "MOVED"}};
-    for (const RankGroup& group : groups) {
-        constexpr std::size_t most_nodes = 4;
-        const bool fits = group.nodes.size() <= most_nodes;
-        const std::string channel =
-            group.wait_channel.empty() ? "" : formatted(" ({})", group.wait_channel);
-        rows.push_back({ranks_text(group.ranks),
-                        fits ? join(group.nodes, ",") : counted(group.nodes.size(), "node"),
-                        group.site.text.empty() ? "-" : group.site.text,
-                        std::string(name_of(group.activity)) + channel,
-                        group.moved ? "yes" : "no"});
+// "97 %", "0-100 %".
+std::string load_text(const RankGroup& group) {
+    if (!group.most_busy) return "-";
+    return group.least_busy == group.most_busy
+               ? formatted("{} %", *group.most_busy)
+               : formatted("{}-{} %", *group.least_busy, *group.most_busy);
+}
+
+// Of the odd ranks the first few.
+std::string details_text(const Diagnosis& diagnosis) {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (const EndedRank& ended : diagnosis.ended) {
+        text += formatted("  rank {} on {}: process {} {}\n", ended.rank, ended.node, ended.pid,
+                          ended.how);
     }
-    return table(std::move(rows), {.indent = 2, .bold_heading = colour});
+    for (std::size_t i = 0; i < std::min(diagnosis.odd, most); ++i) {
+        text += to_text(diagnosis.details[i]);
+    }
+    return text.empty() ? "" : "\n" + text;
 }
 
 JsonText tree_json(const StackNode& node) {
@@ -41,6 +48,11 @@ JsonText tree_json(const StackNode& node) {
             {"children", JsonText::list(node.children, tree_json)}};
 }
 
+JsonText busy_json(const RankGroup& group) {
+    if (!group.most_busy) return {};
+    return {{"least", group.least_busy}, {"most", group.most_busy}};
+}
+
 JsonText group_json(const RankGroup& group) {
     return {{"ranks", JsonText::list(group.ranks)},
             {"nodes", JsonText::list(group.nodes)},
@@ -48,7 +60,8 @@ JsonText group_json(const RankGroup& group) {
             {"activity", name_of(group.activity)},
             {"moved", group.moved},
             {"wait_channel", json_text_or_null(group.wait_channel)},
-            {"worker", json_text_or_null(group.worker)}};
+            {"worker", json_text_or_null(group.worker)},
+            {"gpus_busy", busy_json(group)}};
 }
 
 // The folders with files of torch's recorder, each once, and how to read them: a file of every rank
@@ -70,13 +83,40 @@ std::string records_text(const std::vector<std::string>& records) {
 
 }  // namespace
 
+std::vector<Row> group_rows(const std::vector<RankGroup>& groups) {
+    const bool has_load = std::any_of(groups.begin(), groups.end(), [](const RankGroup& group) {
+        return group.most_busy.has_value();
+    });
+    std::vector<Row> rows{{"RANKS", "NODES", "WHERE", "DOING", "MOVED"}};
+    if (has_load) rows.back().emplace_back("GPUS BUSY");
+    for (const RankGroup& group : groups) {
+        constexpr std::size_t most_nodes = 4;
+        const bool fits = group.nodes.size() <= most_nodes;
+        const std::string channel =
+            group.wait_channel.empty() ? "" : formatted(" ({})", group.wait_channel);
+        rows.push_back({ranks_text(group.ranks),
+                        fits ? join(group.nodes, ",") : counted(group.nodes.size(), "node"),
+                        group.site.text.empty() ? "-" : group.site.text,
+                        std::string(name_of(group.activity)) + channel,
+                        group.moved ? "yes" : "no"});
+        if (has_load) rows.back().push_back(load_text(group));
+    }
+    return rows;
+}
+
+std::string looked_at(const Diagnosis& diagnosis) {
+    return formatted("{} on {}, looked at for {:.1f} s", counted(diagnosis.expected, "rank"),
+                     counted(diagnosis.nodes, "node"), diagnosis.seconds);
+}
+
 std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, bool colour) {
-    std::string text = formatted("step {}: {} on {}, looked at for {:.1f} s\n\n", step,
-                                 counted(diagnosis.expected, "rank"),
-                                 counted(diagnosis.nodes, "node"), diagnosis.seconds);
+    std::string text = formatted("step {}: {}\n\n", step, looked_at(diagnosis));
     for (const std::string& finding : diagnosis.findings) text += finding + "\n";
     if (diagnosis.findings.empty()) text += "no rank was seen\n";
-    if (!diagnosis.groups.empty()) text += "\n" + group_table(diagnosis.groups, colour);
+    if (!diagnosis.groups.empty()) {
+        text += "\n" + table(group_rows(diagnosis.groups), {.indent = 2, .bold_heading = colour});
+    }
+    text += details_text(diagnosis);
     const auto tree = stack_tree(diagnosis.groups);
     if (!tree.empty()) text += "\n" + to_text(tree);
     if (!diagnosis.nccl.empty()) {
@@ -95,19 +135,24 @@ std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, 
 }
 
 std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) {
-    const JsonText json{{"schema", "distgpu.why/1"},
-                        {"step", step},
-                        {"kind", name_of(diagnosis.kind)},
-                        {"findings", JsonText::list(diagnosis.findings)},
-                        {"seconds", diagnosis.seconds},
-                        {"ranks", diagnosis.expected},
-                        {"missing", JsonText::list(diagnosis.missing)},
-                        {"groups", JsonText::list(diagnosis.groups, group_json)},
-                        {"stacks", JsonText::list(stack_tree(diagnosis.groups), tree_json)},
-                        {"nccl", json_text_or_null(diagnosis.nccl)},
-                        {"records", JsonText::list(diagnosis.records)},
-                        {"silent", JsonText::list(diagnosis.silent)},
-                        {"notes", JsonText::list(diagnosis.notes)}};
+    const JsonText json{
+        {"schema", "distgpu.why/1"},
+        {"step", step},
+        {"kind", name_of(diagnosis.kind)},
+        {"findings", JsonText::list(diagnosis.findings)},
+        {"seconds", diagnosis.seconds},
+        {"ranks", diagnosis.expected},
+        {"missing", JsonText::list(diagnosis.missing)},
+        {"ended",
+         JsonText::list(diagnosis.ended, [](const EndedRank& each) { return to_json(each); })},
+        {"groups", JsonText::list(diagnosis.groups, group_json)},
+        {"details",
+         JsonText::list(diagnosis.details, [](const RankDetails& each) { return to_json(each); })},
+        {"stacks", JsonText::list(stack_tree(diagnosis.groups), tree_json)},
+        {"nccl", json_text_or_null(diagnosis.nccl)},
+        {"records", JsonText::list(diagnosis.records)},
+        {"silent", JsonText::list(diagnosis.silent)},
+        {"notes", JsonText::list(diagnosis.notes)}};
     return json.indented();
 }
 

@@ -38,7 +38,9 @@ JsonText process_json(const ProcessLook& process) {
             {"rank", process.rank},
             {"world_size", process.world_size},
             {"moments", JsonText::list(process.moments, moment_json)},
-            {"connections", JsonText::list(process.connections, connection_json)}};
+            {"connections", JsonText::list(process.connections, connection_json)},
+            {"exit_code", process.exit_code},
+            {"gpus", JsonText::list(process.gpus)}};
 }
 
 std::optional<std::uint32_t> optional_number(const JsonFields& fields, const char* name) {
@@ -63,6 +65,22 @@ Connection read_connection(const JsonFields& fields) {
             fields.count<std::uint64_t>("unread")};
 }
 
+JsonText gpu_json(const GpuLook& gpu) {
+    return {{"pci", gpu.pci},
+            {"busy", JsonText::list(gpu.busy, [](const auto& busy) { return JsonText(busy); })}};
+}
+
+GpuLook read_gpu(const JsonFields& fields) {
+    constexpr std::uint64_t most = 100;
+    GpuLook gpu{fields.text("pci")};
+    for (const JsonValue& value : fields.list("busy")) {
+        const auto busy = value.whole();
+        if (!value.is_null() && (!busy || *busy > most)) fields.refuse("busy", "no percentage");
+        gpu.busy.push_back(busy ? std::optional(static_cast<std::uint32_t>(*busy)) : std::nullopt);
+    }
+    return gpu;
+}
+
 ProcessLook read_process(const JsonFields& fields) {
     ProcessLook process;
     process.pid = fields.count<pid_t>("pid");
@@ -76,19 +94,26 @@ ProcessLook read_process(const JsonFields& fields) {
     process.world_size = optional_number(fields, "world_size");
     process.moments = fields.objects("moments", read_moment);
     process.connections = fields.objects("connections", read_connection);
+    if (!fields.value("exit_code").is_null()) process.exit_code = fields.count<int>("exit_code");
+    process.gpus = fields.texts("gpus");
     return process;
 }
 
 // What the rest of the program relies on.
 bool is_sound(const NodeLook& look) {
-    return std::all_of(
-        look.processes.begin(), look.processes.end(), [&](const ProcessLook& process) {
-            return process.moments.size() == look.times.size() &&
-                   std::all_of(process.moments.begin(), process.moments.end(),
-                               [&](const Moment& moment) {
-                                   return !moment.stack || *moment.stack < look.stacks.size();
-                               });
-        });
+    const bool gpus_are = std::all_of(look.gpus.begin(), look.gpus.end(), [&](const GpuLook& gpu) {
+        return gpu.busy.size() == look.times.size();
+    });
+    return gpus_are &&
+           std::all_of(look.processes.begin(), look.processes.end(),
+                       [&](const ProcessLook& process) {
+                           return process.moments.size() == look.times.size() &&
+                                  std::all_of(process.moments.begin(), process.moments.end(),
+                                              [&](const Moment& moment) {
+                                                  return !moment.stack ||
+                                                         *moment.stack < look.stacks.size();
+                                              });
+                       });
 }
 
 }  // namespace
@@ -110,6 +135,7 @@ JsonText to_json(const NodeLook& look) {
                                       [](const Stack& stack) -> JsonText {
                                           return {{"frames", JsonText::list(stack, frame_json)}};
                                       })},
+            {"gpus", JsonText::list(look.gpus, gpu_json)},
             {"problem", look.problem},
             {"traffic", look.traffic},
             {"nccl", look.nccl},
@@ -131,6 +157,7 @@ std::optional<NodeLook> read_node_look(std::string_view text) {
         look.stacks = fields.objects("stacks", [](const JsonFields& stack) {
             return Stack(stack.objects("frames", read_frame));
         });
+        look.gpus = fields.objects("gpus", read_gpu);
         look.problem = fields.text("problem");
         look.traffic = fields.count<std::uint64_t>("traffic");
         look.nccl = fields.text("nccl");

@@ -44,9 +44,20 @@ struct ProcessLook {
     std::optional<std::uint32_t> rank{};        // RANK
     std::optional<std::uint32_t> world_size{};  // WORLD_SIZE
     std::vector<Moment> moments{};              // one for each of the node's times
-    std::vector<Connection> connections{};      // those with queued bytes at the last moment
+    std::vector<Connection> connections{};      // at the last moment
+    std::optional<int> exit_code{};             // of one that has ended, as waitpid() has it
+    std::vector<std::string> gpus{};            // that it may use: their PCI addresses
 
     bool operator==(const ProcessLook&) const = default;
+};
+
+// How busy a GPU was, as NVIDIA's library tells it: percent of the last moments, at each of the
+// node's times; nothing: it did not tell.
+struct GpuLook {
+    std::string pci;
+    std::vector<std::optional<std::uint32_t>> busy{};
+
+    bool operator==(const GpuLook&) const = default;
 };
 
 struct NodeLook {
@@ -55,6 +66,7 @@ struct NodeLook {
     std::vector<std::uint32_t> tasks{};  // Slurm's ranks that were started here
     std::vector<ProcessLook> processes{};
     std::vector<Stack> stacks{};
+    std::vector<GpuLook> gpus{};  // that processes may use; empty: the library is not there
     std::string problem{};      // why there are no stacks, or no look at all; empty: nothing
     std::uint64_t traffic = 0;  // bytes between the first and the last moment (traffic.h)
     std::string nccl{};         // the status of the whole job, lines; empty: not asked

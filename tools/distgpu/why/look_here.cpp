@@ -4,8 +4,14 @@
 #include "base/format.h"
 #include "base/io/file_text.h"
 #include "base/values.h"
+#include "explain/rank_gpus.h"
+#include "node/bound_record.h"
+#include "node/nvidia_driver.h"
+#include "node/variables.h"
 #include "running/step_tasks.h"
+#include "task/own_task.h"
 #include "why/connections.h"
+#include "why/gpu_load.h"
 #include "why/offers.h"
 #include "why/process_facts.h"
 #include "why/stack_tool.h"
@@ -16,6 +22,8 @@
 #include <array>
 #include <future>
 #include <map>
+#include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -47,6 +55,7 @@ class Looker {
             take_environment(StartEnvironment(process.pid), process);
         }
         tools_ = find_stack_tools(paths_);
+        find_gpus();
     }
 
     void ask_nccl() { offers_.ask(); }
@@ -54,8 +63,13 @@ class Looker {
     void look(double time) {
         if (traffic_) look_.traffic = traffic_->bytes();
         look_.times.push_back(time);
+        auto busy = std::async(std::launch::async, [&] { return load_->ask(); });
         for (ProcessLook& process : look_.processes) process.moments.push_back(moment_of(process));
         add_stacks();
+        const std::vector<Busy> percents = busy.get();
+        for (std::size_t i = 0; i < percents.size(); ++i) {
+            look_.gpus[i].busy.push_back(percents[i]);
+        }
         // A thread that a tool has stopped goes back to sleep, which counts as one more.
         constexpr std::chrono::milliseconds settled{20};
         std::this_thread::sleep_for(settled);
@@ -68,7 +82,10 @@ class Looker {
 
     NodeLook end() && {
         for (ProcessLook& process : look_.processes) {
-            process.connections = queued_connections(process.pid);
+            process.connections = open_connections(process.pid);
+            if (const auto stat = read_stat(process.pid); stat && stat->begin == process.begin) {
+                process.exit_code = stat->exit_code;
+            }
             const auto unread = unread_.find(process.pid);
             const bool is_known =
                 std::any_of(process.moments.begin(), process.moments.end(),
@@ -78,12 +95,37 @@ class Looker {
             if (unread == unread_.end() || is_known || state == 'X' || state == 'Z') continue;
             look_.problem = refused_look(unread->second, process.is_python ? yama_ : "").message();
         }
+        forget_silent_gpus();
         look_.nccl = offers_.status();
         look_.records = offers_.records();
         return std::move(look_);
     }
 
   private:
+    // Without NVIDIA's driver there is nobody to ask.
+    void find_gpus() {
+        NodeGpus gpus;
+        std::set<std::string> all;
+        for (ProcessLook& process : look_.processes) {
+            if (!drives_gpus("/proc")) break;
+            const EnvironmentCopy variables = StartEnvironment(process.pid).variables();
+            const BoundRecord bound = read_bound(variables.get(bound_variable).value_or(""));
+            for (GpuFacts& gpu : gpus.of(variables, bound)) {
+                if (!gpu.pci.empty()) process.gpus.push_back(std::move(gpu.pci));
+            }
+            all.insert(process.gpus.begin(), process.gpus.end());
+        }
+        for (const std::string& pci : all) look_.gpus.push_back({pci});
+        load_.emplace(std::vector<std::string>(all.begin(), all.end()), own_command());
+    }
+
+    void forget_silent_gpus() {
+        std::erase_if(look_.gpus, [](const GpuLook& gpu) {
+            return std::all_of(gpu.busy.begin(), gpu.busy.end(),
+                               [](const Busy& busy) { return !busy; });
+        });
+    }
+
     void add_path(const std::string& value, std::string_view name) {
         if (value.empty()) return;
         std::string path = name == "PATH" ? value : value + "/bin";
@@ -185,6 +227,7 @@ class Looker {
     const std::string yama_;
     std::vector<std::string> paths_;
     StackTools tools_;
+    std::optional<GpuLoad> load_;
     std::map<pid_t, Error> unread_;            // those whose stack could not be read, and why
     std::map<pid_t, std::uint64_t> switches_;  // of their main threads, after the last moment
     Offers offers_;

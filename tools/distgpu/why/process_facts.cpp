@@ -49,6 +49,10 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
     skip(from_system_to_begin);
     fields >> stat.begin;
     if (!fields) return std::nullopt;
+    constexpr int from_begin_to_exit_code = 29;
+    skip(from_begin_to_exit_code);
+    int exit_code = 0;
+    if (stat.state == 'Z' && fields >> exit_code) stat.exit_code = exit_code;
     stat.cpu = static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
     return stat;
 }

@@ -20,6 +20,8 @@ struct ProcessStat {
     pid_t parent = 0;
     double cpu = 0;           // seconds, user's and system's
     std::uint64_t begin = 0;  // clock ticks since the machine started
+    // As waitpid() has it, of one that has ended (state Z); nothing: the kernel does not tell.
+    std::optional<int> exit_code{};
 };
 std::optional<ProcessStat> parse_stat(std::string_view text);
 std::optional<ProcessStat> read_stat(pid_t pid);

@@ -10,6 +10,8 @@
 #include "why/all_nodes.h"
 #include "why/diagnosis.h"
 #include "why/diagnosis_output.h"
+#include "why/diagnosis_page.h"
+#include "why/gpu_load.h"
 #include "why/look_here.h"
 
 #include <chrono>
@@ -31,7 +33,9 @@ struct Arguments {
     std::optional<std::string> repeat;
     std::string format = "text";
     std::optional<std::string> watch;
+    std::optional<std::string> html;
     bool node = false;
+    std::optional<std::string> gpus;
 };
 
 // "10s", "2m", "90". Nothing: another text, zero, or more than ten minutes.
@@ -57,6 +61,11 @@ ExitCode why(const Arguments& arguments, seconds length) {
     const auto looks = look_at_all(*step, length);
     if (!looks) return complain(looks.error(), ExitCode::environment);
     const Diagnosis diagnosis = diagnose(looks->nodes, looks->silent, step->tasks);
+    if (arguments.html) {
+        const auto written =
+            replace_file(*arguments.html, diagnosis_page(step->id, diagnosis), Readers::by_umask);
+        return written ? ExitCode::done : complain(written.error(), ExitCode::environment);
+    }
     return print_or_complain(arguments.format == "json"
                                  ? diagnosis_json(step->id, diagnosis)
                                  : diagnosis_text(step->id, diagnosis, wants_colour()),
@@ -77,6 +86,10 @@ ExitCode run_why(const Arguments& arguments) {
         return complain({"--repeat " + *arguments.repeat, "not a time of up to 10 minutes",
                          "write it as in --repeat 30s"},
                         ExitCode::usage);
+    }
+    if (arguments.gpus) {
+        return print_or_complain(gpu_load_lines(*arguments.gpus, "libnvidia-ml.so.1"),
+                                 ExitCode::done);
     }
     return arguments.node ? look_for_others(arguments, *length) : why(arguments, *length);
 }
@@ -102,13 +115,22 @@ Subcommand why_subcommand() {
                          .help = "text (the default) or json",
                          .type = "FORMAT",
                          .words = {"text", "json"}},
+                        {.name = "--html",
+                         .target = &arguments->html,
+                         .help = "Write a page into FILE instead",
+                         .type = "FILE",
+                         .excludes = {"--format"}},
                         {.name = "--watch",
                          .target = &arguments->watch,
                          .help = "What the key watch runs beside rank 0, until that ends",
                          .type = "TIME"},
                         {.name = "--node",
                          .target = &arguments->node,
-                         .help = "What the overlapping step runs on each node"}},
+                         .help = "What the overlapping step runs on each node"},
+                        {.name = "--gpus",
+                         .target = &arguments->gpus,
+                         .help = "What it runs there for the GPUs' load, of these PCI addresses",
+                         .type = "LIST"}},
             .run = [arguments] { return run_why(*arguments); }};
 }
 

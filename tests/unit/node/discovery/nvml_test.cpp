@@ -27,6 +27,13 @@ TEST(Nvml, ListsNoneWithoutTheLibrary) {
     EXPECT_THAT(Nvml("libc.so.6").mig_instances("0000:06:00.0"), IsEmpty());
 }
 
+TEST(Nvml, TellsHowBusyAGpuIsWhereItKnows) {
+    EXPECT_EQ(Nvml(DISTGPU_FAKE_NVML).busy("0000:07:00.0"), 97U);
+    EXPECT_EQ(Nvml(DISTGPU_FAKE_NVML).busy("0000:06:00.0"), std::nullopt);
+    EXPECT_EQ(Nvml(DISTGPU_FAKE_NVML).busy("0000:16:00.0"), std::nullopt);
+    EXPECT_EQ(Nvml("libdistgpu-no-such-library.so").busy("0000:07:00.0"), std::nullopt);
+}
+
 TEST(Nvml, ShutsTheLibraryDown) {
     void* const library = dlopen(DISTGPU_FAKE_NVML, RTLD_NOW);
     ASSERT_NE(library, nullptr);

@@ -37,9 +37,10 @@ TEST(ChangedVariables, AreThoseOfAWrapper) {
 
 TEST(ChangedVariables, AreNotThoseThatALauncherGives) {
     const Variables task{{"NODE_RANK", "1"}, {"MASTER_PORT", "29500"}};
-    Variables rank{{"NODE_RANK", "1"},  {"MASTER_PORT", "41234"}, {"RANK", "3"},
-                   {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"},      {"TORCHELASTIC_RUN_ID", "5.0"},
-                   {"ROLE_RANK", "3"},  {"GROUP_RANK", "1"}};
+    Variables rank{
+        {"NODE_RANK", "1"},  {"MASTER_PORT", "41234"}, {"RANK", "3"},
+        {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"},      {"TORCHELASTIC_RUN_ID", "5.0"},
+        {"ROLE_RANK", "3"},  {"GROUP_RANK", "1"},      {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"}};
     for (const Framework* const framework : {mode("torchrun"), mode("")}) {
         EXPECT_EQ(changed(task, rank, framework), Changes{});
     }
@@ -47,7 +48,7 @@ TEST(ChangedVariables, AreNotThoseThatALauncherGives) {
     EXPECT_EQ(changed(task, rank, mode("torchrun")),
               (Changes{{Since::start, "NCCL_ALGO", std::nullopt, "Tree"}}));
     // Where Slurm starts the ranks, nobody else has to.
-    EXPECT_EQ(changed(task, rank, mode("pytorch")).size(), 8U);
+    EXPECT_EQ(changed(task, rank, mode("pytorch")).size(), 9U);
 }
 
 TEST(ChangedVariables, AreThoseThatDistgpuGave) {

@@ -84,15 +84,19 @@ class Connected {
     std::optional<Socket> server_;
 };
 
-TEST(QueuedConnections, AreThoseOfTheProcess) {
+TEST(OpenConnections, AreThoseOfTheProcess) {
     const auto soon = Clock::now() + std::chrono::seconds(5);
     const Connected connected(soon);
-    EXPECT_THAT(queued_connections(getpid()), IsEmpty());
+    EXPECT_EQ(open_connections(getpid()).size(), 2U);
     ASSERT_TRUE(send_all(connected.client(), "ten bytes.", soon));
     const std::string port = std::to_string(port_of(connected.client()));
-    EXPECT_THAT(queued_connections(getpid()),
-                ElementsAre(AnyOf(Connection{"127.0.0.1:" + port, 0, 10},
-                                  Connection{"[::ffff:127.0.0.1]:" + port, 0, 10})));
+    const auto connections = open_connections(getpid());
+    ASSERT_EQ(connections.size(), 2U);
+    EXPECT_THAT(connections[0], AnyOf(Connection{"127.0.0.1:" + port, 0, 10},
+                                      Connection{"[::ffff:127.0.0.1]:" + port, 0, 10}));
+    // The other end, from which nothing came.
+    EXPECT_EQ(connections[1].unsent + connections[1].unread, 0U);
+    EXPECT_THAT(open_connections(-1), IsEmpty());
 }
 
 }  // namespace

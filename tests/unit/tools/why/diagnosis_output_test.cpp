@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 Diagnosis one_astray() {
     NodeLook look = made_up_look("n1", 0,
@@ -21,6 +22,8 @@ Diagnosis one_astray() {
                                   {.stack = astray(), .channel = "hrtimer_nanosleep"},
                                   {.stack = waiting()}});
     look.problem = "distgpu: eu-stack: not found";
+    look.processes[1].command = "python3 data.py";
+    look.processes[1].connections = {{"10.77.1.1:29500", 0, 12}, {"10.77.1.2:41000", 0, 0}};
     return diagnose({look}, {"n2", "n3"}, 3);
 }
 
@@ -33,6 +36,10 @@ rank 1 on n1 is in load_batch (data.py:41), asleep, unchanged for 3.0 s; 2 ranks
   RANKS      NODES  WHERE                     DOING                       MOVED
   rank 1     n1     load_batch (data.py:41)   asleep (hrtimer_nanosleep)  no
   ranks 0,2  n1     all_reduce (train.py:88)  asleep                      no
+
+  rank 1 on n1: process 101 python3 data.py
+    state S in hrtimer_nanosleep, 0.00 s of CPU a second, woke 0 times
+    connected to 10.77.1.1:29500 (12 bytes unread), 10.77.1.2:41000
 
   <module> (train.py:90)  ranks 0-2
     load_batch (data.py:41)  rank 1
@@ -62,6 +69,33 @@ TEST(DiagnosisText, HasWhatNcclSaysAndWhereTorchWrote) {
     EXPECT_EQ(parsed["nccl"], first.nccl);
     EXPECT_EQ(parsed["records"].size(), 3U);
     EXPECT_TRUE(json::parse(diagnosis_json("5.0", one_astray()))["nccl"].is_null());
+}
+
+TEST(DiagnosisText, HasTheGpusLoadWhereItIsKnown) {
+    NodeLook look =
+        made_up_look("n1", 0, {{.stack = waiting()}, {.stack = astray()}, {.stack = waiting()}});
+    look.gpus = {{"0000:06:00.0", {97, 100}}, {"0000:07:00.0", {std::nullopt, 0}}};
+    look.processes[0].gpus = {"0000:06:00.0"};
+    look.processes[1].gpus = {"0000:07:00.0"};
+    const std::string text = diagnosis_text("5.0", diagnose({look}, {}, 3), false);
+    EXPECT_THAT(text, HasSubstr("  MOVED  GPUS BUSY\n"));
+    EXPECT_THAT(text, HasSubstr("  no     97-100 %\n"));
+    EXPECT_THAT(text, HasSubstr("  no     0 %\n"));
+    EXPECT_THAT(text, HasSubstr("    GPU 0000:07:00.0 busy -, 0 %\n"));
+    const json read = json::parse(diagnosis_json("5.0", diagnose({look}, {}, 3)));
+    EXPECT_EQ(read["groups"][1]["gpus_busy"], json::parse(R"({"least": 97, "most": 100})"));
+    EXPECT_EQ(read["details"][0]["gpus"][0]["busy"], json::parse("[null, 0]"));
+}
+
+TEST(DiagnosisText, TellsOfFourOddRanks) {
+    std::vector<Doing> ranks(7, Doing{.stack = waiting()});
+    for (int i = 0; i < 6; ++i) ranks.push_back({.stack = astray()});
+    const Diagnosis diagnosis = diagnose({made_up_look("n1", 0, ranks)}, {}, 13);
+    EXPECT_EQ(diagnosis.odd, 6U);
+    EXPECT_EQ(diagnosis.details.size(), 13U);
+    const std::string text = diagnosis_text("5.0", diagnosis, false);
+    EXPECT_THAT(text, HasSubstr("  rank 10 on n1: process 110"));
+    EXPECT_THAT(text, Not(HasSubstr("  rank 11 on n1: process")));
 }
 
 TEST(DiagnosisText, OfNoRankSaysSo) {
@@ -102,7 +136,16 @@ TEST(DiagnosisText, IsColouredForATerminal) {
 }
 
 TEST(DiagnosisJson, HasWhatTheTextHas) {
-    const json read = json::parse(diagnosis_json("5.0", one_astray()));
+    json read = json::parse(diagnosis_json("5.0", one_astray()));
+    ASSERT_EQ(read["details"].size(), 3U);
+    EXPECT_EQ(read["details"][0], json::parse(R"({
+        "rank": 1, "node": "n1", "pid": 101, "command": "python3 data.py", "state": "S",
+        "wait_channel": "hrtimer_nanosleep", "cpu": 0.0, "wakings": 0, "launchers": [],
+        "children": [],
+        "connections": [{"peer": "10.77.1.1:29500", "unsent": 0, "unread": 12},
+                        {"peer": "10.77.1.2:41000", "unsent": 0, "unread": 0}],
+        "gpus": []})"));
+    read.erase("details");
     EXPECT_EQ(read, json::parse(R"text({
         "schema": "distgpu.why/1",
         "step": "5.0",
@@ -111,11 +154,12 @@ TEST(DiagnosisJson, HasWhatTheTextHas) {
         "seconds": 3.0,
         "ranks": 3,
         "missing": [],
+        "ended": [],
         "groups": [
             {"ranks": [1], "nodes": ["n1"], "where": "load_batch (data.py:41)", "activity": "asleep",
-             "moved": false, "wait_channel": "hrtimer_nanosleep", "worker": null},
+             "moved": false, "wait_channel": "hrtimer_nanosleep", "worker": null, "gpus_busy": null},
             {"ranks": [0, 2], "nodes": ["n1"], "where": "all_reduce (train.py:88)",
-             "activity": "asleep", "moved": false, "wait_channel": null, "worker": null}],
+             "activity": "asleep", "moved": false, "wait_channel": null, "worker": null, "gpus_busy": null}],
         "stacks": [
             {"frames": [{"function": "<module>", "file": "/home/u/train.py", "line": 90}],
              "ranks": [0, 1, 2],

@@ -28,6 +28,9 @@ NodeLook full_look() {
     process.moments[1].wait_channel = "fuse_wait";
     process.moments[1].stack = std::nullopt;
     process.connections = {{"[2001:db8::1]:22", 1, 18'446'744'073'709'551'615U}};
+    process.exit_code = 139;
+    process.gpus = {"0000:06:00.0"};
+    look.gpus = {{"0000:06:00.0", {97, std::nullopt}}};
     return look;
 }
 
@@ -82,6 +85,13 @@ TEST(NodeLook, HasALetterForAState) {
     EXPECT_TRUE(read_node_look(with(R"("state":"S")", R"("state":"R")")));
     EXPECT_FALSE(read_node_look(with(R"("state":"S")", R"("state":"")")));
     EXPECT_FALSE(read_node_look(with(R"("state":"S")", R"("state":"sleeping")")));
+}
+
+TEST(NodeLook, HasAPercentageForEachTime) {
+    EXPECT_FALSE(read_node_look(with(R"("busy":[97,null])", R"("busy":[97])")));
+    EXPECT_FALSE(read_node_look(with(R"("busy":[97,null])", R"("busy":[101,null])")));
+    EXPECT_FALSE(read_node_look(with(R"("busy":[97,null])", R"("busy":["97",null])")));
+    EXPECT_FALSE(read_node_look(with(R"("exit_code":139)", R"("exit_code":-1)")));
 }
 
 // What diagnose() takes for granted.

@@ -38,6 +38,18 @@ TEST(ParseStat, TellsWhatProc5Says) {
     EXPECT_EQ(stat->begin, 123'456U);
 }
 
+TEST(ParseStat, TellsHowAProcessEnded) {
+    std::string line = stat_line("python3");
+    EXPECT_EQ(parse_stat(line)->exit_code, std::nullopt);  // it has not
+    line.replace(line.find(") S "), 4, ") Z ");
+    EXPECT_EQ(parse_stat(line)->exit_code, 0);
+    line.replace(line.rfind(" 0\n"), 3, " 9\n");
+    EXPECT_EQ(parse_stat(line)->exit_code, 9);
+    // An older kernel tells less.
+    line.resize(line.find(" 9375744"));
+    EXPECT_EQ(parse_stat(line)->exit_code, std::nullopt);
+}
+
 TEST(ParseStat, TakesAnyName) {
     for (const std::string name : {"", "my prog", "(odd)", ") R 1 (", "a\nb", "))))"}) {
         const auto stat = parse_stat(stat_line(name));
@@ -53,6 +65,13 @@ TEST(ParseStat, IsNothingOfOtherText) {
                                    "1 (a) S 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 x"}) {
         EXPECT_FALSE(parse_stat(text)) << text;
     }
+}
+
+TEST(StartEnvironment, HasAllVariablesOnce) {
+    const EnvironmentCopy all = StartEnvironment(getpid()).variables();
+    EXPECT_EQ(all.get("PATH"), StartEnvironment(getpid()).get("PATH"));
+    EXPECT_FALSE(all.variables().empty());
+    EXPECT_TRUE(StartEnvironment(-1).variables().variables().empty());
 }
 
 TEST(ProcessFacts, OfThisProcess) {

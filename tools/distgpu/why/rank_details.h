@@ -1,0 +1,53 @@
+// What was seen of one rank, beside its stack: for the ranks that are odd.
+#pragma once
+
+#include "base/json_text.h"
+#include "why/ranks.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+struct RankDetails {
+    std::uint32_t rank = 0;
+    std::string node;
+    pid_t pid = 0;
+    std::string command{};
+    char state = '?';                      // at the last moment
+    std::string wait_channel{};            // the same
+    double cpu = 0;                        // of a second
+    std::uint64_t wakings = 0;             // in all
+    std::vector<std::string> launchers{};  // "700 torchrun train.py", the outermost first
+    std::vector<std::string> children{};   // "812 python3 (S)", by their numbers
+    std::vector<Connection> connections{};
+    std::vector<GpuLook> gpus{};  // that it may use, and that are known
+
+    bool operator==(const RankDetails&) const = default;
+};
+
+// Those that the rank may use and that are known.
+std::vector<GpuLook> gpus_of(const RankLook& rank);
+
+RankDetails details_of(const RankLook& rank);
+
+// A rank's process that has ended and that nobody has waited for.
+struct EndedRank {
+    std::uint32_t rank = 0;
+    std::string node;
+    pid_t pid = 0;
+    std::string how;  // "was killed by signal 9 (SIGKILL)", "ended with status 1"
+
+    bool operator==(const EndedRank&) const = default;
+};
+std::vector<EndedRank> ended_ranks(const std::vector<NodeLook>& looks,
+                                   const std::vector<std::uint32_t>& missing);
+
+// A few lines, indented, with the process first.
+std::string to_text(const RankDetails& details);
+
+JsonText to_json(const RankDetails& details);
+JsonText to_json(const EndedRank& ended);
+
+}  // namespace distgpu
