@@ -8,7 +8,7 @@ load cluster
 
 setup_file() {
     cluster_up
-    cp "$root/tests/integration/why/ring.py" "$SCRATCH"
+    cp "$root/tests/integration/why/"{ring,hostile}.py "$SCRATCH"
 }
 
 teardown_file() { cluster_down; }
@@ -42,6 +42,13 @@ begin() { # SRUN_ARGUMENT...
     job=$(submit squeue --noheader --format=%i)
 }
 
+browse() { # PAGE
+    run env TMPDIR="$BATS_TEST_TMPDIR" bash -c 'python3 "$0/scaling_page/open_page.py" chromium "$1"
+        "$0/why/judge_page.py" chromium "$1"' "$root/tests/integration" "$1"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
 why() { # ARGUMENT...
     run submit env PATH="$PATH" ./distgpu why "$@"
     echo "$output"
@@ -63,6 +70,69 @@ why() { # ARGUMENT...
     # The step goes on, and nothing that looked at it is left.
     kill -0 "$step"
     [ "$(submit squeue --noheader --steps --format=%i | grep -c "^ *$job\.[0-9]*$")" = 1 ]
+}
+
+# In windows of 1280 and 390 pixels, light and dark; also who is near the odd rank.
+@test "a page fits into the browser and can be read" {
+    with_py_spy
+    begin "${eight[@]}" python3 ring.py load_batch 5
+    why "$job" --repeat 1 --html page.html
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    grep -q '<p class="finding">rank 5 on node03 is in load_batch' "$SCRATCH/page.html"
+    browse "$SCRATCH/page.html"
+    [ "${lines[0]}" = 'page.html 0 0 0 0 0 0 fits wrong tips: none requests: none errors: none' ]
+    [[ ${lines[1]} =~ ^judged\ ([0-9]+)\ pale\ 0\ wide\ 0\ active\ 0\ branches\ ([0-9]+)$ ]]
+    ((BASH_REMATCH[1] > 100 && BASH_REMATCH[2] >= 4 * 3))
+    # Else none of this could fail.
+    sed 's/--faint:#5a6472/--faint:#9aa4b2;width:500px/; s|</body>|<img src="http://127.0.0.1:9/x.png"></body>|' \
+        "$SCRATCH/page.html" >"$SCRATCH/faulty.html"
+    browse "$SCRATCH/faulty.html"
+    [[ ${lines[0]} == *' wide '*'errors: '*'Content Security Policy'* ]]
+    [[ ${lines[1]} =~ pale\ [1-9].*\ wide\ [1-9].*\ active\ [1-9] ]]
+    why "$job" --html /no/folder/page.html
+    [ "$status" -eq 3 ]
+}
+
+@test "names that are markup are text on the page" {
+    with_py_spy
+    begin "${eight[@]}" python3 -c "$(cat "$SCRATCH/hostile.py")" '<script>alert(3)</script>'
+    why "$job" --repeat 1 --html page.html
+    [ "$status" -eq 0 ]
+    grep -qF '&lt;img src=//127.0.0.1:9/x onerror=alert(1)&gt;' "$SCRATCH/page.html"
+    browse "$SCRATCH/page.html"
+    [ "${lines[0]}" = 'page.html 0 0 0 0 0 0 fits wrong tips: none requests: none errors: none' ]
+    [[ ${lines[1]} =~ \ wide\ 0\ active\ 0\ branches ]]
+}
+
+# As below a parent that waits for another of them first.
+@test "tells how a process ended that nobody waited for" {
+    begin -N4 --ntasks-per-node=1 --distgpu=torchrun,nproc=2 sh -c '
+        for local in 0 1; do
+            RANK=$((2 * PET_NODE_RANK + local)) WORLD_SIZE=8 /usr/bin/python3 ring.py die 7 &
+        done
+        exec sleep 60'
+    why "$job" --repeat 1
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = 'rank 7 has ended, while 7 ranks still run' ]
+    [[ $output =~ '  on node04 process '[0-9]+' python3 was killed by signal 9 (SIGKILL)' ]]
+    why "$job" --repeat 1 --format json
+    [ "$(jq -c '[.ended[] | .node, .name, .how]' <<<"$output")" = \
+        '["node04","python3","was killed by signal 9 (SIGKILL)"]' ]
+}
+
+@test "of the odd rank: its launcher, its children and with whom it is connected" {
+    with_py_spy
+    begin "${eight[@]}" bash -c 'python3 ring.py connect 6; exit'
+    why "$job" --repeat 1
+    [ "$status" -eq 0 ]
+    [[ $output == *'  rank 6 on node04: process '*' python3 ring.py connect 6'* ]]
+    [[ $output =~ '    started by '[0-9]+' '(/usr/bin/|/bin/)?'bash -c python3 ring.py connect 6; exit' ]]
+    [[ $output =~ '    has started '[0-9]+' sleep (S)' ]]
+    [[ $output =~ '    connected to 127.0.0.1:'[0-9]+' (7 bytes unread)' ]]
+    why "$job" --repeat 1 --format json
+    [ "$(jq -c '[.details[0] | .rank, .state, (.connections | map(.unread) | max), (.children | length)]' \
+        <<<"$output")" = '[6,"S",7,1]' ]
 }
 
 @test "without py-spy it says how to get it, and still tells who is stopped" {

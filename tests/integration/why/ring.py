@@ -8,6 +8,8 @@ WAY is a function below. No framework is needed.
 import ctypes
 import os
 import signal
+import socket
+import subprocess
 import sys
 
 
@@ -25,6 +27,15 @@ def stop() -> None:
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def connect() -> None:
+    """Beside a child, on a connection of which it has not read what came."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as client:
+            with server.accept()[0], subprocess.Popen(["sleep", "600"]):
+                client.sendall(b"7 bytes")
+                signal.pause()
 
 
 def main() -> None:

@@ -105,6 +105,10 @@ class Explainer {
         rank.is_hidden = !own.is_readable();
         const EnvironmentCopy variables = own.variables();
         const EnvironmentCopy task = first == process.pid ? variables : read_variables(first);
+        // slurmstepd's own number counts the tasks of one component of a heterogeneous step.
+        if (const auto number = whole_number(task.get("SLURM_PROCID").value_or(""))) {
+            rank.task = *number;
+        }
         prepare(task);
         add_variables(variables, task, rank);
         add_cpus(process, first, task, rank);

@@ -206,7 +206,7 @@ std::optional<std::string> rank_text(const Explanation& explanation, std::uint32
     if (facts.task) text += formatted(", task {}", *facts.task);
     text += formatted(": process {} {}\n", facts.pid, printable(facts.command));
     for (const std::string& launcher : facts.launchers) {
-        text += formatted("  below {}\n", printable(launcher));
+        text += formatted("  started by {}\n", printable(launcher));
     }
     text += device_lines(facts) + "\n" + variable_table(facts, colour);
     return text + not_seen(explanation);

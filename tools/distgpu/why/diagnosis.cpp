@@ -418,7 +418,7 @@ Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::st
             diagnosis.notes.push_back(look.problem);
         }
     }
-    diagnosis.ended = ended_ranks(looks, ranks.missing);
+    if (!ranks.missing.empty()) diagnosis.ended = ended_processes(looks);
     add_details(ranks.seen, diagnosis);
     Judge(diagnosis).judge(looks);
     return diagnosis;

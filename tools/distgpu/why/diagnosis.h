@@ -59,7 +59,7 @@ struct Diagnosis {
     std::vector<std::string> findings;   // sentences, the most important first
     std::vector<RankGroup> groups;       // the smallest first
     std::vector<std::uint32_t> missing;  // ranks
-    std::vector<EndedRank> ended;        // those of them of which it is known how
+    std::vector<EndedProcess> ended;     // where ranks are missing
     // Of up to 64 ranks, those of the smallest groups; and how many of these are odd: not of the
     // largest group.
     std::vector<RankDetails> details;

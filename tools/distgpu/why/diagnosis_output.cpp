@@ -1,6 +1,7 @@
 // See diagnosis_output.h.
 #include "why/diagnosis_output.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "ranks_text.h"
 #include "table.h"
@@ -27,9 +28,9 @@ std::string load_text(const RankGroup& group) {
 std::string details_text(const Diagnosis& diagnosis) {
     constexpr std::size_t most = 4;
     std::string text;
-    for (const EndedRank& ended : diagnosis.ended) {
-        text += formatted("  rank {} on {}: process {} {}\n", ended.rank, ended.node, ended.pid,
-                          ended.how);
+    for (const EndedProcess& ended : diagnosis.ended) {
+        text += formatted("  on {} process {} {} {}\n", ended.node, ended.pid,
+                          printable(ended.name), ended.how);
     }
     for (std::size_t i = 0; i < std::min(diagnosis.odd, most); ++i) {
         text += to_text(diagnosis.details[i]);
@@ -144,7 +145,7 @@ std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) 
         {"ranks", diagnosis.expected},
         {"missing", JsonText::list(diagnosis.missing)},
         {"ended",
-         JsonText::list(diagnosis.ended, [](const EndedRank& each) { return to_json(each); })},
+         JsonText::list(diagnosis.ended, [](const EndedProcess& each) { return to_json(each); })},
         {"groups", JsonText::list(diagnosis.groups, group_json)},
         {"details",
          JsonText::list(diagnosis.details, [](const RankDetails& each) { return to_json(each); })},

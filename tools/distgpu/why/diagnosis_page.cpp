@@ -83,9 +83,9 @@ std::string closable(std::string_view text, bool is_open) {
 
 std::string odd_ranks(const Diagnosis& diagnosis) {
     std::string html;
-    for (const EndedRank& ended : diagnosis.ended) {
-        html += formatted("<p>rank {} on {}: process {} {}</p>\n", ended.rank, escaped(ended.node),
-                          ended.pid, escaped(ended.how));
+    for (const EndedProcess& ended : diagnosis.ended) {
+        html += formatted("<p>on {} process {} {} {}</p>\n", escaped(ended.node), ended.pid,
+                          escaped(ended.name), escaped(ended.how));
     }
     for (std::size_t i = 0; i < diagnosis.odd; ++i) {
         html += closable(to_text(diagnosis.details[i]), i == 0);

@@ -132,17 +132,14 @@ RankDetails details_of(const RankLook& rank) {
     return details;
 }
 
-std::vector<EndedRank> ended_ranks(const std::vector<NodeLook>& looks,
-                                   const std::vector<std::uint32_t>& missing) {
-    std::vector<EndedRank> ended;
+std::vector<EndedProcess> ended_processes(const std::vector<NodeLook>& looks) {
+    constexpr std::size_t most = 64;
+    std::vector<EndedProcess> ended;
     for (const NodeLook& look : looks) {
         for (const ProcessLook& process : look.processes) {
-            const auto rank = process.rank ? process.rank : process.task;
-            if (!process.exit_code || !rank ||
-                !std::binary_search(missing.begin(), missing.end(), *rank)) {
-                continue;
-            }
-            ended.push_back({*rank, look.node, process.pid, how_it_ended(*process.exit_code)});
+            if (!process.exit_code || ended.size() == most) continue;
+            ended.push_back(
+                {look.node, process.pid, process.name, how_it_ended(*process.exit_code)});
         }
     }
     return ended;
@@ -154,8 +151,8 @@ std::string to_text(const RankDetails& details) {
     text += formatted("    state {}{}, {:.2f} s of CPU a second, woke {}\n", details.state,
                       details.wait_channel.empty() ? "" : " in " + printable(details.wait_channel),
                       details.cpu, counted(details.wakings, "time"));
-    text += line("below", details.launchers);
-    text += line("above", details.children);
+    text += line("started by", details.launchers);
+    text += line("has started", details.children);
     text += line("connected to", details.connections);
     return text + line("GPU", details.gpus);
 }
@@ -175,8 +172,8 @@ JsonText to_json(const RankDetails& details) {
             {"gpus", JsonText::list(details.gpus, gpu_json)}};
 }
 
-JsonText to_json(const EndedRank& ended) {
-    return {{"rank", ended.rank}, {"node", ended.node}, {"pid", ended.pid}, {"how", ended.how}};
+JsonText to_json(const EndedProcess& ended) {
+    return {{"node", ended.node}, {"pid", ended.pid}, {"name", ended.name}, {"how", ended.how}};
 }
 
 }  // namespace distgpu

@@ -32,22 +32,22 @@ std::vector<GpuLook> gpus_of(const RankLook& rank);
 
 RankDetails details_of(const RankLook& rank);
 
-// A rank's process that has ended and that nobody has waited for.
-struct EndedRank {
-    std::uint32_t rank = 0;
+// A process that has ended and that nobody has waited for. Which rank it was, the kernel no longer
+// tells.
+struct EndedProcess {
     std::string node;
     pid_t pid = 0;
+    std::string name;
     std::string how;  // "was killed by signal 9 (SIGKILL)", "ended with status 1"
 
-    bool operator==(const EndedRank&) const = default;
+    bool operator==(const EndedProcess&) const = default;
 };
-std::vector<EndedRank> ended_ranks(const std::vector<NodeLook>& looks,
-                                   const std::vector<std::uint32_t>& missing);
+std::vector<EndedProcess> ended_processes(const std::vector<NodeLook>& looks);
 
 // A few lines, indented, with the process first.
 std::string to_text(const RankDetails& details);
 
 JsonText to_json(const RankDetails& details);
-JsonText to_json(const EndedRank& ended);
+JsonText to_json(const EndedProcess& ended);
 
 }  // namespace distgpu

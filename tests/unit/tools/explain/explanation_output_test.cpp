@@ -74,7 +74,7 @@ TEST(ExplanationText, SteersNoTerminal) {
 TEST(RankText, HasAllOfOneRank) {
     EXPECT_EQ(rank_text(one_odd(), 1, false),
               R"(rank 1 on n1, local rank 1, task 1: process 101 python3 train.py
-  below 811 bash wrap.sh
+  started by 811 bash wrap.sh
   CPUs 4-7
   GPU 0, 0000:06:00.0, /dev/nvidia0, H100
   GPU 1, 0000:07:00.0
