@@ -82,6 +82,29 @@ nodes 2 of 2' ]
     [[ $output == *"NCCL_DEBUG: the container sets another value than you exported; 'INFO' is used; remove it from the image, or do not export it"* ]]
 }
 
+# From outside: the step's processes have other numbers in the container where that has its own.
+@test "distgpu explain shows what a rank in the image got, and what its wrapper changed" {
+    local step
+    in_container
+    submit srun --unbuffered -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch sh -c '
+        [ $SLURM_PROCID != 3 ] || export NCCL_ALGO=Tree
+        echo waits; sleep 60; exit' >"$SCRATCH/log" 2>&1 3>&- &
+    step=$!
+    for _ in {1..300}; do
+        (($(grep -c waits "$SCRATCH/log") < 4)) || break
+        sleep 0.1
+    done
+    run submit "$SCRATCH/distgpu" explain "$(submit squeue --noheader --format=%i)"
+    echo "$output"
+    submit scancel --user "$(submit id -un)"
+    wait "$step" || true
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == 'step '*'.0: 4 ranks on 2 nodes, prepared by --distgpu=pytorch' ]]
+    [ "$(grep -A1 '^rank 3 on node02:$' <<<"$output" | tail -1)" = \
+        '  NCCL_ALGO is Tree, and was not set when the task began' ]
+    [[ $output == *'ranks 0-2 on node01, node02 have what they began with'* ]]
+}
+
 # charliecloud is a program within the task: what distgpu set is in its environment.
 @test "ch-run keeps what distgpu set" {
     ((EUID == 0)) && command -v ch-run >/dev/null || skip "charliecloud is not installed"
