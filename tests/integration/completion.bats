@@ -40,6 +40,7 @@ offers() {
 @test "subcommands" {
     offered "distgpu v" vars
     offered "distgpu check" check check-config
+    offered "distgpu ex" exec explain
     offers "distgpu " exec plan self-test topo vars --help --version
     [ -z "$compopts" ]
 }
@@ -54,6 +55,7 @@ offers() {
     offered "distgpu topo --format " json table
     offered "distgpu topo --format=j" json
     offered "distgpu plan pytorch --gpus " ""
+    offered "distgpu explain 4711 --format " json table
 }
 
 @test "checks, each once" {
@@ -71,6 +73,7 @@ offers() {
     offered "distgpu topo --topology no" node.xml nodes/
     offered "distgpu topo --topology=node." node.xml
     offered "distgpu plan pytorch --topology n1=node." node.xml
+    offered "distgpu why 4711 --html no" node.xml nodes/
     offered "distgpu topo --save nodes" nodes/
     [ "$compopts" = " -o nospace" ]
 }
