@@ -29,7 +29,7 @@ class StepWatchTest : public testing::Test {
         if (task == 0) {
             const bool started = start_step_watch(watch_, environment_).has_value();
             const bool has_child = waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD;
-            for (int i = 0; i < 200 && !std::filesystem::exists(folder_.path("told")); ++i) {
+            for (int i = 0; i < 1000 && !std::filesystem::exists(folder_.path("told")); ++i) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
             }
             _exit(started && !has_child ? 0 : 1);
@@ -49,14 +49,16 @@ class StepWatchTest : public testing::Test {
     StepWatch watch_{.command = folder_.path("distgpu"),
                      .watch = {.on = true, .minutes = 30, .ends = true},
                      .step = "5.0"};
-    MapEnvironment environment_{
-        {{"RANK", "0"}, {"LD_PRELOAD", "nothing.so"}, {"PATH", "/bin:/usr/bin"}}};
+    MapEnvironment environment_{{{"RANK", "0"},
+                                 {"SESSION", std::to_string(getsid(0))},
+                                 {"LD_PRELOAD", "nothing.so"},
+                                 {"PATH", "/bin:/usr/bin"}}};
 };
 
 // Its own session, so that it gets no signal meant for the program's group, and the task's end.
 TEST_F(StepWatchTest, IsNoChildOfTheTaskAndHoldsItsEnd) {
     const std::string lines = R"sh(cd ${0%/*}
-[ "$(cut -d' ' -f6 /proc/$$/stat)" = $$ ] && session=own
+[ "$(cut -d' ' -f6 /proc/$$/stat)" != $SESSION ] && session=own
 echo "$* $RANK$LD_PRELOAD $session" >next
 readlink /proc/$$/fd/3 >>next
 mv next told)sh";

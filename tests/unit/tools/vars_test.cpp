@@ -68,7 +68,7 @@ TEST(ModesTable, NamesAliasesAndKeys) {
 
 TEST(ModesTable, TellsKeysOfEveryModeFromOthers) {
     EXPECT_THAT(lines_of(modes_table()),
-                Contains(AllOf(StartsWith("Keys of every mode:  "), HasSubstr("dry-run"),
+                Contains(AllOf(StartsWith("Keys of every mode:  "), HasSubstr("watch"),
                                Not(HasSubstr("nproc")))));
 }
 
@@ -97,14 +97,17 @@ TEST(ContractTable, NamesVariablesOfGpusAndNetworkDevices) {
                 IsSupersetOf({StartsWith("  NCCL_IB_HCA "), StartsWith("  ZE_AFFINITY_MASK ")}));
 }
 
-// docs/variables.md lists these four and OMP_NUM_THREADS.
+// docs/variables.md lists these.
 TEST(ContractTable, EndsWithWhatIsTheUsers) {
     EXPECT_THAT(contract_table(made_up),
                 EndsWith("\n\n"
                          "Left alone if you exported them:  A_STORE, OMP_NUM_THREADS, "
-                         "CUDA_DEVICE_ORDER, NCCL_IB_HCA,\n"
-                         "                                  UCX_NET_DEVICES, "
-                         "NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME\n"));
+                         "NCCL_RAS_ENABLE, NCCL_RAS_ADDR,\n"
+                         "                                  TORCH_FR_BUFFER_SIZE, "
+                         "TORCH_FR_DUMP_TEMP_FILE, CUDA_DEVICE_ORDER,\n"
+                         "                                  NCCL_IB_HCA, UCX_NET_DEVICES, "
+                         "NCCL_SOCKET_IFNAME,\n"
+                         "                                  GLOO_SOCKET_IFNAME\n"));
 }
 
 TEST(VarsText, LinesFitTheTerminal) {

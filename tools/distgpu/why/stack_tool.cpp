@@ -78,12 +78,14 @@ Error refused_look(const Error& error, std::string_view yama) {
     };
     if (!said("ermission") && !said("not permitted")) return error;
     if (!yama.empty() && yama != "0") {
+        constexpr std::string_view opens_tasks =
+            "start the step with --distgpu=MODE,watch, which opens each task's own process, or ";
         return {"stacks",
                 formatted("the kernel lets no process look into another (kernel.yama.ptrace_scope "
                           "is {})",
                           yama),
-                "start the step with --distgpu=MODE,watch, which opens each task's own process, or "
-                "ask your administrator to set it to 0, which opens what a launcher starts too"};
+                formatted("{}ask your administrator to set it to 0",
+                          yama == "1" ? opens_tasks : std::string_view())};
     }
     return {"stacks", "the kernel lets nobody look into the program, which forbids it itself", ""};
 }

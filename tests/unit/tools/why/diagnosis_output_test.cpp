@@ -171,6 +171,8 @@ TEST(DiagnosisJson, HasWhatTheTextHas) {
                               "file": "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py",
                               "line": 2810}],
                   "ranks": [0, 2], "children": []}]}],
+        "nccl": null,
+        "records": [],
         "silent": ["n2", "n3"],
         "notes": ["distgpu: eu-stack: not found"]
 })text"));

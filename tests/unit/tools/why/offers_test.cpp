@@ -45,7 +45,7 @@ class Rank {
   private:
     void wait_for_program() const {
         constexpr useconds_t pause = 1000;
-        while (read_program(pid_).find("sleep") == std::string::npos) usleep(pause);
+        while (read_command(pid_) != "sleep 60") usleep(pause);
     }
 
     pid_t pid_;

@@ -100,9 +100,11 @@ TEST(RefusedLook, NamesYama) {
             EXPECT_EQ(refused_look({"py-spy", said, ""}, scope).message(),
                       "distgpu: stacks: the kernel lets no process look into another "
                       "(kernel.yama.ptrace_scope is " +
-                          scope +
-                          "); start the step with --distgpu=MODE,watch, or ask your administrator "
-                          "to set it to 0");
+                          scope + "); " +
+                          (scope == "1" ? "start the step with --distgpu=MODE,watch, which opens "
+                                          "each task's own process, or "
+                                        : "") +
+                          "ask your administrator to set it to 0");
         }
     }
 }
