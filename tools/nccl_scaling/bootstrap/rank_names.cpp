@@ -2,8 +2,10 @@
 #include "bootstrap/rank_names.h"
 
 #include "base/format.h"
+#include "node/handed_layout.h"
 #include "node/step_environment.h"
 
+#include <optional>
 #include <utility>
 
 namespace distgpu::scaling {
@@ -17,14 +19,23 @@ std::string placed(std::uint32_t rank, const std::string& host) {
     return formatted("rank {} on {}", rank, host);
 }
 
+// What distgpu handed on comes first: Slurm's variables know nothing of an order of the nodes.
+std::optional<StepLayout> layout_of_step(const Environment& environment) {
+    if (auto handed = handed_layout(environment)) {
+        return *handed ? std::optional(**std::move(handed)) : std::nullopt;
+    }
+    auto derived = derive_layout(read_step_environment(environment));
+    return derived ? *std::move(derived) : std::nullopt;
+}
+
 }  // namespace
 
 RankNames names_of_step(const Environment& environment) {
-    auto layout = derive_layout(read_step_environment(environment));
-    if (!layout || !*layout) return numbered;
-    return [layout = std::move(**layout)](std::uint32_t rank) {
+    auto layout = layout_of_step(environment);
+    if (!layout) return numbered;
+    return [layout = *std::move(layout)](std::uint32_t rank) {
         if (rank >= layout.task_count()) return numbered(rank);
-        return placed(rank, layout.hosts().name(layout.place(TaskId{rank}).node));
+        return placed(rank, layout.hosts().name(layout.place(GlobalRank{rank}).node));
     };
 }
 

@@ -13,7 +13,7 @@ namespace distgpu::scaling {
 // "rank 5 on node03", or "rank 5" where its node is not known.
 using RankNames = std::function<std::string(std::uint32_t rank)>;
 
-// From what Slurm says of the step, before any rank has been heard of.
+// From what Slurm and distgpu say of the step, before any rank has been heard of.
 RankNames names_of_step(const Environment& environment);
 
 // Where each rank runs, as it said itself.
