@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "mapping/layout/node_order.h"
 #include "mapping/spec/request.h"
+#include "node/layout_check.h"
 #include "node/variables.h"
 
 #include <array>
@@ -119,9 +120,11 @@ Result<StepLayout> layout_of(LayoutText text, StepSize most) {
             .and_then([&](HostList hosts) {
                 return StepLayout::from_task_map(std::move(hosts), std::move(text.task_map));
             })
-            .and_then([&](StepLayout slurms) {
-                return text.order.empty() ? Result<StepLayout>(std::move(slurms))
-                                          : in_order(slurms, text.order);
+            .and_then([&](StepLayout slurms) -> Result<StepLayout> {
+                if (text.order.empty()) return slurms;
+                // In order, tasks in turns can take a block each.
+                if (slurms.task_count() > most.tasks) return *check_size(slurms, most);
+                return in_order(slurms, text.order);
             });
     if (layout) return layout;
     const Error& error = layout.error();

@@ -336,6 +336,10 @@ TEST(CarriedStep, TextThatTheStepDoesNotNeedIsRefusedUnread) {
               "distgpu: SLURM_DISTGPU_STEP: " + std::to_string(length) +
                   " characters, more than 1 task on 1 node need; run again without "
                   "SLURM_DISTGPU_STEP");
+    // 131,070 blocks once its nodes are in order.
+    EXPECT_EQ(refused(R"("nodes":"n[1-3]","task_map":[[0,3,1,43690]],"order":"n[1,3,2]")", {3, 3}),
+              "distgpu: SLURM_DISTGPU_STEP: task map: 131070 tasks on 3 nodes, but Slurm started 3 "
+              "on 3; run again without SLURM_DISTGPU_STEP");
     // The same text is ordinary for a larger step.
     EXPECT_EQ(refused(members, {2, 2}), "");
     EXPECT_EQ(refused(R"("nodes":"n1,b[1-4000000]","task_map":[[0,1,1,1]])", {1, 1}),
