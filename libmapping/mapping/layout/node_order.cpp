@@ -84,21 +84,33 @@ std::optional<std::vector<TaskMapBlock>> dealt_in_turns(const StepLayout& layout
 
 }  // namespace
 
+std::unordered_map<std::string, NodeIndex> by_name(const HostList& nodes) {
+    std::unordered_map<std::string, NodeIndex> found;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        found.emplace(nodes.name(NodeIndex{i}), NodeIndex{i});
+    }
+    return found;
+}
+
 Result<std::vector<NodeIndex>> order_of(std::string_view source, const HostList& nodes,
                                         const HostList& list) {
     const auto refuse = [&](std::string problem) {
         return Error{std::string(source), std::move(problem),
                      formatted("name each node of the step once: {}", nodes.to_string())};
     };
+    const auto nodes_by_name = by_name(nodes);
     std::vector<NodeIndex> order;
     std::vector<bool> named(nodes.size());
     for (std::uint32_t i = 0; i < list.size(); ++i) {
         const std::string name = list.name(NodeIndex{i});
-        const auto node = nodes.find(name);
-        if (!node) return refuse(formatted("names {}, which is not a node of the step", name));
-        if (named[node->value]) return refuse(formatted("names {} twice", name));
-        named[node->value] = true;
-        order.push_back(*node);
+        const auto found = nodes_by_name.find(name);
+        if (found == nodes_by_name.end()) {
+            return refuse(formatted("names {}, which is not a node of the step", name));
+        }
+        const NodeIndex node = found->second;
+        if (named[node.value]) return refuse(formatted("names {} twice", name));
+        named[node.value] = true;
+        order.push_back(node);
     }
     const auto missing = std::find(named.begin(), named.end(), false);
     if (missing == named.end()) return order;

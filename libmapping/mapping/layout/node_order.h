@@ -8,9 +8,14 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace distgpu {
+
+// The nodes by their names, for who looks many up: HostList::find() goes through all ranges. Of a
+// name that stands there twice, the first.
+std::unordered_map<std::string, NodeIndex> by_name(const HostList& nodes);
 
 // The step's nodes in the order of `list`. Errors (object: `source`): the list names a node twice
 // or one that is not the step's, or lacks one.

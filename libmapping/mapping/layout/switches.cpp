@@ -2,13 +2,13 @@
 #include "mapping/layout/switches.h"
 
 #include "base/values.h"
+#include "mapping/layout/node_order.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 namespace distgpu {
@@ -35,9 +35,9 @@ std::optional<Switch> read_switch(std::string_view line, std::uint64_t most) {
     HostList name;
     if (value_of(line, "AggregatedBlock").empty()) {
         const std::string_view block = value_of(line, "BlockName");
-        auto own = HostList::parse(block.empty() ? value_of(line, "SwitchName") : block, 1);
-        if (!own) return std::nullopt;
-        name = *std::move(own);
+        const std::string_view own = block.empty() ? value_of(line, "SwitchName") : block;
+        if (own.empty()) return std::nullopt;
+        if (auto read = HostList::parse(own, 1)) name = *std::move(read);
     }
     auto nodes = HostList::parse(value_of(line, "Nodes"), most);
     if (!nodes) return std::nullopt;
@@ -71,14 +71,13 @@ std::vector<Switch> read_switches(std::string_view topology) {
 }
 
 std::vector<SwitchPath> switches_above(const HostList& nodes, const std::vector<Switch>& switches) {
-    std::unordered_map<std::string, std::uint32_t> index_of;
-    for (std::uint32_t i = 0; i < nodes.size(); ++i) index_of.emplace(nodes.name(NodeIndex{i}), i);
+    const auto nodes_by_name = by_name(nodes);
     std::vector<SwitchPath> paths(nodes.size());
     for (const std::uint32_t index : from_the_top(switches)) {
         const HostList& below = switches[index].nodes;
         for (std::uint32_t i = 0; i < below.size(); ++i) {
-            const auto found = index_of.find(below.name(NodeIndex{i}));
-            if (found != index_of.end()) paths[found->second].push_back(index);
+            const auto found = nodes_by_name.find(below.name(NodeIndex{i}));
+            if (found != nodes_by_name.end()) paths[found->second.value].push_back(index);
         }
     }
     return paths;

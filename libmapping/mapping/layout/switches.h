@@ -12,7 +12,8 @@
 namespace distgpu {
 
 struct Switch {
-    // One; Slurm writes switches as it writes hosts. Empty: several blocks taken together.
+    // One; Slurm writes switches as it writes hosts. Empty: several blocks taken together, or a
+    // name that no host can have, such as leaf/1.
     HostList name;
     std::uint32_t level = 0;  // 0: the nodes are on it
     HostList nodes;           // on it and on those below it

@@ -6,6 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
 namespace distgpu {
 namespace {
 
@@ -55,9 +61,30 @@ TEST_F(ReadOrderList, RefusesWhatIsNoList) {
     EXPECT_EQ(none.error().message(),
               "distgpu: order=/no/ring: No such file or directory; give a file with a node or a "
               "range of nodes a line");
-    // It would block, or never end.
-    EXPECT_FALSE(read_order_list({Source::file, "/dev/zero"}, EnvironmentCopy()));
-    EXPECT_FALSE(read_order_list({Source::file, folder_.path("")}, EnvironmentCopy()));
+}
+
+// It would block, never end, or take the memory of the submit host.
+TEST_F(ReadOrderList, RefusesWhatIsNoFileOfThatSize) {
+    const auto refusal_of = [](const std::string& path) {
+        const auto list = read_order_list({Source::file, path}, EnvironmentCopy());
+        return list ? list->to_string() : list.error().problem;
+    };
+    ASSERT_EQ(mkfifo(folder_.path("fifo").c_str(), S_IRUSR | S_IWUSR), 0);
+    folder_.write("huge", "n1\n");
+    std::filesystem::resize_file(folder_.path("huge"), std::uintmax_t{1} << 30U);
+    EXPECT_EQ(refusal_of(folder_.path("fifo")), "not a regular file");
+    EXPECT_EQ(refusal_of(folder_.path("")), "not a regular file");
+    EXPECT_EQ(refusal_of("/dev/zero"), "not a regular file");
+    EXPECT_EQ(refusal_of(folder_.path("huge")), "larger than 4 MiB");
+}
+
+TEST_F(ReadOrderList, RefusesBytesThatNoHostNameHas) {
+    const std::string ring = "distgpu: order=" + folder_.path("ring") + ": host list ";
+    EXPECT_EQ(list_of(std::string("n1\0n2\n", 6)),
+              ring +
+                  "'n1?n2,' at character 3: byte 0x00 cannot be part of a host name; use letters, "
+                  "digits and the characters . - _ :");
+    EXPECT_EQ(list_of("n[1\n").substr(0, ring.size()), ring);
 }
 
 TEST_F(ReadOrderList, TakesAVariable) {

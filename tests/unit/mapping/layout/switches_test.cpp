@@ -69,6 +69,17 @@ TEST(OrderBySwitch, KeepsBlocksTogetherThatSlurmTakesTogether) {
     EXPECT_EQ(ordered("n[1-8]", blocks_of_blocks), (Nodes{0, 4, 2, 6, 1, 5, 3, 7}));
 }
 
+// Slurm takes full blocks together, and of three the last one stays alone.
+TEST(OrderBySwitch, TakesIncompleteBlocks) {
+    constexpr const char* three_blocks =
+        "BlockName=b1 BlockIndex=0 Nodes=n[1,4] BlockSize=2\n"
+        "BlockName=b2 BlockIndex=1 Nodes=n[2,6] BlockSize=2\n"
+        "BlockName=b3 BlockIndex=2 Nodes=n3 BlockSize=2\n"
+        "AggregatedBlock=b[1-2] BlockIndex=3 Nodes=n[1-2,4,6] BlockSize=4\n"
+        "AggregatedBlock=b3 BlockIndex=4 Nodes=n3 BlockSize=4\n";
+    EXPECT_EQ(ordered("n[1-6]", three_blocks), (Nodes{0, 3, 1, 5, 2, 4}));
+}
+
 TEST(OrderBySwitch, LeavesNodesWithoutASwitchInTheirPlaces) {
     EXPECT_EQ(ordered("node[00-04]", two_leaves), (Nodes{0, 1, 3, 2, 4}));
     EXPECT_EQ(ordered("x[1-3]", two_leaves), (Nodes{0, 1, 2}));
@@ -129,10 +140,18 @@ TEST(RingCrossings, CountTheWayBackToo) {
 TEST(ReadSwitches, SkipsWhatIsNone) {
     for (const char* const line :
          {"", "SwitchName=s1 Level=0 Nodes=n[1-", "SwitchName=s1 Level=0", "Nodes=n1",
-          "SwitchName= Nodes=n1", "SwitchName=s[1-2] Nodes=n1", "RingName=r1 Nodes=n1",
-          "SwitchName=s1 Nodes=n[1-99999999]", "AggregatedBlock=b1 BlockIndex=0"}) {
+          "SwitchName= Nodes=n1", "RingName=r1 Nodes=n1", "SwitchName=s1 Nodes=n[1-99999999]",
+          "AggregatedBlock=b1 BlockIndex=0"}) {
         EXPECT_TRUE(read_switches(line).empty()) << line;
     }
+}
+
+// slurm.conf takes any text for a switch's name.
+TEST(ReadSwitches, TakesNamesThatNoHostHas) {
+    EXPECT_EQ(ordered("n[1-4]",
+                      "SwitchName=leaf/1 Level=0 LinkSpeed=1 Nodes=n[1,3]\n"
+                      "SwitchName=leaf two Level=0 LinkSpeed=1 Nodes=n[2,4]\n"),
+              (Nodes{0, 2, 1, 3}));
 }
 
 }  // namespace
