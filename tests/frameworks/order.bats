@@ -1,13 +1,16 @@
 #!/usr/bin/env bats
 # Every mode whose ranks are distgpu's, with the nodes in another order than Slurm's: rank 0 on the
 # second node, in blocks and in turns. Each framework's own check that all ranks agree.
+#
+# DISTGPU_TOPOLOGY=block for Slurm's topology/block instead of topology/tree (from 23.11 on).
 # shellcheck disable=SC2016 # the shell inside the sandbox expands them
 # shellcheck disable=SC2154 # run and launch set output, status and seconds
 
 load frameworks
 
 setup_file() {
-    frameworks_up
+    # From 26.05 on Slurm deals a block step's tasks in the order of the switches.
+    frameworks_up --switch s1=node01 --switch s2=node02 --topology-plugin "${DISTGPU_TOPOLOGY:-tree}"
     deepspeed_operator
     install -m 755 "$root/tools/horovod_rendezvous/horovod-rendezvous" "$SCRATCH"
     printf '%s\n' node02 node01 >"$SCRATCH/ring"
@@ -41,8 +44,7 @@ trains() { # MODE VERSION SRUN_ARGUMENT... -- PROGRAM...
     trains pytorch "$(version_of torch)" "${in_blocks[@]}" -- python examples/train.py
     launch "${cyclically[@]}" --distgpu=pytorch,order=./ring python examples/train.py
     assert_trained "${reversed_turns[@]}"
-    launch -w 'node[01-02]' -n4 -m arbitrary -w 'node01,node01,node01,node02' \
-        --distgpu=pytorch,order=./ring python examples/train.py
+    launch "${unevenly[@]}" --distgpu=pytorch,order=./ring python examples/train.py
     assert_trained "${reversed_uneven[@]}"
 }
 

@@ -22,6 +22,15 @@ nodes 2 of 2" ]
     result ray "$version" ray '2 nodes'
 }
 
+@test "order=: the driver runs on the first node of the order" {
+    printf '%s\n' node02 node01 >"$SCRATCH/ring"
+    launch "${on_each_node[@]}" --distgpu=ray,order=./ring "$distgpu" exec -- "${driver[@]}"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -E '^(driver|nodes)' <<<"$output")" = $'driver on node02\nnodes 2 of 2' ]
+    result ray "$version" ray 'order=node02,node01'
+}
+
 @test "the driver's status is the step's, soon after its end" {
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
     injured

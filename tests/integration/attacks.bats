@@ -77,6 +77,7 @@ memory_of() {
         '"nodes":"node01,b[1-4000000]","task_map":[[0,4000001,1,1]]'
         '"nodes":"a[1-512]b[1-512]","task_map":[[0,262144,1,1]]'
         "\"nodes\":\"node01\",\"task_map\":[$(printf '[0,1,1,1],%.0s' {1..12000})[0,1,1,1]]"
+        '"nodes":"node01","task_map":[[0,1,1,1]],"order":"b[1-16000000]"'
         "\"x\":$(printf '[%.0s' {1..100000})"
     )
     unforged=$(memory_of X=1 -- sleep 1)

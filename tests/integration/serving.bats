@@ -110,6 +110,18 @@ ends() {
     [ "$seconds" -le 6 ]
 }
 
+@test "order=: the first node of the order answers" {
+    printf '%s\n' node02 node01 >"$SCRATCH/ring"
+    start "${on_two[@]}" --distgpu=vllm,order=./ring "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
+    [[ $(url) == http://10.77.1.2:* ]]
+    [ "$(ask v1/completions)" = 200 ]
+    grep -q '^options .* --node-rank 0 --master-addr 10.77.1.2 .* --host 10.77.1.2 ' "$log"
+    grep -q '^options .* --node-rank 1 --master-addr 10.77.1.2 .* --headless$' "$log"
+    submit scancel --user "$(submit id -un)"
+    ends
+    [ "$seconds" -le 6 ]
+}
+
 # What vLLM itself makes of it: the step goes on, or ends with status 0.
 @test "a server that is killed on another node ends the step with its status" {
     start_servers

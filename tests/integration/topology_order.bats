@@ -3,7 +3,8 @@
 # tasks of a block step go to the nodes in the order of the switches, and no variable says so.
 # Whoever starts the tasks, they are right. On older releases the order is that of the names.
 #
-# DISTGPU_MATRIX_SHAPES=N tries N random shapes of each kind, of which there are 12.
+# DISTGPU_MATRIX_SHAPES=N tries N random shapes of each kind, of which there are 12, and
+# DISTGPU_ORDER_SHAPES=N that many in random orders of the nodes.
 # shellcheck disable=SC2154,SC2016 # cluster.bash sets root; run sets output; the tasks expand
 # shellcheck disable=SC2030,SC2031,SC2034 # run in a test sets what a function of it reads; cluster.bash reads
 
@@ -24,6 +25,8 @@ setup_file() {
             "${stepmgr[@]}"
         CLUSTERS+=" $CLUSTER"
         install_matrix
+        cp "$root/tests/integration/order/random_orders.py" "$SCRATCH"
+        printf '%s\n' node04 'node[02-03]' node01 >"$SCRATCH/ring"
     done
 }
 
@@ -259,6 +262,44 @@ or use srun -m plane=N"
 
 @test "distgpu plan in an allocation says that it cannot know the order" {
     on_each plan_says_what_it_knows
+}
+
+# The nodes of the ranks in turn, and MASTER_ADDR.
+in_order() { # ORDER SRUN_ARGUMENT...
+    run submit srun "${@:2}" --distgpu="pytorch,order=$1" bash -c 'echo "$RANK $SLURMD_NODENAME $MASTER_ADDR"'
+    echo "$CLUSTER: $* $output"
+    [ "$status" -eq 0 ]
+    distgpu_free_lines | sort -n | cut -d ' ' -f 2,3 | uniq | xargs
+}
+
+order_is_right() {
+    local shape by_switch='node01 10.77.1.1 node03 10.77.1.1 node02 10.77.1.1 node04 10.77.1.1'
+    for shape in '-N4 -n4' '-N4 -n8 --ntasks-per-node=2' '-N4 -n8 -m block' '-N4 -n4 -m cyclic'; do
+        # shellcheck disable=SC2086 # words
+        run in_order switch $shape
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [ "${lines[-1]}" = "$by_switch" ]
+        # shellcheck disable=SC2086 # words
+        run in_order ./ring $shape
+        [ "${lines[-1]}" = 'node04 10.77.1.4 node02 10.77.1.4 node03 10.77.1.4 node01 10.77.1.4' ]
+    done
+}
+
+# Also where Slurm deals the tasks in the order of the switches by itself.
+@test "order=switch and order=PATH" {
+    on_each order_is_right
+}
+
+random_orders() {
+    run submit salloc -Q -N4 -n32 ./random_orders.py "${DISTGPU_ORDER_SHAPES:-5}"
+    echo "$output"
+    tail -n 1 <<<"$output" | sed "s/^/# $CLUSTER: /" >&3
+    [ "$status" -eq 0 ]
+}
+
+@test "random shapes in random orders" {
+    on_each random_orders
 }
 
 @test "the clusters are left clean" {

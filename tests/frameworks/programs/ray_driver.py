@@ -33,6 +33,7 @@ def main() -> int:
         print("task on", host, "leaked", *leaked, flush=True)
     print("CPUs", *sorted(node["Resources"]["CPU"] for node in nodes))
     print("token", os.environ.get("RAY_AUTH_MODE"), len(os.environ.get("RAY_AUTH_TOKEN", "")))
+    print("driver on", socket.gethostname())
     print("nodes", len(nodes), "of", wanted, flush=True)
     time.sleep(seconds)
     return status if len(nodes) == wanted else 99
