@@ -44,7 +44,8 @@ trains() { # MODE VERSION SRUN_ARGUMENT... -- PROGRAM...
     trains pytorch "$(version_of torch)" "${in_blocks[@]}" -- python examples/train.py
     launch "${cyclically[@]}" --distgpu=pytorch,order=./ring python examples/train.py
     assert_trained "${reversed_turns[@]}"
-    launch "${unevenly[@]}" --distgpu=pytorch,order=./ring python examples/train.py
+    # With all CPUs of both: else topology/block has three of four CPUs on node02 (26.05).
+    launch --exclusive "${unevenly[@]}" --distgpu=pytorch,order=./ring python examples/train.py
     assert_trained "${reversed_uneven[@]}"
 }
 
