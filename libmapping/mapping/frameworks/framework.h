@@ -113,6 +113,10 @@ struct Service {
     std::span<const std::string_view> companion{};
     std::string_view up_text{};        // what the companion prints once it is ready
     std::string_view folder_option{};  // by which rank 0's node gets the step's folder
+    // Names the folder around the step's own on a node, which goes with the step. Without a
+    // companion it then names that to the program, whose temporary files are in it.
+    std::string_view folder_variable{};
+    std::size_t longest_folder = 0;  // of its path in bytes, for the sockets in it
     // A command that an older companion does not know, and ends with status 2, beside which others
     // can use the step's: with what the user is then told.
     std::span<const std::string_view> token_query{};

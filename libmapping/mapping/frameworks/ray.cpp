@@ -115,14 +115,18 @@ constexpr std::array<std::string_view, 2> companion{"ray", "start"};
 // Its subcommand came with the tokens, in 2.52; it is click that ends an unknown one with status 2.
 constexpr std::array<std::string_view, 2> token_query{"ray", "get-auth-token"};
 
-constexpr Service service{.options = options,
-                          .companion = companion,
-                          .up_text = "Ray runtime started.",
-                          .folder_option = "--temp-dir",
-                          .token_query = token_query,
-                          .no_token =
-                              "Ray before 2.52 knows no token, so whoever reaches this "
-                              "cluster's ports can run programs as you; install a newer one"};
+constexpr Service service{
+    .options = options,
+    .companion = companion,
+    .up_text = "Ray runtime started.",
+    .folder_option = "--temp-dir",
+    .folder_variable = "RAY_TMPDIR",
+    // The names of Ray's sockets are 63 to 67 bytes long; the system takes 107.
+    .longest_folder = 40,
+    .token_query = token_query,
+    .no_token =
+        "Ray before 2.52 knows no token, so whoever reaches this "
+        "cluster's ports can run programs as you; install a newer one"};
 
 constexpr auto sets = joined(
     service_rendezvous,

@@ -15,6 +15,17 @@ namespace distgpu::contract {
 // The ports from MASTER_PORT on that such a step has: all of a slot.
 inline constexpr std::uint16_t service_ports = 16;
 
+// One whose program is a server. Killed, vLLM and SGLang leave temporary files, and not only then;
+// their sockets among these have names of up to 37 bytes, of 107 that the system takes.
+constexpr Service server(std::span<const ProgramOption> options) {
+    return {.options = options,
+            .folder_variable = "TMPDIR",
+            .longest_folder = 70,
+            .host_option = "--host",
+            .port_option = "--port",
+            .health = "/health"};
+}
+
 inline std::string port_behind(const TaskContext& task, std::uint16_t offset) {
     return std::to_string(task.master_port + offset);
 }

@@ -38,8 +38,7 @@ constexpr std::array options{
     ProgramOption{"--nccl-port", "", "the 14th port behind MASTER_PORT", nccl_port},
 };
 
-constexpr Service service{
-    .options = options, .host_option = "--host", .port_option = "--port", .health = "/health"};
+constexpr Service service = server(options);
 
 constexpr auto sets = joined(
     service_rendezvous,

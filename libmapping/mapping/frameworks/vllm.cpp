@@ -77,8 +77,7 @@ constexpr std::array options{
                   data_parallel_port},
 };
 
-constexpr Service service{
-    .options = options, .host_option = "--host", .port_option = "--port", .health = "/health"};
+constexpr Service service = server(options);
 
 constexpr auto sets = joined(
     service_rendezvous,

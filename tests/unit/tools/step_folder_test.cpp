@@ -33,20 +33,21 @@ class StepFolderTest : public testing::Test {
 
     const MadeUpFolder folder_;
     const fs::path around_ = folder_.path();
+    const FolderRule rule_{"RAY_TMPDIR", "ray-", 100};
 };
 
 TEST_F(StepFolderTest, TakesAwayWhatKilledStepsLeft) {
     const std::string on_head = left("ray-aaaaaa", 2min);
-    { const auto folder = StepFolder::make(); }
+    { const auto folder = StepFolder::make(rule_); }
     EXPECT_FALSE(fs::exists(on_head));
     const std::string on_other = left("ray-aaaaaa", 2min);
-    { const auto folder = StepFolder::make_at(around_ / "ray-bbbbbb"); }
+    { const auto folder = StepFolder::make_at(rule_, around_ / "ray-bbbbbb"); }
     EXPECT_FALSE(fs::exists(on_other));
     EXPECT_TRUE(fs::is_empty(around_));
 }
 
 TEST_F(StepFolderTest, LeavesEverythingElse) {
-    auto running = StepFolder::make();
+    auto running = StepFolder::make(rule_);
     ASSERT_TRUE(running);
     fs::last_write_time(running->path() + "/.distgpu", fs::file_time_type::clock::now() - 1h);
     const std::string just_made = left("ray-cccccc", 10s);
@@ -54,12 +55,21 @@ TEST_F(StepFolderTest, LeavesEverythingElse) {
     const std::string elsewhere = left("elsewhere", 1h);
     fs::create_directory_symlink(elsewhere, around_ / "ray-dddddd");
     fs::create_directory(around_ / "ray-eeeeee");  // the user's own
-    { const auto folder = StepFolder::make(); }
+    { const auto folder = StepFolder::make(rule_); }
     for (const std::string& path :
          {running->path(), just_made, of_another_name, elsewhere, (around_ / "ray-dddddd").string(),
           (around_ / "ray-eeeeee").string()}) {
         EXPECT_TRUE(fs::exists(path)) << path;
     }
+}
+
+TEST_F(StepFolderTest, IsNoLongerThanItsRuleAllows) {
+    const std::string path = around_ / "ray-XXXXXX";
+    EXPECT_TRUE(StepFolder::make({"RAY_TMPDIR", "ray-", path.size()}));
+    EXPECT_EQ(StepFolder::make({"RAY_TMPDIR", "ray-", path.size() - 1}).error().message(),
+              "distgpu: " + path + ": longer than " + std::to_string(path.size() - 1) +
+                  " bytes, too long for the sockets in it; let RAY_TMPDIR name a folder nearer to "
+                  "the root");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -144,6 +145,21 @@ TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
     EXPECT_EQ(Running(supervision).end().status, 126);
 }
 
+// vLLM and SGLang leave files there, killed or not.
+TEST(Supervise, TemporaryFilesOfAProgramGoWithIt) {
+    const MadeUpFolder around;
+    setenv("TMPDIR", around.path().c_str(), 1);
+    const std::string script = "touch $TMPDIR/vllm_dist_1; echo \"$TMPDIR\" >&2; kill -KILL $$";
+    Supervision supervision = shell(script);
+    supervision.parts.folder = {"TMPDIR", "vllm-", 100};
+    EXPECT_THAT(Running(supervision).end().errors, HasSubstr(around.path() + "/vllm-"));
+    EXPECT_TRUE(std::filesystem::is_empty(around.path()));
+    supervision.parts.folder.longest = around.path().size();  // else it is the usual one
+    EXPECT_THAT(Running(supervision).end().errors, HasSubstr(around.path() + "\n"));
+    EXPECT_TRUE(std::filesystem::exists(around.path("vllm_dist_1")));
+    unsetenv("TMPDIR");
+}
+
 TEST(Supervise, OneNodesEndIsTheOthers) {
     for (const std::uint32_t failing : {0U, 1U}) {
         const std::uint16_t port = free_port();
@@ -188,6 +204,7 @@ Supervision with_companion(const std::string& companion, const std::string& scri
     supervision.mode = "ray";
     supervision.parts.companion = {"sh", "-c", companion};
     supervision.parts.up_text = "is up";
+    supervision.parts.folder = {"RAY_TMPDIR", "ray-", 100};
     supervision.parts.folder_option = "folder";  // $0 of the text, and its path $1
     supervision.parts.environment = "export A=b\n";
     return supervision;

@@ -5,6 +5,7 @@
 #include "base/io/write.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 
 namespace distgpu {
@@ -13,7 +14,7 @@ Parts::Parts(const PartCommands& commands)
     : commands_(commands), usual_files_(raise_open_files()) {}
 
 std::optional<Error> Parts::make_folder() {
-    auto folder = StepFolder::make();
+    auto folder = StepFolder::make(commands_.folder);
     if (!folder) return folder.error();
     folder_ = *std::move(folder);
     const auto written = replace_file(environment_file(), commands_.environment, Readers::by_umask);
@@ -21,10 +22,17 @@ std::optional<Error> Parts::make_folder() {
 }
 
 std::optional<Error> Parts::make_folder_at(const std::string& path) {
-    auto folder = StepFolder::make_at(path);
+    auto folder = StepFolder::make_at(commands_.folder, path);
     if (!folder) return folder.error();
     folder_ = *std::move(folder);
     return std::nullopt;
+}
+
+void Parts::make_temporary_folder() {
+    auto folder = StepFolder::make(commands_.folder);
+    if (!folder) return;
+    folder_ = *std::move(folder);
+    setenv(commands_.folder.variable.c_str(), folder_.path().c_str(), 1);
 }
 
 std::optional<NotStarted> Parts::start_program() {

@@ -17,7 +17,8 @@ struct PartCommands {
     // Runs on every node, below the program, which is then rank 0's node's alone. Empty: none.
     std::vector<std::string> companion{};
     std::string up_text{};        // what it prints when it is ready
-    std::string folder_option{};  // by which rank 0's node gives it the step's folder
+    FolderRule folder{};          // of the step on this node
+    std::string folder_option{};  // by which rank 0's node gives it to the companion
     // On rank 0's node, beside the companion, asks it for something that older ones do not know.
     std::vector<std::string> query{};
     std::string unknown{};      // what to say where it ends with status 2, as for a wrong word
@@ -39,6 +40,8 @@ class Parts {
     std::optional<Error> make_folder();
     // On another one: takes the name that rank 0's node chose. Errors: as StepFolder::make_at().
     std::optional<Error> make_folder_at(const std::string& path);
+    // Without a companion: the program's temporary files go with the step, where that can be.
+    void make_temporary_folder();
     const std::string& folder() const { return folder_.path(); }
     std::string environment_file() const { return folder_.path() + "/env"; }
 

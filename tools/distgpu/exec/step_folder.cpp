@@ -17,15 +17,14 @@
 namespace distgpu {
 namespace {
 
-constexpr std::string_view prefix = "ray-";
 constexpr std::string_view lock_name = "/.distgpu";
 
-Error not_made(const std::string& path, int problem) {
+Error not_made(const FolderRule& rule, const std::string& path, int problem) {
     const bool shared = problem == EEXIST;
     return {path,
             shared ? "already there, as where the nodes share the folder around it"
                    : std::strerror(problem),
-            "let RAY_TMPDIR name a folder that every node has for itself"};
+            formatted("let {} name a folder that every node has for itself", rule.variable)};
 }
 
 // A folder without a lock is never taken for one that was left.
@@ -53,7 +52,7 @@ bool is_left(const std::string& folder) {
            flock(lock.fd(), LOCK_EX | LOCK_NB) == 0;
 }
 
-void remove_left_ones(const std::filesystem::path& around) {
+void remove_left_ones(const FolderRule& rule, const std::filesystem::path& around) {
     // The other entries are anybody's.
     constexpr int most = 10'000;
     std::error_code error;
@@ -62,7 +61,7 @@ void remove_left_ones(const std::filesystem::path& around) {
          !error && each != end && seen < most; each.increment(error), ++seen) {
         const std::string path = each->path();
         std::error_code ignored;
-        if (each->path().filename().native().starts_with(prefix) && is_left(path)) {
+        if (each->path().filename().native().starts_with(rule.prefix) && is_left(path)) {
             std::filesystem::remove_all(path, ignored);
         }
     }
@@ -75,24 +74,23 @@ StepFolder::~StepFolder() {
     if (!path_.empty()) std::filesystem::remove_all(path_, error);
 }
 
-Result<StepFolder> StepFolder::make() {
-    // Below it Ray makes sockets whose names are 63 to 67 bytes long; the system takes 107.
-    constexpr std::size_t longest = 40;
-    const char* const around = std::getenv("RAY_TMPDIR");
-    std::string path = formatted("{}/ray-XXXXXX", around == nullptr ? "/tmp" : around);
-    if (path.size() > longest) {
-        return Error{path, formatted("longer than {} bytes, too long for Ray's sockets", longest),
-                     "let RAY_TMPDIR name a folder nearer to the root"};
+Result<StepFolder> StepFolder::make(const FolderRule& rule) {
+    const char* const around = std::getenv(rule.variable.c_str());
+    std::string path = formatted("{}/{}XXXXXX", around == nullptr ? "/tmp" : around, rule.prefix);
+    if (path.size() > rule.longest) {
+        return Error{
+            path, formatted("longer than {} bytes, too long for the sockets in it", rule.longest),
+            formatted("let {} name a folder nearer to the root", rule.variable)};
     }
-    if (mkdtemp(path.data()) == nullptr) return not_made(path, errno);
-    remove_left_ones(std::filesystem::path(path).parent_path());
+    if (mkdtemp(path.data()) == nullptr) return not_made(rule, path, errno);
+    remove_left_ones(rule, std::filesystem::path(path).parent_path());
     return StepFolder(path, lock_in(path));
 }
 
-Result<StepFolder> StepFolder::make_at(const std::string& path) {
+Result<StepFolder> StepFolder::make_at(const FolderRule& rule, const std::string& path) {
     constexpr mode_t for_me_alone = 0700;
-    if (mkdir(path.c_str(), for_me_alone) != 0) return not_made(path, errno);
-    remove_left_ones(std::filesystem::path(path).parent_path());
+    if (mkdir(path.c_str(), for_me_alone) != 0) return not_made(rule, path, errno);
+    remove_left_ones(rule, std::filesystem::path(path).parent_path());
     return StepFolder(path, lock_in(path));
 }
 

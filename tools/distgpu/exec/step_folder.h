@@ -5,10 +5,18 @@
 #include "base/io/tcp/socket.h"
 #include "base/result.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
 namespace distgpu {
+
+// Where such a folder may be, and how it is called.
+struct FolderRule {
+    std::string variable;     // names the folder around it; where it is not set, that is /tmp
+    std::string prefix;       // of its name: "ray-"
+    std::size_t longest = 0;  // of its path, in bytes
+};
 
 class StepFolder {
   public:
@@ -24,12 +32,11 @@ class StepFolder {
     StepFolder(const StepFolder&) = delete;
     StepFolder& operator=(const StepFolder&) = delete;
 
-    // With a name that nobody can know before, in $RAY_TMPDIR or /tmp. Errors: the path is longer
-    // than Ray's sockets allow; it cannot be made.
-    static Result<StepFolder> make();
+    // With a name that nobody can know before. Errors: the path is too long; it cannot be made.
+    static Result<StepFolder> make(const FolderRule& rule);
     // With the name that rank 0's node chose. Errors: it is there already, as where both nodes see
     // the same one; it cannot be made.
-    static Result<StepFolder> make_at(const std::string& path);
+    static Result<StepFolder> make_at(const FolderRule& rule, const std::string& path);
 
     const std::string& path() const { return path_; }
 

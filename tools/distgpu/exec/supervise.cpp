@@ -88,7 +88,10 @@ class Supervisor {
 
     // This node's part. `folder`: as rank 0's node calls it.
     void begin(const std::string& folder = {}) {
-        if (!parts_.has_companion()) return judge(parts_.start_program());
+        if (!parts_.has_companion()) {
+            parts_.make_temporary_folder();
+            return judge(parts_.start_program());
+        }
         if (!nodes_.is_head()) {
             if (const auto error = parts_.make_folder_at(folder)) {
                 say(error->message());

@@ -91,6 +91,8 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
     with_options.insert(with_options.end(), own.task().options.begin(), own.task().options.end());
     supervision.health = health_of(own, supervision.parts.program);
     supervision.parts.up_text = service.up_text;
+    supervision.parts.folder = {std::string(service.folder_variable), supervision.mode + "-",
+                                service.longest_folder};
     supervision.parts.folder_option = service.folder_option;
     if (own.request.framework == &ray) set_token(supervision, service, environment);
     for (const SetVariable& variable : contract::service_rendezvous) {
