@@ -116,6 +116,8 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says "$none with --ntasks-per-node=4, or gpus=keep if none is meant" \
         srun -N2 --ntasks-per-node=2 --distgpu=pytorch true
     says '' srun -N2 --ntasks-per-node=4 --distgpu=pytorch,gpus=keep true
+    refused "${none/pytorch/vllm}, or gpus=keep if none is meant" \
+        srun -N2 --ntasks-per-node=1 --distgpu=vllm "$SCRATCH/distgpu" exec -- true
     rm "$SCRATCH/topology.xml"
 }
 

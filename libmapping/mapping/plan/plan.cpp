@@ -168,6 +168,7 @@ Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts&
             const HostList addresses = addresses_of_nodes(request, step, meeting_point.address);
             const StepView view{request, layout, step.facts, addresses};
             if (auto error = refusal_of(view, step.rendezvous)) return *std::move(error);
+            if (auto error = server_without_gpus(view, node)) return *std::move(error);
             NodePlan result;
             result.node = node.node;
             result.node_name = layout.hosts().name(node.node);

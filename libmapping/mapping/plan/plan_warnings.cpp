@@ -60,7 +60,7 @@ std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t
 }
 
 // What goes wrong where nobody asked for GPUs.
-std::optional<std::string> no_gpu_warning(const StepView& step, const NodeFacts& node) {
+std::optional<Error> no_gpus(const StepView& step, const NodeFacts& node) {
     const Framework& framework = *step.request.framework;
     const bool left_alone = binding_policy(step.request, node).gpus->seen_by == nullptr;
     if (!node.gpus_by_slurm || node.gpus > 0 || framework.for_cpus_too || left_alone ||
@@ -69,11 +69,12 @@ std::optional<std::string> no_gpu_warning(const StepView& step, const NodeFacts&
     }
     const std::size_t gpus = node.topology->gpus.size();
     const bool other_tasks = framework.one_gpu_per_task && step.layout.tasks_on(node.node) != gpus;
-    return formatted(
-        "the step has no GPU, but {} has {}; use --gres=gpu:{}{}, or gpus=keep if "
-        "none is meant",
-        step.layout.hosts().name(node.node), gpus == 1 ? "one" : std::to_string(gpus), gpus,
-        other_tasks ? formatted(" with --ntasks-per-node={}", gpus) : "");
+    return Error{
+        formatted("--distgpu={}", framework.mode),
+        formatted("the step has no GPU, but {} has {}", step.layout.hosts().name(node.node),
+                  gpus == 1 ? "one" : std::to_string(gpus)),
+        formatted("use --gres=gpu:{}{}, or gpus=keep if none is meant", gpus,
+                  other_tasks ? formatted(" with --ntasks-per-node={}", gpus) : "")};
 }
 
 std::optional<std::string> idle_nodes_warning(const StepView& step) {
@@ -110,6 +111,10 @@ std::vector<Error> step_warnings(const StepView& step) {
     return warnings;
 }
 
+std::optional<Error> server_without_gpus(const StepView& step, const NodeFacts& node) {
+    return step.request.framework->service == nullptr ? std::nullopt : no_gpus(step, node);
+}
+
 std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     const Framework& framework = *step.request.framework;
     const std::uint32_t local_tasks = step.layout.tasks_on(node.node);
@@ -118,7 +123,7 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
         if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
     };
     for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);
-    add(no_gpu_warning(step, node));
+    if (auto warning = no_gpus(step, node)) warnings.push_back(*std::move(warning));
     if (framework.launcher_per_node) add(launcher_warning(step.request, node));
     if (!framework.one_gpu_per_task) return warnings;
     add(gpu_warning(framework, local_tasks, node, step.layout.node_count()));

@@ -97,6 +97,26 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
 }
 
 // A node with so many GPUs, of which Slurm gave the step none.
+// A server would load for a minute and end. Ray's programs may be for CPUs.
+TEST(PlanWarnings, OfGpusThatNobodyAskedForAreARefusalOfAServer) {
+    const auto refused = [](const char* spec) {
+        NodeTopology topology;
+        topology.gpus.resize(4);
+        const NodeFacts node{.cpus = 8, .topology = &topology, .gpus_by_slurm = true};
+        const auto result =
+            plan(*parse_spec("S", spec), Step{layout("n[1-2]", {{0, 2, 1, 1}})}, node);
+        return result ? "" : result.error().message();
+    };
+    for (const std::string mode : {"vllm", "sglang"}) {
+        EXPECT_EQ(refused(mode.c_str()),
+                  "distgpu: --distgpu=" + mode +
+                      ": the step has no GPU, but n1 has 4; use --gres=gpu:4, or gpus=keep if none "
+                      "is meant");
+        EXPECT_EQ(refused((mode + ",gpus=keep").c_str()), "");
+    }
+    EXPECT_EQ(refused("ray"), "");
+}
+
 TEST(PlanWarnings, NameTheGpusThatNobodyAskedFor) {
     const auto warnings = [](const char* spec, std::uint32_t tasks, std::size_t gpus,
                              NodeFacts node = {.cpus = 8, .gpus_by_slurm = true}) {
