@@ -42,6 +42,18 @@ std::vector<std::string> program_arguments(spank_t spank) {
     return {arguments, arguments + count};
 }
 
+bool put_in_front(spank_t spank, const std::vector<std::string>& words) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return spank_prepend_task_argv(spank, static_cast<int>(arguments.size()), arguments.data()) ==
+           ESPANK_SUCCESS;
+#else
+    static_cast<void>(spank);
+    return words.empty();
+#endif
+}
+
 void tell(const std::string& line) {
     slurm_spank_log("%s", line.c_str());
 }

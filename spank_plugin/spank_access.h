@@ -3,6 +3,7 @@
 
 // spank.h declares the callbacks outside its own extern "C" block.
 extern "C" {
+#include <slurm/slurm.h>
 #include <slurm/spank.h>
 }
 
@@ -31,6 +32,12 @@ std::optional<std::uint32_t> item(spank_t spank, spank_item_t which);
 
 // The program and its arguments as srun got them; empty where not available.
 std::vector<std::string> program_arguments(spank_t spank);
+
+// Whether this release lets a plugin put words before a task's program.
+inline constexpr bool has_words_in_front = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0);
+
+// In task_init: puts them there; the first one is a path. False: Slurm did not take them.
+bool put_in_front(spank_t spank, const std::vector<std::string>& words);
 
 // One line for the user, on the step's standard error, where this callback's output reaches it.
 void tell(const std::string& line);

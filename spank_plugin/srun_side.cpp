@@ -171,6 +171,7 @@ void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<st
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;
     known.facts.program = std::move(program);
+    known.facts.puts_exec_in_front = has_words_in_front;
     known.facts.allocated_nodes = chosen.nodes ? 0 : allocated_nodes_;
     known.facts.size_by_default = allocated_nodes_ == 0 && chosen == ChosenSize{};
     known.rendezvous.rank0_address = step.rank0_address;

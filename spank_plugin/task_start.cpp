@@ -3,6 +3,7 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/frameworks/serving.h"
 #include "mapping/plan/plan.h"
 #include "node/handed_layout.h"
 #include "node/launch_variables.h"
@@ -126,6 +127,17 @@ void watch_step(spank_t spank, const AskedStep& asked, int host_root, const Task
     if (!started) tell(started.error().message());
 }
 
+// Where the user left `distgpu exec` out, and Slurm can put it there.
+std::optional<Failure> start_by_exec(spank_t spank, const AskedStep& asked) {
+    const StepFacts& facts = asked.step.facts;
+    const StepView step{asked.request, asked.step.layout, facts, facts.node_addresses};
+    if (!contract::lacks_exec(step)) return std::nullopt;
+    // An image may be without it.
+    const bool is_there = access(asked.command.c_str(), X_OK) == 0;
+    if (is_there && put_in_front(spank, {asked.command, "exec", "--"})) return std::nullopt;
+    return Failure{contract::without_exec(step)};
+}
+
 // What dry-run prints; empty: the program shall run.
 Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBinding& binding,
                             const TaskIdentity& task) {
@@ -158,6 +170,7 @@ std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const S
     const auto prepared = prepare(spank, asked, binding, *task);
     if (!prepared) return Failure{prepared.error()};
     if (!prepared->empty()) print_and_end(*prepared);
+    if (auto failure = start_by_exec(spank, asked)) return failure;
     if (auto failure = check_step(spank, asked, host_root, *task)) return failure;
     watch_step(spank, asked, host_root, *task);
     return std::nullopt;

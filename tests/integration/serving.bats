@@ -1,20 +1,24 @@
 #!/usr/bin/env bats
 # Servers over several nodes by `distgpu exec`: their options, and how a step of them ends. The server
-# is ./serving/vllm, a stand-in with vLLM's options and ways of ending.
+# is ./serving/vllm, a stand-in with vLLM's options and ways of ending; ./serving/sglang has SGLang's.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031 # cluster.bash sets root; each test has a log of its own
 
 load cluster
 
 setup_file() {
-    # So that what a killed program leaves behind would run on.
-    cluster_up --nodes 2 --cpus 8
+    # Under linuxproc, so that what a killed program leaves behind would run on; with KillWait as sites have it.
+    cluster_up --nodes 2 --cpus 8 --conf KillWait=30
     install -m 755 "$root/tests/integration/serving/vllm" "$SCRATCH"
+    cp -r "$root/tests/integration/serving/sglang" "$SCRATCH"
+    mkdir -m 1777 "$SCRATCH/temporary"
 }
 teardown_file() { cluster_down; }
 
 setup() {
     distgpu=$SCRATCH/distgpu
     log=$SCRATCH/log.$BATS_TEST_NUMBER
+    export TMPDIR=$SCRATCH/temporary
+    serves="^python3 ($SCRATCH/vllm serve|-m sglang.launch_server)"
 }
 
 teardown() {
@@ -27,15 +31,16 @@ teardown() {
 }
 
 # The stand-in's processes, on all nodes: they are processes of this machine.
-servers() { pgrep -f "^python3 $SCRATCH/vllm serve" || true; }
+servers() { pgrep -f "$serves" || true; }
 
 assert_nothing_left() {
     for _ in {1..50}; do
-        [[ $(servers) ]] || return 0
+        [[ $(servers) || $(ls -A "$TMPDIR") ]] || return 0
         sleep 0.1
     done
-    ps -fp "$(servers | xargs | tr ' ' ,)"
-    pkill -KILL -f "^python3 $SCRATCH/vllm serve"
+    ls "$TMPDIR"
+    pgrep -fa "$serves"
+    pkill -KILL -f "$serves"
     return 1
 }
 
@@ -58,6 +63,11 @@ start_servers() { # [ENVIRONMENT...]
     start "${on_two[@]}" --distgpu=vllm env "$@" "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
 }
 
+start_sglang() {
+    start "${on_two[@]}" --distgpu=sglang "$distgpu" exec -- \
+        python3 -m sglang.launch_server --model-path m --tp 2
+}
+
 url() { sed -n 's/.*ready at \([^ ]*\) after.*/\1/p' "$log"; }
 
 # The status of a request on node01.
@@ -78,7 +88,7 @@ pid_on() { # NODE PATTERN
 }
 
 # The server that exec started there, and its first child.
-main_on() { pid_on "$1" "^python3 $SCRATCH/vllm serve" | head -n 1; }
+main_on() { pid_on "$1" "$serves" | head -n 1; }
 child_on() { pgrep -P "$(main_on "$1")"; }
 
 # Waits for the step; its status and how long it took.
@@ -175,6 +185,8 @@ ends() {
         [ "$status" -eq 137 ]
         [ "$seconds" -le 6 ]
         grep -q "^distgpu: vllm: lost the connection with $node, which ends the step\$" "$log"
+        # The next step's would go with this one's folder after a minute.
+        rm -r "$TMPDIR"/vllm-*
     done
 }
 
@@ -184,6 +196,34 @@ ends() {
     ends
     [ "$seconds" -le 14 ]
     [[ $(<"$log") != *'which ends the step'* ]]
+}
+
+@test "SGLang's nodes get their options, and its end is the first node's" {
+    start_sglang
+    address=$(url)
+    port=${address##*:}
+    first=$((port - 13))
+    head=${address#http://}
+    head=${head%:*}
+    for node in 0 1; do
+        # The nodes' addresses differ in their last digit.
+        grep -qxF "options --model-path m --tp 2 --nnodes 2 --node-rank $node --dist-init-addr $head:$first \
+--host ${head%?}$((${head: -1} + node)) --port $port --nccl-port $((port + 1))" "$log"
+    done
+    submit scancel --user "$(submit id -un)"
+    ends
+    [ "$seconds" -le 6 ]
+    [[ $(<"$log") != *'which ends the step'* ]]
+}
+
+# It ignores SIGTERM and waits for the first one's word.
+@test "SGLang's other node, whose first is killed, is killed after the grace" {
+    start_sglang
+    kill -KILL "$(main_on node01)"
+    ends
+    [ "$status" -eq 137 ]
+    [ "$seconds" -ge 8 ]
+    [ "$seconds" -le 14 ]
 }
 
 @test "a signal for exec alone on one node ends the step with the servers' status" {
@@ -244,17 +284,33 @@ except ConnectionResetError:
 @test "a program that is not there, and steps that cannot serve, are refused" {
     run -127 submit "${on_two[@]}" --distgpu=vllm "$distgpu" exec -- ./none
     [ "$(distgpu_lines | sort -u | head -n 1)" = 'distgpu: ./none: No such file or directory; name a program that can be run' ]
-    run submit "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
-    [ "$status" -ne 0 ]
-    [ "$(distgpu_lines)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it takes its place in the step from \
-its options alone, so each node would run a server of its own; write srun --ntasks-per-node=1 \
---distgpu=vllm distgpu exec -- $SCRATCH/vllm serve m -tp 2" ]
     run -125 submit srun -N2 --ntasks-per-node=2 "$distgpu" exec vllm -- "$SCRATCH/vllm" serve m
     [ "$(distgpu_lines)" = 'distgpu: --distgpu=vllm: 2 tasks on a node, but one program runs on each and takes all the GPUs of the step there; use --ntasks-per-node=1 --distgpu=vllm' ]
 }
 
-@test "dry-run shows the options" {
+@test "a server without exec gets it where Slurm lets the plugin put it there, and is else refused" {
+    if has_release 23.11; then
+        start "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
+        [ "$(ask v1/completions)" = 200 ]
+        kill -KILL "$(main_on node02)"
+        ends
+        [ "$status" -eq 137 ]
+    else
+        run submit "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
+        [ "$status" -ne 0 ]
+        [ "$(distgpu_lines)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it takes its place in the step from \
+its options alone, so each node would run a server of its own; write srun --ntasks-per-node=1 \
+--distgpu=vllm distgpu exec -- $SCRATCH/vllm serve m -tp 2" ]
+    fi
+}
+
+@test "dry-run shows the options that are added, and not those that the user gave" {
     run --separate-stderr -0 submit "${on_two[@]}" --distgpu=vllm,dry-run,port=25000,master=name "$distgpu" exec -- \
         "$SCRATCH/vllm" serve m -tp 2
     [ "$(grep -c 'distgpu exec adds: --distributed-executor-backend mp --nnodes 2' <<<"$output")" -eq 2 ]
+    run --separate-stderr -0 submit "${on_two[@]}" --distgpu=vllm,dry-run "$distgpu" exec -- \
+        "$SCRATCH/vllm" serve m -tp 2 --nnodes=2 -dp 2 --port 9000
+    [ "$(grep -c 'distgpu exec adds: --distributed-executor-backend mp --node-rank .* --data-parallel-rpc-port' \
+        <<<"$output")" -eq 2 ]
+    [[ $output != *' --port '* ]]
 }

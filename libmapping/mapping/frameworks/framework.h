@@ -34,6 +34,8 @@ struct StepFacts {
     // Nodes of the allocation, where it is not the user who chose those of the step; 0: he did, or
     // it is not known.
     std::uint32_t allocated_nodes = 0;
+    // `distgpu exec` is put before a service's program that lacks it (Slurm 23.11 and newer).
+    bool puts_exec_in_front = false;
     // Nobody said how many nodes, tasks or GPUs the step shall have.
     bool size_by_default = false;
 

@@ -50,6 +50,20 @@ std::optional<Error> own_option_given(const StepView& step, Words program) {
 
 }  // namespace
 
+bool lacks_exec(const StepView& step) {
+    return step.request.framework->service != nullptr &&
+           !started_program(step.facts.program).by_exec && is_launcher(step);
+}
+
+Error without_exec(const StepView& step) {
+    const bool is_driver = !step.request.framework->service->companion.empty();
+    return {excerpt(join(step.facts.program, " ")),
+            is_driver ? "each node would run it, and none would start the cluster"
+                      : "it takes its place in the step from its options alone, so each node would "
+                        "run a server of its own",
+            formatted("write {}", line_for(step, step.facts.program))};
+}
+
 std::optional<Error> no_service(const StepView& step) {
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     const StartedProgram program = started_program(step.facts.program);
@@ -61,14 +75,7 @@ std::optional<Error> no_service(const StepView& step) {
                      formatted("use --ntasks-per-node=1 {}", option_text(step))};
     }
     if (program.words.empty()) return std::nullopt;
-    if (!program.by_exec && is_launcher(step)) {
-        const bool is_driver = !step.request.framework->service->companion.empty();
-        return Error{excerpt(join(program.words, " ")),
-                     is_driver ? "each node would run it, and none would start the cluster"
-                               : "it takes its place in the step from its options alone, so each "
-                                 "node would run a server of its own",
-                     formatted("write {}", line_for(step, program.words))};
-    }
+    if (!step.facts.puts_exec_in_front && lacks_exec(step)) return without_exec(step);
     const bool gets_options = step.request.framework->service->companion.empty();
     if (program.by_exec && gets_options && swallows_options(program.words)) {
         return Error{excerpt(join(program.words, " ")),

@@ -48,6 +48,10 @@ struct ParallelSize {
     std::string_view names;  // between blanks, the usual one first
 };
 
+// Whether it is a program that `distgpu exec` has to start, and does not; and the words for that.
+bool lacks_exec(const StepView& step);
+Error without_exec(const StepView& step);
+
 // Refuses several tasks on a node; the program without `distgpu exec` before it, or within a
 // shell's text, to which nothing can be appended; an option that is each node's own.
 std::optional<Error> no_service(const StepView& step);

@@ -77,6 +77,9 @@ TEST(Vllm, IsRefusedWithoutExec) {
               "distgpu: /opt/bin/vllm serve m -tp 2: it takes its place in the step from its "
               "options alone, so each node would run a server of its own; write srun "
               "--ntasks-per-node=1 --distgpu=vllm distgpu exec -- /opt/bin/vllm serve m -tp 2");
+    step.facts.puts_exec_in_front = true;
+    EXPECT_EQ(refusal_of(step), "");
+    step.facts.puts_exec_in_front = false;
     step.facts.program = {"./starts_exec_itself"};
     EXPECT_EQ(refusal_of(step), "");
     EXPECT_EQ(refused("n[1-2]", {"vllm", "serve", "m", "-tp", "2"}), "");
