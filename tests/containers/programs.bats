@@ -71,6 +71,27 @@ nodes 2 of 2' ]
     for node in node01 node02; do [ -z "$(on "$node" pgrep -u "$(submit id -un)")" ]; done
 }
 
+# With the stand-ins of integration/serving.bats. The image has variables of its own, and srun's end is
+# the servers'.
+@test "the servers of vLLM and SGLang run in the image, and nothing of them is left" {
+    local node program
+    cp -r "$root/tests/integration/serving/"* "$SCRATCH"
+    image serving MASTER_ADDR=nowhere.example RANK=0 VLLM_HOST_IP=10.9.9.9 SGLANG_HOST_IP=10.9.9.9
+    in_container
+    options[0]=--container-image="$images/serving.sqsh"
+    for program in 'vllm python3 vllm serve m' 'sglang python3 -m sglang.launch_server --model-path m'; do
+        # shellcheck disable=SC2086 # words
+        run submit timeout --kill-after=20 12 srun -N2 --ntasks-per-node=1 "${options[@]}" \
+            --distgpu="${program%% *}" "$SCRATCH/distgpu" exec -- ${program#* } --tensor-parallel-size 2
+        echo "$output"
+        [ "$status" -eq 124 ]
+        [ "$(grep -c '^options .* --nnodes 2 --node-rank [01] ' <<<"$output")" -eq 2 ]
+        grep -qx "distgpu: ${program%% *}: ready at http://10.77.1.1:[0-9]* after [0-9]* s" <<<"$output"
+        assert_cluster_clean
+        for node in node01 node02; do [ -z "$(on "$node" pgrep -u "$(submit id -un)")" ]; done
+    done
+}
+
 # Its libraries are the machine's, as the image's programs are.
 @test "distgpu check runs in the image, and names what the image sets otherwise" {
     in_container
