@@ -1,86 +1,20 @@
-# What the tests of Ray share: a cluster whose nodes have a temp folder of their own, steps in the
-# background, and what one leaves behind.
+# What the tests of Ray share: a cluster, and a driver.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2034,SC2154 # for shells on the nodes; the tests use what stands here; run sets the rest
+# shellcheck disable=SC2034,SC2154 # the tests use what stands here; steps.bash sets the rest
 
-load frameworks
+load steps
 
-# KillWait as sites have it: a driver of Ray needs some seconds to end.
 ray_up() { # SANDBOX_ARGUMENT...
-    frameworks_up --cpus 8 --conf KillWait=30 "$@"
+    steps_up "$@"
     cp "$root/tests/frameworks/programs/"ray_*.py "$SCRATCH"
-    # What each node has for itself: they share the machine's /tmp.
-    for node in node01 node02; do on "$node" mount -t tmpfs -o mode=1777 tmpfs /mnt; done
 }
 
 setup() {
     need ray
     version=$(version_of ray)
-    export RAY_TMPDIR=/mnt launch_limit=170
-    distgpu=$SCRATCH/distgpu
-    user=$(submit id -un)
-    steps=()
-}
-
-teardown() {
-    if ((${#steps[@]})); then
-        submit scancel --quiet --user "$user" || true
-        wait "${steps[@]}" || true
-    fi
-    assert_cluster_clean
-    assert_nothing_left
+    export RAY_TMPDIR=/mnt
+    steps_setup '^nodes'
 }
 
 on_each_node=(-N2 --ntasks-per-node=1 -c 2)
 driver=(python3 ray_driver.py 2)
-
-# Of the users' processes, folders and shared memory on a node: a line each.
-left_on() { # NODE
-    on "$1" sh -c 'ps -o pid=,args= -u "$2" -u daemon; ls -A /mnt; ls -A /dev/shm' sh "$1" "$user" || true
-}
-
-# Processes end a little after their step.
-assert_nothing_left() {
-    local left
-    for _ in {1..30}; do
-        left=$(left_on node01)$(left_on node02)
-        [[ $left ]] || return 0
-        sleep 0.1
-    done
-    echo "left behind: $left" >&2
-    return 1
-}
-
-# A command of the user's in the background, until its driver's tasks ran. Its output is in $log.
-start() { # COMMAND...
-    log=$SCRATCH/log.$BATS_TEST_NUMBER.${#steps[@]}
-    submit timeout --kill-after=5 "$launch_limit" "$@" >"$log" 2>&1 3>&- &
-    step=$!
-    steps+=("$step")
-    for _ in {1..900}; do
-        ! grep -q '^nodes' "$log" || return 0
-        kill -0 "$step" 2>/dev/null || break
-        sleep 0.1
-    done
-    cat "$log"
-    return 1
-}
-
-# From now on `ends` counts.
-injured() { from=$EPOCHREALTIME; }
-
-since_injury() { awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to - from }'; }
-
-# Waits for the step; its status, and how many seconds it took, with tenths.
-ends() {
-    status=0
-    wait "$step" || status=$?
-    steps=("${steps[@]/$step/}")
-    seconds=$(since_injury)
-    output=$(<"$log")
-    echo "$output"
-    echo "# $BATS_TEST_DESCRIPTION: status $status after $seconds s" >&3
-}
-
-# Fails unless `ends` took so many seconds at the most.
-within() { ((${seconds%.*} < $1)); } # SECONDS

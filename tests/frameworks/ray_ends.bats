@@ -17,9 +17,6 @@ start_step() { # SRUN_ARGUMENT...
     injured
 }
 
-# The processes of that name, or of the user's, on a node.
-pids_on() { on "$1" pgrep "${@:2}" || true; } # NODE PGREP_ARGUMENT...
-
 kill_on() { # NODE PGREP_ARGUMENT...
     local pids
     mapfile -t pids < <(pids_on "$@")
