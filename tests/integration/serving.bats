@@ -33,12 +33,15 @@ teardown() {
 # The stand-in's processes, on all nodes: they are processes of this machine.
 servers() { pgrep -f "$serves" || true; }
 
+# What they leave in files and in the nodes' shared memory.
+left() { ls -A "$TMPDIR" && for node in node01 node02; do on "$node" ls -A /dev/shm; done; }
+
 assert_nothing_left() {
     for _ in {1..50}; do
-        [[ $(servers) || $(ls -A "$TMPDIR") ]] || return 0
+        [[ $(servers)$(left) ]] || return 0
         sleep 0.1
     done
-    ls "$TMPDIR"
+    left
     pgrep -fa "$serves"
     pkill -KILL -f "$serves"
     return 1
@@ -87,9 +90,9 @@ pid_on() { # NODE PATTERN
     done
 }
 
-# The server that exec started there, and its first child.
+# The server that exec started there, and its worker or engine.
 main_on() { pid_on "$1" "$serves" | head -n 1; }
-child_on() { pgrep -P "$(main_on "$1")"; }
+child_on() { pgrep -P "$(main_on "$1")" -f "$serves"; }
 
 # Waits for the step; its status and how long it took.
 ends() {

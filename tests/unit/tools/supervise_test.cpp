@@ -134,6 +134,19 @@ TEST(Supervise, LeavesNoDescendant) {
     EXPECT_LT(Clock::now() - begin, 20s);
 }
 
+// Python's removes the shared memory of what was killed.
+TEST(Supervise, WaitsForAResourceTracker) {
+    const MadeUpFolder folder;
+    const std::string tracker = " sh -c 'trap \"\" TERM; sleep 0.5; touch \"$1\"; sleep 60' ";
+    EXPECT_EQ(Running(shell(tracker + "multiprocessing.resource_tracker " + folder.path("tracked") +
+                            " &" + tracker + "another " + folder.path("killed") + " & exit 3"))
+                  .end()
+                  .status,
+              3);
+    EXPECT_TRUE(std::filesystem::exists(folder.path("tracked")));
+    EXPECT_FALSE(std::filesystem::exists(folder.path("killed")));
+}
+
 TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
     Supervision supervision = shell("");
     supervision.parts.program = {"/none"};

@@ -1,6 +1,7 @@
 // See process_tree.h.
 #include "exec/process_tree.h"
 
+#include "base/format.h"
 #include "base/io/file_text.h"
 #include "base/values.h"
 
@@ -76,6 +77,13 @@ std::vector<std::pair<pid_t, pid_t>> processes_and_parents() {
     return processes;
 }
 
+// multiprocessing/resource_tracker.py: "python3 -c 'from multiprocessing.resource_tracker import
+// main;main(7)'". It ignores SIGTERM, too.
+bool is_tracker(pid_t pid) {
+    const auto command = read_trimmed(formatted("/proc/{}/cmdline", pid));
+    return command && command->find("multiprocessing.resource_tracker") != std::string::npos;
+}
+
 }  // namespace
 
 void adopt_orphans() {
@@ -116,7 +124,7 @@ bool has_children() {
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-void kill_descendants() {
+void kill_descendants(Spared spared) {
     const auto processes = processes_and_parents();
     std::set<pid_t> family{getpid()};
     // A parent may have a higher number than its child.
@@ -127,7 +135,9 @@ void kill_descendants() {
         }
     }
     family.erase(getpid());
-    for (const pid_t pid : family) kill(pid, SIGKILL);
+    for (const pid_t pid : family) {
+        if (spared == Spared::nobody || !is_tracker(pid)) kill(pid, SIGKILL);
+    }
 }
 
 }  // namespace distgpu

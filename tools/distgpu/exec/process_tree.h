@@ -6,6 +6,7 @@
 #include "base/result.h"
 
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -46,7 +47,10 @@ std::optional<Ended> next_ended();
 // Whether any child is left, an adopted one too.
 bool has_children();
 
-// Kills all descendants. Those that were just being made are left for the next call.
-void kill_descendants();
+// Kills all descendants. Those that were just being made are left for the next call. Spared are for
+// the time being, if that is wished, Python's resource trackers: each removes the shared memory of
+// the others, and ends, as soon as these are gone.
+enum class Spared : std::uint8_t { nobody, trackers };
+void kill_descendants(Spared spared);
 
 }  // namespace distgpu

@@ -153,8 +153,14 @@ class Supervisor {
         if (nodes_.is_head() && !is_ending_) start_program_on_top();
         if (is_stopped_ && !is_ending_ && now >= kill_time_) finish(stopped_status_);
         if (plan_.health && !is_ready_ && !is_ending_) look_for_readiness(now);
-        // What the program left behind goes at once: it asked nobody to wait for it.
-        if (is_ending_ && (parts_.are_over() || now >= kill_time_)) kill_descendants();
+        if (is_ending_ && (parts_.are_over() || now >= kill_time_)) end_descendants(now);
+    }
+
+    // What the program left behind goes at once: it asked nobody to wait for it.
+    void end_descendants(Deadline now) {
+        constexpr auto patience_with_trackers = 2s;
+        if (!trackers_end_) trackers_end_ = now + patience_with_trackers;
+        kill_descendants(now < *trackers_end_ ? Spared::trackers : Spared::nobody);
     }
 
     // Until something happens, or a tenth of a second has passed.
@@ -329,6 +335,7 @@ class Supervisor {
     Deadline begin_ = Clock::now();
     Deadline join_end_{};
     Deadline kill_time_{};
+    std::optional<Deadline> trackers_end_{};
     Deadline next_look_{};
 };
 
