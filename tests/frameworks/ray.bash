@@ -13,7 +13,7 @@ setup() {
     need ray
     version=$(version_of ray)
     export RAY_TMPDIR=/mnt
-    steps_setup '^nodes'
+    steps_setup '^nodes' 170
 }
 
 on_each_node=(-N2 --ntasks-per-node=1 -c 2)

@@ -11,12 +11,11 @@ steps_up() { # SANDBOX_ARGUMENT...
     for node in node01 node02; do on "$node" mount -t tmpfs -o mode=1777 tmpfs /mnt; done
 }
 
-# `says`: the pattern of a step's line once it is as the test wants it.
-steps_setup() { # SAYS
-    says=$1
+# `says`: the pattern of a step's line once it is as the test wants it, after so many seconds at most.
+steps_setup() { # SAYS SECONDS
+    says=$1 launch_limit=$2
     distgpu=$SCRATCH/distgpu
     user=$(submit id -un)
-    launch_limit=170
     steps=()
 }
 

@@ -16,7 +16,7 @@ setup() {
     PYTHONPATH=$(echo "${python%/bin/python}"/lib/python3*/site-packages)
     export PYTHONPATH
     need vllm
-    steps_setup ': ready at'
+    steps_setup ': ready at' 120
     export TMPDIR=/mnt HOME=$SCRATCH HF_HUB_OFFLINE=1
 }
 
