@@ -18,6 +18,7 @@ struct RunningStep {
     std::uint32_t tasks = 0;
 
     std::string numbered() const { return job + id.substr(id.find('.')); }
+    bool is_component() const { return id.find('+') != std::string::npos; }
 };
 
 // `wanted`: JOB or JOB.STEP. Of a job its one step that srun started, else the batch script's. One

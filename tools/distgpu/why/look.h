@@ -67,9 +67,9 @@ struct NodeLook {
     std::vector<ProcessLook> processes{};
     std::vector<Stack> stacks{};
     std::vector<GpuLook> gpus{};  // that processes may use; empty: the library is not there
-    std::string problem{};      // why there are no stacks, or no look at all; empty: nothing
-    std::uint64_t traffic = 0;  // bytes between the first and the last moment (traffic.h)
-    std::string nccl{};         // the status of the whole job, lines; empty: not asked
+    std::string problem{};        // why there are no stacks, or no look at all; empty: nothing
+    std::uint64_t traffic = 0;    // bytes between the first and the last moment (traffic.h)
+    std::string nccl{};           // the status of the whole job, lines; empty: not asked
     std::vector<std::string> records{};  // files of torch's flight recorder
 
     bool operator==(const NodeLook&) const = default;

@@ -61,7 +61,7 @@ bool is_there(const ProcessLook& process) {
     return state != 'X' && state != 'Z';
 }
 
-Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks) {
+Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks, bool is_component) {
     const auto any_rank = [](const NodeLook& look) {
         return std::any_of(look.processes.begin(), look.processes.end(),
                            [](const ProcessLook& process) { return process.rank.has_value(); });
@@ -86,6 +86,10 @@ Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks) {
     }
     std::sort(ranks.seen.begin(), ranks.seen.end(),
               [](const RankLook& left, const RankLook& right) { return left.rank < right.rank; });
+    if (is_component) {
+        ranks.expected = ranks.seen.size();
+        return ranks;
+    }
     constexpr std::uint64_t most_missing = 65'536;
     auto seen = ranks.seen.begin();
     for (std::uint32_t rank = 0; rank < ranks.expected && ranks.missing.size() < most_missing;

@@ -26,7 +26,9 @@ bool is_there(const ProcessLook& process);
 
 // By RANK where a process has it, as below torchrun, else by Slurm's number of its task. A rank's
 // process is the eldest Python of it, else the eldest that is no shell or launcher. `tasks`: the
-// step's. The result points into `looks`.
-Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks);
+// step's. Of a component of a heterogeneous step (`is_component`), whose ranks count on over those
+// of the others, nobody can tell which are missing. The result points into `looks`.
+Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks,
+                 bool is_component = false);
 
 }  // namespace distgpu

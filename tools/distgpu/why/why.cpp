@@ -60,7 +60,8 @@ ExitCode why(const Arguments& arguments, seconds length) {
     if (!step) return complain(step.error(), ExitCode::environment);
     const auto looks = look_at_all(*step, length);
     if (!looks) return complain(looks.error(), ExitCode::environment);
-    const Diagnosis diagnosis = diagnose(looks->nodes, looks->silent, step->tasks);
+    const Diagnosis diagnosis =
+        diagnose(looks->nodes, looks->silent, step->tasks, step->is_component());
     if (arguments.html) {
         const auto written =
             replace_file(*arguments.html, diagnosis_page(step->id, diagnosis), Readers::by_umask);

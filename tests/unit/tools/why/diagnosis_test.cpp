@@ -159,6 +159,24 @@ TEST(Diagnosis, TakesNoRankForEndedThatCouldNotBeSeen) {
     EXPECT_THAT(diagnosis.missing, ElementsAre(4, 5, 6, 7));
 }
 
+TEST(Diagnosis, OfAComponentSaysNothingOfTheOthers) {
+    NodeLook look = made_up_look("n2", 2, {waits, waits});
+    for (ProcessLook& process : look.processes) {
+        process.rank = process.task;
+        process.world_size = 4;
+    }
+    EXPECT_THAT(diagnose({look}, {}, 2).missing, ElementsAre(0, 1));
+    const Diagnosis component = diagnose({look}, {}, 2, true);
+    EXPECT_THAT(component.missing, IsEmpty());
+    EXPECT_EQ(component.expected, 2U);
+    expect(component, Kind::unmoved,
+           {"all 2 ranks that could be seen are in all_reduce (train.py:88), unchanged for 3.0 s; "
+            "look at the nodes that could not be seen"});
+    EXPECT_THAT(component.notes,
+                ElementsAre("this is one component of a heterogeneous step; look at the others "
+                            "too"));
+}
+
 TEST(Diagnosis, Unmoved) {
     expect(of(times(8, waits)), Kind::unmoved,
            {"all 8 ranks are in all_reduce (train.py:88), unchanged for 3.0 s: none is missing "
