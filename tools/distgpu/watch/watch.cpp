@@ -105,17 +105,23 @@ class Watcher {
         last_ = std::move(now);
     }
 
-    // At all ranks of all nodes. Nothing: some moved.
+    // At all ranks of all nodes. Nothing: some moved, or Slurm does not answer, as where slurmctld
+    // is just being started again; then once more after another time without movement.
     std::optional<ExitCode> look_at_step() {
         last_.reset();
         const auto step = find_running_step(step_, environment_);
-        if (!step) return complain(step.error(), ExitCode::environment);
+        if (!step) return try_later(step.error());
         const auto looks = look_at_all(*step, std::clamp(pause_, seconds(5), seconds(60)));
-        if (!looks) return complain(looks.error(), ExitCode::environment);
+        if (!looks) return try_later(looks.error());
         const Diagnosis diagnosis = diagnose(looks->nodes, looks->silent, step->tasks);
         const Stillness verdict = judge(looks->nodes, diagnosis);
         if (verdict == Stillness::moves) return std::nullopt;
         return tell(*step, diagnosis, verdict);
+    }
+
+    static std::optional<ExitCode> try_later(const Error& error) {
+        complain(error, ExitCode::environment);
+        return std::nullopt;
     }
 
     ExitCode tell(const RunningStep& step, const Diagnosis& diagnosis, Stillness verdict) const {
