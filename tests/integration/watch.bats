@@ -202,6 +202,23 @@ TORCH_FR_DUMP_TEMP_FILE=distgpu-${job//[[:space:]]/}.0-rank_
 TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
 }
 
+@test "why shows what NCCL says, by a stand-in for it, and which files torch wrote" {
+    begin -N2 -n4 --unbuffered --distgpu=pytorch,watch /usr/bin/python3 ranks.py offer
+    for _ in {1..100}; do
+        (($(grep -o waits "$SCRATCH/log" | wc -l) < 4)) || break
+        sleep 0.1
+    done
+    sleep 0.5
+    job=$(submit squeue --noheader --format=%i)
+    run submit ./distgpu why "$job" --repeat 1
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *$'\nNCCL says of the job:\n  3 ranks are missing\n'* ]]
+    [[ $output == *"torch's flight recorder wrote 4 files: torchfrtrace $SCRATCH/ --prefix distgpu-$job.0-rank_"* ]]
+    run submit ./distgpu why "$job" --repeat 1 --format json
+    [ "$(jq -c '[.nccl, (.records | length)]' <<<"$output")" = '["3 ranks are missing\n",4]' ]
+}
+
 @test "what the site asks for, what it cannot be, and what a user takes back" {
     plugstack command=hasty watch=2
     run submit srun -n2 --distgpu=pytorch true

@@ -5,9 +5,11 @@ usage: ranks.py WAY [RANK]
 hang   RANK waits for a disk, the others wait for it
 send   the same, but a thread of RANK sends to another node
 train  all go from step to step
+offer  all wait; rank 0 answers as NCCL's RAS does, and each has a file as torch's recorder writes
 """
 
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -35,6 +37,22 @@ def send(address: str) -> None:
             time.sleep(0.005)
 
 
+def answer() -> None:
+    """The protocol of src/ras/client_support.cc, NCCL 2.28: no NCCL runs without a GPU."""
+    host, _, port = os.environ["NCCL_RAS_ADDR"].rpartition(":")
+    with socket.create_server((host, int(port))) as server:
+        while True:
+            client, _ = server.accept()
+            with client, client.makefile("rw") as lines:
+                for line in lines:
+                    answers = {"CLIENT": "SERVER PROTOCOL 2", "TIMEOUT": "OK"}
+                    print(
+                        answers.get(line.split()[0], "3 ranks are missing"), file=lines, flush=True
+                    )
+                    if line.startswith("STATUS"):
+                        break
+
+
 def forward() -> None:
     time.sleep(random.uniform(0.2, 0.9))
 
@@ -53,6 +71,10 @@ def main() -> None:
             backward()
     if odd and way == "send":
         threading.Thread(target=send, args=(os.environ["TO"],), daemon=True).start()
+    if way == "offer":
+        pathlib.Path(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + os.environ["RANK"]).touch()
+        if os.environ["RANK"] == "0":
+            threading.Thread(target=answer, daemon=True).start()
     if odd:
         load_batch()
     all_reduce()
