@@ -298,13 +298,14 @@ except ConnectionResetError:
         kill -KILL "$(main_on node02)"
         ends
         [ "$status" -eq 137 ]
-    else
-        run submit "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
-        [ "$status" -ne 0 ]
-        [ "$(distgpu_lines)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it takes its place in the step from \
+        mv "$distgpu" "$SCRATCH/elsewhere"
+    fi
+    run submit "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
+    [ -e "$distgpu" ] || mv "$SCRATCH/elsewhere" "$distgpu"
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines | grep /vllm)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it takes its place in the step from \
 its options alone, so each node would run a server of its own; write srun --ntasks-per-node=1 \
 --distgpu=vllm distgpu exec -- $SCRATCH/vllm serve m -tp 2" ]
-    fi
 }
 
 @test "dry-run shows the options that are added, and not those that the user gave" {
