@@ -74,6 +74,14 @@ block=('0 node01 10.77.1.1 0' '1 node01 10.77.1.1 1' '2 node02 10.77.1.2 0' '3 n
         '3 node02 10.77.1.2 0'
 }
 
+@test "srun trains with the nodes in another order" {
+    need_debian_torch
+    printf '%s\n' node02 node01 >"$SCRATCH/ring"
+    launch -N2 --ntasks-per-node=2 -c2 --distgpu=pytorch,order=./ring python3 examples/train.py
+    assert_trained '0 node02 10.77.1.2 0' '1 node02 10.77.1.2 1' '2 node01 10.77.1.1 0' \
+        '3 node01 10.77.1.1 1'
+}
+
 @test "sbatch trains with the option in its script" {
     need_debian_torch
     batch -N2 --ntasks-per-node=2 --gres=gpu:2 examples/train.sbatch
