@@ -172,6 +172,10 @@ std::string own_section() {
                             Row{prepared_variable,
                                 "the step's id and its SPEC: by these `distgpu check` and `distgpu "
                                 "exec` know what the task was prepared for"},
+                            Row{bound_variable,
+                                "the CPUs on which the task began, and the PCI address of each GPU "
+                                "that it can name: by these `distgpu explain` tells what has "
+                                "changed since"},
                             Row{layout_variable,
                                 "only in a heterogeneous step, one with an arbitrary distribution "
                                 "or, from Slurm 26.05 on, a block step on several nodes: the "

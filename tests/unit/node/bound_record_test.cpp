@@ -31,9 +31,9 @@ TEST(BoundRecord, LeavesOutWhatIsNotKnown) {
 }
 
 TEST(BoundRecord, OfAForgedTextHasNothing) {
-    for (const char* const text :
-         {"", "cpus=", "cpus=3-1", "cpus=99999999", "gpus=0", "gpus=0@",
-          "gpus=0@../../self/environ", "gpus=0@0000:06:00.0/..", "gpus=0@..", "gpus=0@0000:06..0", "CPUS=3", "cpus=1;2"}) {
+    for (const char* const text : {"", "cpus=", "cpus=3-1", "cpus=99999999", "gpus=0", "gpus=0@",
+                                   "gpus=0@../../self/environ", "gpus=0@0000:06:00.0/..",
+                                   "gpus=0@..", "gpus=0@0000:06..0", "CPUS=3", "cpus=1;2"}) {
         EXPECT_EQ(read_bound(text), BoundRecord{}) << text;
     }
     EXPECT_EQ(read_bound("x=1  gpus=a,0@1:2 cpus=4").gpus, (std::vector<BoundGpu>{{"0", "1:2"}}));
