@@ -69,9 +69,9 @@ end() {
 }
 
 # As after `run`, with the seconds that it took in $took.
-why() { # ARGUMENT...
+why() {
     local begun=$EPOCHREALTIME
-    run submit env PATH="$tools:$PATH" ./distgpu why "$job" "$@"
+    run submit env PATH="$tools:$PATH" ./distgpu why "$job"
     took=$(awk -v a="${begun/,/.}" -v b="${EPOCHREALTIME/,/.}" 'BEGIN { printf "%.1f", b - a }')
     echo "$took s: $output"
     echo "# $BATS_TEST_DESCRIPTION: $took s: ${lines[1]-}" >&3

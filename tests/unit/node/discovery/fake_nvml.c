@@ -35,8 +35,8 @@ int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* memory) {
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
-    percent[0] = 97; /* GPU */
-    percent[1] = 12; /* memory */
+    percent[0] = 97;                  /* GPU */
+    percent[1] = 12;                  /* memory */
     return device == &second ? 0 : 3; /* of one with MIG there is none */
 }
 
