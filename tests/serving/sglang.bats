@@ -24,6 +24,11 @@ setup() {
 read_options() { # OPTION...
     start srun -N2 --ntasks-per-node=1 --distgpu=sglang "$distgpu" exec -- \
         python3 sglang_options.py --model-path "$SCRATCH" --device cpu --tp 2 "$@"
+    # The first node's may be ready before the other has read its options.
+    for _ in {1..300}; do
+        (($(grep -c '^node' "$log") < 2)) || break
+        sleep 0.2
+    done
     submit scancel --user "$user"
     injured
     ends
