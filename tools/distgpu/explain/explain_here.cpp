@@ -168,8 +168,8 @@ class Explainer {
             {task, variables, prepared_.framework(), prepared_.plan_of(rank.task)});
     }
 
-    void add_cpus(const ProcessLook& process, pid_t first, const EnvironmentCopy& task,
-                  RankFacts& rank) const {
+    static void add_cpus(const ProcessLook& process, pid_t first, const EnvironmentCopy& task,
+                         RankFacts& rank) {
         const CpuSet then = cpus_at_start(process, first, task);
         const CpuSet now = cpus_of(process.pid);
         rank.cpus_then = then.to_string();

@@ -70,7 +70,7 @@ std::string group_table(const Explanation& explanation, bool colour) {
 
 std::string who(const ExplainedGroup& group) {
     constexpr std::size_t most_nodes = 4;
-    const std::string ranks = ranks_text(group.ranks);
+    std::string ranks = ranks_text(group.ranks);
     if (group.nodes.size() > most_nodes) return ranks;
     return formatted("{} on {}", ranks, join(group.nodes, ", "));
 }
