@@ -37,7 +37,7 @@ bool is_elastic(const LauncherCall& call) {
 
 class Converter {
   public:
-    Converter(std::string_view script, const Started& started, const LaunchContext& context)
+    Converter(std::string_view script, const StartedCommand& started, const LaunchContext& context)
         : script_(script), started_(started), command_(started.command()), context_(context) {}
 
     std::optional<Launch> convert() {
@@ -351,7 +351,7 @@ class Converter {
     }
 
     std::string_view script_;
-    const Started& started_;
+    const StartedCommand& started_;
     const ShellCommand& command_;  // where its program is
     const LaunchContext& context_;
     Launch launch_;

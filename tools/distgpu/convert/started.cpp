@@ -12,11 +12,11 @@ namespace distgpu {
 namespace {
 
 // Nothing: --distgpu is there.
-Result<std::optional<Started>> behind_srun(Started started) {
+Result<std::optional<StartedCommand>> behind_srun(StartedCommand started) {
     const std::vector<std::string>& words = started.outer->words;
     const std::vector<std::string> line(
         words.begin() + static_cast<std::ptrdiff_t>(started.program), words.end());
-    return program_at(line).transform([&](std::size_t program) -> std::optional<Started> {
+    return program_at(line).transform([&](std::size_t program) -> std::optional<StartedCommand> {
         static constexpr std::array<std::string_view, 1> distgpu{"--distgpu"};
         static constexpr std::array<std::string_view, 2> cpus{"-c", "--cpus-per-task"};
         static constexpr std::array<std::string_view, 2> nodes{"-N", "--nodes"};
@@ -34,7 +34,7 @@ Result<std::optional<Started>> behind_srun(Started started) {
 }
 
 // Nothing: it is not understood.
-std::optional<Started> within_shell(std::string_view script, Started started) {
+std::optional<StartedCommand> within_shell(std::string_view script, StartedCommand started) {
     if (!starts_shell(started.outer->words, started.program)) return started;
     if (!started.has_srun) return std::nullopt;
     started.text = read_shell_text(script, *started.outer, started.program);
@@ -46,19 +46,21 @@ std::optional<Started> within_shell(std::string_view script, Started started) {
 
 }  // namespace
 
-Result<std::optional<Started>> read_started(std::string_view script, const ShellCommand& command) {
+Result<std::optional<StartedCommand>> read_started(std::string_view script,
+                                                   const ShellCommand& command) {
     const std::vector<std::string>& words = command.words;
-    Started started{&command, {}, 0, first_word(words)};
-    if (started.program == words.size()) return std::optional<Started>();
+    StartedCommand started{&command, {}, 0, first_word(words)};
+    if (started.program == words.size()) return std::optional<StartedCommand>();
     const std::string& name = words[started.program];
     auto step = name.substr(name.rfind('/') + 1) == "srun"
                     ? behind_srun(std::move(started))
-                    : Result<std::optional<Started>>(std::move(started));
-    return std::move(step).transform([&](std::optional<Started> found) -> std::optional<Started> {
-        if (!found || found->program >= words.size()) return std::nullopt;
-        found->step = found->program;
-        return within_shell(script, *std::move(found));
-    });
+                    : Result<std::optional<StartedCommand>>(std::move(started));
+    return std::move(step).transform(
+        [&](std::optional<StartedCommand> found) -> std::optional<StartedCommand> {
+            if (!found || found->program >= words.size()) return std::nullopt;
+            found->step = found->program;
+            return within_shell(script, *std::move(found));
+        });
 }
 
 bool has_option(std::span<const std::string> words, std::span<const std::string_view> options) {

@@ -13,7 +13,7 @@
 
 namespace distgpu {
 
-struct Started {
+struct StartedCommand {
     const ShellCommand* outer = nullptr;  // as it stands in the script
     std::optional<ShellText> text;        // behind bash -c
     std::size_t step = 0;                 // where the program of srun, or else any, is in `outer`
@@ -29,7 +29,8 @@ struct Started {
 
 // Nothing: no program, more than one, or one with --distgpu. `command` has to outlive it.
 // Errors: an option that srun has not, or that lacks its value.
-Result<std::optional<Started>> read_started(std::string_view script, const ShellCommand& command);
+Result<std::optional<StartedCommand>> read_started(std::string_view script,
+                                                   const ShellCommand& command);
 
 // Whether a word begins with one of the options.
 bool has_option(std::span<const std::string> words, std::span<const std::string_view> options);
