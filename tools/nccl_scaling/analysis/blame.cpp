@@ -64,7 +64,7 @@ class Case {
     }
 
     void lasting() {
-        std::vector<Fault> nodes;
+        std::vector<FittedFault> nodes;
         for (const auto& fault : fit_.faults) {
             const auto& model = models_[fault.model];
             if (model.also_switch) {
@@ -76,9 +76,10 @@ class Case {
             }
         }
         const double usual = unusual_effect(scores_of_others(nodes));
-        nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
-                                   [&](const Fault& fault) { return 1 - fault.level < usual; }),
-                    nodes.end());
+        nodes.erase(
+            std::remove_if(nodes.begin(), nodes.end(),
+                           [&](const FittedFault& fault) { return 1 - fault.level < usual; }),
+            nodes.end());
         if (are_a_kind(nodes)) {
             std::vector<std::uint32_t> numbers;
             numbers.reserve(nodes.size());
@@ -93,11 +94,11 @@ class Case {
     }
 
     // Of a node that is well, the upper part of its matches shows what it can do.
-    std::vector<double> scores_of_others(const std::vector<Fault>& slow) const {
+    std::vector<double> scores_of_others(const std::vector<FittedFault>& slow) const {
         std::vector<double> scores;
         for (std::size_t i = 0; i < nodes_; ++i) {
             if (std::any_of(slow.begin(), slow.end(),
-                            [&](const Fault& fault) { return fault.model == i; })) {
+                            [&](const FittedFault& fault) { return fault.model == i; })) {
                 continue;
             }
             std::vector<double> rates;
@@ -110,15 +111,15 @@ class Case {
         return scores;
     }
 
-    bool are_a_kind(const std::vector<Fault>& nodes) const {
+    bool are_a_kind(const std::vector<FittedFault>& nodes) const {
         if (2 * nodes.size() >= nodes_) return true;
         if (nodes.size() < 3 ||
             static_cast<double>(nodes.size()) < large_group * static_cast<double>(nodes_)) {
             return false;
         }
-        const auto [least, most] =
-            std::minmax_element(nodes.begin(), nodes.end(),
-                                [](const Fault& a, const Fault& b) { return a.level < b.level; });
+        const auto [least, most] = std::minmax_element(
+            nodes.begin(), nodes.end(),
+            [](const FittedFault& a, const FittedFault& b) { return a.level < b.level; });
         return most->level - least->level < std::max(alike, fit_.noise);
     }
 

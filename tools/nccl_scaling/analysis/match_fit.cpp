@@ -120,7 +120,7 @@ class Fitter {
     }
 
     // Judged by those of its matches that no other fault explains.
-    std::optional<Fault> fault_of(std::size_t index) const {
+    std::optional<FittedFault> fault_of(std::size_t index) const {
         const auto& model = models_[index];
         std::vector<double> rates;
         for (const auto match : model.matches) {
@@ -140,7 +140,7 @@ class Fitter {
             return std::nullopt;
         }
         if (!most_pairs_are_low(model, 1 - effect / 2)) return std::nullopt;
-        return Fault{index, level, effect / error};
+        return FittedFault{index, level, effect / error};
     }
 
     bool most_pairs_are_low(const FaultModel& model, double limit) const {
@@ -156,7 +156,7 @@ class Fitter {
     }
 
     // By how much less its matches are off with it.
-    double gain(const Fault& fault) const {
+    double gain(const FittedFault& fault) const {
         double sum = 0;
         for (const auto match : models_[fault.model].matches) {
             const double before = fit_.expected[match];

@@ -17,7 +17,7 @@ namespace distgpu::scaling {
 
 inline constexpr double least_effect = 0.07;  // what is less slow is not called slow
 
-struct Fault {
+struct FittedFault {
     std::size_t model = 0;  // index into the models
     double level = 1;       // rate of its matches, relative to the healthy rate
     double deviations = 0;  // 1 - level in standard errors
@@ -28,7 +28,7 @@ struct MatchFit {
     double noise = 0;              // standard deviation of a match, relative
     std::vector<double> relative;  // by match: its rate, to the healthy one
     std::vector<double> expected;  // by match, likewise
-    std::vector<Fault> faults;
+    std::vector<FittedFault> faults;
     double cost = 0;  // of what stays unexplained, and of the faults
 };
 
