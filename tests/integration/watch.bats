@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # cluster.bash sets sandbox, run sets output and status
 
 load cluster
+load why/py_spy
 
 setup_file() {
     cluster_up --cpus 16
@@ -49,12 +50,6 @@ assert_nothing_left() {
         left=$(on "$node" pgrep -u "$user" -af 'distgpu why|py-spy|srun' || true)
         [[ ! $left ]] || { echo "left on $node: $left" >&2 && return 1; }
     done
-}
-
-with_py_spy() {
-    local python
-    python=$("$root/tests/frameworks/environment" pyspy 3>&-) || skip "py-spy cannot be had here"
-    PATH=${python%/*}:$PATH
 }
 
 # srun in the background, to $SCRATCH/log, as an ordinary user with py-spy in his PATH.

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # cluster.bash sets sandbox, run sets output and status
 
 load cluster
+load why/py_spy
 
 setup_file() {
     cluster_up
@@ -22,12 +23,6 @@ teardown() {
     submit scancel --quiet --user "$(submit id -un)" || true
     [[ ! ${step-} ]] || wait "$step" || true
     assert_cluster_clean
-}
-
-with_py_spy() {
-    local python
-    python=$("$root/tests/frameworks/environment" pyspy 3>&-) || skip "py-spy cannot be had here"
-    PATH=${python%/*}:$PATH
 }
 
 # A step in the background, until all its ranks wait.
