@@ -137,14 +137,19 @@ TEST(Supervise, LeavesNoDescendant) {
 // Python's removes the shared memory of what was killed.
 TEST(Supervise, WaitsForAResourceTracker) {
     const MadeUpFolder folder;
-    const std::string tracker = " sh -c 'trap \"\" TERM; sleep 0.5; touch \"$1\"; sleep 60' ";
-    EXPECT_EQ(Running(shell(tracker + "multiprocessing.resource_tracker " + folder.path("tracked") +
-                            " &" + tracker + "another " + folder.path("killed") + " & exit 3"))
+    // Only commands of the shell's own: another's command line would not be the tracker's.
+    const std::string tracker =
+        " sh -c 'trap \"\" TERM; : >\"$1.up\"; sleep 0.5; : >\"$1\"; sleep 60' ";
+    const std::string tracked = folder.path("tracked");
+    const std::string killed = folder.path("killed");
+    EXPECT_EQ(Running(shell(tracker + "multiprocessing.resource_tracker " + tracked + " &" +
+                            tracker + "another " + killed + " & until [ -e " + tracked +
+                            ".up ] && [ -e " + killed + ".up ]; do sleep 0.01; done; exit 3"))
                   .end()
                   .status,
               3);
-    EXPECT_TRUE(std::filesystem::exists(folder.path("tracked")));
-    EXPECT_FALSE(std::filesystem::exists(folder.path("killed")));
+    EXPECT_TRUE(std::filesystem::exists(tracked));
+    EXPECT_FALSE(std::filesystem::exists(killed));
 }
 
 TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
