@@ -18,7 +18,7 @@ touch started.$SLURM_PROCID'
 }
 teardown_file() { cluster_down; }
 teardown() {
-    rm -f "$SCRATCH"/started.*
+    rm -f "$SCRATCH"/started.* "$SCRATCH/topology.xml"
     assert_cluster_clean
 }
 
@@ -116,9 +116,9 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says "$none with --ntasks-per-node=4, or gpus=keep if none is meant" \
         srun -N2 --ntasks-per-node=2 --distgpu=pytorch true
     says '' srun -N2 --ntasks-per-node=4 --distgpu=pytorch,gpus=keep true
+    # On one node: of more, each may say it.
     refused "${none/pytorch/vllm}, or gpus=keep if none is meant" \
-        srun -N2 --ntasks-per-node=1 --distgpu=vllm "$SCRATCH/distgpu" exec -- true
-    rm "$SCRATCH/topology.xml"
+        srun -N1 -n1 --distgpu=vllm "$SCRATCH/distgpu" exec -- true
 }
 
 @test "nproc= without a launcher" {

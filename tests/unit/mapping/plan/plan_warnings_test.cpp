@@ -96,7 +96,6 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
     }
 }
 
-// A node with so many GPUs, of which Slurm gave the step none.
 // A server would load for a minute and end. Ray's programs may be for CPUs.
 TEST(PlanWarnings, OfGpusThatNobodyAskedForAreARefusalOfAServer) {
     const auto refused = [](const char* spec) {
@@ -117,6 +116,7 @@ TEST(PlanWarnings, OfGpusThatNobodyAskedForAreARefusalOfAServer) {
     EXPECT_EQ(refused("ray"), "");
 }
 
+// A node with so many GPUs, of which Slurm gave the step none.
 TEST(PlanWarnings, NameTheGpusThatNobodyAskedFor) {
     const auto warnings = [](const char* spec, std::uint32_t tasks, std::size_t gpus,
                              NodeFacts node = {.cpus = 8, .gpus_by_slurm = true}) {
