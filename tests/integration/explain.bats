@@ -35,7 +35,7 @@ begin() { # SRUN_ARGUMENT...
 
 until_all_wait() {
     for _ in {1..200}; do
-        (($(grep -o waits "$SCRATCH/log" | wc -l) < 4)) || break
+        (($(grep -os waits "$SCRATCH/log" | wc -l) < 4)) || break
         sleep 0.1
     done
     job=$(submit squeue --noheader --format=%i)
@@ -136,6 +136,21 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == *': 3 ranks on 1 node, prepared by --distgpu=pytorch' ]]
     [[ $output == *'ranks 1-3 on node02 have what they began with'* ]]
+}
+
+@test "a component of a heterogeneous job" {
+    printf '%s\n' '#!/bin/sh' '#SBATCH -N1 -n1 -o log' '#SBATCH hetjob' '#SBATCH -N1 -n3 --overcommit' \
+        "exec srun --het-group=0,1 --overcommit --unbuffered --distgpu=pytorch ${rank[*]}" >"$SCRATCH/het.sbatch"
+    rm "$SCRATCH/log"
+    leader=$(submit sbatch --parsable het.sbatch)
+    until_all_wait
+    explain "$((leader + 1)).0"
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == "step $((leader + 1)).0: 3 ranks on 1 node, prepared by --distgpu=pytorch" ]]
+    [[ $output == *'ranks 1-3 on node'*' have what they began with'* ]]
+    explain "$leader"
+    [[ ${lines[0]} == "step $leader.0: 1 rank on 1 node, prepared by --distgpu=pytorch" ]]
+    submit scancel "$leader"
 }
 
 @test "a program that lets nobody look into it: the note says so" {

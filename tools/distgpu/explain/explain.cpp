@@ -62,10 +62,8 @@ ExitCode run_explain(const Arguments& arguments) {
     if (arguments.node) return explain_for_others(arguments);
     const auto step = find_running_step(arguments.step, ProcessEnvironment());
     if (!step) return complain(step.error(), ExitCode::environment);
-    // Slurm may take its time to start a step on a thousand nodes.
-    constexpr std::chrono::seconds patience{60};
-    auto answers =
-        ask_nodes(*step, {own_command(), "explain", "--node", step->numbered()}, patience);
+    auto answers = ask_nodes(*step, {own_command(), "explain", "--node", step->numbered()},
+                             std::chrono::seconds(0));
     if (!answers) return complain(answers.error(), ExitCode::environment);
     const auto text = text_of(arguments, step->id, explanation_of(*std::move(answers)));
     if (text) return print_or_complain(*text, ExitCode::done);

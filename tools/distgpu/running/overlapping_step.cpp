@@ -35,8 +35,9 @@ void leave_other_steps() {
 std::vector<std::string> srun_line(const RunningStep& step,
                                    const std::vector<std::string>& command) {
     const std::string nodes = formatted("{}", step.nodes.size());
+    const auto& component = step.component;
     std::vector<std::string> line{"srun",
-                                  "--jobid=" + step.job,
+                                  "--jobid=" + (component ? component->leader : step.job),
                                   "--overlap",
                                   "--mem=0",
                                   "--gres=none",
@@ -49,6 +50,7 @@ std::vector<std::string> srun_line(const RunningStep& step,
                                   "--input=none",
                                   "--kill-on-bad-exit=0",
                                   "--quiet"};
+    if (component) line.push_back("--het-group=" + component->group);
     line.insert(line.end(), command.begin(), command.end());
     return line;
 }
@@ -91,7 +93,8 @@ Error not_asked(const RunningStep& step, const std::string& said) {
 }  // namespace
 
 Result<NodeAnswers> ask_nodes(const RunningStep& step, const std::vector<std::string>& command,
-                              std::chrono::milliseconds limit) {
+                              std::chrono::seconds length) {
+    constexpr std::chrono::seconds patience{60};
     leave_other_steps();
     std::array<int, 2> ends{-1, -1};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"a pipe", std::strerror(errno), ""};
@@ -102,7 +105,7 @@ Result<NodeAnswers> ask_nodes(const RunningStep& step, const std::vector<std::st
     close(ends[1]);
     if (srun.problem) return srun.problem->error;
     Answers answers;
-    read_all(output.fd(), Clock::now() + limit, answers);
+    read_all(output.fd(), Clock::now() + length + patience, answers);
     end(srun.pid);
     NodeAnswers all{answers.complete(), {}, answers.others()};
     if (all.texts.empty()) return not_asked(step, all.said);

@@ -19,9 +19,10 @@ struct NodeAnswers {
 
 // One step of srun's, of one task a node, that takes no CPU, memory or GPU from the job, and for
 // which the plugin does nothing. The command's output is answer_lines(). This process loses its
-// SLURM_ variables, which would describe another step. Returns after `limit` at the latest.
+// SLURM_ variables, which would describe another step. `length` is the command's own; returns a
+// minute after it at the latest, as Slurm may take its time to start a step on a thousand nodes.
 // Errors (object: the step): srun cannot be run, or may not, as with another user's job.
 Result<NodeAnswers> ask_nodes(const RunningStep& step, const std::vector<std::string>& command,
-                              std::chrono::milliseconds limit);
+                              std::chrono::seconds length);
 
 }  // namespace distgpu

@@ -26,6 +26,15 @@ std::string_view field(std::string_view line, std::string_view name) {
     return {};
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        lines.push_back(text.substr(0, text.find('\n')));
+        text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+    }
+    return lines;
+}
+
 std::optional<RunningStep> running_step_in(std::string_view line) {
     const std::string_view id = field(line, "StepId");
     if (id.empty() || field(line, "State") != "RUNNING") return std::nullopt;
@@ -38,9 +47,7 @@ std::optional<RunningStep> running_step_in(std::string_view line) {
 
 std::vector<RunningStep> running_steps_in(std::string_view text) {
     std::vector<RunningStep> steps;
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    for (const std::string_view line : lines_of(text)) {
         if (auto step = running_step_in(line)) steps.push_back(*std::move(step));
     }
     return steps;
@@ -112,6 +119,20 @@ Result<RunningStep> choose_step(const std::string& wanted, std::string_view list
     return steps.front();
 }
 
+RunningStep with_job(RunningStep step, std::string_view listed) {
+    for (const std::string_view line : lines_of(listed)) {
+        const std::string_view number = line.substr(0, line.find(' '));
+        const std::string_view id = line.substr(std::min(number.size() + 1, line.size()));
+        if (!whole_number_64(number) || (number != step.job && id != step.job)) continue;
+        step.job = number;
+        const std::size_t plus = id.find('+');
+        if (plus == std::string_view::npos) return step;
+        step.component = {std::string(id.substr(0, plus)), std::string(id.substr(plus + 1))};
+        return step;
+    }
+    return step;
+}
+
 Result<RunningStep> find_running_step(const std::string& wanted, const Environment& environment) {
     if (!may_name_a_step(wanted)) {
         return Error{wanted, "not a step", "write JOB or JOB.STEP, as in 4711.0"};
@@ -126,12 +147,11 @@ Result<RunningStep> find_running_step(const std::string& wanted, const Environme
     };
     if (!listed && !ended(listed.error())) return not_listed(wanted, listed.error());
     auto step = choose_step(wanted, listed ? *listed : "");
-    if (!step || step->job.find('_') == std::string::npos) return step;
-    const auto number = run_slurm_command(
-        environment, {"squeue", "--noheader", "--format=%A", "--jobs=" + step->job}, limit);
-    if (!number) return not_listed(wanted, number.error());
-    step->job = number->substr(0, number->find('\n'));
-    return step;
+    if (!step) return step;
+    const auto jobs = run_slurm_command(
+        environment, {"squeue", "--noheader", "--format=%A %i", "--jobs=" + step->job}, limit);
+    if (!jobs) return not_listed(wanted, jobs.error());
+    return with_job(*std::move(step), *jobs);
 }
 
 }  // namespace distgpu

@@ -6,24 +6,32 @@
 #include "mapping/layout/hostlist.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace distgpu {
 
-struct RunningStep {
-    std::string id;   // "5.0", "5.batch"; of a heterogeneous step "5.0+1", of a job array "4_3.0"
-    std::string job;  // its job's number, also of an array's: srun and slurmstepd know no other
-    HostList nodes;
-    std::uint32_t tasks = 0;
-
-    std::string numbered() const { return job + id.substr(id.find('.')); }
-    bool is_component() const { return id.find('+') != std::string::npos; }
+// Of a heterogeneous job, each component of which has a number, and a step on it that number's id.
+struct JobComponent {
+    std::string leader;  // the first component's number, by which alone srun knows the job
+    std::string group;   // as srun's --het-group counts them
 };
 
-// `wanted`: JOB or JOB.STEP. Of a job its one step that srun started, else the batch script's. One
-// RPC, and another of an array's job; gives up after 10 s each. The environment tells where Slurm's
-// commands and slurm.conf are.
+struct RunningStep {
+    std::string id;   // "5.0", "5.batch"; of a heterogeneous step "5.0+1", of a job array "4_3.0"
+    std::string job;  // its job's number, also of an array's: slurmstepd knows no other
+    HostList nodes;
+    std::uint32_t tasks = 0;
+    std::optional<JobComponent> component{};
+
+    std::string numbered() const { return job + id.substr(id.find('.')); }
+    // Its ranks may be some of a larger world's.
+    bool is_component() const { return component || id.find('+') != std::string::npos; }
+};
+
+// `wanted`: JOB or JOB.STEP. Of a job its one step that srun started, else the batch script's. Two
+// RPCs; gives up after 10 s each. The environment tells where Slurm's commands and slurm.conf are.
 // Errors (object: `wanted`): not the name of a step; scontrol does not answer; no such step runs,
 // or several.
 Result<RunningStep> find_running_step(const std::string& wanted, const Environment& environment);
@@ -31,5 +39,9 @@ Result<RunningStep> find_running_step(const std::string& wanted, const Environme
 // The same of what `scontrol --oneliner show step JOB` printed. `job` is not yet a number where the
 // step is of an array.
 Result<RunningStep> choose_step(const std::string& wanted, std::string_view listed);
+
+// With the job's number, and its component, of what `squeue --format="%A %i"` printed of it: "7
+// 4_3" of an array, "6 5+1" of a heterogeneous job. A job that is not listed stays as it is.
+RunningStep with_job(RunningStep step, std::string_view listed);
 
 }  // namespace distgpu

@@ -25,12 +25,10 @@ NodeLooks read_looks(NodeAnswers answers) {
 }  // namespace
 
 Result<NodeLooks> look_at_all(const RunningStep& step, std::chrono::seconds length) {
-    // Slurm may take its time to start a step on a thousand nodes.
-    constexpr std::chrono::seconds patience{60};
     return ask_nodes(step,
                      {own_command(), "why", "--node", "--repeat", formatted("{}", length.count()),
                       step.numbered()},
-                     length + patience)
+                     length)
         .transform(read_looks);
 }
 

@@ -93,6 +93,37 @@ TEST(ChooseStep, IsOfNoOtherJob) {
     EXPECT_EQ(chosen("51", batch + first), none("51"));
 }
 
+RunningStep of_job(const std::string& job, const std::string& listed) {
+    return with_job(RunningStep{job + ".0", job, {}, 1}, listed);
+}
+
+TEST(WithJob, TakesTheNumberOfAnArraysJob) {
+    const RunningStep step = of_job("4_3", "7 4_3\n");
+    EXPECT_EQ(step.job, "7");
+    EXPECT_EQ(step.numbered(), "7.0");
+    EXPECT_FALSE(step.is_component());
+}
+
+// What squeue of 22.05 lists for the number of any component, or of the first.
+TEST(WithJob, KnowsTheComponentOfAHeterogeneousJob) {
+    for (const std::string listed : {"6 5+1\n", "5 5+0\n6 5+1\n"}) {
+        const RunningStep step = of_job("6", listed);
+        EXPECT_EQ(step.numbered(), "6.0");
+        EXPECT_TRUE(step.is_component());
+        ASSERT_TRUE(step.component);
+        EXPECT_EQ(step.component->leader, "5");
+        EXPECT_EQ(step.component->group, "1");
+    }
+}
+
+TEST(WithJob, LeavesAnotherJobAsItIs) {
+    for (const std::string listed : {"5 5\n", "", "6", "55 55+1\n", "\n 5\n"}) {
+        const RunningStep step = of_job("5", listed);
+        EXPECT_EQ(step.job, "5") << listed;
+        EXPECT_FALSE(step.is_component()) << listed;
+    }
+}
+
 TEST(ChooseStep, ReadsNothingIntoOtherText) {
     for (const std::string text :
          {"Job step 5. not found\n", "StepId=5.0 State=RUNNING\n",

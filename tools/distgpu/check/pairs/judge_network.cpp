@@ -92,7 +92,7 @@ void add_slow(std::vector<NetworkFault>& faults, const std::vector<NodeRates>& r
         if (node.*direction) measured.push_back(*(node.*direction));
     }
     if (measured.size() < 2) return;
-    const double usual = median(measured);
+    const double usual = median(std::move(measured));
     for (const NodeRates& node : rates) {
         constexpr double least = 1.0 / 3;
         if (!(node.*direction) || *(node.*direction) >= usual * least) continue;
