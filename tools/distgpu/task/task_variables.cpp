@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -49,10 +48,10 @@ std::vector<Difference> differences(const Environment& environment, const TaskPl
     std::vector<Difference> found;
     for (const auto& [name, value] : task.set) {
         if (may_be_the_users(name)) continue;
-        auto present = environment.get(name);
-        if (present && present->empty()) present.reset();
-        if (present && (present == value || !is_rank_or_size(name, value))) continue;
-        found.push_back({name, std::move(present), value});
+        const std::string present = environment.get(name).value_or("");
+        const bool is_there = !present.empty();
+        if (is_there && (present == value || !is_rank_or_size(name, value))) continue;
+        found.push_back({name, is_there ? std::optional(present) : std::nullopt, value});
     }
     for (const std::string& name : environment.names()) {
         if (is_removed(task, name)) found.push_back({name, environment.get(name), std::nullopt});
