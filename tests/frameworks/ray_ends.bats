@@ -124,7 +124,7 @@ lose() { # NODE
     local pids
     read -r pids < <(on "$1" cat "/run/distgpu-sandbox/$CLUSTER/$1/slurmd.pid")
     mapfile -t -O 1 pids < <(pids_on "$1" -x slurmstepd; pids_on "$1" -u "$user")
-    on "$1" kill -KILL "${pids[@]}"
+    on "$1" kill -KILL "${pids[@]}" || true # one may have ended since
     injured
 }
 
