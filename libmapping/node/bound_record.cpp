@@ -2,9 +2,8 @@
 #include "node/bound_record.h"
 
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
-
-#include <algorithm>
 
 namespace distgpu {
 namespace {
@@ -53,8 +52,7 @@ BoundRecord read_bound(std::string_view text) {
     constexpr std::string_view of_gpus = "gpus=";
     BoundRecord record;
     while (!text.empty()) {
-        const std::string_view part = text.substr(0, text.find(' '));
-        text.remove_prefix(std::min(part.size() + 1, text.size()));
+        const std::string_view part = take_until(text, ' ');
         if (part.starts_with(of_cpus)) {
             if (auto cpus = CpuSet::parse(part.substr(of_cpus.size()))) {
                 record.cpus = *std::move(cpus);

@@ -4,6 +4,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "base/take_until.h"
 #include "mapping/layout/node_order.h"
 #include "mapping/layout/switches.h"
 #include "node/slurm_command.h"
@@ -25,8 +26,7 @@ std::string key_of(const RankOrder& order) {
 std::string without_comments(std::string_view text) {
     std::string list;
     while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const std::string_view line = take_until(text, '\n');
         if (!line.starts_with('#')) list.append(line).push_back(',');
     }
     std::erase(list, '\r');

@@ -2,6 +2,7 @@
 #include "node/task_environment.h"
 
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "node/gpu_ownership.h"
 #include "node/launch_variables.h"
@@ -76,8 +77,7 @@ std::optional<std::string> exported(const Environment& environment, std::string_
     const std::string given = environment.get(given_variable).value_or("");
     std::string_view rest = given;
     while (!rest.empty()) {
-        const std::string_view entry = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+        const std::string_view entry = take_until(rest, ' ');
         if (entry == formatted("{}={}", name, *value)) return std::nullopt;
     }
     return value;

@@ -1,6 +1,8 @@
 // See file_text.h.
 #include "base/io/file_text.h"
 
+#include "base/take_until.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -81,8 +83,7 @@ std::optional<std::string> read_trimmed(const std::string& path) {
 
 std::string_view value_after(std::string_view text, std::string_view key) {
     while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        std::string_view line = take_until(text, '\n');
         if (!line.starts_with(key)) continue;
         line.remove_prefix(key.size());
         line.remove_prefix(std::min(line.find_first_not_of(white_space), line.size()));

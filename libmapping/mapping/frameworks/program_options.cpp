@@ -1,6 +1,8 @@
 // See program_options.h.
 #include "mapping/frameworks/program_options.h"
 
+#include "base/take_until.h"
+
 #include <algorithm>
 
 namespace distgpu {
@@ -21,9 +23,8 @@ bool is_same_option(std::string_view written, std::string_view name) {
 // `names` between blanks.
 bool is_one_of(std::string_view written, std::string_view names) {
     while (!names.empty()) {
-        const std::string_view name = names.substr(0, names.find(' '));
+        const std::string_view name = take_until(names, ' ');
         if (!name.empty() && is_same_option(written, name)) return true;
-        names.remove_prefix(std::min(names.size(), name.size() + 1));
     }
     return false;
 }

@@ -1,6 +1,7 @@
 // See switches.h.
 #include "mapping/layout/switches.h"
 
+#include "base/take_until.h"
 #include "base/values.h"
 #include "mapping/layout/node_order.h"
 
@@ -13,13 +14,6 @@
 
 namespace distgpu {
 namespace {
-
-// What precedes the separator; removes both from `text`.
-std::string_view take_until(std::string_view& text, char separator) {
-    const std::string_view taken = text.substr(0, text.find(separator));
-    text.remove_prefix(std::min(taken.size() + 1, text.size()));
-    return taken;
-}
 
 // Of the word KEY=VALUE in a line; empty: it has none.
 std::string_view value_of(std::string_view line, std::string_view key) {

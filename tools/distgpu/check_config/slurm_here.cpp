@@ -4,6 +4,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "node/slurm_command.h"
 
@@ -36,8 +37,7 @@ std::optional<std::string> configured(const Environment& environment, std::strin
 std::vector<std::string> folders_of(std::string_view list) {
     std::vector<std::string> folders;
     while (!list.empty()) {
-        folders.emplace_back(list.substr(0, list.find(':')));
-        list.remove_prefix(std::min(folders.back().size() + 1, list.size()));
+        folders.emplace_back(take_until(list, ':'));
     }
     return folders;
 }

@@ -1,6 +1,8 @@
 // See names.h.
 #include "convert/names.h"
 
+#include "base/take_until.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -30,9 +32,8 @@ void count(std::string_view line, NameCounts& counts) {
 NameCounts names_in(std::string_view text) {
     NameCounts counts;
     while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
+        const std::string_view line = take_until(text, '\n');
         if (!is_comment(line)) count(line, counts);
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
     }
     return counts;
 }

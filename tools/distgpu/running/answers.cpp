@@ -2,9 +2,8 @@
 #include "running/answers.h"
 
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
-
-#include <algorithm>
 
 namespace distgpu {
 namespace {
@@ -14,12 +13,6 @@ constexpr std::string_view mark =
     "distgpu ";
 constexpr std::size_t longest_text = 800;  // of a line
 constexpr std::size_t most_kept = std::size_t{256} << 20U;
-
-std::string_view next_word(std::string_view& line) {
-    const std::string_view word = line.substr(0, line.find(' '));
-    line.remove_prefix(std::min(word.size() + 1, line.size()));
-    return word;
-}
 
 }  // namespace
 
@@ -36,9 +29,9 @@ std::string answer_lines(std::string_view node, std::string_view text) {
 bool Answers::take_part(std::string_view line) {
     if (!line.starts_with(mark)) return false;
     line.remove_prefix(mark.size());
-    const std::string node(next_word(line));
-    const auto part = whole_number(next_word(line));
-    const auto parts = whole_number(next_word(line));
+    const std::string node(take_until(line, ' '));
+    const auto part = whole_number(take_until(line, ' '));
+    const auto parts = whole_number(take_until(line, ' '));
     if (!part || !parts || *part >= *parts || kept_ + line.size() > most_kept) return false;
     Answer& answer = answers_.try_emplace(node, Answer{*parts, {}}).first->second;
     if (answer.parts != *parts) return false;

@@ -2,6 +2,7 @@
 #include "running/running_step.h"
 
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "node/slurm_command.h"
 
@@ -16,23 +17,13 @@ namespace {
 // "NAME=value" among the words of a line; empty: it is not there.
 std::string_view field(std::string_view line, std::string_view name) {
     while (!line.empty()) {
-        const std::string_view word = line.substr(0, line.find(' '));
-        line.remove_prefix(std::min(word.size() + 1, line.size()));
+        const std::string_view word = take_until(line, ' ');
         const std::size_t equals = word.find('=');
         if (word.substr(0, equals) == name && equals != std::string_view::npos) {
             return word.substr(equals + 1);
         }
     }
     return {};
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-    std::vector<std::string_view> lines;
-    while (!text.empty()) {
-        lines.push_back(text.substr(0, text.find('\n')));
-        text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
-    }
-    return lines;
 }
 
 std::optional<RunningStep> running_step_in(std::string_view line) {
@@ -47,8 +38,8 @@ std::optional<RunningStep> running_step_in(std::string_view line) {
 
 std::vector<RunningStep> running_steps_in(std::string_view text) {
     std::vector<RunningStep> steps;
-    for (const std::string_view line : lines_of(text)) {
-        if (auto step = running_step_in(line)) steps.push_back(*std::move(step));
+    while (!text.empty()) {
+        if (auto step = running_step_in(take_until(text, '\n'))) steps.push_back(*std::move(step));
     }
     return steps;
 }
@@ -120,9 +111,9 @@ Result<RunningStep> choose_step(const std::string& wanted, std::string_view list
 }
 
 RunningStep with_job(RunningStep step, std::string_view listed) {
-    for (const std::string_view line : lines_of(listed)) {
-        const std::string_view number = line.substr(0, line.find(' '));
-        const std::string_view id = line.substr(std::min(number.size() + 1, line.size()));
+    while (!listed.empty()) {
+        std::string_view id = take_until(listed, '\n');
+        const std::string_view number = take_until(id, ' ');
         if (!whole_number_64(number) || (number != step.job && id != step.job)) continue;
         step.job = number;
         const std::size_t plus = id.find('+');

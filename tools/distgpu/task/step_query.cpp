@@ -2,6 +2,7 @@
 #include "task/step_query.h"
 
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "node/slurm_command.h"
 
@@ -30,8 +31,7 @@ std::vector<std::uint32_t> tasks_of_line(std::string_view line) {
     std::string_view rest = line.substr(std::min(line.find(colon), line.size()));
     rest.remove_prefix(std::min(colon.size(), rest.size()));
     while (!rest.empty()) {
-        const std::string_view word = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+        const std::string_view word = take_until(rest, ' ');
         if (const auto task = whole_number(word)) tasks.push_back(*task);
     }
     return tasks;
@@ -41,8 +41,7 @@ std::vector<std::uint32_t> tasks_of_line(std::string_view line) {
 std::vector<std::vector<std::uint32_t>> tasks_of_nodes(std::string_view text) {
     std::vector<std::vector<std::uint32_t>> nodes;
     while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const std::string_view line = take_until(text, '\n');
         if (line.substr(0, 6) == "\tNode ") nodes.push_back(tasks_of_line(line));
     }
     return nodes;
