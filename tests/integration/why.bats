@@ -138,6 +138,58 @@ why() { # ARGUMENT...
     [[ $output == *'py-spy: not found on the node; pip install py-spy, in your environment or on the nodes'* ]]
 }
 
+# Programs called py-spy, eu-stack and gdb, wherever a process that is looked at could name a folder.
+set_traps() {
+    local folder tool
+    mkdir -p "$SCRATCH/trap/bin"
+    mkdir -m 1777 "$SCRATCH/open"
+    for folder in trap trap/bin open; do
+        for tool in py-spy eu-stack gdb; do
+            printf '%s\n' '#!/bin/sh' "echo \"\$0 as \$(id -u)\" >>$SCRATCH/caught" >"$SCRATCH/$folder/$tool"
+        done
+        chmod 755 "$SCRATCH/$folder"/*
+    done
+    install -m 755 "$(readlink -f /usr/bin/python3)" "$SCRATCH/open/python3"
+    : >"$SCRATCH/caught" && chmod 666 "$SCRATCH/caught"
+}
+
+@test "runs no program that a looked-at process names, and looks at no other user's" {
+    set_traps
+    local way
+    for way in "exec -a $SCRATCH/trap/python3 /usr/bin/python3" "$SCRATCH/open/python3" \
+        "exec -a $SCRATCH/trap/sleep /bin/sleep 600 #"; do
+        begin "${eight[@]}" bash -c "echo waits; export PATH=$SCRATCH/trap:/proc/\$\$/root$SCRATCH/trap \
+            VIRTUAL_ENV=$SCRATCH/trap; $way ring.py load_batch 5"
+        PATH=/usr/sbin:/sbin:/usr/bin:/bin why "$job" --repeat 1
+        [ "$status" -eq 0 ]
+        [ "$(<"$SCRATCH/caught")" = "" ]
+        for command in 'why --node --repeat 1' 'explain --node'; do
+            # shellcheck disable=SC2086 # words
+            run on node03 env PATH="$SCRATCH/trap:$PATH" "$SCRATCH/distgpu" $command "$job.0"
+            echo "$output"
+            [ "$status" -eq 3 ]
+            [ "$output" = "distgpu: step $job.0: its tasks on this node belong to user $(submit id -u), and this is user 0; ask as the user who started it" ]
+            [ "$(<"$SCRATCH/caught")" = "" ]
+        done
+        submit scancel "$job"
+        wait "$step" || true
+        assert_cluster_clean
+    done
+}
+
+@test "takes the tools beside the program of an environment" {
+    local name
+    with_py_spy
+    name=$(dirname "$(command -v py-spy)")
+    install -d "$SCRATCH/conda/bin"
+    install -m 755 "$(readlink -f /usr/bin/python3)" "$SCRATCH/conda/bin/python3"
+    printf '%s\n' '#!/bin/sh' "exec $name/py-spy \"\$@\"" >"$SCRATCH/conda/bin/py-spy"
+    chmod 755 "$SCRATCH/conda/bin/py-spy"
+    PATH=/usr/bin:/bin begin "${eight[@]}" "$SCRATCH/conda/bin/python3" ring.py load_batch 5
+    PATH=/usr/bin:/bin why "$job" --repeat 1
+    [[ ${lines[1]} == 'rank 5 on node03 is in load_batch (ring.py:'* ]]
+}
+
 @test "a rank that was killed is missing" {
     begin "${eight[@]}" --kill-on-bad-exit=0 /usr/bin/python3 ring.py die 7
     why "$job" --repeat 1

@@ -31,8 +31,9 @@ struct Arguments {
 ExitCode explain_for_others(const Arguments& arguments) {
     const ProcessEnvironment environment;
     const std::string node = environment.get("SLURMD_NODENAME").value_or("");
-    const NodeFactsNow facts = explain_here(node, arguments.step, environment);
-    return print_or_complain(answer_lines(node, to_json(facts).line()), ExitCode::done);
+    const auto facts = explain_here(node, arguments.step, environment);
+    if (!facts) return complain(facts.error(), ExitCode::environment);
+    return print_or_complain(answer_lines(node, to_json(*facts).line()), ExitCode::done);
 }
 
 Explanation explanation_of(NodeAnswers answers) {

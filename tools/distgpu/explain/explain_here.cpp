@@ -206,10 +206,11 @@ class Explainer {
 
 }  // namespace
 
-NodeFactsNow explain_here(const std::string& node, const std::string& step,
-                          const Environment& environment) {
+Result<NodeFactsNow> explain_here(const std::string& node, const std::string& step,
+                                  const Environment& environment) {
     const auto known = list_step_processes(step, environment);
-    if (!known) return {.node = node, .problem = known.error().message()};
+    if (!known) return NodeFactsNow{.node = node, .problem = known.error().message()};
+    if (auto error = owned_by_another(step, *known)) return *std::move(error);
     return Explainer(node, *known).explain();
 }
 

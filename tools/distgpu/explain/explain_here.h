@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/environment.h"
+#include "base/result.h"
 #include "explain/rank_facts.h"
 
 #include <string>
@@ -9,8 +10,9 @@
 namespace distgpu {
 
 // `step` as list_step_processes() takes it. Where something is not known, the answer says so.
-// `environment`: this process's. Takes up to some seconds where the topology is discovered.
-NodeFactsNow explain_here(const std::string& node, const std::string& step,
-                          const Environment& environment);
+// `environment`: this process's. Takes up to some seconds where the topology is discovered. Error:
+// owned_by_another().
+Result<NodeFactsNow> explain_here(const std::string& node, const std::string& step,
+                                  const Environment& environment);
 
 }  // namespace distgpu

@@ -1,11 +1,14 @@
 // See step_tasks.h.
 #include "running/step_tasks.h"
 
+#include "base/format.h"
 #include "base/values.h"
 #include "node/slurm_command.h"
+#include "why/process_facts.h"
 
 #include <chrono>
 #include <sstream>
+#include <unistd.h>
 
 namespace distgpu {
 
@@ -34,8 +37,25 @@ Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
     constexpr std::chrono::seconds limit{5};
     // Of a step it takes numbers alone, not "5.batch".
     const std::string job = step.substr(0, step.find('.'));
-    return run_slurm_command(environment, {"scontrol", "listpids", job}, limit)
-        .transform([&](const std::string& text) { return parse_listpids(step, text); });
+    std::vector<std::string> command{"scontrol", "listpids", job};
+    // Where a host has several slurmd, it would ask one of them.
+    if (const auto node = environment.get("SLURMD_NODENAME")) command.push_back(*node);
+    return run_slurm_command(environment, command, limit).transform([&](const std::string& text) {
+        return parse_listpids(step, text);
+    });
+}
+
+std::optional<Error> owned_by_another(const std::string& step,
+                                      const std::vector<StepProcess>& processes) {
+    for (const StepProcess& process : processes) {
+        const auto owner = process.rank ? read_owner(process.pid) : std::nullopt;
+        if (!owner || *owner == geteuid()) continue;
+        return Error{"step " + step,
+                     formatted("its tasks on this node belong to user {}, and this is user {}",
+                               *owner, geteuid()),
+                     "ask as the user who started it"};
+    }
+    return std::nullopt;
 }
 
 }  // namespace distgpu

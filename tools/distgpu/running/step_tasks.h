@@ -26,6 +26,11 @@ struct StepProcess {
 Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
                                                      const Environment& environment);
 
+// Why this process must not look at them: tasks among them run as another user, whose processes
+// could choose what it reads. root is no exception.
+std::optional<Error> owned_by_another(const std::string& step,
+                                      const std::vector<StepProcess>& processes);
+
 // Those of the step in what it prints of a job: a heading, then PID, JOBID, STEPID, LOCALID,
 // GLOBALID, "-" where there is none.
 std::vector<StepProcess> parse_listpids(const std::string& step, std::string_view text);

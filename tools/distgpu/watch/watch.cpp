@@ -94,7 +94,9 @@ class Watcher {
   private:
     // At the ranks of this node.
     void look() {
-        NodeLook now = look_here(node_, step_, seconds(0), environment_);
+        auto looked = look_here(node_, step_, seconds(0), environment_);
+        NodeLook now = looked ? *std::move(looked)
+                              : NodeLook{.node = node_, .problem = looked.error().message()};
         if (!now.problem.empty() && !complained_) {
             complained_ = true;
             say(formatted("distgpu: watch: no hang can be seen on {}: {}", node_,

@@ -25,6 +25,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace distgpu {
@@ -37,24 +38,24 @@ using Clock = std::chrono::steady_clock;
 class Looker {
   public:
     Looker(const std::string& node, const Environment& environment)
-        : yama_(read_trimmed("/proc/sys/kernel/yama/ptrace_scope").value_or("")) {
+        : yama_(read_trimmed("/proc/sys/kernel/yama/ptrace_scope").value_or("")),
+          path_(environment.get("PATH").value_or("")) {
         look_.node = node;
-        for (const char* const name : {"PATH", "VIRTUAL_ENV"}) {
-            add_path(environment.get(name).value_or(""), name);
-        }
     }
 
     void find(const std::vector<StepProcess>& known) {
         look_.processes = find_processes(known);
+        std::set<std::string> programs;
         for (const ProcessLook& process : look_.processes) {
-            if (process.is_python) add_interpreter(process.command);
+            programs.insert(read_own_program(process.pid));
             // One that forbids every look shows not even which program it is.
             if (read_program(process.pid).empty()) {
                 unread_.emplace(process.pid, Error{"", "permission denied", ""});
             }
             take_environment(StartEnvironment(process.pid), process);
         }
-        tools_ = find_stack_tools(paths_);
+        programs.erase("");
+        tools_ = find_stack_tools(path_, {programs.begin(), programs.end()});
         find_gpus();
     }
 
@@ -126,25 +127,8 @@ class Looker {
         });
     }
 
-    void add_path(const std::string& value, std::string_view name) {
-        if (value.empty()) return;
-        std::string path = name == "PATH" ? value : value + "/bin";
-        if (std::find(paths_.begin(), paths_.end(), path) == paths_.end()) {
-            paths_.push_back(std::move(path));
-        }
-    }
-
-    // That of a virtual environment has its tools beside it.
-    void add_interpreter(const std::string& command) {
-        const std::string first = command.substr(0, command.find(' '));
-        if (first.starts_with('/')) add_path(first.substr(0, first.rfind('/')), "PATH");
-    }
-
     void take_environment(const StartEnvironment& environment, const ProcessLook& process) {
         if (process.rank) offers_.take(environment, *process.rank, process.pid);
-        for (const char* const name : {"PATH", "VIRTUAL_ENV"}) {
-            if (process.is_python) add_path(environment.get(name).value_or(""), name);
-        }
         if (!look_.tasks.empty()) return;
         const std::string started = environment.get("SLURM_GTIDS").value_or("");
         for (const std::string_view item : comma_items(started)) {
@@ -168,6 +152,8 @@ class Looker {
     }
 
     static Result<Stack> read_stack(const StackTools& tools, const ProcessLook& process) {
+        // The process chooses what the tools read of it.
+        if (geteuid() == 0) return Error{"stacks", "no tool is run as root", "ask as another user"};
         const bool still = stands(process.moments.back());
         return process.is_python ? read_python_stack(tools, process.pid, still)
                                  : read_native_stack(tools, process.pid);
@@ -225,7 +211,7 @@ class Looker {
 
     NodeLook look_;
     const std::string yama_;
-    std::vector<std::string> paths_;
+    const std::string path_;
     StackTools tools_;
     std::optional<GpuLoad> load_;
     std::map<pid_t, Error> unread_;            // those whose stack could not be read, and why
@@ -236,10 +222,11 @@ class Looker {
 
 }  // namespace
 
-NodeLook look_here(const std::string& node, const std::string& step, std::chrono::seconds length,
-                   const Environment& environment) {
+Result<NodeLook> look_here(const std::string& node, const std::string& step,
+                           std::chrono::seconds length, const Environment& environment) {
     const auto known = list_step_processes(step, environment);
-    if (!known) return {.node = node, .problem = known.error().message()};
+    if (!known) return NodeLook{.node = node, .problem = known.error().message()};
+    if (auto error = owned_by_another(step, *known)) return *std::move(error);
     Looker looker(node, environment);
     looker.find(*known);
     if (length > std::chrono::seconds(0)) looker.ask_nccl();

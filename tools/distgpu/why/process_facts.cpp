@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -21,6 +22,12 @@ std::string path_of(pid_t pid, std::string_view file) {
 std::optional<std::string> read_of(pid_t pid, std::string_view file) {
     const auto text = read_regular_file(path_of(pid, file));
     return text ? std::optional(*text) : std::nullopt;
+}
+
+// Also namespaces are files of their own.
+bool is_same_file(const std::string& left, const std::string& right) {
+    std::error_code error;
+    return std::filesystem::equivalent(left, right, error);
 }
 
 }  // namespace
@@ -114,6 +121,23 @@ std::string read_command(pid_t pid) {
 std::string read_program(pid_t pid) {
     std::error_code error;
     return std::filesystem::read_symlink(path_of(pid, "exe"), error);
+}
+
+std::optional<uid_t> read_owner(pid_t pid) {
+    std::istringstream words{std::string(value_after(read_of(pid, "status").value_or(""), "Uid:"))};
+    uid_t real = 0;
+    uid_t effective = 0;
+    words >> real >> effective;
+    return words ? std::optional(effective) : std::nullopt;
+}
+
+std::string read_own_program(pid_t pid) {
+    const std::string program = read_program(pid);
+    const bool is_own = read_owner(pid) == geteuid() && is_same_file(path_of(pid, "root"), "/") &&
+                        is_same_file(path_of(pid, "ns/user"), "/proc/self/ns/user") &&
+                        is_same_file(path_of(pid, "ns/mnt"), "/proc/self/ns/mnt") &&
+                        program.starts_with('/') && is_same_file(path_of(pid, "exe"), program);
+    return is_own ? program : "";
 }
 
 std::vector<pid_t> list_processes() {

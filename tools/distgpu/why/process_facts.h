@@ -51,6 +51,14 @@ std::string read_command(pid_t pid);
 // The program's file: "/usr/bin/python3.11". Empty: it may not be read.
 std::string read_program(pid_t pid);
 
+// Its effective user. Nothing: it is gone.
+std::optional<uid_t> read_owner(pid_t pid);
+
+// The program's file, if its path means the same file to this process: both have the same user,
+// root folder, user namespace and mount namespace, and the path leads to the file that runs. Empty
+// otherwise: a process in a container, or one whose file was replaced, names what it likes.
+std::string read_own_program(pid_t pid);
+
 // All processes of the machine that can be seen.
 std::vector<pid_t> list_processes();
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -16,33 +17,54 @@ namespace {
 
 constexpr std::chrono::seconds limit{5};
 
+bool is_program(const std::string& file) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
+}
+
 std::string find_in(std::string_view path, std::string_view name) {
     while (!path.empty()) {
         const std::string_view folder = path.substr(0, path.find(':'));
         path.remove_prefix(std::min(folder.size() + 1, path.size()));
         std::string file = formatted("{}/{}", folder, name);
-        std::error_code error;
-        if (folder.starts_with('/') && std::filesystem::is_regular_file(file, error) &&
-            access(file.c_str(), X_OK) == 0) {
-            return file;
-        }
+        if (folder.starts_with('/') && is_program(file)) return file;
     }
     return "";
 }
 
-std::string find_in_any(const std::vector<std::string>& paths, std::string_view name) {
-    for (const std::string& path : paths) {
-        std::string file = find_in(path, name);
-        if (!file.empty()) return file;
+bool is_by_one_of(const struct stat& file, uid_t other) {
+    return file.st_uid == 0 || file.st_uid == geteuid() || file.st_uid == other;
+}
+
+std::string find_beside(const std::string& program, std::string_view name) {
+    const std::string folder = program.substr(0, program.rfind('/'));
+    const std::string file = formatted("{}/{}", folder, name);
+    struct stat there {};  // the program
+    struct stat around {};
+    struct stat link {};
+    struct stat target {};
+    const bool are_there = stat(program.c_str(), &there) == 0 &&
+                           stat(formatted("{}/", folder).c_str(), &around) == 0 &&
+                           lstat(file.c_str(), &link) == 0 && stat(file.c_str(), &target) == 0;
+    if (!are_there || ((around.st_mode | target.st_mode) & S_IWOTH) != 0) return "";
+    if (!is_by_one_of(link, there.st_uid) || !is_by_one_of(target, there.st_uid)) return "";
+    return is_program(file) ? file : "";
+}
+
+std::string find_tool(std::string_view path, const std::vector<std::string>& programs,
+                      std::string_view name) {
+    std::string file = find_in(path, name);
+    for (const std::string& program : programs) {
+        if (file.empty()) file = find_beside(program, name);
     }
-    return "";
+    return file;
 }
 
 }  // namespace
 
-StackTools find_stack_tools(const std::vector<std::string>& paths) {
-    return {find_in_any(paths, "py-spy"), find_in_any(paths, "eu-stack"),
-            find_in_any(paths, "gdb")};
+StackTools find_stack_tools(std::string_view path, const std::vector<std::string>& programs) {
+    return {find_tool(path, programs, "py-spy"), find_tool(path, programs, "eu-stack"),
+            find_tool(path, programs, "gdb")};
 }
 
 Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool stands) {
@@ -65,7 +87,9 @@ Result<Stack> read_native_stack(const StackTools& tools, pid_t pid) {
     if (!tools.eu_stack.empty()) {
         command = {tools.eu_stack, "-1", "-p", number};
     } else if (!tools.gdb.empty()) {
-        command = {tools.gdb, "-batch", "-nx", "-p", number, "-ex", "bt"};
+        // By default gdb runs scripts and loads libraries that the process's files name.
+        command = {tools.gdb, "-batch", "-nx", "-iex", "set auto-load no",
+                   "-p",      number,   "-ex", "bt"};
     } else {
         return Error{"eu-stack and gdb", "not found on the node", "install elfutils there"};
     }

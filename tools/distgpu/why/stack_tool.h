@@ -7,6 +7,7 @@
 #include "why/stack.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace distgpu {
@@ -17,8 +18,10 @@ struct StackTools {
     std::string gdb;
 };
 
-// In the folders of `paths`, each as PATH has them, one after the other.
-StackTools find_stack_tools(const std::vector<std::string>& paths);
+// In the folders of `path`, this process's own PATH, else beside one of `programs`, as an
+// environment of conda has them: there only what the owner of that program, root or this process's
+// user put into a folder that not everybody may write to.
+StackTools find_stack_tools(std::string_view path, const std::vector<std::string>& programs);
 
 // Of its main thread. Stops the process for some milliseconds, unless it `stands` already, in a
 // call that cannot be interrupted or by a signal; gives up after 5 s. Errors (object: the tool): it

@@ -51,8 +51,9 @@ std::optional<seconds> length_in(std::string_view text) {
 ExitCode look_for_others(const Arguments& arguments, seconds length) {
     const ProcessEnvironment environment;
     const std::string node = environment.get("SLURMD_NODENAME").value_or("");
-    const NodeLook look = look_here(node, arguments.step, length, environment);
-    return print_or_complain(answer_lines(node, to_json(look).line()), ExitCode::done);
+    const auto look = look_here(node, arguments.step, length, environment);
+    if (!look) return complain(look.error(), ExitCode::environment);
+    return print_or_complain(answer_lines(node, to_json(*look).line()), ExitCode::done);
 }
 
 ExitCode why(const Arguments& arguments, seconds length) {

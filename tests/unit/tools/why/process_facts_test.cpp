@@ -9,8 +9,11 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
+#include <sched.h>
 #include <spawn.h>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace distgpu {
@@ -82,6 +85,8 @@ TEST(ProcessFacts, OfThisProcess) {
     EXPECT_THAT(read_program(getpid()), EndsWith("/unit_tests"));
     EXPECT_THAT(list_processes(), Contains(getpid()));
     EXPECT_TRUE(StartEnvironment(getpid()).is_readable());
+    EXPECT_EQ(read_owner(getpid()), geteuid());
+    EXPECT_EQ(read_own_program(getpid()), read_program(getpid()));
 }
 
 pid_t ended_process() {
@@ -95,7 +100,38 @@ TEST(ProcessFacts, OfOneThatIsGone) {
     EXPECT_EQ(read_switches(gone), 0U);
     EXPECT_EQ(read_wait_channel(gone) + read_command(gone) + read_program(gone), "");
     EXPECT_FALSE(StartEnvironment(gone).is_readable());
+    EXPECT_EQ(read_owner(gone), std::nullopt);
+    EXPECT_EQ(read_own_program(gone), "");
     EXPECT_EQ(StartEnvironment(gone).get("RANK"), std::nullopt);
+}
+
+// A child that this process looks at while it stands in a world of its own.
+std::string program_seen_of(const std::function<bool()>& leaves) {
+    std::array<int, 2> left{-1, -1};
+    EXPECT_EQ(pipe(left.data()), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const char answer = leaves() ? 'y' : 'n';
+        if (write(left[1], &answer, 1) == 1) pause();
+        _exit(0);
+    }
+    char answer = '?';
+    EXPECT_EQ(read(left[0], &answer, 1), 1);
+    const std::string program = read_own_program(child);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    for (const int end : left) close(end);
+    return answer == 'y' ? program : "not permitted";
+}
+
+TEST(OwnProgram, IsNotThatOfAProcessInAnotherWorld) {
+    using testing::AnyOf;
+    EXPECT_EQ(program_seen_of([] { return true; }), read_program(getpid()));
+    const auto is_empty = AnyOf("", "not permitted");
+    EXPECT_THAT(program_seen_of([] { return unshare(CLONE_NEWUSER) == 0; }), is_empty);
+    EXPECT_THAT(program_seen_of([] { return unshare(CLONE_NEWNS) == 0; }), is_empty);
+    EXPECT_THAT(program_seen_of([] { return chroot("/tmp") == 0; }), is_empty);
+    EXPECT_THAT(program_seen_of([] { return setuid(12'345) == 0; }), is_empty);
 }
 
 // Another program, which sleeps.

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace distgpu {
@@ -27,7 +28,7 @@ TEST_F(FindStackTools, TakesTheFirstOfThePaths) {
     write_program("b/py-spy");
     write_program("c/gdb");
     const std::string both = folder.path("none") + ":" + folder.path("b") + "::" + folder.path("a");
-    const StackTools tools = find_stack_tools({both, folder.path("c")});
+    const StackTools tools = find_stack_tools(both + ":" + folder.path("c"), {});
     EXPECT_EQ(tools.py_spy, folder.path("b/py-spy"));
     EXPECT_EQ(tools.eu_stack, "");
     EXPECT_EQ(tools.gdb, folder.path("c/gdb"));
@@ -37,14 +38,53 @@ TEST_F(FindStackTools, TakesNoFolderNorWhatCannotRun) {
     write_program("a/gdb/gdb");
     folder.write("b/gdb", "text");
     std::filesystem::permissions(folder.path("b/gdb"), std::filesystem::perms::owner_read);
-    EXPECT_EQ(find_stack_tools({folder.path("a"), folder.path("b")}).gdb, "");
+    EXPECT_EQ(find_stack_tools(folder.path("a") + ":" + folder.path("b"), {}).gdb, "");
 }
 
 // Such a folder is another one for each process, and anybody's.
 TEST_F(FindStackTools, LooksIntoNoFolderThatIsRelative) {
     write_program("a/gdb");
     const auto relative = std::filesystem::relative(folder.path("a")).string();
-    EXPECT_EQ(find_stack_tools({relative, "", ":", "."}).gdb, "");
+    EXPECT_EQ(find_stack_tools(relative + "::.", {}).gdb, "");
+}
+
+TEST_F(FindStackTools, TakesThoseBesideAProgram) {
+    write_program("venv/bin/python3");
+    write_program("venv/bin/py-spy");
+    write_program("path/gdb");
+    write_program("venv/bin/gdb");
+    const StackTools tools =
+        find_stack_tools(folder.path("path"), {folder.path("venv/bin/python3")});
+    EXPECT_EQ(tools.py_spy, folder.path("venv/bin/py-spy"));
+    EXPECT_EQ(tools.gdb, folder.path("path/gdb"));
+}
+
+// As in /tmp, where anybody may put a py-spy beside another user's program.
+TEST_F(FindStackTools, TakesNothingBesideAProgramThatOthersMayHavePutThere) {
+    using std::filesystem::perms;
+    write_program("open/python3");
+    write_program("open/py-spy");
+    std::filesystem::permissions(folder.path("open"), perms::all | perms::sticky_bit);
+    write_program("shut/python3");
+    write_program("shut/py-spy");
+    std::filesystem::permissions(folder.path("shut/py-spy"), perms::all);
+    write_program("other/python3");
+    write_program("other/py-spy");
+    std::vector<std::string> programs{folder.path("open/python3"), folder.path("shut/python3"),
+                                      folder.path("gone/python3")};
+    // Only root can give a file away.
+    if (chown(folder.path("other/py-spy").c_str(), 12'345, 12'345) == 0) {
+        programs.push_back(folder.path("other/python3"));
+    }
+    EXPECT_EQ(find_stack_tools("", programs).py_spy, "");
+}
+
+TEST_F(FindStackTools, TakesTheFolderOfAProgramAsOne) {
+    write_program("a/py-spy");
+    write_program("b:" + folder.path("a").substr(1) + "/python3");
+    EXPECT_EQ(
+        find_stack_tools("", {folder.path("b:" + folder.path("a").substr(1) + "/python3")}).py_spy,
+        "");
 }
 
 TEST_F(FindStackTools, ThatAreMissingAreNamed) {
@@ -65,7 +105,7 @@ TEST_F(FindStackTools, ArePausingNoProcessThatStands) {
                   "#!/bin/sh\n"
                   "echo \"[{\\\"frames\\\":[{\\\"name\\\":\\\"$*\\\",\\\"filename\\\":"
                   "\\\"f\\\",\\\"line\\\":1}]}]\"\n");
-    const StackTools tools = find_stack_tools({folder.path()});
+    const StackTools tools = find_stack_tools(folder.path(), {});
     const auto stack = read_python_stack(tools, 17, false);
     ASSERT_TRUE(stack) << stack.error().message();
     EXPECT_EQ(stack->at(0).function, "dump --json --pid 17");
@@ -76,7 +116,7 @@ TEST_F(FindStackTools, ArePausingNoProcessThatStands) {
 TEST_F(FindStackTools, ThatFailSayWhy) {
     write_program("py-spy", "#!/bin/sh\necho 'Error: out of luck' >&2\nexit 1\n");
     write_program("eu-stack", "#!/bin/sh\necho 'eu-stack: Permission denied' >&2\nexit 2\n");
-    const StackTools tools = find_stack_tools({folder.path()});
+    const StackTools tools = find_stack_tools(folder.path(), {});
     const auto python = read_python_stack(tools, 17, false);
     ASSERT_FALSE(python);
     EXPECT_EQ(python.error(), (Error{"py-spy", "Error: out of luck", ""}));
