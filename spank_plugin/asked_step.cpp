@@ -56,8 +56,8 @@ Step collect_step(spank_t spank, const Identity& identity, const Request& reques
     step.facts.job_name = line_of(spank, "SLURM_JOB_NAME").value_or("");
     step.facts.node_addresses = std::move(found.node_addresses);
     step.facts.puts_exec_in_front = has_words_in_front;
-    // Options that the user gave it are not added.
-    if (request.framework->service != nullptr) step.facts.program = program_arguments(spank);
+    // Options that the user gave it are judged, and not added.
+    if (request.framework->launcher_per_node) step.facts.program = program_arguments(spank);
     if (request.framework->names_all_nodes && step.facts.node_addresses.empty()) {
         step.facts.node_addresses = configured_node_addresses(hosts);
     }

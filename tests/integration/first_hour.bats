@@ -102,6 +102,28 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says '' srun -N2 --ntasks-per-node=1 --distgpu=torchrun ./torchrun fallback.py
 }
 
+@test "options of a launcher that say what the step is not" {
+    local step=(srun -N2 --ntasks-per-node=1 --distgpu=torchrun)
+    local sets='leave it out: --distgpu=torchrun sets it'
+    refused "distgpu: torchrun --nnodes=1: each of the step's 2 nodes would train alone; $sets" \
+        "${step[@]}" ./torchrun --nnodes=1 fallback.py
+    refused "distgpu: torchrun --node_rank 0: the same on every node, as the command line is, but each needs its own; $sets" \
+        "${step[@]}" timeout 1h ./torchrun --nnodes=2 --node_rank 0 fallback.py
+    refused "distgpu: torchrun --standalone: each of the step's 2 nodes would train alone; leave it out" \
+        "${step[@]}" bash -c 'cd . && exec ./torchrun --standalone --nproc_per_node=4 fallback.py'
+    refused "distgpu: torchrun --master_addr=10.77.1.2: rank 0 runs on node01; $sets" \
+        "${step[@]}" ./torchrun --master_addr=10.77.1.2 fallback.py
+    says '' "${step[@]}" ./torchrun --nnodes=2 --rdzv_id=7 fallback.py --nnodes=1
+}
+
+@test "options of a launcher that a node finds wrong" {
+    says 'distgpu: torchrun --master_port=29500: not the port that distgpu tests, which is 25100; leave it out, or write --distgpu=torchrun,port=29500' \
+        srun -N2 --ntasks-per-node=1 --distgpu=torchrun,port=25100 ./torchrun --master_port=29500 fallback.py
+    rm "$SCRATCH"/started.*
+    refused 'distgpu: composer -n 3: --distgpu=composer counts 2 processes on each node; leave it out, or write --distgpu=composer,nproc=3' \
+        srun -N2 --ntasks-per-node=1 --distgpu=composer,nproc=2 bash -c "composer -n 3 fallback.py"
+}
+
 @test "a refused program leaves the allocation usable" {
     run submit salloc --quiet -N2 --ntasks-per-node=2 \
         sh -c 'srun --distgpu=pytorch ./torchrun fallback.py; srun --distgpu=pytorch python3 fallback.py'

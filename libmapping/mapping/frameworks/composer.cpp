@@ -2,6 +2,7 @@
 // the whole world. Source: composer/cli/launcher.py (0.32) takes its options'
 // defaults from these variables.
 #include "mapping/frameworks/common.h"
+#include "mapping/frameworks/launcher_options.h"
 #include "mapping/frameworks/registry.h"
 
 #include <algorithm>
@@ -37,6 +38,18 @@ constexpr auto unsets =
 constexpr std::array<std::string_view, 1> keys{"nproc"};
 constexpr std::array<std::string_view, 2> launchers{"composer", "python -m composer.cli.launcher"};
 
+constexpr std::array options{
+    LauncherOption{"--nproc", OptionMeaning::processes_of_world, "-n"},
+    LauncherOption{"--world-size", OptionMeaning::world},
+    LauncherOption{"--base-rank", OptionMeaning::own_rank},
+    LauncherOption{"--node-rank", OptionMeaning::own_rank},
+    LauncherOption{"--master-addr", OptionMeaning::address},
+    LauncherOption{"--master-port", OptionMeaning::port},
+};
+constexpr LauncherOptions launcher{
+    .options = options,
+    .flags = "-v --verbose -m --module-mode -c --command-mode --version -h --help"};
+
 // Each node computes the world from its own number of processes.
 std::optional<Error> equal_nodes(const StepView& step) {
     if (auto refusal = one_task_per_node(step)) return refusal;
@@ -61,6 +74,7 @@ const Framework composer{
     .keys = keys,
     .launcher_per_node = true,
     .launchers = launchers,
+    .launcher_options = &launcher,
     .sets = sets,
     .unsets = unsets,
     .refuse = equal_nodes,

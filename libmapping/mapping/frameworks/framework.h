@@ -21,6 +21,7 @@ namespace distgpu {
 class StepLayout;
 struct DeviceValues;
 struct Framework;
+struct LauncherOptions;
 struct Request;
 
 // What is known of a step before it is launched, for a contract to judge.
@@ -146,6 +147,10 @@ struct Framework {
     bool launcher_per_node = false;
     // That launcher, as launchers.h reads it, the usual way to write it first; none: any program.
     std::span<const std::string_view> launchers{};
+    // What its own options say of the step, which may differ; null: it is not read.
+    const LauncherOptions* launcher_options = nullptr;
+    // Plain Python fits as well: a script may start the processes itself.
+    bool scripts_launch = false;
     // Programs that start ranks themselves; srun starts the tasks instead.
     std::span<const std::string_view> replaces{};
     // What `distgpu exec` has to do for it; null: nothing, the variables are enough.

@@ -4,10 +4,12 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/frameworks/program_options.h"
+#include "mapping/frameworks/started_commands.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/spec/request.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -175,22 +177,31 @@ Misfit no_launcher(const StepView& step, Arguments program) {
              std::move(remedy)}};
 }
 
-}  // namespace
-
-bool is_launcher(const StepView& step) {
-    const Arguments program = started_program(step.facts.program).words;
-    if (program.empty()) return false;
-    const Framework& mode = *step.request.framework;
-    const Command command = read_command(program);
-    const bool is_driver = mode.service != nullptr && !mode.service->companion.empty();
-    return is_driver ? command.python : !launcher(command, mode, &Framework::launchers).empty();
+// What prepares a program, and starts none itself.
+bool is_preparation(const Command& command) {
+    constexpr std::array<std::string_view, 25> names{
+        "cd", "source", ".",    "export", "set",  "unset", "ulimit",  "umask", "module",
+        "ml", "echo",   "exit", "printf", "true", "date",  "mkdir",   "sleep", "test",
+        "[",  "tee",    "ls",   "cat",    "wait", "env",   "hostname"};
+    return std::find(names.begin(), names.end(), command.words.front()) != names.end();
 }
 
-std::optional<Misfit> program_misfit(const StepView& step) {
-    const Arguments program = started_program(step.facts.program).words;
-    if (program.empty()) return std::nullopt;
+// Nothing but scripts of Python's are started, none of which is the mode's launcher.
+bool is_python_alone(const std::vector<StartedCommand>& commands, const Framework& mode) {
+    bool python = false;
+    for (const StartedCommand& started : commands) {
+        const Command command = read_command(started.words);
+        if (is_preparation(command)) continue;
+        const bool is_script =
+            command.python && launcher(command, mode, &Framework::launchers).empty();
+        if (!is_script || !started.certain) return false;
+        python = true;
+    }
+    return python;
+}
+
+std::optional<Misfit> command_misfit(const StepView& step, const Command& command) {
     const Framework& mode = *step.request.framework;
-    const Command command = read_command(program);
     if (begins_with(command, "ray start")) {
         return Misfit{{"ray start", "its workers would take the ranks of the task that starts them",
                        "use --distgpu=ray, which starts Ray itself, or --distgpu=off"}};
@@ -202,9 +213,63 @@ std::optional<Misfit> program_misfit(const StepView& step) {
     if (const Owner found = owner(command, &Framework::launchers); found.record != nullptr) {
         return other_launcher(step, found);
     }
+    return std::nullopt;
+}
+
+// `distgpu exec` may stand before the command and behind other programs.
+std::vector<StartedCommand> commands_of(const StepView& step) {
+    std::vector<StartedCommand> all;
+    for (const StartedCommand& outer : started_commands(step.facts.program)) {
+        const StartedProgram program = started_program(outer.words);
+        if (!program.by_exec) {
+            all.push_back(outer);
+            continue;
+        }
+        for (StartedCommand& inner : started_commands(program.words)) {
+            all.push_back({std::move(inner.words), inner.certain && outer.certain});
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+bool is_launcher(const StepView& step) {
+    const std::vector<std::string> program =
+        behind_wrappers(started_program(step.facts.program).words);
+    if (program.empty()) return false;
+    const Framework& mode = *step.request.framework;
+    const Command command = read_command(program);
+    const bool is_driver = mode.service != nullptr && !mode.service->companion.empty();
+    return is_driver ? command.python : !launcher(command, mode, &Framework::launchers).empty();
+}
+
+std::optional<Misfit> program_misfit(const StepView& step) {
+    const Framework& mode = *step.request.framework;
+    const std::vector<StartedCommand> commands = commands_of(step);
+    for (const StartedCommand& command : commands) {
+        if (!command.certain) continue;
+        if (auto misfit = command_misfit(step, read_command(command.words))) return misfit;
+    }
     // A service's program may have any name.
-    if (mode.service != nullptr) return std::nullopt;
-    if (command.python && !mode.launchers.empty()) return no_launcher(step, program);
+    const bool wants_launcher =
+        mode.service == nullptr && !mode.launchers.empty() && !mode.scripts_launch;
+    if (!wants_launcher || !is_python_alone(commands, mode)) return std::nullopt;
+    return no_launcher(step, started_program(step.facts.program).words);
+}
+
+std::optional<GivenLauncher> given_launcher(const StepView& step) {
+    const Framework& mode = *step.request.framework;
+    if (mode.launcher_options == nullptr) return std::nullopt;
+    for (const StartedCommand& started : commands_of(step)) {
+        const Command command = read_command(started.words);
+        const std::string_view name = launcher(command, mode, &Framework::launchers);
+        if (name.empty() || !started.certain) continue;
+        const auto words = static_cast<std::size_t>(std::count(name.begin(), name.end(), ' ')) + 1;
+        const std::vector<std::string> options(
+            command.words.begin() + static_cast<std::ptrdiff_t>(words), command.words.end());
+        return GivenLauncher{name, read_options(*mode.launcher_options, options)};
+    }
     return std::nullopt;
 }
 

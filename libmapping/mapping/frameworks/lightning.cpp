@@ -3,6 +3,7 @@
 // (lightning/fabric/plugins/environments/slurm.py, 2.6). Once a node: its
 // LightningEnvironment starts a process for each device, unless LOCAL_RANK is set.
 #include "mapping/frameworks/common.h"
+#include "mapping/frameworks/launcher_options.h"
 #include "mapping/frameworks/registry.h"
 
 namespace distgpu {
@@ -43,10 +44,50 @@ std::optional<Error> equal_tasks_per_node(const StepView& step) {
 constexpr auto node_sets = joined(node_rendezvous, std::array{hidden_slurm});
 constexpr std::array<std::string_view, 2> keys{"per-node", "nproc"};
 
+// Fabric's command line, which is torchrun with options of its own (lightning/fabric/cli.py, 2.6).
+constexpr std::array<std::string_view, 4> launchers{"fabric run", "lightning run",
+                                                    "python -m lightning.fabric.cli run",
+                                                    "python -m lightning_fabric.cli run"};
+
+constexpr std::string_view nodes_option = "--num-nodes";
+
+constexpr std::array options{
+    LauncherOption{nodes_option, OptionMeaning::nodes, {}, "--num-nodes $SLURM_NNODES"},
+    LauncherOption{"--devices", OptionMeaning::processes},
+    LauncherOption{
+        "--node-rank", OptionMeaning::own_rank, {}, "--node-rank $NODE_RANK within bash -c '...'"},
+    LauncherOption{"--main-address",
+                   OptionMeaning::address,
+                   {},
+                   "--main-address $MASTER_ADDR within bash -c '...'"},
+    LauncherOption{
+        "--main-port", OptionMeaning::port, {}, "--main-port $MASTER_PORT within bash -c '...'"},
+};
+
+std::optional<Misfit> judge(const StepView& step, const GivenOptions& given) {
+    if (step.layout.node_count() == 1 || !given.lacks(nodes_option)) return std::nullopt;
+    return Misfit{{"fabric run",
+                   formatted("without --num-nodes each of the step's {} nodes would train alone",
+                             step.layout.node_count()),
+                   "write bash -c 'fabric run --num-nodes $SLURM_NNODES --node-rank $NODE_RANK "
+                   "--main-address $MASTER_ADDR --main-port $MASTER_PORT ...', or use "
+                   "--distgpu=lightning with a task for each GPU"},
+                  true};
+}
+
+constexpr LauncherOptions launcher{.options = options,
+                                   .flags = "--help",
+                                   .abbreviated = false,
+                                   .behind_the_script = true,
+                                   .judge = judge};
+
 const Framework per_node{
     .mode = "lightning,per-node",
     .summary = "Lightning, one task per node: the Trainer starts a process for each device",
     .launcher_per_node = true,
+    .launchers = launchers,
+    .launcher_options = &launcher,
+    .scripts_launch = true,
     .sets = node_sets,
     .unsets = launcher_unsets,
     .refuse = one_task_per_node,

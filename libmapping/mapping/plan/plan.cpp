@@ -8,6 +8,7 @@
 #include "mapping/frameworks/launchers.h"
 #include "mapping/frameworks/program_options.h"
 #include "mapping/plan/addresses.h"
+#include "mapping/plan/launcher_line.h"
 #include "mapping/plan/listening_ports.h"
 #include "mapping/plan/plan_warnings.h"
 #include "mapping/plan/processes.h"
@@ -62,6 +63,18 @@ std::optional<Error> not_watched(const StepView& step) {
                  "write watch alone, and ask distgpu why yourself"};
 }
 
+std::optional<Error> first_impossible(std::vector<Misfit> misfits) {
+    const auto found = std::find_if(misfits.begin(), misfits.end(),
+                                    [](const Misfit& misfit) { return misfit.impossible; });
+    return found == misfits.end() ? std::nullopt : std::optional(std::move(found->error));
+}
+
+void add_possible(std::vector<Misfit> misfits, std::vector<Error>& warnings) {
+    for (Misfit& misfit : misfits) {
+        if (!misfit.impossible) warnings.push_back(std::move(misfit.error));
+    }
+}
+
 std::optional<Error> refusal_of(const StepView& step, const RendezvousFacts& facts) {
     if (auto error = not_in_order(step)) return error;
     if (auto error = not_watched(step)) return error;
@@ -69,7 +82,8 @@ std::optional<Error> refusal_of(const StepView& step, const RendezvousFacts& fac
     if (auto error = refuse == nullptr ? std::nullopt : refuse(step)) return error;
     if (auto error = misleading_address(step, facts)) return error;
     auto misfit = program_misfit(step);
-    return misfit && misfit->impossible ? std::optional(std::move(misfit->error)) : std::nullopt;
+    if (misfit && misfit->impossible) return std::move(misfit->error);
+    return first_impossible(launcher_misfits(step, facts));
 }
 
 std::optional<NodeBinding> bind_node(const Request& request, const NodeFacts& node) {
@@ -153,7 +167,10 @@ std::optional<Error> refusal(const Request& request, const Step& step) {
 
 std::vector<Error> step_warnings(const Request& request, const Step& step) {
     const HostList addresses = addresses_of_nodes(request, step, {});
-    return step_warnings(StepView{request, step.layout, step.facts, addresses});
+    const StepView view{request, step.layout, step.facts, addresses};
+    std::vector<Error> warnings = step_warnings(view);
+    add_possible(launcher_misfits(view, step.rendezvous), warnings);
+    return warnings;
 }
 
 Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts& node) {
@@ -169,11 +186,14 @@ Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts&
             const StepView view{request, layout, step.facts, addresses};
             if (auto error = refusal_of(view, step.rendezvous)) return *std::move(error);
             if (auto error = server_without_gpus(view, node)) return *std::move(error);
+            std::vector<Misfit> misfits = launcher_misfits_on(view, node, meeting_point);
+            if (auto error = first_impossible(misfits)) return *std::move(error);
             NodePlan result;
             result.node = node.node;
             result.node_name = layout.hosts().name(node.node);
             result.rendezvous = std::move(meeting_point);
             result.warnings = plan_warnings(view, node);
+            add_possible(std::move(misfits), result.warnings);
             result.ports = ports_on(framework, layout, node.node, result.rendezvous.port);
             result.tasks = plan_tasks(view, step.rendezvous, node, result);
             return result;

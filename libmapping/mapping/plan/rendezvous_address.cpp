@@ -41,20 +41,24 @@ std::optional<Error> misleading_address(const StepView& step, const RendezvousFa
     const bool by_key = master && master->form == Master::Form::host;
     const bool exported = !master && facts.exported_address;
     const bool meets = step.request.framework->ports > 0;
-    if (!meets || step.layout.node_count() == 1 || !(by_key || exported)) return std::nullopt;
+    if (!meets || !(by_key || exported)) return std::nullopt;
     const std::string& host = by_key ? master->text : *facts.exported_address;
     std::string object = formatted("{}={}", by_key ? "master" : "MASTER_ADDR", excerpt(host));
     std::string remedy = by_key ? "leave master= out" : "unset MASTER_ADDR";
+    auto problem = wrong_host(step, facts, host);
+    if (!problem) return std::nullopt;
+    return Error{std::move(object), *std::move(problem), std::move(remedy)};
+}
+
+std::optional<std::string> wrong_host(const StepView& step, const RendezvousFacts& facts,
+                                      std::string_view host) {
+    if (step.layout.node_count() == 1) return std::nullopt;
     if (is_loopback(host)) {
-        return Error{std::move(object),
-                     formatted("each of the step's {} nodes would look for rank 0 on itself",
-                               step.layout.node_count()),
-                     std::move(remedy)};
+        return formatted("each of the step's {} nodes would look for rank 0 on itself",
+                         step.layout.node_count());
     }
     if (!is_of_another_node(step, facts, host)) return std::nullopt;
-    return Error{std::move(object),
-                 formatted("rank 0 runs on {}", step.layout.hosts().name(rank0_node(step.layout))),
-                 std::move(remedy)};
+    return formatted("rank 0 runs on {}", step.layout.hosts().name(rank0_node(step.layout)));
 }
 
 }  // namespace distgpu

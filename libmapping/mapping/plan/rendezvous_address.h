@@ -6,6 +6,8 @@
 #include "mapping/rendezvous/rendezvous.h"
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace distgpu {
 
@@ -13,5 +15,9 @@ namespace distgpu {
 // loopback, or the NodeName or NodeAddr of a node which does not run rank 0. Any other may be one
 // more name of rank 0's node. Nothing: it can be right, or the mode does not use it.
 std::optional<Error> misleading_address(const StepView& step, const RendezvousFacts& facts);
+
+// What is wrong with a host at which the nodes of a step look for rank 0. Nothing: it can be right.
+std::optional<std::string> wrong_host(const StepView& step, const RendezvousFacts& facts,
+                                      std::string_view host);
 
 }  // namespace distgpu

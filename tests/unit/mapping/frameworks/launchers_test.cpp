@@ -40,7 +40,8 @@ TEST(Launchers, FitTheirOwnModes) {
         {"ompi,per-node", {"python3", "train.py"}},
         {"pytorch", {"python3", "-u", "train.py"}},
         // What they start does not show.
-        {"pytorch", {"bash", "-c", "torchrun train.py"}},
+        {"pytorch", {"bash", "-c", "if true; then torchrun train.py; fi"}},
+        {"pytorch", {"bash", "train.sh"}},
         {"torchrun", {"./wrapper", "train.py"}},
         {"torchrun", {"pythonista", "train.py"}},
         {"pytorch", {"accelerate", "config"}},
@@ -157,6 +158,38 @@ TEST(Launchers, OfServersNeedExecAndTheirMode) {
         "vllm serve");
     EXPECT_EQ(judged("vllm", "1(x2)", {"distgpu", "exec", "--", "vllm", "serve", "m"}), "");
     EXPECT_EQ(judged("vllm", "1(x2)", {"distgpu", "exec", "--", "python3", "my_server.py"}), "");
+}
+
+TEST(Launchers, AreSeenBehindOtherPrograms) {
+    const std::string refused = "refused: distgpu: torchrun: it starts the processes of its node";
+    const std::vector<std::vector<std::string>> lines = {
+        {"timeout", "1h", "torchrun", "train.py"},
+        {"distgpu", "exec", "--", "nice", "-n5", "torchrun", "train.py"},
+        {"env", "A=1", "distgpu", "exec", "--", "torchrun", "train.py"},
+        {"bash", "-c", "cd run && exec torchrun train.py"},
+        {"uv", "run", "torchrun", "train.py"},
+    };
+    for (const auto& line : lines) {
+        EXPECT_EQ(judged("pytorch", "4(x2)", line).substr(0, refused.size()), refused);
+        EXPECT_EQ(judged("torchrun", "1(x2)", line), "");
+    }
+}
+
+// Plain Python is told only where nothing else can be the launcher.
+TEST(Launchers, AreMissedBehindOtherPrograms) {
+    const auto missed = [](const std::vector<std::string>& line) {
+        return judged("torchrun", "1(x2)", line).find("leaves the processes to a launcher") !=
+               std::string::npos;
+    };
+    EXPECT_TRUE(missed({"timeout", "1h", "python3", "train.py"}));
+    EXPECT_TRUE(missed({"uv", "run", "train.py"}));
+    EXPECT_TRUE(missed({"bash", "-c", ". venv/bin/activate; python3 train.py 2>&1 | tee log"}));
+    EXPECT_FALSE(missed({"bash", "-c", "python3 prepare.py; ./train"}));
+    EXPECT_FALSE(missed({"bash", "-c", "python3 prepare.py && torchrun train.py"}));
+    EXPECT_FALSE(missed({"bash", "-c", "python3 prepare.py || torchrun train.py"}));
+    EXPECT_FALSE(missed({"bash", "-c", "for i in 1 2; do python3 train.py; done"}));
+    EXPECT_FALSE(missed({"env", "A=1", "./train"}));
+    EXPECT_FALSE(missed({"timeout", "1h"}));
 }
 
 TEST(Launchers, AreJudgedBehindExecToo) {
