@@ -3,6 +3,7 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
@@ -41,11 +42,31 @@ Error lost_in_container() {
             "use --container-image of pyxis, or start the container within the step"};
 }
 
+// Those of `inherited`, the last of which is our own.
+std::string ranks_left_behind(const std::vector<std::pair<std::string, std::string>>& inherited) {
+    const std::size_t others = inherited.size() - 2;
+    const std::string prepared = own_variable(prepared_variable);
+    std::string_view spec = prepared;
+    const std::string_view step = take_until(spec, ' ');
+    std::string what = inherited.front().first;
+    if (others > 0) what += formatted(" and {}", counted(others, "other variable"));
+    return Error{
+        "this step",
+        formatted("started without --distgpu in a task of step {}, whose {} it does not get",
+                  excerpt(step), what),
+        formatted("if it is a training, use srun --distgpu={}", excerpt(spec))}
+        .message();
+}
+
 }  // namespace
 
 Outcome SrunSide::options_read(const OptionState& option, std::span<const char* const> arguments) {
+    ++components_;
     const std::string spec = option.spec.value_or(own_variable(spec_variable));
-    if (!option.spec && spec.empty()) return Outcome::ok;
+    if (!option.spec && spec.empty()) {
+        if (!own_variable(ranks_variable).empty()) take_inherited_ranks();
+        return Outcome::ok;
+    }
     if (const auto error = other_spec(spec)) {
         complain(*error);
         return Outcome::refused;
@@ -60,6 +81,7 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     if (request_.help) print_help_and_exit();
     if (request_.framework == nullptr) {
         unsetenv(spec_variable);
+        take_inherited_ranks();
         return Outcome::ok;
     }
     default_order_ = parse_plugstack_arguments(arguments).order;
@@ -99,8 +121,11 @@ std::optional<Error> SrunSide::other_spec(const std::string& spec) const {
                  "give all components the same, or start them as steps of their own"};
 }
 
-Outcome SrunSide::step_created(spank_t spank) const {
-    if (request_.framework == nullptr) return Outcome::ok;
+Outcome SrunSide::step_created(spank_t spank) {
+    if (request_.framework == nullptr) {
+        if (!inherited_.empty()) judge_inherited_ranks(spank);
+        return Outcome::ok;
+    }
     const auto job = item(spank, S_JOB_ID);
     const auto step_id = item(spank, S_JOB_STEPID);
     const std::vector<std::string> program = program_arguments(spank);
@@ -135,6 +160,32 @@ Outcome SrunSide::step_created(spank_t spank) const {
     }
     setenv(carried_variable, encode(step).c_str(), 1);
     return Outcome::ok;
+}
+
+// Each task of a step that did not ask would take itself for the one around srun. Here, because
+// what is unset once the step is created reaches its tasks all the same (22.05).
+void SrunSide::take_inherited_ranks() {
+    ProcessEnvironment own;
+    std::vector<std::string> names = inherited_ranks(own);
+    if (names.empty()) return;
+    names.emplace_back(ranks_variable);
+    for (std::string& name : names) {
+        inherited_.emplace_back(name, own_variable(name.c_str()));
+        own.unset(name);
+    }
+}
+
+// A single task may be a helper that reads them, and mpirun's daemons get their environment from
+// mpirun.
+void SrunSide::judge_inherited_ranks(spank_t spank) {
+    const std::uint32_t tasks = item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
+    const bool is_single = components_ == 1 && tasks == 1;
+    if (is_single || is_foreign_launcher(program_arguments(spank))) {
+        ProcessEnvironment own;
+        for (const auto& [name, value] : inherited_) own.set(name, value);
+    } else if (!spec_) {  // who wrote off knows
+        tell(ranks_left_behind(inherited_));
+    }
 }
 
 // In the user's order, else in the administrator's where that can be.

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -26,11 +27,13 @@ class SrunSide {
 
     // The step exists but has not started. Never refuses: srun would leave the
     // step behind, and the next one would find its nodes busy (22.05 and 26.05).
-    Outcome step_created(spank_t spank) const;
+    Outcome step_created(spank_t spank);
 
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
     void set_secret();
+    void take_inherited_ranks();
+    void judge_inherited_ranks(spank_t spank);
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(CarriedStep& step, OrderedLayout ordered) const;
     void judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
@@ -38,9 +41,12 @@ class SrunSide {
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     Request request_;
-    RankOrder default_order_;  // the administrator's
-    HostList order_list_;      // the nodes that the user's order names; empty: none
-    bool has_secret_ = false;  // or could draw none
+    RankOrder default_order_;       // the administrator's
+    HostList order_list_;           // the nodes that the user's order names; empty: none
+    bool has_secret_ = false;       // or could draw none
+    std::uint32_t components_ = 0;  // of the step, whose options are read
+    // Taken out of srun's environment: the ranks of the task in which it was started.
+    std::vector<std::pair<std::string, std::string>> inherited_;
     // Those of the allocation in which srun was started; 0: in none.
     std::uint32_t allocated_nodes_ = 0;
 };

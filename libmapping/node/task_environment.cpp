@@ -9,6 +9,8 @@
 #include "node/variables.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,42 @@ std::string given_values(const TaskPlan& task) {
         text += formatted("{}{}={}", text.empty() ? "" : " ", name, value);
     }
     return text;
+}
+
+// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char byte : text) {
+        hash ^= static_cast<unsigned char>(byte);
+        hash *= 0x100000001b3;
+    }
+    return hash;
+}
+
+// "NAME=VALUE", or "NAME=#HASH" of a value that is long or would not stand in one word.
+std::string rank_entry(std::string_view name, std::string_view value) {
+    constexpr std::size_t longest = 64;
+    const bool is_short = value.size() <= longest && value.find(' ') == std::string_view::npos;
+    return is_short ? formatted("{}={}", name, value) : formatted("{}=#{:x}", name, hash_of(value));
+}
+
+bool is_among(std::span<const SetVariable> variables, std::string_view name) {
+    return std::any_of(variables.begin(), variables.end(),
+                       [name](const SetVariable& variable) { return variable.name == name; });
+}
+
+// The entries of what its mode alone gives this task; Slurm's own, such as the job's name, srun has
+// read before it calls a plugin.
+std::string rank_values(const TaskPlan& task) {
+    std::vector<std::string> entries;
+    for (const auto& [name, value] : task.set) {
+        if (is_among(common_variables(), name) || is_among(device_variables(), name) ||
+            name.starts_with("SLURM_")) {
+            continue;
+        }
+        entries.push_back(rank_entry(name, value));
+    }
+    return join(entries, " ");
 }
 
 void unset(Environment& environment, std::string_view pattern) {
@@ -127,12 +165,28 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
     remove_request(environment);
     for (const std::string& pattern : task.unset) unset(environment, pattern);
     auto done = set(environment, given_variable, given_values(task));
+    if (auto next = set(environment, ranks_variable, rank_values(task)); !next) {
+        done = std::move(next);
+    }
     const std::string mark = step_mark(environment).append(spec);
     if (auto next = set(environment, prepared_variable, mark); !next) done = std::move(next);
     for (const auto& [name, value] : task.set) {
         if (auto next = set(environment, name, value); !next) done = std::move(next);
     }
     return done;
+}
+
+std::vector<std::string> inherited_ranks(const Environment& task) {
+    std::vector<std::string> names;
+    const std::string given = task.get(ranks_variable).value_or("");
+    std::string_view rest = given;
+    while (!rest.empty()) {
+        const std::string_view entry = take_until(rest, ' ');
+        std::string name(entry.substr(0, entry.find('=')));
+        const auto value = task.get(name);
+        if (value && entry == rank_entry(name, *value)) names.push_back(std::move(name));
+    }
+    return names;
 }
 
 std::optional<std::string> prepared_spec(const Environment& environment) {

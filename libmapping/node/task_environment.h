@@ -42,6 +42,10 @@ std::string step_mark(const Environment& environment);
 Result<std::monostate> set_task_environment(Environment& environment, std::string_view spec,
                                             const NodePlan& plan, LocalRank local);
 
+// The variables of its mode that a task still has as distgpu gave them: its rank, the step's size
+// and where it meets. They are wrong in every other step.
+std::vector<std::string> inherited_ranks(const Environment& task);
+
 // The SPEC by which distgpu prepared this task; nothing: it did not, or only an outer step whose
 // variables this one inherited.
 std::optional<std::string> prepared_spec(const Environment& environment);

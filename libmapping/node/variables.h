@@ -16,6 +16,10 @@ inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";
 // "JOB.STEP SPEC" of a task that distgpu prepared: what was asked for, and in which step.
 inline constexpr const char* prepared_variable = "SLURM_DISTGPU_PREPARED";
 
+// "NAME=VALUE NAME=VALUE" of the other variables that the mode gave a prepared task: by these a
+// step inside it that did not ask tells them from its user's own (inherited_ranks()).
+inline constexpr const char* ranks_variable = "SLURM_DISTGPU_RANKS";
+
 // What the task began with: CPUs, GPUs (bound_record.h). Of a task that is prepared.
 inline constexpr const char* bound_variable = "SLURM_DISTGPU_BOUND";
 

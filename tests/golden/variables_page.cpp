@@ -169,6 +169,10 @@ std::string own_section() {
                                 "`MASTER_ADDR`, `MASTER_PORT` and the variables that stay if you "
                                 "exported them, as distgpu set them: by these a step started "
                                 "inside the task tells inherited ones from your own"},
+                            Row{ranks_variable,
+                                "the variables that the mode gave the task, with their values, or "
+                                "a number made of a long one: by these srun, started inside the "
+                                "task without `--distgpu`, knows which ones not to hand on"},
                             Row{prepared_variable,
                                 "the step's id and its SPEC: by these `distgpu check` and `distgpu "
                                 "exec` know what the task was prepared for"},

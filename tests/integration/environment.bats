@@ -52,7 +52,7 @@ teardown() { assert_cluster_clean; }
     run submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 LOCAL_WORLD_SIZE=9 NODE_RANK=5 GROUP_RANK=5 \
         TORCHELASTIC_RUN_ID=x TORCHELASTIC_USE_AGENT_STORE=True PET_NNODES=9 OMPI_COMM_WORLD_SIZE=4 \
         OMPI_MCA_btl=tcp NCCL_DEBUG=WARN \
-        srun -n1 --distgpu=pytorch sh -c 'env | grep -E "RANK|WORLD|TORCHELASTIC|PET_|OMPI|NCCL" | grep -v slurm_args | sort'
+        srun -n1 --distgpu=pytorch sh -c 'env | grep -E "RANK|WORLD|TORCHELASTIC|PET_|OMPI|NCCL" | grep -v -e slurm_args -e ^SLURM_ | sort'
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' GROUP_RANK=0 GROUP_WORLD_SIZE=1 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 \
         NCCL_DEBUG=WARN NODE_RANK=0 OMPI_MCA_btl=tcp RANK=0 WORLD_SIZE=1)" ]
@@ -132,11 +132,66 @@ teardown() { assert_cluster_clean; }
     run submit salloc --quiet -n1 --distgpu=pytorch srun sh -c '
         env | grep -E "^SLURM_(DISTGPU|DISTGPU_STEP|SPANK_.*)="
         echo "outer rank=$RANK"
-        unset RANK; srun --overlap -n1 sh -c "echo inner rank=\$RANK"'
+        srun --overlap --overcommit -n2 sh -c "echo inner rank=\$RANK size=\$WORLD_SIZE"'
     [ "$status" -eq 0 ]
-    [ "${lines[-2]}" = "outer rank=0" ]
-    [ "${lines[-1]}" = "inner rank=" ]
-    [ "$(grep -c SLURM_ <<<"$output")" -eq 0 ]
+    [ "$(grep -c '^outer rank=0$' <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^inner rank= size=$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c ^SLURM_ <<<"$output")" -eq 0 ]
+}
+
+# What the tasks of a step inside a task of another step have: inside SPEC 'SRUN LINE'
+inside() {
+    run --separate-stderr submit salloc --quiet -N2 -n4 --overcommit srun --quiet -N1 -n1 --distgpu="$1" bash -c "$2"
+    echo "$output"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+}
+
+step='srun --quiet --overlap --overcommit -N2 -n4'
+shown='sh -c "env | grep -E ^RANK=\|^WORLD_SIZE=\|^LOCAL_RANK=\|^MASTER_\|^NODE_RANK=\|^TF_CONFIG=\|^PET_\|^OMPI_COMM\|^HOROVOD_; true"'
+
+@test "a step inside a task that does not ask gets none of its ranks, in any mode and with any --export" {
+    local mode export
+    for mode in pytorch torchrun tensorflow lightning deepspeed horovod,backend=gloo jax; do
+        inside "$mode" "$step $shown"
+        [ -z "$output" ]
+        [[ $(grep distgpu: <<<"$stderr") == "distgpu: this step: started without --distgpu in a task of step "*" it does not get; if it is a training, use srun --distgpu=$mode" ]]
+    done
+    for export in ALL NONE RANK,WORLD_SIZE,PATH ALL,A=1; do
+        inside pytorch "$step --export=$export /usr/bin/$shown"
+        [ -z "$output" ]
+    done
+}
+
+@test "a step inside a task: what the user exported since stays, and so does what the step asked for" {
+    inside pytorch "export RANK=5 MASTER_ADDR=head.example; $step sh -c 'echo \$RANK/\$WORLD_SIZE \$MASTER_ADDR'"
+    [ "$(sort -u <<<"$output")" = "5/ head.example" ]
+    [[ $stderr == 'distgpu: this step: started without --distgpu in a task of step '*', whose MASTER_PORT and 6 other variables it does not get;'* ]]
+    inside pytorch "$step --export=ALL,RANK=6 sh -c 'echo \$RANK/\$WORLD_SIZE'"
+    [ "$(sort -u <<<"$output")" = 6/ ]
+    inside pytorch "$step --distgpu=pytorch sh -c 'echo \$RANK/\$WORLD_SIZE'"
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/4 1/4 2/4 3/4)" ]
+    [ -z "$stderr" ]
+    inside pytorch "$step --distgpu=off sh -c 'echo \$RANK/\$WORLD_SIZE'"
+    [ "$(sort -u <<<"$output")" = / ]
+    [ -z "$stderr" ]
+}
+
+@test "a step inside a task: of one task, or of mpirun's daemons, has all as it was" {
+    inside pytorch "srun --quiet --overlap -N1 -n1 sh -c 'echo \$RANK/\$WORLD_SIZE'"
+    [ "$output" = 0/1 ]
+    [ -z "$stderr" ]
+    printf '%s\n' '#!/bin/sh' 'echo $RANK/$WORLD_SIZE' >"$SCRATCH/prted"
+    chmod +x "$SCRATCH/prted"
+    inside pytorch "$step $SCRATCH/prted"
+    [ "$(sort -u <<<"$output")" = 0/1 ]
+    [ -z "$stderr" ]
+}
+
+@test "a heterogeneous step inside a task that does not ask gets none of its ranks" {
+    inside pytorch "srun --quiet --overlap --overcommit -n1 $shown : -n1 $shown"
+    [ -z "$output" ]
+    [ "$(grep -c 'it does not get' <<<"$stderr")" -eq 1 ]
 }
 
 @test "two concurrent steps on one node have different ports" {

@@ -97,7 +97,30 @@ TEST(TaskEnvironment, IsSetAfterItIsRemoved) {
                          {"SLURM_JOB_ID", "42"},
                          {"SLURM_STEP_ID", "7"},
                          {"SLURM_DISTGPU_GIVEN", "MASTER_PORT=29500"},
+                         {"SLURM_DISTGPU_RANKS", "RANK=0 MASTER_PORT=29500"},
                          {"SLURM_DISTGPU_PREPARED", "42.7 pytorch,port=29500"}}));
+}
+
+TEST(InheritedRanks, AreWhatTheModeGaveAndNobodyChangedSince) {
+    MapEnvironment task(Variables{});
+    const std::string roles = R"({"a b": 1})";
+    ASSERT_TRUE(set_task_environment(task, "tensorflow",
+                                     plan_with({}, {{"RANK", "0"},
+                                                    {"WORLD_SIZE", "1"},
+                                                    {"TF_CONFIG", roles},
+                                                    {"PET_LONG", std::string(90, 'x')},
+                                                    {"SLURM_JOB_NAME", "interactive"},
+                                                    {"OMP_NUM_THREADS", "4"},
+                                                    {"NCCL_IB_HCA", "=mlx5_0:1"}}),
+                                     LocalRank{0}));
+    EXPECT_LT(task.get("SLURM_DISTGPU_RANKS")->size(), 100U);
+    EXPECT_EQ(inherited_ranks(task),
+              (std::vector<std::string>{"RANK", "WORLD_SIZE", "TF_CONFIG", "PET_LONG"}));
+    task.set("RANK", "3");
+    task.set("TF_CONFIG", R"({"a b": 2})");
+    task.unset("WORLD_SIZE");
+    EXPECT_EQ(inherited_ranks(task), std::vector<std::string>{"PET_LONG"});
+    EXPECT_TRUE(inherited_ranks(MapEnvironment(Variables{{"RANK", "0"}})).empty());
 }
 
 TEST(PreparedSpec, IsOfThisStepAlone) {
@@ -124,7 +147,7 @@ TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
         LocalRank{0});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message(),
-              "distgpu: variable TF_CONFIG: could not be set (101 bytes); please report this");
+              "distgpu: variable TF_CONFIG: could not be set (1001 bytes); please report this");
     EXPECT_EQ(environment.get("RANK"), "0");
 }
 
