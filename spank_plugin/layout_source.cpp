@@ -144,7 +144,8 @@ tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& id
         return failed({"step", "refused by srun", ""}, known_to_all);
     }
     if (!identity.heterogeneous) return find_whole(spank, identity, std::move(sent));
-    return find_merged(spank, identity, sent.cpu_bind);
+    const bool cpu_bind = sent.cpu_bind || step_variable(spank, cpu_bind_variable);
+    return find_merged(spank, identity, cpu_bind);
 }
 
 }  // namespace distgpu

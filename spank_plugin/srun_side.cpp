@@ -42,6 +42,18 @@ Error lost_in_container() {
             "use --container-image of pyxis, or start the container within the step"};
 }
 
+// In a heterogeneous step the choice of one component holds for all. Where the program begins, srun
+// does not tell before the step is created: an option of this name behind it counts too, which
+// leaves the CPUs as Slurm set them.
+void send_cpu_bind() {
+    constexpr std::size_t whole_line = 0;
+    if (chooses_cpus(own_command_line(), whole_line, own_variable("SLURM_CPU_BIND"))) {
+        setenv(cpu_bind_variable, "1", 1);
+    } else {
+        unsetenv(cpu_bind_variable);
+    }
+}
+
 // Those of `inherited`, the last of which is our own.
 std::string ranks_left_behind(const std::vector<std::pair<std::string, std::string>>& inherited) {
     const std::size_t others = inherited.size() - 2;
@@ -93,6 +105,7 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     order_list_ = *std::move(list);
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
+    send_cpu_bind();
     // Later srun sets it for an allocation of its own too.
     allocated_nodes_ = whole_number(own_variable("SLURM_JOB_NUM_NODES")).value_or(0);
     // A step without a reservation of its own would pass on that of the step

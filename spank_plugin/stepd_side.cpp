@@ -178,7 +178,13 @@ Outcome StepdSide::in_task(spank_t spank) {
 // plugin that failed. While it waits, whatever ends the step ends it too.
 Outcome StepdSide::end_refused_task(spank_t spank) {
     if (!failure_) return Outcome::ok;
-    if (failure_->known_to_all) _exit(EXIT_FAILURE);
+    if (failure_->known_to_all) {
+        // What srun sent reached this component alone; one node of it ends the others.
+        if (identity_.heterogeneous && identity_.component.node == ComponentNode{0}) {
+            notice_.set_told();
+        }
+        _exit(EXIT_FAILURE);
+    }
     // proctrack/linuxproc spares what is called slurmstepd (kill_tree.c, 22.05 to 26.05).
     prctl(PR_SET_NAME, "distgpu");
     const std::uint32_t node = identity_.component.node.value;

@@ -154,7 +154,8 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
 }
 
 void remove_request(Environment& environment) {
-    for (const char* name : {spec_variable, carried_variable, inherited_variable}) {
+    for (const char* name :
+         {spec_variable, carried_variable, cpu_bind_variable, inherited_variable}) {
         environment.unset(name);
     }
 }

@@ -9,6 +9,10 @@ inline constexpr const char* spec_variable = "SLURM_DISTGPU";
 // What srun tells the nodes about the step (carried_step.h).
 inline constexpr const char* carried_variable = "SLURM_DISTGPU_STEP";
 
+// Set where srun's user gave --cpu-bind, for the components of a heterogeneous step, of which
+// carried_variable reaches one.
+inline constexpr const char* cpu_bind_variable = "SLURM_DISTGPU_CPU_BIND";
+
 // "NAME=VALUE NAME=VALUE" of the variables that are the user's where the user
 // exported them: one with this value was inherited from an outer step's distgpu.
 inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";

@@ -34,6 +34,9 @@ constexpr std::array internals{
         "tensorflow of every node), from srun to the nodes. A value of another step is ignored; "
         "one that contradicts what Slurm started "
         "is refused"},
+    Row{cpu_bind_variable,
+        "that srun has `--cpu-bind`, for the components of a heterogeneous step, of which "
+        "`SLURM_DISTGPU_STEP` reaches one; in such a step it holds for all of them"},
     Row{inherited_variable, "how Slurm hands the option of `sbatch` and `salloc` to srun"},
 };
 

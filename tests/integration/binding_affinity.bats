@@ -58,6 +58,19 @@ setup() {
     [[ $output == *"0: CPUs [1] GPUs 0,2,1,3"*"1: CPUs [0] GPUs 0,2,1,3"* ]]
 }
 
+@test "the user's --cpu-bind in a heterogeneous step: the CPUs of every component stay" {
+    local bind=--cpu-bind=mask_cpu:0x3,0x3 expected
+    expected=$(printf '%s\n' 'node01 0 0,1 none' 'node01 1 0,1 none' 'node02 0 0,1 none' 'node02 1 0,1 none')
+    run submit srun --quiet -w node01 -n2 $bind --distgpu=pytorch ./show_task.sh : -w node02 -n2 $bind ./show_task.sh
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep ^node <<<"$output" | sort)" = "$expected" ]
+    run submit salloc --quiet -N2 -n4 srun --quiet -N1 -n2 $bind --distgpu=pytorch ./show_task.sh : -N1 -n2 $bind ./show_task.sh
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep ^node <<<"$output" | sort)" = "$expected" ]
+}
+
 @test "cpus=near outdoes --cpu-bind: a shared mask is divided" {
     as_planned --gpus 0,1,2,3 --spec pytorch,cpus=near -- \
         -w node01 -n2 --gres=gpu:4 --cpu-bind=mask_cpu:0x3,0x3

@@ -149,3 +149,15 @@ forged() {
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/2 1/2)" ]
 }
+
+# What srun sends reaches one component; the others would run on.
+@test "what srun refuses ends all components of a heterogeneous step" {
+    [[ $(submit srun --version) == *' 22.05.'* ]] || skip "a later release does not refuse --container"
+    local container
+    for container in : --container=bundle; do
+        started=$SECONDS
+        refused container timeout 40 srun -w node01 -n2 --kill-on-bad-exit=0 --distgpu=pytorch ${container#:} sleep 60 : \
+            -w node02 -n2 --container=bundle sleep 60
+        ((SECONDS - started < 10))
+    done
+}
