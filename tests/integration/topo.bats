@@ -35,6 +35,14 @@ write_topology() {
 JSON
 }
 
+@test "without /sys nothing is said of the machine, and hwloc says nothing either" {
+    run --separate-stderr -3 unshare --mount sh -c 'mount -t tmpfs tmpfs /sys && exec "$@"' sh "$command" topo
+    [ "$stderr" = "distgpu: /sys: cannot be read, so that nothing is known of this machine's devices; run it where sysfs is mounted on /sys" ]
+    [ -z "$output" ]
+    run --separate-stderr -3 unshare --mount sh -c 'mount -t tmpfs tmpfs /sys && exec "$@"' sh "$command" topo --save topology.json
+    [ ! -e topology.json ]
+}
+
 @test "the table says who is near whom, and which ports are eligible" {
     write_topology
     run -0 "$command" topo --topology node.json

@@ -14,7 +14,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace distgpu {
@@ -97,6 +99,12 @@ Result<NodeTopology> parse_xml(const std::string& path, const std::string& xml) 
 }  // namespace
 
 Result<NodeTopology> discover(const MachineRoots& roots) {
+    // hwloc would write a line of its own and find a machine without devices.
+    std::error_code failed;
+    if (!std::filesystem::exists("/sys/devices/system/cpu", failed)) {
+        return Error{"/sys", "cannot be read, so that nothing is known of this machine's devices",
+                     "run it where sysfs is mounted on /sys"};
+    }
     const Topology topology = new_topology();
     if (topology) skip_slow_components(topology.get());
     if (!topology || hwloc_topology_load(topology.get()) != 0) {
