@@ -67,6 +67,18 @@ refused() { # STATUS MESSAGE COMMAND...
     [ "$output" = 0 ]
 }
 
+@test "each host has its own /run/distgpu, and the machine's is not touched" {
+    local before
+    before=$(ls -A /run/distgpu)
+    for host in login node01 node02; do
+        [ -z "$(on "$host" -- ls -A /run/distgpu)" ]
+        on "$host" -- sh -c 'touch "/run/distgpu/of-$(hostname)"'
+    done
+    [ "$(on node02 -- ls -A /run/distgpu)" = of-node02 ]
+    [ "$(ls -A /run/distgpu)" = "$before" ]
+    for host in login node01 node02; do on "$host" -- sh -c 'rm /run/distgpu/*'; done
+}
+
 @test "the NodeName is not the NodeAddr" {
     run submit scontrol -o show node node02
     [ "$status" -eq 0 ]

@@ -25,7 +25,8 @@ remove_sandbox() {
     done
     remove_cgroups
     rm -rf --one-file-system "$gone" || return 1
-    rmdir "$sandbox_root" 2>/dev/null
+    # The last sandbox also removes the folder that its hosts covered, if the machine keeps nothing in it.
+    { rmdir "$sandbox_root" && rmdir /run/distgpu; } 2>/dev/null
     return 0
 }
 

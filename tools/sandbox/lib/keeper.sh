@@ -86,6 +86,10 @@ keep_dev_mounts() {
     done </proc/self/mountinfo
 }
 
+# What a plugin of this host keeps in /run/distgpu is neither the machine's nor another host's.
+mkdir -p /run/distgpu
+mount -t tmpfs -o mode=755 tmpfs /run/distgpu
+
 make_sys
 if [[ $host != login ]]; then
     make_dev
