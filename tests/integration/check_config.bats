@@ -90,7 +90,9 @@ said() {
 @test "all that is right is not told: pyxis before, arguments, includes, comments" {
     mkdir "$folder/plugstack.conf.d"
     echo "optional $folder/spank_pyxis.so runtime_path=/run/pyxis" >"$folder/plugstack.conf.d/pyxis.conf"
-    echo "required $own ports=20000-21000 gpus=keep command=/usr/bin/env topology=$folder/%n.xml # ours" \
+    printf '%s\n' '#!/bin/sh' 'exec distgpu "$@"' >"$folder/wrapper"
+    chmod 755 "$folder/wrapper"
+    echo "required $own ports=20000-21000 gpus=keep command=$folder/wrapper topology=$folder/%n.%%.xml # ours" \
         >"$folder/plugstack.conf.d/zz-distgpu.conf"
     check_config "# the stack" "include plugstack.conf.d/*.conf"
     [ "$status" -eq 0 ]
@@ -132,6 +134,60 @@ TEXT
     fake_plugin "$folder/other/spank_distgpu.so" 0x130501
     said "required $folder/other/spank_distgpu.so" \
         "@/other/spank_distgpu.so: built for Slurm 19.05, and this host has $release, $fails; install the one for $release"
+}
+
+@test "a library that is no plugin" {
+    cc -shared -fPIC -x c -o "$folder/other/libnone.so" - <<<'int main_of_none;'
+    chmod 644 "$folder/other/libnone.so"
+    check_config "required $folder/other/libnone.so" "required $own"
+    [ "$status" -eq 1 ]
+    [ "$output" = "@/plugstack.conf:1: @/other/libnone.so: no plugin of Slurm: it has no plugin_name and plugin_type, so every srun, sbatch and salloc would fail; write the path of a file that is there" ]
+}
+
+# A sparse file of 512 GiB, whose dynamic symbols fill it; includes that double twenty times.
+@test "files of any size and any number of includes end soon" {
+    python3 - "$own" "$folder/other/spank_distgpu.so" <<'PY'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+start, = struct.unpack_from("<Q", data, 0x28)
+size, count = struct.unpack_from("<HH", data, 0x3A)
+for i in range(count):
+    at = start + i * size
+    if struct.unpack_from("<I", data, at + 4)[0] == 11:  # SHT_DYNSYM
+        struct.pack_into("<QQ", data, at + 0x18, len(data), 2**39 - len(data))
+with open(sys.argv[2], "wb") as file:
+    file.write(data)
+    file.truncate(2**39)
+PY
+    chmod 755 "$folder/other/spank_distgpu.so"
+    SECONDS=0
+    check_config "required $folder/other/spank_distgpu.so"
+    [ "$status" -eq 1 ]
+    [[ $output == *": @/other/spank_distgpu.so: no plugin of Slurm: it has no plugin_name and plugin_type, "* ]]
+    cp /bin/true "$folder/other/true" && truncate --size=512G "$folder/other/true"
+    said "required $own command=$folder/other/true" \
+        "command=@/other/true: another program than distgpu, whose topology steps would wait for; name the file of the command distgpu, or leave it out"
+    ((SECONDS < 10))
+    for level in {1..20}; do
+        printf '%s\n' "include $((level + 1)).conf" "include $((level + 1)).conf" >"$folder/$level.conf"
+    done
+    echo "optional $folder/spank_pyxis.so" >"$folder/21.conf"
+    check_config "include 1.conf" "required $own"
+    [ "$status" -eq 1 ]
+    grep '^@/[0-9]*\.conf:2: [0-9]*\.conf: not read: the files include more than anybody could have meant; include each file once$' <<<"$output"
+    ((${#lines[@]} < 100 && SECONDS < 15))
+}
+
+@test "quotes, which Slurm takes for a part of the word" {
+    check_config "required \"$own\"" "include 'x.conf'" "required $own"
+    [ "$status" -eq 1 ]
+    diff - <(echo "$output") <<'TEXT'
+@/plugstack.conf:1: "@/spank_distgpu.so": Slurm takes the quotes for a part of the name; write it without quotes; a name with a blank cannot be written
+@/plugstack.conf:2: 'x.conf': Slurm takes the quotes for a part of the name; write it without quotes; a name with a blank cannot be written
+TEXT
+    said "required $own ports=\"20000-21000\" 'gpus=keep'" \
+        'ports="20000-21000": Slurm takes the quotes for a part of the argument; write it without quotes' \
+        "'gpus=keep': Slurm takes the quotes for a part of the argument; write it without quotes"
 }
 
 @test "a file that others may change, or that users cannot read" {
@@ -183,6 +239,19 @@ tell() { # FILE MESSAGE
     said "required $own topology=/no/%n.xml command=$own" \
         "command=@/spank_distgpu.so: users have no access to it; chmod a+rx @/spank_distgpu.so" \
         "topology=/no/%n.xml: No such file or directory; name a file that is there"
+}
+
+@test "arguments that have no effect, or another one than was meant" {
+    local first last
+    read -r first last < <(on login cat /proc/sys/net/ipv4/ip_local_port_range)
+    said "required $own ports=20000-$first" \
+        "ports=20000-$first: the kernel of this host gives ports $first-$last to any connection that goes out (net.ipv4.ip_local_port_range); give a range outside, or keep yours free with net.ipv4.ip_local_reserved_ports"
+    said "required $own ports=20000-21000 ports=22000-23000" \
+        "ports=22000-23000: ports= stands twice, and the last one counts; take one of the two out"
+    said "required $own command=/bin/true" \
+        "command=/bin/true: another program than distgpu, whose topology steps would wait for; name the file of the command distgpu, or leave it out"
+    said "required $own topology=$folder/%n-%q.xml" \
+        "topology=@/%n-%q.xml: %q stands for nothing; write %n for the node's name in Slurm, %h for its host name, %% for %"
 }
 
 @test "a file that cannot be read is no finding" {

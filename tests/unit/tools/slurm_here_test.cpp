@@ -13,6 +13,15 @@
 namespace distgpu {
 namespace {
 
+TEST(PortRanges, AreThoseOfTheKernel) {
+    EXPECT_EQ(parse_port_ranges("32768\t60999"), (std::vector<PortRange>{{32768, 60999}}));
+    EXPECT_EQ(parse_port_ranges("4000-4100,5000"),
+              (std::vector<PortRange>{{4000, 4100}, {5000, 5000}}));
+    for (const char* none : {"", "x", "1-", "70000", "1-65536", "-"}) {
+        EXPECT_TRUE(parse_port_ranges(none).empty()) << none;
+    }
+}
+
 TEST(SlurmConfValue, IsOfTheKeyAlone) {
     const std::string conf =
         "ClusterName=x # PluginDir=/comment\n#PluginDir=/no\nPluginDirs=/other\n"

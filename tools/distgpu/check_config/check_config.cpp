@@ -1,4 +1,5 @@
 // `distgpu check-config`: what is wrong with plugstack.conf, before every srun reads it.
+#include "base/io/file_text.h"
 #include "check_config/judge_plugstack.h"
 #include "check_config/plugstack_file.h"
 #include "check_config/slurm_here.h"
@@ -20,8 +21,15 @@ SlurmHere slurm_here(const Environment& environment, const std::vector<ConfigLin
     const bool asks = std::any_of(lines.begin(), lines.end(), [](const ConfigLine& line) {
         return !line.ignored && line.plugin.front() != '/';
     });
+    const auto ports = [](const char* file) {
+        return parse_port_ranges(
+            read_trimmed(std::string("/proc/sys/net/ipv4/") + file).value_or(""));
+    };
+    const auto ephemeral = ports("ip_local_port_range");
     return {slurm_release(environment),
-            asks ? plugin_folders(environment) : std::vector<std::string>(), DISTGPU_PLUGIN_FILE};
+            asks ? plugin_folders(environment) : std::vector<std::string>(),
+            ephemeral.empty() ? PortRange{1, 0} : ephemeral.front(),
+            ports("ip_local_reserved_ports"), DISTGPU_PLUGIN_FILE};
 }
 
 ExitCode run_check_config(const std::optional<std::string>& given) {

@@ -8,8 +8,11 @@
 #include "mapping/plugstack/pyxis_order.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -106,6 +109,12 @@ class Judge {
                          formatted("{}, {}", built.error().problem, consequence(line)),
                          built.error().remedy};
         }
+        if (!is_plugin(path)) {
+            return Error{
+                path,
+                "no plugin of Slurm: it has no plugin_name and plugin_type, " + consequence(line),
+                where_it_is(line)};
+        }
         if (!*built) {
             if (!names(line, own_name)) return std::nullopt;
             return Error{path, "no plugin of Slurm: it has no plugin_version", where_it_is(line)};
@@ -161,21 +170,71 @@ class Judge {
                                    : ", as in a file whose name sorts last: zz-distgpu.conf")};
     }
 
-    static void add_arguments(Errors& errors, const ConfigLine& line) {
+    void add_arguments(Errors& errors, const ConfigLine& line) const {
         std::vector<const char*> words;
-        for (const std::string& word : line.arguments) words.push_back(word.c_str());
+        std::set<std::string_view> names;
+        for (const std::string& word : line.arguments) {
+            const std::string_view name = std::string_view(word).substr(0, word.find('='));
+            if (word.find_first_of("\"'") != std::string::npos) {
+                errors.push_back({word, "Slurm takes the quotes for a part of the argument",
+                                  "write it without quotes"});
+                continue;
+            }
+            words.push_back(word.c_str());
+            if (names.insert(name).second) continue;
+            errors.push_back({word, formatted("{}= stands twice, and the last one counts", name),
+                              "take one of the two out"});
+        }
         const PlugstackArguments arguments = parse_plugstack_arguments(words);
         errors.insert(errors.end(), arguments.complaints.begin(), arguments.complaints.end());
+        add(errors, of_ports(arguments.ports));
         if (!arguments.command.empty()) {
-            add(errors, named("command=" + arguments.command,
-                              file_fault(arguments.command, FileUse::execute)));
+            add(errors, named("command=" + arguments.command, of_command(arguments.command)));
         }
         if (arguments.topology.empty()) return;
+        add(errors, of_placeholders(arguments.topology));
         // A file of each node, in a folder that all have.
         const std::string constant = arguments.topology.substr(0, arguments.topology.find('%'));
         add(errors, named("topology=" + arguments.topology,
                           constant == arguments.topology ? file_fault(constant, FileUse::read)
                                                          : folder_fault(constant)));
+    }
+
+    static std::optional<Error> of_command(const std::string& path) {
+        if (auto fault = file_fault(path, FileUse::execute)) return fault;
+        if (!is_another_program(path)) return std::nullopt;
+        return Error{path, "another program than distgpu, whose topology steps would wait for",
+                     "name the file of the command distgpu, or leave it out"};
+    }
+
+    static std::optional<Error> of_placeholders(const std::string& topology) {
+        for (std::size_t at = 0; (at = topology.find('%', at)) != std::string::npos; at += 2) {
+            const std::string placeholder = topology.substr(at, 2);
+            if (placeholder == "%n" || placeholder == "%h" || placeholder == "%%") continue;
+            return Error{"topology=" + topology, formatted("{} stands for nothing", placeholder),
+                         "write %n for the node's name in Slurm, %h for its host name, %% for %"};
+        }
+        return std::nullopt;
+    }
+
+    // Where the kernel may give a port of the range to any connection of this host.
+    std::optional<Error> of_ports(PortRange ports) const {
+        const auto first = std::max(ports.first, slurm_.ephemeral_ports.first);
+        const auto last = std::min(ports.last, slurm_.ephemeral_ports.last);
+        const auto is_kept = [&](std::uint32_t port) {
+            return std::any_of(
+                slurm_.kept_ports.begin(), slurm_.kept_ports.end(),
+                [&](PortRange kept) { return kept.first <= port && port <= kept.last; });
+        };
+        std::uint32_t port = first;
+        while (port <= last && is_kept(port)) ++port;
+        if (port > last) return std::nullopt;
+        return Error{
+            formatted("ports={}-{}", ports.first, ports.last),
+            formatted("the kernel of this host gives ports {}-{} to any connection that goes "
+                      "out (net.ipv4.ip_local_port_range)",
+                      slurm_.ephemeral_ports.first, slurm_.ephemeral_ports.last),
+            "give a range outside, or keep yours free with net.ipv4.ip_local_reserved_ports"};
     }
 
     static std::optional<Error> named(std::string argument, std::optional<Error> fault) {

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "check_config/plugin_release.h"
 #include "check_config/plugstack_file.h"
+#include "mapping/rendezvous/rendezvous.h"
 
 #include <cstddef>
 #include <string>
@@ -16,6 +17,8 @@ namespace distgpu {
 struct SlurmHere {
     Result<SlurmRelease> release;
     Result<std::vector<std::string>> plugin_folders;  // PluginDir
+    PortRange ephemeral_ports;                        // that the kernel gives to anybody
+    std::vector<PortRange> kept_ports;                // of these those that it does not
     std::string own_plugin;                           // where distgpu's is installed
 };
 

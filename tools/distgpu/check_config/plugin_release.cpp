@@ -35,24 +35,52 @@ class ElfFile {
     ElfFile& operator=(ElfFile&&) = delete;
 
     bool is_library() const { return header_.e_type == ET_DYN; }
+    bool is_program() const { return is_library() || header_.e_type == ET_EXEC; }
+
+    bool exports(std::string_view name) const { return find(name).has_value(); }
+
+    // Among its first bytes.
+    bool contains(std::string_view text) const {
+        constexpr off_t most = off_t{512} << 20U;
+        std::string piece(std::size_t{1} << 20U, '\0');
+        for (off_t at_byte = 0; at_byte < most;) {
+            const ssize_t count = pread(fd_, piece.data(), piece.size(), at_byte);
+            if (count <= 0) return false;
+            const std::string_view got(piece.data(), static_cast<std::size_t>(count));
+            if (got.find(text) != std::string_view::npos) return true;
+            if (got.size() < text.size()) return false;
+            at_byte += static_cast<off_t>(got.size() - text.size() + 1);
+        }
+        return false;
+    }
 
     // Of an exported object of this name.
     std::optional<std::uint32_t> number(std::string_view name) const {
+        const auto symbol = find(name);
+        return symbol ? number(*symbol) : std::nullopt;
+    }
+
+  private:
+    // The first of this name. Up to a number of symbols that no plugin has: sizes in a file are
+    // anybody's, and a sparse one has room for any.
+    std::optional<Symbol> find(std::string_view name) const {
+        constexpr std::uint32_t most = 1U << 18U;
+        std::uint32_t seen = 0;
         for (std::uint32_t i = 0; i < header_.e_shnum; ++i) {
             const auto symbols = section(i);
             if (!symbols || symbols->sh_type != SHT_DYNSYM) continue;
             const auto names = section(symbols->sh_link);
             if (!names) return std::nullopt;
             for (std::uint64_t at_byte = 0; at_byte < symbols->sh_size; at_byte += sizeof(Symbol)) {
+                if (++seen > most) return std::nullopt;
                 const auto symbol = at<Symbol>(symbols->sh_offset + at_byte);
                 if (!symbol) return std::nullopt;
-                if (reads(names->sh_offset + symbol->st_name, name)) return number(*symbol);
+                if (reads(names->sh_offset + symbol->st_name, name)) return symbol;
             }
         }
         return std::nullopt;
     }
 
-  private:
     static bool is_native(const Header& header) {
         constexpr unsigned char own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
         constexpr unsigned char own_order =
@@ -111,6 +139,16 @@ Result<std::optional<SlurmRelease>> release_of_plugin(const std::string& path) {
     if (!version) return std::optional<SlurmRelease>();
     // SLURM_VERSION_NUM: a byte each for major, minor and micro.
     return std::optional(SlurmRelease{(*version >> 16U) & 0xffU, (*version >> 8U) & 0xffU});
+}
+
+bool is_plugin(const std::string& path) {
+    const ElfFile file(path);
+    return file.exports("plugin_name") && file.exports("plugin_type");
+}
+
+bool is_another_program(const std::string& path) {
+    const ElfFile file(path);
+    return file.is_program() && !file.contains("distgpu.topo/");
 }
 
 }  // namespace distgpu

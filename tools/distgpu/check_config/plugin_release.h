@@ -26,4 +26,12 @@ std::string text_of(SlurmRelease release);
 // Errors: not a library of this kind of machine.
 Result<std::optional<SlurmRelease>> release_of_plugin(const std::string& path);
 
+// Whether it exports plugin_name and plugin_type, without which Slurm loads nothing.
+bool is_plugin(const std::string& path);
+
+// Whether it is a program for this kind of machine, or a library, that cannot be the command
+// distgpu, because the word by which every release marks a topology is not in it. It is not run:
+// nobody knows what it does. Nothing is said of a script.
+bool is_another_program(const std::string& path);
+
 }  // namespace distgpu

@@ -32,6 +32,10 @@ std::vector<std::string> words_of(std::string_view line) {
     }
 }
 
+bool is_quoted(std::string_view word) {
+    return word.starts_with('"') || word.starts_with('\'');
+}
+
 // The files of an include, sorted by name as glob(3) does.
 std::vector<std::string> matching(const std::string& pattern) {
     glob_t found{};
@@ -79,6 +83,11 @@ class Reader {
                           {words.front(), "Slurm ignores a line without a path",
                            formatted("write {} /PATH/OF/THE/FILE", words.front())});
         }
+        if (is_quoted(words[1])) {
+            return ignore(std::move(line),
+                          {words[1], "Slurm takes the quotes for a part of the name",
+                           "write it without quotes; a name with a blank cannot be written"});
+        }
         if (words.front() == "include") return include(std::move(line), words[1]);
         line.required = words.front() == "required";
         line.plugin = words[1];
@@ -117,6 +126,11 @@ class Reader {
             return Error{written, formatted("includes {} within itself, without end", file),
                          "take the line out"};
         }
+        constexpr std::size_t most_files = 1000;
+        if (++files_ > most_files || lines_.size() > most_lines) {
+            return Error{written, "not read: the files include more than anybody could have meant",
+                         "include each file once"};
+        }
         const auto done = read(file);
         return done ? std::nullopt : std::optional(done.error());
     }
@@ -126,6 +140,8 @@ class Reader {
         return std::filesystem::weakly_canonical(path, none).string();
     }
 
+    static constexpr std::size_t most_lines = 10'000;
+    std::size_t files_ = 0;  // that were included
     std::vector<ConfigLine> lines_;
     std::vector<std::string> open_;  // a file, those that include it before it
 };

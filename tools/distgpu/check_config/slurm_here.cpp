@@ -96,6 +96,21 @@ Result<SlurmRelease> parse_release(const std::string& text) {
     return Error{"Slurm's version", formatted("names no release: '{}'", excerpt(text)), ""};
 }
 
+std::vector<PortRange> parse_port_ranges(std::string_view text) {
+    constexpr std::size_t ports = 65'536;
+    std::vector<PortRange> ranges;
+    while (!text.empty()) {
+        std::string_view last = take_until(text, ',');
+        const std::string_view first = last.substr(0, last.find_first_of("-\t "));
+        last.remove_prefix(std::min(last.find_last_of("-\t ") + 1, last.size()));
+        const auto from = number_below(first, ports);
+        const auto to = number_below(last, ports);
+        if (!from || !to) continue;
+        ranges.push_back({static_cast<std::uint16_t>(*from), static_cast<std::uint16_t>(*to)});
+    }
+    return ranges;
+}
+
 Result<SlurmRelease> slurm_release(const Environment& environment) {
     const auto ask = [&](const std::vector<std::string>& command) {
         return run_slurm_command(environment, command, time_limit).and_then(parse_release);

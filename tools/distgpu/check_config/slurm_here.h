@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "base/result.h"
 #include "check_config/plugin_release.h"
+#include "mapping/rendezvous/rendezvous.h"
 
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ Result<SlurmRelease> slurm_release(const Environment& environment);
 
 // The release in an answer such as "slurm-wlm 22.05.8".
 Result<SlurmRelease> parse_release(const std::string& text);
+
+// The ranges in a text of net.ipv4, such as "32768\t60999" or "4000-4100,5000".
+std::vector<PortRange> parse_port_ranges(std::string_view text);
 
 // What a key has in a text such as slurm.conf; nothing: it is not there.
 std::optional<std::string> slurm_conf_value(std::string_view text, std::string_view key);
