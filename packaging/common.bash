@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 root=$(readlink -f "${BASH_SOURCE[0]%/*}/..")
 
+# shellcheck source=packaging/owner.bash
+source "$root/packaging/owner.bash"
+
 # The one place of the version is project() in CMakeLists.txt.
 project_version() {
     sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt"

@@ -13,6 +13,7 @@ setup() {
 #!/bin/sh
 dpkg-checkbuilddeps --admindir="$BATS_TEST_TMPDIR/nothing" 2>"$BATS_TEST_TMPDIR/needed"
 echo "\$DEB_BUILD_OPTIONS" >"$BATS_TEST_TMPDIR/options"
+cat debian/control debian/changelog >"$BATS_TEST_TMPDIR/metadata"
 for name in deb dsc changes buildinfo debian.tar.xz; do : >../stand-in.\$name; done
 TEXT
     printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/bin/dh"
@@ -22,7 +23,7 @@ TEXT
 }
 
 build() {
-    PATH=$BATS_TEST_TMPDIR/bin:$PATH "$root/packaging/build" deb \
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH "${checkout-$root}/packaging/build" deb \
         --output "$BATS_TEST_TMPDIR/output" --slurm "$BATS_TEST_TMPDIR/slurm" "$@"
     sed 's/.*dependencies: //' "$BATS_TEST_TMPDIR/needed" | tr ' ' '\n' >"$BATS_TEST_TMPDIR/packages"
 }
@@ -50,4 +51,29 @@ needs() { # PACKAGE
     build --no-check
     needs cmake
     run -1 needs libslurm-dev
+}
+
+# A checkout of its own, of which packaging/owner.bash has these lines.
+build_as() { # LINE...
+    local checkout=$BATS_TEST_TMPDIR/checkout
+    rm -rf "$checkout" "$BATS_TEST_TMPDIR/output"
+    git clone --quiet --shared "$root" "$checkout"
+    cp -R "$root/packaging" "$checkout"
+    printf '%s\n' "$@" >"$checkout/packaging/owner.bash"
+    build --no-check >/dev/null 2>&1
+    tar -xOf "$BATS_TEST_TMPDIR"/output/*.orig.tar.gz --wildcards 'distgpu-*/distgpu.spec' >>"$BATS_TEST_TMPDIR/metadata"
+    grep -E '^(Maintainer|Homepage|URL): |^ -- ' "$BATS_TEST_TMPDIR/metadata" | sed 's/>  .*/>/; s/: */: /'
+}
+
+@test "the owner's addresses are in the packages, and none where there is none" {
+    run build_as maintainer_address=us@site.test homepage=https://site.test/distgpu
+    echo "$output"
+    [ "$output" = "Maintainer: distgpu maintainers <us@site.test>
+Homepage: https://site.test/distgpu
+ -- distgpu maintainers <us@site.test>
+URL: https://site.test/distgpu" ]
+    run build_as maintainer_address= homepage=
+    [ "$output" = "Maintainer: distgpu maintainers
+ -- distgpu maintainers <>" ]
+    run -1 grep -rn 'distgpu[.]invalid' "$root/packaging"
 }
