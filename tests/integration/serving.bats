@@ -284,6 +284,33 @@ except ConnectionResetError:
     [ "$status" -eq 137 ]
 }
 
+# Each of them would have cost a second, in which rank 0's node would have seen to nothing else.
+@test "connections that say nothing keep nobody from the step" {
+    on node01 python3 -c '
+import socket, sys, time
+for _ in range(600):
+    try:
+        socket.create_connection(("node01", 30015), 1)
+        break
+    except OSError:
+        time.sleep(0.1)
+held = [socket.create_connection(("node01", 30015), 5) for _ in range(60)]
+open(sys.argv[1], "w")
+held += [socket.create_connection(("node01", 30015), 5) for _ in range(540)]
+time.sleep(100)' "$SCRATCH/held" 3>&- &
+    strangers=$!
+    start "${on_two[@]}" --distgpu=vllm,port=30000 bash -c '
+        until ((SLURM_PROCID == 0)) || [ -e '"$SCRATCH"'/held ]; do sleep 0.1; done
+        exec "$@"' - "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
+    # No more than a few seconds after the first node, which is there at once.
+    [ "$(sed -n 's/.*ready at .* after \([0-9]*\) s$/\1/p' "$log")" -le 15 ]
+    kill -KILL "$(main_on node02)"
+    ends
+    kill "$strangers"
+    [ "$status" -eq 137 ]
+    [ "$seconds" -le 6 ]
+}
+
 @test "a program that is not there, and steps that cannot serve, are refused" {
     run -127 submit "${on_two[@]}" --distgpu=vllm "$distgpu" exec -- ./none
     [ "$(distgpu_lines | sort -u | head -n 1)" = 'distgpu: ./none: No such file or directory; name a program that can be run' ]

@@ -315,21 +315,27 @@ TEST(Supervise, AfterASignalTheProgramHasItsCompanionUntilItsEnd) {
     EXPECT_EQ(running.end().status, 5);
 }
 
+// Who joins, as soon as somebody does.
+std::vector<std::pair<std::uint32_t, Peer>> joined_within(Head& head, std::chrono::seconds limit) {
+    const Deadline deadline = Clock::now() + limit;
+    while (Clock::now() < deadline) {
+        if (auto joined = head.take(); !joined.empty()) return joined;
+        std::this_thread::sleep_for(1ms);
+    }
+    return {};
+}
+
 // Neither end believes who does not know the secret.
 TEST(Control, BothEndsProveThatTheyAreOfTheStep) {
     const ControlledStep step = of_two(0, free_port(), "").step;
     auto head = Head::listen(step);
     ASSERT_TRUE(head);
     const auto taken = [&](const ControlledStep& others) {
-        std::optional<std::pair<std::uint32_t, Peer>> peer;
-        std::thread greeter([&] {
-            for (int i = 0; i < 20 && !(peer = head->take()); ++i) {
-                std::this_thread::sleep_for(50ms);
-            }
-        });
+        std::vector<std::pair<std::uint32_t, Peer>> joined;
+        std::thread greeter([&] { joined = joined_within(*head, 1s); });
         const auto reached = reach_head(others, 1);
         greeter.join();
-        return std::pair(reached.has_value(), peer.has_value());
+        return std::pair(reached.has_value(), !joined.empty());
     };
     EXPECT_EQ(taken(step), std::pair(true, true));
     ControlledStep foreign = step;
@@ -341,6 +347,32 @@ TEST(Control, BothEndsProveThatTheyAreOfTheStep) {
     foreign = step;
     foreign.secret.reset();
     EXPECT_EQ(taken(foreign), std::pair(false, false));
+}
+
+// More of them than may wait at once: each that came before would cost a second.
+TEST(Control, StrangersKeepNoNodeFromItsHead) {
+    const ControlledStep step = of_two(0, free_port(), "").step;
+    auto head = Head::listen(step);
+    ASSERT_TRUE(head);
+    for (const std::string_view sent : {"", "0", "no proof\n", "0 1 \n0 1 \n"}) {
+        std::vector<Socket> strangers;
+        for (int i = 0; i < 600; ++i) {
+            auto stranger = connect_to("127.0.0.1", step.port, Clock::now() + 5s);
+            ASSERT_TRUE(stranger) << i;
+            static_cast<void>(send_all(*stranger, sent, Clock::now()));
+            strangers.push_back(*std::move(stranger));
+            if (i % 16 == 0) {
+                EXPECT_TRUE(head->take().empty());
+            }
+        }
+        std::optional<Result<Peer>> reached;
+        std::thread node([&] { reached = reach_head(step, 1); });
+        const auto joined = joined_within(*head, 2s);
+        node.join();
+        ASSERT_EQ(joined.size(), 1U) << sent;
+        EXPECT_EQ(joined.front().first, 1U);
+        EXPECT_TRUE(*reached) << sent;
+    }
 }
 
 TEST(HealthCheck, IsThatOfAServerThatAnswersWith200) {

@@ -19,7 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view welcome = "welcome";
+constexpr std::string_view welcome_word = "welcome";
+// For a node, from its connection to its welcome.
+constexpr auto longest_handshake = 1s;
 // A credential of MUNGE, with space to spare.
 constexpr std::size_t longest_line = 4096;
 
@@ -116,7 +118,7 @@ void Peer::send(const Message& message) {
 }
 
 Result<Peer> reach_head(const ControlledStep& step, std::uint32_t node) {
-    const Deadline deadline = Clock::now() + 1s;
+    const Deadline deadline = Clock::now() + longest_handshake;
     auto socket = connect_to(step.head, step.port, deadline);
     if (!socket) return socket.error();
     const auto said = receive_line(*socket, longest_line, deadline);
@@ -141,7 +143,7 @@ Result<Peer> reach_head(const ControlledStep& step, std::uint32_t node) {
     if (auto sent = send_all(*socket, *line + "\n", deadline); !sent) return sent.error();
     const auto answer = receive_line(*socket, longest_line, deadline);
     if (!answer) return refused(step, answer.error().problem, answer.error().remedy);
-    if (proven(invitation->proof, step.secret, challenge->to_string(), *answer) != welcome) {
+    if (proven(invitation->proof, step.secret, challenge->to_string(), *answer) != welcome_word) {
         return refused(step, "what answers there is not of this step",
                        "give another port with the key port=N");
     }
@@ -157,26 +159,75 @@ Result<Head> Head::listen(const ControlledStep& step) {
         [&](Socket listener) { return Head(std::move(listener), step); });
 }
 
-std::optional<std::pair<std::uint32_t, Peer>> Head::take() {
+void Head::add_to(std::vector<pollfd>& waiting) const {
+    waiting.push_back({listener_.fd(), POLLIN, 0});
+    for (const Guest& guest : guests_) waiting.push_back({guest.socket.fd(), POLLIN, 0});
+}
+
+std::vector<std::pair<std::uint32_t, Peer>> Head::take() {
+    // The others wait in the backlog until the next call, so that a flood leaves time between two.
+    constexpr int most_at_once = 64;
+    for (int i = 0; i < most_at_once && greet_next(); ++i) {
+    }
+    std::vector<std::pair<std::uint32_t, Peer>> joined;
+    for (Guest& guest : guests_) {
+        if (auto node = hear(guest)) joined.push_back(*std::move(node));
+        if (Clock::now() >= guest.until) guest.socket = Socket();
+    }
+    const auto gone = [](const Guest& guest) { return !guest.socket.is_open(); };
+    guests_.erase(std::remove_if(guests_.begin(), guests_.end(), gone), guests_.end());
+    return joined;
+}
+
+// False: nobody waits.
+bool Head::greet_next() {
+    // Fewer than the files that a process may usually have open.
+    constexpr std::size_t most_guests = 512;
     auto socket = accept_from(listener_);
+    if (!socket) return false;
     const auto challenge = draw_secret();
-    if (!socket || !challenge) return std::nullopt;
-    const Deadline deadline = Clock::now() + 1s;
+    if (!challenge) return true;
+    Guest guest{*std::move(socket), challenge->to_string(), Clock::now() + longest_handshake};
     const std::string line =
-        formatted("{}{} {}\n", greeting(step_), name_of(proof_), challenge->to_string());
-    if (!send_all(*socket, line, deadline)) return std::nullopt;
-    const auto answer = receive_line(*socket, longest_line, deadline);
-    if (!answer) return std::nullopt;
-    const auto text = proven(proof_, step_.secret, challenge->to_string(), *answer);
+        formatted("{}{} {}\n", greeting(step_), name_of(proof_), guest.challenge);
+    // A new connection's buffer takes a line at once.
+    if (!send_all(guest.socket, line, Clock::now())) return true;
+    // A node answers at once: who has waited longest is the least likely to be one, and a node
+    // that is sent away by a flood comes again.
+    if (guests_.size() >= most_guests) guests_.pop_front();
+    guests_.push_back(std::move(guest));
+    return true;
+}
+
+// The node whose connection it was; nothing: not yet known, or closed as nobody's of the step.
+std::optional<std::pair<std::uint32_t, Peer>> Head::hear(Guest& guest) {
+    std::array<char, longest_line> piece{};
+    const ssize_t got = recv(guest.socket.fd(), piece.data(), piece.size(), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (got > 0) guest.received.append(piece.data(), static_cast<std::size_t>(got));
+    const std::size_t end = guest.received.find('\n');
+    if (got > 0 && end == std::string::npos && guest.received.size() <= longest_line) {
+        return std::nullopt;
+    }
+    Guest heard = std::exchange(guest, Guest{{}, {}, guest.until});
+    // A node says no more until it is welcome.
+    if (got <= 0 || end + 1 != heard.received.size()) return std::nullopt;
+    const auto node = welcome(heard, std::string_view(heard.received).substr(0, end));
+    if (!node) return std::nullopt;
+    return std::pair(*node, Peer(std::move(heard.socket)));
+}
+
+std::optional<std::uint32_t> Head::welcome(const Guest& guest, std::string_view answer) const {
+    const auto text = proven(proof_, step_.secret, guest.challenge, answer);
     if (!text) return std::nullopt;
     const std::size_t space = std::min(text->find(' '), text->size() - 1);
     const auto node = number_below(text->substr(0, space), step_.nodes);
     const auto back = Secret::parse(text->substr(space + 1));
     if (!node || *node == 0 || !back) return std::nullopt;
-    const auto proof = prove(proof_, step_.secret, back->to_string(), welcome);
-    if (!proof || !send_all(*socket, *proof + "\n", deadline)) return std::nullopt;
-    watch(*socket);
-    return std::pair(*node, Peer(*std::move(socket)));
+    const auto proof = prove(proof_, step_.secret, back->to_string(), welcome_word);
+    if (!proof || !send_all(guest.socket, *proof + "\n", Clock::now())) return std::nullopt;
+    watch(guest.socket);
+    return *node;
 }
 
 }  // namespace distgpu

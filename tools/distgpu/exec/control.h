@@ -10,9 +10,12 @@
 #include "check/proof.h"
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -65,25 +68,39 @@ class Peer {
 // deadline. One attempt, of at most a second, so that a signal can be seen between two of them.
 Result<Peer> reach_head(const ControlledStep& step, std::uint32_t node);
 
-// The head's end.
+// The head's end. Nobody's silence keeps it from the others, or its process from its other work.
 class Head {
   public:
     // Errors: the port is taken.
     static Result<Head> listen(const ControlledStep& step);
 
-    const Socket& listener() const { return listener_; }
     Proof proof() const { return proof_; }
 
-    // Of a connection that waits: the node, once it has shown that it is one of this step's.
-    // Nothing: it has not, and is gone. Waits for it up to a second.
-    std::optional<std::pair<std::uint32_t, Peer>> take();
+    // Adds what to wait for.
+    void add_to(std::vector<pollfd>& waiting) const;
+
+    // Which nodes have shown since the last call that they are of this step. Waits for nothing.
+    std::vector<std::pair<std::uint32_t, Peer>> take();
 
   private:
+    // A connection that has not shown yet whose it is.
+    struct Guest {
+        Socket socket;
+        std::string challenge;
+        Deadline until;
+        std::string received{};
+    };
+
     Head(Socket listener, const ControlledStep& step);
+
+    bool greet_next();
+    std::optional<std::pair<std::uint32_t, Peer>> hear(Guest& guest);
+    std::optional<std::uint32_t> welcome(const Guest& guest, std::string_view answer) const;
 
     Socket listener_;
     ControlledStep step_;
     Proof proof_;
+    std::deque<Guest> guests_;  // the one that has waited longest first
 };
 
 }  // namespace distgpu

@@ -30,16 +30,17 @@ std::optional<Error> Nodes::reach() {
 }
 
 void Nodes::add_to(std::vector<pollfd>& waiting) const {
-    if (head_) waiting.push_back({head_->listener().fd(), POLLIN, 0});
+    if (head_) head_->add_to(waiting);
     for (const auto& [node, peer] : peers_) waiting.push_back({peer.socket().fd(), POLLIN, 0});
 }
 
-std::optional<std::uint32_t> Nodes::greet() {
-    auto joined = head_ ? head_->take() : std::nullopt;
-    if (!joined) return std::nullopt;
-    const std::uint32_t node = joined->first;
-    const bool is_new = peers_.emplace(node, std::move(joined->second)).second;
-    return is_new ? std::optional(node) : std::nullopt;
+std::vector<std::uint32_t> Nodes::greet() {
+    std::vector<std::uint32_t> joined;
+    if (!head_) return joined;
+    for (auto& [node, peer] : head_->take()) {
+        if (peers_.emplace(node, std::move(peer)).second) joined.push_back(node);
+    }
+    return joined;
 }
 
 std::vector<std::pair<std::uint32_t, Message>> Nodes::hear() {

@@ -33,8 +33,8 @@ class Nodes {
     // Adds what to wait for.
     void add_to(std::vector<pollfd>& waiting) const;
 
-    // Of rank 0's node: who has come; nothing: nobody. Call it where something happened.
-    std::optional<std::uint32_t> greet();
+    // Of rank 0's node: who has come since the last call.
+    std::vector<std::uint32_t> greet();
     // What the others said, each with its node.
     std::vector<std::pair<std::uint32_t, Message>> hear();
     void tell(std::uint32_t node, const Message& message) { peers_.at(node).send(message); }

@@ -143,7 +143,7 @@ class Supervisor {
         while (const auto ended = next_ended()) take_end(*ended);
         if (parts_.becomes_ready()) take_readiness();
         for (const auto& [node, message] : nodes_.hear()) take_message(node, message);
-        if (const auto node = nodes_.greet()) greet(*node);
+        for (const std::uint32_t node : nodes_.greet()) greet(node);
         const auto now = Clock::now();
         if (failure_ && !is_ending_ && now >= failure_->judged) {
             if (!failure_->line.empty()) say(failure_->line);
