@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "batch_script.h"
+#include "mapping/spec/misplaced_option.h"
 #include "mapping/spec/request.h"
 #include "node/variables.h"
 #include "own_process.h"
@@ -33,15 +34,34 @@ std::optional<Error> without_srun(std::string_view mode) {
                  "write srun before the program"};
 }
 
+// Reads the script again, of a job that did not ask: once a job, in sbatch, before it waits for the
+// controller. No step has anything to do with it.
+void tell_of_late_directive() {
+    if (is_salloc()) return;
+    const auto script = find_batch_script(own_command_line());
+    if (!script) return;
+    auto late = late_directive(script->text);
+    if (!late) return;
+    late->object = formatted("{}: {}", script->name, late->object);
+    tell(late->message());
+}
+
 }  // namespace
 
 Outcome AllocatorSide::options_read(const OptionState& option) {
     const char* const twin = is_salloc() ? "SALLOC_DISTGPU" : "SBATCH_DISTGPU";
     const std::string spec = option.spec.value_or(own_variable(twin));
-    if (!option.spec && spec.empty()) return Outcome::ok;
+    if (!option.spec && spec.empty()) {
+        tell_of_late_directive();
+        return Outcome::ok;
+    }
     const auto request = parse_spec(option.spec ? "--distgpu" : twin, spec);
     if (!request) {
         slurm_error("%s", request.error().message().c_str());
+        return Outcome::refused;
+    }
+    if (request->help) {
+        slurm_error("%s", help_by_variable(twin).message().c_str());
         return Outcome::refused;
     }
     if (!option.spec) setenv(spec_variable, spec.c_str(), 1);

@@ -41,6 +41,11 @@ void print_help_and_exit() {
     std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
+Error help_by_variable(const char* variable) {
+    return {formatted("{}=help", variable), "a question, and no mode: no step would run",
+            formatted("unset {}, and ask with srun --distgpu=help", variable)};
+}
+
 Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     const spank_context_t context = spank_context();
     if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) {

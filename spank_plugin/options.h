@@ -1,6 +1,7 @@
 // The option --distgpu=SPEC in every context where Slurm asks for it.
 #pragma once
 
+#include "base/result.h"
 #include "spank_access.h"
 
 #include <optional>
@@ -27,5 +28,8 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback);
 // SPEC is judged later, but `help` is answered at once: srun without a program
 // would complain before.
 Outcome take_option(OptionState& state, const char* value, bool in_stepd);
+
+// Refuses a question in a variable, which would be asked of every step.
+Error help_by_variable(const char* variable);
 
 }  // namespace distgpu

@@ -8,16 +8,21 @@
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
 #include "mapping/plugstack/plugstack_arguments.h"
+#include "mapping/spec/misplaced_option.h"
 #include "node/announcement.h"
 #include "node/process_environment.h"
 #include "node/step_secret.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
+#include "options.h"
 #include "own_process.h"
 #include "slurm_calls.h"
 #include "srun_options.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +75,21 @@ std::string ranks_left_behind(const std::vector<std::pair<std::string, std::stri
         .message();
 }
 
+// Of a step that did not ask: a look at words that srun holds already, without a copy of them.
+void tell_of_lost_option(spank_t spank) {
+    int count = 0;
+    char** words = nullptr;
+    if (spank_get_item(spank, S_JOB_ARGV, &count, &words) != ESPANK_SUCCESS || words == nullptr) {
+        return;
+    }
+    constexpr std::string_view option = "--distgpu=";
+    const bool is_there = std::any_of(words, words + count, [option](const char* word) {
+        return std::strncmp(word, option.data(), option.size()) == 0;
+    });
+    if (!is_there) return;
+    if (const auto lost = option_behind_program(program_arguments(spank))) tell(lost->message());
+}
+
 }  // namespace
 
 Outcome SrunSide::options_read(const OptionState& option, std::span<const char* const> arguments) {
@@ -90,7 +110,10 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
         return Outcome::refused;
     }
     request_ = *std::move(request);
-    if (request_.help) print_help_and_exit();
+    if (request_.help) {
+        complain(help_by_variable(spec_variable));
+        return Outcome::refused;
+    }
     if (request_.framework == nullptr) {
         unsetenv(spec_variable);
         take_inherited_ranks();
@@ -135,6 +158,7 @@ std::optional<Error> SrunSide::other_spec(const std::string& spec) const {
 }
 
 Outcome SrunSide::step_created(spank_t spank) {
+    if (!spec_) tell_of_lost_option(spank);
     if (request_.framework == nullptr) {
         if (!inherited_.empty()) judge_inherited_ranks(spank);
         return Outcome::ok;

@@ -148,6 +148,36 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
         srun -N2 --ntasks-per-node=2 --distgpu=pytorch,nproc=4 python3 fallback.py
 }
 
+@test "--distgpu without its mode takes the program for it" {
+    refused 'distgpu: --distgpu=python3: a program, and no mode; write the mode before it, as in --distgpu=pytorch python3' \
+        srun -n2 --distgpu python3 fallback.py
+    refused 'distgpu: --distgpu=-n2: an option, and no mode; write the mode before it, as in --distgpu=pytorch -n2' \
+        srun --distgpu -n2 python3 fallback.py
+    run -2 "$command" plan -- srun -n2 --distgpu python3 train.py
+    [ "$output" = 'distgpu: SPEC=python3: a program, and no mode; write the mode before it, as in --distgpu=pytorch python3' ]
+}
+
+@test "--distgpu where Slurm does not look for it" {
+    says 'distgpu: --distgpu=pytorch: it stands behind the program, where srun does not read it; write it before python3' \
+        srun -n2 python3 fallback.py --distgpu=pytorch
+    says '' srun -n2 python3 fallback.py --distgpu=4
+    says '' srun -n2 --distgpu=pytorch python3 fallback.py --distgpu=pytorch
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N2 -o /dev/null' 'cd .' '#SBATCH --distgpu=pytorch' 'srun true' >"$SCRATCH/late.sbatch"
+    says 'distgpu: late.sbatch: line 4: --distgpu=pytorch: it stands below the first command, where sbatch does not read it; move the line up to the other #SBATCH lines' \
+        sbatch late.sbatch
+    run -2 "$command" plan -- srun -n2 python3 train.py --distgpu=pytorch
+    [ "$output" = 'distgpu: --distgpu=pytorch: it stands behind the program, where srun does not read it; write it before python3' ]
+    run --separate-stderr "$command" plan "$SCRATCH/late.sbatch"
+    [[ $stderr == *"late.sbatch: line 4: --distgpu=pytorch: it stands below the first command, where sbatch does not read it;"* ]]
+}
+
+@test "help in a variable" {
+    refused 'distgpu: SLURM_DISTGPU=help: a question, and no mode: no step would run; unset SLURM_DISTGPU, and ask with srun --distgpu=help' \
+        env SLURM_DISTGPU=help srun -n2 python3 fallback.py
+    refused 'distgpu: SBATCH_DISTGPU=help: a question, and no mode: no step would run; unset SBATCH_DISTGPU, and ask with srun --distgpu=help' \
+        env SBATCH_DISTGPU=help sbatch -n2 -o /dev/null --wrap 'srun true'
+}
+
 @test "MASTER_ADDR that is not rank 0's" {
     local loopback=": each of the step's 2 nodes would look for rank 0 on itself; unset MASTER_ADDR"
     local step=(srun -N2 -n2 --distgpu=pytorch python3 fallback.py)

@@ -68,6 +68,8 @@ Command read_command(Arguments arguments) {
     const std::string_view program = file_name(arguments.front());
     command.python = is_python(program);
     if (!command.python) {
+        // A script that the system hands to Python.
+        command.python = program.ends_with(".py");
         command.words = {program};
     } else if (const PythonOptions options = python_options(arguments); !options.module.empty()) {
         command.words = {"python", "-m", options.module};

@@ -18,8 +18,6 @@ constexpr std::array mode_words{
     OtherWord{"ddp", "pytorch"},
     OtherWord{"fsdp", "pytorch"},
     OtherWord{"torch", "pytorch"},
-    OtherWord{"python", "pytorch"},
-    OtherWord{"python3", "pytorch"},
     OtherWord{"nccl", "pytorch"},
     OtherWord{"torch.distributed", "torchrun"},
     OtherWord{"torch.distributed.run", "torchrun"},

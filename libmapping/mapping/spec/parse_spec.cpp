@@ -1,6 +1,7 @@
 // SPEC = MODE[,KEY[=VALUE]]...: the grammar, its refusals, and its help text.
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/spec/misplaced_option.h"
 #include "mapping/spec/nearest_word.h"
 #include "mapping/spec/other_words.h"
 #include "mapping/spec/request.h"
@@ -112,6 +113,11 @@ class Parser {
             const std::string_view comma = more_ ? "," : "";
             return refuse("unknown mode",
                           write_instead(formatted("{}{}{}", mode, comma, rest_), end, ','));
+        }
+        if (const auto problem = taken_for_mode(mode)) {
+            return refuse(
+                std::string(*problem),
+                formatted("write the mode before it, as in --distgpu=pytorch {}", excerpt(mode)));
         }
         return refuse("unknown mode", suggestion(mode, mode_meant_by(mode), "modes", words));
     }

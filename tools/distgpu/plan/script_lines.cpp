@@ -3,6 +3,7 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/spec/misplaced_option.h"
 #include "script/job_script.h"
 
 #include <cstddef>
@@ -48,6 +49,10 @@ Result<ScriptLines> read_script_lines(const std::string& file, std::string_view 
     for (const std::size_t line : script.unclear) {
         lines.unclear.push_back({place(file, line), "an srun within another command is not planned",
                                  "give it to distgpu plan -- srun ..."});
+    }
+    if (auto late = late_directive(text)) {
+        late->object = formatted("{}: {}", file, late->object);
+        lines.unclear.push_back(*std::move(late));
     }
     if (lines.steps.empty() && lines.unclear.empty()) {
         return Error{file, "it starts no step", "start the program with srun"};

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/layout/layout_text.h"
+#include "mapping/spec/misplaced_option.h"
 
 #include <algorithm>
 #include <array>
@@ -357,6 +358,7 @@ Result<SrunLine> read_srun_line(std::vector<std::string> words,
     }
     if (job) inherit(*job, step, line.left_out);
     if (step.spec.empty()) {
+        if (auto lost = option_behind_program(line.program)) return *std::move(lost);
         return Error{"srun", "it has no --distgpu", "add --distgpu=MODE before the program"};
     }
     line.spec = step.spec;

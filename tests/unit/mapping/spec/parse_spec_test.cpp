@@ -168,7 +168,6 @@ TEST(Spec, OtherNamesOfModesGetOurs) {
         {"in capitals", "DDP", meant("pytorch")},
         {"sharded", "fsdp", meant("pytorch")},
         {"the module", "torch", meant("pytorch")},
-        {"the interpreter", "python", meant("pytorch")},
         {"the module of torchrun", "torch.distributed.run", meant("torchrun")},
         {"the maker", "huggingface", meant("accelerate")},
         {"its letters", "hf", meant("accelerate")},
