@@ -21,4 +21,10 @@ bool is_foreign_launcher(std::span<const std::string> arguments) {
     return std::find(daemons.begin(), daemons.end(), program) != daemons.end();
 }
 
+bool starts_foreign_launcher(std::span<const std::string> command_line) {
+    return std::any_of(command_line.begin(), command_line.end(), [](const std::string& word) {
+        return is_foreign_launcher({&word, 1});
+    });
+}
+
 }  // namespace distgpu

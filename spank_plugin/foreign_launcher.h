@@ -11,4 +11,7 @@ namespace distgpu {
 // `arguments` as srun got them; empty: no.
 bool is_foreign_launcher(std::span<const std::string> arguments);
 
+// The same of srun's own command line, on which any word may be the program.
+bool starts_foreign_launcher(std::span<const std::string> command_line);
+
 }  // namespace distgpu

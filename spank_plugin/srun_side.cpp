@@ -94,6 +94,7 @@ void tell_of_lost_option(spank_t spank) {
 
 Outcome SrunSide::options_read(const OptionState& option, std::span<const char* const> arguments) {
     ++components_;
+    if (runs_unprepared_) return Outcome::ok;
     const std::string spec = option.spec.value_or(own_variable(spec_variable));
     if (!option.spec && spec.empty()) {
         if (!own_variable(ranks_variable).empty()) take_inherited_ranks();
@@ -119,7 +120,9 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
         take_inherited_ranks();
         return Outcome::ok;
     }
-    default_order_ = parse_plugstack_arguments(arguments).order;
+    const PlugstackArguments site = parse_plugstack_arguments(arguments);
+    if (site.site_switch != SiteSwitch::on) return switch_off(site.site_switch, spec);
+    default_order_ = site.order;
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
     if (!list) {
         complain(list.error());
@@ -134,6 +137,23 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     // A step without a reservation of its own would pass on that of the step
     // around it, whose ports are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
+    return Outcome::ok;
+}
+
+// mpirun's daemons did not ask, though their job did; the nodes know them and prepare nothing.
+Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
+    const Error told = switched_off(site_switch, spec, "on this cluster");
+    request_ = Request{};
+    if (starts_foreign_launcher(own_command_line())) return Outcome::ok;
+    if (site_switch == SiteSwitch::refused) {
+        complain(told);
+        return Outcome::refused;
+    }
+    runs_unprepared_ = true;
+    tell(told.message());
+    take_inherited_ranks();
+    // The nodes take it before the option.
+    setenv(spec_variable, "off", 1);
     return Outcome::ok;
 }
 

@@ -2,6 +2,7 @@
 // the layout of the step and send it to the nodes.
 #pragma once
 
+#include "mapping/plugstack/plugstack_arguments.h"
 #include "mapping/spec/request.h"
 #include "node/carried_step.h"
 #include "node/rank_order.h"
@@ -32,6 +33,7 @@ class SrunSide {
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
     void set_secret();
+    Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void take_inherited_ranks();
     void judge_inherited_ranks(spank_t spank);
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
@@ -40,6 +42,7 @@ class SrunSide {
                const std::vector<std::string>& command_line) const;
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
+    bool runs_unprepared_ = false;     // it was asked for, and the administrator has off=run
     Request request_;
     RankOrder default_order_;       // the administrator's
     HostList order_list_;           // the nodes that the user's order names; empty: none

@@ -47,6 +47,23 @@ bool runs_rank0(const AskedStep& asked) {
     });
 }
 
+// Of the nodes of a step, one; where components of one shape share a node, the first of each.
+bool runs_first_node(const AskedStep& asked) {
+    return !asked.offsets.empty() &&
+           in_step(asked.identity.component, asked.offsets.front()).node == NodeIndex{0};
+}
+
+// A line that is easy to count: who used which mode, on how much.
+void log_step(spank_t spank, const AskedStep& asked) {
+    const RendezvousFacts& facts = asked.step.rendezvous;
+    const StepLayout& layout = asked.step.layout;
+    const std::string line =
+        formatted("distgpu: step {}.{}: mode={} uid={} nodes={} tasks={}", facts.step.job,
+                  facts.step.step, asked.request.framework->mode,
+                  item(spank, S_JOB_UID).value_or(0), layout.node_count(), layout.task_count());
+    slurm_info("%s", line.c_str());
+}
+
 // What would fail in the tasks is found here, once for all of them.
 std::optional<Failure> check_plan(const AskedStep& asked, std::vector<Error>& warnings) {
     const bool heterogeneous = asked.identity.heterogeneous;
@@ -105,9 +122,28 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
         failure_ = {request.error()};
     } else if (request->framework != nullptr) {
         arguments_ = parse_plugstack_arguments(arguments);
-        learn(spank, *std::move(request), std::move(text));
+        if (arguments_.site_switch != SiteSwitch::on) {
+            switch_off(spank, text);
+        } else {
+            learn(spank, *std::move(request), std::move(text));
+        }
     }
     return Outcome::ok;
+}
+
+// Where srun's host was switched off too, nobody asks here. The other nodes may not be: ranks on
+// some of them alone would wait for the rest, so only a step of this one node can run without.
+void StepdSide::switch_off(spank_t spank, const std::string& spec) {
+    const bool alone = !identity_.heterogeneous && identity_.size.nodes == 1;
+    const SiteSwitch site_switch = alone ? arguments_.site_switch : SiteSwitch::refused;
+    Error told = switched_off(site_switch, spec, "on " + node_name());
+    if (site_switch == SiteSwitch::refused) {
+        failure_ = Failure{std::move(told)};
+        return;
+    }
+    unprepared_ = std::move(told);
+    StepVariables variables(spank);
+    remove_request(variables);
 }
 
 void StepdSide::learn(spank_t spank, Request request, std::string spec) {
@@ -133,9 +169,11 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
     }
     asked_ = collect_asked_step(spank, identity_, std::move(request), std::move(spec), arguments_,
                                 *std::move(found));
+    if (arguments_.logs_steps && runs_first_node(*asked_)) log_step(spank, *asked_);
 }
 
 Outcome StepdSide::before_tasks(spank_t spank) {
+    if (unprepared_) tell(unprepared_->message());
     if (!asked_ && !failure_) return Outcome::ok;
     notice_.create();
     std::vector<Error> warnings;

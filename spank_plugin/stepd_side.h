@@ -47,6 +47,7 @@ class StepdSide {
     void broke(const char* callback, const char* what) noexcept;
 
   private:
+    void switch_off(spank_t spank, const std::string& spec);
     void learn(spank_t spank, Request request, std::string spec);
 
     PlugstackArguments arguments_;
@@ -54,6 +55,7 @@ class StepdSide {
     // Both empty: not asked for. A failure may come before the step is known, or after.
     std::optional<AskedStep> asked_;
     std::optional<Failure> failure_;
+    std::optional<Error> unprepared_;  // what the user is told of a step that runs without distgpu
     StepBinding binding_;
     RefusalNotice notice_;
     std::size_t forked_ = 0;  // tasks

@@ -232,7 +232,7 @@ tell() { # FILE MESSAGE
     said "required $own master=foo" "master=foo: would send every job to this one host; give addr, name or suffix:S"
     said "required $own ports=10-20 gpu=near" \
         "ports=10-20: not a range of ports; give FIRST-LAST, FIRST at least 1024, 512 ports or more" \
-        "gpu=near: unknown argument; arguments are master=, ports=, gpus=, cpus=, hcas=, check=, watch=, order=, topology=, command="
+        "gpu=near: unknown argument; arguments are master=, ports=, gpus=, cpus=, hcas=, check=, watch=, order=, topology=, command=, log=, off"
     said "required $own command=/no/distgpu topology=/no/file.xml" \
         "command=/no/distgpu: No such file or directory; name a file that is there" \
         "topology=/no/file.xml: No such file or directory; name a file that is there"
@@ -252,6 +252,13 @@ tell() { # FILE MESSAGE
         "command=/bin/true: another program than distgpu, whose topology steps would wait for; name the file of the command distgpu, or leave it out"
     said "required $own topology=$folder/%n-%q.xml" \
         "topology=@/%n-%q.xml: %q stands for nothing; write %n for the node's name in Slurm, %h for its host name, %% for %"
+}
+
+@test "the switch for emergencies and the record of use are no mistakes, their misspellings are" {
+    check_config "required $own off log=steps"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    said "required $own off=1" "off=1: unknown value; give off or off=run"
 }
 
 @test "a file that cannot be read is no finding" {

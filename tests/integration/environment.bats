@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What a task finds in its environment: what the user exported stays, what an
 # outer step left behind goes, and the rendezvous is this step's own.
-# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # the shell inside the sandbox expands them
 
 load cluster
 
@@ -151,14 +151,14 @@ step='srun --quiet --overlap --overcommit -N2 -n4'
 shown='sh -c "env | grep -E ^RANK=\|^WORLD_SIZE=\|^LOCAL_RANK=\|^MASTER_\|^NODE_RANK=\|^TF_CONFIG=\|^PET_\|^OMPI_COMM\|^HOROVOD_; true"'
 
 @test "a step inside a task that does not ask gets none of its ranks, in any mode and with any --export" {
-    local mode export
+    local mode exports
     for mode in pytorch torchrun tensorflow lightning deepspeed horovod,backend=gloo jax; do
         inside "$mode" "$step $shown"
         [ -z "$output" ]
         [[ $(grep distgpu: <<<"$stderr") == "distgpu: this step: started without --distgpu in a task of step "*" it does not get; if it is a training, use srun --distgpu=$mode" ]]
     done
-    for export in ALL NONE RANK,WORLD_SIZE,PATH ALL,A=1; do
-        inside pytorch "$step --export=$export /usr/bin/$shown"
+    for exports in ALL NONE RANK,WORLD_SIZE,PATH ALL,A=1; do
+        inside pytorch "$step --export=$exports /usr/bin/$shown"
         [ -z "$output" ]
     done
 }

@@ -16,7 +16,7 @@ class MapEnvironment : public EnvironmentCopy {
     }
 
     // Longer values are not taken.
-    static constexpr std::size_t longest = 1000;
+    static constexpr std::size_t longest = 200;
 };
 
 }  // namespace distgpu

@@ -40,6 +40,18 @@ Result<RankOrder> parse_default_order(std::string_view text) {
     return Error{formatted("order={}", excerpt(text)), "unknown value", "give slurm or switch"};
 }
 
+// "off" and "off=run".
+Result<SiteSwitch> parse_off(std::string_view argument) {
+    if (argument == "off") return SiteSwitch::refused;
+    if (argument == "off=run") return SiteSwitch::unprepared;
+    return Error{excerpt(argument), "unknown value", "give off or off=run"};
+}
+
+Result<bool> parse_log(std::string_view text) {
+    if (text == "steps") return true;
+    return Error{formatted("log={}", excerpt(text)), "unknown value", "give steps"};
+}
+
 }  // namespace
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments) {
@@ -69,13 +81,28 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
             take(result.topology, parse_path(name, value), result.complaints);
         } else if (name == "command") {
             take(result.command, parse_path(name, value), result.complaints);
+        } else if (name == "off") {
+            take(result.site_switch, parse_off(argument), result.complaints);
+        } else if (name == "log") {
+            take(result.logs_steps, parse_log(value), result.complaints);
         } else {
             result.complaints.push_back({std::string(argument), "unknown argument",
                                          "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                         "check=, watch=, order=, topology=, command="});
+                                         "check=, watch=, order=, topology=, command=, log=, off"});
         }
     }
     return result;
+}
+
+Error switched_off(SiteSwitch site_switch, std::string_view spec, std::string_view where) {
+    Error error{formatted("--distgpu={}", excerpt(spec)),
+                formatted("switched off {} by the administrator", where),
+                "start the step again once it is on, or set the ranks yourself and leave it out"};
+    if (site_switch == SiteSwitch::unprepared) {
+        error.problem += ", so the step runs without it";
+        error.remedy = "unless the program finds its ranks itself, each task trains alone";
+    }
+    return error;
 }
 
 std::string ignored_argument(const Error& complaint) {

@@ -8,11 +8,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace distgpu {
 
+// off and off=run: the administrator has switched distgpu off, in an emergency.
+enum class SiteSwitch {
+    on,
+    refused,     // a step that asks does not start
+    unprepared,  // it starts as if it had not asked
+};
+
 struct PlugstackArguments {
+    SiteSwitch site_switch = SiteSwitch::on;
+    bool logs_steps = false;          // log=steps: a line for each prepared step in slurmd's log
     Master master;                    // master=addr|name|suffix:S
     PortRange ports = default_ports;  // ports=FIRST-LAST
     // gpus=, cpus= and hcas=: for those whom the user does not give. Nothing, or null: near.
@@ -36,6 +46,10 @@ PlugstackArguments parse_plugstack_arguments(std::span<const char* const> argume
 
 // The line of slurmd's log for one of `complaints`.
 std::string ignored_argument(const Error& complaint);
+
+// What a user who wrote `spec` is told where `site_switch` is not on. `where`: "on this cluster",
+// "on node07".
+Error switched_off(SiteSwitch site_switch, std::string_view spec, std::string_view where);
 
 // Puts the administrator's choices of gpus=, cpus=, hcas=, check= and watch= where the user made
 // none. Near is what holds without any: said in plugstack.conf it does not outdo the user's

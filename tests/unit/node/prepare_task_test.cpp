@@ -97,7 +97,7 @@ TEST_F(PrepareTask, DoesNothingInADryRun) {
 }
 
 TEST_F(PrepareTask, SaysWhichVariableWasNotTaken) {
-    const std::string spec = "pytorch,master=" + std::string(120, 'x');
+    const std::string spec = "pytorch,master=" + std::string(MapEnvironment::longest + 20, 'x');
     const auto done = prepare(spec.c_str(), 0);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().remedy, "please report this");

@@ -147,7 +147,7 @@ TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
         LocalRank{0});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message(),
-              "distgpu: variable TF_CONFIG: could not be set (1001 bytes); please report this");
+              "distgpu: variable TF_CONFIG: could not be set (201 bytes); please report this");
     EXPECT_EQ(environment.get("RANK"), "0");
 }
 

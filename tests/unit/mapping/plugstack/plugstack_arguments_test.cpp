@@ -79,6 +79,14 @@ TEST(PlugstackArguments, ChooseWhatIsNear) {
 }
 
 // A typing error in plugstack.conf must not stop a cluster.
+TEST(PlugstackArguments, SwitchOffAndLog) {
+    EXPECT_EQ(parse_plugstack_arguments({}).site_switch, SiteSwitch::on);
+    EXPECT_FALSE(parse_plugstack_arguments({}).logs_steps);
+    EXPECT_EQ(parse_plugstack_arguments(Arguments{"off"}).site_switch, SiteSwitch::refused);
+    EXPECT_EQ(parse_plugstack_arguments(Arguments{"off=run"}).site_switch, SiteSwitch::unprepared);
+    EXPECT_TRUE(parse_plugstack_arguments(Arguments{"log=steps"}).logs_steps);
+}
+
 TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     const Error no_ports{"", "not a range of ports",
                          "give FIRST-LAST, FIRST at least 1024, 512 ports or more"};
@@ -92,6 +100,8 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
                          "give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or "
                          "off"};
     const Error no_path{"", "not an absolute path", "give one that begins with /"};
+    const Error no_off{"", "unknown value", "give off or off=run"};
+    const Error no_log{"", "unknown value", "give steps"};
     struct Row {
         const char* argument;
         const char* object;
@@ -120,6 +130,10 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"topology=", "topology=", no_path},
         {"command=distgpu", "command=distgpu", no_path},
         {"command", "command=", no_path},
+        {"off=ran", "off=ran", no_off},
+        {"off=", "off=", no_off},
+        {"log=jobs", "log=jobs", no_log},
+        {"log", "log=", no_log},
     };
     for (const auto& row : rows) {
         PlugstackArguments expected;
@@ -135,7 +149,7 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
         EXPECT_EQ(result.complaints,
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                       "check=, watch=, order=, topology=, command="}}));
+                                       "check=, watch=, order=, topology=, command=, log=, off"}}));
     }
 }
 
