@@ -96,10 +96,30 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     wait "$step" || status=$?
     echo "# ended with status $status after $SECONDS s" >&3
     cat "$SCRATCH/log"
-    ((status != 0 && SECONDS < 25))
+    ((status != 0 && SECONDS < 40))
     grep -E "^$hang" "$SCRATCH/log"
     grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
     [ "$(<"$SCRATCH/notes/asked")" = "why $(sed -n 's/^step \([0-9.]*\): .*/\1/p' "$SCRATCH/log") --watch 2m:end" ]
+}
+
+# What six samples of a stack do not show: a rank that waits a little again and again, and one whose
+# child computes.
+@test ":end ends no step of which a rank, or a child of one, still does something" {
+    with_py_spy
+    local way
+    for way in serve build; do
+        begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py $way 0
+        await waits 10
+        sleep 30
+        cat "$SCRATCH/log"
+        kill -0 "$step"
+        run -1 grep 'the step ends' "$SCRATCH/log"
+        submit scancel --user "$user"
+        wait "$step" || true
+        assert_cluster_clean
+    done
+    # The second could be told: its rank's own stack is the same at all looks.
+    grep '^distgpu: watch: the step goes on, because nothing proves that a rank hangs: one is still active, or all wait$' "$SCRATCH/log"
 }
 
 @test "a step that moves is not told, nor one that sends, from rank 0's node or between others" {

@@ -3,7 +3,9 @@
 usage: ranks.py WAY [RANK]
 
 hang   RANK waits for a disk, the others wait for it
-send   the same, but a thread of RANK sends to another node
+serve  RANK waits for a service, again and again, the others wait for it
+build  RANK waits for a child that computes, the others wait for it
+send   the same as hang, but a thread of RANK sends to another node
 train  all go from step to step
 offer  all wait; rank 0 answers as NCCL's RAS does, and each has a file as torch's recorder writes
 """
@@ -24,6 +26,17 @@ def all_reduce() -> None:
 
 def load_batch() -> None:
     signal.pause()
+
+
+def ask_service() -> None:
+    time.sleep(8)
+
+
+def compile_kernel() -> None:
+    child = os.posix_spawn(
+        "/usr/bin/awk", ["awk", "BEGIN { while (1) n++ }"], dict(os.environ, RANK="")
+    )
+    os.waitpid(child, 0)
 
 
 def send(address: str) -> None:
@@ -69,6 +82,10 @@ def main() -> None:
         while True:
             forward()
             backward()
+    while odd and way == "serve":
+        ask_service()
+    if odd and way == "build":
+        compile_kernel()
     if odd and way == "send":
         threading.Thread(target=send, args=(os.environ["TO"],), daemon=True).start()
     if way == "offer":

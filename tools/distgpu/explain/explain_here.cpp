@@ -208,7 +208,7 @@ class Explainer {
 
 Result<NodeFactsNow> explain_here(const std::string& node, const std::string& step,
                                   const Environment& environment) {
-    const auto known = list_step_processes(step, environment);
+    const auto known = list_step_processes(node, step, environment);
     if (!known) return NodeFactsNow{.node = node, .problem = known.error().message()};
     if (auto error = owned_by_another(step, *known)) return *std::move(error);
     return Explainer(node, *known).explain();

@@ -32,14 +32,15 @@ std::vector<StepProcess> parse_listpids(const std::string& step, std::string_vie
     return processes;
 }
 
-Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
+Result<std::vector<StepProcess>> list_step_processes(const std::string& node,
+                                                     const std::string& step,
                                                      const Environment& environment) {
     constexpr std::chrono::seconds limit{5};
     // Of a step it takes numbers alone, not "5.batch".
     const std::string job = step.substr(0, step.find('.'));
     std::vector<std::string> command{"scontrol", "listpids", job};
     // Where a host has several slurmd, it would ask one of them.
-    if (const auto node = environment.get("SLURMD_NODENAME")) command.push_back(*node);
+    if (!node.empty()) command.push_back(node);
     return run_slurm_command(environment, command, limit).transform([&](const std::string& text) {
         return parse_listpids(step, text);
     });

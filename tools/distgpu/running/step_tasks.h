@@ -20,10 +20,12 @@ struct StepProcess {
     bool operator==(const StepProcess&) const = default;
 };
 
-// By `scontrol listpids`, which asks slurmstepd through its socket: no RPC, and a few milliseconds.
-// `step`: with its job's number, as in "5.0", "5.batch", "5.0+1". Errors: no step of the job runs
-// on this node; scontrol cannot be run.
-Result<std::vector<StepProcess>> list_step_processes(const std::string& step,
+// On `node`, which is this one: empty where its name is not known. By `scontrol listpids`, which
+// asks slurmstepd through its socket: no RPC, and a few milliseconds. `step`: with its job's
+// number, as in "5.0", "5.batch", "5.0+1". Errors: no step of the job runs on this node; scontrol
+// cannot be run.
+Result<std::vector<StepProcess>> list_step_processes(const std::string& node,
+                                                     const std::string& step,
                                                      const Environment& environment);
 
 // Why this process must not look at them: tasks among them run as another user, whose processes

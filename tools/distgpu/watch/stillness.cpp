@@ -8,7 +8,6 @@
 #include <optional>
 
 namespace distgpu {
-namespace {
 
 const Stack* last_stack(const NodeLook& look, const ProcessLook& process) {
     const auto known = std::find_if(process.moments.rbegin(), process.moments.rend(),
@@ -16,7 +15,6 @@ const Stack* last_stack(const NodeLook& look, const ProcessLook& process) {
     return known == process.moments.rend() ? nullptr : &look.stacks[*known->stack];
 }
 
-// The same process, and not another one with its number.
 const ProcessLook* find_in(const NodeLook& look, const ProcessLook& wanted) {
     const auto found =
         std::find_if(look.processes.begin(), look.processes.end(), [&](const ProcessLook& process) {
@@ -24,6 +22,8 @@ const ProcessLook* find_in(const NodeLook& look, const ProcessLook& wanted) {
         });
     return found == look.processes.end() ? nullptr : &*found;
 }
+
+namespace {
 
 // Stopped, or in a call that cannot be interrupted.
 bool cannot_move(const ProcessLook& process) {

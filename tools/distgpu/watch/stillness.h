@@ -16,6 +16,12 @@ enum class Stillness : std::uint8_t {
     unclear,  // of some ranks nobody can tell
 };
 
+// The last that was seen of it. Null: none was.
+const Stack* last_stack(const NodeLook& look, const ProcessLook& process);
+
+// The same process, and not another one with its number. Null: it is not there.
+const ProcessLook* find_in(const NodeLook& look, const ProcessLook& wanted);
+
 // Whether the ranks that `now` has, and their worker processes, are where they were `before` on the
 // same node.
 Stillness compare(const NodeLook& before, const NodeLook& now);

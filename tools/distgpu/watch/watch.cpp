@@ -9,6 +9,7 @@
 #include "node/slurm_command.h"
 #include "output.h"
 #include "running/running_step.h"
+#include "watch/proof.h"
 #include "watch/stillness.h"
 #include "why/all_nodes.h"
 #include "why/diagnosis_output.h"
@@ -84,7 +85,10 @@ class Watcher {
             // The first look tells early whether there is anything to be seen.
             if (is_first || !works) look();
             if (works || was_suspended) last_.reset();
-            if (last_ && Clock::now() - still_since_ >= time_.limit) {
+            if (!last_ || still_since_ == looked_at_) begin_.reset();
+            if (time_.ends && last_ && !begin_ && looked_at_ - still_since_ >= 2 * pause_) begin();
+            const auto since = begin_ ? begin_->at : still_since_;
+            if (last_ && Clock::now() - since >= time_.limit) {
                 if (const auto end = look_at_step()) return *end;
             }
             traffic_ = Traffic(last_ ? pids_of(*last_) : std::vector<pid_t>{});
@@ -92,6 +96,20 @@ class Watcher {
     }
 
   private:
+    // The look at all nodes with which the account begins that may end the step.
+    struct Begin {
+        std::vector<NodeLook> nodes;
+        Clock::time_point at;
+    };
+
+    // Where Slurm does not answer, the next turn tries again.
+    void begin() {
+        const auto step = find_running_step(step_, environment_);
+        if (!step) return;
+        auto looks = look_at_all(*step, seconds(1));
+        if (looks) begin_ = Begin{std::move(looks->nodes), Clock::now()};
+    }
+
     // At the ranks of this node.
     void look() {
         auto looked = look_here(node_, step_, seconds(0), environment_);
@@ -103,7 +121,9 @@ class Watcher {
                           without_name(now.problem)));
         }
         ranks_ = find_ranks({now}, 0).expected;
-        if (!last_ || compare(*last_, now) != Stillness::still) still_since_ = Clock::now();
+        looked_at_ = Clock::now();
+        if (!last_ || compare(*last_, now) != Stillness::still) still_since_ = looked_at_;
+        if (begin_) discount(begin_->nodes, now);
         last_ = std::move(now);
     }
 
@@ -111,6 +131,7 @@ class Watcher {
     // is just being started again; then once more after another time without movement.
     std::optional<ExitCode> look_at_step() {
         last_.reset();
+        const auto begun = std::exchange(begin_, std::nullopt);
         const auto step = find_running_step(step_, environment_);
         if (!step) return try_later(step.error());
         const auto looks = look_at_all(*step, std::clamp(pause_, seconds(5), seconds(60)));
@@ -118,7 +139,8 @@ class Watcher {
         const Diagnosis diagnosis = diagnose(looks->nodes, looks->silent, step->tasks);
         const Stillness verdict = judge(looks->nodes, diagnosis);
         if (verdict == Stillness::moves) return std::nullopt;
-        return tell(*step, diagnosis, verdict);
+        const bool is_proven = begun && proves_hang(begun->nodes, looks->nodes);
+        return tell(*step, diagnosis, verdict, is_proven);
     }
 
     static std::optional<ExitCode> try_later(const Error& error) {
@@ -126,13 +148,18 @@ class Watcher {
         return std::nullopt;
     }
 
-    ExitCode tell(const RunningStep& step, const Diagnosis& diagnosis, Stillness verdict) const {
+    ExitCode tell(const RunningStep& step, const Diagnosis& diagnosis, Stillness verdict,
+                  bool is_proven) const {
         std::string text =
             formatted("distgpu: watch: nothing moved in {}\n{}", length_text(time_.limit),
                       diagnosis_text(step.id, diagnosis, false));
-        const bool ends = time_.ends && verdict == Stillness::still;
+        const bool ends = time_.ends && verdict == Stillness::still && is_proven;
         if (ends) {
             text += "distgpu: watch: the step ends, as :end asks for\n";
+        } else if (time_.ends && verdict == Stillness::still) {
+            text +=
+                "distgpu: watch: the step goes on, because nothing proves that a rank hangs: one "
+                "is still active, or all wait\n";
         } else if (time_.ends) {
             text += "distgpu: watch: the step goes on, because not all of it could be seen\n";
         }
@@ -153,6 +180,8 @@ class Watcher {
     std::string node_;
     Traffic traffic_{{}};
     std::optional<NodeLook> last_;  // while nothing moves
+    std::optional<Begin> begin_;
+    Clock::time_point looked_at_ = Clock::now();
     Clock::time_point still_since_ = Clock::now();
     std::uint64_t ranks_ = 0;
     bool complained_ = false;

@@ -27,6 +27,14 @@ JsonText connection_json(const Connection& connection) {
         {"peer", connection.peer}, {"unsent", connection.unsent}, {"unread", connection.unread}};
 }
 
+JsonText work_json(const Work& work) {
+    return {{"main_switches", work.main_switches},
+            {"main_ticks", work.main_ticks},
+            {"switches", work.switches},
+            {"ticks", work.ticks},
+            {"reaped_ticks", work.reaped_ticks}};
+}
+
 JsonText process_json(const ProcessLook& process) {
     return {{"pid", process.pid},
             {"parent", process.parent},
@@ -40,7 +48,9 @@ JsonText process_json(const ProcessLook& process) {
             {"moments", JsonText::list(process.moments, moment_json)},
             {"connections", JsonText::list(process.connections, connection_json)},
             {"exit_code", process.exit_code},
-            {"gpus", JsonText::list(process.gpus)}};
+            {"gpus", JsonText::list(process.gpus)},
+            {"work_before", work_json(process.work_before)},
+            {"work_after", work_json(process.work_after)}};
 }
 
 std::optional<std::uint32_t> optional_number(const JsonFields& fields, const char* name) {
@@ -81,6 +91,17 @@ GpuLook read_gpu(const JsonFields& fields) {
     return gpu;
 }
 
+// One that is missing would look like one that did nothing.
+Work read_work_of(const JsonFields& fields, const char* name) {
+    const auto work = fields.optional_object(name, [](const JsonFields& counts) {
+        const auto count = [&](const char* each) { return counts.count<std::uint64_t>(each); };
+        return Work{count("main_switches"), count("main_ticks"), count("switches"), count("ticks"),
+                    count("reaped_ticks")};
+    });
+    if (!work) fields.refuse(name, "missing");
+    return work.value_or(Work{});
+}
+
 ProcessLook read_process(const JsonFields& fields) {
     ProcessLook process;
     process.pid = fields.count<pid_t>("pid");
@@ -96,6 +117,8 @@ ProcessLook read_process(const JsonFields& fields) {
     process.connections = fields.objects("connections", read_connection);
     if (!fields.value("exit_code").is_null()) process.exit_code = fields.count<int>("exit_code");
     process.gpus = fields.texts("gpus");
+    process.work_before = read_work_of(fields, "work_before");
+    process.work_after = read_work_of(fields, "work_after");
     return process;
 }
 

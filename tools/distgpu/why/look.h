@@ -33,6 +33,17 @@ struct Connection {
     bool operator==(const Connection&) const = default;
 };
 
+// What a process did since it began.
+struct Work {
+    std::uint64_t main_switches = 0;  // context switches of its main thread, of both kinds
+    std::uint64_t main_ticks = 0;     // clock ticks of CPU of its main thread
+    std::uint64_t switches = 0;       // of all its threads
+    std::uint64_t ticks = 0;
+    std::uint64_t reaped_ticks = 0;  // of its children that ended and were waited for
+
+    bool operator==(const Work&) const = default;
+};
+
 struct ProcessLook {
     pid_t pid = 0;
     pid_t parent = 0;
@@ -47,6 +58,10 @@ struct ProcessLook {
     std::vector<Connection> connections{};      // at the last moment
     std::optional<int> exit_code{};             // of one that has ended, as waitpid() has it
     std::vector<std::string> gpus{};            // that it may use: their PCI addresses
+    // Before the look and after it, which itself makes the process switch: between the end of one
+    // look and the beginning of another stands what the process did by itself.
+    Work work_before{};
+    Work work_after{};
 
     bool operator==(const ProcessLook&) const = default;
 };

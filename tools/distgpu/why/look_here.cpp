@@ -62,6 +62,11 @@ class Looker {
     void ask_nccl() { offers_.ask(); }
 
     void look(double time) {
+        if (look_.times.empty()) {
+            for (ProcessLook& process : look_.processes) {
+                process.work_before = read_work(process.pid);
+            }
+        }
         if (traffic_) look_.traffic = traffic_->bytes();
         look_.times.push_back(time);
         auto busy = std::async(std::launch::async, [&] { return load_->ask(); });
@@ -71,12 +76,7 @@ class Looker {
         for (std::size_t i = 0; i < percents.size(); ++i) {
             look_.gpus[i].busy.push_back(percents[i]);
         }
-        // A thread that a tool has stopped goes back to sleep, which counts as one more.
-        constexpr std::chrono::milliseconds settled{20};
-        std::this_thread::sleep_for(settled);
-        for (const ProcessLook& process : look_.processes) {
-            switches_[process.pid] = read_switches(process.pid);
-        }
+        settle();
         // Not before: the first look may fetch the tools from a file server.
         if (!traffic_) traffic_.emplace(pids_of(look_));
     }
@@ -103,6 +103,23 @@ class Looker {
     }
 
   private:
+    // A thread that a tool has stopped goes back to sleep, which counts as one more switch: at
+    // once, or later where the node has much to do.
+    void settle() {
+        constexpr int most_turns = 5;
+        bool changes = true;
+        for (int turn = 0; changes && turn < most_turns; ++turn) {
+            constexpr std::chrono::milliseconds pause{20};
+            std::this_thread::sleep_for(pause);
+            changes = false;
+            for (const ProcessLook& process : look_.processes) {
+                const std::uint64_t now = read_switches(process.pid);
+                changes = std::exchange(switches_[process.pid], now) != now || changes;
+            }
+        }
+        for (ProcessLook& process : look_.processes) process.work_after = read_work(process.pid);
+    }
+
     // Without NVIDIA's driver there is nobody to ask.
     void find_gpus() {
         NodeGpus gpus;
@@ -224,7 +241,7 @@ class Looker {
 
 Result<NodeLook> look_here(const std::string& node, const std::string& step,
                            std::chrono::seconds length, const Environment& environment) {
-    const auto known = list_step_processes(step, environment);
+    const auto known = list_step_processes(node, step, environment);
     if (!known) return NodeLook{.node = node, .problem = known.error().message()};
     if (auto error = owned_by_another(step, *known)) return *std::move(error);
     Looker looker(node, environment);

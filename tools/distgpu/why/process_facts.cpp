@@ -30,6 +30,14 @@ bool is_same_file(const std::string& left, const std::string& right) {
     return std::filesystem::equivalent(left, right, error);
 }
 
+// Of the thread whose `status` this is: those that it chose, and those that it did not.
+std::uint64_t switches_in(const std::optional<std::string>& status) {
+    const auto number = [&](std::string_view name) {
+        return whole_number_64(value_after(status.value_or(""), name)).value_or(0);
+    };
+    return number("voluntary_ctxt_switches:") + number("nonvoluntary_ctxt_switches:");
+}
+
 }  // namespace
 
 std::optional<ProcessStat> parse_stat(std::string_view text) {
@@ -48,19 +56,23 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
     };
     std::uint64_t user = 0;
     std::uint64_t system = 0;
+    std::uint64_t reaped_user = 0;
+    std::uint64_t reaped_system = 0;
     constexpr int from_parent_to_user = 9;
-    constexpr int from_system_to_begin = 6;
+    constexpr int from_reaped_to_begin = 4;
     fields >> stat.state >> stat.parent;
     skip(from_parent_to_user);
-    fields >> user >> system;
-    skip(from_system_to_begin);
+    fields >> user >> system >> reaped_user >> reaped_system;
+    skip(from_reaped_to_begin);
     fields >> stat.begin;
     if (!fields) return std::nullopt;
     constexpr int from_begin_to_exit_code = 29;
     skip(from_begin_to_exit_code);
     int exit_code = 0;
     if (stat.state == 'Z' && fields >> exit_code) stat.exit_code = exit_code;
-    stat.cpu = static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+    stat.ticks = user + system;
+    stat.reaped_ticks = reaped_user + reaped_system;
+    stat.cpu = static_cast<double>(stat.ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
     return stat;
 }
 
@@ -72,6 +84,24 @@ std::optional<ProcessStat> read_stat(pid_t pid) {
 std::uint64_t read_switches(pid_t pid) {
     const std::string text = read_of(pid, "status").value_or("");
     return whole_number_64(value_after(text, "voluntary_ctxt_switches:")).value_or(0);
+}
+
+Work read_work(pid_t pid) {
+    const std::string own = formatted("task/{}", pid);
+    const auto process = read_stat(pid);
+    const auto main = parse_stat(read_of(pid, own + "/stat").value_or(""));
+    if (!process || !main) return {};
+    Work work{switches_in(read_of(pid, own + "/status")), main->ticks, 0, process->ticks,
+              process->reaped_ticks};
+    constexpr std::size_t most_threads = 4096;
+    std::size_t threads = 0;
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(path_of(pid, "task"), error), end;
+         !error && each != end && threads < most_threads; each.increment(error), ++threads) {
+        work.switches += switches_in(
+            read_of(pid, formatted("task/{}/status", each->path().filename().native())));
+    }
+    return work;
 }
 
 std::string read_wait_channel(pid_t pid) {

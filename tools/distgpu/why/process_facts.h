@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/environment_copy.h"
+#include "why/look.h"
 
 #include <cstdint>
 #include <optional>
@@ -18,8 +19,10 @@ struct ProcessStat {
     std::string name;  // up to 15 bytes
     char state = '?';  // R, S, D, T, t, Z, ...
     pid_t parent = 0;
-    double cpu = 0;           // seconds, user's and system's
-    std::uint64_t begin = 0;  // clock ticks since the machine started
+    double cpu = 0;                  // seconds, user's and system's
+    std::uint64_t ticks = 0;         // the same in clock ticks
+    std::uint64_t reaped_ticks = 0;  // of its children that ended and were waited for
+    std::uint64_t begin = 0;         // clock ticks since the machine started
     // As waitpid() has it, of one that has ended (state Z); nothing: the kernel does not tell.
     std::optional<int> exit_code{};
 };
@@ -28,6 +31,9 @@ std::optional<ProcessStat> read_stat(pid_t pid);
 
 // How often its main thread went to sleep by itself: voluntary_ctxt_switches of /proc/PID/status.
 std::uint64_t read_switches(pid_t pid);
+
+// All zero: it is gone.
+Work read_work(pid_t pid);
 
 // Where in the kernel its main thread sleeps; empty: it does not, or the kernel does not tell.
 std::string read_wait_channel(pid_t pid);

@@ -164,6 +164,26 @@ Stack parse_backtrace(std::string_view text) {
     return stack;
 }
 
+bool waits_for_ranks(const Stack& stack) {
+    return std::any_of(stack.begin(), stack.end(),
+                       [](const Frame& frame) { return is_collective(frame.function); });
+}
+
+bool may_wait(const Stack& stack) {
+    // Parts of names: "wait" is in _wait_for_tstate_lock and in pthread_cond_timedwait.
+    constexpr std::array<std::string_view, 17> parts{
+        "backward", "barrier", "block_until_ready", "collective", "get",    "gloo", "join",  "nccl",
+        "poll",     "recv",    "rendezvous",        "result",     "select", "send", "store", "sync",
+        "wait"};
+    return waits_for_ranks(stack) ||
+           std::any_of(stack.begin(), stack.end(), [&](const Frame& frame) {
+               return !is_own_code(frame) &&
+                      std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+                          return frame.function.find(part) != std::string::npos;
+                      });
+           });
+}
+
 CallSite call_site_of(const Stack& stack) {
     if (stack.empty()) return {};
     const auto collective = std::find_if(stack.begin(), stack.end(), [](const Frame& frame) {

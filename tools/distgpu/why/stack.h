@@ -34,6 +34,13 @@ std::optional<Stack> parse_py_spy(std::string_view json, pid_t process);
 // without what gdb adds. Frames without a name are left out.
 Stack parse_backtrace(std::string_view text);
 
+// Whether a function in it is one that waits for other ranks, whoever wrote it.
+bool waits_for_ranks(const Stack& stack);
+
+// Whether a function in it may wait for anything: other ranks, a thread, a message. Of those that
+// are not the user's own, by their names.
+bool may_wait(const Stack& stack);
+
 // Where a rank is, in a programmer's words: what its own code called, and where.
 struct CallSite {
     std::string text;            // "all_reduce (train.py:88)"; empty: not known

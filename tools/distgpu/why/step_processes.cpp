@@ -14,9 +14,6 @@
 namespace distgpu {
 namespace {
 
-// A node has tens of ranks, and each some worker processes.
-constexpr std::size_t most_processes = 512;
-
 using Tasks = std::map<pid_t, std::optional<std::uint32_t>>;  // of which task a process is
 
 Tasks tasks_of(const std::vector<StepProcess>& known) {

@@ -88,6 +88,29 @@ TEST(CallSite, OfOwnCodeIsNoCollective) {
               elsewhere("broadcast (radio.py:5)"));
 }
 
+TEST(MayWait, IsTrueOfNamesThatWaitButForTheUsersOwn) {
+    const auto with = [](const std::string& function, const std::string& file) {
+        return Stack{{"main", "/home/u/train.py", 9}, {function, file, file.empty() ? 0U : 12U}};
+    };
+    for (const char* name :
+         {"join", "_wait_for_tstate_lock", "_engine_run_backward", "recv", "get"}) {
+        EXPECT_TRUE(may_wait(with(name, "/usr/lib/python3.11/threading.py"))) << name;
+        EXPECT_FALSE(may_wait(with(name, "/home/u/data.py"))) << name;
+    }
+    EXPECT_TRUE(may_wait(with("pthread_cond_wait", "")));
+    EXPECT_FALSE(may_wait(with("pause", "")));
+    EXPECT_FALSE(may_wait({}));
+}
+
+TEST(MayWait, IsTrueOfACollectiveWhoseverItIs) {
+    for (const char* name : {"all_reduce", "barrier", "MPI_Recv", "_store_based_barrier"}) {
+        const Stack stack{{"main", "/home/u/train.py", 9}, {name, "/home/u/train.py", 12}};
+        EXPECT_TRUE(may_wait(stack)) << name;
+        EXPECT_TRUE(waits_for_ranks(stack)) << name;
+    }
+    EXPECT_FALSE(waits_for_ranks({{"join", "/usr/lib/python3.11/threading.py", 12}}));
+}
+
 TEST(CallSite, OfNothingIsNotKnown) {
     EXPECT_EQ(call_site_of({}), CallSite());
 }

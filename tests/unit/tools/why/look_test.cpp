@@ -30,6 +30,8 @@ NodeLook full_look() {
     process.connections = {{"[2001:db8::1]:22", 1, 18'446'744'073'709'551'615U}};
     process.exit_code = 139;
     process.gpus = {"0000:06:00.0"};
+    process.work_before = {1, 2, 3, 4, 5};
+    process.work_after = {6, 7, 8, 9, 18'446'744'073'709'551'615U};
     look.gpus = {{"0000:06:00.0", {97, std::nullopt}}};
     return look;
 }
@@ -55,6 +57,7 @@ TEST(NodeLook, OfAnotherReleaseIsNone) {
     EXPECT_FALSE(read_node_look(with("distgpu.look/1", "distgpu.look/2")));
     EXPECT_FALSE(read_node_look(with(R"("schema")", R"("scheme")")));
     EXPECT_FALSE(read_node_look(with(R"("wakings")", R"("switches")")));
+    EXPECT_FALSE(read_node_look(with(R"("work_before")", R"("work")")));
     EXPECT_FALSE(read_node_look(with(R"("times")", R"("seconds")")));
     EXPECT_FALSE(read_node_look(with(R"("stacks")", R"("trees")")));
     // What a later one adds is no harm.

@@ -9,6 +9,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <sched.h>
 #include <spawn.h>
@@ -164,6 +165,34 @@ class Sleeper {
   private:
     pid_t pid_ = -1;
 };
+
+TEST(ReadWork, GrowsOnlyOfOneThatDoesSomething) {
+    const Sleeper sleeper;
+    while (read_wait_channel(sleeper.pid()).empty() && read_stat(sleeper.pid())->state != 'S') {
+        usleep(1000);
+    }
+    const Work before = read_work(sleeper.pid());
+    EXPECT_GT(before.switches, 0U);
+    usleep(50'000);
+    EXPECT_EQ(read_work(sleeper.pid()), before);
+    const Work own = read_work(getpid());
+    usleep(1000);
+    EXPECT_GT(read_work(getpid()).main_switches, own.main_switches);
+    EXPECT_EQ(read_work(ended_process()), Work{});
+}
+
+TEST(ReadWork, CountsTheCpuOfChildrenThatEnded) {
+    const std::uint64_t before = read_work(getpid()).reaped_ticks;
+    const pid_t child = fork();
+    if (child == 0) {
+        const clock_t end = clock() + CLOCKS_PER_SEC / 10;
+        while (clock() < end) {
+        }
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    EXPECT_GE(read_work(getpid()).reaped_ticks, before + 5);
+}
 
 TEST(ProcessFacts, OfAnotherProgram) {
     const Sleeper sleeper;
