@@ -45,3 +45,32 @@ teardown() {
     found='^rank 3 on node02 is in load_batch \(ring\.py:[0-9]+\), asleep, .*; 3 ranks are in all_reduce \(ring\.py:[0-9]+\)$'
     [[ ${lines[1]} =~ $found ]]
 }
+
+# By PATH, through /proc so that the path leads there from outside too, and by the first word.
+@test "no program of the image runs outside the container" {
+    local caught=$SCRATCH/caught
+    cat >"$SCRATCH/trap.sh" <<'TEXT'
+for tool in py-spy eu-stack gdb; do
+    printf '%s\n' '#!/bin/sh' "echo \"\$0 as \$(id -u) with \$*\" >>$1" >/tmp/$tool
+    chmod 755 /tmp/$tool
+done
+echo waits
+export PATH=/proc/$$/root/tmp:/tmp VIRTUAL_ENV=/proc/$$/root/tmp
+exec -a /proc/$$/root/tmp/python3 /usr/bin/python3 "$2" load_batch 3
+TEXT
+    : >"$caught" && chmod 666 "$caught"
+    submit srun --unbuffered -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
+        --container-mounts="$SCRATCH" --distgpu=pytorch,gpus=keep bash "$SCRATCH/trap.sh" "$caught" "$SCRATCH/ring.py" \
+        >"$SCRATCH/log" 2>&1 3>&- &
+    step=$!
+    for _ in {1..300}; do
+        (($(grep -o waits "$SCRATCH/log" | wc -l) < 8)) || break
+        sleep 0.1
+    done
+    run submit env PATH=/usr/sbin:/sbin:/usr/bin:/bin ./distgpu why "$(submit squeue --noheader --format=%i)" --repeat 1
+    echo "$output"
+    cat "$SCRATCH/log" "$caught"
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == 'step '*': 4 ranks on 2 nodes, looked at for '* ]]
+    [ ! -s "$caught" ]
+}
