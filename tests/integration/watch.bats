@@ -122,6 +122,19 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     grep '^distgpu: watch: the step goes on, because nothing proves that a rank hangs: one is still active, or all wait$' "$SCRATCH/log"
 }
 
+# Where the watch's own looks make it switch.
+@test ":end ends the step also for a rank beside the watch" {
+    with_py_spy
+    begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py hang 0
+    status=0
+    wait "$step" || status=$?
+    echo "# ended with status $status after $SECONDS s" >&3
+    cat "$SCRATCH/log"
+    ((status != 0 && SECONDS < 40))
+    grep -E '^rank 0 on node01 is in load_batch ' "$SCRATCH/log"
+    grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
+}
+
 @test "a step that moves is not told, nor one that sends, from rank 0's node or between others" {
     with_py_spy
     local to
