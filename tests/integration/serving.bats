@@ -311,6 +311,29 @@ time.sleep(100)' "$SCRATCH/held" 3>&- &
     [ "$seconds" -le 6 ]
 }
 
+@test "a step whose first node fails is not held by a node that never starts exec" {
+    submit timeout 60 "${on_two[@]}" --distgpu=vllm bash -c '
+        ((SLURM_PROCID)) || exec "$@"
+        exec sleep 50' - "$distgpu" exec -- false >"$log" 2>&1 3>&- &
+    step=$!
+    ends
+    [ "$status" -ne 0 ]
+    [ "$seconds" -le 15 ]
+    grep -q '^distgpu: vllm on node01: ended with status 1 after' "$log"
+    grep -qx 'distgpu: vllm: the step ends without node02, where distgpu exec did not start' "$log"
+}
+
+@test "a first node that cannot begin ends the step" {
+    export RAY_TMPDIR=$SCRATCH/none
+    submit timeout 60 "${on_two[@]}" --distgpu=ray,gpus=keep "$distgpu" exec -- true >"$log" 2>&1 3>&- &
+    step=$!
+    ends
+    [ "$status" -eq 125 ]
+    [ "$seconds" -le 15 ]
+    [ "$(grep -c '^distgpu: ' "$log")" -eq 1 ]
+    grep -q "^distgpu: $SCRATCH/none/ray-.*: No such file or directory; let RAY_TMPDIR name a folder" "$log"
+}
+
 @test "a program that is not there, and steps that cannot serve, are refused" {
     run -127 submit "${on_two[@]}" --distgpu=vllm "$distgpu" exec -- ./none
     [ "$(distgpu_lines | sort -u | head -n 1)" = 'distgpu: ./none: No such file or directory; name a program that can be run' ]

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -202,6 +203,28 @@ TEST(Supervise, AStepThatIsOverTellsWhoComesLate) {
     EXPECT_LT(Clock::now() - begin, 20s);
 }
 
+TEST(Supervise, AStepThatIsOverIsNotHeldByWhoNeverComes) {
+    Supervision supervision = of_two(0, free_port(), "exit 5");
+    supervision.late_limit = 1s;
+    supervision.end_step = [] { std::cerr << "cancelled\n"; };
+    const auto begin = Clock::now();
+    const auto end = Running(supervision).end();
+    EXPECT_EQ(end.status, 5);
+    EXPECT_THAT(end.errors, HasSubstr("distgpu: vllm: the step ends without n1, where distgpu exec "
+                                      "did not start\ncancelled\n"));
+    EXPECT_LT(Clock::now() - begin, 20s);
+}
+
+TEST(Supervise, AHeadThatCannotListenEndsTheStep) {
+    const auto taken = listen_on(0);
+    Supervision supervision = of_two(0, port_of(*taken), "sleep 60");
+    supervision.end_step = [] { std::cerr << "cancelled\n"; };
+    const auto end = Running(supervision).end();
+    EXPECT_EQ(end.status, 125);
+    EXPECT_THAT(end.errors, HasSubstr("already in use"));
+    EXPECT_THAT(end.errors, HasSubstr("\ncancelled\n"));
+}
+
 TEST(Supervise, SaysWhoIsMissing) {
     Supervision alone = of_two(0, free_port(), "sleep 60");
     alone.join_limit = 1s;
@@ -211,9 +234,13 @@ TEST(Supervise, SaysWhoIsMissing) {
               "distgpu: vllm: not there after 1 s: n1; look there why distgpu exec did "
               "not start\n");
     alone.node = 1;
+    alone.usual_start = 0s;
     const auto other = Running(alone).end();
     EXPECT_EQ(other.status, 125);
-    EXPECT_THAT(other.errors, HasSubstr("Connection refused"));
+    const std::string refused =
+        "127.0.0.1:" + std::to_string(alone.step.port) + ": Connection refused; ";
+    EXPECT_THAT(other.errors, HasSubstr("distgpu: vllm: still waiting for n0: " + refused));
+    EXPECT_THAT(other.errors, HasSubstr("\ndistgpu: " + refused));
 }
 
 // Of one node, below whose program a companion runs: `ray start` is such a one.
@@ -254,6 +281,32 @@ TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
     EXPECT_LT(Clock::now() - begin, 20s);
     supervision.parts.program = {"true"};
     EXPECT_EQ(Running(supervision).end().status, 0);
+}
+
+// What fails on the head before it starts anything, the others are told as everything else.
+TEST(Supervise, AHeadThatCannotBeginTellsTheOthers) {
+    for (const bool has_folder : {false, true}) {
+        const MadeUpFolder around;
+        setenv("RAY_TMPDIR", (has_folder ? around.path() : around.path("none")).c_str(), 1);
+        const std::uint16_t port = free_port();
+        const auto part = [&](std::uint32_t node) {
+            Supervision supervision = with_companion("", "sleep 60");
+            supervision.parts.companion = {"/none"};
+            const Supervision two = of_two(node, port, "");
+            supervision.node_names = two.node_names;
+            supervision.node = two.node;
+            supervision.step = two.step;
+            return supervision;
+        };
+        const auto begin = Clock::now();
+        const Running other(part(1));
+        const auto head = Running(part(0)).end();
+        EXPECT_EQ(head.status, has_folder ? 127 : 125);
+        EXPECT_THAT(head.errors, HasSubstr("No such file or directory"));
+        EXPECT_EQ(other.end().status, 0);
+        EXPECT_LT(Clock::now() - begin, 20s);
+    }
+    unsetenv("RAY_TMPDIR");
 }
 
 // A status of 2 is that of a companion which does not know the word, and nobody sees its text.

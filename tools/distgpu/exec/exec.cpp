@@ -162,6 +162,15 @@ ExitCode start(const Arguments& arguments, const OwnTask& own, ProcessEnvironmen
     return supervise(supervision);
 }
 
+// The code of a task that starts nothing. The servers of the other nodes would wait for rank 0's.
+ExitCode give_up(ExitCode code, const OwnTask& own, const Environment& environment) {
+    const bool is_awaited = own.request.framework->service != nullptr &&
+                            own.place.layout.node_count() > 1 && own.task().rank == GlobalRank{0};
+    const auto end = code == ExitCode::done || !is_awaited ? nullptr : step_end(own, environment);
+    if (end) end();
+    return code;
+}
+
 // What the user wrote, or what srun was asked for. Error: neither.
 Result<std::string> spec_of(const Arguments& arguments, const ProcessEnvironment& environment) {
     if (!arguments.spec.empty()) return arguments.spec;
@@ -198,10 +207,13 @@ ExitCode run_exec(const Arguments& arguments) {
     if (!own) return complain(own.error(), ExitCode::exec_failed);
     if (prepared_spec(environment)) {
         const auto differing = differences(environment, own->task());
-        return differing.empty() ? start(arguments, *own, environment)
-                                 : complain(disagreement(differing.front()), ExitCode::exec_failed);
+        if (differing.empty()) return start(arguments, *own, environment);
+        return give_up(complain(disagreement(differing.front()), ExitCode::exec_failed), *own,
+                       environment);
     }
-    if (const auto end = prepare(*own, *spec, environment)) return *end;
+    if (const auto end = prepare(*own, *spec, environment)) {
+        return give_up(*end, *own, environment);
+    }
     if (const auto end = check_step(own->request, environment)) return *end;
     watch_step(*own, environment);
     return start(arguments, *own, environment);

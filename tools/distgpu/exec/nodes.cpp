@@ -65,9 +65,18 @@ bool Nodes::are_all_up() const {
 }
 
 std::string Nodes::missing() const {
+    return names_without(up_);
+}
+
+std::string Nodes::absent() const {
+    return names_without(peers_);
+}
+
+template <typename Known>
+std::string Nodes::names_without(const Known& known) const {
     std::vector<std::string> names;
     for (std::uint32_t node = 1; node < step_.nodes; ++node) {
-        if (!up_.contains(node)) names.push_back(names_[node]);
+        if (!known.contains(node)) names.push_back(names_[node]);
     }
     constexpr std::size_t most = 8;
     const std::size_t left_out = names.size() - std::min(names.size(), most);

@@ -45,12 +45,17 @@ class Nodes {
     bool are_all_up() const;
     // The names of those that are not up: "n1, n2 and 7 more".
     std::string missing() const;
+    // The same of those that never came.
+    std::string absent() const;
 
     const std::string& name(std::uint32_t node) const { return names_[node]; }
     const std::string& own_name() const { return names_[own_]; }
     std::uint32_t count() const { return step_.nodes; }
 
   private:
+    template <typename Known>
+    std::string names_without(const Known& known) const;
+
     ControlledStep step_;
     std::uint32_t own_;
     std::vector<std::string> names_;

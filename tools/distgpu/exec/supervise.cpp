@@ -37,8 +37,9 @@ class Supervisor {
     ExitCode run() {
         adopt_orphans();
         if (const auto end = nodes_.is_head() ? open() : reach()) return *end;
-        if (nodes_.is_head()) begin();
+        if (nodes_.is_head() && !is_ending_) begin();
         while (!is_over()) turn();
+        if (nodes_.is_head() && !is_stopped_ && !nodes_.are_all_connected()) leave_the_late();
         return static_cast<ExitCode>(status_);
     }
 
@@ -51,19 +52,25 @@ class Supervisor {
         Deadline judged{};
     };
 
-    // The head's way in. A code: it ends here.
+    // The head's way in. A code: it ends here. First of all it listens, so that the others are told
+    // of whatever fails.
     std::optional<ExitCode> open() {
         join_end_ = begin_ + plan_.join_limit;
-        if (parts_.has_companion()) {
-            const auto error = parts_.make_folder();
-            if (error) return complain(*error, ExitCode::exec_failed);
+        if (const auto error = nodes_.open()) {
+            const ExitCode code = complain(*error, ExitCode::exec_failed);
+            if (plan_.end_step) plan_.end_step();
+            return code;
         }
-        if (const auto error = nodes_.open()) return complain(*error, ExitCode::exec_failed);
         if (nodes_.proof() == Proof::none) {
             say(formatted(
                 "distgpu: {}: other users could end this step, because the plugin did not "
                 "prepare it and MUNGE does not answer; start it with srun --distgpu={}",
                 plan_.mode, plan_.mode));
+        }
+        if (!parts_.has_companion()) return std::nullopt;
+        if (const auto error = parts_.make_folder()) {
+            say(error->message());
+            finish(static_cast<int>(ExitCode::exec_failed));
         }
         return std::nullopt;
     }
@@ -75,6 +82,12 @@ class Supervisor {
             if (!error) return std::nullopt;
             if (Clock::now() >= begin_ + plan_.join_limit) {
                 return complain(*error, ExitCode::exec_failed);
+            }
+            // Of all of them one says it for the others. Who alone cannot reach the head is named
+            // by that.
+            if (plan_.node == 1 && is_time_to_tell()) {
+                say(formatted("distgpu: {}: still waiting for {}: {}", plan_.mode, nodes_.name(0),
+                              error->message().substr(std::string_view("distgpu: ").size())));
             }
             pollfd waiting{signals_.fd(), POLLIN, 0};
             constexpr int pause = 200;
@@ -131,10 +144,18 @@ class Supervisor {
         judge(parts_.start_program());
     }
 
-    // Who comes late is still to be told.
+    // Who comes late is still to be told, but for that nobody holds a step for long that has ended.
     bool is_over() const {
         return is_ending_ && !has_children() &&
-               (nodes_.are_all_connected() || is_stopped_ || Clock::now() >= join_end_);
+               (nodes_.are_all_connected() || is_stopped_ || Clock::now() >= late_end_);
+    }
+
+    // Who comes now would wait for a step that has ended.
+    void leave_the_late() {
+        if (!plan_.end_step) return;
+        say(formatted("distgpu: {}: the step ends without {}, where distgpu exec did not start",
+                      plan_.mode, nodes_.absent()));
+        plan_.end_step();
     }
 
     void turn() {
@@ -212,6 +233,7 @@ class Supervisor {
         // Nobody needs anything of a companion any more.
         constexpr auto patience_with_companion = 2s;
         is_ending_ = true;
+        late_end_ = std::min(join_end_, Clock::now() + plan_.late_limit);
         kill_time_ =
             Clock::now() + (parts_.has_companion() ? patience_with_companion : plan_.grace);
         parts_.signal_program(signal);
@@ -294,15 +316,20 @@ class Supervisor {
 
     void look_for_missing(Deadline now) {
         if (nodes_.are_all_up()) return;
-        constexpr auto usual = 30s;
-        if (!told_of_missing_ && now >= begin_ + usual) {
-            told_of_missing_ = true;
+        if (is_time_to_tell()) {
             say(formatted("distgpu: {}: still waiting for {}", plan_.mode, nodes_.missing()));
         }
         if (now < join_end_) return;
         fail(1, formatted("distgpu: {}: not there after {} s: {}; look there why distgpu exec did "
                           "not start",
                           plan_.mode, plan_.join_limit.count(), nodes_.missing()));
+    }
+
+    // True once: others take longer to start than is usual.
+    bool is_time_to_tell() {
+        if (told_of_missing_ || Clock::now() < begin_ + plan_.usual_start) return false;
+        told_of_missing_ = true;
+        return true;
     }
 
     void look_for_readiness(Deadline now) {
@@ -334,6 +361,7 @@ class Supervisor {
     bool told_of_missing_ = false;
     Deadline begin_ = Clock::now();
     Deadline join_end_{};
+    Deadline late_end_{};
     Deadline kill_time_{};
     std::optional<Deadline> trackers_end_{};
     Deadline next_look_{};

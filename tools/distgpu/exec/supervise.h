@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,10 @@ struct Supervision {
     std::uint16_t first_port = 0;          // of the step, where rank 0's node serves
     PartCommands parts;                    // what this node runs
     std::optional<HealthCheck> health{};   // on rank 0's node: who answers when it is ready
+    std::function<void()> end_step{};      // by Slurm; nothing: nobody can
     std::chrono::seconds join_limit{600};  // in which all nodes have to be there
+    std::chrono::seconds usual_start{30};  // after which the user is told who is waited for
+    std::chrono::seconds late_limit{10};   // for those who come when the step has ended
     std::chrono::seconds grace{10};        // from the request to end until the kill
 };
 

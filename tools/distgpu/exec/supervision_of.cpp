@@ -7,9 +7,12 @@
 #include "mapping/frameworks/registry.h"
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/ranks.h"
+#include "node/slurm_command.h"
 #include "node/step_secret.h"
 #include "output.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace distgpu {
@@ -69,7 +72,23 @@ void set_token(Supervision& supervision, const Service& service, Environment& en
     }
 }
 
+std::string step_name(const OwnTask& own) {
+    return formatted("{}.{}", own.place.step.job, own.place.step.step);
+}
+
 }  // namespace
+
+std::function<void()> step_end(const OwnTask& own, const Environment& environment) {
+    if (own.place.launcher != Launcher::slurm) return {};
+    return [&environment, step = step_name(own)] {
+        // srun drops what is still on its way when the step is cancelled (22.05).
+        constexpr std::chrono::milliseconds until_it_is_shown{250};
+        std::this_thread::sleep_for(until_it_is_shown);
+        constexpr std::chrono::seconds limit{10};
+        const auto ended = run_slurm_command(environment, {"scancel", step}, limit);
+        if (!ended) say(ended.error().message());
+    };
+}
 
 Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& program,
                            Environment& environment) {
@@ -79,9 +98,9 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
     supervision.mode = own.request.framework->mode;
     supervision.node_names = names_by_rank(own.place.layout);
     supervision.node = own.task().node_rank.value;
-    supervision.step = {formatted("{}.{}", own.place.step.job, own.place.step.step),
-                        own.place.layout.node_count(), rendezvous.address, control_port,
-                        handed_secret(environment)};
+    supervision.end_step = step_end(own, environment);
+    supervision.step = {step_name(own), own.place.layout.node_count(), rendezvous.address,
+                        control_port, handed_secret(environment)};
     supervision.first_port = rendezvous.port;
     supervision.parts.program = program;
     const Service& service = *own.request.framework->service;

@@ -5,6 +5,7 @@
 #include "exec/supervise.h"
 #include "task/own_task.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace distgpu {
 // same meaning: they would mislead what it starts. Precondition: the framework has a service.
 Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& program,
                            Environment& environment);
+
+// Ends the whole step, also on the nodes where `distgpu exec` has not begun. Empty: Slurm did not
+// start it. `environment` has to live as long.
+std::function<void()> step_end(const OwnTask& own, const Environment& environment);
 
 }  // namespace distgpu
