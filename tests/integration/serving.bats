@@ -90,6 +90,9 @@ pid_on() { # NODE PATTERN
     done
 }
 
+# exec there; beside it is the process that tells it which signals its program gets.
+exec_on() { pid_on "$1" "^$distgpu exec" | head -n 1; }
+
 # The server that exec started there, and its worker or engine.
 main_on() { pid_on "$1" "$serves" | head -n 1; }
 child_on() { pgrep -P "$(main_on "$1")" -f "$serves"; }
@@ -177,7 +180,7 @@ ends() {
     for node in node01 node02; do
         start_servers
         worker=$(child_on "$node")
-        kill -KILL "$(pid_on "$node" "^$distgpu exec")"
+        kill -KILL "$(exec_on "$node")"
         for _ in {1..50}; do
             [[ $(servers) != "$worker" ]] || break
             sleep 0.1
@@ -231,7 +234,7 @@ ends() {
 
 @test "a signal for exec alone on one node ends the step with the servers' status" {
     start_servers
-    kill -TERM "$(pid_on node02 "^$distgpu exec")"
+    kill -TERM "$(exec_on node02)"
     ends
     [ "$status" -eq 0 ]
     [ "$seconds" -le 6 ]

@@ -14,7 +14,9 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -114,6 +116,44 @@ TEST(Supervise, AfterASignalTheStatusIsTheProgramsOwn) {
         const auto end = running.end();
         EXPECT_EQ(end.status, status) << script;
         EXPECT_EQ(end.errors, "") << script;
+    }
+}
+
+// The children of a process, as /proc lists them.
+std::vector<pid_t> children_of(pid_t parent) {
+    std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
+                       "/children");
+    return {std::istream_iterator<pid_t>(list), {}};
+}
+
+// Slurm signals all processes of a step, or its own children alone, as the site has it.
+TEST(Supervise, EachSignalReachesTheProgramOnce) {
+    for (const bool everybody : {false, true}) {
+        const Running running(
+            shell("for s in USR1 USR2 HUP INT TERM; do trap \"echo $s >&2\" $s; done; echo up >&2; "
+                  "while :; do sleep 0.01; done"));
+        std::array<char, 3> up{};
+        ASSERT_EQ(read(running.errors, up.data(), up.size()), 3);
+        std::string expected;
+        const auto send = [&](int signal, const std::string& name) {
+            const auto children = children_of(running.pid);
+            kill(running.pid, signal);
+            for (const pid_t child : everybody ? children : std::vector<pid_t>{}) {
+                kill(child, signal);
+            }
+            expected += name;
+            std::this_thread::sleep_for(600ms);
+        };
+        for (int round = 0; round < 3; ++round) {
+            send(SIGUSR1, "USR1\n");
+            send(SIGUSR2, "USR2\n");
+        }
+        send(SIGINT, "INT\n");
+        send(SIGHUP, "HUP\n");
+        send(SIGTERM, "TERM\n");
+        kill(children_of(running.pid).back(), SIGKILL);
+        kill(children_of(running.pid).front(), SIGKILL);
+        EXPECT_EQ(running.end().errors, expected) << everybody;
     }
 }
 

@@ -161,6 +161,9 @@ class Supervisor {
     void turn() {
         wait();
         while (const auto signal = signals_.next()) take_signal(*signal);
+        for (const int signal : signals_.due()) {
+            if (!is_decided_) parts_.signal_program(signal);
+        }
         while (const auto ended = next_ended()) take_end(*ended);
         if (parts_.becomes_ready()) take_readiness();
         for (const auto& [node, message] : nodes_.hear()) take_message(node, message);
@@ -187,18 +190,18 @@ class Supervisor {
     // Until something happens, or a tenth of a second has passed.
     void wait() const {
         constexpr int pause = 100;
-        std::vector<pollfd> waiting{{signals_.fd(), POLLIN, 0}};
+        std::vector<pollfd> waiting;
+        signals_.add_to(waiting);
         waiting.push_back({parts_.output(), POLLIN, 0});
         nodes_.add_to(waiting);
         poll(waiting.data(), waiting.size(), pause);
     }
 
     void take_signal(int signal) {
-        if (asks_to_stop(signal)) {
-            stop(signal);
-        } else if (signal != SIGCHLD) {
-            parts_.signal_program(signal);
-        }
+        if (signal == SIGCHLD) return;
+        // After the decision each program has been told to end.
+        if (!is_decided_) signals_.hand_on(signal);
+        if (asks_to_stop(signal)) stop(signal);
     }
 
     // A signal ends the step: the program's status is then its own.
@@ -211,12 +214,11 @@ class Supervisor {
         if (parts_.has_companion()) {
             // The program may still need its cluster, and its end is that of all.
             if (!nodes_.is_head()) nodes_.tell_all({Message::Kind::stop, signal});
-            parts_.signal_program(signal);
             if (nodes_.is_head() && !parts_.runs_program()) finish(stopped_status_);
             return;
         }
         if (failure_) status_ = failure_->status;
-        end_parts(signal);
+        begin_end();
         nodes_.tell_all({Message::Kind::stop, signal});
     }
 
@@ -224,20 +226,20 @@ class Supervisor {
     void finish(int status) {
         status_ = status;
         is_decided_ = true;
-        end_parts(SIGTERM);
+        begin_end();
+        parts_.signal_program(SIGTERM);
+        parts_.signal_companion(SIGTERM);
         nodes_.tell_all(nodes_.is_head() ? Message{Message::Kind::end}
                                          : Message{Message::Kind::ended, status});
     }
 
-    void end_parts(int signal) {
+    void begin_end() {
         // Nobody needs anything of a companion any more.
         constexpr auto patience_with_companion = 2s;
         is_ending_ = true;
         late_end_ = std::min(join_end_, Clock::now() + plan_.late_limit);
         kill_time_ =
             Clock::now() + (parts_.has_companion() ? patience_with_companion : plan_.grace);
-        parts_.signal_program(signal);
-        parts_.signal_companion(signal);
     }
 
     void take_end(const Ended& ended) {
@@ -284,6 +286,7 @@ class Supervisor {
                 }
                 break;
             case Message::Kind::stop:
+                if (!is_ending_ && !is_stopped_) signals_.hand_on_from_afar(message.number);
                 stop(message.number);
                 break;
             case Message::Kind::ended:
