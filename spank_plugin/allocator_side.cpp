@@ -26,7 +26,10 @@ bool is_salloc() {
 std::optional<Error> without_srun(std::string_view mode) {
     const auto script = is_salloc() ? find_python_of_salloc(own_command_line())
                                     : find_batch_script(own_command_line());
-    if (!script || !starts_no_step(script->text)) return std::nullopt;
+    const ScriptFiles files = [path = own_variable("PATH")](std::string_view name) {
+        return read_script_file(name, path);
+    };
+    if (!script || !starts_no_step(script->text, files)) return std::nullopt;
     return Error{script->name,
                  formatted("it has no srun, and --distgpu={} prepares only what srun starts, so "
                            "the program trains alone, as rank 0 of 1",

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unistd.h>
 #include <vector>
 
 namespace distgpu {
@@ -71,16 +72,17 @@ bool is_unknown_command(std::string_view line) {
     return !name.starts_with("python") && !name.ends_with(".py");
 }
 
-bool may_start_step(std::string_view line) {
+std::string_view without_comment(std::string_view line) {
     line.remove_prefix(std::min(line.size(), line.find_first_not_of(white_space)));
-    if (line.starts_with('#')) return false;
-    line = line.substr(0, line.find(" #"));
-    if (is_unknown_command(line)) return true;
-    bool sourced = false;
-    for (const std::string_view word : words_of(line)) {
-        const std::string_view name = file_name(word);
-        if (starts_steps(name) || (!sourced && may_run_others(name))) return true;
-        sourced = word == "source" || word == ".";
+    return line.starts_with('#') ? std::string_view() : line.substr(0, line.find(" #"));
+}
+
+// Names a program that starts steps, in whatever language.
+bool names_launcher(std::string_view text) {
+    while (!text.empty()) {
+        for (const std::string_view word : words_of(without_comment(take(text, "\n")))) {
+            if (starts_steps(file_name(word))) return true;
+        }
     }
     return false;
 }
@@ -88,6 +90,62 @@ bool may_start_step(std::string_view line) {
 bool is_script(std::string_view text) {
     return text.starts_with("#!");
 }
+
+// What sets up an environment: it is sourced in most scripts, and starts no steps.
+bool is_environment(std::string_view path) {
+    constexpr std::array<std::string_view, 12> names{
+        "activate",      "conda.sh", "mamba.sh",   ".bashrc",    "bashrc",   "profile",
+        ".bash_profile", ".profile", "modules.sh", "setvars.sh", "spack.sh", "setup-env.sh"};
+    return is_any_of(file_name(path), names) || path.find("/init/") != std::string_view::npos;
+}
+
+// A script looks into other files this often at most, whatever they hold.
+constexpr int most_files = 16;
+
+class Reader {
+  public:
+    explicit Reader(const ScriptFiles& files) : files_(files) {}
+
+    bool may_start_step(std::string_view line) {
+        line = without_comment(line);
+        if (is_unknown_command(line)) return true;
+        bool sourced = false;
+        bool first = true;
+        for (const std::string_view word : words_of(line)) {
+            const std::string_view name = file_name(word);
+            if (starts_steps(name)) return true;
+            if (sourced ? source_may(word) : may_run_others(name) || file_may(word, first)) {
+                return true;
+            }
+            sourced = word == "source" || word == ".";
+            first = false;
+        }
+        return false;
+    }
+
+  private:
+    std::optional<std::string> read(std::string_view name) {
+        return looked_into_++ < most_files ? files_(name) : std::nullopt;
+    }
+
+    // What cannot be read may start steps.
+    bool source_may(std::string_view path) {
+        if (is_environment(path)) return false;
+        const bool is_path = path.find('/') != std::string_view::npos;
+        const auto text = read(is_path ? std::string(path) : formatted("./{}", path));
+        return !text || names_launcher(*text);
+    }
+
+    bool file_may(std::string_view word, bool is_command) {
+        const bool names_file = word.find('/') != std::string_view::npos || word.ends_with(".py");
+        if (!names_file && !is_command) return false;
+        const auto text = read(word);
+        return text && (is_script(*text) || word.ends_with(".py")) && names_launcher(*text);
+    }
+
+    const ScriptFiles& files_;
+    int looked_into_ = 0;
+};
 
 // The value of --wrap, which sbatch takes by every beginning that --wait and --wckey do not have.
 std::optional<std::string> wrapped(std::span<const std::string> arguments) {
@@ -104,11 +162,27 @@ std::optional<std::string> wrapped(std::span<const std::string> arguments) {
 
 }  // namespace
 
-bool starts_no_step(std::string_view script) {
+bool starts_no_step(std::string_view script, const ScriptFiles& files) {
+    Reader reader(files);
     while (!script.empty()) {
-        if (may_start_step(take(script, "\n"))) return false;
+        if (reader.may_start_step(take(script, "\n"))) return false;
     }
     return true;
+}
+
+std::optional<std::string> read_script_file(std::string_view name, std::string_view path) {
+    const auto text_of = [](const std::string& file) -> std::optional<std::string> {
+        auto text = read_regular_file(file);
+        return text ? std::optional(*std::move(text)) : std::nullopt;
+    };
+    const bool is_path = name.find('/') != std::string_view::npos || name.ends_with(".py");
+    if (is_path) return text_of(std::string(name));
+    while (!path.empty()) {
+        const std::string_view folder = take(path, ":");
+        const std::string file = formatted("{}/{}", folder, name);
+        if (!folder.empty() && access(file.c_str(), X_OK) == 0) return text_of(file);
+    }
+    return std::nullopt;
 }
 
 // sbatch takes no script without "#!", so that the first argument that names such a file is it,

@@ -72,6 +72,19 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says '' salloc --quiet -N2 --distgpu=pytorch srun -N2 -n2 python3 fallback.py
 }
 
+@test "a job whose steps stand in other files" {
+    printf '%s\n' 'run() { srun "$@"; }' >"$SCRATCH/common"
+    printf '%s\n' '#!/bin/bash' 'srun "$@"' >"$SCRATCH/launch"
+    chmod 755 "$SCRATCH/launch"
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N2 --distgpu=pytorch -o /dev/null' '. ./common' 'run true' >"$SCRATCH/train.sbatch"
+    says '' sbatch train.sbatch
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N2 --distgpu=pytorch -o /dev/null' 'launch true' >"$SCRATCH/train.sbatch"
+    says '' env PATH="$SCRATCH:$PATH" sbatch train.sbatch
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N2 --distgpu=pytorch -o /dev/null' 'source names' 'python3 fallback.py' >"$SCRATCH/train.sbatch"
+    echo 'DATA=/data' >"$SCRATCH/names"
+    says "distgpu: train.sbatch: $no_srun" sbatch train.sbatch
+}
+
 @test "one task in all" {
     says 'distgpu: --distgpu=pytorch: the step has one task, which trains alone, as rank 0 of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant' \
         srun --distgpu=pytorch python3 fallback.py

@@ -11,6 +11,9 @@
 namespace distgpu {
 namespace {
 
+// A script that names no file, or none that is there.
+const ScriptFiles no_files = [](std::string_view) { return std::optional<std::string>(); };
+
 TEST(BatchScript, StartsNoStep) {
     for (const char* script : {
              "#!/bin/bash\n#SBATCH --distgpu=pytorch -N2\npython3 train.py\n",
@@ -26,7 +29,7 @@ TEST(BatchScript, StartsNoStep) {
              "python3 train.py --out srun_results \"$@\"",
              "true",
          }) {
-        EXPECT_TRUE(starts_no_step(script)) << script;
+        EXPECT_TRUE(starts_no_step(script, no_files)) << script;
     }
 }
 
@@ -54,8 +57,43 @@ TEST(BatchScript, MayStartAStep) {
              "make train",
              "sbatch next.sbatch",
          }) {
-        EXPECT_FALSE(starts_no_step(script)) << script;
+        EXPECT_FALSE(starts_no_step(script, no_files)) << script;
     }
+}
+
+TEST(BatchScript, MayStartAStepByOtherFiles) {
+    const ScriptFiles files = [](std::string_view name) -> std::optional<std::string> {
+        if (name == "./steps") return "run() {\n    srun \"$@\"\n}\n";
+        if (name == "./names") return "DATA=/data # for srun\n";
+        if (name == "launch") return "#!/bin/bash\nexec srun python3 \"$@\"\n";
+        if (name == "plain") return "#!/bin/bash\nexec python3 \"$@\"\n";
+        if (name == "binary") return "\177ELF srun ";
+        if (name == "submit.py") return "subprocess.run([\"srun\", \"hostname\"])\n";
+        if (name == "train.py") return "# srun python3 train.py\nimport torch\n";
+        return std::nullopt;
+    };
+    for (const char* script :
+         {"source ./steps\nrun python3 train.py", ". steps; run python3 train.py",
+          "launch train.py", "python3 submit.py", "source ./missing", "source $SETUP",
+          "python3 -u submit.py --nodes 2"}) {
+        EXPECT_FALSE(starts_no_step(script, files)) << script;
+    }
+    for (const char* script :
+         {"source ./names\npython3 train.py", "plain train.py", "binary", "python3 train.py",
+          "python3 train.py launch", "source $VENV/bin/activate\npython3 train.py",
+          ". /etc/profile; python3 train.py"}) {
+        EXPECT_TRUE(starts_no_step(script, files)) << script;
+    }
+}
+
+TEST(BatchScript, NamesFilesOfItsFolderAndCommands) {
+    MadeUpFolder folder;
+    folder.write("steps", "srun true\n");
+    EXPECT_EQ(read_script_file(folder.path("steps"), ""), "srun true\n");
+    EXPECT_EQ(read_script_file("none", "/bin:" + folder.path()), std::nullopt);
+    EXPECT_EQ(read_script_file("steps", folder.path()), std::nullopt);  // no command
+    EXPECT_NE(read_script_file("env", "/none:/usr/bin"), std::nullopt);
+    EXPECT_EQ(read_script_file(folder.path(), ""), std::nullopt);
 }
 
 // The name and the text of what is found; empty: nothing.
@@ -88,7 +126,8 @@ TEST(BatchScript, IsWhatIsWrapped) {
 TEST(BatchScript, OfSallocIsPython) {
     const auto program = [](const std::vector<std::string>& line) {
         const auto script = find_python_of_salloc(line);
-        return script ? script->name + (starts_no_step(script->text) ? "" : ", which starts steps")
+        return script ? script->name +
+                            (starts_no_step(script->text, no_files) ? "" : ", which starts steps")
                       : "none";
     };
     EXPECT_EQ(program({"salloc", "-N", "2", "python3", "train.py"}), "python3 train.py");
