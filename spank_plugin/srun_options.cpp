@@ -1,6 +1,7 @@
 // See srun_options.h.
 #include "srun_options.h"
 
+#include "base/take_until.h"
 #include "node/gpu_ownership.h"
 
 #include <algorithm>
@@ -101,6 +102,30 @@ bool names_container(std::span<const std::string> arguments, std::size_t program
                      std::string_view variable) {
     return !variable.empty() ||
            std::ranges::any_of(without_program(arguments, program_arguments), is_container);
+}
+
+bool has_programs_in_file(std::span<const std::string> arguments, std::size_t program_arguments) {
+    return std::ranges::any_of(
+        without_program(arguments, program_arguments),
+        [](std::string_view argument) { return is_option(argument, "--multi-prog", "--mu"); });
+}
+
+// srun(1): a line has the tasks, the program and its arguments at blanks; '#' begins a comment.
+std::vector<std::vector<std::string>> programs_in(std::string_view text) {
+    std::vector<std::vector<std::string>> programs;
+    while (!text.empty()) {
+        std::string_view line = take_until(text, '\n');
+        line = line.substr(0, line.find('#'));
+        std::vector<std::string> words;
+        while (!line.empty()) {
+            const std::string_view word = take_until(line, ' ');
+            if (!word.empty()) words.emplace_back(word);
+        }
+        if (words.size() < 2) continue;
+        words.erase(words.begin());
+        programs.push_back(std::move(words));
+    }
+    return programs;
 }
 
 ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t program_arguments) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu {
 
@@ -23,6 +24,13 @@ bool chooses_cpus(std::span<const std::string> arguments, std::size_t program_ar
 // options begin with --container- and are others.
 bool names_container(std::span<const std::string> arguments, std::size_t program_arguments,
                      std::string_view variable);
+
+// Whether a file says which tasks run which program: --multi-prog. Then SPANK shows one word more
+// than the command line has, the file's text.
+bool has_programs_in_file(std::span<const std::string> arguments, std::size_t program_arguments);
+
+// The programs in the text of such a file, with their arguments: "0-3 python3 train.py".
+std::vector<std::vector<std::string>> programs_in(std::string_view text);
 
 // What of the step's size the user chose himself.
 struct ChosenSize {

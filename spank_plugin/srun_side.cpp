@@ -90,6 +90,26 @@ void tell_of_lost_option(spank_t spank) {
     if (const auto lost = option_behind_program(program_arguments(spank))) tell(lost->message());
 }
 
+using Programs = std::vector<std::vector<std::string>>;
+
+// Those of --multi-prog's file, whose text srun puts behind its name, or the one that stands on the
+// command line.
+Programs programs_of_step(std::vector<std::string> program,
+                          const std::vector<std::string>& command_line) {
+    if (program.size() > 1 && has_programs_in_file(command_line, program.size() - 1)) {
+        if (Programs programs = programs_in(program[1]); !programs.empty()) return programs;
+    }
+    return {std::move(program)};
+}
+
+// Keeps what holds for each of several programs.
+void keep_common(std::vector<std::string>& lines, const std::vector<Error>& others) {
+    std::erase_if(lines, [&](const std::string& line) {
+        return std::none_of(others.begin(), others.end(),
+                            [&](const Error& other) { return other.message() == line; });
+    });
+}
+
 }  // namespace
 
 Outcome SrunSide::options_read(const OptionState& option, std::span<const char* const> arguments) {
@@ -278,7 +298,6 @@ void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<st
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;
-    known.facts.program = std::move(program);
     known.facts.puts_exec_in_front = has_words_in_front;
     known.facts.allocated_nodes = chosen.nodes ? 0 : allocated_nodes_;
     known.facts.size_by_default = allocated_nodes_ == 0 && chosen == ChosenSize{};
@@ -287,12 +306,23 @@ void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<st
     if (hands_on_environment(command_line, program_size, own_variable("SLURM_EXPORT_ENV"))) {
         known.rendezvous.exported_address = exported(ProcessEnvironment(), "MASTER_ADDR");
     }
-    if (const auto error = refusal(request_, known)) {
-        complain(*error);
-        step.refused = true;
-        return;
+    std::vector<std::string> warnings;
+    bool is_first = true;
+    for (std::vector<std::string>& each : programs_of_step(std::move(program), command_line)) {
+        known.facts.program = std::move(each);
+        if (const auto error = refusal(request_, known)) {
+            complain(*error);
+            step.refused = true;
+            return;
+        }
+        const std::vector<Error> own = step_warnings(request_, known);
+        if (is_first) {
+            for (const Error& warning : own) warnings.push_back(warning.message());
+        }
+        keep_common(warnings, own);
+        is_first = false;
     }
-    for (const Error& warning : step_warnings(request_, known)) tell(warning.message());
+    for (const std::string& warning : warnings) tell(warning);
     if ((request_.verbose || request_.dry_run) && !order.empty()) tell("distgpu: " + order);
     if (!request_.verbose || request_.dry_run) return;
     for (const std::string& line : step_lines(request_, *step.layout)) tell(line);

@@ -129,6 +129,14 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says '' "${step[@]}" ./torchrun --nnodes=2 --rdzv_id=7 fallback.py --nnodes=1
 }
 
+@test "launchers in the file of --multi-prog" {
+    printf '%s\n' '# which' '0  ./torchrun --nnodes=2 fallback.py' '1 timeout 1h ./torchrun --node_rank=1 fallback.py' >"$SCRATCH/programs"
+    refused "distgpu: torchrun --node_rank=1: the same on every node, as the command line is, but each needs its own; leave it out: --distgpu=torchrun sets it" \
+        srun -N2 --ntasks-per-node=1 --distgpu=torchrun --multi-prog programs
+    printf '%s\n' '0 python3 fallback.py' '1 ./torchrun fallback.py' >"$SCRATCH/programs"
+    says '' srun -N2 --ntasks-per-node=1 --distgpu=torchrun --multi-prog programs
+}
+
 @test "options of a launcher that a node finds wrong" {
     says 'distgpu: torchrun --master_port=29500: not the port that distgpu tests, which is 25100; leave it out, or write --distgpu=torchrun,port=29500' \
         srun -N2 --ntasks-per-node=1 --distgpu=torchrun,port=25100 ./torchrun --master_port=29500 fallback.py

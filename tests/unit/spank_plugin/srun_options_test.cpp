@@ -101,6 +101,17 @@ bool named(Arguments options, const char* variable = "") {
     return names_container(options, 2, variable);
 }
 
+TEST(ProgramsInFile, AreThoseOfMultiProg) {
+    using Line = std::vector<std::string>;
+    EXPECT_TRUE(has_programs_in_file(Line{"srun", "-n2", "--multi-prog", "file"}, 1));
+    EXPECT_TRUE(has_programs_in_file(Line{"srun", "--multi", "file"}, 1));
+    EXPECT_FALSE(has_programs_in_file(Line{"srun", "prog", "--multi-prog"}, 2));
+    const std::vector<Line> programs = {{"python3", "train.py"}, {"torchrun", "a.py"}};
+    EXPECT_EQ(programs_in("# tasks\n\n0-3  python3 train.py # all\n * torchrun a.py\n5\n"),
+              programs);
+    EXPECT_TRUE(programs_in("").empty());
+}
+
 TEST(NamesContainer, IsSruns) {
     EXPECT_TRUE(named({"--container=/images/a"}));
     EXPECT_TRUE(named({"-N1", "--container", "/images/a"}));
