@@ -77,6 +77,11 @@ int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
     return guarded("local_user_init", [&] { return plugin().srun.step_created(spank); });
 }
 
+int slurm_spank_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
+    if (spank_context() != S_CTX_LOCAL) return 0;
+    return guarded("exit", [] { return plugin().srun.step_ended(); });
+}
+
 int slurm_spank_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
     return in_stepd("user_init", [&] { return plugin().stepd.before_tasks(spank); });
 }

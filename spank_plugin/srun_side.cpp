@@ -291,7 +291,7 @@ void SrunSide::add_layout(CarriedStep& step, OrderedLayout ordered) const {
 // Tells what makes the step impossible, else what may not have been meant and what `verbose` wants
 // before the nodes speak.
 void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
-                     const std::vector<std::string>& command_line) const {
+                     const std::vector<std::string>& command_line) {
     const std::size_t program_size = program.size();
     const ChosenSize chosen = chosen_size(command_line, program_size);
     Step known{*step.layout};
@@ -326,6 +326,13 @@ void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<st
     if ((request_.verbose || request_.dry_run) && !order.empty()) tell("distgpu: " + order);
     if (!request_.verbose || request_.dry_run) return;
     for (const std::string& line : step_lines(request_, *step.layout)) tell(line);
+    ProcessEnvironment own;
+    verbose_rows_.collect(own, step.layout->node_count(), step.layout->max_tasks_per_node());
+}
+
+Outcome SrunSide::step_ended() {
+    verbose_rows_.finish();
+    return Outcome::ok;
 }
 
 }  // namespace distgpu

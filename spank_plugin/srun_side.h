@@ -8,6 +8,7 @@
 #include "node/rank_order.h"
 #include "options.h"
 #include "spank_access.h"
+#include "verbose_rows.h"
 
 #include <cstdint>
 #include <optional>
@@ -30,6 +31,9 @@ class SrunSide {
     // step behind, and the next one would find its nodes busy (22.05 and 26.05).
     Outcome step_created(spank_t spank);
 
+    // srun ends, and so has the step.
+    Outcome step_ended();
+
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
     void set_secret();
@@ -39,7 +43,7 @@ class SrunSide {
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(CarriedStep& step, OrderedLayout ordered) const;
     void judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
-               const std::vector<std::string>& command_line) const;
+               const std::vector<std::string>& command_line);
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     bool runs_unprepared_ = false;     // it was asked for, and the administrator has off=run
@@ -52,6 +56,7 @@ class SrunSide {
     std::vector<std::pair<std::string, std::string>> inherited_;
     // Those of the allocation in which srun was started; 0: in none.
     std::uint32_t allocated_nodes_ = 0;
+    VerboseRows verbose_rows_;
 };
 
 }  // namespace distgpu

@@ -13,6 +13,7 @@
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "slurm_calls.h"
+#include "verbose_rows.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -154,6 +155,9 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
         announce_container(variables, settings, asked.request, node_plan.tasks[task.local.value]);
         hand_on_layout(variables, layout);
         TaskProcess process{variables, tell};
+        process.show = [&](const std::string& rows) {
+            if (!send_rows(variables, rows)) show_on_stderr(rows);
+        };
         return prepare_task(
             {asked.request, layout, facts, node_plan, task.local, asked.told_by_srun}, asked.spec,
             process);

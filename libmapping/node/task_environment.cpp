@@ -155,7 +155,7 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
 
 void remove_request(Environment& environment) {
     for (const char* name :
-         {spec_variable, carried_variable, cpu_bind_variable, inherited_variable}) {
+         {spec_variable, carried_variable, cpu_bind_variable, rows_variable, inherited_variable}) {
         environment.unset(name);
     }
 }

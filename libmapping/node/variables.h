@@ -13,6 +13,9 @@ inline constexpr const char* carried_variable = "SLURM_DISTGPU_STEP";
 // carried_variable reaches one.
 inline constexpr const char* cpu_bind_variable = "SLURM_DISTGPU_CPU_BIND";
 
+// "PORT TOKEN" by which the nodes send srun the rows of `verbose` (verbose_rows.h).
+inline constexpr const char* rows_variable = "SLURM_DISTGPU_ROWS";
+
 // "NAME=VALUE NAME=VALUE" of the variables that are the user's where the user
 // exported them: one with this value was inherited from an outer step's distgpu.
 inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";

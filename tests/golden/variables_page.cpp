@@ -37,6 +37,9 @@ constexpr std::array internals{
     Row{cpu_bind_variable,
         "that srun has `--cpu-bind`, for the components of a heterogeneous step, of which "
         "`SLURM_DISTGPU_STEP` reaches one; in such a step it holds for all of them"},
+    Row{rows_variable,
+        "with `verbose`: a port of srun's and 256 random bits, by which srun knows the nodes "
+        "of its step that send it the rows of the table"},
     Row{inherited_variable, "how Slurm hands the option of `sbatch` and `salloc` to srun"},
 };
 

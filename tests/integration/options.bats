@@ -132,31 +132,43 @@ tell='echo "rank=$RANK nnodes=$PET_NNODES"'
 distgpu: pytorch: world size 2 on 2 nodes (node[01-02]), rendezvous 10.77.1.1:29600 on node01, port from port=29600" ]
 }
 
-# The nodes' parts come in any order, each as a whole, and below what srun says before they start.
-@test "verbose prints the step's table once, and runs" {
-    run --separate-stderr submit srun -N2 -n3 --distgpu=pytorch,port=29600,bind=none,verbose printenv RANK
-    [ "$status" -eq 0 ]
-    [ "$(sort <<<"$output")" = "$(printf '%s\n' 0 1 2)" ]
-    echo "$stderr"
-    local head='distgpu: pytorch: world size 3 on 2 nodes (node[01-02])
-distgpu: rank  node    local'
-    local first='distgpu:    0  node01      0
-distgpu:    1  node01      1
+# Five times: unsorted, the nodes' parts come in one order by chance.
+@test "verbose prints the step's table once and sorted, all of it on srun's own stderr, and runs" {
+    local output_option
+    local table='distgpu: pytorch: world size 8 on 4 nodes (node[01-04])
+distgpu: rank  node    local
+distgpu:    0  node01      0
+distgpu:    1  node02      0
+distgpu:    2  node03      0
+distgpu:    3  node04      0
+distgpu:    4  node01      1
+distgpu:    5  node02      1
+distgpu:    6  node03      1
+distgpu:    7  node04      1
 distgpu: rendezvous 10.77.1.1:29600 on node01, port from port=29600'
-    local second='distgpu:    2  node02      0'
-    [[ $stderr == "$head"$'\n'"$first"$'\n'"$second" || $stderr == "$head"$'\n'"$second"$'\n'"$first" ]]
+    for output_option in --output={none,ranks,none,ranks,none}; do
+        run --separate-stderr submit srun --quiet -N4 -n8 --ntasks-per-node=2 -m cyclic --distgpu=pytorch,port=29600,bind=none,verbose "$output_option" printenv RANK
+        [ "$status" -eq 0 ]
+        echo "$stderr"
+        [ "$stderr" = "$table" ]
+    done
+    [ "$(sort "$SCRATCH/ranks")" = "$(printf '%s\n' {0..7})" ]
+    rm "$SCRATCH/ranks"
+    run --separate-stderr submit srun -N4 -n6 --distgpu=pytorch,bind=none,verbose env
+    [ "$status" -eq 0 ]
+    [[ $output != *SLURM_DISTGPU_ROWS=* ]]
 }
 
 @test "verbose prints a row for each node beyond 64 ranks" {
-    run --separate-stderr submit srun -N4 -n68 --overcommit --distgpu=pytorch,port=29600,bind=none,verbose true
+    run --separate-stderr submit srun --quiet -N4 -n68 --overcommit --distgpu=pytorch,port=29600,bind=none,verbose true
     [ "$status" -eq 0 ]
     echo "$stderr"
-    [ "$(sort <<<"$stderr")" = 'distgpu:        0-16  node01     17
+    [ "$stderr" = 'distgpu: pytorch: world size 68 on 4 nodes (node[01-04])
+distgpu:       ranks  node    tasks
+distgpu:        0-16  node01     17
 distgpu:       17-33  node02     17
 distgpu:       34-50  node03     17
 distgpu:       51-67  node04     17
-distgpu:       ranks  node    tasks
-distgpu: pytorch: world size 68 on 4 nodes (node[01-04])
 distgpu: rendezvous 10.77.1.1:29600 on node01, port from port=29600' ]
 }
 

@@ -13,9 +13,10 @@
 namespace distgpu {
 namespace {
 
-// Blocks as long as the name service does.
-Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port) {
+// Blocks as long as the name service does, which it asks for a name alone. `flags`: AI_...
+Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port, int flags) {
     addrinfo hints{};
+    hints.ai_flags = flags;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     const std::string service = std::to_string(port);
@@ -61,7 +62,8 @@ std::string Address::to_string() const {
 
 Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port,
                                      Deadline deadline) {
-    auto found = within(deadline, [host, port] { return look_up(host, port); });
+    if (auto numeric = look_up(host, port, AI_NUMERICHOST)) return numeric;
+    auto found = within(deadline, [host, port] { return look_up(host, port, 0); });
     if (found) return *std::move(found);
     return Error{host, "the name service does not answer", "check /etc/resolv.conf on this node"};
 }
