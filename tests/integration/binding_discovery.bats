@@ -109,12 +109,11 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
     rm "$TOPOLOGY"
     on node01 mount --bind "$SCRATCH/hang.so" "$(readlink -f /usr/lib/*/libibverbs.so.1)"
     on node01 mount -t tmpfs -o mode=0 nothing /sys
-    launch
+    kept "$SCRATCH/distgpu topo --format json: /sys: cannot be read, so that nothing is known of this machine's devices; run it where sysfs is mounted on /sys"
     on node01 umount /sys
     on node01 umount "$(readlink -f /usr/lib/*/libibverbs.so.1)"
-    # Nothing loads libibverbs, and without /sys the node has CPUs alone.
+    # Nothing loads libibverbs.
     [ "$took" -le 2 ]
-    live_topology
 }
 
 @test "a topology that was saved since the boot is read without asking the command" {
