@@ -35,4 +35,17 @@ AsUser::~AsUser() {
     if (done_ && !set_effective(0, getgid())) std::abort();
 }
 
+std::optional<HelperUser> step_user(spank_t spank) {
+    HelperUser user;
+    gid_t* groups = nullptr;
+    int count = 0;
+    if (spank_get_item(spank, S_JOB_UID, &user.user) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &user.group) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &groups, &count) != ESPANK_SUCCESS) {
+        return std::nullopt;
+    }
+    if (groups != nullptr && count > 0) user.groups.assign(groups, groups + count);
+    return user;
+}
+
 }  // namespace distgpu

@@ -2,7 +2,10 @@
 // is answered as the user's own question would be, PrivateData and all.
 #pragma once
 
+#include "node/host_helper.h"
 #include "spank_access.h"
+
+#include <optional>
 
 namespace distgpu {
 
@@ -22,5 +25,9 @@ class AsUser {
   private:
     bool done_ = false;
 };
+
+// The user of the step, for a process that shall never be root's again. Nothing: Slurm does not
+// say.
+std::optional<HelperUser> step_user(spank_t spank);
 
 }  // namespace distgpu

@@ -105,7 +105,6 @@ AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request re
             .told_by_srun = told_by_srun,
             .offsets = std::move(offsets),
             .command = arguments.command.empty() ? DISTGPU_COMMAND : arguments.command,
-            .path = line_of(spank, "PATH").value_or(""),
             .launch = read_launch_variables(StepVariables(spank)),
             .root = file_root()};
 }

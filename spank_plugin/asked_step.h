@@ -28,7 +28,6 @@ struct AskedStep {
     // Where this component can stand in the step; one, where it is not heterogeneous.
     std::vector<ComponentOffset> offsets;
     std::string command;     // of distgpu, on this node
-    std::string path;        // PATH, outside any container
     EnvironmentCopy launch;  // what a container may replace
     FileRoot root;           // outside any container
 };

@@ -93,8 +93,7 @@ int slurm_spank_task_post_fork(spank_t spank, int /*ac*/, char** /*av*/) {
 }
 
 int slurm_spank_task_init_privileged(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("task_init_privileged",
-                   [&] { return plugin().stepd.end_task_refused_early(spank); });
+    return guarded("task_init_privileged", [&] { return plugin().stepd.before_container(spank); });
 }
 
 int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {

@@ -13,13 +13,11 @@
 #include "plugin_order.h"
 #include "refusal_turn.h"
 #include "slurm_calls.h"
-#include "task_start.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
@@ -185,10 +183,6 @@ Outcome StepdSide::before_tasks(spank_t spank) {
         warnings.push_back(std::move(warning));
     }
     warn(warnings, identity_.component);
-    if (asked_->request.check.value_or(CheckChoice::off) != CheckChoice::off ||
-        watch_of(asked_->request).minutes > 0) {
-        host_root_ = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    }
     return Outcome::ok;
 }
 
@@ -198,17 +192,24 @@ Outcome StepdSide::task_forked(spank_t spank) {
     return Outcome::ok;
 }
 
-Outcome StepdSide::end_task_refused_early(spank_t spank) {
-    if (!failure_) return Outcome::ok;
+Outcome StepdSide::before_container(spank_t spank) {
+    constexpr std::chrono::seconds longest{5};
+    if (!failure_) {
+        if (!asked_ || !needs_host_side(spank, *asked_)) return Outcome::ok;
+        // Each task has its cgroup and CPUs by then, and so has what it leaves behind.
+        notice_.wait_until_forked(longest);
+        host_ = keep_host_side(spank);
+        return Outcome::ok;
+    }
     // Slurm complains of each task that has gone before all are forked and told to go on.
-    notice_.wait_until_forked(std::chrono::seconds{5});
+    notice_.wait_until_forked(longest);
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
     return end_refused_task(spank);
 }
 
 Outcome StepdSide::in_task(spank_t spank) {
     if (!asked_ || failure_) return Outcome::ok;
-    failure_ = start_task(spank, *asked_, binding_, host_root_);
+    failure_ = start_task(spank, *asked_, binding_, host_);
     return Outcome::ok;
 }
 

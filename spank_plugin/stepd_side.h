@@ -8,6 +8,7 @@
 #include "refusal_notice.h"
 #include "spank_access.h"
 #include "step_binding.h"
+#include "task_start.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,9 @@ class StepdSide {
     Outcome task_forked(spank_t spank);
 
     // task_init_privileged, as root, in each task's process before any plugin's task_init, in which
-    // pyxis unpacks its image: ends the task where it is known by now that it must not start.
-    Outcome end_task_refused_early(spank_t spank);
+    // pyxis enters its container: ends the task where it is known by now that it must not start,
+    // and leaves behind what shall stay outside.
+    Outcome before_container(spank_t spank);
 
     // task_init, as the user, in each task's process just before execve.
     Outcome in_task(spank_t spank);
@@ -58,8 +60,8 @@ class StepdSide {
     std::optional<Error> unprepared_;  // what the user is told of a step that runs without distgpu
     StepBinding binding_;
     RefusalNotice notice_;
-    std::size_t forked_ = 0;  // tasks
-    int host_root_ = -1;      // open as long as this process lives; -1: nobody asked for a program
+    std::size_t forked_ = 0;        // tasks
+    std::optional<HostSide> host_;  // in a task's process
     bool ended_ = false;
 };
 

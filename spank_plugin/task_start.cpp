@@ -1,6 +1,7 @@
 // See task_start.h.
 #include "task_start.h"
 
+#include "as_user.h"
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/frameworks/serving.h"
@@ -20,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -72,21 +74,30 @@ void announce_container(Environment& variables, const std::vector<ContainerSetti
     for (const std::string& line : container_lines(settings, task)) tell(line);
 }
 
-// The key check: what the step's own check says before the program starts.
-std::optional<Failure> check_step(spank_t spank, const AskedStep& asked, int host_root,
-                                  const TaskIdentity& task) {
-    const CheckChoice choice = asked.request.check.value_or(CheckChoice::off);
-    if (choice == CheckChoice::off) return std::nullopt;
-    StepCheck check{.command = asked.command};
-    if (is_in_container(asked)) {
-        // Each node unpacks its image in its own time.
-        constexpr std::chrono::seconds unpacking{300};
-        check.host_root = host_root;
-        check.patience = unpacking;
+bool wants_check(const Request& request) {
+    return request.check.value_or(CheckChoice::off) != CheckChoice::off;
+}
+
+// All that is of the host: the program itself is started by a process there.
+Result<StepVerdict> verdict_of(spank_t spank, const AskedStep& asked, HostSide& host) {
+    if (!host.helper) {
+        Error error = host.helper.error();
+        error.object = formatted("check: {} on {}", asked.command, node_name());
+        return error;
     }
-    const auto verdict = run_step_check(check, StepVariables(spank));
+    StepCheck check{.command = asked.command};
+    // Each node unpacks its image in its own time.
+    if (is_in_container(asked)) check.patience = std::chrono::seconds(300);
+    return run_step_check(*host.helper, check, host.variables, StepVariables(spank));
+}
+
+// The key check: what the step's own check says before the program starts.
+std::optional<Failure> check_step(spank_t spank, const AskedStep& asked,
+                                  std::optional<HostSide>& host, const TaskIdentity& task) {
+    if (!host || !wants_check(asked.request)) return std::nullopt;
+    const auto verdict = verdict_of(spank, asked, *host);
     if (verdict && *verdict == StepVerdict::ready) return std::nullopt;
-    if (choice == CheckChoice::stop) {
+    if (*asked.request.check == CheckChoice::stop) {
         if (!verdict) return Failure{verdict.error()};
         return Failure{not_ready(asked), *verdict == StepVerdict::not_ready};
     }
@@ -95,36 +106,22 @@ std::optional<Failure> check_step(spank_t spank, const AskedStep& asked, int hos
     return std::nullopt;
 }
 
-// The container's PATH finds its own programs; Slurm's commands are the host's.
-EnvironmentCopy watch_variables(spank_t spank, const AskedStep& asked) {
-    const StepVariables task(spank);
-    EnvironmentCopy variables;
-    for (const std::string& name : task.names()) {
-        if (const auto value = task.get(name)) variables.set(name, *value);
-    }
-    if (is_in_container(asked)) variables.set("PATH", asked.path);
-    return variables;
-}
-
-// Slurm's commands ask for the user that they see.
-Error not_as_another(const Watch& watch) {
-    return {formatted("watch={}", to_string(watch)),
-            "cannot be done in a container whose user is another (--container-remap-root)",
-            "ask distgpu why from outside; the step goes on without"};
+bool runs_watch(const AskedStep& asked, NodeIndex node, LocalRank local) {
+    return watch_of(asked.request).minutes > 0 &&
+           asked.step.layout.rank(node, local) == GlobalRank{0};
 }
 
 // The key watch. A step without its watch is as good as one that asked for none.
-void watch_step(spank_t spank, const AskedStep& asked, int host_root, const TaskIdentity& task) {
+void watch_step(const AskedStep& asked, std::optional<HostSide>& host, const TaskIdentity& task) {
     const Watch watch = watch_of(asked.request);
     if (watch.on) allow_looks();
-    const GlobalRank rank = asked.step.layout.rank(task.node.node, task.local);
-    if (watch.minutes == 0 || rank != GlobalRank{0}) return;
-    if (item(spank, S_JOB_UID) != geteuid()) return tell(not_as_another(watch).message());
+    if (!host || !runs_watch(asked, task.node.node, task.local)) return;
     const StepWatch wanted{.command = asked.command,
-                           .host_root = is_in_container(asked) ? host_root : -1,
                            .watch = watch,
                            .step = formatted("{}.{}", asked.identity.job, asked.identity.step)};
-    const auto started = start_step_watch(wanted, watch_variables(spank, asked));
+    const auto started = std::move(host->helper).and_then([&](HostHelper helper) {
+        return start_step_watch(helper, wanted, host->variables);
+    });
     if (!started) tell(started.error().message());
 }
 
@@ -166,8 +163,30 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
 
 }  // namespace
 
+bool needs_host_side(spank_t spank, const AskedStep& asked) {
+    if (wants_check(asked.request)) return true;
+    const Identity& identity = asked.identity;
+    const auto local = item(spank, S_TASK_ID);
+    // The key watch is for no heterogeneous step.
+    return local && *local < identity.component.tasks.size() && !identity.heterogeneous &&
+           runs_watch(asked, identity.whole().node, LocalRank{*local});
+}
+
+HostSide keep_host_side(spank_t spank) {
+    const auto user = step_user(spank);
+    if (!user) return {Error{"", "Slurm does not tell the job's user", ""}, {}};
+    HostSide host{HostHelper::start(user), {}};
+    const StepVariables step(spank);
+    for (const std::string& name : step.names()) {
+        if (const auto value = step.get(name)) host.variables.set(name, *value);
+    }
+    // In a batch job's steps it is the batch host's.
+    host.variables.set("SLURMD_NODENAME", node_name());
+    return host;
+}
+
 std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding,
-                                  int host_root) {
+                                  std::optional<HostSide>& host) {
     const auto task =
         read_task_identity(spank, asked.identity, asked.offsets, is_in_container(asked));
     if (!task) return Failure{task.error()};
@@ -175,8 +194,8 @@ std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const S
     if (!prepared) return Failure{prepared.error()};
     if (!prepared->empty()) print_and_end(*prepared);
     if (auto failure = start_by_exec(spank, asked)) return failure;
-    if (auto failure = check_step(spank, asked, host_root, *task)) return failure;
-    watch_step(spank, asked, host_root, *task);
+    if (auto failure = check_step(spank, asked, host, *task)) return failure;
+    watch_step(asked, host, *task);
     return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "base/result.h"
 #include "mapping/spec/request.h"
+#include "node/host_helper.h"
 
 #include <string>
 #include <variant>
@@ -19,8 +20,7 @@ void allow_looks();
 
 struct StepWatch {
     std::string command;  // the path of distgpu
-    int host_root = -1;   // as of ProgramBeside
-    bool keeps_linker = false;
+    Linker linker = Linker::dropped;
     Watch watch;
     std::string step;  // "5.0"
 };
@@ -28,6 +28,7 @@ struct StepWatch {
 // Starts `distgpu why STEP --watch`, which ends with this process. It is no child of this process,
 // whose program waits for its own alone.
 // Errors: there is no such command; it cannot be told when this process ends.
-Result<std::monostate> start_step_watch(const StepWatch& watch, const Environment& environment);
+Result<std::monostate> start_step_watch(HostHelper& helper, const StepWatch& watch,
+                                        const Environment& environment);
 
 }  // namespace distgpu

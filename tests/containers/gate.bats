@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # `--distgpu=MODE,check` in front of a program in a container, whose image has no distgpu: the check
-# runs with the host's files in the container's namespaces.
+# is a process of the host, and judges what the container has.
 # shellcheck disable=SC2016,SC2154 # for the tasks' shells; cluster.bash sets images, run sets output and status
 
 load containers

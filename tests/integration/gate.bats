@@ -40,7 +40,29 @@ setup() {
     run submit "${eight[@]}" --distgpu=pytorch,check true
     restore_plugstack
     [ "$status" -eq 0 ]
-    [ "$(sort -u "$SCRATCH/asked")" = 'check --gate --timeout=10' ]
+    [ "$(sort -u "$SCRATCH/asked")" = 'check --gate --variables=/proc/self/fd/0 --timeout=10' ]
+}
+
+# It is started by a process that was root's, and judges what the program will have. Slurm sets the
+# limit of core files last.
+@test "the check has the user, groups, CPUs, limits and control group of its task" {
+    cat >"$SCRATCH/self" <<'END'
+grep -E '^(Uid|Gid|Groups|Cap...|Cpus_allowed_list|NoNewPrivs|Sig...)' /proc/self/status
+cat /proc/self/cgroup
+grep -v core /proc/self/limits
+readlink /proc/self/cwd /proc/self/root /proc/self/ns/{user,mnt,pid,net,ipc,cgroup}
+END
+    printf '#!/bin/bash\nbash %s/self >%s/check.$SLURMD_NODENAME\nexec %s/distgpu "$@"\n' \
+        "$SCRATCH" "$SCRATCH" "$SCRATCH" >"$SCRATCH/noted"
+    chmod 755 "$SCRATCH/noted"
+    set_plugstack "required $SCRATCH/${plugin##*/} command=$SCRATCH/noted"
+    run submit srun -w 'node[03-04]' -n2 -c2 --propagate=NOFILE --distgpu=pytorch,check \
+        bash -c 'bash "$1/self" >"$1/task.$SLURMD_NODENAME"' - "$SCRATCH"
+    restore_plugstack
+    echo "$output"
+    [ "$status" -eq 0 ]
+    grep -q '^CapEff:[[:space:]]*0*$' "$SCRATCH/check.node03"
+    diff "$SCRATCH/task.node03" "$SCRATCH/check.node03"
 }
 
 # The step ends before its program starts, with the finding, who is to be left out, and status 1.

@@ -7,8 +7,17 @@
 
 namespace distgpu {
 
+bool needs_host_side(spank_t /*spank*/, const AskedStep& /*asked*/) {
+    return false;
+}
+
+HostSide keep_host_side(spank_t /*spank*/) {
+    return {Error{"", "none is needed", ""}, {}};
+}
+
 std::optional<Failure> start_task(spank_t spank, const AskedStep& /*asked*/,
-                                  const StepBinding& /*binding*/, int /*host_root*/) {
+                                  const StepBinding& /*binding*/,
+                                  std::optional<HostSide>& /*host*/) {
     const auto named_in = [&](const char* variable) {
         const std::string hosts = ' ' + StepVariables(spank).get(variable).value_or("") + ' ';
         return hosts.find(' ' + host_name() + ' ') != std::string::npos;

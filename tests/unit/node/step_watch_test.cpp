@@ -27,7 +27,7 @@ class StepWatchTest : public testing::Test {
         std::filesystem::permissions(folder_.path("distgpu"), std::filesystem::perms::owner_all);
         const pid_t task = fork();
         if (task == 0) {
-            const bool started = start_step_watch(watch_, environment_).has_value();
+            const bool started = begin().has_value();
             const bool has_child = waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD;
             for (int i = 0; i < 1000 && !std::filesystem::exists(folder_.path("told")); ++i) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -37,6 +37,11 @@ class StepWatchTest : public testing::Test {
         int status = -1;
         waitpid(task, &status, 0);
         return status;
+    }
+
+    Result<std::monostate> begin() {
+        return HostHelper::start({}).and_then(
+            [this](HostHelper helper) { return start_step_watch(helper, watch_, environment_); });
     }
 
     std::string told() const {
@@ -69,7 +74,7 @@ mv next told)sh";
 
 TEST_F(StepWatchTest, WithoutTheCommandThereIsNone) {
     watch_.command = "/nowhere/distgpu";
-    const auto started = start_step_watch(watch_, environment_);
+    const auto started = begin();
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().object.rfind("watch=30:end: /nowhere/distgpu on ", 0), 0U);
     EXPECT_EQ(started.error().problem, "cannot be started");

@@ -1,6 +1,9 @@
 // `distgpu check`: whether the tasks of this step would find each other, their GPUs and the
 // network.
+#include "base/environment_copy.h"
 #include "base/format.h"
+#include "base/io/file_text.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "check/agreement.h"
 #include "check/as_rank0.h"
@@ -42,13 +45,15 @@ struct Arguments {
     std::optional<std::string> skip;
     std::string format = "text";
     bool gate = false;
+    std::string variables;  // a file
     bool node = false;
 };
 
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
 // lacks the plugin, its first rank speaks for all.
-void say_undelivered(const OwnTask& own, const Report& report, const Error& problem) {
-    const bool has_own_news = any_fatal(report.findings) && !unanswered_spec(ProcessEnvironment());
+void say_undelivered(const CheckFacts& facts, const Report& report, const Error& problem) {
+    const OwnTask& own = *facts.own;
+    const bool has_own_news = any_fatal(report.findings) && !unanswered_spec(*facts.environment);
     if (own.place.local != LocalRank{0} && !has_own_news) return;
     const auto say = [&](const Error& error) {
         distgpu::say(formatted("distgpu: rank {} on {}: {}: {}; {}", report.rank,
@@ -80,7 +85,7 @@ RankEnd check_as_other(const CheckFacts& facts, const Checks& checks, Deadline d
     looked.report.stays = own.place.local == LocalRank{0};
     auto rank0 = deliver(looked.report, endpoints_of(own), checked_step(own), deadline);
     if (!rank0) {
-        say_undelivered(own, looked.report, rank0.error());
+        say_undelivered(facts, looked.report, rank0.error());
         return {ExitCode::timed_out, std::nullopt};
     }
     RankEnd end;
@@ -143,6 +148,23 @@ ExitCode check_as_own_rank(const CheckFacts& facts, const Checks& checks,
     return arguments.gate ? end.verdict.value_or(ExitCode::timed_out) : end.own;
 }
 
+// What the checks judge: the variables of a file, as of /proc/PID/environ, else this process's own.
+Result<std::shared_ptr<const Environment>> judged_variables(const std::string& path) {
+    if (path.empty()) return std::shared_ptr<const Environment>(new ProcessEnvironment);
+    return read_file(path, "name a file such as /proc/PID/environ")
+        .transform([](const std::string& text) {
+            auto variables = std::make_shared<EnvironmentCopy>();
+            for (std::string_view rest = text; !rest.empty();) {
+                const std::string_view variable = take_until(rest, '\0');
+                const std::size_t end = variable.find('=');
+                if (end == std::string_view::npos) continue;
+                variables->set(std::string(variable.substr(0, end)),
+                               std::string(variable.substr(end + 1)));
+            }
+            return std::shared_ptr<const Environment>(std::move(variables));
+        });
+}
+
 // The SPEC of the command line, else that by which the task was prepared, or should have been.
 Result<Request> wanted(const Arguments& arguments, const Environment& environment) {
     if (!arguments.spec.empty()) return parse_spec("SPEC", arguments.spec);
@@ -153,8 +175,9 @@ Result<Request> wanted(const Arguments& arguments, const Environment& environmen
                  "check MODE"};
 }
 
+// Slurm's commands are those of this process, whatever the judged variables say.
 Result<Place> place_in_slurm(const Environment& environment) {
-    auto place = find_place(environment, host_name(), ask_slurm(environment));
+    auto place = find_place(environment, host_name(), ask_slurm(ProcessEnvironment()));
     if (!place || place->launcher == Launcher::slurm) return place;
     return Error{"distgpu check", "this process is not a task of srun",
                  "start it with srun --distgpu=MODE distgpu check"};
@@ -191,7 +214,9 @@ ExitCode run_check(const Arguments& arguments) {
     const Deadline start = Clock::now();
     const seconds timeout(arguments.timeout);
     const Deadline look_deadline = start + timeout / 2;
-    const ProcessEnvironment environment;
+    const auto judged = judged_variables(arguments.variables);
+    if (!judged) return complain(judged.error(), ExitCode::usage);
+    const Environment& environment = **judged;
     const auto checks = choose_checks(arguments.only, arguments.skip);
     if (!checks) return stop(environment, checks.error(), ExitCode::usage);
     auto place = place_in_slurm(environment);
@@ -202,15 +227,15 @@ ExitCode run_check(const Arguments& arguments) {
         return stop(environment, {"SPEC=" + arguments.spec, "no mode", "see distgpu vars help"},
                     ExitCode::usage);
     }
-    if (const auto ordered = order_nodes(*request, *place, environment); !ordered) {
+    if (const auto ordered = order_nodes(*request, *place, ProcessEnvironment()); !ordered) {
         return stop(environment, ordered.error(), ExitCode::check_failed);
     }
     if (const auto error = refused(*request, *place, environment)) {
         return stop(environment, *error, ExitCode::check_failed);
     }
     const std::string name = host_name();
-    auto planned = within(look_deadline, [request = *request, place = *place] {
-        return plan_own_task(request, place, ProcessEnvironment());
+    auto planned = within(look_deadline, [request = *request, place = *place, judged = *judged] {
+        return plan_own_task(request, place, *judged);
     });
     if (!planned) {
         return complain({name, "looking up names and devices did not finish",
@@ -219,7 +244,7 @@ ExitCode run_check(const Arguments& arguments) {
     }
     if (!*planned) return complain(planned->error(), ExitCode::check_failed);
     const CheckFacts facts =
-        facts_of(std::make_shared<const OwnTask>(**std::move(planned)), look_deadline);
+        facts_of(std::make_shared<const OwnTask>(**std::move(planned)), *judged, look_deadline);
     return check_as_own_rank(facts, *checks, arguments, start);
 }
 
@@ -263,7 +288,12 @@ Subcommand check_subcommand() {
                         {.name = "--gate",
                          .target = &arguments->gate,
                          .help = "One line if all is well, and the same exit status on every "
-                                 "rank, as --distgpu=MODE,check runs it"}},
+                                 "rank, as --distgpu=MODE,check runs it"},
+                        {.name = "--variables",
+                         .target = &arguments->variables,
+                         .help = "Judge the variables in this file, as in /proc/PID/environ, "
+                                 "instead of this process's own",
+                         .type = "FILE"}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

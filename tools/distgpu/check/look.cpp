@@ -5,7 +5,6 @@
 #include "base/values.h"
 #include "check/gpus.h"
 #include "node/affinity.h"
-#include "node/process_environment.h"
 #include "task/sent_step.h"
 
 #include <algorithm>
@@ -44,8 +43,9 @@ std::string ports_before(const Checks& checks) {
 
 }  // namespace
 
-CheckFacts facts_of(std::shared_ptr<const OwnTask> own, Deadline deadline) {
-    CheckFacts facts{std::move(own), std::make_shared<ProcessEnvironment>(), {}, deadline};
+CheckFacts facts_of(std::shared_ptr<const OwnTask> own,
+                    std::shared_ptr<const Environment> environment, Deadline deadline) {
+    CheckFacts facts{std::move(own), std::move(environment), {}, deadline};
     KernelCpuSet mask{};
     if (read_affinity(0, mask)) facts.cpus = CpuSet::from_words(mask);
     return facts;

@@ -9,7 +9,8 @@
 namespace distgpu {
 
 // Where this process may run, and what else checks look at.
-CheckFacts facts_of(std::shared_ptr<const OwnTask> own, Deadline deadline);
+CheckFacts facts_of(std::shared_ptr<const OwnTask> own,
+                    std::shared_ptr<const Environment> environment, Deadline deadline);
 
 struct Looked {
     Report report;

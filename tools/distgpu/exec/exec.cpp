@@ -84,8 +84,9 @@ std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
 std::optional<ExitCode> check_step(const Request& request, const Environment& environment) {
     const CheckChoice choice = request.check.value_or(CheckChoice::off);
     if (choice == CheckChoice::off) return std::nullopt;
-    const auto verdict =
-        run_step_check({.command = own_command(), .keeps_linker = true}, environment);
+    const StepCheck check{.command = own_command(), .linker = Linker::kept};
+    const auto verdict = HostHelper::start({}).and_then(
+        [&](HostHelper helper) { return run_step_check(helper, check, environment, environment); });
     if (verdict && *verdict == StepVerdict::ready) return std::nullopt;
     if (!verdict) complain(verdict.error(), ExitCode::exec_failed);
     if (choice == CheckChoice::warn) return std::nullopt;
@@ -103,11 +104,12 @@ void watch_step(const OwnTask& own, const Environment& environment) {
             formatted("distgpu: watch={}: only for tasks of srun; the program starts without",
                       to_string(watch)));
     }
-    const auto started = start_step_watch({.command = own_command(),
-                                           .keeps_linker = true,
-                                           .watch = watch,
-                                           .step = formatted("{}.{}", step.job, step.step)},
-                                          environment);
+    const StepWatch wanted{.command = own_command(),
+                           .linker = Linker::kept,
+                           .watch = watch,
+                           .step = formatted("{}.{}", step.job, step.step)};
+    const auto started = HostHelper::start({}).and_then(
+        [&](HostHelper helper) { return start_step_watch(helper, wanted, environment); });
     if (!started) complain(started.error(), ExitCode::exec_failed);
 }
 

@@ -1,0 +1,341 @@
+// See host_helper.h. A message is a StartRequest with a file of texts beside it: the working
+// folder, the program's words and its variables, each ended by a NUL. Who sends it is the user whom
+// the helper has become, and gains nothing by a false one; its bounds keep the helper itself small.
+#include "node/host_helper.h"
+
+#include "base/io/write.h"
+#include "node/affinity.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <span>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+// Linux takes no more for a program than a quarter of its stack, which is 8 MiB as a rule.
+constexpr std::size_t longest_texts = std::size_t{8} << 20U;
+constexpr std::uint32_t most_words = 64;
+
+struct StartRequest {
+    std::uint32_t words = 0;
+    bool waits = false;  // for the program's end
+    KernelCpuSet cpus{};
+    std::array<rlimit, RLIM_NLIMITS> limits{};
+};
+
+struct Answer {
+    int problem = 0;  // errno
+    int status = 0;   // of the program, where it was waited for
+};
+
+// In this order, one each.
+enum SentFile { texts_file, input_file, output_file, task_file, sent_files };
+using SentFiles = std::array<int, sent_files>;
+
+constexpr std::size_t files_size = CMSG_SPACE(sizeof(SentFiles));
+
+// A message of one StartRequest and its files, for sendmsg() and recvmsg().
+class Message {
+  public:
+    explicit Message(StartRequest& request) : part_{&request, sizeof(request)} {
+        header_.msg_iov = &part_;
+        header_.msg_iovlen = 1;
+        header_.msg_control = control_.data();
+        header_.msg_controllen = control_.size();
+    }
+
+    msghdr& for_sending(const SentFiles& files) {
+        cmsghdr* const control = CMSG_FIRSTHDR(&header_);
+        control->cmsg_level = SOL_SOCKET;
+        control->cmsg_type = SCM_RIGHTS;
+        control->cmsg_len = CMSG_LEN(sizeof(SentFiles));
+        std::memcpy(CMSG_DATA(control), files.data(), sizeof(SentFiles));
+        return header_;
+    }
+
+    msghdr& header() { return header_; }
+
+    // False: other files than a StartRequest has.
+    bool take(SentFiles& files) {
+        const cmsghdr* const control = CMSG_FIRSTHDR(&header_);
+        if (control == nullptr || control->cmsg_type != SCM_RIGHTS ||
+            control->cmsg_len != CMSG_LEN(sizeof(SentFiles))) {
+            return false;
+        }
+        std::memcpy(files.data(), CMSG_DATA(control), sizeof(SentFiles));
+        return (header_.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+    }
+
+  private:
+    alignas(cmsghdr) std::array<char, files_size> control_{};
+    iovec part_;
+    msghdr header_{};
+};
+
+// Texts in one file that has no name.
+int file_of(const std::string& texts) {
+    const int file = memfd_create("distgpu", MFD_CLOEXEC);
+    if (file >= 0 && write_all(file, texts) && lseek(file, 0, SEEK_SET) == 0) return file;
+    close(file);
+    return -1;
+}
+
+void add(std::string& texts, std::string_view text) {
+    texts.append(text).push_back('\0');
+}
+
+void add_variables(std::string& texts, const Environment& environment, Linker linker) {
+    for (const std::string& name : environment.names()) {
+        if (linker == Linker::dropped && name.starts_with("LD_")) continue;
+        if (const auto value = environment.get(name)) add(texts, name + "=" + *value);
+    }
+}
+
+std::string working_folder() {
+    std::array<char, 4096> path{};
+    return getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
+}
+
+Error not_started(int problem) {
+    const bool is_missing = problem == ENOENT || problem == EACCES || problem == ENOTDIR;
+    return {"", is_missing ? "cannot be started" : std::strerror(problem), ""};
+}
+
+Result<int> ask(int socket, const HostProgram& program, bool waits, int kept,
+                std::chrono::seconds limit) {
+    StartRequest request{static_cast<std::uint32_t>(program.words.size()), waits};
+    read_affinity(0, request.cpus);
+    for (std::size_t i = 0; i < request.limits.size(); ++i) {
+        getrlimit(static_cast<__rlimit_resource_t>(i), &request.limits[i]);
+    }
+    std::string texts;
+    add(texts, working_folder());
+    for (const std::string& word : program.words) add(texts, word);
+    add_variables(texts, program.environment, program.linker);
+    std::string judged;
+    if (program.judged != nullptr) add_variables(judged, *program.judged, Linker::kept);
+    SentFiles files{file_of(texts), file_of(judged), STDERR_FILENO, kept};
+    Message message(request);
+    const bool is_sent = files[texts_file] >= 0 && files[input_file] >= 0 &&
+                         sendmsg(socket, &message.for_sending(files), MSG_NOSIGNAL) >= 0;
+    const int problem = errno;
+    close(files[texts_file]);
+    close(files[input_file]);
+    if (!is_sent) return not_started(problem);
+    pollfd entry{socket, POLLIN, 0};
+    int ready = 0;
+    do {
+        ready = poll(&entry, 1, static_cast<int>(std::chrono::milliseconds(limit).count()));
+    } while (ready < 0 && errno == EINTR);
+    if (ready == 0) {
+        // The helper ends the program when it sees that nobody waits any more.
+        shutdown(socket, SHUT_RDWR);
+        return Error{"", "did not end", ""};
+    }
+    Answer answer;
+    if (recv(socket, &answer, sizeof(answer), 0) != sizeof(answer)) {
+        return Error{"", "the process that starts it has ended", ""};
+    }
+    if (answer.problem != 0) return not_started(answer.problem);
+    return answer.status;
+}
+
+// ---- What follows runs in the helper.
+
+// Root's process for good; glibc's functions would do the same with more than the kernel's calls.
+bool become_user(const HelperUser& user) {
+    constexpr auto same = static_cast<uid_t>(-1);
+    if (geteuid() != 0 && syscall(SYS_setresuid, same, 0, same) != 0) return false;
+    if (syscall(SYS_setgroups, user.groups.size(), user.groups.data()) != 0 ||
+        syscall(SYS_setresgid, user.group, user.group, user.group) != 0 ||
+        syscall(SYS_setresuid, user.user, user.user, user.user) != 0) {
+        return false;
+    }
+    return user.user == 0 || (syscall(SYS_setresuid, same, 0, same) != 0 &&
+                              (user.group == 0 || syscall(SYS_setresgid, same, 0, same) != 0));
+}
+
+// All files from `first` on; Linux before 5.9 has no call for that.
+void close_from(int first) {
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+    constexpr int many = 65'536;
+    for (int file = first; file < many; ++file) close(file);
+}
+
+// What a file of `size` texts holds, as execve() takes it.
+std::vector<char*> pointers(std::span<char> texts) {
+    std::vector<char*> result;
+    for (char* text = texts.data(); text < texts.data() + texts.size();
+         text += std::strlen(text) + 1) {
+        result.push_back(text);
+    }
+    return result;
+}
+
+// Where they are longer than the bound, or do not end with a NUL: nothing.
+std::vector<char> read_texts(int file) {
+    std::vector<char> texts(longest_texts + 1);
+    std::size_t size = 0;
+    while (size < texts.size()) {
+        const ssize_t got =
+            pread(file, texts.data() + size, texts.size() - size, static_cast<off_t>(size));
+        if (got <= 0) break;
+        size += static_cast<std::size_t>(got);
+    }
+    if (size == 0 || size > longest_texts || texts[size - 1] != '\0') return {};
+    texts.resize(size);
+    return texts;
+}
+
+[[noreturn]] void become(const StartRequest& request, const SentFiles& files,
+                         std::vector<char*>& texts) {
+    // All that it starts can be ended with it.
+    setpgid(0, 0);
+    // Where the folder is one of the container's, the host may have none of that name.
+    if (chdir(texts[0]) != 0 && chdir("/") != 0) _exit(cannot_start);
+    sched_setaffinity(0, sizeof(request.cpus),
+                      reinterpret_cast<const cpu_set_t*>(request.cpus.data()));
+    const std::vector<char*> variables(texts.begin() + 1 + request.words, texts.end());
+    texts[1 + request.words] = nullptr;
+    std::vector<char*> environment = variables;
+    environment.push_back(nullptr);
+    const bool has_files = dup2(files[input_file], STDIN_FILENO) >= 0 &&
+                           dup2(files[output_file], STDOUT_FILENO) >= 0 &&
+                           dup2(files[output_file], STDERR_FILENO) >= 0 &&
+                           dup2(files[task_file], kept_file) >= 0;
+    close_from(kept_file + 1);
+    for (std::size_t i = 0; i < request.limits.size(); ++i) {
+        setrlimit(static_cast<__rlimit_resource_t>(i), &request.limits[i]);
+    }
+    if (has_files) execve(texts[1], &texts[1], environment.data());
+    _exit(cannot_start);
+}
+
+// Until the program has ended. Where the task's end of the socket goes first, so does the program.
+int wait_for(pid_t child, int child_end, int socket) {
+    std::array<pollfd, 2> entries{pollfd{child_end, POLLIN, 0}, pollfd{socket, POLLIN, 0}};
+    while (poll(entries.data(), entries.size(), -1) < 0 && errno == EINTR) {
+    }
+    if (entries[0].revents == 0) {
+        kill(-child, SIGKILL);
+        kill(child, SIGKILL);
+        _exit(EXIT_FAILURE);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+Answer start_program(const StartRequest& request, SentFiles files, int socket) {
+    std::vector<char> texts = read_texts(files[texts_file]);
+    std::vector<char*> words = pointers(texts);
+    if (request.words == 0 || request.words > most_words || words.size() < 2U + request.words) {
+        return {E2BIG};
+    }
+    if (access(words[1], X_OK) != 0) return {errno};
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return {errno};
+    // The pipe stays open in a program that is waited for, so that its end is the program's.
+    if (request.waits) files[task_file] = ends[1];
+    const pid_t child = fork();
+    if (child == 0) become(request, files, words);
+    const int problem = errno;
+    close(ends[1]);
+    const Answer answer = child < 0       ? Answer{problem}
+                          : request.waits ? Answer{0, wait_for(child, ends[0], socket)}
+                                          : Answer{};
+    close(ends[0]);
+    return answer;
+}
+
+[[noreturn]] void serve(int socket) {
+    for (;;) {
+        StartRequest request;
+        Message message(request);
+        const ssize_t got = recvmsg(socket, &message.header(), MSG_CMSG_CLOEXEC);
+        if (got < 0 && errno == EINTR) continue;
+        SentFiles files{};
+        if (got != sizeof(request) || !message.take(files)) _exit(EXIT_SUCCESS);
+        const Answer answer = start_program(request, files, socket);
+        for (const int file : files) close(file);
+        send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
+    }
+}
+
+// A copy of slurmstepd, or of another process, that keeps nothing of it but its cgroup.
+[[noreturn]] void become_helper(int socket, const std::optional<HelperUser>& user) {
+    if (user && !become_user(*user)) _exit(EXIT_FAILURE);
+    // proctrack/linuxproc spares what is called slurmstepd (kill_tree.c, 22.05 to 26.05).
+    prctl(PR_SET_NAME, "distgpu");
+    const int nothing = open("/dev/null", O_RDWR);
+    bool ready = chdir("/") == 0 && nothing >= 0;
+    constexpr int kept_socket = 3;
+    const int own = fcntl(socket, F_DUPFD_CLOEXEC, kept_socket + 1);
+    for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        ready = dup2(nothing, file) >= 0 && ready;
+    }
+    ready = dup3(own, kept_socket, O_CLOEXEC) >= 0 && ready;
+    close_from(kept_socket + 1);
+    for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (ready) serve(kept_socket);
+    _exit(EXIT_FAILURE);
+}
+
+}  // namespace
+
+Result<HostHelper> HostHelper::start(const std::optional<HelperUser>& user) {
+    std::array<int, 2> ends{-1, -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return not_started(errno);
+    }
+    HostHelper helper(ends[0]);
+    const pid_t child = fork();
+    if (child == 0) {
+        // What is sent to the task's process group or terminal is not meant for it, and the task's
+        // program waits for its own children alone.
+        setsid();
+        if (fork() == 0) become_helper(ends[1], user);
+        _exit(EXIT_SUCCESS);
+    }
+    const int problem = errno;
+    close(ends[1]);
+    if (child < 0) return not_started(problem);
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return helper;
+}
+
+HostHelper::~HostHelper() {
+    if (socket_ >= 0) close(socket_);
+}
+
+Result<int> HostHelper::run(const HostProgram& program, std::chrono::seconds limit) {
+    return ask(socket_, program, true, STDERR_FILENO, limit);
+}
+
+Result<int> HostHelper::leave(const HostProgram& program, int kept) {
+    constexpr std::chrono::seconds limit{10};
+    return ask(socket_, program, false, kept, limit);
+}
+
+}  // namespace distgpu
