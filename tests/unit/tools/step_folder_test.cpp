@@ -2,7 +2,9 @@
 // does.
 #include "exec/step_folder.h"
 
+#include "base/io/file_text.h"
 #include "made_up_folder.h"
+#include "node/machine.h"
 
 #include <gtest/gtest.h>
 
@@ -17,15 +19,18 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+constexpr const char* boot_id = "/proc/sys/kernel/random/boot_id";
+
 class StepFolderTest : public testing::Test {
   protected:
     StepFolderTest() { setenv("RAY_TMPDIR", folder_.path().c_str(), 1); }
     ~StepFolderTest() override { unsetenv("RAY_TMPDIR"); }
 
     // As one that was killed leaves it, so long ago.
-    std::string left(const std::string& name, std::chrono::seconds age) const {
+    std::string left(const std::string& name, std::chrono::seconds age,
+                     const std::string& owner = *read_trimmed(boot_id) + " another") const {
         folder_.write(name + "/session/logs/raylet.out", "");
-        folder_.write(name + "/.distgpu", "");
+        folder_.write(name + "/.distgpu", owner + "\n");
         fs::last_write_time(folder_.path(name + "/.distgpu"),
                             fs::file_time_type::clock::now() - age);
         return folder_.path(name);
@@ -44,6 +49,24 @@ TEST_F(StepFolderTest, TakesAwayWhatKilledStepsLeft) {
     { const auto folder = StepFolder::make_at(rule_, around_ / "ray-bbbbbb"); }
     EXPECT_FALSE(fs::exists(on_other));
     EXPECT_TRUE(fs::is_empty(around_));
+}
+
+// Whose locks this node need not see.
+TEST_F(StepFolderTest, TakesAwayOnlyWhatThisNodeLeft) {
+    const std::string earlier_boot = left("ray-aaaaaa", 1h, "0-1 " + host_name());
+    const std::string other_node = left("ray-bbbbbb", 1h, "0-1 another");
+    const std::string unknown = left("ray-cccccc", 1h, "");
+    const std::string nameless = left("ray-dddddd", 1h, " " + host_name());
+    std::string own;
+    {
+        const auto folder = StepFolder::make(rule_);
+        own = *read_trimmed(folder->path() + "/.distgpu");
+    }
+    EXPECT_EQ(own, *read_trimmed(boot_id) + " " + host_name());
+    EXPECT_FALSE(fs::exists(earlier_boot));
+    for (const std::string& path : {other_node, unknown, nameless}) {
+        EXPECT_TRUE(fs::exists(path)) << path;
+    }
 }
 
 TEST_F(StepFolderTest, LeavesEverythingElse) {

@@ -2,7 +2,11 @@
 #include "exec/step_folder.h"
 
 #include "base/format.h"
+#include "base/io/file_text.h"
+#include "base/io/write.h"
+#include "node/machine.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -27,12 +31,37 @@ Error not_made(const FolderRule& rule, const std::string& path, int problem) {
             formatted("let {} name a folder that every node has for itself", rule.variable)};
 }
 
+// Who may find out by a lock whether a step still runs: a lock on a folder that nodes share may be
+// the node's own (nfs local_lock, lustre localflock). Empty: not known.
+struct Owner {
+    std::string boot;  // of its kernel, which knows all the locks that are made under it
+    std::string host;
+};
+
+Owner this_node() {
+    return {read_trimmed("/proc/sys/kernel/random/boot_id").value_or(""), host_name()};
+}
+
+// Whether a lock that can be had here says that nobody has it. After another boot of this node,
+// too.
+bool can_tell(const std::string& owner) {
+    const Owner here = this_node();
+    const std::size_t space = std::min(owner.find(' '), owner.size());
+    return space > 0 && space < owner.size() && !here.boot.empty() &&
+           (owner.substr(0, space) == here.boot || owner.substr(space + 1) == here.host);
+}
+
 // A folder without a lock is never taken for one that was left.
 Socket lock_in(const std::string& folder) {
     const std::string name = folder + std::string(lock_name);
     constexpr mode_t for_me_alone = 0600;
     Socket lock(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_me_alone));
-    if (lock.is_open()) flock(lock.fd(), LOCK_EX | LOCK_NB);
+    if (!lock.is_open()) return lock;
+    flock(lock.fd(), LOCK_EX | LOCK_NB);
+    const Owner owner = this_node();
+    // Without its owner nobody takes it for one that was left.
+    const std::string text = owner.boot + ' ' + owner.host + '\n';
+    static_cast<void>(write_all(lock.fd(), text));
     return lock;
 }
 
@@ -49,7 +78,7 @@ bool is_left(const std::string& folder) {
     constexpr std::time_t minute = 60;
     return lock.is_open() && fstat(lock.fd(), &status) == 0 &&
            std::time(nullptr) - status.st_mtime > minute &&
-           flock(lock.fd(), LOCK_EX | LOCK_NB) == 0;
+           can_tell(read_trimmed(name).value_or("")) && flock(lock.fd(), LOCK_EX | LOCK_NB) == 0;
 }
 
 void remove_left_ones(const FolderRule& rule, const std::filesystem::path& around) {
