@@ -100,5 +100,15 @@ TEST(ShellWords, WhatIsNotClosedEndsWithTheText) {
     EXPECT_TRUE(shell_commands(" \n;\n#").empty());
 }
 
+TEST(ShellWords, QuotedIsOneWordAgain) {
+    EXPECT_EQ(shell_quoted("plain"), "'plain'");
+    EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+    for (const std::string text : {"", "a b", "'", "''a'", "$(b)`c`\\", "\"x\"; #\ny"}) {
+        const auto commands = shell_commands("echo " + shell_quoted(text));
+        ASSERT_EQ(commands.size(), 1U) << text;
+        EXPECT_EQ(commands.front().words, (std::vector<std::string>{"echo", text}));
+    }
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -10,6 +10,7 @@
 #include "node/slurm_command.h"
 #include "node/step_secret.h"
 #include "output.h"
+#include "script/shell_words.h"
 
 #include <chrono>
 #include <thread>
@@ -68,7 +69,10 @@ void set_token(Supervision& supervision, const Service& service, Environment& en
     }
     for (const char* const name : {"RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"}) {
         const auto value = environment.get(name);
-        if (value) supervision.parts.environment += formatted("export {}='{}'\n", name, *value);
+        if (value) {
+            supervision.parts.environment +=
+                formatted("export {}={}\n", name, shell_quoted(*value));
+        }
     }
 }
 

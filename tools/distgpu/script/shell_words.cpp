@@ -218,4 +218,10 @@ std::vector<ShellCommand> shell_commands(std::string_view script) {
     return Reader(script).read();
 }
 
+std::string shell_quoted(std::string_view text) {
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + '\'';
+}
+
 }  // namespace distgpu

@@ -27,4 +27,7 @@ struct ShellCommand {
 // there.
 std::vector<ShellCommand> shell_commands(std::string_view script);
 
+// As a shell reads it as one word, whatever is in it.
+std::string shell_quoted(std::string_view text);
+
 }  // namespace distgpu
