@@ -3,6 +3,7 @@
 #include "exec/supervise.h"
 
 #include "base/io/tcp/socket.h"
+#include "exec/companion.h"
 #include "exec/control.h"
 #include "exec/process_tree.h"
 #include "exec/readiness.h"
@@ -416,6 +417,39 @@ std::vector<std::pair<std::uint32_t, Peer>> joined_within(Head& head, std::chron
         std::this_thread::sleep_for(1ms);
     }
     return {};
+}
+
+// A step's other nodes may hear of its end before the signal that ended it.
+TEST(Supervise, WhatASignalBrokeIsNoFailure) {
+    const ControlledStep step = of_two(0, free_port(), "").step;
+    auto head = Head::listen(step);
+    ASSERT_TRUE(head);
+    Supervision supervision = with_companion("echo it is up; sleep 60", "");
+    const Supervision two = of_two(1, step.port, "");
+    supervision.node_names = two.node_names;
+    supervision.node = 1;
+    supervision.step = step;
+    const Running running(supervision);
+    auto joined = joined_within(*head, 5s);
+    ASSERT_EQ(joined.size(), 1U);
+    std::this_thread::sleep_for(200ms);
+    joined.clear();  // the connection
+    std::this_thread::sleep_for(150ms);
+    kill(running.pid, SIGTERM);
+    const auto end = running.end();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(end.errors, "");
+}
+
+// What another process prints into its pipe is not waited for.
+TEST(Companion, SaysWhatItSaidByThen) {
+    Companion companion;
+    ASSERT_FALSE(companion.start({"sh", "-c", "yes more & sleep 0.3; kill -KILL $$"}, "up", 100));
+    const pid_t child = companion.pid();
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_THAT(companion.last_output(), HasSubstr("more\n"));
+    kill(-child, SIGKILL);
 }
 
 // Neither end believes who does not know the secret.

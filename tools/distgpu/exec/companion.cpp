@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace distgpu {
@@ -53,7 +54,10 @@ bool Companion::becomes_ready() {
 }
 
 const std::string& Companion::last_output() {
-    while (read_piece()) {
+    // Others may still have its end of the pipe, and print without end: only what is there by now.
+    int left = 0;
+    if (ioctl(output_.fd(), FIONREAD, &left) != 0) left = 0;
+    for (; left > 0 && read_piece(); left -= static_cast<int>(most_kept)) {
     }
     return text_;
 }

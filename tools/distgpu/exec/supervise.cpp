@@ -208,13 +208,17 @@ class Supervisor {
     void stop(int signal) {
         if (is_ending_ || is_stopped_) return;
         is_stopped_ = true;
+        const bool has_failed = failure_.has_value() && !nodes_.is_head();
         constexpr int signalled = 128;
         stopped_status_ = nodes_.is_head() ? signalled + signal : 0;
         kill_time_ = Clock::now() + plan_.grace;
         if (parts_.has_companion()) {
+            // What fails from now on, and what failed just before, is the signal's doing.
+            failure_.reset();
             // The program may still need its cluster, and its end is that of all.
             if (!nodes_.is_head()) nodes_.tell_all({Message::Kind::stop, signal});
             if (nodes_.is_head() && !parts_.runs_program()) finish(stopped_status_);
+            if (has_failed) finish(stopped_status_);
             return;
         }
         if (failure_) status_ = failure_->status;
