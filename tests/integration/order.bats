@@ -136,6 +136,10 @@ ranks_are() { # LINES SRUN_ARGUMENT...
         "$(cut -d ' ' -f 1-2 <<<"$by_ring")" ]
     run -0 submit srun -N4 --distgpu=pytorch,order=./ring ./distgpu exec pytorch -- bash -c "$show"
     [ "$(distgpu_free_lines | sort -n)" = "$by_ring" ]
+    run -0 submit srun -N4 --distgpu=pytorch,order=./ring ./distgpu exec pytorch,order=./ring -- bash -c "$show"
+    [ "$(distgpu_free_lines | sort -n)" = "$by_ring" ]
+    run -125 submit srun -N4 --distgpu=pytorch,order=./ring ./distgpu exec pytorch,order=./another -- true
+    [ "$(distgpu_lines)" = 'distgpu: order=./another: the step already has order=./ring; give it to srun --distgpu=pytorch, and leave it out here' ]
     run -0 submit srun -N4 --distgpu=pytorch,order=./ring ./distgpu check
     echo "$output"
     [[ $output == *'10.77.1.4:'* ]]

@@ -113,6 +113,22 @@ void watch_step(const OwnTask& own, const Environment& environment) {
     if (!started) complain(started.error(), ExitCode::exec_failed);
 }
 
+// The order that the step has, which cannot be changed behind srun, and another one behind exec.
+// `prepared`: what the step was prepared with.
+std::optional<Error> other_order(const Request& request, const std::string& prepared,
+                                 const StepLayout& layout) {
+    if (!request.order || layout.order().empty()) return std::nullopt;
+    const auto first = parse_spec("SPEC", prepared);
+    // Without a word of the user's it is the site's, which can only be this one.
+    const RankOrder order =
+        first && first->order ? *first->order : RankOrder{RankOrder::Source::switches};
+    if (order == *request.order) return std::nullopt;
+    return Error{
+        formatted("order={}", excerpt(to_string(*request.order))),
+        formatted("the step already has order={}", excerpt(to_string(order))),
+        formatted("give it to srun --distgpu={}, and leave it out here", request.framework->mode)};
+}
+
 // With the plugin, or another exec, which prepared the task already.
 Error disagreement(const Difference& difference) {
     const auto said = [](const std::optional<std::string>& value) {
@@ -197,9 +213,14 @@ ExitCode run_exec(const Arguments& arguments) {
     if (place->launcher == Launcher::none && !prepared_spec(environment)) {
         place->step = step_with_free_port(*request, place->layout);
     }
+    const auto prepared = prepared_spec(environment);
+    const auto other =
+        prepared ? other_order(*request, *prepared, place->layout) : std::optional<Error>();
     const auto order = order_nodes(*request, *place, environment);
     const std::vector<std::string> program = command_line(arguments);
-    const auto error = order ? refused(*request, *place, environment, program) : order.error();
+    const auto error = other   ? other
+                       : order ? refused(*request, *place, environment, program)
+                               : order.error();
     const bool first = place->layout.rank(place->node, place->local) == GlobalRank{0};
     if (error) return first ? complain(*error, ExitCode::exec_failed) : ExitCode::exec_failed;
     if (first && (request->verbose || request->dry_run) && !order->empty()) {
