@@ -205,8 +205,9 @@ std::vector<char> read_texts(int file) {
 
 [[noreturn]] void become(const StartRequest& request, const SentFiles& files,
                          std::vector<char*>& texts) {
-    // All that it starts can be ended with it.
+    // All that it starts can be ended with it. Where the helper itself is killed, it ends too.
     setpgid(0, 0);
+    if (request.waits) prctl(PR_SET_PDEATHSIG, SIGKILL);
     // Where the folder is one of the container's, the host may have none of that name.
     if (chdir(texts[0]) != 0 && chdir("/") != 0) _exit(cannot_start);
     sched_setaffinity(0, sizeof(request.cpus),

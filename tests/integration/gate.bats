@@ -47,7 +47,7 @@ setup() {
 # limit of core files last.
 @test "the check has the user, groups, CPUs, limits and control group of its task" {
     cat >"$SCRATCH/self" <<'END'
-grep -E '^(Uid|Gid|Groups|Cap...|Cpus_allowed_list|NoNewPrivs|Sig...)' /proc/self/status
+grep -E '^(Uid|Gid|Groups|Cap...|Cpus_allowed_list|NoNewPrivs|Sig(Blk|Ign|Cgt))' /proc/self/status
 cat /proc/self/cgroup
 grep -v core /proc/self/limits
 readlink /proc/self/cwd /proc/self/root /proc/self/ns/{user,mnt,pid,net,ipc,cgroup}
