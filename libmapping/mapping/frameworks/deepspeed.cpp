@@ -19,7 +19,7 @@ constexpr std::string_view no_ssh = "--no-ssh";
 constexpr std::string_view include = "--include";
 
 constexpr std::array options{
-    LauncherOption{"--num-nodes", OptionMeaning::nodes},
+    LauncherOption{"--num-nodes", OptionMeaning::nodes, {}, "--num_nodes $SLURM_NNODES"},
     LauncherOption{"--num-gpus", OptionMeaning::processes},
     LauncherOption{"--num-accelerators", OptionMeaning::processes},
     LauncherOption{

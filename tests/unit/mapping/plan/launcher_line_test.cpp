@@ -56,6 +56,9 @@ TEST(LauncherLine, ThatMakesEachNodeTrainAloneIsRefused) {
     EXPECT_EQ(judged("accelerate,per-node", "accelerate launch --num_machines 1 train.py"),
               "refused: distgpu: accelerate launch --num_machines 1: " + alone +
                   "write --num_machines $SLURM_NNODES\n");
+    EXPECT_EQ(judged("deepspeed,per-node", "deepspeed --no_ssh --num_nodes 1 train.py"),
+              "refused: distgpu: deepspeed --num_nodes 1: " + alone +
+                  "write --num_nodes $SLURM_NNODES\n");
     EXPECT_EQ(judged("deepspeed,per-node", "deepspeed --no_ssh --include=localhost:0,1 a"),
               "refused: distgpu: deepspeed --include=localhost:0,1: " + alone + "leave it out\n");
 }
