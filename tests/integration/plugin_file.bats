@@ -8,7 +8,7 @@ load cluster
     run nm -D --defined-only --format=just-symbols "$plugin"
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' plugin_name plugin_type plugin_version \
-        slurm_spank_init slurm_spank_init_post_opt slurm_spank_local_user_init \
+        slurm_spank_exit slurm_spank_init slurm_spank_init_post_opt slurm_spank_local_user_init \
         slurm_spank_task_exit slurm_spank_task_init slurm_spank_task_init_privileged \
         slurm_spank_task_post_fork slurm_spank_user_init spank_plugin_version)" ]
 }
