@@ -141,6 +141,8 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says 'distgpu: torchrun --master_port=29500: not the port that distgpu tests, which is 25100; leave it out, or write --distgpu=torchrun,port=29500' \
         srun -N2 --ntasks-per-node=1 --distgpu=torchrun,port=25100 ./torchrun --master_port=29500 fallback.py
     rm "$SCRATCH"/started.*
+    # Before the tasks exist, nobody knows the node's GPUs.
+    says '' srun -N2 --ntasks-per-node=1 --gres=gpu:4 --distgpu=composer bash -c "composer -n 4 || true"
     refused 'distgpu: composer -n 3: --distgpu=composer counts 2 processes on each node; leave it out, or write --distgpu=composer,nproc=3' \
         srun -N2 --ntasks-per-node=1 --distgpu=composer,nproc=2 bash -c "composer -n 3 fallback.py"
 }

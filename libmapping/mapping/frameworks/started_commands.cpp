@@ -156,33 +156,38 @@ Words for_python(Words words) {
     return words;
 }
 
+// Behind the wrapper's name and subcommand. Nothing: it has none that starts a command.
+std::optional<std::size_t> first_own_word(const Wrapper& wrapper, Arguments line) {
+    std::size_t at = 1;
+    if (wrapper.subcommands.empty()) return at;
+    while (at < line.size() && line[at].starts_with('-')) ++at;
+    if (at == line.size() || !is_one_of(line[at], wrapper.subcommands)) return std::nullopt;
+    return at + 1;
+}
+
+bool names_module(const Wrapper& wrapper, std::string_view option) {
+    return wrapper.is_pythons && (option == "-m" || option == "--module");
+}
+
 // What stands behind the wrapper's own words; nothing: no command does.
 Words behind(const Wrapper& wrapper, Arguments line) {
-    std::size_t at = 1;
-    if (!wrapper.subcommands.empty()) {
-        while (at < line.size() && line[at].starts_with('-')) ++at;
-        if (at == line.size() || !is_one_of(line[at], wrapper.subcommands)) return {};
-        ++at;
-    }
     bool options_end = false;
-    for (std::size_t own_words = wrapper.own_words; at < line.size(); ++at) {
+    std::size_t own_words = wrapper.own_words;
+    for (std::size_t at = first_own_word(wrapper, line).value_or(line.size()); at < line.size();
+         ++at) {
         const std::string_view word = line[at];
         if (word == "--") {
             options_end = true;
         } else if (!options_end && word.size() > 1 && word.front() == '-') {
-            if (wrapper.is_pythons && (word == "-m" || word == "--module")) {
-                return for_python(words_from(line, at));
-            }
+            if (names_module(wrapper, word)) return for_python(words_from(line, at));
             if (takes_next_word(wrapper, word)) ++at;
-        } else if (wrapper.assigns && is_assignment(word)) {
-            continue;
         } else if (own_words > 0) {
             --own_words;
             options_end = true;
-        } else {
+        } else if (!wrapper.assigns || !is_assignment(word)) {
             Words words = words_from(line, at);
-            return wrapper.is_pythons && word.ends_with(".py") ? for_python(std::move(words))
-                                                               : words;
+            const bool is_file = wrapper.is_pythons && word.ends_with(".py");
+            return is_file ? for_python(std::move(words)) : words;
         }
     }
     return {};

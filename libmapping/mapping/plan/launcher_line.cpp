@@ -142,7 +142,9 @@ std::string with_key(const StepView& step, std::string_view key, std::string_vie
 std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOption& given,
                                     const StepView& step, const NodeFacts& node) {
     const auto number = whole_number(*given.value);
-    if (!number) return std::nullopt;
+    // Without GPUs the node has none, or is not known yet.
+    const bool is_known = node.gpus > 0 || step.request.nproc.has_value();
+    if (!number || !is_known) return std::nullopt;
     const std::uint32_t nodes = step.layout.node_count();
     const std::uint32_t each = processes_on(step.request, node);
     switch (given.option->meaning) {

@@ -198,6 +198,8 @@ TEST(LauncherLine, OfComposersWorldMustAgree) {
               "node; leave it out, or write --distgpu=composer,nproc=N\n");
     EXPECT_EQ(on_node("composer", "composer -n4 --world_size=8 train.py"), "");
     EXPECT_EQ(on_node("composer,nproc=2", "composer -n2 --world_size=4 train.py"), "");
+    const std::uint32_t not_known = 0;
+    EXPECT_EQ(on_node("composer", "composer -n 4 --world_size=8 train.py", not_known), "");
 }
 
 TEST(LauncherLine, OfAnotherPortIsTold) {
