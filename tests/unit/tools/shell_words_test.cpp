@@ -31,6 +31,15 @@ TEST(ShellWords, QuotesAndBackslashes) {
     EXPECT_EQ(shell_commands("a '' b").at(0).words, (Words{"a", "", "b"}));
 }
 
+TEST(ShellWords, ABackslashProtectsTheQuoteInDollarQuotes) {
+    EXPECT_EQ(read(R"(a $'don\'t' b
+c)"),
+              (Words{"1:a|don't|b", "2:c"}));
+    EXPECT_EQ(read(R"(a$'b\\'c $'"d\n' "$'e" 'f')"), Words{R"(1:ab\c|"d\n|$'e|f)"});
+    EXPECT_EQ(read(R"(A=$(b $'\')' c) d)"), Words{R"(1:A=$(b $'\')' c)|d)"});
+    EXPECT_EQ(read(R"(a \$'b\' c)"), Words{R"(1:a|$b\|c)"});
+}
+
 TEST(ShellWords, SubstitutionsBelongToTheirWord) {
     EXPECT_EQ(read("a $(b; c | d) e"), Words{"1:a|$(b; c | d)|e"});
     EXPECT_EQ(read("A=`b; c` d"), Words{"1:A=`b; c`|d"});

@@ -7,6 +7,44 @@
 namespace distgpu {
 namespace {
 
+// What ends a quote that begins with " or ' or, written $ here, with $'.
+char closing(char quote) {
+    return quote == '$' ? '\'' : quote;
+}
+
+// As end_of_substitution(). Deeper than this nobody writes; the rest then belongs to the word.
+std::size_t end_of_nested(std::string_view script, std::size_t at, int depth) {
+    constexpr int deepest = 50;
+    if (depth > deepest) return script.size();
+    if (script[at] == '`') return std::min(script.find('`', at + 1), script.size() - 1) + 1;
+    int open = 0;
+    char quote = '\0';
+    for (; at < script.size(); ++at) {
+        const char c = script[at];
+        if (c == '\\' && quote != '\'') {
+            ++at;
+        } else if (quote != '\0') {
+            if (c == closing(quote)) quote = '\0';
+            if (quote == '"' && script.substr(at, 2) == "$(") {
+                at = end_of_nested(script, at, depth + 1) - 1;
+            }
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (script.substr(at, 2) == "$'") {
+            quote = c;
+            ++at;
+        } else if (c == '#' &&
+                   std::string_view(" \t\n").find(script[at - 1]) != std::string_view::npos) {
+            at = std::min(script.find('\n', at), script.size()) - 1;
+        } else if (c == '(') {
+            ++open;
+        } else if (c == ')' && --open == 0) {
+            return at + 1;
+        }
+    }
+    return script.size();
+}
+
 class Reader {
   public:
     explicit Reader(std::string_view script) : script_(script) {}
@@ -30,29 +68,32 @@ class Reader {
         }
     }
 
-    // A backslash at the end of a line joins it with the next; between double quotes it stays
-    // before what it need not protect.
+    // A backslash at the end of a line joins it with the next; between double quotes and in $'...'
+    // it stays before what it need not protect.
     void take_escaped() {
         const std::string_view next = script_.substr(at_ + 1, 1);
         if (next == "\n") {
             ++line_;
         } else {
             begin_word();
-            if (quote_ != '\0' && std::string_view("$`\"\\").find(next) == std::string::npos) {
-                word_ += '\\';
-            }
+            if (quote_ != '\0' && !is_protected(next)) word_ += '\\';
             word_ += next;
         }
         at_ += next.size();
     }
 
+    bool is_protected(std::string_view next) const {
+        const std::string_view by_backslash = quote_ == '"' ? "$`\"\\" : "'\"\\";
+        return by_backslash.find(next) != std::string_view::npos;
+    }
+
     void take_quoted(char c) {
-        if (c == quote_) {
+        if (c == closing(quote_)) {
             quote_ = '\0';
             return;
         }
         if (quote_ == '"' && begins_substitution()) {
-            take_until(end_of_substitution(at_, 0));
+            take_until(end_of_substitution(script_, at_));
             return;
         }
         if (c == '\n') ++line_;
@@ -62,37 +103,6 @@ class Reader {
     bool begins_substitution() const {
         return script_[at_] == '`' || script_.substr(at_, 2) == "$(" ||
                (script_[at_] == '(' && before() == '=' && in_word_);
-    }
-
-    // Behind the closing ) or `. Within, quotes hide what would close it. Deeper than this nobody
-    // writes; the rest then belongs to the word.
-    std::size_t end_of_substitution(std::size_t at, int depth) const {
-        constexpr int deepest = 50;
-        if (depth > deepest) return script_.size();
-        if (script_[at] == '`') return std::min(script_.find('`', at + 1), script_.size() - 1) + 1;
-        int open = 0;
-        char quote = '\0';
-        for (; at < script_.size(); ++at) {
-            const char c = script_[at];
-            if (c == '\\' && quote != '\'') {
-                ++at;
-            } else if (quote != '\0') {
-                if (c == quote) quote = '\0';
-                if (quote == '"' && script_.substr(at, 2) == "$(") {
-                    at = end_of_substitution(at, depth + 1) - 1;
-                }
-            } else if (c == '"' || c == '\'') {
-                quote = c;
-            } else if (c == '#' &&
-                       std::string_view(" \t\n").find(script_[at - 1]) != std::string_view::npos) {
-                at = std::min(script_.find('\n', at), script_.size()) - 1;
-            } else if (c == '(') {
-                ++open;
-            } else if (c == ')' && --open == 0) {
-                return at + 1;
-            }
-        }
-        return script_.size();
     }
 
     void take_until(std::size_t end) {
@@ -107,8 +117,12 @@ class Reader {
         if (c == '"' || c == '\'') {
             quote_ = c;
             begin_word();
+        } else if (c == '$' && script_.substr(at_ + 1, 1) == "'") {
+            begin_word();
+            quote_ = c;
+            ++at_;
         } else if (begins_substitution()) {
-            take_until(end_of_substitution(at_, 0));
+            take_until(end_of_substitution(script_, at_));
         } else if (c == ' ' || c == '\t' || c == '\r') {
             end_word();
         } else if (c == '#' && !in_word_) {
@@ -199,7 +213,7 @@ class Reader {
     std::size_t at_ = 0;
     std::size_t line_ = 1;
     std::size_t first_line_ = 1;  // of the command that is being read
-    char quote_ = '\0';
+    char quote_ = '\0';           // as closing() takes it
     bool in_word_ = false;
     bool in_arithmetic_ = false;  // between (( and )), where << is a shift
     bool names_end_ = false;      // the next word is where a here-document ends
@@ -213,6 +227,10 @@ class Reader {
 };
 
 }  // namespace
+
+std::size_t end_of_substitution(std::string_view script, std::size_t at) {
+    return end_of_nested(script, at, 0);
+}
 
 std::vector<ShellCommand> shell_commands(std::string_view script) {
     return Reader(script).read();

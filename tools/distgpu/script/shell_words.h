@@ -27,6 +27,10 @@ struct ShellCommand {
 // there.
 std::vector<ShellCommand> shell_commands(std::string_view script);
 
+// Behind the closing ) or ` of the $(...), NAME=(...) or `...` at the place; quotes and comments
+// within hide what would close it. The end of the script: nothing closes it.
+std::size_t end_of_substitution(std::string_view script, std::size_t at);
+
 // As a shell reads it as one word, whatever is in it.
 std::string shell_quoted(std::string_view text);
 
