@@ -177,6 +177,89 @@ TEST(ConvertScript, VariablesStayWhereSomethingNeedsThem) {
               "A=1; B=2\n" + launch + " $B\n");
 }
 
+TEST(ConvertScript, ExportsStayForWhateverMayReadThem) {
+    const std::string exported = "export MASTER_PORT=1\n";
+    for (const std::string other : {"timeout 60 srun python3 b.py\n",
+                                    "if true; then srun python3 b.py; fi\n",
+                                    "nohup srun python3 b.py\n",
+                                    "env X=1 srun python3 b.py\n",
+                                    "( srun python3 b.py )\n",
+                                    "(srun python3 b.py)\n",
+                                    "{ srun python3 b.py; }\n",
+                                    "! srun python3 b.py\n",
+                                    "command srun python3 b.py\n",
+                                    "/usr/bin/time -v srun python3 b.py\n",
+                                    "for i in 1 2; do srun python3 b.py; done\n",
+                                    "while srun python3 b.py; do true; done\n",
+                                    "parallel srun python3 ::: b.py\n",
+                                    "coproc srun python3 b.py\n",
+                                    "eval \"srun python3 b.py\"\n",
+                                    "case $A in a) srun python3 b.py;; esac\n",
+                                    "trap \"srun python3 b.py\" EXIT\n",
+                                    "A=$(srun python3 b.py)\n",
+                                    "A=`srun python3 b.py`\n",
+                                    "cat <(srun python3 b.py)\n",
+                                    "echo \"$(srun python3 b.py)\"\n",
+                                    "$SRUN python3 b.py\n",
+                                    "source ./common.sh\n",
+                                    ". ./common.sh\n",
+                                    "./submit_step\n",
+                                    "ssh node02 python3 b.py\n",
+                                    "python3 monitor.py &\n",
+                                    "srun env python3 b.py\n",
+                                    "srun ./b echo\n",
+                                    "srun ./echo a\n",
+                                    "srun --task-prolog=./b hostname\n",
+                                    "./echo a\n",
+                                    "export -p > variables\n",
+                                    "set > variables\n",
+                                    "echo \"$(echo \")\"; ./b)\"\n",
+                                    "awk 'BEGIN { print ENVIRON[\"MASTER_PORT\"] }'\n",
+                                    "scontrol update JobId=1 Comment=a\n",
+                                    "sed 's/a/b/e' a.txt\n",
+                                    "echo $(( $(./b) + 1 ))\n"}) {
+        const std::string result = converted(exported + other + "srun torchrun a.py\n");
+        EXPECT_TRUE(result.starts_with(exported + other)) << result;
+        EXPECT_TRUE(result.ends_with("srun --distgpu=torchrun torchrun a.py\n")) << result;
+    }
+    EXPECT_EQ(first_note(exported + "timeout 60 ./b\nsrun torchrun a.py\n"),
+              "MASTER_PORT stays, because what line 3 starts may read it");
+}
+
+TEST(ConvertScript, ExportsGoWhereAllElseIsKnownToReadNothing) {
+    for (const std::string other :
+         {"cd x\n", "module load cuda\n", "mkdir -p \"$(dirname $A)\"\n", "date\n",
+          "source venv/bin/activate\n", "conda activate a\n", "srun hostname\n",
+          "srun -N1 -n1 mkdir -p x\n", "scontrol show hostnames | sed 's/$/ slots=2/' > hostfile\n",
+          "awk '{ print $1 }' hosts > first\n", "if [ -d x ]; then\n  cd x\nfi\n", "nvidia-smi\n",
+          "set -euo pipefail\n", "export LOGLEVEL=INFO\n"}) {
+        EXPECT_EQ(converted("export MASTER_PORT=1\n" + other + "srun torchrun a.py\n"),
+                  other + "srun --distgpu=torchrun torchrun a.py\n");
+    }
+}
+
+TEST(ConvertScript, AValueThatDoesMoreThanPrintStays) {
+    for (const std::string value :
+         {"$(hostname | tee head.txt)", "$(./reserve_port.sh)", "$(./hostname)", "$(echo ')'; ./b)",
+          "$(srun -o a hostname)", "$(srun mkdir a)", "`./reserve_port.sh`",
+          "$(hostname > head.txt)", "$(echo $(./reserve_port.sh))"}) {
+        const std::string set = "MASTER_PORT=" + value + "\n";
+        EXPECT_EQ(converted(set + "srun torchrun --master_port=$MASTER_PORT a.py\n"),
+                  set + "srun --distgpu=torchrun torchrun a.py\n");
+    }
+    EXPECT_EQ(first_note("export MASTER_PORT=$(./reserve_port.sh)\nsrun torchrun a.py\n"),
+              "MASTER_PORT stays, because the command that computes it may do more than print; "
+              "distgpu sets it in each task");
+    EXPECT_EQ(
+        converted(
+            "MASTER_ADDR=$(srun -n1 hostname)\nsrun torchrun --master_addr=$MASTER_ADDR a.py\n"),
+        "srun --distgpu=torchrun torchrun a.py\n");
+    EXPECT_EQ(
+        converted("MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
+                  "srun torchrun --master_addr=$MASTER_ADDR a.py\n"),
+        "srun --distgpu=torchrun torchrun a.py\n");
+}
+
 TEST(ConvertScript, NoCommandIsTakenOutOfABlock) {
     for (const std::string block :
          {"if true; then\n  MASTER_PORT=1\nfi\n", "f() {\n  MASTER_PORT=1\n}\n",
@@ -268,7 +351,7 @@ TEST(ConvertScript, ElasticTrainingAndLoopsAreNotUnderstood) {
 
 TEST(ConvertScript, WhatIsNotClosedEndsWithTheScript) {
     EXPECT_EQ(converted("srun torchrun a.py\nexport MASTER_ADDR=$(x\n"),
-              "srun --distgpu=torchrun torchrun a.py\n");
+              "srun --distgpu=torchrun torchrun a.py\nexport MASTER_ADDR=$(x\n");
     EXPECT_EQ(converted("srun torchrun --nnodes 2 'a.py\n"),
               "srun --distgpu=torchrun torchrun 'a.py\n");
 }

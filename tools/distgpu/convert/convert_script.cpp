@@ -5,6 +5,7 @@
 #include "base/values.h"
 #include "convert/assignments.h"
 #include "convert/blocks.h"
+#include "convert/harmless.h"
 #include "convert/launch.h"
 #include "convert/launcher_options.h"
 #include "convert/modes.h"
@@ -52,15 +53,6 @@ std::map<std::string, std::string> numbers_in(std::string_view script,
         if (count > 1) numbers.erase(name);
     }
     return numbers;
-}
-
-// Programs that need no rank.
-bool is_plain(const std::string& program) {
-    static constexpr std::array<std::string_view, 14> plain{
-        "hostname", "nvidia-smi", "echo", "date",  "env", "true",  "mkdir",
-        "rm",       "cp",         "ls",   "rsync", "tar", "sleep", "printenv"};
-    return std::find(plain.begin(), plain.end(), program.substr(program.rfind('/') + 1)) !=
-           plain.end();
 }
 
 class ScriptConverter {
@@ -112,23 +104,11 @@ class ScriptConverter {
             if (launch && !launch->edits.empty()) {
                 edits_.insert(edits_.end(), launch->edits.begin(), launch->edits.end());
                 specs_.insert(std::move(launch->spec));
-            } else if (other_ == 0 && may_read_variables(command)) {
+                if (other_ == 0 && !only_prints_in_values(command)) other_ = command.line;
+            } else if (other_ == 0 && !reads_no_variables(command)) {
                 other_ = command.line;
             }
         }
-    }
-
-    // A step or a script that stays as it is.
-    static bool may_read_variables(const ShellCommand& command) {
-        const std::size_t first = first_word(command.words);
-        if (first + 1 >= command.words.size()) return false;
-        const std::string& program = command.words[first];
-        if (program == "bash" || program == "sh" || program.ends_with(".sh")) return true;
-        if (!program.ends_with("srun") && !read_launcher(command.words, first)) return false;
-        return std::none_of(command.words.begin() + static_cast<std::ptrdiff_t>(first),
-                            command.words.end(), [](const std::string& word) {
-                                return is_plain(word) || word.starts_with("--distgpu");
-                            });
     }
 
     void note_unclear(const ShellCommand& command, const LaunchContext& known) {
@@ -148,7 +128,7 @@ class ScriptConverter {
                                          launcher)});
             return;
         }
-        if (known.sets_ranks && may_read_variables(command) && mentions("srun")) {
+        if (known.sets_ranks && !reads_no_variables(command) && mentions("srun")) {
             notes_.push_back(
                 {command.line, formatted("what it starts is not known; if that trains, give srun "
                                          "--distgpu={}",
@@ -188,6 +168,8 @@ class ScriptConverter {
             const auto names = names_set(command.words);
             Assignment each{&command, {names.begin(), names.end()}, {}};
             if (!is_alone || each.names.empty()) continue;
+            // What else its value does, such as writing a file, would be lost.
+            if (!only_prints_in_values(command)) continue;
             const std::size_t begin = command.spans.front().begin;
             each.own = names_in(script_.substr(begin, command.spans.back().end - begin));
             const bool exports = command.words.front() == "export";
@@ -248,14 +230,21 @@ class ScriptConverter {
             if (gone.contains(command.line)) continue;
             for (const std::string& name : names_set(command.words)) {
                 if (!is_of_ranks(name)) continue;
-                notes_.push_back({command.line, why_kept(name, left)});
+                notes_.push_back({command.line, why_kept(name, command, left)});
             }
         }
     }
 
-    std::string why_kept(const std::string& name, const NameCounts& left) const {
+    std::string why_kept(const std::string& name, const ShellCommand& command,
+                         const NameCounts& left) const {
         if (!is_decided(name)) {
             return formatted("{} stays; --distgpu={} does not set it", name, *specs_.begin());
+        }
+        if (!only_prints_in_values(command)) {
+            return formatted(
+                "{} stays, because the command that computes it may do more than print; distgpu "
+                "sets it in each task",
+                name);
         }
         if (other_ != 0) {
             return formatted("{} stays, because what line {} starts may read it", name, other_);
@@ -273,7 +262,7 @@ class ScriptConverter {
     std::vector<TextEdit> edits_;
     std::vector<Note> notes_;
     std::set<std::string> specs_;          // of the launches
-    std::size_t other_ = 0;                // the line of one that stays; 0: none
+    std::size_t other_ = 0;                // the line of one that may read exports; 0: none
     std::vector<Assignment> assignments_;  // that may go
 };
 
