@@ -2,6 +2,7 @@
 #include "step_binding.h"
 
 #include "base/format.h"
+#include "base/io/tcp/name_lookup.h"
 #include "mapping/binding/binding_policy.h"
 #include "node/machine.h"
 #include "node/network_interface.h"
@@ -60,8 +61,9 @@ Result<FoundTopology> StepBinding::find_topology(const TopologySource& source) {
 
 std::vector<Error> StepBinding::find_interface(const std::string& address) {
     if (address.empty()) return {};
-    NetworkInterface found = interface_of(address);
+    NetworkInterface found = interface_of(address, Clock::now() + name_patience);
     interface_ = std::move(found.name);
+    if (found.unanswered) return {no_interface(address, node_name())};
     if (found.loopback.empty()) return {};
     return {{address,
              formatted("resolves to {} on its own node, so other nodes cannot reach it",

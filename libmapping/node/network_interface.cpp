@@ -1,6 +1,9 @@
 // See network_interface.h.
 #include "node/network_interface.h"
 
+#include "base/format.h"
+#include "base/io/tcp/name_lookup.h"
+
 #include <arpa/inet.h>
 #include <array>
 #include <cstring>
@@ -14,16 +17,7 @@
 namespace distgpu {
 namespace {
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 using Interfaces = std::unique_ptr<ifaddrs, decltype(&freeifaddrs)>;
-
-Addresses look_up(const std::string& address) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) found = nullptr;
-    return {found, freeaddrinfo};
-}
 
 Interfaces all_interfaces() {
     ifaddrs* found = nullptr;
@@ -48,19 +42,6 @@ bool same_address(const sockaddr& left, const sockaddr& right) {
     return std::memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
 }
 
-// The whole of 127.0.0.0/8 is the loopback's, although it may list 127.0.0.1 alone.
-bool is_loopback(const sockaddr& address) {
-    if (address.sa_family == AF_INET) {
-        sockaddr_in ipv4{};
-        std::memcpy(&ipv4, &address, sizeof ipv4);
-        return ntohl(ipv4.sin_addr.s_addr) >> 24U == 127;
-    }
-    sockaddr_in6 ipv6{};
-    if (address.sa_family != AF_INET6) return false;
-    std::memcpy(&ipv6, &address, sizeof ipv6);
-    return IN6_IS_ADDR_LOOPBACK(&ipv6.sin6_addr);
-}
-
 std::string to_text(const sockaddr& address, socklen_t length) {
     std::array<char, NI_MAXHOST> text{};
     getnameinfo(&address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
@@ -82,22 +63,32 @@ bool is_ip_address(const std::string& text) {
            inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
-NetworkInterface interface_of(const std::string& address) {
+NetworkInterface interface_of(const std::string& address, Deadline deadline) {
+    const NameLookup lookup = look_up_name(address, deadline);
     NetworkInterface result;
-    const Addresses addresses = look_up(address);
+    result.unanswered = lookup.outcome == NameLookup::Outcome::unanswered;
     const Interfaces interfaces = all_interfaces();
-    for (const addrinfo* own = addresses.get(); own != nullptr; own = own->ai_next) {
-        if (is_loopback(*own->ai_addr)) {
-            result.loopback = to_text(*own->ai_addr, own->ai_addrlen);
+    for (const Address& own : lookup.addresses) {
+        // The whole of 127.0.0.0/8 is the loopback's, although it may list 127.0.0.1 alone.
+        if (own.is_loopback()) {
+            result.loopback = own.to_string();
             continue;
         }
         for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {
-            if (each->ifa_addr != nullptr && same_address(*each->ifa_addr, *own->ai_addr)) {
+            if (each->ifa_addr != nullptr && same_address(*each->ifa_addr, *own.generic())) {
                 return {each->ifa_name, {}};
             }
         }
     }
     return result;
+}
+
+Error no_interface(const std::string& address, const std::string& node) {
+    return {address,
+            formatted("{}'s name service does not give its address, so NCCL_SOCKET_IFNAME and "
+                      "GLOO_SOCKET_IFNAME stay as they are",
+                      node),
+            "check /etc/resolv.conf there, or add the name to /etc/hosts"};
 }
 
 std::string address_of_interface(const std::string& name) {

@@ -42,3 +42,34 @@ node02 =eth0 eth0" ]
     [ "$status" -eq 0 ]
     [ "$(sort -u <<<"$output")" = "node01 none none" ]
 }
+
+@test "a name server that does not answer delays no step: a warning, and no interface" {
+    local server
+    sed '/node01/d' "/run/distgpu-sandbox/$CLUSTER/etc/hosts" >"$SCRATCH/hosts"
+    echo 'nameserver 127.0.0.1' >"$SCRATCH/resolv.conf"
+    echo 'hosts: files dns' >"$SCRATCH/nsswitch.conf"
+    on node01 timeout 60 python3 -c 'import os, socket, time
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 53))
+print(os.getpid(), flush=True)
+time.sleep(60)' >"$SCRATCH/server" 3>&- &
+    until [[ -s $SCRATCH/server ]]; do sleep 0.05; done
+    server=$(<"$SCRATCH/server")
+    on node01 mount --bind "$SCRATCH/hosts" /etc/hosts
+    on node01 mount --bind "$SCRATCH/resolv.conf" /etc/resolv.conf
+    on node01 mount --bind "$SCRATCH/nsswitch.conf" /etc/nsswitch.conf
+    local begin=${EPOCHREALTIME/./}
+    run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
+    local took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    on node01 umount /etc/nsswitch.conf
+    on node01 umount /etc/resolv.conf
+    on node01 umount /etc/hosts
+    on node01 kill "$server"
+    wait
+    echo "$took ms: $output"
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "distgpu: node01: node01's name service does not give its address, so NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME stay as they are; check /etc/resolv.conf there, or add the name to /etc/hosts
+node01 none none
+node02 =eth0 eth0" ]
+    ((took < 4000))
+}

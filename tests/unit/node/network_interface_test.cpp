@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <ifaddrs.h>
 #include <memory>
@@ -47,25 +48,29 @@ std::vector<std::pair<std::string, std::string>> own_addresses() {
     return own;
 }
 
+Deadline in_time() {
+    return Clock::now() + std::chrono::seconds(5);
+}
+
 TEST(NetworkInterfaceOf, AnOwnAddress) {
     const auto own = own_addresses();
     if (own.empty()) GTEST_SKIP() << "this machine has no address but the loopback's";
     for (const auto& [address, name] : own) {
-        EXPECT_EQ(interface_of(address), (NetworkInterface{name, ""})) << address;
+        EXPECT_EQ(interface_of(address, in_time()), (NetworkInterface{name, ""})) << address;
     }
 }
 
 // Debian writes 127.0.1.1 into /etc/hosts.
 TEST(NetworkInterfaceOf, ALoopbackAddressIsNone) {
     for (const char* address : {"127.0.0.1", "127.0.1.1", "127.255.255.254", "::1"}) {
-        EXPECT_EQ(interface_of(address), (NetworkInterface{"", address})) << address;
+        EXPECT_EQ(interface_of(address, in_time()), (NetworkInterface{"", address})) << address;
     }
 }
 
 // RFC 5737 and RFC 3849 set these apart for documents.
 TEST(NetworkInterfaceOf, NobodysAddressIsNone) {
     for (const char* address : {"192.0.2.1", "2001:db8::1", "128.0.0.1", ""}) {
-        EXPECT_EQ(interface_of(address), NetworkInterface{}) << address;
+        EXPECT_EQ(interface_of(address, in_time()), NetworkInterface{}) << address;
     }
 }
 

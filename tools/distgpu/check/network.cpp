@@ -78,6 +78,12 @@ Result<std::string> loopback_of(const std::string& host, Deadline deadline) {
     return found == addresses->end() ? std::string() : found->to_string();
 }
 
+// Of an address that is not the loopback's.
+bool has_no_interface(const std::string& address, Deadline deadline) {
+    const NetworkInterface found = interface_of(address, deadline);
+    return !found.unanswered && found.name.empty();
+}
+
 Finding own_loopback(const std::string& object, const std::string& loopback,
                      const std::string& host) {
     return {
@@ -157,7 +163,7 @@ Findings check_names(const Environment& environment, const NameCheck& node,
     if (!loopback->empty()) {
         findings.push_back(node.runs_rank0 ? own_loopback(master, *loopback, node.host)
                                            : foreign_loopback(master, *loopback, node.host));
-    } else if (node.runs_rank0 && interface_of(rendezvous.address).name.empty()) {
+    } else if (node.runs_rank0 && has_no_interface(rendezvous.address, deadline)) {
         findings.push_back(
             {Weight::fatal,
              {master, formatted("not an address of {}, where rank 0 runs", node.host),

@@ -2,6 +2,7 @@
 #include "task/own_node.h"
 
 #include "base/format.h"
+#include "base/io/tcp/name_lookup.h"
 #include "base/io/tcp/resolve.h"
 #include "base/values.h"
 #include "mapping/binding/binding_policy.h"
@@ -83,8 +84,9 @@ void add_gpus(NodeFacts& facts, const Environment& environment) {
 }
 
 void add_interface(OwnNode& node, const std::string& name) {
-    const NetworkInterface found = interface_of(name);
+    const NetworkInterface found = interface_of(name, Clock::now() + name_patience);
     node.facts.interface = found.name;
+    if (found.unanswered) node.warnings.push_back(no_interface(name, name));
     if (found.loopback.empty()) return;
     node.warnings.push_back(
         {name,
