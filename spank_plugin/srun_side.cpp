@@ -59,6 +59,19 @@ void send_cpu_bind() {
     }
 }
 
+// Every node would refuse it, when the step has started. What --export changes, the nodes see.
+std::optional<Error> bad_exported_port(const Request& request) {
+    constexpr std::size_t whole_line = 0;
+    const std::vector<std::string> command_line = own_command_line();
+    const bool arrives =
+        hands_on_environment(command_line, whole_line, own_variable("SLURM_EXPORT_ENV"));
+    if (request.port || !arrives || starts_foreign_launcher(command_line)) return std::nullopt;
+    const auto text = exported(ProcessEnvironment(), "MASTER_PORT");
+    if (!text) return std::nullopt;
+    const auto port = parse_port("MASTER_PORT", *text);
+    return port ? std::nullopt : std::optional(port.error());
+}
+
 // Those of `inherited`, the last of which is our own.
 std::string ranks_left_behind(const std::vector<std::pair<std::string, std::string>>& inherited) {
     const std::size_t others = inherited.size() - 2;
@@ -149,6 +162,10 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
         return Outcome::refused;
     }
     order_list_ = *std::move(list);
+    if (const auto error = bad_exported_port(request_)) {
+        complain(*error);
+        return Outcome::refused;
+    }
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
     send_cpu_bind();

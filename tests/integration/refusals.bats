@@ -48,6 +48,21 @@ refused() {
     refused bad-master-port env MASTER_PORT=http srun -N2 -n2 --distgpu=pytorch true
 }
 
+# Of an allocation's steps, the next is then still the first.
+@test "an exported MASTER_PORT that is no port is refused before a step is created" {
+    for port in 80 abc 65536 -1; do
+        MASTER_PORT=$port run submit salloc --quiet -N2 -n2 \
+            sh -c 'srun --distgpu=pytorch true; echo $?; MASTER_PORT= srun -n1 -N1 printenv SLURM_STEP_ID'
+        echo "$output"
+        [ "$(distgpu_lines)" = "distgpu: MASTER_PORT=$port: not a port that a user may listen on; give a number from 1024 to 65535" ]
+        [ "$(grep -x '[0-9]*' <<<"$output")" = "$(printf '%s\n' 1 0)" ]
+    done
+    # It does not count where the tasks do not get it, or the key wins.
+    MASTER_PORT=80 run -0 submit srun -n1 --export=NONE --distgpu=pytorch /bin/true
+    MASTER_PORT=80 run -0 submit srun -n1 --distgpu=pytorch,port=29600 printenv MASTER_PORT
+    [ "$output" = 29600 ]
+}
+
 @test "a value of 131,000 bytes on the command line" {
     refused long-value sh -c 'srun -n1 --distgpu=pytorch,$(head -c 130984 /dev/zero | tr "\0" x) true'
 }
