@@ -37,6 +37,19 @@ std::optional<std::string> exported_spec(spank_t spank) {
     return spec.empty() ? std::nullopt : std::optional(std::move(spec));
 }
 
+// srun has the SPEC read by its own plugin before it sends the option, or what it draws for
+// `distgpu check`, which every component of a heterogeneous step gets.
+bool accepted_by_srun(spank_t spank, const OptionState& option) {
+    return option.spec || step_variable(spank, secret_variable);
+}
+
+Error of_another_version(const Error& refused) {
+    return {refused.object,
+            formatted("{}, although srun accepted it: {} has distgpu {}, which does not know it",
+                      refused.problem, node_name(), DISTGPU_VERSION),
+            "update the packages on that node"};
+}
+
 // Where a component could stand in several places, its nodes may all be rank 0's.
 bool runs_rank0(const AskedStep& asked) {
     const NodeIndex node = rank0_node(asked.step.layout);
@@ -117,7 +130,8 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     std::string text = spec.value_or(option.spec.value_or(""));
     auto request = parse_spec(origin, text);
     if (!request) {
-        failure_ = {request.error()};
+        const Error& error = request.error();
+        failure_ = {accepted_by_srun(spank, option) ? of_another_version(error) : error};
     } else if (request->framework != nullptr) {
         arguments_ = parse_plugstack_arguments(arguments);
         if (arguments_.site_switch != SiteSwitch::on) {

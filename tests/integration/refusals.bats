@@ -149,6 +149,21 @@ forged() {
     diff <(distgpu_lines) "$BATS_TEST_DIRNAME/refusals/unknown-mode-srun-twin.txt"
 }
 
+# A newer srun sends what this one would refuse: here by one without the plugin, in its name.
+@test "what srun accepted and a node does not know names the version of that node" {
+    local version spec
+    version=$("$command" --version)
+    without_plugin_on_login
+    for spec in newmode pytorch,newkey=3; do
+        run submit env SLURM_DISTGPU="$spec" SLURM_DISTGPU_SECRET=0123 \
+            srun -w node02 -n2 --kill-on-bad-exit=0 sleep 300
+        [ "$status" -ne 0 ]
+        echo "$output"
+        [[ $(distgpu_lines) == "distgpu: SLURM_DISTGPU=$spec: unknown "*", although srun accepted it: node02 has ${version%%,*}, which does not know it; update the packages on that node" ]]
+    done
+    with_plugin_on_login
+}
+
 @test "a value for another step, or of another version, is passed over" {
     without_plugin_on_login
     run submit sh -c 'export SLURM_DISTGPU=pytorch
