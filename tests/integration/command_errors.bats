@@ -11,6 +11,8 @@ setup() {
     echo '<topology version="3.0"><object type="Machine"/></topology>' >hwloc3.xml
     echo '{"schema": "other"}' >other.json
     mkdir folder
+    printf '#!/bin/bash\r\nexport MASTER_PORT=1\r\nsrun python3 train.py\r\n' >windows.sbatch
+    truncate -s 5M large.sbatch
 }
 
 # Fails unless `distgpu ARGUMENTS` ends as expected, and prints nothing else.

@@ -71,7 +71,7 @@ Result<std::string> read_regular_file(const std::string& path) {
     std::string text;
     if (!read_all(file.fd(), largest, text)) return unreadable(path);
     if (text.size() <= largest) return text;
-    return Error{path, "larger than 4 MiB", "name a file that holds a topology"};
+    return Error{path, "larger than 4 MiB", "name a smaller file"};
 }
 
 std::optional<std::string> read_trimmed(const std::string& path) {

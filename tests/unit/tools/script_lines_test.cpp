@@ -101,6 +101,10 @@ TEST(ScriptLines, EachErrorHasItsLine) {
     EXPECT_EQ(refused("-N2\n"),
               "distgpu: job.sbatch: neither a mode nor a batch script, which begins with #!; see "
               "distgpu plan --help");
+    EXPECT_EQ(
+        refused("#!/bin/sh\n#SBATCH -N2\r\nsrun --distgpu=pytorch a\n"),
+        "distgpu: job.sbatch:2: the line ends in \\r\\n, and sbatch refuses scripts with such "
+        "lines; remove each \\r: sed -i 's/\\r$//' job.sbatch");
     EXPECT_EQ(refused(script("-N2", "python3 train.py")),
               "distgpu: job.sbatch: it starts no step; start the program with srun");
     EXPECT_EQ(refused(script("--nods=2", "srun a")).substr(0, 33),

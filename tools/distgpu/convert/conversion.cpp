@@ -7,6 +7,7 @@
 #include "convert/azure_yaml.h"
 #include "convert/convert_script.h"
 #include "convert/text_edits.h"
+#include "script/job_script.h"
 
 #include <utility>
 
@@ -21,6 +22,7 @@ Result<Conversion> convert(const std::string& file, std::string_view text) {
         });
     }
     if (file.ends_with(".py")) return convert_azure_python(file, text, read_python_calls(text));
+    if (auto refused = windows_line_ends(file, text)) return *std::move(refused);
     ScriptConversion script = convert_script(text);
     Conversion conversion{"", std::move(script.notes), ""};
     if (script.changes.empty()) return conversion;

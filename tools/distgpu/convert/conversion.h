@@ -25,7 +25,8 @@ struct Conversion {
 };
 
 // A batch script, or by the ending of its name an Azure ML job: .yml and .yaml (v2), .py (v1, v2).
-// Errors (object: `file`): no job of Azure ML, or one whose distribution has no mode.
+// Errors (object: `file`): no job of Azure ML, or one whose distribution has no mode; a batch
+// script with line ends that sbatch refuses.
 Result<Conversion> convert_file(const std::string& file, std::string_view text);
 
 }  // namespace distgpu

@@ -36,6 +36,7 @@ Result<ScriptLines> read_script_lines(const std::string& file, std::string_view 
         return Error{file, "neither a mode nor a batch script, which begins with #!",
                      "see distgpu plan --help"};
     }
+    if (auto refused = windows_line_ends(file, text)) return *std::move(refused);
     const JobScript script = read_job_script(text);
     const auto job = job_options(file, script);
     if (!job) return job.error();

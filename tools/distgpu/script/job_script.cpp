@@ -1,6 +1,8 @@
 // See job_script.h.
 #include "script/job_script.h"
 
+#include "base/format.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -79,6 +81,15 @@ JobScript read_job_script(std::string_view text) {
         }
     }
     return script;
+}
+
+std::optional<Error> windows_line_ends(const std::string& file, std::string_view text) {
+    const std::size_t first = text.find("\r\n");
+    if (first == std::string_view::npos) return std::nullopt;
+    const auto line = 1 + std::count(text.begin(), text.begin() + first, '\n');
+    return Error{formatted("{}:{}", file, line),
+                 "the line ends in \\r\\n, and sbatch refuses scripts with such lines",
+                 formatted("remove each \\r: sed -i 's/\\r$//' {}", file)};
 }
 
 }  // namespace distgpu

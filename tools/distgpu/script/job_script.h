@@ -2,9 +2,12 @@
 // never run.
 #pragma once
 
+#include "base/result.h"
 #include "script/shell_words.h"
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +22,8 @@ struct JobScript {
 };
 
 JobScript read_job_script(std::string_view text);
+
+// Lines that end as on Windows, which sbatch refuses wherever they stand. `file`: whose text it is.
+std::optional<Error> windows_line_ends(const std::string& file, std::string_view text);
 
 }  // namespace distgpu

@@ -51,7 +51,7 @@ TEST(ReadRegularFile, RefusesWhatIsTooLarge) {
     const MadeUpFolder folder;
     folder.write("large", "");
     std::filesystem::resize_file(folder.path("large"), (std::uintmax_t{4} << 20U) + 1);
-    expect_refused(folder.path("large"), "larger than 4 MiB; name a file that holds a topology");
+    expect_refused(folder.path("large"), "larger than 4 MiB; name a smaller file");
     std::filesystem::resize_file(folder.path("large"), std::uintmax_t{4} << 20U);
     EXPECT_TRUE(read_regular_file(folder.path("large")));
 }
