@@ -1,6 +1,7 @@
 // See slurm_command.h.
 #include "node/slurm_command.h"
 
+#include "base/format.h"
 #include "base/io/run_command.h"
 
 namespace distgpu {
@@ -13,7 +14,10 @@ Result<std::string> run_slurm_command(const Environment& environment,
         if (const auto value = environment.get(name)) words.push_back(name + ("=" + *value));
     }
     words.insert(words.end(), command.begin(), command.end());
-    return run_command(words, time_limit);
+    auto text = run_command(words, time_limit);
+    if (text) return text;
+    // Without the variables: a PATH alone may fill the terminal.
+    return Error{join(command, " "), text.error().problem, text.error().remedy};
 }
 
 }  // namespace distgpu

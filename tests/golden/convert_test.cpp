@@ -46,6 +46,16 @@ TEST_P(Convert, IsAsExpected) {
     }
 }
 
+// The script that README shows first.
+TEST(ConvertReadme, IsAsExpected) {
+    const std::string page = read_file(DISTGPU_SOURCE_DIR "/README.md");
+    const std::size_t begin = page.find("```\n") + 4;
+    const auto conversion =
+        convert_file("readme.sbatch", page.substr(begin, page.find("```\n", begin) - begin));
+    ASSERT_TRUE(conversion) << conversion.error().message();
+    expect_file(folder / "expected" / "readme.sbatch.txt", conversion->script);
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, Convert, testing::ValuesIn(inputs()), [](const auto& parameter) {
     std::string name = parameter.param;
     std::replace_if(

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -84,9 +85,12 @@ Error usage_error(const Program& program, const Subcommand* named, const CLI::Pa
     if (first.empty() || first.front() == '-') {
         return {"command line", refused.what(), see_help(program.name)};
     }
+    const auto other = std::find_if(program.others.begin(), program.others.end(),
+                                    [&](const auto& each) { return each.first == first; });
     std::vector<std::string_view> names;
     for (const Subcommand& subcommand : program.subcommands) names.push_back(subcommand.name);
-    const auto nearest = nearest_word(first, names);
+    const auto nearest =
+        other != program.others.end() ? std::optional(other->second) : nearest_word(first, names);
     return {formatted("{} {}", program.name, first), "unknown subcommand",
             nearest ? formatted("did you mean '{}'?", *nearest) : see_help(program.name)};
 }

@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -44,6 +46,8 @@ struct Program {
     std::string version;
     std::string help;
     std::vector<Subcommand> subcommands;
+    // What people may type in their place, from other tools, and the name of each one meant.
+    std::vector<std::pair<std::string_view, std::string_view>> others{};
 };
 
 // Runs the subcommand that the command line names, or prints the help or the version that it asks

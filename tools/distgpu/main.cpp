@@ -13,7 +13,27 @@ Program command() {
             "Variables, GPUs, CPUs and HCAs for the tasks of distributed GPU training.",
             {check_subcommand(), check_config_subcommand(), convert_subcommand(), exec_subcommand(),
              explain_subcommand(), plan_subcommand(), self_test_subcommand(), topo_subcommand(),
-             vars_subcommand(), why_subcommand()}};
+             vars_subcommand(), why_subcommand()},
+            {{"run", "exec"},
+             {"launch", "exec"},
+             {"start", "exec"},
+             {"doctor", "check"},
+             {"diagnose", "check"},
+             {"test", "check"},
+             {"verify", "check"},
+             {"config", "check-config"},
+             {"validate", "check-config"},
+             {"dry-run", "plan"},
+             {"simulate", "plan"},
+             {"modes", "vars"},
+             {"env", "vars"},
+             {"topology", "topo"},
+             {"migrate", "convert"},
+             {"show", "explain"},
+             {"inspect", "explain"},
+             {"debug", "why"},
+             {"hang", "why"},
+             {"stack", "why"}}};
 }
 
 }  // namespace

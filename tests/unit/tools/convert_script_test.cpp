@@ -238,6 +238,15 @@ TEST(ConvertScript, ExportsGoWhereAllElseIsKnownToReadNothing) {
     }
 }
 
+TEST(ConvertScript, ACommentBehindACommandNeedsNoVariable) {
+    const std::string exported = "nodes=4\nexport MASTER_PORT=$nodes\n";
+    const std::string launch = "srun --distgpu=torchrun torchrun a.py\n";
+    EXPECT_EQ(converted(exported + "cd x  # of the nodes\nsrun torchrun a.py\n"),
+              "cd x  # of the nodes\n" + launch);
+    EXPECT_EQ(converted(exported + "echo \"a # $nodes\"\nsrun torchrun a.py\n"),
+              "nodes=4\necho \"a # $nodes\"\n" + launch);
+}
+
 TEST(ConvertScript, AValueThatDoesMoreThanPrintStays) {
     for (const std::string value :
          {"$(hostname | tee head.txt)", "$(./reserve_port.sh)", "$(./hostname)", "$(echo ')'; ./b)",

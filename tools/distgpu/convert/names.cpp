@@ -18,6 +18,17 @@ bool is_comment(std::string_view line) {
     return begin != std::string_view::npos && line[begin] == '#';
 }
 
+// Without the comment that ends it. One that holds more than plain words may be no comment, but the
+// rest of a text in quotes: it counts.
+std::string_view without_comment(std::string_view line) {
+    const std::size_t begin = std::min(line.find(" #"), line.size());
+    const bool is_plain = std::all_of(line.begin() + begin, line.end(), [](char c) {
+        return is_name_character(c) ||
+               std::string_view(" #,.:;-").find(c) != std::string_view::npos;
+    });
+    return is_plain ? line.substr(0, begin) : line;
+}
+
 void count(std::string_view line, NameCounts& counts) {
     while (!line.empty()) {
         const auto* const begin = std::find_if(line.begin(), line.end(), is_name_character);
@@ -33,7 +44,7 @@ NameCounts names_in(std::string_view text) {
     NameCounts counts;
     while (!text.empty()) {
         const std::string_view line = take_until(text, '\n');
-        if (!is_comment(line)) count(line, counts);
+        if (!is_comment(line)) count(without_comment(line), counts);
     }
     return counts;
 }

@@ -9,8 +9,8 @@
 
 namespace distgpu {
 
-// How often each stands in the text, as $NAME, in arithmetic or as a word of its own; lines that
-// are comments do not count.
+// How often each stands in the text, as $NAME, in arithmetic or as a word of its own; comments do
+// not count.
 using NameCounts = std::map<std::string, std::size_t, std::less<>>;
 NameCounts names_in(std::string_view text);
 
