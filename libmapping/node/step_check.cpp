@@ -31,7 +31,7 @@ Result<StepVerdict> judge(const StepCheck& check, int status) {
 Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,
                                    const Environment& own, const Environment& task) {
     // Longer than the check takes at the most.
-    constexpr std::chrono::seconds more{20};
+    constexpr std::chrono::seconds more{30};
     const HostProgram program{
         .words = {check.command, "check", "--gate", "--variables=/proc/self/fd/0",
                   formatted("--timeout={}", check.patience.count())},

@@ -20,7 +20,7 @@ enum class StepVerdict {
 struct StepCheck {
     std::string command;  // the path of distgpu
     Linker linker = Linker::dropped;
-    // For the ranks that have not reported yet; the network is then tried within another 10 s.
+    // For the ranks that have not reported yet; the network is then tried, and all are asked, within another 15 s.
     std::chrono::seconds patience{10};
 };
 

@@ -174,6 +174,49 @@ refused() { # FAULT
     [[ $without != *check* ]]
 }
 
+# The check of a rank on NODE is stopped in its midst: gate/freeze.py.
+freeze() { # NODE KIND
+    on "$1" python3 "$BATS_TEST_DIRNAME/gate/freeze.py" "$2" 3>&- >"$SCRATCH/frozen" &
+    local freezer=$!
+    SECONDS=0
+    run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/ran-frozen"
+    wait "$freezer"
+    # Slurm itself would take half a minute.
+    on "$1" kill -KILL "$(<"$SCRATCH/frozen")"
+    assert_cluster_clean
+    echo "$output" "$SECONDS s"
+    [ "$status" -ne 0 ]
+    [ ! -e "$SCRATCH/ran-frozen" ]
+}
+
+@test "a rank that stops after its report: no program starts, and it is named" {
+    local silent='reported, but did not answer within 3 s after that; '
+    freeze node03 first
+    grep "^distgpu: check: rank 4 on node03: check: $silent" <<<"$output"
+    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+    freeze node03 second
+    grep "^distgpu: check: rank 5 on node03: check: $silent" <<<"$output"
+    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+    freeze node01 second
+    grep "^distgpu: check: rank 1 on node01: check: $silent" <<<"$output"
+}
+
+@test "rank 0 stops in its check: one line says who waited for it" {
+    freeze node01 rank0
+    [ "$(grep -c 'rank 2 on node02: rank 0 on node01 did not answer; .*--exclude=node01$' <<<"$output")" -eq 1 ]
+}
+
+@test "rank 0's own node has no loopback: one rank there says why the others cannot report" {
+    on node01 ip link set lo down
+    run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/ran-alone"
+    on node01 ip link set lo up
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ ! -e "$SCRATCH/ran-alone" ]
+    grep '^distgpu: check: rank 1 on node01: no report within 10 s; ' <<<"$output"
+    [ "$(grep -c '^distgpu: rank 1 on node01: rank 0 at 10.77.1.1:[0-9]*: ' <<<"$output")" -eq 1 ]
+}
+
 @test "a command that cannot be started is an error that says so, once" {
     local node
     for node in $(node_names); do

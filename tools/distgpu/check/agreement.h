@@ -1,15 +1,19 @@
-// How the verdict of the step comes from a node's first rank to its other ranks: over a socket of
-// this machine (unix(7), abstract), whatever containers they are in. Who is at the other end is
-// asked of the kernel: only processes of the same user are heard.
+// How a node's first rank asks its other ranks whether they are still there, and tells them the
+// verdict of the step: over a socket of this machine (unix(7), abstract), whatever containers they
+// are in. Who is at the other end is asked of the kernel: only processes of the same user are
+// heard.
 #pragma once
 
 #include "base/io/tcp/deadline.h"
 #include "base/io/tcp/socket.h"
 #include "base/secret.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace distgpu {
 
@@ -20,12 +24,35 @@ std::string agreement_name(const std::string& step, std::uint32_t node,
 // The first rank's ear; closed: the kernel gave none.
 Socket listen_for_agreement(const std::string& name);
 
-// Tells `others` ranks, which may still be on their way until the deadline.
-void announce_verdict(const Socket& listener, std::uint32_t others, int exit_status,
-                      Deadline deadline);
+// How long a rank that has reported may take to answer.
+inline constexpr std::chrono::seconds longest_answer{3};
 
-// `meeting`: until when the first rank may begin to listen. Nothing: it did not, or told none by
-// the deadline.
-std::optional<int> await_verdict(const std::string& name, Deadline meeting, Deadline deadline);
+// The first rank's side.
+class OtherRanks {
+  public:
+    OtherRanks(Socket listener, std::set<std::uint32_t> ranks)
+        : listener_(std::move(listener)), ranks_(std::move(ranks)) {}
+
+    // Whether they are there; some may still be on their way. Returns those that did not answer by
+    // the deadline.
+    std::set<std::uint32_t> ask(Deadline deadline);
+
+    // Those that were not asked may still be on their way until the deadline.
+    void announce(int exit_status, Deadline deadline);
+
+  private:
+    // The next one that comes; false: none did by the deadline.
+    bool take_next(Deadline deadline);
+
+    Socket listener_;
+    std::set<std::uint32_t> ranks_;
+    bool asked_ = false;
+    std::vector<Socket> taken_;
+};
+
+// Answers for `rank` until the verdict comes. `meeting`: until when the first rank may begin to
+// listen. Nothing: it did not, or told none by the deadline.
+std::optional<int> await_verdict(const std::string& name, std::uint32_t rank, Deadline meeting,
+                                 Deadline deadline);
 
 }  // namespace distgpu

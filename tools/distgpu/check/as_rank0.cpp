@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/io/open_files.h"
+#include "check/agreement.h"
 #include "check/look.h"
 #include "check/network.h"
 #include "check/network_findings.h"
@@ -131,9 +132,10 @@ std::vector<TrialMember> members_of(const OwnTask& own, OwnPart& own_part, Gathe
     return members;
 }
 
-// A node that reported and has gone since would be waited for in vain.
+// A node that reported and has gone since would be waited for in vain. Of one that is silent more
+// is said elsewhere.
 void add_lost(std::vector<Report>& reports, const std::vector<TrialMember>& members,
-              const std::vector<TrialResult>& results) {
+              const std::vector<TrialResult>& results, const Silence& silence) {
     for (const TrialMember& member : members) {
         const bool measured =
             std::any_of(results.begin(), results.end(),
@@ -144,11 +146,34 @@ void add_lost(std::vector<Report>& reports, const std::vector<TrialMember>& memb
         });
         if (own == reports.end()) continue;
         const bool left = !member.link.is_open();
+        if (!left && silence.nodes.contains(member.node)) continue;
         own->findings.push_back(
             {left ? Finding::Weight::fatal : Finding::Weight::warning,
              {"network", left ? "its first rank left the check" : "not measured in time",
               "see that node's load and its own messages"},
              std::string(network_check.name)});
+    }
+}
+
+// Ranks that reported and do not answer any more: the verdict may not reach them.
+void add_silent(std::vector<Report>& reports, const std::vector<TrialMember>& members,
+                const Silence& silence) {
+    const auto is_silent = [&](const Report& report) {
+        if (!report.stays) return silence.ranks.contains(report.rank);
+        const bool left = std::any_of(members.begin(), members.end(), [&](const auto& member) {
+            return member.node == report.node && !member.link.is_open();
+        });
+        return silence.nodes.contains(report.node) && !left;
+    };
+    for (Report& report : reports) {
+        if (!is_silent(report)) continue;
+        report.findings.push_back({Finding::Weight::fatal,
+                                   {"check",
+                                    formatted("reported, but did not answer within {} s after that",
+                                              longest_answer.count()),
+                                    "see that node's load and its kernel log (dmesg), or leave it "
+                                    "out with --exclude"},
+                                   "reports"});
     }
 }
 
@@ -169,7 +194,8 @@ CheckedStep checked_step(const OwnTask& own) {
 }
 
 ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::time_point start,
-                        seconds patience, const std::function<ExitCode(const Verdict&)>& show) {
+                        seconds patience, const std::function<std::set<std::uint32_t>()>& ask_own,
+                        const std::function<ExitCode(const Verdict&)>& show) {
     const OwnTask& own = *facts.own;
     const StepLayout& layout = own.place.layout;
     raise_open_files();  // for a link to each node
@@ -197,9 +223,17 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::ti
     findings.insert(findings.end(), said.begin(), said.end());
     add_others(reports, std::move(gathered.reports), own, ears.findings.empty());
     add_network_findings(reports, faults, layout);
-    add_lost(reports, members, results);
+    // Of a step that lacks ranks nobody starts anyway.
+    Silence silence;
+    if (reports.size() == layout.task_count()) {
+        silence = ask_members(members, own.place.node.value, ask_own);
+    }
+    add_lost(reports, members, results, silence);
+    add_silent(reports, members, silence);
     Verdict verdict = verdict_of(own.request.framework->mode, layout, reports, patience, checks);
     add_rates(verdict, node_rates(results));
+    // Who does not answer may not hear of it either: not all ranks end by themselves.
+    if (!silence.empty()) verdict.code = ExitCode::timed_out;
     verdict.took = Clock::now() - start;
     const ExitCode code = show(verdict);
     tell_verdict(members, static_cast<int>(code));

@@ -28,8 +28,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace distgpu {
@@ -49,12 +51,23 @@ struct Arguments {
     bool node = false;
 };
 
+// The right to speak for all ranks of the node, as long as it is held. Closed: another rank has it.
+Socket take_word(const OwnTask& own) {
+    // The first rank goes first, where it has something to say at all.
+    constexpr std::chrono::milliseconds turn{200};
+    if (own.place.local != LocalRank{0}) std::this_thread::sleep_for(turn);
+    const CheckedStep step = checked_step(own);
+    return listen_for_agreement(
+        agreement_name(step.name + ".word", own.place.node.value, step.secret));
+}
+
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
-// lacks the plugin, its first rank speaks for all.
+// lacks the plugin, one rank speaks for all: its first, where that one cannot either.
 void say_undelivered(const CheckFacts& facts, const Report& report, const Error& problem) {
     const OwnTask& own = *facts.own;
     const bool has_own_news = any_fatal(report.findings) && !unanswered_spec(*facts.environment);
-    if (own.place.local != LocalRank{0} && !has_own_news) return;
+    const Socket voice = take_word(own);
+    if (!voice.is_open() && !has_own_news) return;
     const auto say = [&](const Error& error) {
         distgpu::say(formatted("distgpu: rank {} on {}: {}: {}; {}", report.rank,
                                own.plan.node_name, error.object, error.problem, error.remedy));
@@ -63,7 +76,12 @@ void say_undelivered(const CheckFacts& facts, const Report& report, const Error&
         if (is_fatal(finding)) say(finding.error);
     }
     say({"rank 0 at " + problem.object, problem.problem, problem.remedy});
+    // Until the node's others have seen that the word is taken.
+    std::this_thread::sleep_for(seconds(1));
 }
+
+// After the reports: the trial of the network, and the question who is still there.
+constexpr seconds longest_verdict = longest_trial + longest_question;
 
 // How a rank ends by itself, and how the step does.
 struct RankEnd {
@@ -72,51 +90,97 @@ struct RankEnd {
 };
 
 std::optional<ExitCode> heard_verdict(const std::optional<std::string>& line) {
-    if (!line) return std::nullopt;
+    if (!line || !line->starts_with(trial_words::verdict)) return std::nullopt;
     const auto status = whole_number(std::string_view(*line).substr(trial_words::verdict.size()));
     return status ? std::optional(static_cast<ExitCode>(*status)) : std::nullopt;
 }
 
-RankEnd check_as_other(const CheckFacts& facts, const Checks& checks, Deadline deadline) {
+std::optional<ExitCode> hear_rank0(std::optional<TrialPorts> ports, NodeLink& rank0,
+                                   OtherRanks& others, Deadline reported) {
+    const Deadline deadline = reported + longest_verdict;
+    auto line = take_part(std::move(ports), rank0, deadline);
+    if (line == trial_words::question) {
+        const auto silent = others.ask(Clock::now() + longest_answer);
+        rank0.send(std::string(trial_words::answer) + silent_ranks_text(silent), deadline);
+        line = rank0.wait_for_line(deadline);
+    }
+    return heard_verdict(line);
+}
+
+// `others`: of its node, where it is the first rank.
+RankEnd check_as_other(const CheckFacts& facts, const Checks& checks, seconds timeout,
+                       Deadline deadline, OtherRanks* others) {
     const OwnTask& own = *facts.own;
     Looked looked = look(facts, checks);
     auto ports = looked.trial_host.empty() ? std::nullopt : open_trial_ports(looked.trial_host);
     if (ports) looked.report.trial = to_text(ports->address);
-    looked.report.stays = own.place.local == LocalRank{0};
-    auto rank0 = deliver(looked.report, endpoints_of(own), checked_step(own), deadline);
+    looked.report.stays = others != nullptr;
+    // What it then says has to come before rank 0 ends the step.
+    auto rank0 =
+        deliver(looked.report, endpoints_of(own), checked_step(own), deadline - timeout / 10);
     if (!rank0) {
         say_undelivered(facts, looked.report, rank0.error());
         return {ExitCode::timed_out, std::nullopt};
     }
     RankEnd end;
     if (any_fatal(looked.report.findings)) end.own = ExitCode::check_failed;
-    if (looked.report.stays) {
-        end.verdict = heard_verdict(take_part(std::move(ports), *rank0, deadline + longest_trial));
-    }
+    if (others != nullptr) end.verdict = hear_rank0(std::move(ports), *rank0, *others, deadline);
     return end;
+}
+
+// It reported, and was told nothing.
+bool lacks_verdict(const RankEnd& end) {
+    return end.own != ExitCode::timed_out && !end.verdict;
+}
+
+// What it waited for: nobody else may know.
+void say_silent(const OwnTask& own, GlobalRank silent) {
+    const StepLayout& layout = own.place.layout;
+    const NodeIndex node = layout.place(silent).node;
+    // Many ranks wait for the same one. The next after it speaks, whose end ends the step; the
+    // others only if that one is silent too.
+    const std::uint32_t rank0_node = layout.place(GlobalRank{0}).node.value;
+    const bool speaks_first = own.place.local == LocalRank{0}
+                                  ? own.place.node.value == (rank0_node == 0 ? 1 : 0)
+                                  : own.place.local == LocalRank{1};
+    if (!speaks_first) std::this_thread::sleep_for(seconds(2));
+    const std::string& name = layout.hosts().name(node);
+    distgpu::say(
+        formatted("distgpu: check: rank {} on {}: rank {} on {} did not answer; see that node's "
+                  "load and its kernel log (dmesg), or leave it out with --exclude={}",
+                  own.task().rank.value, own.plan.node_name, silent.value, name, name));
 }
 
 // No rank ends before all is told: where KillOnBadExit is set, the first end ends the others. A
 // node's other ranks hear the verdict from its first.
-RankEnd agree_as_first(const OwnTask& own, const std::function<RankEnd()>& check) {
+RankEnd agree_as_first(const OwnTask& own, const std::function<RankEnd(OtherRanks&)>& check) {
     const CheckedStep step = checked_step(own);
-    const std::uint32_t node = own.place.node.value;
-    const Socket ear = listen_for_agreement(agreement_name(step.name, node, step.secret));
-    const RankEnd end = check();
+    const NodeIndex node = own.place.node;
+    const StepLayout& layout = own.place.layout;
+    std::set<std::uint32_t> ranks;
+    for (std::uint32_t local = 1; local < layout.tasks_on(node); ++local) {
+        ranks.insert(layout.rank(node, LocalRank{local}).value);
+    }
+    OtherRanks others(listen_for_agreement(agreement_name(step.name, node.value, step.secret)),
+                      std::move(ranks));
+    const RankEnd end = check(others);
+    if (lacks_verdict(end)) say_silent(own, GlobalRank{0});
     const int status = static_cast<int>(end.verdict.value_or(ExitCode::timed_out));
-    const std::uint32_t others = own.place.layout.tasks_on(own.place.node) - 1;
     // They have reported, and come at once; one that is missing may never come.
-    announce_verdict(ear, others, status, Clock::now() + seconds(3));
+    others.announce(status, Clock::now() + seconds(3));
     return end;
 }
 
 RankEnd agree_as_other(const OwnTask& own, RankEnd end, Deadline deadline) {
     if (end.own == ExitCode::timed_out) return end;
     const CheckedStep step = checked_step(own);
-    const std::uint32_t node = own.place.node.value;
-    const std::string name = agreement_name(step.name, node, step.secret);
-    const auto status = await_verdict(name, deadline, deadline + longest_trial);
+    const NodeIndex node = own.place.node;
+    const std::string name = agreement_name(step.name, node.value, step.secret);
+    // The first rank hears it, or says that it does not, before.
+    const auto status = await_verdict(name, own.task().rank.value, deadline,
+                                      deadline + longest_verdict + seconds(2));
     if (status) end.verdict = static_cast<ExitCode>(*status);
+    if (lacks_verdict(end)) say_silent(own, own.place.layout.rank(node, LocalRank{0}));
     return end;
 }
 
@@ -131,19 +195,22 @@ ExitCode check_as_own_rank(const CheckFacts& facts, const Checks& checks,
                            const Arguments& arguments, Clock::time_point start) {
     const OwnTask& own = *facts.own;
     const seconds timeout(arguments.timeout);
-    const auto as_rank0 = [&] {
+    const auto as_rank0 = [&](OtherRanks& others) {
+        const auto ask = [&] { return others.ask(Clock::now() + longest_answer); };
         const auto told = [&](const Verdict& verdict) { return show(verdict, arguments); };
-        const ExitCode code = check_as_rank0(facts, checks, start, timeout, told);
+        const ExitCode code = check_as_rank0(facts, checks, start, timeout, ask, told);
         return RankEnd{code, code};
     };
-    const auto as_other = [&] { return check_as_other(facts, checks, start + timeout); };
+    const auto as_other = [&](OtherRanks* others) {
+        return check_as_other(facts, checks, timeout, start + timeout, others);
+    };
     RankEnd end;
     if (own.place.local != LocalRank{0}) {
-        end = agree_as_other(own, as_other(), start + timeout);
+        end = agree_as_other(own, as_other(nullptr), start + timeout);
     } else if (own.task().rank == GlobalRank{0}) {
         end = agree_as_first(own, as_rank0);
     } else {
-        end = agree_as_first(own, as_other);
+        end = agree_as_first(own, [&](OtherRanks& others) { return as_other(&others); });
     }
     return arguments.gate ? end.verdict.value_or(ExitCode::timed_out) : end.own;
 }

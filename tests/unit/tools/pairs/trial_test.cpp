@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -162,6 +163,18 @@ TEST_F(Trial, ASilentNodeKeepsNobody) {
     EXPECT_THAT(results, SizeIs(4));
     EXPECT_LT(Clock::now() - start, longest_trial);
     EXPECT_EQ(verdicts_[0], "verdict 4");
+}
+
+TEST_F(Trial, WhoDoesNotAnswerIsNamedBeforeTheVerdict) {
+    // Node 10 is silent, 20 has ended, 30 lacks two ranks, 40 has all; node 0 is rank 0's own.
+    links_[2] = NodeLink(Socket(), Proof::none, std::nullopt, "");
+    links_[3].send(std::string(trial_words::answer) + silent_ranks_text({7, 12}),
+                   Clock::now() + 1s);
+    links_[4].send(std::string(trial_words::answer) + silent_ranks_text({}), Clock::now() + 1s);
+    const auto silence = ask_members(members_, 0, [] { return std::set<std::uint32_t>{1}; });
+    EXPECT_EQ(silence.nodes, (std::set<std::uint32_t>{10, 20}));
+    EXPECT_EQ(silence.ranks, (std::set<std::uint32_t>{1, 7, 12}));
+    EXPECT_EQ(links_[1].wait_for_line(Clock::now() + 1s), trial_words::question);
 }
 
 TEST_F(Trial, OneNodeAloneTriesNothing) {

@@ -42,7 +42,7 @@ class NodeTrial {
           deadline_(deadline),
           stream_(std::chrono::milliseconds(order_.stream)) {}
 
-    // Until rank 0 orders another trial or tells the verdict, the line of which is returned.
+    // Until rank 0 orders another trial or says something else, the line of which is returned.
     std::optional<std::string> run() {
         connect_all();
         while (rank0_.is_open() && Clock::now() < deadline_) {

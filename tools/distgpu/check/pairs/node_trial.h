@@ -29,8 +29,9 @@ struct TrialPorts {
 // `host`: this node's address on the interface that is tried. Nothing: no port is to be had.
 std::optional<TrialPorts> open_trial_ports(const std::string& host);
 
-// Does what rank 0 orders over the link until it tells the verdict of the step, whose line is
-// returned. Without ports it only waits for that. Nothing: none came by the deadline.
+// Does what rank 0 orders over the link until it says something else, which is returned: the
+// question or the verdict. Without ports it only waits for that. Nothing: none came by the
+// deadline.
 std::optional<std::string> take_part(std::optional<TrialPorts> ports, NodeLink& rank0,
                                      Deadline deadline);
 
@@ -40,6 +41,8 @@ inline constexpr std::string_view order = "order ";         // rank 0, with a Tr
 inline constexpr std::string_view connected = "connected";  // a node: it tried all its partners
 inline constexpr std::string_view start = "start";          // rank 0: the rounds begin
 inline constexpr std::string_view result = "result ";       // a node, with its TrialResult
+inline constexpr std::string_view question = "ready?";      // rank 0: is the node still there
+inline constexpr std::string_view answer = "answer";        // a node: yes, but for these ranks
 inline constexpr std::string_view verdict = "verdict ";     // rank 0, with the exit status of all
 }  // namespace trial_words
 

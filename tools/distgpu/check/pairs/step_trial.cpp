@@ -2,6 +2,8 @@
 #include "check/pairs/step_trial.h"
 
 #include "base/format.h"
+#include "base/take_until.h"
+#include "base/values.h"
 #include "check/pairs/node_trial.h"
 #include "check/pairs/rounds.h"
 #include "node/step_secret.h"
@@ -100,6 +102,43 @@ std::vector<TrialResult> try_network(std::vector<TrialMember>& members) {
         if (result && result->node == taking_part[i]->node) results.push_back(*std::move(result));
     }
     return results;
+}
+
+std::string silent_ranks_text(const std::set<std::uint32_t>& ranks) {
+    std::string text;
+    for (const std::uint32_t rank : ranks) text += formatted(" {}", rank);
+    return text;
+}
+
+std::set<std::uint32_t> parse_silent_ranks(std::string_view text) {
+    std::set<std::uint32_t> ranks;
+    while (!text.empty()) {
+        if (const auto rank = whole_number(take_until(text, ' '))) {
+            ranks.insert(static_cast<std::uint32_t>(*rank));
+        }
+    }
+    return ranks;
+}
+
+Silence ask_members(std::vector<TrialMember>& members, std::uint32_t own_node,
+                    const std::function<std::set<std::uint32_t>()>& ask_own) {
+    const Deadline deadline = Clock::now() + longest_question;
+    Members asked;
+    for (TrialMember& member : members) {
+        if (member.node == own_node) continue;
+        member.link.send(trial_words::question, Clock::now() + to_send);
+        asked.push_back(&member);
+    }
+    Silence silence{{}, ask_own()};
+    const auto lines = collect(asked, trial_words::answer, deadline);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (lines[i]) {
+            silence.ranks.merge(parse_silent_ranks(*lines[i]));
+        } else {
+            silence.nodes.insert(asked[i]->node);
+        }
+    }
+    return silence;
 }
 
 void tell_verdict(std::vector<TrialMember>& members, int exit_status) {
