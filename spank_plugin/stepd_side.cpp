@@ -7,6 +7,7 @@
 #include "foreign_launcher.h"
 #include "mapping/plan/plan.h"
 #include "mapping/plugstack/pyxis_order.h"
+#include "node/address_check.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
@@ -58,6 +59,10 @@ bool runs_rank0(const AskedStep& asked) {
     });
 }
 
+bool surely_runs_rank0(const AskedStep& asked) {
+    return asked.offsets.size() == 1 && runs_rank0(asked);
+}
+
 // Of the nodes of a step, one; where components of one shape share a node, the first of each.
 bool runs_first_node(const AskedStep& asked) {
     return !asked.offsets.empty() &&
@@ -83,6 +88,11 @@ std::optional<Failure> check_plan(const AskedStep& asked, std::vector<Error>& wa
     const auto node_plan = plan(asked.request, asked.step, NodeFacts{.node = node});
     if (!node_plan) return Failure{node_plan.error()};
     if (heterogeneous && !runs_rank0(asked)) return std::nullopt;
+    if (surely_runs_rank0(asked)) {
+        auto wrong =
+            check_address(asked.request, asked.step.layout, asked.step.rendezvous, warnings);
+        if (wrong) return Failure{*std::move(wrong)};
+    }
     auto taken = check_ports(*node_plan, node_plan->ports, warnings);
     return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
 }

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace distgpu {
 namespace {
@@ -81,6 +83,16 @@ NetworkInterface interface_of(const std::string& address, Deadline deadline) {
         }
     }
     return result;
+}
+
+bool is_own_address(const Address& address) {
+    const int fd = socket(address.generic()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    // Without sockets of this family nothing is known to speak against it.
+    if (fd < 0) return true;
+    const bool is_refused = bind(fd, address.generic(), address.length) != 0;
+    const bool is_foreign = is_refused && errno == EADDRNOTAVAIL;
+    close(fd);
+    return !is_foreign;
 }
 
 Error no_interface(const std::string& address, const std::string& node) {

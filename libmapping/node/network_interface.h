@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/io/tcp/deadline.h"
+#include "base/io/tcp/resolve.h"
 #include "base/result.h"
 
 #include <string>
@@ -22,6 +23,9 @@ bool is_ip_address(const std::string& text);
 // `address`: a host name, an IPv4 or a bare IPv6 address; a name is looked up. Of several addresses
 // that belong to this node, one that is not the loopback's.
 NetworkInterface interface_of(const std::string& address, Deadline deadline);
+
+// Whether this machine answers at it: an address of an interface, or routed to it all the same.
+bool is_own_address(const Address& address);
 
 // What to tell of an address that the name service does not tell `node`, whose own it is.
 Error no_interface(const std::string& address, const std::string& node);

@@ -99,6 +99,8 @@ teardown() { ! have_containers || assert_cluster_clean; }
     in_image pytorch -N2 -n2 --distgpu=pytorch,port=24680 -- 'echo $MASTER_ADDR $MASTER_PORT'
     [ "$status" -eq 0 ]
     [ "$output" = $'10.77.1.1 24680\n10.77.1.1 24680' ]
+    # Rank 0's node has to know it as its own.
+    echo '10.77.1.1 head.example' >>"/run/distgpu-sandbox/$CLUSTER/etc/hosts"
     MASTER_ADDR=head.example MASTER_PORT=24681 \
         in_image pytorch -N2 -n2 --distgpu=pytorch -- 'echo $MASTER_ADDR $MASTER_PORT'
     [ "$status" -eq 0 ]

@@ -270,8 +270,12 @@ time.sleep(60)' >"$SCRATCH/listener" 3>&- &
 }
 
 @test "a name that nobody knows, an interface that no node has" {
-    MASTER_ADDR=nowhere.invalid judged 1 'not ready: ranks 0-3 on node[01-02]: rendezvous address nowhere.invalid: no address:' \
-        "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --timeout 5
+    # The plugin refuses it before; the variables are as a script exports them.
+    judged 1 'not ready: ranks 0-3 on node[01-02]: rendezvous address nowhere.invalid: no address:' \
+        "${two_and_two[@]}" bash -c \
+        'RANK=$SLURM_PROCID WORLD_SIZE=4 LOCAL_RANK=$SLURM_LOCALID LOCAL_WORLD_SIZE=2 \
+        NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID GROUP_WORLD_SIZE=2 \
+        MASTER_ADDR=nowhere.invalid MASTER_PORT=29511 exec '"${check[*]} --timeout 5 pytorch"
     NCCL_SOCKET_IFNAME=ib judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: '"no interface 'ib' is up on this node; up:" \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
 }

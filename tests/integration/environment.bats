@@ -5,7 +5,11 @@
 
 load cluster
 
-setup_file() { cluster_up --conf 'MpiParams=ports=20000-20999'; }
+setup_file() {
+    cluster_up --conf 'MpiParams=ports=20000-20999'
+    # One more name of the node on which rank 0 runs: any other host's is refused.
+    echo '10.77.1.1 head.example' >>"/run/distgpu-sandbox/$CLUSTER/etc/hosts"
+}
 teardown_file() { cluster_down; }
 teardown() { assert_cluster_clean; }
 

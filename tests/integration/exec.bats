@@ -104,10 +104,17 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
     run -125 env "${ranks[@]}" "$distgpu" exec pytorch -- true
     [ "$output" = "distgpu: MASTER_ADDR: mpirun does not say which node runs rank 0; give the key \
 master=HOST, or export MASTER_ADDR" ]
-    run --separate-stderr -0 env "${ranks[@]}" "$distgpu" exec pytorch,master=n1 -- bash -c 'echo "$MASTER_ADDR"'
-    [ "$output" = n1 ]
-    run --separate-stderr -0 env "${ranks[@]}" MASTER_ADDR=n2 "$distgpu" exec pytorch -- bash -c 'echo "$MASTER_ADDR"'
-    [ "$output" = n2 ]
+    local host
+    host=$(hostname)
+    run --separate-stderr -0 env "${ranks[@]}" "$distgpu" exec "pytorch,master=$host" -- bash -c 'echo "$MASTER_ADDR"'
+    [ "$output" = "$host" ]
+    run --separate-stderr -0 env "${ranks[@]}" MASTER_ADDR="$host" "$distgpu" exec pytorch -- bash -c 'echo "$MASTER_ADDR"'
+    [ "$output" = "$host" ]
+    # It has to be this machine's, where rank 0 runs; the others cannot tell.
+    run -125 env "${ranks[@]}" MASTER_ADDR=192.0.2.7 "$distgpu" exec pytorch -- true
+    echo "$output"
+    [[ $output == "distgpu: MASTER_ADDR=192.0.2.7: not an address of "*", where rank 0 runs; give the address of rank 0's node" ]]
+    run -0 env "${ranks[@]}" OMPI_COMM_WORLD_RANK=1 MASTER_ADDR=192.0.2.7 "$distgpu" exec pytorch -- true
     run -125 env "${ranks[@]}" "$distgpu" exec tensorflow,master=n1 -- true
     [ "$output" = "distgpu: --distgpu=tensorflow: TF_CONFIG names every node, but mpirun does not name them; \
 start it with srun" ]

@@ -39,6 +39,16 @@ refused() {
     run ! compgen -G "$SCRATCH/started.*"
 }
 
+# ended LINE COMMAND...: it fails with the line; other nodes may have started the program before.
+ended() {
+    local line=$1
+    shift
+    run submit "$@"
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$(distgpu_lines)" = "$line" ]
+}
+
 no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, so the program trains alone, as rank 0 of 1; write srun before the program'
 
 @test "a job without srun" {
@@ -213,7 +223,23 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     refused "distgpu: master=localhost: each of the step's 2 nodes would look for rank 0 on itself; leave master= out" \
         srun -N2 -n2 --distgpu=pytorch,master=localhost python3 fallback.py
     says '' env MASTER_ADDR=node01 "${step[@]}"
+    # Names that only the node itself can tell apart.
+    printf '%s\n' '10.77.1.1 node01-ib0' '192.0.2.7 yesterday01' \
+        >>"/run/distgpu-sandbox/$CLUSTER/etc/hosts"
     says '' env MASTER_ADDR=node01-ib0 "${step[@]}"
+    for address in yesterday01 192.0.2.7 2001:db8::7; do
+        ended "distgpu: MASTER_ADDR=$address: not an address of node01, where rank 0 runs; unset MASTER_ADDR" \
+            env MASTER_ADDR=$address "${step[@]}"
+    done
+    ended 'distgpu: MASTER_ADDR=nowhere.example: an unknown name on node01, where rank 0 runs; unset MASTER_ADDR' \
+        env MASTER_ADDR=nowhere.example "${step[@]}"
+    ended 'distgpu: master=yesterday01: not an address of node01, where rank 0 runs; leave master= out' \
+        srun -N2 -n2 --distgpu=pytorch,master=yesterday01 python3 fallback.py
+    ended 'distgpu: MASTER_ADDR=192.0.2.7: not an address of node01, where rank 0 runs; unset MASTER_ADDR' \
+        env MASTER_ADDR=192.0.2.7 srun -n2 --distgpu=pytorch python3 fallback.py
+    # As rank 0 of another order sees it, and without others that would look for it.
+    says '' env MASTER_ADDR=10.77.1.2 srun -N2 -n2 -m arbitrary -w node02,node01 --distgpu=pytorch python3 fallback.py
+    says '' env MASTER_ADDR=192.0.2.7 srun -N1 -n1 --distgpu=pytorch python3 fallback.py
     says '' env MASTER_ADDR=localhost srun -n2 --distgpu=pytorch python3 fallback.py
 }
 

@@ -36,18 +36,22 @@ bool is_of_another_node(const StepView& step, const RendezvousFacts& facts, std:
 
 }  // namespace
 
-std::optional<Error> misleading_address(const StepView& step, const RendezvousFacts& facts) {
-    const std::optional<Master>& master = step.request.master;
+std::optional<ChosenAddress> chosen_address(const Request& request, const RendezvousFacts& facts) {
+    const std::optional<Master>& master = request.master;
     const bool by_key = master && master->form == Master::Form::host;
     const bool exported = !master && facts.exported_address;
-    const bool meets = step.request.framework->ports > 0;
+    const bool meets = request.framework->ports > 0;
     if (!meets || !(by_key || exported)) return std::nullopt;
     const std::string& host = by_key ? master->text : *facts.exported_address;
-    std::string object = formatted("{}={}", by_key ? "master" : "MASTER_ADDR", excerpt(host));
-    std::string remedy = by_key ? "leave master= out" : "unset MASTER_ADDR";
-    auto problem = wrong_host(step, facts, host);
+    return ChosenAddress{host, formatted("{}={}", by_key ? "master" : "MASTER_ADDR", excerpt(host)),
+                         by_key ? "leave master= out" : "unset MASTER_ADDR"};
+}
+
+std::optional<Error> misleading_address(const StepView& step, const RendezvousFacts& facts) {
+    auto chosen = chosen_address(step.request, facts);
+    auto problem = chosen ? wrong_host(step, facts, chosen->host) : std::nullopt;
     if (!problem) return std::nullopt;
-    return Error{std::move(object), *std::move(problem), std::move(remedy)};
+    return Error{std::move(chosen->object), *std::move(problem), std::move(chosen->remedy)};
 }
 
 std::optional<std::string> wrong_host(const StepView& step, const RendezvousFacts& facts,

@@ -11,6 +11,16 @@
 
 namespace distgpu {
 
+// The address that the user chose for rank 0's node.
+struct ChosenAddress {
+    std::string host;
+    std::string object;  // as messages name it: "MASTER_ADDR=node01", "master=node01"
+    std::string remedy;
+};
+
+// Nothing: it is distgpu that chooses, or the mode's processes do not meet there.
+std::optional<ChosenAddress> chosen_address(const Request& request, const RendezvousFacts& facts);
+
 // Refuses, in a step of several nodes, an exported MASTER_ADDR or a host of master= that is the
 // loopback, or the NodeName or NodeAddr of a node which does not run rank 0. Any other may be one
 // more name of rank 0's node. Nothing: it can be right, or the mode does not use it.

@@ -4,6 +4,7 @@
 #include "exec/supervision_of.h"
 #include "mapping/plan/listening_ports.h"
 #include "mapping/spec/request.h"
+#include "node/address_check.h"
 #include "node/machine.h"
 #include "node/port_check.h"
 #include "node/prepare_task.h"
@@ -64,8 +65,18 @@ std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
                                 ProcessEnvironment& environment) {
     const PlannedTask task{own.request, own.place.layout, own.node.facts, own.plan,
                            own.place.local};
-    // The other tasks' ports may be in use by those already.
     std::vector<Error> warnings = own.node.warnings;
+    if (task.task().rank == GlobalRank{0}) {
+        RendezvousFacts facts;
+        facts.rank0_address = own.place.rank0_address;
+        facts.exported_address = exported(environment, "MASTER_ADDR");
+        if (auto error = check_address(own.request, own.place.layout, facts, warnings)) {
+            // Without any address, nobody would know rank 0's node.
+            if (!own.place.knows_hosts) error->remedy = "give the address of rank 0's node";
+            return complain(*error, ExitCode::exec_failed);
+        }
+    }
+    // The other tasks' ports may be in use by those already.
     if (const auto error = check_ports(own.plan, ports_of(task), warnings)) {
         return complain(*error, ExitCode::exec_failed);
     }
