@@ -60,7 +60,8 @@ time.sleep(60)' >"$SCRATCH/server" 3>&- &
     on node01 mount --bind "$SCRATCH/nsswitch.conf" /etc/nsswitch.conf
     local begin=${EPOCHREALTIME/./}
     run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
-    local took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    local took=$(((${EPOCHREALTIME/./} - begin) / 1000)) with_address
+    with_address=$(MASTER_ADDR=head.example submit srun -N2 -n2 --distgpu=pytorch printenv MASTER_ADDR 2>&1)
     on node01 umount /etc/nsswitch.conf
     on node01 umount /etc/resolv.conf
     on node01 umount /etc/hosts
@@ -72,4 +73,8 @@ time.sleep(60)' >"$SCRATCH/server" 3>&- &
 node01 none none
 node02 =eth0 eth0" ]
     ((took < 4000))
+    # Nor does it refuse what rank 0's node cannot look up.
+    echo "$with_address"
+    [ "$(grep -c '^head.example$' <<<"$with_address")" -eq 2 ]
+    [[ $with_address == *'distgpu: MASTER_ADDR=head.example: node01, where rank 0 runs, could not look it up; unset MASTER_ADDR, unless it is a name of node01'* ]]
 }
