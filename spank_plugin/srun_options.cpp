@@ -149,6 +149,31 @@ bool hands_on_environment(std::span<const std::string> arguments, std::size_t pr
     });
 }
 
+bool export_sets(std::span<const std::string> arguments, std::size_t program_arguments,
+                 std::string_view variable, std::string_view name) {
+    const std::string assignment = std::string(name) + '=';
+    const auto sets = [&](std::string_view list) {
+        for (std::size_t at = list.find(assignment); at != std::string_view::npos;
+             at = list.find(assignment, at + 1)) {
+            if (at == 0 || list[at - 1] == ',') return true;
+        }
+        return false;
+    };
+    if (sets(variable)) return true;
+    const auto own = without_program(arguments, program_arguments);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const std::string_view argument = own[i];
+        if (!is_option(argument, "--export", "--expo")) continue;
+        const std::size_t equals = argument.find('=');
+        if (equals != std::string_view::npos) {
+            if (sets(argument.substr(equals + 1))) return true;
+        } else if (i + 1 < own.size() && sets(own[i + 1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 std::optional<std::uint32_t> asked_gpus(std::span<const std::string> arguments,
                                         std::size_t program_arguments) {
     const auto own = without_program(arguments, program_arguments);

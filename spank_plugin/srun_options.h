@@ -47,6 +47,11 @@ ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t progr
 bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,
                           std::string_view variable);
 
+// Whether --export or SLURM_EXPORT_ENV gives the tasks a value for the variable of this name, over
+// which srun would put its own.
+bool export_sets(std::span<const std::string> arguments, std::size_t program_arguments,
+                 std::string_view variable, std::string_view name);
+
 // How many GPUs --gpus or -G asks for, which Slurm deals to the nodes as it likes: "6", or
 // "h100:6". Nothing: it is not given, or names several types. SLURM_GPUS, its twin, reaches the
 // tasks.

@@ -6,6 +6,7 @@
 #include "base/take_until.h"
 #include "base/values.h"
 #include "foreign_launcher.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
 #include "mapping/plugstack/plugstack_arguments.h"
 #include "mapping/spec/misplaced_option.h"
@@ -70,6 +71,31 @@ std::optional<Error> bad_exported_port(const Request& request) {
     if (!text) return std::nullopt;
     const auto port = parse_port("MASTER_PORT", *text);
     return port ? std::nullopt : std::optional(port.error());
+}
+
+// Its tasks are not prepared: mpirun's daemons, which would hand on to their ranks what they get,
+// or the shell of salloc.
+bool starts_no_tasks(const std::vector<std::string>& command_line) {
+    return starts_foreign_launcher(command_line) ||
+           std::find(command_line.begin(), command_line.end(), "--interactive") !=
+               command_line.end();
+}
+
+// Where a node lacks the plugin, its tasks would each train alone and end well: this is in the way
+// of their rendezvous, in every component of a heterogeneous step. What an outer step's distgpu
+// gave is no better there.
+void send_address(const Framework& framework) {
+    const bool sets_address =
+        std::any_of(framework.sets.begin(), framework.sets.end(),
+                    [](const SetVariable& variable) { return variable.name == "MASTER_ADDR"; });
+    if (!sets_address || exported(ProcessEnvironment(), "MASTER_ADDR")) return;
+    const std::vector<std::string> command_line = own_command_line();
+    constexpr std::size_t whole_line = 0;
+    if (starts_no_tasks(command_line) ||
+        export_sets(command_line, whole_line, own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
+        return;
+    }
+    setenv("MASTER_ADDR", not_loaded_address, 1);
 }
 
 // Those of `inherited`, the last of which is our own.
@@ -169,6 +195,7 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
     send_cpu_bind();
+    send_address(*request_.framework);
     // Later srun sets it for an allocation of its own too.
     allocated_nodes_ = whole_number(own_variable("SLURM_JOB_NUM_NODES")).value_or(0);
     // A step without a reservation of its own would pass on that of the step

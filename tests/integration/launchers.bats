@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Launchers beside and inside distgpu: mpirun, --pty, and nodes without the plugin.
-# shellcheck disable=SC2016 # the shell inside the sandbox expands them
+# shellcheck disable=SC2016,SC2030,SC2031 # the shell inside the sandbox expands them
 
 load cluster
 
@@ -70,10 +70,64 @@ TEXT
     [ "$(cat "$SCRATCH/out")" = $'0\nrank=0' ]
 }
 
-@test "on a node without the plugin the tasks run, and name it by what survived" {
-    on node02 sh -c 'mv /etc/slurm/plugstack.conf /etc/slurm/plugstack.conf.away; : >/etc/slurm/plugstack.conf'
-    run submit srun -N3 -n3 --distgpu=pytorch sh -c 'echo "$(hostname) rank=$RANK ${SLURM_DISTGPU_STEP:+carried}"'
-    on node02 mv /etc/slurm/plugstack.conf.away /etc/slurm/plugstack.conf
+# without_plugin NODE COMMAND...
+without_plugin() {
+    on "$1" sh -c 'mv /etc/slurm/plugstack.conf /etc/slurm/plugstack.conf.away; : >/etc/slurm/plugstack.conf'
+    run submit "${@:2}"
+    on "$1" mv /etc/slurm/plugstack.conf.away /etc/slurm/plugstack.conf
+    echo "$output"
     [ "$status" -eq 0 ]
+}
+address='echo "$(hostname) $RANK ${MASTER_ADDR:-none}"'
+not_loaded=distgpu-is-not-loaded-on-this-node
+
+@test "on a node without the plugin the tasks run, and name it by what survived" {
+    without_plugin node02 srun -N3 -n3 --distgpu=pytorch sh -c 'echo "$(hostname) rank=$RANK ${SLURM_DISTGPU_STEP:+carried}"'
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 rank=0 ' 'node02 rank= carried' 'node03 rank=2 ')" ]
+}
+
+@test "on a node without the plugin MASTER_ADDR says so, and on no other" {
+    local mode
+    for mode in '--distgpu=pytorch' '--export=ALL,A=1 --distgpu=megatron'; do
+        # shellcheck disable=SC2086 # several words
+        without_plugin node02 srun -N3 -n3 $mode sh -c "$address"
+        [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 10.77.1.1' "node02  $not_loaded" 'node03 2 10.77.1.1')" ]
+    done
+    # Every component; and what an outer step's distgpu gave is not its user's own.
+    without_plugin node02 srun --quiet -w node01 -n1 --distgpu=pytorch sh -c "$address" : -w node02 -n1 sh -c "$address"
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 10.77.1.1' "node02  $not_loaded")" ]
+    without_plugin node02 salloc --quiet -N2 -n2 srun -w node01 -N1 -n1 --overlap --distgpu=pytorch \
+        srun -N2 -n2 --overlap --distgpu=pytorch sh -c "$address"
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 10.77.1.1' "node02 0 $not_loaded")" ]
+}
+
+@test "MASTER_ADDR stays the user's, and as it was where the step's mode has none" {
+    local step
+    without_plugin node02 env MASTER_ADDR=node01 srun -N2 -n2 --distgpu=pytorch sh -c "$address"
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 node01' 'node02  node01')" ]
+    without_plugin node02 srun --export=ALL,MASTER_ADDR=node01 -N2 -n2 --distgpu=pytorch sh -c "$address"
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 node01' 'node02  node01')" ]
+    for step in '--distgpu=horovod,backend=gloo' '--distgpu=off' '--export=NONE --distgpu=pytorch'; do
+        # shellcheck disable=SC2086 # several words
+        without_plugin node02 srun -w node02 -n1 $step /bin/sh -c "$address"
+        [ "$output" = 'node02  none' ]
+    done
+    printf '#!/bin/sh\n%s\n' "$address" >"$SCRATCH/prted"
+    chmod +x "$SCRATCH/prted"
+    for step in node01 node02; do
+        without_plugin node02 srun -w "$step" -n1 --distgpu=ompi ./prted
+        [ "$output" = "$step  none" ]
+    done
+}
+
+@test "the nodes with the plugin leave nothing of the address that srun sends" {
+    local step
+    for step in pytorch torchrun ray pytorch,check; do
+        run submit srun -N2 -n2 --distgpu="$step" sh -c 'env | grep "=distgpu-is-not" || echo clean'
+        [ "$status" -eq 0 ]
+        [ "$(grep -c clean <<<"$output")" -eq 2 ]
+        [[ $output != *distgpu-is-not* ]]
+    done
+    without_plugin node01 srun -N1 -n1 -w node01 --distgpu=pytorch "$SCRATCH/distgpu" exec pytorch -- sh -c "$address"
+    [ "$output" = 'node01 0 10.77.1.1' ]
 }

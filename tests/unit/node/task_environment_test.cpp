@@ -2,6 +2,7 @@
 #include "node/task_environment.h"
 
 #include "map_environment.h"
+#include "node/variables.h"
 
 #include <gtest/gtest.h>
 
@@ -31,6 +32,17 @@ TEST(Exported, IsWhatTheUserSetAndNotWhatAnOuterStepGave) {
     Variables changed = outer;
     changed["MASTER_ADDR"] = "n2";
     EXPECT_EQ(exported(MapEnvironment(changed), "MASTER_ADDR"), "n2");
+    changed["MASTER_ADDR"] = not_loaded_address;
+    EXPECT_EQ(exported(MapEnvironment(changed), "MASTER_ADDR"), std::nullopt);
+}
+
+TEST(RemoveRequest, TakesTheAddressThatSrunSentAndNoOther) {
+    MapEnvironment task(Variables{{"SLURM_DISTGPU", "tf"}, {"MASTER_ADDR", not_loaded_address}});
+    remove_request(task);
+    EXPECT_EQ(task.variables(), MapEnvironment(Variables{}).variables());
+    MapEnvironment own(Variables{{"MASTER_ADDR", "n1"}});
+    remove_request(own);
+    EXPECT_EQ(own.get("MASTER_ADDR"), "n1");
 }
 
 NodeFacts facts_of(const Variables& task) {

@@ -178,6 +178,22 @@ TEST(SrunOptions, TellWhetherTheTasksGetSrunsOwnEnvironment) {
         hands_on_environment(std::vector<std::string>{"srun", "sh", "--export=NONE"}, 2, ""));
 }
 
+TEST(SrunOptions, TellWhetherTheTasksGetAnotherValue) {
+    const auto sets = [](std::vector<std::string> arguments, const char* variable = "") {
+        arguments.insert(arguments.begin(), "srun");
+        return export_sets(arguments, 0, variable, "MASTER_ADDR");
+    };
+    EXPECT_TRUE(sets({"--export=ALL,MASTER_ADDR=node01"}));
+    EXPECT_TRUE(sets({"--export", "MASTER_ADDR=node01"}));
+    EXPECT_TRUE(sets({"--expo=A=1,MASTER_ADDR="}));
+    EXPECT_TRUE(sets({}, "A=1,MASTER_ADDR=node01"));
+    EXPECT_FALSE(sets({"--export=ALL,PET_MASTER_ADDR=node01"}));
+    EXPECT_FALSE(sets({"--export=MASTER_ADDR"}));
+    EXPECT_FALSE(sets({"--exclusive", "--export=NONE"}, "ALL"));
+    EXPECT_FALSE(export_sets(std::vector<std::string>{"srun", "sh", "--export=MASTER_ADDR=n"}, 2,
+                             "", "MASTER_ADDR"));
+}
+
 // Of `srun OPTIONS... ./train -G 3`.
 std::optional<std::uint32_t> gpus_asked_by(Arguments options) {
     options.insert(options.begin(), "srun");
