@@ -294,7 +294,9 @@ Answer start_program(const StartRequest& request, SentFiles files, int socket) {
     }
     ready = dup3(own, kept_socket, O_CLOEXEC) >= 0 && ready;
     close_from(kept_socket + 1);
-    for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+    for (int number = 1; number < NSIG; ++number) {
+        static_cast<void>(signal(number, SIG_DFL));
+    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -330,11 +332,11 @@ HostHelper::~HostHelper() {
     if (socket_ >= 0) close(socket_);
 }
 
-Result<int> HostHelper::run(const HostProgram& program, std::chrono::seconds limit) {
+Result<int> HostHelper::run(const HostProgram& program, std::chrono::seconds limit) const {
     return ask(socket_, program, true, STDERR_FILENO, limit);
 }
 
-Result<int> HostHelper::leave(const HostProgram& program, int kept) {
+Result<int> HostHelper::leave(const HostProgram& program, int kept) const {
     constexpr std::chrono::seconds limit{10};
     return ask(socket_, program, false, kept, limit);
 }

@@ -64,11 +64,11 @@ class HostHelper {
 
     // The program's status, as waitpid() tells it; its output goes to this process's standard
     // error. Errors: the program is not there; it did not end in time, and was ended.
-    Result<int> run(const HostProgram& program, std::chrono::seconds limit);
+    Result<int> run(const HostProgram& program, std::chrono::seconds limit) const;
 
     // Starts a program that is left alone, with `kept` open as kept_file.
     // Errors: the program is not there.
-    Result<int> leave(const HostProgram& program, int kept);
+    Result<int> leave(const HostProgram& program, int kept) const;
 
   private:
     explicit HostHelper(int socket) : socket_(socket) {}

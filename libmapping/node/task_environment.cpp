@@ -111,7 +111,7 @@ std::vector<std::string_view> users_own() {
 
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {
     auto value = environment.get(std::string(name));
-    if (!value || value->empty()) return std::nullopt;
+    if (!value || value->empty() || value == not_loaded_address) return std::nullopt;
     const std::string given = environment.get(given_variable).value_or("");
     std::string_view rest = given;
     while (!rest.empty()) {
@@ -158,6 +158,7 @@ void remove_request(Environment& environment) {
          {spec_variable, carried_variable, cpu_bind_variable, rows_variable, inherited_variable}) {
         environment.unset(name);
     }
+    if (environment.get("MASTER_ADDR") == not_loaded_address) environment.unset("MASTER_ADDR");
 }
 
 Result<std::monostate> set_task_environment(Environment& environment, std::string_view spec,

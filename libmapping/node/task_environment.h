@@ -16,8 +16,8 @@ namespace distgpu {
 // Variables that stay as they are where the user exported them, but for the rendezvous.
 std::vector<std::string_view> users_own();
 
-// A variable that the user exported: set, not empty, and not what distgpu gave
-// the tasks of an outer step from which it was inherited.
+// A variable that the user exported: set, not empty, and neither what distgpu gave the tasks of an
+// outer step from which it was inherited, nor what srun sent (not_loaded_address).
 std::optional<std::string> exported(const Environment& environment, std::string_view name);
 
 // A variable that counts CPUs of this node. Nothing: it is unset, another text, 0, or more than a

@@ -16,6 +16,10 @@ inline constexpr const char* cpu_bind_variable = "SLURM_DISTGPU_CPU_BIND";
 // "PORT TOKEN" by which the nodes send srun the rows of `verbose` (verbose_rows.h).
 inline constexpr const char* rows_variable = "SLURM_DISTGPU_ROWS";
 
+// The MASTER_ADDR that srun sends for its user: no host, and a text that says why a program finds
+// none. It stays only where nothing prepares the task.
+inline constexpr const char* not_loaded_address = "distgpu-is-not-loaded-on-this-node";
+
 // "NAME=VALUE NAME=VALUE" of the variables that are the user's where the user
 // exported them: one with this value was inherited from an outer step's distgpu.
 inline constexpr const char* given_variable = "SLURM_DISTGPU_GIVEN";
