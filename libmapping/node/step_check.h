@@ -20,7 +20,8 @@ enum class StepVerdict {
 struct StepCheck {
     std::string command;  // the path of distgpu
     Linker linker = Linker::dropped;
-    // For the ranks that have not reported yet; the network is then tried, and all are asked, within another 15 s.
+    // For the ranks that have not reported yet; the network is then tried, and all are asked,
+    // within another 15 s.
     std::chrono::seconds patience{10};
 };
 
