@@ -80,8 +80,11 @@ void log_step(spank_t spank, const AskedStep& asked) {
     slurm_info("%s", line.c_str());
 }
 
-// What would fail in the tasks is found here, once for all of them.
-std::optional<Failure> check_plan(const AskedStep& asked, std::vector<Error>& warnings) {
+// What would fail in the tasks is found here, once for all of them. A port belongs to the step
+// until slurmstepd's end: so not in user_init, where the descriptors may be those of a child
+// (contain_spank).
+std::optional<Failure> check_plan(const AskedStep& asked, PortClaims& claims,
+                                  std::vector<Error>& warnings) {
     const bool heterogeneous = asked.identity.heterogeneous;
     const NodeIndex node =
         heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
@@ -93,7 +96,10 @@ std::optional<Failure> check_plan(const AskedStep& asked, std::vector<Error>& wa
             check_address(asked.request, asked.step.layout, asked.step.rendezvous, warnings);
         if (wrong) return Failure{*std::move(wrong)};
     }
-    auto taken = check_ports(*node_plan, node_plan->ports, warnings);
+    const StepId& step = asked.step.rendezvous.step;
+    auto taken =
+        claim_ports(*node_plan, node_plan->ports, formatted("{}.{}", step.job, step.step), claims);
+    if (!taken) taken = check_ports(*node_plan, node_plan->ports, warnings);
     return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
 }
 
@@ -191,6 +197,10 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
     }
     asked_ = collect_asked_step(spank, identity_, std::move(request), std::move(spec), arguments_,
                                 *std::move(found));
+    {
+        const AsUser as_user(spank);
+        failure_ = check_plan(*asked_, claims_, warnings_);
+    }
     if (arguments_.logs_steps && runs_first_node(*asked_)) log_step(spank, *asked_);
 }
 
@@ -198,15 +208,13 @@ Outcome StepdSide::before_tasks(spank_t spank) {
     if (unprepared_) tell(unprepared_->message());
     if (!asked_ && !failure_) return Outcome::ok;
     notice_.create();
-    std::vector<Error> warnings;
-    if (!failure_) failure_ = check_plan(*asked_, warnings);
     if (failure_) return Outcome::ok;
     for (Error& warning :
          binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
                                asked_->own_address)) {
-        warnings.push_back(std::move(warning));
+        warnings_.push_back(std::move(warning));
     }
-    warn(warnings, identity_.component);
+    warn(warnings_, identity_.component);
     return Outcome::ok;
 }
 
@@ -269,6 +277,8 @@ Outcome StepdSide::end_refused_task(spank_t spank) {
 }
 
 Outcome StepdSide::task_ended(spank_t spank) {
+    // The next step may have its port before this slurmstepd has gone.
+    if (++finished_ == identity_.component.tasks.size()) claims_.release();
     // The other tasks of the step would wait for this one: with KillOnBadExit=0, for ever.
     if (!notice_.is_told() || ended_) return Outcome::ok;
     ended_ = true;

@@ -4,6 +4,7 @@
 #include "asked_step.h"
 #include "failure.h"
 #include "mapping/plugstack/plugstack_arguments.h"
+#include "node/port_claim.h"
 #include "options.h"
 #include "refusal_notice.h"
 #include "spank_access.h"
@@ -15,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace distgpu {
 
@@ -60,7 +62,10 @@ class StepdSide {
     std::optional<Error> unprepared_;  // what the user is told of a step that runs without distgpu
     StepBinding binding_;
     RefusalNotice notice_;
+    PortClaims claims_{PortClaims::Heirs::none};
+    std::vector<Error> warnings_;
     std::size_t forked_ = 0;        // tasks
+    std::size_t finished_ = 0;      // tasks
     std::optional<HostSide> host_;  // in a task's process
     bool ended_ = false;
 };

@@ -32,6 +32,22 @@ void record_binding(const PlannedTask& task, Environment& environment) {
                     bound_text(is_known ? CpuSet::from_words(cpus) : CpuSet{}, task.facts));
 }
 
+std::string named_port(std::uint16_t port, const NodePlan& plan) {
+    return formatted("port {} (from {}) on {}", port, source_of_port(plan.rendezvous),
+                     plan.node_name);
+}
+
+std::string claimed_port_remedy(PortSource source) {
+    switch (source) {
+        case PortSource::key:
+            return "give each step a port of its own, or leave port= out";
+        case PortSource::exported:
+            return "export another MASTER_PORT for each step, or unset it";
+        default:
+            return std::string(taken_port_remedy(source));
+    }
+}
+
 }  // namespace
 
 std::vector<std::uint16_t> ports_of(const PlannedTask& task) {
@@ -47,11 +63,21 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
     const auto port = std::find_if(ports.begin(), ports.end(), is_taken);
     if (port == ports.end()) return std::nullopt;
     const bool is_exported = plan.rendezvous.port_source == PortSource::exported;
-    Error taken{formatted("port {} (from {}) on {}", *port, source_of_port(plan.rendezvous),
-                          plan.node_name),
-                "already in use", std::string(taken_port_remedy(plan.rendezvous.port_source))};
+    Error taken{named_port(*port, plan), "already in use",
+                std::string(taken_port_remedy(plan.rendezvous.port_source))};
     if (!is_exported) return taken;
     warnings.push_back(std::move(taken));
+    return std::nullopt;
+}
+
+std::optional<Error> claim_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
+                                 const std::string& step, PortClaims& claims) {
+    for (const std::uint16_t port : ports) {
+        if (const auto holder = claims.take(port, step)) {
+            return Error{named_port(port, plan), formatted("{} has it", *holder),
+                         claimed_port_remedy(plan.rendezvous.port_source)};
+        }
+    }
     return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "mapping/plan/plan.h"
 #include "node/affinity.h"
+#include "node/port_claim.h"
 
 #include <cstdint>
 #include <functional>
@@ -52,6 +53,10 @@ std::vector<std::uint16_t> ports_of(const PlannedTask& task);
 // MASTER_PORT that the user exported it only warns: the listener may be the user's own store.
 std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
                                  std::vector<Error>& warnings);
+
+// Takes `ports`, some of the plan's, for this step. Error: another step of this user's has one.
+std::optional<Error> claim_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
+                                 const std::string& step, PortClaims& claims);
 
 // Announces the task, narrows its CPUs, and sets and unsets its variables. The ports are checked
 // before, by the process that can still end the step. `spec`: as the user wrote it.

@@ -103,6 +103,69 @@ refused() {
     [ "$(grep -c '^29600$' <<<"$output")" -eq 2 ]
 }
 
+# side_by_side SPEC COMMAND...: within one allocation, once a first step has its port and does not
+# listen there.
+side_by_side() {
+    run submit timeout 60 salloc --quiet -N2 -n4 sh -c 'spec=$1
+        shift
+        srun --overlap -w node01 -N1 -n2 --distgpu="$spec" sh -c "touch first; sleep 60" &
+        while [ ! -e first ]; do sleep 0.1; done
+        "$@"
+        echo "ended $?"
+        scancel "$SLURM_JOB_ID.0"
+        wait' sh "$@"
+    rm -f "$SCRATCH/first"
+    echo "$output"
+}
+
+@test "two steps of one job with one port: the second is refused, and names the first" {
+    local remedy='give each step a port of its own, or leave port= out'
+    side_by_side pytorch,port=29610 srun --overlap -N2 -n2 --kill-on-bad-exit=0 --distgpu=megatron,port=29609 sleep 60
+    [[ $(distgpu_lines) == "distgpu: port 29610 (from port=29609) on node01: step "*".0 has it; $remedy" ]]
+    [[ $output != *'ended 0'* ]]
+    export MASTER_PORT=29620
+    side_by_side pytorch srun --overlap -w node01 -N1 -n2 --kill-on-bad-exit=0 --distgpu=pytorch sleep 60
+    [[ $(distgpu_lines) == 'distgpu: port 29620 (from the exported MASTER_PORT) on node01: step '*'.0 has it; export another MASTER_PORT for each step, or unset it' ]]
+    unset MASTER_PORT
+    side_by_side pytorch,port=29610 srun --overlap -w node01 -N1 -n2 --kill-on-bad-exit=0 \
+        "$SCRATCH/distgpu" exec pytorch,port=29610 -- true
+    [[ $output == *"distgpu: port 29610 (from port=29610) on node01: step "*".0 has it; $remedy"* ]]
+}
+
+@test "a port is free for the step after, for another node's step, and within the step itself" {
+    run submit salloc --quiet -N2 -n4 sh -c '
+        for i in 1 2 3 4 5; do srun -N2 -n4 --distgpu=pytorch,port=29610 true || exit; done
+        srun -N2 -n2 "$0" exec pytorch,port=29610 -- true || exit
+        srun -N2 -n2 --distgpu=pytorch,port=29610 "$0" exec -- true' "$SCRATCH/distgpu"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ -z "$(distgpu_lines)" ]
+    side_by_side pytorch,port=29610 srun --overlap -w node02 -N1 -n1 --distgpu=pytorch,port=29610 true
+    [[ $output == *'ended 0'* ]]
+    run submit srun --quiet -w node01 -n2 --distgpu=pytorch,port=29610 true : -w node02 -n1 true
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+# Root's, in the name of the user.
+@test "another user who has the name of a port does not keep its owner from it" {
+    local name taker
+    name=$(printf 'distgpu.port.%s.29610' "$(submit id -u)")
+    on node01 python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("\0" + sys.argv[1])
+s.listen(1)
+open(sys.argv[2], "w")
+time.sleep(60)' "$name" "$SCRATCH/bound" &
+    taker=$!
+    while [ ! -e "$SCRATCH/bound" ]; do sleep 0.1; done
+    run submit srun -w node01 -n2 --distgpu=pytorch,port=29610 true
+    kill "$taker"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
 @test "a port that another node's listener holds is free" {
     listen node02 29600 127.0.0.1
     run submit srun -N2 -n2 --distgpu=pytorch,port=29600 printenv MASTER_PORT

@@ -60,9 +60,21 @@ ExitCode become(const std::vector<std::string>& program) {
                     missing ? ExitCode::not_found : ExitCode::not_executable);
 }
 
+// A process alone looks for a port on which nobody listens, and may never meet another.
+std::optional<Error> claim(const OwnTask& own, const std::vector<std::uint16_t>& ports,
+                           PortClaims& claims) {
+    const Place& place = own.place;
+    if (place.launcher == Launcher::none) return std::nullopt;
+    // Two runs of mpirun in one job have the same number.
+    const std::string step = place.launcher == Launcher::slurm
+                                 ? formatted("{}.{}", place.step.job, place.step.step)
+                                 : formatted("process {}", getpid());
+    return claim_ports(own.plan, ports, step, claims);
+}
+
 // Prepares this process; the code to end with, where no program shall run.
 std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
-                                ProcessEnvironment& environment) {
+                                ProcessEnvironment& environment, PortClaims& claims) {
     const PlannedTask task{own.request, own.place.layout, own.node.facts, own.plan,
                            own.place.local};
     std::vector<Error> warnings = own.node.warnings;
@@ -77,7 +89,10 @@ std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
         }
     }
     // The other tasks' ports may be in use by those already.
-    if (const auto error = check_ports(own.plan, ports_of(task), warnings)) {
+    const std::vector<std::uint16_t> ports = ports_of(task);
+    auto error = claim(own, ports, claims);
+    if (!error) error = check_ports(own.plan, ports, warnings);
+    if (error) {
         return complain(*error, ExitCode::exec_failed);
     }
     if (task.task().rank == GlobalRank{0}) {
@@ -245,7 +260,8 @@ ExitCode run_exec(const Arguments& arguments) {
         return give_up(complain(disagreement(differing.front()), ExitCode::exec_failed), *own,
                        environment);
     }
-    if (const auto end = prepare(*own, *spec, environment)) {
+    PortClaims claims(PortClaims::Heirs::programs);
+    if (const auto end = prepare(*own, *spec, environment, claims)) {
         return give_up(*end, *own, environment);
     }
     if (const auto end = check_step(own->request, environment)) return *end;
