@@ -55,6 +55,8 @@ Step collect_step(spank_t spank, const Identity& identity, const Request& reques
     step.facts.cpus_per_node = line_of(spank, "SLURM_JOB_CPUS_PER_NODE").value_or("");
     step.facts.job_name = line_of(spank, "SLURM_JOB_NAME").value_or("");
     step.facts.node_addresses = std::move(found.node_addresses);
+    step.facts.tasks_from = found.tasks_from;
+    step.facts.is_helper = found.is_helper;
     step.facts.puts_exec_in_front = has_words_in_front;
     // Options that the user gave it are judged, and not added.
     if (request.framework->launcher_per_node) step.facts.program = program_arguments(spank);

@@ -25,8 +25,13 @@ Found failed(Error error, bool known_to_all = false) {
 
 // The layout, with what srun sent beside one.
 FoundLayout with_layout(StepLayout layout, CarriedStep sent) {
-    return {std::move(layout), std::move(sent.rank0_address), std::move(sent.node_addresses),
-            sent.cpu_bind, sent.gpus};
+    return {std::move(layout),
+            std::move(sent.rank0_address),
+            std::move(sent.node_addresses),
+            sent.cpu_bind,
+            sent.gpus,
+            sent.ntasks ? TasksFrom::line : TasksFrom::nodes,
+            sent.helper};
 }
 
 // What srun sent for this step; nothing where it sent none.

@@ -5,6 +5,7 @@
 
 #include "failure.h"
 #include "identity.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
 #include "spank_access.h"
 
@@ -22,7 +23,9 @@ struct FoundLayout {
     HostList node_addresses{};    // NodeAddr of every node; empty: not sent
     bool user_bound = false;      // the user gave srun --cpu-bind
     std::uint32_t gpus = 0;       // srun --gpus, of all nodes together; 0: not given
-    bool sent_by_srun = false;    // srun knew the layout too
+    TasksFrom tasks_from = TasksFrom::nodes;
+    bool is_helper = false;
+    bool sent_by_srun = false;  // srun knew the layout too
 };
 
 // So that slurmctld does not drown in the questions of the nodes of a step.

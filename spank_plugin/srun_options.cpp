@@ -140,6 +140,20 @@ ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t progr
     return size;
 }
 
+bool gives_ntasks(std::span<const std::string> arguments, std::size_t program_arguments) {
+    return std::ranges::any_of(without_program(arguments, program_arguments),
+                               [](std::string_view argument) {
+                                   return letter_of(argument) == 'n' ||
+                                          argument.substr(0, argument.find('=')) == "--ntasks";
+                               });
+}
+
+bool asks_for_distgpu(std::span<const std::string> arguments, std::size_t program_arguments) {
+    return std::ranges::any_of(
+        without_program(arguments, program_arguments),
+        [](std::string_view argument) { return is_option(argument, "--distgpu", "--distg"); });
+}
+
 bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,
                           std::string_view variable) {
     if (!variable.empty() && variable != "ALL") return false;

@@ -42,6 +42,12 @@ struct ChosenSize {
 };
 ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t program_arguments);
 
+// Whether the line itself says how many tasks there are in all: --ntasks.
+bool gives_ntasks(std::span<const std::string> arguments, std::size_t program_arguments);
+
+// Whether --distgpu stands on the line itself.
+bool asks_for_distgpu(std::span<const std::string> arguments, std::size_t program_arguments);
+
 // Whether the tasks get srun's own environment as it is: no --export, --export-file or
 // SLURM_EXPORT_ENV but ALL.
 bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,

@@ -197,6 +197,7 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     send_cpu_bind();
     send_address(*request_.framework);
     // Later srun sets it for an allocation of its own too.
+    inherits_ntasks_ = !own_variable("SLURM_NTASKS").empty();
     allocated_nodes_ = whole_number(own_variable("SLURM_JOB_NUM_NODES")).value_or(0);
     // A step without a reservation of its own would pass on that of the step
     // around it, whose ports are in use.
@@ -339,6 +340,14 @@ void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<st
     const std::size_t program_size = program.size();
     const ChosenSize chosen = chosen_size(command_line, program_size);
     Step known{*step.layout};
+    if (gives_ntasks(command_line, program_size)) {
+        known.facts.tasks_from = TasksFrom::line;
+    } else if (inherits_ntasks_) {
+        known.facts.tasks_from = TasksFrom::job;
+    }
+    step.ntasks = known.facts.tasks_from != TasksFrom::nodes;
+    step.helper = step.layout->task_count() == 1 && (chosen.tasks || chosen.nodes) &&
+                  !asks_for_distgpu(command_line, program_size);
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;

@@ -56,6 +56,7 @@ class SrunSide {
     std::vector<std::pair<std::string, std::string>> inherited_;
     // Those of the allocation in which srun was started; 0: in none.
     std::uint32_t allocated_nodes_ = 0;
+    bool inherits_ntasks_ = false;  // from it: SLURM_NTASKS
     VerboseRows verbose_rows_;
 };
 

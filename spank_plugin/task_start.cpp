@@ -148,6 +148,9 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
         settings = put_back(variables, asked.launch);
     }
     const NodeFacts facts = collect_node_facts(spank, asked, binding, task);
+    const auto& of_component = asked.identity.component.tasks;
+    const bool first_of_component = asked.identity.heterogeneous && task.local == LocalRank{0} &&
+                                    of_component.front() == ComponentTaskId{0};
     return plan(asked.request, asked.step, facts).and_then([&](const NodePlan& node_plan) {
         announce_container(variables, settings, asked.request, node_plan.tasks[task.local.value]);
         hand_on_layout(variables, layout);
@@ -155,9 +158,9 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
         process.show = [&](const std::string& rows) {
             if (!send_rows(variables, rows)) show_on_stderr(rows);
         };
-        return prepare_task(
-            {asked.request, layout, facts, node_plan, task.local, asked.told_by_srun}, asked.spec,
-            process);
+        return prepare_task({asked.request, layout, facts, node_plan, task.local,
+                             asked.told_by_srun, first_of_component},
+                            asked.spec, process);
     });
 }
 

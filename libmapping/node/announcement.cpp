@@ -107,13 +107,17 @@ std::vector<std::string> step_lines(const Request& request, const StepLayout& la
 }
 
 Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalRank local, bool told_by_srun) {
+                          const NodePlan& plan, LocalRank local, bool told_by_srun,
+                          bool first_of_component) {
     const TaskPlan& task = plan.tasks[local.value];
     const bool first = task.rank == GlobalRank{0};
     Announcement result;
     if (first && request.dry_run) result.lines.push_back(whole_step_line(request, layout, plan));
-    if (first) {
-        for (const Error& warning : plan.warnings) result.lines.push_back(warning.message());
+    if (first || first_of_component) {
+        for (Error warning : plan.warnings) {
+            if (!first) warning.object += formatted(" on {}", plan.node_name);
+            result.lines.push_back(warning.message());
+        }
     }
     if (first && (request.verbose || request.dry_run) && node.topology != nullptr &&
         !node.confined) {

@@ -20,8 +20,10 @@ std::vector<std::string> step_lines(const Request& request, const StepLayout& la
 
 // The first task of a node speaks for the node: its table has the rows of all its tasks, so that
 // those of other nodes stand beside it and not in it. The task of rank 0 speaks for the whole step.
-// `told_by_srun`: step_lines() are told.
+// `told_by_srun`: step_lines() are told. `first_of_component`: it speaks for the nodes of a
+// component that may be unlike rank 0's.
 Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalRank local, bool told_by_srun);
+                          const NodePlan& plan, LocalRank local, bool told_by_srun,
+                          bool first_of_component = false);
 
 }  // namespace distgpu

@@ -79,6 +79,8 @@ CarriedStep read_step(const JsonFields& fields, StepSize size) {
     step.step = fields.count<std::uint32_t>("step_id");
     step.refused = optional_flag(fields, "refused");
     step.cpu_bind = optional_flag(fields, "cpu_bind");
+    step.ntasks = optional_flag(fields, "ntasks");
+    step.helper = optional_flag(fields, "helper");
     step.rank0_address = optional_text(fields, "rank0_address");
     if (fields.has("rank0_address") && !is_host(step.rank0_address)) {
         fields.refuse("rank0_address", "not a host");
@@ -151,6 +153,8 @@ std::string encode(const CarriedStep& step) {
     if (step.refused) members.push_back({"refused", true});
     if (step.cpu_bind) members.push_back({"cpu_bind", true});
     if (step.gpus > 0) members.push_back({"gpus", step.gpus});
+    if (step.ntasks) members.push_back({"ntasks", true});
+    if (step.helper) members.push_back({"helper", true});
     if (is_plain_path(step.plugin_file)) members.push_back({"plugin", step.plugin_file});
     if (!step.layout) return dump(members);
     auto with_layout = members;

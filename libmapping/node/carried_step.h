@@ -24,6 +24,8 @@ struct CarriedStep {
     bool cpu_bind = false;             // the user gave srun --cpu-bind
     std::string plugin_file{};         // that srun loaded, for who has to name it; empty: not known
     std::uint32_t gpus = 0;            // srun --gpus, of all nodes together; 0: not given
+    bool ntasks = false;               // --ntasks or SLURM_NTASKS says how many tasks there are
+    bool helper = false;               // StepFacts::is_helper
 
     bool operator==(const CarriedStep&) const = default;
 };

@@ -88,7 +88,7 @@ void show_on_stderr(const std::string& lines) {
 Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
                                  TaskProcess& process) {
     Announcement said = announcement(task.request, task.layout, task.facts, task.plan, task.local,
-                                     task.told_by_srun);
+                                     task.told_by_srun, task.first_of_component);
     if (!said.table.empty()) process.show(said.table);
     for (const std::string& line : said.lines) process.tell(line);
     if (!said.dry_run.empty()) return std::move(said.dry_run);

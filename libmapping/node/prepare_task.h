@@ -33,7 +33,8 @@ struct PlannedTask {
     const NodeFacts& facts;
     const NodePlan& plan;
     LocalRank local;
-    bool told_by_srun = false;  // what `verbose` says of the step as a whole
+    bool told_by_srun = false;        // what `verbose` says of the step as a whole
+    bool first_of_component = false;  // of a heterogeneous step
 
     const TaskPlan& task() const { return plan.tasks[local.value]; }
 };

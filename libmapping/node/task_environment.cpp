@@ -143,6 +143,7 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     NodeFacts facts;
     facts.gpus = count_devices(task);
     facts.gpus_of_step = gpu_count(task.get("SLURM_GPUS").value_or("")).value_or(0);
+    facts.gpus_bound = gpu_owner(task) == GpuOwner::task;
     facts.gpu_names.in_pci_order = counts_by_pci(launch);
     for (const std::string_view name : users_own()) {
         const bool may_be_a_containers = is_network_setting(name);

@@ -4,6 +4,17 @@
 namespace distgpu {
 namespace contract {
 
+std::string one_task_each(const StepView& step) {
+    switch (step.facts.tasks_from) {
+        case TasksFrom::job:
+            return "--ntasks=$SLURM_NNODES --ntasks-per-node=1";
+        case TasksFrom::line:
+            return formatted("--ntasks={} --ntasks-per-node=1", step.layout.node_count());
+        default:
+            return "--ntasks-per-node=1";
+    }
+}
+
 std::optional<Error> one_task_per_node(const StepView& step) {
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     if (tasks == 1) return std::nullopt;
@@ -11,13 +22,13 @@ std::optional<Error> one_task_per_node(const StepView& step) {
     // "lightning" of "lightning,per-node"; torchrun and composer start scripts of pytorch's.
     const Framework* const own = find_framework(mode.substr(0, mode.find(',')));
     const bool starts_tasks = own != nullptr && !own->launcher_per_node;
-    return Error{formatted("--distgpu={}", mode),
-                 formatted("{} tasks on a node, but this mode's launcher starts the processes "
-                           "itself and needs one task per node",
-                           tasks),
-                 formatted("use --ntasks-per-node=1 --distgpu={}, or --distgpu={} and the script "
-                           "without its launcher",
-                           mode, starts_tasks ? own->mode : "pytorch")};
+    return Error{
+        formatted("--distgpu={}", mode),
+        formatted("{} tasks on a node, but this mode's launcher starts the processes "
+                  "itself and needs one task per node",
+                  tasks),
+        formatted("use {} --distgpu={}, or --distgpu={} and the script without its launcher",
+                  one_task_each(step), mode, starts_tasks ? own->mode : "pytorch")};
 }
 
 }  // namespace contract

@@ -126,6 +126,9 @@ inline constexpr std::array node_rendezvous{
 };
 
 // Refuses more than one task on a node: the launcher starts the processes itself.
+// The options of srun for one task on each node, whatever else it has or inherits.
+std::string one_task_each(const StepView& step);
+
 std::optional<Error> one_task_per_node(const StepView& step);
 
 }  // namespace distgpu::contract

@@ -24,6 +24,13 @@ struct Framework;
 struct LauncherOptions;
 struct Request;
 
+// What decides how many tasks a step has: srun takes a number of tasks before --ntasks-per-node.
+enum class TasksFrom : std::uint8_t {
+    nodes,  // --ntasks-per-node, or nobody
+    line,   // --ntasks on srun's own line
+    job,    // SLURM_NTASKS, which srun inherits from its job
+};
+
 // What is known of a step before it is launched, for a contract to judge.
 struct StepFacts {
     std::string mpi_type;       // srun's --mpi or its default ("none", "pmix"); empty: not known
@@ -39,6 +46,9 @@ struct StepFacts {
     bool puts_exec_in_front = false;
     // Nobody said how many nodes, tasks or GPUs the step shall have.
     bool size_by_default = false;
+    TasksFrom tasks_from = TasksFrom::nodes;
+    // One task, in a job that asked for distgpu, whose own srun line does not: seldom a training.
+    bool is_helper = false;
 
     bool operator==(const StepFacts&) const = default;
 };

@@ -3,6 +3,7 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/frameworks/common.h"
 #include "mapping/frameworks/program_options.h"
 #include "mapping/frameworks/started_commands.h"
 #include "mapping/layout/step_layout.h"
@@ -141,7 +142,8 @@ Misfit second_srun(const Framework& mode, const Owner& found) {
 Misfit other_launcher(const StepView& step, const Owner& found) {
     const std::string_view mode = step.request.framework->mode;
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
-    std::string remedy = formatted("use --distgpu={} with --ntasks-per-node=1", found.record->mode);
+    std::string remedy =
+        formatted("use --distgpu={} with {}", found.record->mode, contract::one_task_each(step));
     if (found.record->service != nullptr) {
         remedy += formatted(", and distgpu exec -- before {}", found.launcher);
     } else if (!step.request.framework->launcher_per_node) {

@@ -72,7 +72,7 @@ std::optional<Error> no_service(const StepView& step) {
                      formatted("{} tasks on a node, but one program runs on each and takes all "
                                "the GPUs of the step there",
                                tasks),
-                     formatted("use --ntasks-per-node=1 {}", option_text(step))};
+                     formatted("use {} {}", one_task_each(step), option_text(step))};
     }
     if (program.words.empty()) return std::nullopt;
     if (!step.facts.puts_exec_in_front && lacks_exec(step)) return without_exec(step);

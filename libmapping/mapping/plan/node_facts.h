@@ -40,6 +40,7 @@ struct NodeFacts {
     const NodeTopology* topology = nullptr;
     SlurmShare share{};
     GpuNames gpu_names{};
+    bool gpus_bound = false;     // each task gets its own: --gpus-per-task, --gpu-bind
     bool gpus_by_slurm = false;  // Slurm gives the node's GPUs to those who ask for them
     bool confined = false;       // the masks hold the step's CPUs and no others
     bool user_bound = false;     // the user gave --cpu-bind

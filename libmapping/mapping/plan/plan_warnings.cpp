@@ -25,6 +25,13 @@ std::optional<std::string> launcher_warning(const Request& request, const NodeFa
                      processes, counted(node.gpus, "GPU"), node.gpus);
 }
 
+// So many tasks on each node, whatever the step's line or its job has.
+std::string tasks_option(const StepView& step, std::uint32_t tasks) {
+    const std::string each = formatted("--ntasks-per-node={}", tasks);
+    if (step.facts.tasks_from == TasksFrom::nodes) return each;
+    return formatted("--ntasks={} {}", std::uint64_t{tasks} * step.layout.node_count(), each);
+}
+
 // --gpus=6 of two nodes may be four and two. Nothing: each node has as many as this one, as far as
 // is known.
 std::optional<std::string> uneven_remedy(const NodeFacts& node, std::uint64_t nodes) {
@@ -36,19 +43,22 @@ std::optional<std::string> uneven_remedy(const NodeFacts& node, std::uint64_t no
 }
 
 // What goes wrong with a task for each GPU.
-std::optional<std::string> gpu_warning(const Framework& framework, std::uint32_t tasks,
-                                       const NodeFacts& node, std::uint32_t nodes) {
+std::optional<std::string> gpu_warning(const StepView& step, const NodeFacts& node) {
+    const Framework& framework = *step.request.framework;
+    const std::uint32_t tasks = step.layout.tasks_on(node.node);
     const std::uint32_t gpus = node.gpus;
     if (gpus == 0 || tasks == gpus) return std::nullopt;
+    const auto uneven = uneven_remedy(node, step.layout.node_count());
     if (tasks > gpus) {
+        const std::string more_gpus =
+            formatted("use --gpus-per-node={0} or --gres=gpu:{0}{1}, or {2}", tasks,
+                      node.gpus_bound ? " instead of --gpus-per-task and --gpu-bind" : "",
+                      tasks_option(step, gpus));
         return formatted(
-            "{} on a node, but each sees {}, so some tasks have no device LOCAL_RANK; "
-            "use --gpus-per-node={} or --gres=gpu:{} instead of --gpus-per-task "
-            "and --gpu-bind, or --ntasks-per-node={}",
-            counted(tasks, "task"), counted(gpus, "GPU"), tasks, tasks, gpus);
+            "{} on a node, but each sees {}, so some tasks have no device LOCAL_RANK; {}",
+            counted(tasks, "task"), counted(gpus, "GPU"), uneven.value_or(more_gpus));
     }
-    const auto uneven = uneven_remedy(node, nodes);
-    std::string remedy = uneven.value_or(formatted("use --ntasks-per-node={}", gpus));
+    std::string remedy = uneven.value_or("use " + tasks_option(step, gpus));
     for (const Variant& variant : framework.variants) {
         if (tasks == 1 && !uneven && variant.framework->launcher_per_node) {
             remedy += formatted(", or a launcher with --distgpu={}", variant.framework->mode);
@@ -122,12 +132,13 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     const auto add = [&](const std::optional<std::string>& text) {
         if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
     };
+    if (step.facts.is_helper) return warnings;
     for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);
     if (auto warning = no_gpus(step, node)) warnings.push_back(*std::move(warning));
     if (framework.launcher_per_node) add(launcher_warning(step.request, node));
     if (!framework.one_gpu_per_task) return warnings;
-    add(gpu_warning(framework, local_tasks, node, step.layout.node_count()));
-    if (node.gpus > 0 && node.cpus_per_task == 1) {
+    add(gpu_warning(step, node));
+    if (node.gpus > 0 && node.cpus_per_task == 1 && cpus_of_each(node, local_tasks) <= 1) {
         add("each task has only one CPU, too few for data loaders; use srun --cpus-per-task=N "
             "(srun does not inherit it from sbatch)");
     }

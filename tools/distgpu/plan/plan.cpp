@@ -139,6 +139,7 @@ ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     PlanInput input{*std::move(request), *std::move(shape)};
     input.order = std::move(layout->text);
     input.facts.program = std::move(line->program);
+    input.facts.tasks_from = line->tasks_from;
     const Step step{input.shape.layout(), input.facts};
     for (const Error& error : line->left_out) input.warnings.insert(error.message());
     for (const Error& error : step_warnings(input.request, step)) {

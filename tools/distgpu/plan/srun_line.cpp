@@ -356,7 +356,11 @@ Result<SrunLine> read_srun_line(std::vector<std::string> words,
         line.left_out.push_back({excerpt(line.program.front()), "only the shell knows what it is",
                                  "options of srun that it may hold are not in this plan"});
     }
+    if (!step.shape.layout.ntasks.empty()) line.tasks_from = TasksFrom::line;
     if (job) inherit(*job, step, line.left_out);
+    if (!step.shape.layout.ntasks.empty() && line.tasks_from == TasksFrom::nodes) {
+        line.tasks_from = TasksFrom::job;
+    }
     if (step.spec.empty()) {
         if (auto lost = option_behind_program(line.program)) return *std::move(lost);
         return Error{"srun", "it has no --distgpu", "add --distgpu=MODE before the program"};

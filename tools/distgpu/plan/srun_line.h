@@ -38,7 +38,8 @@ struct SrunLine {
     std::string spec;
     ShapeOptions shape;
     std::vector<std::string> program;  // and its arguments
-    std::vector<Error> left_out;       // options that would have a part in the plan
+    TasksFrom tasks_from = TasksFrom::nodes;
+    std::vector<Error> left_out;  // options that would have a part in the plan
 };
 
 // `words`: srun, its options, the program. `job`: the options of the batch script around it, which

@@ -52,10 +52,29 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
         {"--gpus-per-task=1",
          "megatron",
          4,
-         {.gpus = 1, .cpus = 32, .cpus_per_task = 8},
+         {.gpus = 1, .cpus = 32, .cpus_per_task = 8, .gpus_bound = true},
          {begin + "megatron: 4 tasks on a node, but each sees 1 GPU, so some tasks have no device "
                   "LOCAL_RANK; use --gpus-per-node=4 or --gres=gpu:4 instead of --gpus-per-task "
                   "and --gpu-bind, or --ntasks-per-node=1"}},
+        {"fewer GPUs than tasks, and none bound to a task",
+         "pytorch",
+         2,
+         {.gpus = 1, .cpus = 32, .cpus_per_task = 8},
+         {begin + "pytorch: 2 tasks on a node, but each sees 1 GPU, so some tasks have no device "
+                  "LOCAL_RANK; use --gpus-per-node=2 or --gres=gpu:2, or --ntasks-per-node=1"}},
+        {"--cpus-per-gpu, which SPANK does not count for the task",
+         "pytorch",
+         1,
+         {.gpus = 1, .cpus = 2, .cpus_per_task = 1},
+         {}},
+        {"all CPUs of the job, but a mask of one for each task",
+         "pytorch",
+         2,
+         {.gpus = 2,
+          .cpus = 8,
+          .cpus_per_task = 1,
+          .share = {{*CpuSet::parse("0"), *CpuSet::parse("1")}, 1, {}, {}}},
+         {one_cpu}},
         {"a launcher is one task a node",
          "torchrun",
          1,
@@ -196,6 +215,55 @@ TEST(PlanWarnings, NodesWithDifferentNumbersOfGpusGetNoNumberOfOneOfThem) {
                           "different numbers"});
     EXPECT_EQ(warned(4, 8), std::vector{begin + "--ntasks-per-node=4"});
     EXPECT_EQ(warned(4, 0), std::vector{begin + "--ntasks-per-node=4"});
+    EXPECT_EQ(warned(1, 3),
+              std::vector<std::string>{
+                  "distgpu: --distgpu=pytorch: 2 tasks on a node, but each sees 1 GPU, so some "
+                  "tasks have no device LOCAL_RANK; use --gpus-per-node=1 --ntasks-per-node=1, "
+                  "because --gpus=3 gives the nodes different numbers"});
+}
+
+// Of one GPU more than tasks on each of two nodes.
+std::vector<std::string> warned_of(TasksFrom tasks_from, bool is_helper = false) {
+    Step step = step_of(layout("n[1-2]", {{0, 2, 1, 1}}));
+    step.facts.tasks_from = tasks_from;
+    step.facts.is_helper = is_helper;
+    const NodeFacts node{.gpus = 2, .cpus = 32, .cpus_per_task = 8};
+    const auto result = plan(request("pytorch"), step, node);
+    return result ? messages(result->warnings) : std::vector{result.error().message()};
+}
+
+TEST(PlanWarnings, ChangeANumberOfTasksThatComesBeforeTheTasksOfANode) {
+    const std::string idle =
+        "distgpu: --distgpu=pytorch: 1 task on a node with 2 GPUs, of which one is idle; use ";
+    const std::string launcher = ", or a launcher with --distgpu=torchrun";
+    EXPECT_EQ(warned_of(TasksFrom::nodes), std::vector{idle + "--ntasks-per-node=2" + launcher});
+    for (const TasksFrom from : {TasksFrom::line, TasksFrom::job}) {
+        EXPECT_EQ(warned_of(from), std::vector{idle + "--ntasks=4 --ntasks-per-node=2" + launcher});
+    }
+}
+
+TEST(PlanWarnings, SayNothingOfTheGpusOfAHelper) {
+    EXPECT_EQ(warned_of(TasksFrom::nodes, true), std::vector<std::string>{});
+}
+
+TEST(StepRefusals, NameTheNumberOfTasksThatSrunTakesFirst) {
+    const auto refused = [](const char* spec, TasksFrom from, std::vector<std::string> program) {
+        Step step = step_of(layout("n[1-2]", {{0, 2, 4, 1}}));
+        step.facts.tasks_from = from;
+        step.facts.program = std::move(program);
+        const auto error = refusal(request(spec), step);
+        const std::string remedy = error ? error->remedy : "";
+        return remedy.substr(0, remedy.find(','));
+    };
+    const std::string job = "--ntasks=$SLURM_NNODES --ntasks-per-node=1";
+    const std::string line = "--ntasks=2 --ntasks-per-node=1";
+    EXPECT_EQ(refused("torchrun", TasksFrom::nodes, {}),
+              "use --ntasks-per-node=1 --distgpu=torchrun");
+    EXPECT_EQ(refused("torchrun", TasksFrom::job, {}), "use " + job + " --distgpu=torchrun");
+    EXPECT_EQ(refused("torchrun", TasksFrom::line, {}), "use " + line + " --distgpu=torchrun");
+    EXPECT_EQ(refused("vllm", TasksFrom::job, {}), "use " + job + " --distgpu=vllm");
+    EXPECT_EQ(refused("pytorch", TasksFrom::job, {"torchrun", "train.py"}),
+              "use --distgpu=torchrun with " + job);
 }
 
 }  // namespace
