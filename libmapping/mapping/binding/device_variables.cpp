@@ -37,10 +37,11 @@ std::span<const SetVariable> device_variables() {
             "`PCI_BUS_ID`, with the numbers in `CUDA_VISIBLE_DEVICES`: CUDA would otherwise "
             "count the fastest GPU first. If you set another order, GPUs are named by UUID",
             value<&DeviceValues::cuda_device_order>, true},
-        SetVariable{"ROCR_VISIBLE_DEVICES",
-                    "the same for AMD GPUs, if Slurm sets this variable; `CUDA_VISIBLE_DEVICES` "
-                    "then stays as it is",
-                    value<&DeviceValues::rocr_visible_devices>},
+        SetVariable{
+            "ROCR_VISIBLE_DEVICES",
+            "the same for AMD GPUs, if Slurm sets this variable; `CUDA_VISIBLE_DEVICES`, if "
+            "Slurm sets it too, then numbers these GPUs from 0, as HIP does",
+            value<&DeviceValues::rocr_visible_devices>},
         SetVariable{
             "ZE_AFFINITY_MASK",
             "the task's own Intel GPUs, only with `gpus=isolate` (their order has no effect)",

@@ -37,8 +37,17 @@ bool slurm_sets(const NodeFacts& node, std::string_view variable) {
     return std::find(names.begin(), names.end(), variable) != names.end();
 }
 
+// "0,1,2" of three.
+std::string all_of(std::size_t count) {
+    std::vector<std::string> numbers;
+    numbers.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) numbers.push_back(std::to_string(i));
+    return join(numbers, ",");
+}
+
 // Puts the list into the one variable that the maker's runtime reads first: HIP numbers anew what
-// ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice.
+// ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice, and the
+// numbers that Slurm sets in CUDA_VISIBLE_DEVICES, which HIP reads too, may be past them.
 void set_visible(const Request& request, const NodeFacts& node, const GpuPolicy& policy,
                  std::string list, DeviceValues& values) {
     const GpuVendor vendor = node.topology->gpus[node.share.gpus.front()].vendor;
@@ -47,6 +56,10 @@ void set_visible(const Request& request, const NodeFacts& node, const GpuPolicy&
             values.ze_affinity_mask = std::move(list);
         }
     } else if (vendor == GpuVendor::amd && slurm_sets(node, "ROCR_VISIBLE_DEVICES")) {
+        if (slurm_sets(node, "CUDA_VISIBLE_DEVICES")) {
+            const auto commas = std::count(list.begin(), list.end(), ',');
+            values.cuda_visible_devices = all_of(static_cast<std::size_t>(commas) + 1);
+        }
         values.rocr_visible_devices = std::move(list);
     } else if (slurm_sets(node, "CUDA_VISIBLE_DEVICES")) {
         values.cuda_visible_devices = std::move(list);

@@ -140,6 +140,12 @@ TEST(DeviceValues, ANumberGoesWithItsOrder) {
     step.node.gpu_names.variables = {"ROCR_VISIBLE_DEVICES"};
     EXPECT_EQ(step.values("pytorch", 1)[1].rocr_visible_devices, "0,1");
     EXPECT_EQ(both(step.values("pytorch", 1)[1]), " ");
+    // HIP, which reads it too, numbers anew what the other one leaves.
+    step.node.gpu_names.variables = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
+    step.node.gpu_names.names = {"4", "5"};
+    const DeviceValues of_both = step.values("pytorch", 1)[1];
+    EXPECT_EQ(of_both.rocr_visible_devices, "4,5");
+    EXPECT_EQ(both(of_both), "0,1 ");
 }
 
 TEST(GpuNameWarnings, SayWhyItIsUnclearWhichGpusTheyAre) {

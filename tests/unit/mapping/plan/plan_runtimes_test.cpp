@@ -52,14 +52,15 @@ TEST(PlanRuntimes, NvidiasReadCudasVariable) {
                  {"none", {}, untouched, untouched, untouched}});
 }
 
-// HIP numbers anew what ROCR_VISIBLE_DEVICES leaves: in both, the order would be turned twice.
+// HIP numbers anew what ROCR_VISIBLE_DEVICES leaves: in both, the order would be turned twice,
+// and a number that Slurm set may be past those that are left.
 TEST(PlanRuntimes, AmdsReadRocrsVariableFirst) {
     expect_rows(GpuVendor::amd, "pytorch",
-                {{"both", {cuda, rocr}, untouched, permuted, untouched},
+                {{"both", {cuda, rocr}, {"0,1", "0,1"}, permuted, untouched},
                  {"ROCR's alone", {rocr}, untouched, permuted, untouched},
                  {"HIP's alone", {cuda}, permuted, untouched, untouched}});
     expect_rows(GpuVendor::amd, "pytorch,gpus=isolate",
-                {{"both", {cuda, rocr}, untouched, own, untouched}});
+                {{"both", {cuda, rocr}, {"0", "0"}, own, untouched}});
 }
 
 // Level Zero takes the mask for a set.
