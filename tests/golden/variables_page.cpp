@@ -46,7 +46,8 @@ constexpr std::array internals{
 constexpr std::array inputs{
     Row{"MASTER_ADDR",
         "the rendezvous address, if you exported it and gave no `master=`. One that a task "
-        "inherited from an outer step's distgpu does not count"},
+        "inherited from an outer step's distgpu does not count, nor does [the one that srun "
+        "sends](administration.md#the-line-in-plugstackconf)"},
     Row{"MASTER_PORT",
         "the rendezvous port, if you exported it and gave no `port=`; 1024 to 65535. One that a "
         "task inherited from an outer step's distgpu does not count"},
