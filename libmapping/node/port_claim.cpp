@@ -3,40 +3,20 @@
 #include "node/port_claim.h"
 
 #include "base/format.h"
+#include "base/io/abstract_socket.h"
 #include "base/io/file_text.h"
 #include "base/take_until.h"
 #include "base/values.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstring>
 #include <string_view>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <thread>
 #include <unistd.h>
 
 namespace distgpu {
 namespace {
-
-struct Name {
-    sockaddr_un address{};
-    socklen_t length = 0;
-
-    const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-// An abstract one begins with a zero byte and ends where its length says.
-Name socket_name(std::string_view name) {
-    Name result;
-    result.address.sun_family = AF_UNIX;
-    const std::size_t size = std::min(name.size(), sizeof result.address.sun_path - 1);
-    std::memcpy(&result.address.sun_path[1], name.data(), size);
-    result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
-    return result;
-}
 
 std::string port_name(std::uint16_t port) {
     return formatted("distgpu.port.{}.{}", geteuid(), port);
@@ -45,7 +25,7 @@ std::string port_name(std::uint16_t port) {
 enum class Taking { done, taken, impossible };
 
 Taking take_name(const Socket& socket, const std::string& name) {
-    const Name address = socket_name(name);
+    const AbstractName address = abstract_name(name);
     if (bind(socket.fd(), address.generic(), address.length) == 0) {
         // Only of a socket that listens is it known whose it is.
         return listen(socket.fd(), SOMAXCONN) == 0 ? Taking::done : Taking::impossible;
@@ -58,14 +38,10 @@ Socket new_socket(int flags) {
 }
 
 // Whether a process of this user's has the name, and has not given it up.
-bool is_own_users(const std::string& name) {
+bool is_held_by_own_user(const std::string& name) {
     const Socket socket = new_socket(SOCK_CLOEXEC | SOCK_NONBLOCK);
-    const Name address = socket_name(name);
-    if (connect(socket.fd(), address.generic(), address.length) != 0) return false;
-    ucred peer{};
-    socklen_t length = sizeof peer;
-    return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           peer.uid == geteuid();
+    const AbstractName address = abstract_name(name);
+    return connect(socket.fd(), address.generic(), address.length) == 0 && is_own_users(socket);
 }
 
 // "JOB.STEP" and nothing else: anybody can give a socket any name.
@@ -84,7 +60,7 @@ std::string holder_of(const std::string& name, std::string_view step) {
         const std::size_t at = line.find(beginning);
         if (at == std::string_view::npos) continue;
         line.remove_prefix(at + beginning.size());
-        if (line != step && is_step(line) && is_own_users(formatted("{}.{}", name, line))) {
+        if (line != step && is_step(line) && is_held_by_own_user(formatted("{}.{}", name, line))) {
             return formatted("step {}", line);
         }
     }
@@ -107,10 +83,10 @@ std::optional<std::string> PortClaims::take(std::uint16_t port, const std::strin
     Taking taking = Taking::taken;
     for (int tries = 0; tries < most; ++tries) {
         taking = take_name(only, name);
-        if (taking != Taking::taken || !is_own_users(name)) break;
+        if (taking != Taking::taken || !is_held_by_own_user(name)) break;
         std::this_thread::sleep_for(pause);
     }
-    if (taking == Taking::taken && is_own_users(name)) return holder_of(name, step);
+    if (taking == Taking::taken && is_held_by_own_user(name)) return holder_of(name, step);
     sockets_.push_back(std::move(own));
     sockets_.push_back(std::move(only));
     return std::nullopt;

@@ -2,15 +2,14 @@
 #include "check/agreement.h"
 
 #include "base/format.h"
+#include "base/io/abstract_socket.h"
 #include "base/values.h"
 #include "check/proof.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -21,30 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-struct Name {
-    sockaddr_un address{};
-    socklen_t length = 0;
-
-    const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-// An abstract one begins with a zero byte and ends where its length says.
-Name socket_name(const std::string& name) {
-    Name result;
-    result.address.sun_family = AF_UNIX;
-    const std::size_t size = std::min(name.size(), sizeof result.address.sun_path - 1);
-    std::memcpy(&result.address.sun_path[1], name.data(), size);
-    result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
-    return result;
-}
-
-bool is_own_users(const Socket& socket) {
-    ucred peer{};
-    socklen_t length = sizeof peer;
-    return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           peer.uid == geteuid();
-}
 
 constexpr std::string_view question = "ready?";
 constexpr std::size_t longest_number = 10;  // a rank, an exit status, or the question
@@ -68,7 +43,7 @@ std::string agreement_name(const std::string& step, std::uint32_t node,
 
 Socket listen_for_agreement(const std::string& name) {
     Socket listener(socket(AF_UNIX, kind, 0));
-    const Name own = socket_name(name);
+    const AbstractName own = abstract_name(name);
     if (bind(listener.fd(), own.generic(), own.length) != 0 ||
         listen(listener.fd(), SOMAXCONN) != 0) {
         return {};
@@ -120,7 +95,7 @@ void OtherRanks::announce(int exit_status, Deadline deadline) {
 
 std::optional<int> await_verdict(const std::string& name, std::uint32_t rank, Deadline meeting,
                                  Deadline deadline) {
-    const Name first_rank = socket_name(name);
+    const AbstractName first_rank = abstract_name(name);
     while (Clock::now() < meeting) {
         const Socket connection(socket(AF_UNIX, kind, 0));
         if (connect(connection.fd(), first_rank.generic(), first_rank.length) == 0 &&
