@@ -239,7 +239,7 @@ constexpr std::array keys{
     SpecKey{
         "watch", "MINUTES|MINUTES:end|on|off",
         "let distgpu why see all it can; after MINUTES without any movement it looks by itself, "
-        "and (:end) the step ends",
+        "and (:end) ends the step if a rank is proven to hang",
         apply_watch, false, true},
     SpecKey{"dry-run", "", "print each task's variables instead of running the program",
             apply_dry_run},
