@@ -192,6 +192,12 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
         complain(*error);
         return Outcome::refused;
     }
+    send_ahead(spec);
+    return Outcome::ok;
+}
+
+// Before Slurm copies the environment for each component.
+void SrunSide::send_ahead(const std::string& spec) {
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
     send_cpu_bind();
@@ -202,7 +208,6 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     // A step without a reservation of its own would pass on that of the step
     // around it, whose ports are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
-    return Outcome::ok;
 }
 
 // mpirun's daemons did not ask, though their job did; the nodes know them and prepare nothing.

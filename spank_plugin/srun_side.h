@@ -36,6 +36,7 @@ class SrunSide {
 
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
+    void send_ahead(const std::string& spec);
     void set_secret();
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void take_inherited_ranks();

@@ -27,7 +27,7 @@ std::optional<std::string> launcher_warning(const Request& request, const NodeFa
 
 // So many tasks on each node, whatever the step's line or its job has.
 std::string tasks_option(const StepView& step, std::uint32_t tasks) {
-    const std::string each = formatted("--ntasks-per-node={}", tasks);
+    std::string each = formatted("--ntasks-per-node={}", tasks);
     if (step.facts.tasks_from == TasksFrom::nodes) return each;
     return formatted("--ntasks={} {}", std::uint64_t{tasks} * step.layout.node_count(), each);
 }
