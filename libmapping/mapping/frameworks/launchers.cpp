@@ -191,9 +191,9 @@ bool is_preparation(const Command& command) {
 }
 
 // Nothing but scripts of Python's are started, none of which is the mode's launcher.
-bool is_python_alone(const std::vector<StartedCommand>& commands, const Framework& mode) {
+bool is_python_alone(const std::vector<UnwrappedCommand>& commands, const Framework& mode) {
     bool python = false;
-    for (const StartedCommand& started : commands) {
+    for (const UnwrappedCommand& started : commands) {
         const Command command = read_command(started.words);
         if (is_preparation(command)) continue;
         const bool is_script =
@@ -221,15 +221,15 @@ std::optional<Misfit> command_misfit(const StepView& step, const Command& comman
 }
 
 // `distgpu exec` may stand before the command and behind other programs.
-std::vector<StartedCommand> commands_of(const StepView& step) {
-    std::vector<StartedCommand> all;
-    for (const StartedCommand& outer : started_commands(step.facts.program)) {
+std::vector<UnwrappedCommand> commands_of(const StepView& step) {
+    std::vector<UnwrappedCommand> all;
+    for (const UnwrappedCommand& outer : started_commands(step.facts.program)) {
         const StartedProgram program = started_program(outer.words);
         if (!program.by_exec) {
             all.push_back(outer);
             continue;
         }
-        for (StartedCommand& inner : started_commands(program.words)) {
+        for (UnwrappedCommand& inner : started_commands(program.words)) {
             all.push_back({std::move(inner.words), inner.certain && outer.certain});
         }
     }
@@ -250,8 +250,8 @@ bool is_launcher(const StepView& step) {
 
 std::optional<Misfit> program_misfit(const StepView& step) {
     const Framework& mode = *step.request.framework;
-    const std::vector<StartedCommand> commands = commands_of(step);
-    for (const StartedCommand& command : commands) {
+    const std::vector<UnwrappedCommand> commands = commands_of(step);
+    for (const UnwrappedCommand& command : commands) {
         if (!command.certain) continue;
         if (auto misfit = command_misfit(step, read_command(command.words))) return misfit;
     }
@@ -265,7 +265,7 @@ std::optional<Misfit> program_misfit(const StepView& step) {
 std::optional<GivenLauncher> given_launcher(const StepView& step) {
     const Framework& mode = *step.request.framework;
     if (mode.launcher_options == nullptr) return std::nullopt;
-    for (const StartedCommand& started : commands_of(step)) {
+    for (const UnwrappedCommand& started : commands_of(step)) {
         const Command command = read_command(started.words);
         const std::string_view name = launcher(command, mode, &Framework::launchers);
         if (name.empty() || !started.certain) continue;

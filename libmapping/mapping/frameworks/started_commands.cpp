@@ -220,7 +220,7 @@ class ShellText {
   public:
     explicit ShellText(std::string_view text) : text_(text) {}
 
-    std::vector<StartedCommand> read() && {
+    std::vector<UnwrappedCommand> read() && {
         while (at_ < text_.size() && !unclear_) next();
         end_command(true);
         if (unclear_) return {};
@@ -348,7 +348,7 @@ class ShellText {
     Words words_;
     bool certain_ = true;
     bool unclear_ = false;
-    std::vector<StartedCommand> commands_;
+    std::vector<UnwrappedCommand> commands_;
 };
 
 // In a shell's text other words may stand before a command.
@@ -360,15 +360,15 @@ Words without_shells_prefix(Words words) {
     return words;
 }
 
-std::vector<StartedCommand> started(Arguments line, int nested) {
+std::vector<UnwrappedCommand> started(Arguments line, int nested) {
     Words words = behind_wrappers(line);
     if (words.empty()) return {};
     const bool starts_shell = is_shell(file_name(words.front())) && nested < most_nested;
     const auto text = starts_shell ? text_of_shell(words) : std::nullopt;
-    std::vector<StartedCommand> all;
-    for (StartedCommand& command : ShellText(text.value_or("")).read()) {
+    std::vector<UnwrappedCommand> all;
+    for (UnwrappedCommand& command : ShellText(text.value_or("")).read()) {
         const Words inner = without_shells_prefix(std::move(command.words));
-        for (StartedCommand& found : started(inner, nested + 1)) {
+        for (UnwrappedCommand& found : started(inner, nested + 1)) {
             all.push_back({std::move(found.words), command.certain && found.certain});
         }
     }
@@ -391,7 +391,7 @@ std::vector<std::string> behind_wrappers(std::span<const std::string> line) {
     return {};
 }
 
-std::vector<StartedCommand> started_commands(std::span<const std::string> line) {
+std::vector<UnwrappedCommand> started_commands(std::span<const std::string> line) {
     return started(line, 0);
 }
 

@@ -8,7 +8,7 @@
 
 namespace distgpu {
 
-struct StartedCommand {
+struct UnwrappedCommand {
     std::vector<std::string> words;
     // It runs in any case. False: behind ||, | or a test, or in another branch.
     bool certain = true;
@@ -21,6 +21,6 @@ std::vector<std::string> behind_wrappers(std::span<const std::string> line);
 
 // The same, and in the text of `bash -c`, in its order. Words keep $NAME and $(...), as they are in
 // the text. Where a text does not show what runs, as with `if` and `for`, the shell is the command.
-std::vector<StartedCommand> started_commands(std::span<const std::string> line);
+std::vector<UnwrappedCommand> started_commands(std::span<const std::string> line);
 
 }  // namespace distgpu

@@ -100,7 +100,7 @@ TEST(StartedCommands, OfUvAreForPython) {
 // Commands between bars; "?" before one that may not run.
 std::string started(const std::string& line) {
     std::string text;
-    for (const StartedCommand& command : started_commands(split(line))) {
+    for (const UnwrappedCommand& command : started_commands(split(line))) {
         text += (text.empty() ? "" : " | ") + std::string(command.certain ? "" : "?") +
                 joined(command.words);
     }
@@ -140,7 +140,7 @@ TEST(StartedCommands, AreReadInAShellsText) {
 TEST(StartedCommands, MayNotRun) {
     const auto certain = [](const char* text) {
         std::string all;
-        for (const StartedCommand& command : started_commands(Words{"bash", "-c", text})) {
+        for (const UnwrappedCommand& command : started_commands(Words{"bash", "-c", text})) {
             all += (command.certain ? "" : "?") + joined(command.words) + ",";
         }
         return all;
