@@ -2,6 +2,7 @@
 #include "batch_script.h"
 
 #include "base/excerpt.h"
+#include "base/file_name.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
 
@@ -24,10 +25,6 @@ std::string_view take(std::string_view& text, std::string_view separators) {
     const std::string_view item = text.substr(0, text.find_first_of(separators));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     return item;
-}
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
 }
 
 // Words as a shell would have them, roughly: quotes, brackets and separators end one.

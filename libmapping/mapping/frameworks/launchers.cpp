@@ -2,6 +2,7 @@
 #include "mapping/frameworks/launchers.h"
 
 #include "base/excerpt.h"
+#include "base/file_name.h"
 #include "base/format.h"
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/program_options.h"
@@ -27,10 +28,6 @@ struct Command {
     std::vector<std::string_view> words;
     bool python = false;
 };
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 // "python", "python3", "python3.11"
 bool is_python(std::string_view name) {

@@ -1,16 +1,13 @@
 // See program_options.h.
 #include "mapping/frameworks/program_options.h"
 
+#include "base/file_name.h"
 #include "base/take_until.h"
 
 #include <algorithm>
 
 namespace distgpu {
 namespace {
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 // Both vLLM's and Python's own parsers take --node_rank for --node-rank.
 bool is_same_option(std::string_view written, std::string_view name) {

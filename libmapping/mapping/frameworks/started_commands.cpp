@@ -1,6 +1,7 @@
 // See started_commands.h.
 #include "mapping/frameworks/started_commands.h"
 
+#include "base/file_name.h"
 #include "base/take_until.h"
 
 #include <algorithm>
@@ -115,10 +116,6 @@ constexpr std::array wrappers{
             .subcommands = "exec",
             .own_words = 1},
 };
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 bool is_one_of(std::string_view word, std::string_view list) {
     while (!list.empty()) {

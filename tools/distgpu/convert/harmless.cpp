@@ -1,6 +1,7 @@
 // See harmless.h.
 #include "convert/harmless.h"
 
+#include "base/file_name.h"
 #include "convert/assignments.h"
 #include "convert/started.h"
 #include "plan/srun_line.h"
@@ -20,10 +21,6 @@ using Words = std::vector<std::string>;
 template <std::size_t count>
 bool is_among(const std::array<std::string_view, count>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
 }
 
 // Known by its name alone or from the system's folders: another path may name anything.

@@ -1,6 +1,7 @@
 // See launch.h.
 #include "convert/launch.h"
 
+#include "base/file_name.h"
 #include "base/format.h"
 #include "base/values.h"
 #include "convert/assignments.h"
@@ -19,10 +20,6 @@ namespace distgpu {
 namespace {
 
 using Words = std::vector<std::string>;
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 TextEdit insertion(std::size_t place, std::string text) {
     return {{place, place}, std::move(text)};
