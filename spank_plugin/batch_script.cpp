@@ -5,6 +5,7 @@
 #include "base/file_name.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
+#include "mapping/spec/slurm_options.h"
 
 #include <algorithm>
 #include <array>
@@ -144,19 +145,6 @@ class Reader {
     int looked_into_ = 0;
 };
 
-// The value of --wrap, which sbatch takes by every beginning that --wait and --wckey do not have.
-std::optional<std::string> wrapped(std::span<const std::string> arguments) {
-    constexpr std::string_view option = "--wrap";
-    for (std::size_t i = 1; i < arguments.size(); ++i) {
-        const std::string_view argument = arguments[i];
-        const std::string_view name = argument.substr(0, argument.find('='));
-        if (!name.starts_with("--wr") || !option.starts_with(name)) continue;
-        if (name.size() < argument.size()) return std::string(argument.substr(name.size() + 1));
-        if (i + 1 < arguments.size()) return arguments[i + 1];
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 bool starts_no_step(std::string_view script, const ScriptFiles& files) {
@@ -185,7 +173,8 @@ std::optional<std::string> read_script_file(std::string_view name, std::string_v
 // sbatch takes no script without "#!", so that the first argument that names such a file is it,
 // whichever options take the word after them for their value.
 std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments) {
-    if (auto text = wrapped(arguments)) return BatchScript{"--wrap", *std::move(text)};
+    const SlurmOptions options = parse_slurm_line(arguments, SlurmCommand::sbatch).options;
+    if (const auto text = options.value("wrap")) return BatchScript{"--wrap", std::string(*text)};
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];
         if (argument.empty() || argument.front() == '-') continue;

@@ -1,8 +1,9 @@
 // What the user wrote on srun's command line and no SPANK item shows.
 //
-// `arguments`: srun's command line, whose last `program_arguments` are the program's. `variable`:
-// the value of the variable that is the option's twin, or an empty text.
+// `variable`: the value of the variable that is the option's twin, or an empty text.
 #pragma once
+
+#include "mapping/spec/slurm_options.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,22 +15,20 @@
 
 namespace distgpu {
 
+// The options on srun's command line, of all components of a heterogeneous step.
+// `program_arguments`: how many words SPANK says that the program has; with --multi-prog that is
+// one word more than the line has, the file's text. 0: not known yet, as before the step is
+// created; then an unknown option of another plugin may hide where the program begins.
+SlurmOptions srun_options(std::span<const std::string> command_line,
+                          std::size_t program_arguments = 0);
+
 // Whether the user chose the CPUs of the step: --cpu-bind or SLURM_CPU_BIND, whose `verbose` and
 // `quiet` alone choose nothing. On the nodes a chosen binding and Slurm's default both read
 // "mask_cpu:" (22.05).
-bool chooses_cpus(std::span<const std::string> arguments, std::size_t program_arguments,
-                  std::string_view variable);
+bool chooses_cpus(const SlurmOptions& options, std::string_view variable);
 
-// Whether the step runs in Slurm's own kind of container: --container or SLURM_CONTAINER. pyxis's
-// options begin with --container- and are others.
-bool names_container(std::span<const std::string> arguments, std::size_t program_arguments,
-                     std::string_view variable);
-
-// Whether a file says which tasks run which program: --multi-prog. Then SPANK shows one word more
-// than the command line has, the file's text.
-bool has_programs_in_file(std::span<const std::string> arguments, std::size_t program_arguments);
-
-// The programs in the text of such a file, with their arguments: "0-3 python3 train.py".
+// The programs in the text of a file for --multi-prog, with their arguments: "0-3 python3
+// train.py".
 std::vector<std::vector<std::string>> programs_in(std::string_view text);
 
 // What of the step's size the user chose himself.
@@ -40,28 +39,17 @@ struct ChosenSize {
 
     bool operator==(const ChosenSize&) const = default;
 };
-ChosenSize chosen_size(std::span<const std::string> arguments, std::size_t program_arguments);
+ChosenSize chosen_size(const SlurmOptions& options);
 
-// Whether the line itself says how many tasks there are in all: --ntasks.
-bool gives_ntasks(std::span<const std::string> arguments, std::size_t program_arguments);
-
-// Whether --distgpu stands on the line itself.
-bool asks_for_distgpu(std::span<const std::string> arguments, std::size_t program_arguments);
-
-// Whether the tasks get srun's own environment as it is: no --export, --export-file or
-// SLURM_EXPORT_ENV but ALL.
-bool hands_on_environment(std::span<const std::string> arguments, std::size_t program_arguments,
-                          std::string_view variable);
+// Whether the tasks get srun's own environment as it is: no --export or SLURM_EXPORT_ENV but ALL.
+bool hands_on_environment(const SlurmOptions& options, std::string_view variable);
 
 // Whether --export or SLURM_EXPORT_ENV gives the tasks a value for the variable of this name, over
 // which srun would put its own.
-bool export_sets(std::span<const std::string> arguments, std::size_t program_arguments,
-                 std::string_view variable, std::string_view name);
+bool export_sets(const SlurmOptions& options, std::string_view variable, std::string_view name);
 
-// How many GPUs --gpus or -G asks for, which Slurm deals to the nodes as it likes: "6", or
-// "h100:6". Nothing: it is not given, or names several types. SLURM_GPUS, its twin, reaches the
-// tasks.
-std::optional<std::uint32_t> asked_gpus(std::span<const std::string> arguments,
-                                        std::size_t program_arguments);
+// How many GPUs --gpus asks for, which Slurm deals to the nodes as it likes: "6", or "h100:6".
+// Nothing: it is not given, or names several types. SLURM_GPUS, its twin, reaches the tasks.
+std::optional<std::uint32_t> asked_gpus(const SlurmOptions& options);
 
 }  // namespace distgpu

@@ -38,9 +38,10 @@ void complain(const Error& error) {
 // never arrives.
 constexpr bool containers_are_set_up_early = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0);
 
-bool is_lost_in_container(const std::vector<std::string>& command_line, std::size_t program) {
+// Slurm's own kind of container; pyxis's options begin with --container- and are others.
+bool is_lost_in_container(const SlurmOptions& options) {
     return containers_are_set_up_early &&
-           names_container(command_line, program, own_variable("SLURM_CONTAINER"));
+           (options.has("container") || !own_variable("SLURM_CONTAINER").empty());
 }
 
 Error lost_in_container() {
@@ -48,12 +49,9 @@ Error lost_in_container() {
             "use --container-image of pyxis, or start the container within the step"};
 }
 
-// In a heterogeneous step the choice of one component holds for all. Where the program begins, srun
-// does not tell before the step is created: an option of this name behind it counts too, which
-// leaves the CPUs as Slurm set them.
+// In a heterogeneous step the choice of one component holds for all.
 void send_cpu_bind() {
-    constexpr std::size_t whole_line = 0;
-    if (chooses_cpus(own_command_line(), whole_line, own_variable("SLURM_CPU_BIND"))) {
+    if (chooses_cpus(srun_options(own_command_line()), own_variable("SLURM_CPU_BIND"))) {
         setenv(cpu_bind_variable, "1", 1);
     } else {
         unsetenv(cpu_bind_variable);
@@ -62,10 +60,9 @@ void send_cpu_bind() {
 
 // Every node would refuse it, when the step has started. What --export changes, the nodes see.
 std::optional<Error> bad_exported_port(const Request& request) {
-    constexpr std::size_t whole_line = 0;
     const std::vector<std::string> command_line = own_command_line();
     const bool arrives =
-        hands_on_environment(command_line, whole_line, own_variable("SLURM_EXPORT_ENV"));
+        hands_on_environment(srun_options(command_line), own_variable("SLURM_EXPORT_ENV"));
     if (request.port || !arrives || starts_foreign_launcher(command_line)) return std::nullopt;
     const auto text = exported(ProcessEnvironment(), "MASTER_PORT");
     if (!text) return std::nullopt;
@@ -76,9 +73,7 @@ std::optional<Error> bad_exported_port(const Request& request) {
 // Its tasks are not prepared: mpirun's daemons, which would hand on to their ranks what they get,
 // or the shell of salloc.
 bool starts_no_tasks(const std::vector<std::string>& command_line) {
-    return starts_foreign_launcher(command_line) ||
-           std::find(command_line.begin(), command_line.end(), "--interactive") !=
-               command_line.end();
+    return starts_foreign_launcher(command_line) || srun_options(command_line).has("interactive");
 }
 
 // Where a node lacks the plugin, its tasks would each train alone and end well: this is in the way
@@ -90,9 +85,8 @@ void send_address(const Framework& framework) {
                     [](const SetVariable& variable) { return variable.name == "MASTER_ADDR"; });
     if (!sets_address || exported(ProcessEnvironment(), "MASTER_ADDR")) return;
     const std::vector<std::string> command_line = own_command_line();
-    constexpr std::size_t whole_line = 0;
     if (starts_no_tasks(command_line) ||
-        export_sets(command_line, whole_line, own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
+        export_sets(srun_options(command_line), own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
         return;
     }
     setenv("MASTER_ADDR", not_loaded_address, 1);
@@ -133,9 +127,8 @@ using Programs = std::vector<std::vector<std::string>>;
 
 // Those of --multi-prog's file, whose text srun puts behind its name, or the one that stands on the
 // command line.
-Programs programs_of_step(std::vector<std::string> program,
-                          const std::vector<std::string>& command_line) {
-    if (program.size() > 1 && has_programs_in_file(command_line, program.size() - 1)) {
+Programs programs_of_step(std::vector<std::string> program, const SlurmOptions& options) {
+    if (program.size() > 1 && options.has("multi-prog")) {
         if (Programs programs = programs_in(program[1]); !programs.empty()) return programs;
     }
     return {std::move(program)};
@@ -263,10 +256,10 @@ Outcome SrunSide::step_created(spank_t spank) {
     step.job = *job;
     step.step = *step_id;
     step.plugin_file = own_plugin_file();
-    const std::vector<std::string> command_line = own_command_line();
-    step.cpu_bind = chooses_cpus(command_line, program.size(), own_variable("SLURM_CPU_BIND"));
-    step.gpus = asked_gpus(command_line, program.size()).value_or(0);
-    if (is_lost_in_container(command_line, program.size())) {
+    const SlurmOptions options = srun_options(own_command_line(), program.size());
+    step.cpu_bind = chooses_cpus(options, own_variable("SLURM_CPU_BIND"));
+    step.gpus = asked_gpus(options).value_or(0);
+    if (is_lost_in_container(options)) {
         complain(lost_in_container());
         step.refused = true;
     } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
@@ -276,7 +269,7 @@ Outcome SrunSide::step_created(spank_t spank) {
             if (ordered) {
                 const std::string order = ordered->text;
                 add_layout(step, *std::move(ordered));
-                judge(step, order, program, command_line);
+                judge(step, order, program, options);
             } else {
                 complain(ordered.error());
                 step.refused = true;
@@ -341,18 +334,17 @@ void SrunSide::add_layout(CarriedStep& step, OrderedLayout ordered) const {
 // Tells what makes the step impossible, else what may not have been meant and what `verbose` wants
 // before the nodes speak.
 void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
-                     const std::vector<std::string>& command_line) {
-    const std::size_t program_size = program.size();
-    const ChosenSize chosen = chosen_size(command_line, program_size);
+                     const SlurmOptions& options) {
+    const ChosenSize chosen = chosen_size(options);
     Step known{*step.layout};
-    if (gives_ntasks(command_line, program_size)) {
+    if (options.has("ntasks")) {
         known.facts.tasks_from = TasksFrom::line;
     } else if (inherits_ntasks_) {
         known.facts.tasks_from = TasksFrom::job;
     }
     step.ntasks = known.facts.tasks_from != TasksFrom::nodes;
-    step.helper = step.layout->task_count() == 1 && (chosen.tasks || chosen.nodes) &&
-                  !asks_for_distgpu(command_line, program_size);
+    step.helper =
+        step.layout->task_count() == 1 && (chosen.tasks || chosen.nodes) && !options.has("distgpu");
     known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;
@@ -361,12 +353,12 @@ void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<st
     known.facts.size_by_default = allocated_nodes_ == 0 && chosen == ChosenSize{};
     known.rendezvous.rank0_address = step.rank0_address;
     // What --export changes, the nodes see.
-    if (hands_on_environment(command_line, program_size, own_variable("SLURM_EXPORT_ENV"))) {
+    if (hands_on_environment(options, own_variable("SLURM_EXPORT_ENV"))) {
         known.rendezvous.exported_address = exported(ProcessEnvironment(), "MASTER_ADDR");
     }
     std::vector<std::string> warnings;
     bool is_first = true;
-    for (std::vector<std::string>& each : programs_of_step(std::move(program), command_line)) {
+    for (std::vector<std::string>& each : programs_of_step(std::move(program), options)) {
         known.facts.program = std::move(each);
         if (const auto error = refusal(request_, known)) {
             complain(*error);

@@ -4,6 +4,7 @@
 
 #include "mapping/plugstack/plugstack_arguments.h"
 #include "mapping/spec/request.h"
+#include "mapping/spec/slurm_options.h"
 #include "node/carried_step.h"
 #include "node/rank_order.h"
 #include "options.h"
@@ -44,7 +45,7 @@ class SrunSide {
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(CarriedStep& step, OrderedLayout ordered) const;
     void judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
-               const std::vector<std::string>& command_line);
+               const SlurmOptions& options);
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far
     bool runs_unprepared_ = false;     // it was asked for, and the administrator has off=run

@@ -186,3 +186,22 @@ jax: 1 rank on 1 node, "* ]]
     [ "$stderr" = "job.sbatch:3: srun a
 job.sbatch:4: srun -n1 b" ]
 }
+
+@test "what other plugins have in a batch script is passed over, and a range of nodes told" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >job.sbatch <<'SCRIPT'
+#!/bin/sh
+#SBATCH --nodes=2-4 --segment=2 --wait-all-nodes=1
+#SBATCH --image docker:example/train:1 --ntasks-per-node=2
+#SBATCH --auto-resume=1
+srun --comment "-n9 --distgpu=ompi" --accel-bind gn --uenv=v1 --distgpu=pytorch train
+SCRIPT
+    run --separate-stderr -0 "$command" plan job.sbatch
+    [[ $output == *"
+pytorch: 4 ranks on 2 nodes, "*"
+distgpu: --nodes=2-4: only Slurm knows how many nodes it will give; this is the plan for 2; write --nodes=N to see another
+distgpu: --uenv=v1: no option of srun, so taken for another plugin's; check its spelling if srun refuses it" ]]
+    [ "$stderr" = "\
+distgpu: job.sbatch:3: --image: no option of sbatch, so taken for another plugin's; check its spelling if sbatch refuses it
+distgpu: job.sbatch:4: --auto-resume=1: no option of sbatch, so taken for another plugin's; check its spelling if sbatch refuses it" ]
+}

@@ -15,7 +15,7 @@ using Arguments = std::vector<std::string>;
 bool chosen_by(Arguments options) {
     options.insert(options.begin(), "srun");
     options.insert(options.end(), {"./train", "--epochs", "3"});
-    return chooses_cpus(options, 3, "");
+    return chooses_cpus(srun_options(options, 3), "");
 }
 
 TEST(ChoosesCpus, ByTheOption) {
@@ -72,58 +72,46 @@ TEST(ChoosesCpus, NotByOtherOptions) {
 
 TEST(ChoosesCpus, NotByTheProgramsOwnArguments) {
     const Arguments line{"srun", "-n4", "numactl", "--cpu-bind=cores", "--cpu-bind", "none"};
-    EXPECT_FALSE(chooses_cpus(line, 4, ""));
-    EXPECT_TRUE(chooses_cpus(line, 2, ""));
+    EXPECT_FALSE(chooses_cpus(srun_options(line, 4), ""));
+    EXPECT_FALSE(chooses_cpus(srun_options(line), ""));
     // The option's value is not the program's first argument.
-    EXPECT_FALSE(chooses_cpus(Arguments{"srun", "--cpu-bind", "cores"}, 1, ""));
+    const Arguments cut{"srun", "--cpu-bind", "cores"};
+    EXPECT_FALSE(chooses_cpus(srun_options(cut, 2), ""));
+}
+
+TEST(ChoosesCpus, InAnyComponentOfAHeterogeneousStep) {
+    const Arguments line{"srun", "-n1", "a", ":", "-n1", "--cpu-bind=none", "b", "c"};
+    EXPECT_TRUE(chooses_cpus(srun_options(line), ""));
+    EXPECT_TRUE(chooses_cpus(srun_options(line, 2), ""));
+    const Arguments other{"srun", "-n1", "a", ":", "-n1", "b", "--cpu-bind=none"};
+    EXPECT_FALSE(chooses_cpus(srun_options(other), ""));
 }
 
 // A command line that /proc did not tell, or less of it than the program's arguments.
 TEST(ChoosesCpus, NotByNothing) {
-    EXPECT_FALSE(chooses_cpus({}, 0, ""));
-    EXPECT_FALSE(chooses_cpus({}, 3, ""));
-    EXPECT_FALSE(chooses_cpus(Arguments{"--cpu-bind=cores"}, 3, ""));
+    EXPECT_FALSE(chooses_cpus(srun_options({}), ""));
+    EXPECT_FALSE(chooses_cpus(srun_options({}, 3), ""));
+    const Arguments line{"--cpu-bind=cores"};
+    EXPECT_FALSE(chooses_cpus(srun_options(line, 3), ""));
 }
 
 TEST(ChoosesCpus, ByTheVariable) {
     for (const char* value : {"cores", "none", "quiet,mask_cpu:0x1", "verbose,rank"}) {
-        EXPECT_TRUE(chooses_cpus(Arguments{"srun", "./train"}, 1, value)) << value;
+        EXPECT_TRUE(chooses_cpus({}, value)) << value;
     }
     for (const char* value : {"", "verbose", "quiet,v"}) {
-        EXPECT_FALSE(chooses_cpus(Arguments{"srun", "./train"}, 1, value)) << value;
+        EXPECT_FALSE(chooses_cpus({}, value)) << value;
     }
-}
-
-// Of `srun OPTIONS... prog --container=x`.
-bool named(Arguments options, const char* variable = "") {
-    options.insert(options.begin(), "srun");
-    options.insert(options.end(), {"prog", "--container=x"});
-    return names_container(options, 2, variable);
 }
 
 TEST(ProgramsInFile, AreThoseOfMultiProg) {
-    using Line = std::vector<std::string>;
-    EXPECT_TRUE(has_programs_in_file(Line{"srun", "-n2", "--multi-prog", "file"}, 1));
-    EXPECT_TRUE(has_programs_in_file(Line{"srun", "--multi", "file"}, 1));
-    EXPECT_FALSE(has_programs_in_file(Line{"srun", "prog", "--multi-prog"}, 2));
-    const std::vector<Line> programs = {{"python3", "train.py"}, {"torchrun", "a.py"}};
+    // SPANK has the name of the file, its text and the file's arguments.
+    const Arguments line{"srun", "-n2", "--multi-prog", "file"};
+    EXPECT_TRUE(srun_options(line, 2).has("multi-prog"));
+    const std::vector<Arguments> programs = {{"python3", "train.py"}, {"torchrun", "a.py"}};
     EXPECT_EQ(programs_in("# tasks\n\n0-3  python3 train.py # all\n * torchrun a.py\n5\n"),
               programs);
     EXPECT_TRUE(programs_in("").empty());
-}
-
-TEST(NamesContainer, IsSruns) {
-    EXPECT_TRUE(named({"--container=/images/a"}));
-    EXPECT_TRUE(named({"-N1", "--container", "/images/a"}));
-    EXPECT_TRUE(named({"--conta=/images/a"}));
-    EXPECT_TRUE(named({}, "/images/a"));
-}
-
-TEST(NamesContainer, IsNoOtherOptionAndNotTheProgramsOwn) {
-    EXPECT_FALSE(named({}));
-    EXPECT_FALSE(named({"--contiguous"}));
-    EXPECT_FALSE(named({"--cont"}));
-    EXPECT_FALSE(named({"--container-image=/images/a.sqsh", "--container-mounts=/a"}));
 }
 
 struct SizeRow {
@@ -154,34 +142,36 @@ TEST(SrunOptions, TellWhatOfTheSizeTheUserChose) {
         {"GPUs", {"srun", "--gres=gpu:4"}, {.gpus = true}},
         {"GPUs of a task", {"srun", "--gpus-per-task=1"}, {.gpus = true}},
         {"GPUs, by letter", {"srun", "-G4"}, {.gpus = true}},
+        {"in the value of a name", {"srun", "--comment", "-n4", "-J", "--gpus"}, {}},
         {"by the program", {"srun", "program", "-N2", "--ntasks=4"}, {}},
     };
     for (const SizeRow& row : rows) {
-        const std::size_t program = row.arguments[1] == "program" ? 3 : 0;
-        EXPECT_EQ(chosen_size(row.arguments, program), row.size) << row.title;
+        EXPECT_EQ(chosen_size(srun_options(row.arguments)), row.size) << row.title;
     }
 }
 
 TEST(SrunOptions, TellWhetherTheTasksGetSrunsOwnEnvironment) {
     const auto hands_on = [](std::vector<std::string> arguments, const char* variable = "") {
         arguments.insert(arguments.begin(), "srun");
-        return hands_on_environment(arguments, 0, variable);
+        return hands_on_environment(srun_options(arguments), variable);
     };
     EXPECT_TRUE(hands_on({}));
+    EXPECT_TRUE(hands_on({}, "ALL"));
     EXPECT_TRUE(hands_on({"--export=ALL"}, "ALL"));
+    EXPECT_TRUE(hands_on({"--export", "ALL"}));
     EXPECT_FALSE(hands_on({"--export=NONE"}));
-    EXPECT_FALSE(hands_on({"--export", "ALL"}));
+    EXPECT_FALSE(hands_on({"--exp", "NONE"}));
     EXPECT_FALSE(hands_on({"--export=ALL,MASTER_ADDR=node01"}));
-    EXPECT_FALSE(hands_on({"--export-file=settings"}));
     EXPECT_FALSE(hands_on({}, "NONE"));
-    EXPECT_TRUE(
-        hands_on_environment(std::vector<std::string>{"srun", "sh", "--export=NONE"}, 2, ""));
+    // srun reads the variable before the option.
+    EXPECT_TRUE(hands_on({"--export=ALL"}, "NONE"));
+    EXPECT_TRUE(hands_on({"sh", "--export=NONE"}));
 }
 
 TEST(SrunOptions, TellWhetherTheTasksGetAnotherValue) {
     const auto sets = [](std::vector<std::string> arguments, const char* variable = "") {
         arguments.insert(arguments.begin(), "srun");
-        return export_sets(arguments, 0, variable, "MASTER_ADDR");
+        return export_sets(srun_options(arguments), variable, "MASTER_ADDR");
     };
     EXPECT_TRUE(sets({"--export=ALL,MASTER_ADDR=node01"}));
     EXPECT_TRUE(sets({"--export", "MASTER_ADDR=node01"}));
@@ -190,15 +180,14 @@ TEST(SrunOptions, TellWhetherTheTasksGetAnotherValue) {
     EXPECT_FALSE(sets({"--export=ALL,PET_MASTER_ADDR=node01"}));
     EXPECT_FALSE(sets({"--export=MASTER_ADDR"}));
     EXPECT_FALSE(sets({"--exclusive", "--export=NONE"}, "ALL"));
-    EXPECT_FALSE(export_sets(std::vector<std::string>{"srun", "sh", "--export=MASTER_ADDR=n"}, 2,
-                             "", "MASTER_ADDR"));
+    EXPECT_FALSE(sets({"sh", "--export=MASTER_ADDR=n"}));
 }
 
 // Of `srun OPTIONS... ./train -G 3`.
 std::optional<std::uint32_t> gpus_asked_by(Arguments options) {
     options.insert(options.begin(), "srun");
     options.insert(options.end(), {"./train", "-G", "3"});
-    return asked_gpus(options, 3);
+    return asked_gpus(srun_options(options, 3));
 }
 
 TEST(AskedGpus, OfAllNodesTogether) {
@@ -218,7 +207,7 @@ TEST(AskedGpus, OfAllNodesTogether) {
         EXPECT_EQ(gpus_asked_by(options), std::nullopt) << testing::PrintToString(options);
     }
     const Arguments cut{"srun", "-G"};
-    EXPECT_EQ(asked_gpus(cut, 0), std::nullopt);
+    EXPECT_EQ(asked_gpus(srun_options(cut)), std::nullopt);
 }
 
 }  // namespace

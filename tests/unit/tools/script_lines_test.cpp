@@ -107,8 +107,8 @@ TEST(ScriptLines, EachErrorHasItsLine) {
         "lines; remove each \\r: sed -i 's/\\r$//' job.sbatch");
     EXPECT_EQ(refused(script("-N2", "python3 train.py")),
               "distgpu: job.sbatch: it starts no step; start the program with srun");
-    EXPECT_EQ(refused(script("--nods=2", "srun a")).substr(0, 33),
-              "distgpu: job.sbatch:3: --nods=2: ");
+    EXPECT_EQ(refused(script("--nodes", "srun a")).substr(0, 32),
+              "distgpu: job.sbatch:3: --nodes: ");
     EXPECT_EQ(refused("#!/bin/sh\nsrun a\n"),
               "distgpu: job.sbatch:2: srun: it has no --distgpu; add --distgpu=MODE before the "
               "program");

@@ -78,6 +78,48 @@ TEST(SrunLine, GpusOfANode) {
     EXPECT_EQ(left_out[1].object, "--gpus-per-task=1");
 }
 
+TEST(SrunLine, OptionsOfOtherPluginsArePassedOver) {
+    const SrunLine read = line({"--uenv=pytorch/2:v1", "-N2", "a"});
+    EXPECT_EQ(read.shape.layout, LayoutText{.nodes = "2"});
+    ASSERT_EQ(read.left_out.size(), 1U);
+    EXPECT_EQ(read.left_out[0].message(),
+              "distgpu: --uenv=pytorch/2:v1: no option of srun, so taken for another plugin's; "
+              "check its spelling if srun refuses it");
+    const SrunLine misspelt = line({"--nods=2", "a"});
+    ASSERT_EQ(misspelt.left_out.size(), 1U);
+    EXPECT_EQ(misspelt.left_out[0].message(),
+              "distgpu: --nods=2: no option of srun, so taken for another plugin's; write --nodes "
+              "if you mean that");
+}
+
+TEST(SrunLine, ARangeOfNodesIsPlannedForTheFewest) {
+    for (const char* nodes : {"2-4", "2,4", "2-8:2"}) {
+        const SrunLine read = line({"-N", nodes, "--ntasks-per-node=4", "a"});
+        EXPECT_EQ(read.shape.layout, (LayoutText{.nodes = "2", .tasks_per_node = "4"}));
+        ASSERT_EQ(read.left_out.size(), 1U) << nodes;
+        EXPECT_EQ(read.left_out[0].message(),
+                  std::string("distgpu: --nodes=") + nodes +
+                      ": only Slurm knows how many nodes it will give; this is the plan for 2; "
+                      "write --nodes=N to see another");
+    }
+    EXPECT_EQ(line({"-N2-x", "a"}).shape.layout.nodes, "2-x");
+}
+
+TEST(SrunLine, ARangeOfTheJobIsToldWhereTheStepTakesIt) {
+    StepOptions job;
+    job.shape.layout = {.nodes = "2-4", .tasks_per_node = "4"};
+    const auto told = [&](const Words& options) {
+        Words words{"srun", "--distgpu=pytorch"};
+        words.insert(words.end(), options.begin(), options.end());
+        const auto read = read_srun_line(words, job);
+        EXPECT_TRUE(read);
+        return read->shape.layout.nodes + (read->left_out.empty() ? "" : ", told");
+    };
+    EXPECT_EQ(told({"a"}), "2, told");
+    EXPECT_EQ(told({"--nodes=$SLURM_NNODES", "a"}), "2, told");
+    EXPECT_EQ(told({"-N1", "-n1", "a"}), "1");
+}
+
 TEST(SrunLine, WhatThePlanCannotFollowIsRefused) {
     EXPECT_EQ(refused({"srun", "-N2", "a"}),
               "distgpu: srun: it has no --distgpu; add --distgpu=MODE before the program");
@@ -88,8 +130,9 @@ TEST(SrunLine, WhatThePlanCannotFollowIsRefused) {
                       ": only Slurm knows how it deals the tasks; leave it out here, or see the "
                       "plan of the step itself with --distgpu=...,dry-run");
     }
-    EXPECT_EQ(refused({"srun", "--nods=2", "a"}).substr(0, 37),
-              "distgpu: --nods=2: no option of srun;");
+    EXPECT_EQ(refused({"srun", "--uenv", "pytorch", "a"}),
+              "distgpu: --uenv: no option of srun, and a plugin's may have the next word for its "
+              "value; write --uenv=VALUE if it takes one, or leave it out here");
     EXPECT_EQ(refused({"srun", "--distgpu=pytorch", "-N"}),
               "distgpu: -N: it needs a value; give one, as in -N2");
     EXPECT_EQ(refused({"srun"}).substr(0, 13), "distgpu: srun");

@@ -17,6 +17,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -25,11 +26,16 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-StepOptions job_options(std::string_view script) {
+StepOptions job_options(std::string_view script, std::vector<Note>& notes) {
     StepOptions options;
     for (const ShellCommand& directive : read_job_script(script).directives) {
+        const std::size_t known = options.passed_over.size();
         // One that is not understood says nothing of the shape.
         static_cast<void>(add_options(directive.words, options));
+        for (const Error& other : std::span(options.passed_over).subspan(known)) {
+            notes.push_back({directive.line,
+                             formatted("{}: {}; {}", other.object, other.problem, other.remedy)});
+        }
     }
     return options;
 }
@@ -58,7 +64,7 @@ std::map<std::string, std::string> numbers_in(std::string_view script,
 class ScriptConverter {
   public:
     explicit ScriptConverter(std::string_view script)
-        : script_(script), commands_(shell_commands(script)), job_(job_options(script)) {}
+        : script_(script), commands_(shell_commands(script)), job_(job_options(script, notes_)) {}
 
     ScriptConversion convert() && {
         if (!job_.spec.empty()) return {{}, {{0, "it has #SBATCH --distgpu already"}}};
@@ -258,9 +264,9 @@ class ScriptConverter {
 
     std::string_view script_;
     std::vector<ShellCommand> commands_;
+    std::vector<Note> notes_;
     StepOptions job_;
     std::vector<TextEdit> edits_;
-    std::vector<Note> notes_;
     std::set<std::string> specs_;          // of the launches
     std::size_t other_ = 0;                // the line of one that may read exports; 0: none
     std::vector<Assignment> assignments_;  // that may go

@@ -3,8 +3,7 @@
 
 #include "base/file_name.h"
 #include "convert/assignments.h"
-#include "convert/started.h"
-#include "plan/srun_line.h"
+#include "mapping/spec/slurm_options.h"
 
 #include <algorithm>
 #include <array>
@@ -131,33 +130,30 @@ bool writes_nothing(const Words& words) {
 // A command that begins with srun, as its options and its program; nothing: it is not understood,
 // or Slurm starts another program for it.
 struct PlainStep {
-    std::span<const std::string> options;
+    SlurmOptions options;
     std::span<const std::string> program;
 };
 
 std::optional<PlainStep> plain_step(std::span<const std::string> words) {
-    const auto program = program_at({words.begin(), words.end()});
-    if (!program || *program >= words.size()) return std::nullopt;
-    static constexpr std::array<std::string_view, 5> others_that_start{
-        "--multi-prog", "--prolog", "--epilog", "--task-prolog", "--task-epilog"};
-    const auto options = words.first(*program);
-    if (has_option(options, others_that_start)) return std::nullopt;
-    return PlainStep{options, words.subspan(*program)};
+    SlurmLine line = parse_slurm_line(words, SlurmCommand::srun);
+    if (!line.has_certain_program() || line.program >= words.size()) return std::nullopt;
+    for (const char* starts_another :
+         {"multi-prog", "prolog", "epilog", "task-prolog", "task-epilog"}) {
+        if (line.options.has(starts_another)) return std::nullopt;
+    }
+    return PlainStep{std::move(line.options), words.subspan(line.program)};
 }
 
 // A step that has --distgpu, or whose program needs no rank.
 bool is_harmless_step(std::span<const std::string> words) {
-    static constexpr std::array<std::string_view, 1> distgpu{"--distgpu"};
     const auto step = plain_step(words);
-    return step && (has_option(step->options, distgpu) || needs_no_rank(step->program.front()));
+    return step && (step->options.has("distgpu") || needs_no_rank(step->program.front()));
 }
 
 bool command_only_prints(std::span<const std::string> words) {
     if (file_name(words.front()) == "srun") {
-        static constexpr std::array<std::string_view, 4> to_files{"-o", "--output", "-e",
-                                                                  "--error"};
         const auto step = plain_step(words);
-        return step && !has_option(step->options, to_files) &&
+        return step && !step->options.has("output") && !step->options.has("error") &&
                needs_no_rank(step->program.front()) && command_only_prints(step->program);
     }
     return is_known_place(words.front()) && only_prints(file_name(words.front())) &&

@@ -2,35 +2,41 @@
 #include "convert/started.h"
 
 #include "convert/assignments.h"
-#include "plan/srun_line.h"
+#include "mapping/spec/slurm_options.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
+// Where the options leave it unclear what the program is.
+std::optional<Error> unclear_option(const SlurmOptions& options) {
+    for (const SlurmOption& option : options.list) {
+        if (option.kind == SlurmOption::Kind::lacks_value) {
+            return Error{option.word, "it needs a value", "give it one"};
+        }
+        if (option.may_take_next_word()) {
+            return Error{option.word, "no option of srun that is known here",
+                         "join it to its value by ="};
+        }
+    }
+    return std::nullopt;
+}
+
 // Nothing: --distgpu is there.
 Result<std::optional<StartedCommand>> behind_srun(StartedCommand started) {
-    const std::vector<std::string>& words = started.outer->words;
-    const std::vector<std::string> line(
-        words.begin() + static_cast<std::ptrdiff_t>(started.program), words.end());
-    return program_at(line).transform([&](std::size_t program) -> std::optional<StartedCommand> {
-        static constexpr std::array<std::string_view, 1> distgpu{"--distgpu"};
-        static constexpr std::array<std::string_view, 2> cpus{"-c", "--cpus-per-task"};
-        static constexpr std::array<std::string_view, 2> nodes{"-N", "--nodes"};
-        static constexpr std::array<std::string_view, 5> names{"-w", "--nodelist", "-r",
-                                                               "--relative", "-F"};
-        const auto options = std::span(line).first(program);
-        if (has_option(options, distgpu)) return std::nullopt;
-        started.has_srun = true;
-        started.asks_for_cpus = has_option(options, cpus);
-        started.asks_for_nodes = has_option(options, nodes);
-        started.names_nodes = has_option(options, names);
-        started.program += program;
-        return started;
-    });
+    const auto words = std::span<const std::string>(started.outer->words).subspan(started.program);
+    const auto [options, program] = parse_slurm_line(words, SlurmCommand::srun);
+    if (auto error = unclear_option(options)) return *std::move(error);
+    if (options.has("distgpu")) return std::optional<StartedCommand>();
+    started.has_srun = true;
+    started.asks_for_cpus = options.has("cpus-per-task");
+    started.asks_for_nodes = options.has("nodes");
+    started.names_nodes =
+        options.has("nodelist") || options.has("relative") || options.has("nodefile");
+    started.program += program;
+    return std::optional(std::move(started));
 }
 
 // Nothing: it is not understood.

@@ -28,7 +28,8 @@ struct StartedCommand {
 };
 
 // Nothing: no program, more than one, or one with --distgpu. `command` has to outlive it.
-// Errors: an option that srun has not, or that lacks its value.
+// Errors: an option of srun that lacks its value, or an unknown one that may have the next word for
+// its value.
 Result<std::optional<StartedCommand>> read_started(std::string_view script,
                                                    const ShellCommand& command);
 

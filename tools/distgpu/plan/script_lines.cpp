@@ -7,6 +7,7 @@
 #include "script/job_script.h"
 
 #include <cstddef>
+#include <span>
 #include <utility>
 
 namespace distgpu {
@@ -23,8 +24,11 @@ Error at(const std::string& where, const Error& error) {
 Result<StepOptions> job_options(const std::string& file, const JobScript& script) {
     StepOptions options;
     for (const ShellCommand& directive : script.directives) {
+        const std::string where = place(file, directive.line);
+        const std::size_t known = options.passed_over.size();
         const auto added = add_options(directive.words, options);
-        if (!added) return at(place(file, directive.line), added.error());
+        if (!added) return at(where, added.error());
+        for (Error& error : std::span(options.passed_over).subspan(known)) error = at(where, error);
     }
     return options;
 }
@@ -58,6 +62,7 @@ Result<ScriptLines> read_script_lines(const std::string& file, std::string_view 
     if (lines.steps.empty() && lines.unclear.empty()) {
         return Error{file, "it starts no step", "start the program with srun"};
     }
+    lines.unclear.insert(lines.unclear.begin(), job->passed_over.begin(), job->passed_over.end());
     return lines;
 }
 

@@ -18,7 +18,8 @@ struct ScriptLine {
 
 struct ScriptLines {
     std::vector<ScriptLine> steps;
-    std::vector<Error> unclear;  // where srun stands in another way
+    std::vector<Error>
+        unclear;  // what is not in the plans, such as an srun that stands in another way
 };
 
 // `file`: the script's name; `text`: what it holds.

@@ -1,4 +1,4 @@
-// See srun_line.h. getopt_long(3) reads the options, as in srun itself.
+// See srun_line.h.
 #include "plan/srun_line.h"
 
 #include "base/excerpt.h"
@@ -6,93 +6,18 @@
 #include "base/values.h"
 #include "mapping/layout/layout_text.h"
 #include "mapping/spec/misplaced_option.h"
+#include "mapping/spec/slurm_options.h"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <getopt.h>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 namespace distgpu {
 namespace {
-
-// What getopt_long() answers for options without a letter of their own.
-enum Code : int { spec = 256, tasks_per_node, gpus_per_node, gpus_per_task, gres, dealt, skipped };
-
-// slurm_opt.c of 22.05 and 26.05.
-constexpr const char* letters =
-    "+:A:a:B:bC:c:D:d:Ee:F:G:HhI::i:J:jK::kL:lM:m:N:n:Oo:p:Qq:r:S:sT:t:uVvW:w:Xx:Z";
-constexpr std::array planned{
-    option{"distgpu", required_argument, nullptr, spec},
-    option{"nodes", required_argument, nullptr, 'N'},
-    option{"nodelist", required_argument, nullptr, 'w'},
-    option{"ntasks", required_argument, nullptr, 'n'},
-    option{"ntasks-per-node", required_argument, nullptr, tasks_per_node},
-    option{"tasks-per-node", required_argument, nullptr, tasks_per_node},
-    option{"distribution", required_argument, nullptr, 'm'},
-    option{"cpus-per-task", required_argument, nullptr, 'c'},
-    option{"gpus", required_argument, nullptr, 'G'},
-    option{"gpus-per-node", required_argument, nullptr, gpus_per_node},
-    option{"gpus-per-task", required_argument, nullptr, gpus_per_task},
-    option{"gres", required_argument, nullptr, gres},
-    option{"nodefile", required_argument, nullptr, 'F'},
-    option{"relative", required_argument, nullptr, 'r'},
-    option{"het-group", required_argument, nullptr, dealt},
-    option{"ntasks-per-core", required_argument, nullptr, dealt},
-    option{"ntasks-per-gpu", required_argument, nullptr, dealt},
-    option{"ntasks-per-socket", required_argument, nullptr, dealt},
-    option{"multi-prog", no_argument, nullptr, dealt},
-};
-// That say nothing of a plan.
-constexpr std::string_view with_value =
-    "account acctg-freq array batch bb bbf begin chdir cluster clusters cluster-constraint comment "
-    "constraint container container-id core-spec cores-per-socket cpu-bind cpu-freq "
-    "cpus-per-gpu deadline delay-boot dependency epilog error exclude export export-file "
-    "extra-node-info gid gpu-bind gpu-freq gpus-per-socket gres-flags hint input "
-    "job-name jobid licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu "
-    "mem-per-gpu mincpus mpi msg-timeout network open-mode output partition power prefer "
-    "priority profile prolog qos reservation signal slurmd-debug sockets-per-node "
-    "switches task-epilog task-prolog thread-spec threads threads-per-core time time-min "
-    "tmp tres-bind tres-per-task uid wait wckey container-image container-mounts "
-    "container-name container-workdir container-env container-save container-entrypoint-log";
-constexpr std::string_view without_value =
-    "accel-bind bcast compress disable-status exact exclusive hold immediate join "
-    "kill-on-bad-exit label nice no-allocate no-kill overcommit overlap oversubscribe "
-    "preserve-env propagate pty quiet quit-on-interrupt reboot resv-ports send-libs "
-    "spread-job stepmgr unbuffered use-min-nodes verbose whole x11 container-mount-home "
-    "container-writable container-readonly container-remap-root container-entrypoint "
-    "no-container-mount-home no-container-remap-root no-container-entrypoint get-user-env "
-    "ignore-pbs kill-on-invalid-dep no-requeue parsable requeue test-only";
-
-// Every option that srun or sbatch has.
-class Options {
-  public:
-    Options() {
-        add(with_value, required_argument);
-        add(without_value, optional_argument);
-        list_.assign(planned.begin(), planned.end());
-        for (const auto& [name, has_value] : names_) {
-            list_.push_back({name.c_str(), has_value, nullptr, skipped});
-        }
-        list_.push_back({});
-    }
-
-    const option* list() const { return list_.data(); }
-
-  private:
-    void add(std::string_view names, int has_value) {
-        for (std::size_t at = 0; at < names.size();) {
-            const std::size_t end = std::min(names.find(' ', at), names.size());
-            names_.emplace_back(names.substr(at, end - at), has_value);
-            at = end + 1;
-        }
-    }
-
-    std::vector<std::pair<std::string, int>> names_;
-    std::vector<option> list_;
-};
 
 Error unknown_deal(std::string_view word) {
     return {excerpt(word), "only Slurm knows how it deals the tasks",
@@ -118,85 +43,91 @@ Error unexpanded(const std::string& word, const std::string& value) {
             "only the shell knows this value", "write it out to see the plan"};
 }
 
-bool is_wrong(int code) {
-    return code == '?' || code == ':';
+std::string_view command_name(SlurmCommand command) {
+    return command == SlurmCommand::srun ? "srun" : "sbatch";
 }
 
-Error wrong_option(int code, std::string_view word) {
-    if (code == ':') return {excerpt(word), "it needs a value", "give one, as in -N2"};
-    return {excerpt(word), "no option of srun",
-            "write it as srun has it, with the program behind all options"};
+// The text of the plan that the option's value becomes; nullptr: it has no part in a plan.
+std::string* text_of(std::string_view name, StepOptions& options) {
+    ShapeOptions& shape = options.shape;
+    const std::array<std::pair<std::string_view, std::string*>, 11> texts{{
+        {"distgpu", &options.spec},
+        {"nodes", &shape.layout.nodes},
+        {"nodelist", &shape.layout.nodelist},
+        {"ntasks", &shape.layout.ntasks},
+        {"ntasks-per-node", &shape.layout.tasks_per_node},
+        {"distribution", &shape.layout.distribution},
+        {"cpus-per-task", &shape.cpus_per_task},
+        {"gpus-per-node", &shape.gpus_per_node},
+        {"gres", &shape.gpus_per_node},
+        {"gpus", &options.gpus},
+        {"gpus-per-task", &options.gpus_per_task},
+    }};
+    const auto* const found =
+        std::ranges::find(texts, name, &std::pair<std::string_view, std::string*>::first);
+    return found == texts.end() ? nullptr : found->second;
 }
 
-// Hands each option to `take_option`, until that has an error; the place of the first word behind
-// them.
-template <class Take>
-Result<std::size_t> read_options(const std::vector<std::string>& words, Take take_option) {
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string& word : words) {
-        arguments.push_back(const_cast<char*>(word.c_str()));  // getopt changes none of the texts
-    }
-    const auto count = static_cast<int>(arguments.size());
-    arguments.push_back(nullptr);
-    const Options known;
-    optind = 0;  // begins anew
-    while (true) {
-        const auto at = static_cast<std::size_t>(std::max(optind, 1));
-        const int code = getopt_long(count, arguments.data(), letters, known.list(), nullptr);
-        if (code == -1) break;
-        const std::string value = optarg == nullptr ? "" : optarg;
-        if (auto error = take_option(code, value, words[at])) return *std::move(error);
-    }
-    return static_cast<std::size_t>(optind);
+// Of "cyclic:block", how the tasks are dealt to the nodes.
+std::string planned_value(const SlurmOption& option) {
+    if (option.name == "distribution") return option.value.substr(0, option.value.find(':'));
+    return option.name == "gres" ? gpus_of(option.value) : option.value;
 }
 
-// Takes one option; the error where the plan cannot follow it.
-std::optional<Error> take(int code, const std::string& value, std::string_view word,
-                          StepOptions& options) {
-    LayoutText& layout = options.shape.layout;
-    switch (code) {
-        case spec:
-            options.spec = value;
-            break;
-        case 'N':
-            layout.nodes = value;
-            break;
-        case 'w':
-            layout.nodelist = value;
-            break;
-        case 'n':
-            layout.ntasks = value;
-            break;
-        case tasks_per_node:
-            layout.tasks_per_node = value;
-            break;
-        case 'm':
-            layout.distribution = value.substr(0, value.find(':'));
-            break;
-        case 'c':
-            options.shape.cpus_per_task = value;
-            break;
-        case 'G':
-            options.gpus = value;
-            break;
-        case gpus_per_task:
-            options.gpus_per_task = value;
-            break;
-        case gpus_per_node:
-            options.shape.gpus_per_node = value;
-            break;
-        case gres:
-            options.shape.gpus_per_node = gpus_of(value);
-            break;
-        case 'F':
-        case 'r':
-        case dealt:
-            return unknown_deal(word);
-        default:
-            break;
+bool only_slurm_deals(std::string_view name) {
+    constexpr std::array<std::string_view, 8> names{
+        "het-group",      "multi-prog",        "nodefile",        "ntasks-per-core",
+        "ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-tres", "relative"};
+    return std::ranges::find(names, name) != names.end();
+}
+
+std::optional<Error> bad_option(const SlurmOption& option, SlurmCommand command) {
+    const std::string word = excerpt(option.word);
+    if (option.kind == SlurmOption::Kind::lacks_value) {
+        return Error{word, "it needs a value", "give one, as in -N2"};
     }
+    if (option.kind == SlurmOption::Kind::known) return std::nullopt;
+    const bool hides_program = command == SlurmCommand::srun && option.may_take_next_word();
+    if (!hides_program) return std::nullopt;
+    return Error{word, "no option of srun, and a plugin's may have the next word for its value",
+                 formatted("write {}=VALUE if it takes one, or leave it out here", word)};
+}
+
+Error passed_over(const SlurmOption& option, SlurmCommand command) {
+    const std::string_view name = command_name(command);
+    const auto nearest = nearest_slurm_option(option.name, command);
+    return {excerpt(option.word), formatted("no option of {}, so taken for another plugin's", name),
+            nearest ? formatted("write --{} if you mean that", *nearest)
+                    : formatted("check its spelling if {} refuses it", name)};
+}
+
+std::optional<Error> add(const SlurmOption& option, SlurmCommand command, StepOptions& options) {
+    if (auto error = bad_option(option, command)) return error;
+    if (option.kind == SlurmOption::Kind::unknown) {
+        options.passed_over.push_back(passed_over(option, command));
+        return std::nullopt;
+    }
+    if (only_slurm_deals(option.name)) return unknown_deal(option.word);
+    std::string* const text = text_of(option.name, options);
+    if (text == nullptr) return std::nullopt;
+    if (text != &options.spec && is_unexpanded(option.value)) {
+        return unexpanded(option.word, option.value);
+    }
+    *text = planned_value(option);
     return std::nullopt;
+}
+
+// "2" of "2-4", "2,4" and "2-8:2".
+std::string fewest_nodes(const std::string& nodes) {
+    const bool is_range = nodes.find_first_not_of("0123456789-,:") == std::string::npos;
+    return is_range ? nodes.substr(0, nodes.find_first_of("-,:")) : nodes;
+}
+
+Error range_of_nodes(const std::string& nodes) {
+    return {formatted("--nodes={}", excerpt(nodes)),
+            formatted("only Slurm knows how many nodes it will give; this is the plan for {}",
+                      fewest_nodes(nodes)),
+            "write --nodes=N to see another"};
 }
 
 const std::string& first_given(const std::string& value, const std::string& otherwise) {
@@ -324,34 +255,34 @@ void leave_out_gpus(const StepOptions& options, std::vector<Error>& left_out) {
 
 }  // namespace
 
-Result<std::size_t> program_at(const std::vector<std::string>& words) {
-    return read_options(words, [](int code, const std::string& /*value*/, const std::string& word) {
-        return is_wrong(code) ? std::optional(wrong_option(code, word)) : std::nullopt;
-    });
-}
-
 Result<std::vector<std::string>> add_options(const std::vector<std::string>& words,
                                              StepOptions& options) {
-    const auto take_known = [&](int code, const std::string& value, const std::string& word) {
-        if (is_wrong(code)) return std::optional(wrong_option(code, word));
-        if (code != spec && code != skipped && is_unexpanded(value)) {
-            return std::optional(unexpanded(word, value));
-        }
-        return take(code, value, word, options);
-    };
-    return read_options(words, take_known).transform([&](std::size_t program) {
-        return std::vector(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
-    });
+    const bool is_job = !words.empty() && words.front() == "sbatch";
+    const SlurmCommand command = is_job ? SlurmCommand::sbatch : SlurmCommand::srun;
+    const SlurmLine line = parse_slurm_line(words, command);
+    for (const SlurmOption& option : line.options.list) {
+        if (auto error = add(option, command, options)) return *std::move(error);
+    }
+    return std::vector(words.begin() + static_cast<std::ptrdiff_t>(line.program), words.end());
 }
 
-Result<SrunLine> read_srun_line(std::vector<std::string> words,
-                                const std::optional<StepOptions>& job) {
+Result<SrunLine> read_srun_line(std::vector<std::string> words, std::optional<StepOptions> job) {
     SrunLine line;
     StepOptions step;
-    if (job) expand(words, *job);
+    std::string range;  // of nodes, as it was written
+    const auto take_fewest = [&](std::string& nodes) {
+        std::string fewest = fewest_nodes(nodes);
+        if (fewest != nodes) range = std::exchange(nodes, std::move(fewest));
+    };
+    if (job) {
+        take_fewest(job->shape.layout.nodes);
+        expand(words, *job);
+    }
     auto program = add_options(words, step);
     if (!program) return program.error();
     line.program = *std::move(program);
+    line.left_out = step.passed_over;
+    take_fewest(step.shape.layout.nodes);
     if (!line.program.empty() && is_unexpanded(line.program.front())) {
         line.left_out.push_back({excerpt(line.program.front()), "only the shell knows what it is",
                                  "options of srun that it may hold are not in this plan"});
@@ -369,6 +300,9 @@ Result<SrunLine> read_srun_line(std::vector<std::string> words,
     line.shape = step.shape;
     add_nodes(line.shape.layout);
     divide_tasks(line.shape.layout, line.left_out);
+    if (!range.empty() && line.shape.layout.nodes == fewest_nodes(range)) {
+        line.left_out.push_back(range_of_nodes(range));
+    }
     leave_out_gpus(step, line.left_out);
     return line;
 }
