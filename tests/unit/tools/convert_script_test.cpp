@@ -60,6 +60,27 @@ TEST(ConvertScript, OneLauncherOnEachNode) {
               "srun --distgpu=torchrun torchrun a.py\n");
 }
 
+TEST(ConvertScript, CpusThatSrunDoesNotInherit) {
+    const auto note = [](const std::string& before, const std::string& srun = "srun") {
+        return first_note("#SBATCH --cpus-per-task=10\n" + before + srun + " torchrun a.py\n");
+    };
+    const std::string told =
+        "srun does not inherit --cpus-per-task on every release; add "
+        "--cpus-per-task=$SLURM_CPUS_PER_TASK";
+    EXPECT_EQ(note(""), told);
+    EXPECT_EQ(note("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n"), "");
+    EXPECT_EQ(note("export OMP_NUM_THREADS=1 SRUN_CPUS_PER_TASK=4\n"), "");
+    EXPECT_EQ(note("SRUN_CPUS_PER_TASK=4\nexport SRUN_CPUS_PER_TASK\n"), "");
+    EXPECT_EQ(note("declare -x SRUN_CPUS_PER_TASK=4\n"), "");
+    EXPECT_EQ(note("if true; then export SRUN_CPUS_PER_TASK=4; fi\n"), "");
+    EXPECT_EQ(note("", "SRUN_CPUS_PER_TASK=4 srun"), "");
+    // Which srun does not see.
+    EXPECT_EQ(note("SRUN_CPUS_PER_TASK=4\n"), told);
+    EXPECT_EQ(note("SRUN_CPUS_PER_TASK=4 ./prepare\n"), told);
+    EXPECT_EQ(note("export SRUN_CPUS_PER_TASK=4\nunset SRUN_CPUS_PER_TASK\n"), told);
+    EXPECT_EQ(note("export SLURM_CPUS_PER_TASK=4\n"), told);
+}
+
 TEST(ConvertScript, MpirunBecomesSrun) {
     EXPECT_EQ(converted("mpirun -np 8 -x A=1 python3 a.py\n", "-N2 --ntasks-per-node=2"),
               "A=1 srun --mpi=pmix --ntasks=8 --distgpu=ompi python3 a.py\n");

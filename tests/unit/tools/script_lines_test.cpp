@@ -97,6 +97,23 @@ TEST(ScriptLines, VariablesOfTheJob) {
     EXPECT_EQ(step("-N2", "srun --output=$HOME/log $PROGRAM a").left_out.at(0).object, "$PROGRAM");
 }
 
+TEST(ScriptLines, CpusThatSrunTakesFromItsVariable) {
+    const auto cpus = [](const std::string& commands) {
+        return step("-N2 -c 8", commands).shape.cpus_per_task;
+    };
+    EXPECT_EQ(cpus("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\nsrun a"), "8");
+    EXPECT_EQ(cpus("SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK} srun a"), "8");
+    EXPECT_EQ(cpus("env SRUN_CPUS_PER_TASK=4 srun a"), "4");
+    EXPECT_EQ(cpus("export SRUN_CPUS_PER_TASK=4\nsrun -c 2 a"), "2");
+    EXPECT_EQ(cpus("SRUN_CPUS_PER_TASK=4 ./prepare\nsrun a"), "");
+    const ScriptLines lines = read(script("-N2", "export SRUN_CPUS_PER_TASK=$(nproc)\nsrun a"));
+    ASSERT_EQ(lines.unclear.size(), 1U);
+    EXPECT_EQ(lines.unclear[0].message(),
+              "distgpu: job.sbatch:5: SRUN_CPUS_PER_TASK=$(nproc): not in this plan: only the "
+              "shell knows this value; write it out to see the plan");
+    EXPECT_TRUE(lines.steps.at(0).srun);
+}
+
 TEST(ScriptLines, EachErrorHasItsLine) {
     EXPECT_EQ(refused("-N2\n"),
               "distgpu: job.sbatch: neither a mode nor a batch script, which begins with #!; see "

@@ -58,6 +58,22 @@ TEST(SlurmShape, OfAStepAndNotOfItsAllocation) {
     EXPECT_EQ((*shape)->step, (StepId{42, 3, 1}));
 }
 
+// srun reads SRUN_CPUS_PER_TASK; in a task, SLURM_CPUS_PER_TASK tells what came of it.
+TEST(SlurmShape, CpusThatSrunTakesFromItsVariable) {
+    Variables variables = allocation();
+    variables["SRUN_CPUS_PER_TASK"] = "3";
+    auto shape = complete({}, variables);
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.cpus_per_task, "3");
+    variables = step();
+    variables["SRUN_CPUS_PER_TASK"] = "3";
+    shape = complete({}, variables);
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.cpus_per_task, "6");
+}
+
 TEST(SlurmShape, WhatTheUserGivesStays) {
     ShapeOptions given;
     given.layout.ntasks = "4";

@@ -12,6 +12,7 @@
 #include "convert/names.h"
 #include "convert/shell_text.h"
 #include "script/job_script.h"
+#include "script/srun_cpus.h"
 
 #include <algorithm>
 #include <array>
@@ -95,12 +96,15 @@ class ScriptConverter {
                 const auto names = names_set(command.words);
                 return std::any_of(names.begin(), names.end(), is_of_ranks);
             });
-        return {job_, named_framework(script_), sets_ranks, numbers_in(script_, commands_)};
+        return {job_, named_framework(script_), sets_ranks, numbers_in(script_, commands_), false};
     }
 
     void convert_launches() {
-        const LaunchContext known = context();
+        LaunchContext known = context();
+        SrunCpus cpus;
         for (const ShellCommand& command : commands_) {
+            cpus.pass(command);
+            known.gives_cpus = cpus.of(command).has_value();
             auto launch = convert_launch(script_, command, known);
             if (launch) {
                 notes_.insert(notes_.end(), launch->notes.begin(), launch->notes.end());

@@ -86,7 +86,8 @@ class Converter {
         launch_.edits.push_back(insertion(started_.outer->spans[started_.step].begin,
                                           formatted("--distgpu={} ", spec)));
         remove_inner_assignments();
-        if (!started_.asks_for_cpus && !context_.job.shape.cpus_per_task.empty()) {
+        if (!started_.asks_for_cpus && !context_.gives_cpus &&
+            !context_.job.shape.cpus_per_task.empty()) {
             note(
                 "srun does not inherit --cpus-per-task on every release; add "
                 "--cpus-per-task=$SLURM_CPUS_PER_TASK");

@@ -20,6 +20,7 @@ struct LaunchContext {
     std::string_view framework;                  // the mode of the one that it names
     bool sets_ranks = false;                     // what shows that plain Python trains
     std::map<std::string, std::string> numbers;  // of variables that are set once
+    bool gives_cpus = false;                     // SRUN_CPUS_PER_TASK does, for this command
 };
 
 struct Launch {

@@ -3,12 +3,15 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/spec/misplaced_option.h"
 #include "script/job_script.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -33,6 +36,21 @@ Result<StepOptions> job_options(const std::string& file, const JobScript& script
     return options;
 }
 
+// Gives the step the option that SRUN_CPUS_PER_TASK stands for, before those of its own, which win.
+// The error where the plan cannot know it.
+std::optional<Error> add_cpus(std::vector<std::string>& words, const std::string& cpus,
+                              const StepOptions& job) {
+    if (cpus.empty()) return std::nullopt;
+    const bool is_jobs = cpus == "$SLURM_CPUS_PER_TASK" || cpus == "${SLURM_CPUS_PER_TASK}";
+    if (!whole_number(cpus) && (!is_jobs || job.shape.cpus_per_task.empty())) {
+        return Error{formatted("SRUN_CPUS_PER_TASK={}", excerpt(cpus)),
+                     "not in this plan: only the shell knows this value",
+                     "write it out to see the plan"};
+    }
+    words.insert(words.begin() + 1, "--cpus-per-task=" + cpus);
+    return std::nullopt;
+}
+
 }  // namespace
 
 Result<ScriptLines> read_script_lines(const std::string& file, std::string_view text) {
@@ -45,9 +63,14 @@ Result<ScriptLines> read_script_lines(const std::string& file, std::string_view 
     const auto job = job_options(file, script);
     if (!job) return job.error();
     ScriptLines lines;
-    for (const ShellCommand& step : script.steps) {
+    for (std::size_t i = 0; i < script.steps.size(); ++i) {
+        const ShellCommand& step = script.steps[i];
         const std::string where = place(file, step.line);
-        auto srun = read_srun_line(step.words, *job);
+        std::vector<std::string> words = step.words;
+        if (auto unknown = add_cpus(words, script.cpus[i], *job)) {
+            lines.unclear.push_back(at(where, *unknown));
+        }
+        auto srun = read_srun_line(std::move(words), *job);
         if (!srun) srun = at(where, srun.error());
         lines.steps.push_back({where, printable(join(step.words, " ")), std::move(srun)});
     }

@@ -85,6 +85,8 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
         }
     }
     if (options.gpus.empty()) reader.complete(options.gpus_per_node, "SLURM_GPUS_ON_NODE");
+    // A task knows what it has; outside, srun would take its own variable.
+    if (!in_step) reader.complete(options.cpus_per_task, "SRUN_CPUS_PER_TASK");
     reader.complete(options.cpus_per_task, "SLURM_CPUS_PER_TASK");
     const StepId step{reader.number("SLURM_JOB_ID"), in_step ? reader.number("SLURM_STEP_ID") : 0,
                       reader.number("SLURM_RESTART_COUNT")};

@@ -2,6 +2,7 @@
 #include "script/job_script.h"
 
 #include "base/format.h"
+#include "script/srun_cpus.h"
 
 #include <algorithm>
 #include <array>
@@ -70,10 +71,13 @@ JobScript read_job_script(std::string_view text) {
     std::vector<ShellCommand> commands = shell_commands(text);
     script.directives =
         directives_of(text, commands.empty() ? text.size() + 2 : commands.front().line);
+    SrunCpus cpus;
     for (ShellCommand& command : commands) {
         Words& words = command.words;
+        cpus.pass(command);
         const auto first = std::find_if_not(words.begin(), words.end(), is_prefix);
         if (first != words.end() && is_srun(*first)) {
+            script.cpus.push_back(cpus.of(command).value_or(""));
             words.erase(words.begin(), first);
             script.steps.push_back(std::move(command));
         } else if (std::any_of(words.begin(), words.end(), contains_srun)) {

@@ -18,6 +18,7 @@ struct JobScript {
     // (sbatch(1)).
     std::vector<ShellCommand> directives;
     std::vector<ShellCommand> steps;   // the commands that are srun
+    std::vector<std::string> cpus;     // of each of them, by SRUN_CPUS_PER_TASK; empty: not set
     std::vector<std::size_t> unclear;  // lines that have srun in another way, such as $(srun ...)
 };
 
