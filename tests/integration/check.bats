@@ -435,7 +435,7 @@ without_rank3='((SLURM_PROCID < 3)) || exec sleep 5; exec "$@" check --timeout 3
     run -2 submit "${two_and_two[@]}" "${check[@]}"
     [[ $(distgpu_lines) == 'distgpu: distgpu check: distgpu did not prepare this process, so its mode is unknown; start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu check MODE' ]]
     run -2 submit "${two_and_two[@]}" "${check[@]}" pytroch
-    [[ $(distgpu_lines) == "distgpu: SPEC=pytroch: unknown mode; did you mean 'pytorch'?" ]]
+    [[ $(distgpu_lines) == "distgpu: pytroch: unknown mode; did you mean 'pytorch'?" ]]
     run -1 submit srun -N2 -n3 "${check[@]}" lightning
     [[ $(distgpu_lines) == 'distgpu: --distgpu=lightning: the nodes have 1 to 2 tasks, but Lightning '* ]]
 }

@@ -91,7 +91,7 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
         pytorch -- none
     ends_with 126 "/etc/passwd: Permission denied; name a program that can be run" \
         pytorch -- /etc/passwd
-    ends_with 125 "SPEC=pytroch: unknown mode; did you mean 'pytorch'?" pytroch -- true
+    ends_with 125 "pytroch: unknown mode; did you mean 'pytorch'?" pytroch -- true
     run -125 "$distgpu" exec pytorch
     run -0 "$distgpu" exec off -- true
     run -0 "$distgpu" exec help -- none

@@ -187,7 +187,7 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     refused 'distgpu: --distgpu=-n2: an option, and no mode; write the mode before it, as in --distgpu=pytorch -n2' \
         srun --distgpu -n2 python3 fallback.py
     run -2 "$command" plan -- srun -n2 --distgpu python3 train.py
-    [ "$output" = 'distgpu: SPEC=python3: a program, and no mode; write the mode before it, as in --distgpu=pytorch python3' ]
+    [ "$output" = 'distgpu: --distgpu=python3: a program, and no mode; write the mode before it, as in --distgpu=pytorch python3' ]
 }
 
 @test "--distgpu where Slurm does not look for it" {

@@ -73,13 +73,13 @@ n2" ]
 
 @test "what is not the shape of a step is refused with status 2" {
     local help="see distgpu plan --help" two=(--nodelist 'n[1-2]' --tasks-per-node '1(x2)')
-    refused "SPEC=pytroch: unknown mode; did you mean 'pytorch'?" pytroch --nodelist n1
-    refused "SPEC=off: plans nothing; give the mode of a framework" off --nodelist n1
-    refused "shape: no nodes are given; give --nodes N or --nodelist NODES" pytorch
+    refused "pytroch: unknown mode; did you mean 'pytorch'?" pytroch --nodelist n1
+    refused "off: plans nothing; give the mode of a framework" off --nodelist n1
+    refused "the step: no nodes are given; give --nodes N or --nodelist NODES" pytorch
     refused "--nodes 2: given together with --nodelist, which already counts them; $help" \
         pytorch --nodelist n1 --nodes 2
     refused "--nodes two: not a number from 1 to 16777216; $help" pytorch --nodes two
-    refused "--ntasks 4: given together with --tasks-per-node, which already counts them; $help" \
+    refused "--ntasks 4: given together with the tasks of each node, which already count them; $help" \
         pytorch --nodes 2 --ntasks 4 --tasks-per-node 2
     refused "--ntasks 1: fewer than the 2 nodes; $help" pytorch --nodes 2 --ntasks 1
     refused "--rank 2: the step has ranks 0 to 1" pytorch "${two[@]}" --rank 2
@@ -87,9 +87,9 @@ n2" ]
     refused "--format env: no rank is given; add --rank N" pytorch "${two[@]}" --format env
     refused "--distribution spiral: not block, cyclic, plane=N or arbitrary=NODE,...; $help" \
         pytorch "${two[@]}" --distribution spiral
-    refused "--distribution plane= x: not a number from 1 to 2147483647; $help" \
+    refused "--distribution plane=x: not a number from 1 to 2147483647; $help" \
         pytorch "${two[@]}" --distribution plane=x
-    refused "--distribution arbitrary: n3: not in --nodelist; $help" \
+    refused "--distribution arbitrary=n1,n3: n3 is not a node of the step; $help" \
         pytorch "${two[@]}" --distribution arbitrary=n1,n3
     refused "--gpus-per-node -1: not a number from 0 to 65536; $help" \
         pytorch "${two[@]}" --gpus-per-node=-1

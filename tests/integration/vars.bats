@@ -45,9 +45,9 @@ assert {"pytorch", "torchrun,rdzv=c10d", "jax"} <= set(modes), modes'
 }
 
 @test "wrong usage is refused with status 2" {
-    refused "MODE=pytroch: unknown mode; did you mean 'pytorch'?" pytroch
-    refused "MODE=pytorch,prot=1: unknown key 'prot'; did you mean 'port'?" pytorch,prot=1
-    refused "MODE=off: sets nothing; give the mode of a framework" off
+    refused "pytroch: unknown mode; did you mean 'pytorch'?" pytroch
+    refused "pytorch,prot=1: unknown key 'prot'; did you mean 'port'?" pytorch,prot=1
+    refused "off: sets nothing; give the mode of a framework" off
     refused "command line: --format: xml not in {table,json}; see distgpu vars --help" --format xml
 }
 

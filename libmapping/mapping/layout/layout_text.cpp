@@ -1,6 +1,7 @@
 // See layout_text.h.
 #include "mapping/layout/layout_text.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 
@@ -19,22 +20,24 @@ Error refuse(std::string_view option, std::string_view text, std::string problem
     return {formatted("{} {}", option, text), std::move(problem), advice};
 }
 
+// `option`: with what stands between it and the number, "--nodes " or "--distribution plane=".
 Result<std::uint32_t> count(std::string_view option, std::string_view text, std::uint64_t most) {
     const std::uint32_t value = whole_number(text).value_or(0);
     if (value > 0 && value <= most) return value;
-    return refuse(option, text, formatted("not a number from 1 to {}", most));
+    return Error{formatted("{}{}", option, text), formatted("not a number from 1 to {}", most),
+                 advice};
 }
 
 Result<HostList> read_hosts(const LayoutText& text) {
     if (text.nodelist.empty() && text.nodes.empty()) {
-        return Error{"shape", "no nodes are given", "give --nodes N or --nodelist NODES"};
+        return Error{"the step", "no nodes are given", "give --nodes N or --nodelist NODES"};
     }
     if (text.nodes.empty()) return HostList::parse(text.nodelist);
     if (!text.nodelist.empty()) {
         return refuse("--nodes", text.nodes,
                       "given together with --nodelist, which already counts them");
     }
-    return count("--nodes", text.nodes, StepLayout::max_nodes).and_then([](std::uint32_t nodes) {
+    return count("--nodes ", text.nodes, StepLayout::max_nodes).and_then([](std::uint32_t nodes) {
         return HostList::parse(formatted("node[1-{}]", nodes));
     });
 }
@@ -62,7 +65,7 @@ std::uint32_t tasks_on(std::uint32_t tasks, std::uint32_t nodes, std::uint32_t n
 Result<std::vector<TasksRun>> deal_tasks(std::string_view ntasks, std::uint32_t nodes,
                                          Distribution distribution) {
     const std::uint32_t plane = std::max(distribution.plane_size, 1U);
-    return count("--ntasks", ntasks, StepLayout::max_tasks)
+    return count("--ntasks ", ntasks, StepLayout::max_tasks)
         .and_then([&](std::uint32_t tasks) -> Result<std::vector<TasksRun>> {
             if (tasks < nodes) {
                 return refuse("--ntasks", ntasks, formatted("fewer than the {} nodes", nodes));
@@ -81,7 +84,7 @@ Result<std::vector<TasksRun>> read_counts(const LayoutText& text, std::uint32_t 
                                           Distribution distribution) {
     if (!text.ntasks.empty() && !text.tasks_per_node.empty()) {
         return refuse("--ntasks", text.ntasks,
-                      "given together with --tasks-per-node, which already counts them");
+                      "given together with the tasks of each node, which already count them");
     }
     if (!text.ntasks.empty()) return deal_tasks(text.ntasks, nodes, distribution);
     if (text.tasks_per_node.empty()) return std::vector<TasksRun>{{1, nodes}};
@@ -95,7 +98,10 @@ Result<StepLayout> read_arbitrary(HostList hosts, std::string_view nodes) {
     std::vector<std::uint32_t> node_of_task;
     for (const std::string_view name : comma_items(nodes)) {
         const auto node = hosts.find(name);
-        if (!node) return refuse("--distribution arbitrary:", name, "not in --nodelist");
+        if (!node) {
+            return refuse("--distribution", excerpt(formatted("arbitrary={}", nodes)),
+                          formatted("{} is not a node of the step", name));
+        }
         node_of_task.push_back(node->value);
     }
     return StepLayout::from_assignment(std::move(hosts), node_of_task);

@@ -72,11 +72,16 @@ const SpecKey* find_key(std::string_view name) {
     return key == keys.end() ? nullptr : &*key;
 }
 
+std::string written(std::string_view origin, std::string_view spec) {
+    if (!origin.empty()) return formatted("{}={}", origin, excerpt(spec));
+    return spec.empty() ? "''" : excerpt(spec);
+}
+
 // Reads one SPEC; keeps the words that error messages quote.
 class Parser {
   public:
     Parser(std::string_view origin, std::string_view spec)
-        : object_(formatted("{}={}", origin, excerpt(spec))), rest_(spec) {}
+        : object_(written(origin, spec)), rest_(spec) {}
 
     Result<Request> parse() {
         return parse_mode(next_item()).and_then([this](Request request) {
@@ -215,8 +220,7 @@ class Parser {
 
 Result<Request> parse_spec(std::string_view origin, std::string_view spec) {
     if (spec.size() > max_spec_length) {
-        return Error{formatted("{}={}", origin, excerpt(spec)),
-                     formatted("{} bytes long", spec.size()),
+        return Error{written(origin, spec), formatted("{} bytes long", spec.size()),
                      formatted("give at most {} bytes", max_spec_length)};
     }
     return Parser(origin, spec).parse();

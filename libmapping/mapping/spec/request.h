@@ -137,10 +137,10 @@ Watch watch_of(const Request& request);
 // Longest SPEC that is read, in bytes. Every word of the grammar fits many times.
 inline constexpr std::size_t max_spec_length = 1024;
 
-// Reads a SPEC. `origin` is where it stood ("--distgpu", "SLURM_DISTGPU"): the error's object is
-// "<origin>=<spec>", shortened. Refused: an unknown mode or key (with the nearest valid word), a
-// key given twice, a key that the mode does not take, a value that is missing, unexpected or out of
-// range, a SPEC longer than max_spec_length.
+// Reads a SPEC. `origin` is where it stood ("--distgpu", "SLURM_DISTGPU"; empty: as a word alone):
+// the error's object is "<origin>=<spec>", shortened. Refused: an unknown mode or key (with the
+// nearest valid word), one given twice, a key that the mode does not take, a value that is missing,
+// unexpected or out of range, a SPEC longer than max_spec_length.
 Result<Request> parse_spec(std::string_view origin, std::string_view spec);
 
 // One key of SPEC.

@@ -55,7 +55,7 @@ TEST(CApiLayout, RefusesTextsThatAreNone) {
     const distgpu_layout_text nothing = layout_text(nullptr, nullptr);
     EXPECT_EQ(refused_layout(&nothing),
               (Refused{DISTGPU_EINVAL,
-                       "distgpu: shape: no nodes are given; give --nodes N or "
+                       "distgpu: the step: no nodes are given; give --nodes N or "
                        "--nodelist NODES"}));
     distgpu_layout_text unsized = layout_text("n1", "1");
     unsized.size = 0;

@@ -57,7 +57,7 @@ TEST(Exec, DryRunRunsNoProgram) {
 
 TEST(Exec, AnUnknownModeIsItsOwnFailure) {
     EXPECT_EXIT(run_alone("pytroch", shell("exit 9")), ExitedWithCode(125),
-                "^distgpu: SPEC=pytroch: unknown mode; did you mean 'pytorch'\\?\n$");
+                "^distgpu: pytroch: unknown mode; did you mean 'pytorch'\\?\n$");
 }
 
 TEST(Exec, AProgramThatDoesNotExistIsNotFound) {

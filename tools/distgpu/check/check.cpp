@@ -234,9 +234,9 @@ Result<std::shared_ptr<const Environment>> judged_variables(const std::string& p
 
 // The SPEC of the command line, else that by which the task was prepared, or should have been.
 Result<Request> wanted(const Arguments& arguments, const Environment& environment) {
-    if (!arguments.spec.empty()) return parse_spec("SPEC", arguments.spec);
-    if (const auto spec = prepared_spec(environment)) return parse_spec("SPEC", *spec);
-    if (const auto spec = unanswered_spec(environment)) return parse_spec("SPEC", *spec);
+    if (!arguments.spec.empty()) return parse_spec("", arguments.spec);
+    if (const auto spec = prepared_spec(environment)) return parse_spec("--distgpu", *spec);
+    if (const auto spec = unanswered_spec(environment)) return parse_spec("--distgpu", *spec);
     return Error{"distgpu check", "distgpu did not prepare this process, so its mode is unknown",
                  "start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu "
                  "check MODE"};
@@ -291,7 +291,9 @@ ExitCode run_check(const Arguments& arguments) {
     auto request = wanted(arguments, environment);
     if (!request) return stop(environment, request.error(), ExitCode::usage);
     if (request->framework == nullptr) {
-        return stop(environment, {"SPEC=" + arguments.spec, "no mode", "see distgpu vars help"},
+        return stop(environment,
+                    {arguments.spec.empty() ? "--distgpu=off" : arguments.spec, "no mode",
+                     "see distgpu vars help"},
                     ExitCode::usage);
     }
     if (const auto ordered = order_nodes(*request, *place, ProcessEnvironment()); !ordered) {

@@ -144,7 +144,7 @@ void watch_step(const OwnTask& own, const Environment& environment) {
 std::optional<Error> other_order(const Request& request, const std::string& prepared,
                                  const StepLayout& layout) {
     if (!request.order || layout.order().empty()) return std::nullopt;
-    const auto first = parse_spec("SPEC", prepared);
+    const auto first = parse_spec("--distgpu", prepared);
     // Without a word of the user's it is the site's, which can only be this one.
     const RankOrder order =
         first && first->order ? *first->order : RankOrder{RankOrder::Source::switches};
@@ -215,19 +215,17 @@ ExitCode give_up(ExitCode code, const OwnTask& own, const Environment& environme
     return code;
 }
 
-// What the user wrote, or what srun was asked for. Error: neither.
-Result<std::string> spec_of(const Arguments& arguments, const ProcessEnvironment& environment) {
-    if (!arguments.spec.empty()) return arguments.spec;
-    if (auto prepared = prepared_spec(environment)) return *std::move(prepared);
+// What the user wrote, or what srun was asked for. Errors: neither; as parse_spec().
+Result<Request> wanted(const Arguments& arguments, const ProcessEnvironment& environment) {
+    if (!arguments.spec.empty()) return parse_spec("", arguments.spec);
+    if (const auto prepared = prepared_spec(environment)) return parse_spec("--distgpu", *prepared);
     return Error{"SPEC", "left out, but no srun --distgpu=SPEC prepared this task",
                  formatted("write distgpu exec SPEC -- {}", excerpt(arguments.program.front()))};
 }
 
 ExitCode run_exec(const Arguments& arguments) {
     ProcessEnvironment environment;
-    const auto spec = spec_of(arguments, environment);
-    if (!spec) return complain(spec.error(), ExitCode::exec_failed);
-    auto request = parse_spec("SPEC", *spec);
+    auto request = wanted(arguments, environment);
     if (!request) return complain(request.error(), ExitCode::exec_failed);
     if (request->help) {
         const auto printed = print(spec_help());
@@ -261,7 +259,7 @@ ExitCode run_exec(const Arguments& arguments) {
                        environment);
     }
     PortClaims claims(PortClaims::Heirs::programs);
-    if (const auto end = prepare(*own, *spec, environment, claims)) {
+    if (const auto end = prepare(*own, arguments.spec, environment, claims)) {
         return give_up(*end, *own, environment);
     }
     if (const auto end = check_step(own->request, environment)) return *end;

@@ -152,7 +152,7 @@ class Explainer {
         if (!spec || !prepared_.spec.empty()) return;
         prepared_.spec = *spec;
         facts_.spec = *spec;
-        auto request = parse_spec("SPEC", *spec);
+        auto request = parse_spec("--distgpu", *spec);
         if (!request || request->framework == nullptr) return;
         prepared_.request = *std::move(request);
         prepared_.plan = distgpu::plan_of(*prepared_.request, task, node_);

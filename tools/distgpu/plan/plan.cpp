@@ -44,10 +44,14 @@ struct Arguments {
     std::optional<std::string> html;
 };
 
-Result<Request> read_spec(const std::string& spec) {
-    return parse_spec("SPEC", spec).and_then([&](Request request) -> Result<Request> {
+// As a word of the command line.
+constexpr std::string_view typed_alone;
+
+Result<Request> read_spec(std::string_view origin, const std::string& spec) {
+    return parse_spec(origin, spec).and_then([&](Request request) -> Result<Request> {
         if (request.framework != nullptr) return request;
-        return Error{"SPEC=" + spec, "plans nothing", "give the mode of a framework"};
+        return Error{origin.empty() ? spec : formatted("{}={}", origin, spec), "plans nothing",
+                     "give the mode of a framework"};
     });
 }
 
@@ -126,7 +130,7 @@ ExitCode write_plan_of(const Arguments& arguments, PlanInput input) {
 // Outside any job: what stands there is all that Slurm would know.
 ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     if (!line) return complain(line.error(), ExitCode::usage);
-    auto request = read_spec(line->spec);
+    auto request = read_spec("--distgpu", line->spec);
     if (!request) return complain(request.error(), ExitCode::usage);
     auto layout = parse_layout(line->shape.layout).and_then([&](StepLayout slurms) {
         return ordered(*request, std::move(slurms));
@@ -187,7 +191,7 @@ ExitCode plan_without_slurm(const Arguments& arguments) {
 
 // A mode comes before a file that is named like it, and no mode has a dot or a slash.
 bool is_script(const std::string& spec) {
-    if (parse_spec("SPEC", spec)) return false;
+    if (parse_spec(typed_alone, spec)) return false;
     std::error_code error;
     return spec.substr(0, spec.find(',')).find_first_of("./") != std::string::npos ||
            std::filesystem::is_regular_file(spec, error);
@@ -202,7 +206,7 @@ ExitCode run_plan(const Arguments& arguments) {
                         ExitCode::usage);
     }
     if (is_script(arguments.spec)) return plan_without_slurm(arguments);
-    auto request = read_spec(arguments.spec);
+    auto request = read_spec(typed_alone, arguments.spec);
     if (!request) return complain(request.error(), ExitCode::usage);
     const auto slurm = complete_from_slurm(arguments.shape, ProcessEnvironment());
     if (!slurm) return complain(slurm.error(), ExitCode::usage);

@@ -20,7 +20,7 @@ struct Arguments {
 Result<std::string> contract_text(const Request& request, const Arguments& arguments) {
     if (request.help) return spec_help();
     if (request.framework == nullptr) {
-        return Error{"MODE=" + *arguments.mode, "sets nothing", "give the mode of a framework"};
+        return Error{*arguments.mode, "sets nothing", "give the mode of a framework"};
     }
     if (arguments.format == "json") return vars_json(std::array{request.framework});
     return contract_table(*request.framework);
@@ -28,7 +28,7 @@ Result<std::string> contract_text(const Request& request, const Arguments& argum
 
 Result<std::string> text_of(const Arguments& arguments) {
     if (arguments.mode) {
-        return parse_spec("MODE", *arguments.mode).and_then([&](const Request& request) {
+        return parse_spec("", *arguments.mode).and_then([&](const Request& request) {
             return contract_text(request, arguments);
         });
     }

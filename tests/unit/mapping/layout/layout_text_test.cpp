@@ -29,7 +29,7 @@ TEST(LayoutText, NodesAreAListOrACount) {
     EXPECT_EQ(written({.nodelist = "n[1-2]"}), "n1:0 n2:1");
     EXPECT_EQ(written({.nodes = "2"}), "node1:0 node2:1");
     EXPECT_EQ(written({}),
-              "distgpu: shape: no nodes are given; give --nodes N or --nodelist NODES");
+              "distgpu: the step: no nodes are given; give --nodes N or --nodelist NODES");
     EXPECT_EQ(written({.nodelist = "n1", .nodes = "1"}),
               "distgpu: --nodes 1: given together with --nodelist, which already counts them; see "
               "distgpu plan "
@@ -46,9 +46,8 @@ TEST(LayoutText, TasksAreCountedForEachNodeOrTogether) {
     EXPECT_EQ(written({.nodes = "2", .ntasks = "1"}),
               "distgpu: --ntasks 1: fewer than the 2 nodes; see distgpu plan --help");
     EXPECT_EQ(written({.nodes = "2", .ntasks = "2", .tasks_per_node = "1"}),
-              "distgpu: --ntasks 2: given together with --tasks-per-node, which already counts "
-              "them; see distgpu "
-              "plan --help");
+              "distgpu: --ntasks 2: given together with the tasks of each node, which already "
+              "count them; see distgpu plan --help");
     // One for each, then the rest of the first plane.
     EXPECT_EQ(written({.nodes = "2", .ntasks = "4", .distribution = "plane=3"}),
               "node1:0,1,2 node2:3");
@@ -76,11 +75,11 @@ TEST(LayoutText, DistributionsAreSlurms) {
     EXPECT_EQ(written(text), "node1:1 node2:0,2");
     text.distribution = "arbitrary=node2,node3";
     EXPECT_EQ(written(text),
-              "distgpu: --distribution arbitrary: node3: not in --nodelist; see distgpu plan "
-              "--help");
+              "distgpu: --distribution arbitrary=node2,node3: node3 is not a node of the step; see "
+              "distgpu plan --help");
     text.distribution = "plane=0";
     EXPECT_EQ(written(text),
-              "distgpu: --distribution plane= 0: not a number from 1 to 2147483647; "
+              "distgpu: --distribution plane=0: not a number from 1 to 2147483647; "
               "see distgpu plan --help");
     text.distribution = "spiral";
     EXPECT_EQ(written(text),

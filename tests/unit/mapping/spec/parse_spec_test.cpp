@@ -386,6 +386,15 @@ TEST(Spec, ControlCharactersAreEchoedAsQuestionMarks) {
     }
 }
 
+// A word of a command line that no option stands before.
+TEST(Spec, AWordAloneIsNamedAsItWasTyped) {
+    EXPECT_EQ(parse_spec("", "pytroch").error().message(),
+              "distgpu: pytroch: unknown mode; did you mean 'pytorch'?");
+    EXPECT_EQ(parse_spec("", "").error().object, "''");
+    EXPECT_EQ(parse_spec("", std::string(max_spec_length + 1, 'q')).error().object.substr(0, 3),
+              "qqq");
+}
+
 TEST(Spec, LongTextIsShortenedAndBounded) {
     const auto word = parse_spec("--distgpu", std::string(max_spec_length, 'q'));
     ASSERT_FALSE(word);
