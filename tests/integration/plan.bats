@@ -62,7 +62,7 @@ n2" ]
     [ "$(field "$visible" pytorch --nodelist n1 --tasks-per-node 1 --topology "$node" \
         --gpus-per-node 1)" = "('0', '0-17,36-53')" ]
     [ "$(field "$visible" pytorch --nodelist n1 --tasks-per-node 1 --topology "$node" \
-        --gpus 1 --cpus-per-task 40)" = "('1', '0-19,36-55')" ]
+        --gpu-list 1 --cpus-per-task 40)" = "('1', '0-19,36-55')" ]
     [ "$(field "$visible" pytorch --nodelist n1 --tasks-per-node 2 --topology "$node" \
         --cpu-masks 18-35:0-17)" = "('0,1', '18-35')
 ('0,1', '0-17')" ]
@@ -93,9 +93,10 @@ n2" ]
         pytorch "${two[@]}" --distribution arbitrary=n1,n3
     refused "--gpus-per-node -1: not a number from 0 to 65536; $help" \
         pytorch "${two[@]}" --gpus-per-node=-1
-    refused "--gpus 0,: not a list of GPUs such as 0-3,6; $help" pytorch "${two[@]}" --gpus 0,
-    refused "--gpus 2: the node has 2 GPUs; $help" \
-        pytorch --nodelist n1 --tasks-per-node 1 --gpus 2 --topology "$node"
+    refused "--gpu-list 0,: not a list of GPUs such as 0-3,6; $help" \
+        pytorch "${two[@]}" --gpu-list 0,
+    refused "--gpu-list 2: the node has 2 GPUs, numbered from 0; $help" \
+        pytorch --nodelist n1 --tasks-per-node 1 --gpu-list 2 --topology "$node"
     refused "--cpus-per-task many: not a number from 0 to 65536; $help" \
         pytorch "${two[@]}" --cpus-per-task many
     refused "--cpu-masks 0-3:: not CPU lists such as 0-3,8:4-7; $help" \

@@ -59,7 +59,7 @@ def planned(options: argparse.Namespace, host: str, slurm: list[Task]) -> list[T
     command += ["--tasks-per-node", str(len(slurm)), "--topology", options.topology]
     command += ["--format", "json"]
     command += ["--cpu-masks", masks]
-    command += ["--gpus", options.gpus] if options.gpus else ["--gpus-per-node", "0"]
+    command += ["--gpu-list", options.gpus] if options.gpus else ["--gpus-per-node", "0"]
     plan = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     tasks = []
     for task in plan["tasks"]:

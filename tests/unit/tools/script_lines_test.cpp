@@ -43,8 +43,7 @@ TEST(ScriptLines, AStepHasWhatItsJobHas) {
               (LayoutText{.nodes = "2", .ntasks = "8", .distribution = "cyclic"}));
     EXPECT_EQ(line.shape.gpus_per_node, "gpu:4");
     EXPECT_EQ(line.shape.cpus_per_task, "");
-    ASSERT_EQ(line.left_out.size(), 1U);
-    EXPECT_EQ(line.left_out[0].object, "--gpus=8");
+    EXPECT_EQ(line.shape.gpus, "8");
 }
 
 TEST(ScriptLines, ItsOwnOptionsWin) {

@@ -77,7 +77,7 @@ TEST(SlurmShape, CpusThatSrunTakesFromItsVariable) {
 TEST(SlurmShape, WhatTheUserGivesStays) {
     ShapeOptions given;
     given.layout.ntasks = "4";
-    given.gpus = "1";
+    given.gpu_list = "1";
     given.cpus_per_task = "3";
     const auto shape = complete(given, allocation());
     ASSERT_TRUE(shape);

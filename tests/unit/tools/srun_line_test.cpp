@@ -72,10 +72,10 @@ TEST(SrunLine, GpusOfANode) {
     EXPECT_EQ(line({"--gres=gpu:4", "a"}).shape.gpus_per_node, "gpu:4");
     EXPECT_EQ(line({"--gres", "license:a,gpu:h100:4", "a"}).shape.gpus_per_node, "gpu:h100:4");
     EXPECT_EQ(line({"--gpus-per-node=2", "a"}).shape.gpus_per_node, "2");
-    const auto left_out = line({"-G8", "--gpus-per-task=1", "a"}).left_out;
-    ASSERT_EQ(left_out.size(), 2U);
-    EXPECT_EQ(left_out[0].object, "--gpus=8");
-    EXPECT_EQ(left_out[1].object, "--gpus-per-task=1");
+    EXPECT_EQ(line({"-G8", "a"}).shape.gpus, "8");
+    const auto left_out = line({"--gpus-per-task=1", "a"}).left_out;
+    ASSERT_EQ(left_out.size(), 1U);
+    EXPECT_EQ(left_out[0].object, "--gpus-per-task=1");
 }
 
 TEST(SrunLine, OptionsOfOtherPluginsArePassedOver) {

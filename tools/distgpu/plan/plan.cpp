@@ -127,6 +127,10 @@ ExitCode write_plan_of(const Arguments& arguments, PlanInput input) {
     return write_plan(arguments, input);
 }
 
+void add_left_out(PlanInput& input) {
+    if (const auto& error = input.shape.left_out()) input.warnings.insert(error->message());
+}
+
 // Outside any job: what stands there is all that Slurm would know.
 ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     if (!line) return complain(line.error(), ExitCode::usage);
@@ -146,6 +150,7 @@ ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     input.facts.tasks_from = line->tasks_from;
     const Step step{input.shape.layout(), input.facts};
     for (const Error& error : line->left_out) input.warnings.insert(error.message());
+    add_left_out(input);
     for (const Error& error : step_warnings(input.request, step)) {
         input.warnings.insert(error.message());
     }
@@ -226,6 +231,7 @@ ExitCode run_plan(const Arguments& arguments) {
     if (!shape) return complain(shape.error(), ExitCode::usage);
     PlanInput input{*std::move(request), *std::move(shape), *slurm ? (*slurm)->step : StepId{}};
     input.order = std::move(layout->text);
+    add_left_out(input);
     if (order == NodeOrder::topology && depends_on_slurms_order(input.shape.layout())) {
         input.warnings.insert(order_unknown().message());
     }
@@ -250,7 +256,9 @@ std::vector<Option> shape_options(ShapeOptions& shape) {
                "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task"),
         option("--gpus-per-node,--gres", shape.gpus_per_node, "N",
                "The first N GPUs of each node (default: all); also gpu:N"),
-        option("--gpus", shape.gpus, "LIST", "These GPUs of each node, such as 2,3"),
+        option("-G,--gpus", shape.gpus, "N",
+               "The step's GPUs on all nodes together, divided evenly; also h100:N"),
+        option("--gpu-list", shape.gpu_list, "LIST", "These GPUs of each node, such as 2,3"),
         option("-c,--cpus-per-task", shape.cpus_per_task, "N",
                "CPUs that each task asked for (default: 1)"),
         option("--cpu-masks", shape.cpu_masks, "LISTS",

@@ -1,9 +1,11 @@
 // See shape.h.
 #include "plan/shape.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/topology/cpu_set.h"
+#include "node/gpu_ownership.h"
 
 #include <algorithm>
 #include <numeric>
@@ -16,29 +18,30 @@ Error refuse(std::string_view option, std::string_view text, std::string problem
     return {formatted("{} {}", option, text), std::move(problem), "see distgpu plan --help"};
 }
 
-// Up to the number of CPUs that a node may have, so that no sum of them overflows.
-Result<std::uint32_t> number(std::string_view option, std::string_view text) {
+// Up to the number of CPUs that a node may have, so that no sum of them overflows. `written`: the
+// option with all that stands there.
+Result<std::uint32_t> number(std::string_view written, std::string_view text) {
     if (const auto value = number_below(text, CpuSet::cpu_limit + 1)) return *value;
-    return refuse(option, text, "not a number from 0 to 65536");
+    return Error{std::string(written), "not a number from 0 to 65536", "see distgpu plan --help"};
 }
 
-// The numbers of the GPUs that the step has on each node; nothing: all.
-Result<std::optional<std::vector<std::uint32_t>>> chosen_gpus(const ShapeOptions& options) {
-    using Chosen = std::optional<std::vector<std::uint32_t>>;
-    if (!options.gpus.empty()) {
-        const auto list = CpuSet::parse(options.gpus);  // a list of numbers like any other
-        if (!list) return refuse("--gpus", options.gpus, "not a list of GPUs such as 0-3,6");
-        return Chosen(list->cpus());
-    }
-    if (options.gpus_per_node.empty()) return Chosen{};
-    // Slurm's own ways to write it: "gpu:4", "gpu:h100:4".
-    const std::string_view written = options.gpus_per_node;
-    const std::string_view count = written.substr(written.rfind(':') + 1);
-    return number("--gpus-per-node", count).transform([](std::uint32_t gpus) {
-        std::vector<std::uint32_t> first(gpus);
-        std::iota(first.begin(), first.end(), 0U);
-        return Chosen(std::move(first));
-    });
+// "4 GPUs, numbered from 0"
+std::string gpus_of_node(const NodeTopology& topology) {
+    const std::size_t gpus = topology.gpus.size();
+    return formatted("{}{}", counted(gpus, "GPU"), gpus > 1 ? ", numbered from 0" : "");
+}
+
+std::vector<std::uint32_t> first_gpus(std::uint32_t count) {
+    std::vector<std::uint32_t> first(count);
+    std::iota(first.begin(), first.end(), 0U);
+    return first;
+}
+
+// Where the number of a node's GPUs stands, as it was written.
+std::string name_of_gpus_per_node(const ShapeOptions& options) {
+    const std::string& text = options.gpus_per_node;
+    if (!options.gpus_variable.empty()) return formatted("{}={}", options.gpus_variable, text);
+    return formatted("{} {}", text.starts_with("gpu") ? "--gres" : "--gpus-per-node", text);
 }
 
 Result<std::vector<CpuSet>> read_masks(const std::string& text) {
@@ -85,11 +88,9 @@ const NodeTopology* StepTopologies::of(NodeIndex node) const {
 Result<Shape> Shape::make(const ShapeOptions& options, StepLayout layout,
                           StepTopologies topologies) {
     Shape shape(std::move(layout), std::move(topologies));
-    auto gpus = chosen_gpus(options);
-    if (!gpus) return gpus.error();
-    shape.gpus_ = *std::move(gpus);
+    if (auto error = shape.choose_gpus(options)) return *std::move(error);
     if (!options.cpus_per_task.empty()) {
-        const auto cpus = number("--cpus-per-task", options.cpus_per_task);
+        const auto cpus = number("--cpus-per-task " + options.cpus_per_task, options.cpus_per_task);
         if (!cpus) return cpus.error();
         shape.cpus_per_task_ = *cpus;
     }
@@ -98,6 +99,69 @@ Result<Shape> Shape::make(const ShapeOptions& options, StepLayout layout,
     shape.masks_ = *std::move(masks);
     if (auto error = shape.fits(options)) return *std::move(error);
     return shape;
+}
+
+// The GPUs that the step has on each node.
+std::optional<Error> Shape::choose_gpus(const ShapeOptions& options) {
+    if (!options.gpu_list.empty()) {
+        const auto list = CpuSet::parse(options.gpu_list);  // a list of numbers like any other
+        if (!list)
+            return refuse("--gpu-list", options.gpu_list, "not a list of GPUs such as 0-3,6");
+        gpus_ = list->cpus();
+        gpus_option_ = formatted("--gpu-list {}", options.gpu_list);
+    } else if (!options.gpus_per_node.empty()) {
+        // Slurm's own ways to write it: "gpu:4", "gpu:h100:4".
+        const std::string_view written = options.gpus_per_node;
+        gpus_option_ = name_of_gpus_per_node(options);
+        const auto gpus = number(gpus_option_, written.substr(written.rfind(':') + 1));
+        if (!gpus) return gpus.error();
+        gpus_ = first_gpus(*gpus);
+    }
+    return options.gpus.empty() ? std::nullopt : deal_gpus(options);
+}
+
+// Whether each node is known to have so many GPUs and no more.
+bool Shape::have_all_nodes(std::uint32_t gpus) const {
+    for (std::uint32_t node = 0; node < layout_.node_count(); ++node) {
+        const NodeTopology* const topology = topologies_.of(NodeIndex{node});
+        if (topology == nullptr || topology->gpus.size() != gpus) return false;
+    }
+    return true;
+}
+
+// Those that --gpus asks for on all nodes together. How Slurm deals them to several nodes depends
+// on which of them are free there.
+std::optional<Error> Shape::deal_gpus(const ShapeOptions& options) {
+    const std::string option = formatted("--gpus={}", excerpt(options.gpus));
+    const std::uint32_t nodes = layout_.node_count();
+    const auto count = gpu_count(options.gpus);
+    const bool has_types = options.gpus.find(':') != std::string::npos;
+    if (!count && !has_types) {
+        return Error{option, "not a number of GPUs, such as 4 or h100:4",
+                     CpuSet::parse(options.gpus)
+                         ? formatted("for these GPUs of each node, use distgpu plan --gpu-list={}",
+                                     excerpt(options.gpus))
+                         : "see distgpu plan --help"};
+    }
+    if (gpus_ && count && *count == gpus_->size() * nodes) return std::nullopt;
+    if (gpus_) {
+        left_out_ = Error{option, formatted("not in this plan, which follows {}", gpus_option_),
+                          "leave one of the two out"};
+    } else if (!count || *count % nodes != 0) {
+        left_out_ = Error{option, "not in this plan, which needs each node's GPUs",
+                          "use --gpus-per-node=N or --gres=gpu:N"};
+    } else if (*count / nodes > CpuSet::cpu_limit) {
+        return Error{option, "more GPUs than any node has", "see distgpu plan --help"};
+    } else {
+        gpus_ = first_gpus(*count / nodes);
+        gpus_option_ = option;
+        if (nodes > 1 && !have_all_nodes(*count / nodes)) {
+            left_out_ =
+                Error{option, "divided evenly here, but Slurm may give the nodes different numbers",
+                      formatted("use --gpus-per-node={}", *count / nodes)};
+        }
+    }
+    return std::nullopt;
 }
 
 // Why what was chosen cannot be on these nodes.
@@ -112,8 +176,8 @@ std::optional<Error> Shape::fits(const ShapeOptions& options) const {
         return gpus_->back() >= topology.gpus.size();
     };
     const auto refuse_gpu = [&](const NodeTopology& topology) {
-        return refuse("--gpus", std::to_string(gpus_->back()),
-                      formatted("the node has {} GPUs", topology.gpus.size()));
+        return Error{gpus_option_, formatted("the node has {}", gpus_of_node(topology)),
+                     "see distgpu plan --help"};
     };
     if (topologies_.usual && lacks(*topologies_.usual)) return refuse_gpu(*topologies_.usual);
     for (const auto& [node, topology] : topologies_.of_node) {

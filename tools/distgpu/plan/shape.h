@@ -16,12 +16,15 @@ namespace distgpu {
 
 // The options' texts; empty where one was not given.
 struct ShapeOptions {
-    LayoutText layout;
-    std::string gpus_per_node;  // --gpus-per-node N: a node's first N; by default all it has
-    std::string gpus;           // --gpus 2,3: which of a node's GPUs, by number
-    std::string cpus_per_task;  // --cpus-per-task N
-    std::string cpu_masks;      // --cpu-masks 0-3:4-7: of a node's tasks; one for all; by default
-                                // all the CPUs that the node has
+    LayoutText layout{};
+    std::string gpus_per_node{};  // --gpus-per-node N: a node's first N; by default all it has
+    std::string gpus{};           // --gpus N: of all nodes together
+    std::string gpu_list{};       // --gpu-list 2,3: which of a node's GPUs, by number
+    std::string cpus_per_task{};  // --cpus-per-task N
+    std::string cpu_masks{};      // --cpu-masks 0-3:4-7: of a node's tasks; one for all; by default
+                                  // all the CPUs that the node has
+    // Where gpus_per_node was written; empty: in an option.
+    std::string gpus_variable{};
 
     bool operator==(const ShapeOptions&) const = default;
 };
@@ -44,6 +47,9 @@ class Shape {
 
     const StepLayout& layout() const { return layout_; }
 
+    // What the shape could not take from the options as Slurm would.
+    const std::optional<Error>& left_out() const { return left_out_; }
+
     bool has_topology(NodeIndex node) const { return topologies_.of(node) != nullptr; }
 
     // Valid for the shape's lifetime.
@@ -53,6 +59,9 @@ class Shape {
     Shape(StepLayout layout, StepTopologies topologies)
         : layout_(std::move(layout)), topologies_(std::move(topologies)) {}
 
+    std::optional<Error> choose_gpus(const ShapeOptions& options);
+    std::optional<Error> deal_gpus(const ShapeOptions& options);
+    bool have_all_nodes(std::uint32_t gpus) const;
     std::optional<Error> fits(const ShapeOptions& options) const;
     std::vector<std::uint32_t> gpus_of(const NodeTopology* topology) const;
     std::vector<CpuSet> masks_of(const NodeTopology& topology, std::size_t tasks) const;
@@ -60,6 +69,8 @@ class Shape {
     StepLayout layout_;
     StepTopologies topologies_;
     std::optional<std::vector<std::uint32_t>> gpus_;  // nothing: all that a node has
+    std::string gpus_option_;                         // by which they were chosen: "--gpus 4"
+    std::optional<Error> left_out_;
     std::uint32_t cpus_per_task_ = 1;
     std::vector<CpuSet> masks_;  // empty: all CPUs; one: of every task; else by local rank
 };

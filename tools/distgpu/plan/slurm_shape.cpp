@@ -84,7 +84,10 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
                          "give --distribution arbitrary=NODE,NODE,..."};
         }
     }
-    if (options.gpus.empty()) reader.complete(options.gpus_per_node, "SLURM_GPUS_ON_NODE");
+    if (options.gpus_per_node.empty() && options.gpus.empty() && options.gpu_list.empty()) {
+        options.gpus_variable = "SLURM_GPUS_ON_NODE";
+        reader.complete(options.gpus_per_node, "SLURM_GPUS_ON_NODE");
+    }
     // A task knows what it has; outside, srun would take its own variable.
     if (!in_step) reader.complete(options.cpus_per_task, "SRUN_CPUS_PER_TASK");
     reader.complete(options.cpus_per_task, "SLURM_CPUS_PER_TASK");

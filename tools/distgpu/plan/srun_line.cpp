@@ -60,7 +60,7 @@ std::string* text_of(std::string_view name, StepOptions& options) {
         {"cpus-per-task", &shape.cpus_per_task},
         {"gpus-per-node", &shape.gpus_per_node},
         {"gres", &shape.gpus_per_node},
-        {"gpus", &options.gpus},
+        {"gpus", &shape.gpus},
         {"gpus-per-task", &options.gpus_per_task},
     }};
     const auto* const found =
@@ -220,7 +220,7 @@ void inherit(const StepOptions& job, StepOptions& step, std::vector<Error>& left
              "add --ntasks=N"});
     }
     step.spec = first_given(step.spec, job.spec);
-    step.gpus = first_given(step.gpus, job.gpus);
+    step.shape.gpus = first_given(step.shape.gpus, job.shape.gpus);
     step.gpus_per_task = first_given(step.gpus_per_task, job.gpus_per_task);
     step.shape.gpus_per_node = first_given(step.shape.gpus_per_node, job.shape.gpus_per_node);
 }
@@ -243,14 +243,10 @@ void divide_tasks(LayoutText& layout, std::vector<Error>& left_out) {
 }
 
 void leave_out_gpus(const StepOptions& options, std::vector<Error>& left_out) {
-    const auto leave_out = [&](const char* name, const std::string& value) {
-        if (value.empty()) return;
-        left_out.push_back({formatted("{}={}", name, excerpt(value)),
-                            "not in this plan, which needs each node's GPUs",
-                            "use --gpus-per-node=N or --gres=gpu:N"});
-    };
-    leave_out("--gpus", options.gpus);
-    leave_out("--gpus-per-task", options.gpus_per_task);
+    if (options.gpus_per_task.empty()) return;
+    left_out.push_back({formatted("--gpus-per-task={}", excerpt(options.gpus_per_task)),
+                        "not in this plan, which needs each node's GPUs",
+                        "use --gpus-per-node=N or --gres=gpu:N"});
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace distgpu {
 struct StepOptions {
     std::string spec;                // of --distgpu
     ShapeOptions shape;              // without topologies
-    std::string gpus;                // --gpus
     std::string gpus_per_task;       // --gpus-per-task
     std::vector<Error> passed_over;  // options that are neither Slurm's nor known of a plugin
 
