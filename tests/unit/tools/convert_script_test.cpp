@@ -247,13 +247,84 @@ TEST(ConvertScript, ExportsStayForWhateverMayReadThem) {
               "MASTER_PORT stays, because what line 3 starts may read it");
 }
 
-TEST(ConvertScript, ExportsGoWhereAllElseIsKnownToReadNothing) {
+TEST(ConvertScript, ExportsStayForWhatHidesThatItReadsThem) {
+    const std::string exported = "export MASTER_PORT=1\n";
     for (const std::string other :
-         {"cd x\n", "module load cuda\n", "mkdir -p \"$(dirname $A)\"\n", "date\n",
-          "source venv/bin/activate\n", "conda activate a\n", "srun hostname\n",
-          "srun -N1 -n1 mkdir -p x\n", "scontrol show hostnames | sed 's/$/ slots=2/' > hostfile\n",
-          "awk '{ print $1 }' hosts > first\n", "if [ -d x ]; then\n  cd x\nfi\n", "nvidia-smi\n",
-          "set -euo pipefail\n", "export LOGLEVEL=INFO\n"}) {
+         {// Started in a text that the shell replaces.
+          "cat <<EOF\n$(./b)\nEOF\n", "cat <<-EOF | tr a b\n\t`./b`\n\tEOF\n",
+          ": <<A <<'B'\n$(./b)\nA\nB\n", "A=$(cat <<EOF\n$(./b)\nEOF\n)\n",
+          "cat <<EOF; date\n$(./b)\nEOF\n", "cat <<EOF\nIt's $(./b)\nEOF\n",
+          "echo $((./b); (./c))\n", "echo $((b) )\n", "((b) )\n", "((b) > c )\n",
+          "echo '$(echo '\"$(b)\"\n", "echo '$( # '\"$(./b)\"'\n)'\n",
+          "echo $(echo `echo \\`./b\\` \\``)\n",
+          // The kernel shows them.
+          "cat /proc/self/environ\n", "tr a b </proc/$$/environ\n", "srun cp /proc/1/environ a\n",
+          "cd /proc/self\ncat environ\n", "cd /\ncat proc/self/environ\n", "cat //proc/self/*\n",
+          "A=/proc/self/environ\ncat $A\n", "A=$(cat /proc/self/environ)\n",
+          // So does the shell.
+          "env\n", "printenv\n", "export\n", "export -p\n", "declare -x\n", "set\n", "compgen -e\n",
+          "echo ${!MASTER_@}\n", "A=MASTER_$B\necho \"${!A}\"\n", "A=MASTER_$B\n[[ -v $A ]]\n",
+          // A known name for something else, or an option that starts something.
+          "hostname () { ./b; }\n", "hostname ( ) {\n  date\n}\n", "srun -n1 hostname : -n2 ./b\n",
+          "srun --prol=./b hostname\n", "srun --multi hostname\n",
+          "export SLURM_TASK_PROLOG=./b\nsrun hostname\n", "tar --to-command=./b -xf a\n",
+          "tar --use-comp=./b -xf a\n", "tar xIf ./b a\n", "tar -x -I ./b -f a\n",
+          "TAR_OPTIONS=--to-command=./b tar xf a\n", "rsync --rsh=./b a c:\n",
+          "rsync -ae ./b a c:\n", "srun rsync -e ./b a c:\n", "sort --compress-prog=./b a\n",
+          "A='BEGIN { system(\"./b\") }'\nawk \"$A\"\n", "awk -i ./b 1\n", "awk -E ./b\n",
+          // What seems to be the rest of the script is none of it.
+          "cat <<EOF\n# port $MASTER_PORT\nEOF\n", "echo \"\n#define PORT $MASTER_PORT\n\"\n"}) {
+        const std::string result = converted(exported + other + "srun torchrun a.py\n");
+        EXPECT_TRUE(result.starts_with(exported + other)) << result;
+        EXPECT_TRUE(result.ends_with("srun --distgpu=torchrun torchrun a.py\n")) << result;
+    }
+    const std::string launch = "srun --distgpu=torchrun torchrun a.py";
+    for (const std::string end : {" ${!A}\n", " <<EOF\n$(./b)\nEOF\n", "\necho $[1<<2]\n./b\n"}) {
+        EXPECT_EQ(converted(exported + "srun torchrun a.py" + end), exported + launch + end);
+    }
+    for (const std::string all : {"set -a\n", "set -ea\n", "set -o allexport\n"}) {
+        const std::string set = all + "MASTER_PORT=1\n./b\n";
+        EXPECT_EQ(converted(set + "srun torchrun a.py\n"), set + launch + "\n");
+    }
+}
+
+TEST(ConvertScript, ExportsStayForAStepWhoseModeDoesNotDecideThem) {
+    const std::string set = "export RANK=0\nsrun --distgpu=jax ./b\n";
+    EXPECT_EQ(converted(set + "srun torchrun a.py\n"),
+              set + "srun --distgpu=torchrun torchrun a.py\n");
+    EXPECT_EQ(first_note(set + "srun torchrun a.py\n"),
+              "RANK stays; --distgpu=jax does not set it");
+}
+
+TEST(ConvertScript, ExportsGoWhereAllElseIsKnownToReadNothing) {
+    for (const std::string other : {"cd x\n",
+                                    "module load cuda\n",
+                                    "mkdir -p \"$(dirname $A)\"\n",
+                                    "date\n",
+                                    "source venv/bin/activate\n",
+                                    "conda activate a\n",
+                                    "srun hostname\n",
+                                    "srun -N1 -n1 mkdir -p x\n",
+                                    "scontrol show hostnames | sed 's/$/ slots=2/' > hostfile\n",
+                                    "awk '{ print $1 }' hosts > first\n",
+                                    "if [ -d x ]; then\n  cd x\nfi\n",
+                                    "nvidia-smi\n",
+                                    "set -euo pipefail\n",
+                                    "export LOGLEVEL=INFO\n",
+                                    "cat > a <<'EOF'\n$(./b)\nEOF\n",
+                                    "cat > a <<\\EOF\n`./b`\nEOF\n",
+                                    "cat > a <<EOF\n$(hostname) $((1 + 2))\nEOF\n",
+                                    "echo $(( (1 + 2) * (3 + 4) ))\n",
+                                    "(( A = 1 + (2) ))\n",
+                                    "cat /proc/cpuinfo\n",
+                                    "A=$(grep -c ^processor /proc/cpuinfo)\n",
+                                    "cp -r /data/proc/a b\n",
+                                    "tar -xzf a.tgz -C IF\n",
+                                    "tar --strip-components=1 -xf a\n",
+                                    "rsync -a --exclude=e a b\n",
+                                    "awk -F: '{ print $NF }' a\n",
+                                    "sort -n a\n",
+                                    "[ -d a ]\n"}) {
         EXPECT_EQ(converted("export MASTER_PORT=1\n" + other + "srun torchrun a.py\n"),
                   other + "srun --distgpu=torchrun torchrun a.py\n");
     }

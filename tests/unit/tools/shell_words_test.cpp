@@ -96,6 +96,26 @@ TEST(ShellWords, HereDocumentsAreLeftOut) {
     EXPECT_EQ(read("a <<<b\nc"), (Words{"1:a|<<<b", "2:c"}));
 }
 
+TEST(ShellWords, HereDocumentsBelongToTheLastCommandOfTheirLine) {
+    const std::string script =
+        "cat <<A <<\"B\" | tr a b\n$C\nA\nx\nB\ncat <<\\C\n$D\nC\ncat <<E\nx\n";
+    const auto commands = shell_commands(script);
+    ASSERT_EQ(commands.size(), 4U);
+    EXPECT_TRUE(commands[0].here_documents.empty());
+    const auto text = [&](std::size_t command) {
+        EXPECT_EQ(commands[command].here_documents.size(), 1U);
+        const TextSpan span = commands[command].here_documents.front().span;
+        return script.substr(span.begin, span.end - span.begin);
+    };
+    EXPECT_EQ(text(1), "$C\nA\nx\nB");
+    EXPECT_TRUE(commands[1].here_documents.front().is_replaced);
+    EXPECT_TRUE(commands[1].here_documents.front().is_closed);
+    EXPECT_EQ(text(2), "$D\nC");
+    EXPECT_FALSE(commands[2].here_documents.front().is_replaced);
+    EXPECT_TRUE(text(3).starts_with("x"));
+    EXPECT_FALSE(commands[3].here_documents.front().is_closed);
+}
+
 TEST(ShellWords, AShiftIsNoHereDocument) {
     EXPECT_EQ(read("a=$((1<<2))\nb=$(( 1 << 2 ))\nc").size(), 3U);
     EXPECT_EQ(read("a \"<<b\"\nc").size(), 2U);

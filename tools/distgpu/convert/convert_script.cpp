@@ -111,13 +111,25 @@ class ScriptConverter {
             } else {
                 note_unclear(command, known);
             }
+            add_spec(command);
             if (launch && !launch->edits.empty()) {
                 edits_.insert(edits_.end(), launch->edits.begin(), launch->edits.end());
                 specs_.insert(std::move(launch->spec));
-                if (other_ == 0 && !only_prints_in_values(command)) other_ = command.line;
-            } else if (other_ == 0 && !reads_no_variables(command)) {
+                if (other_ == 0 && (!only_prints_in_values(script_, command) ||
+                                    names_indirectly(script_, command))) {
+                    other_ = command.line;
+                }
+            } else if (other_ == 0 && !reads_no_variables(script_, command)) {
                 other_ = command.line;
             }
+        }
+    }
+
+    // Of a step that has one already: its tasks may read what its mode does not decide.
+    void add_spec(const ShellCommand& command) {
+        constexpr std::string_view option = "--distgpu=";
+        for (const std::string& word : command.words) {
+            if (word.starts_with(option)) specs_.insert(word.substr(option.size()));
         }
     }
 
@@ -138,7 +150,7 @@ class ScriptConverter {
                                          launcher)});
             return;
         }
-        if (known.sets_ranks && !reads_no_variables(command) && mentions("srun")) {
+        if (known.sets_ranks && !reads_no_variables(script_, command) && mentions("srun")) {
             notes_.push_back(
                 {command.line, formatted("what it starts is not known; if that trains, give srun "
                                          "--distgpu={}",
@@ -169,6 +181,7 @@ class ScriptConverter {
     // other commands of the script only.
     void find_assignments() {
         const NameCounts all = names_in(script_);
+        const bool export_all = std::any_of(commands_.begin(), commands_.end(), exports_all);
         Blocks blocks(script_);
         bool joined = false;  // to the command before
         for (const ShellCommand& command : commands_) {
@@ -179,10 +192,10 @@ class ScriptConverter {
             Assignment each{&command, {names.begin(), names.end()}, {}};
             if (!is_alone || each.names.empty()) continue;
             // What else its value does, such as writing a file, would be lost.
-            if (!only_prints_in_values(command)) continue;
+            if (!only_prints_in_values(script_, command)) continue;
             const std::size_t begin = command.spans.front().begin;
             each.own = names_in(script_.substr(begin, command.spans.back().end - begin));
-            const bool exports = command.words.front() == "export";
+            const bool exports = export_all || command.words.front() == "export";
             // What stays may read what is exported.
             if (exports && other_ != 0) continue;
             const bool may_go =
@@ -247,10 +260,13 @@ class ScriptConverter {
 
     std::string why_kept(const std::string& name, const ShellCommand& command,
                          const NameCounts& left) const {
-        if (!is_decided(name)) {
-            return formatted("{} stays; --distgpu={} does not set it", name, *specs_.begin());
+        const auto other = std::find_if(specs_.begin(), specs_.end(), [&](const std::string& spec) {
+            return !decides_variable(spec, name);
+        });
+        if (other != specs_.end()) {
+            return formatted("{} stays; --distgpu={} does not set it", name, *other);
         }
-        if (!only_prints_in_values(command)) {
+        if (!only_prints_in_values(script_, command)) {
             return formatted(
                 "{} stays, because the command that computes it may do more than print; distgpu "
                 "sets it in each task",
@@ -271,7 +287,7 @@ class ScriptConverter {
     std::vector<Note> notes_;
     StepOptions job_;
     std::vector<TextEdit> edits_;
-    std::set<std::string> specs_;          // of the launches
+    std::set<std::string> specs_;          // of the steps
     std::size_t other_ = 0;                // the line of one that may read exports; 0: none
     std::vector<Assignment> assignments_;  // that may go
 };

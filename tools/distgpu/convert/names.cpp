@@ -2,15 +2,32 @@
 #include "convert/names.h"
 
 #include "base/take_until.h"
+#include "script/shell_words.h"
 
 #include <algorithm>
 #include <cctype>
+#include <vector>
 
 namespace distgpu {
 namespace {
 
 bool is_name_character(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Here-documents and words of several lines, in which a line with # at its begin may be no comment.
+std::vector<TextSpan> texts_of_lines(std::string_view script) {
+    std::vector<TextSpan> texts;
+    for (const ShellCommand& command : shell_commands(script)) {
+        for (const TextSpan& word : command.spans) {
+            const std::string_view raw = script.substr(word.begin, word.end - word.begin);
+            if (raw.find('\n') != std::string_view::npos) texts.push_back(word);
+        }
+        for (const HereDocument& document : command.here_documents) {
+            texts.push_back(document.span);
+        }
+    }
+    return texts;
 }
 
 bool is_comment(std::string_view line) {
@@ -42,9 +59,15 @@ void count(std::string_view line, NameCounts& counts) {
 
 NameCounts names_in(std::string_view text) {
     NameCounts counts;
+    const std::vector<TextSpan> texts = texts_of_lines(text);
+    const std::size_t size = text.size();
     while (!text.empty()) {
+        const std::size_t begin = size - text.size();
         const std::string_view line = take_until(text, '\n');
-        if (!is_comment(line)) count(without_comment(line), counts);
+        const bool is_in_text = std::any_of(texts.begin(), texts.end(), [&](const TextSpan& each) {
+            return each.begin <= begin && begin < each.end;
+        });
+        if (is_in_text || !is_comment(line)) count(without_comment(line), counts);
     }
     return counts;
 }

@@ -90,6 +90,10 @@ std::optional<ShellText> read_shell_text(std::string_view script, const ShellCom
             word.begin += first;
             word.end += first;
         }
+        for (HereDocument& document : each.here_documents) {
+            document.span.begin += first;
+            document.span.end += first;
+        }
         if (prepares(each)) continue;
         text.main = i;
         ++programs;

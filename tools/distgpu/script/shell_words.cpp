@@ -167,6 +167,7 @@ class Reader {
     void skip_here_document() {
         if (!here_document_) return;
         const std::string end = *std::exchange(here_document_, std::nullopt);
+        HereDocument document{{at_ + 1, script_.size()}, std::exchange(is_replaced_, false)};
         for (std::size_t begin = at_ + 1; begin < script_.size();) {
             const std::size_t newline = std::min(script_.find('\n', begin), script_.size());
             std::string_view line = script_.substr(begin, newline - begin);
@@ -176,8 +177,11 @@ class Reader {
             begin = newline + 1;
             at_ = newline;
             ++line_;
-            if (line == end) return;
+            document.is_closed = line == end;
+            if (document.is_closed) break;
         }
+        document.span.end = std::max(at_, document.span.begin);
+        if (!commands_.empty()) commands_.back().here_documents.push_back(document);
     }
 
     void begin_word() {
@@ -196,6 +200,8 @@ class Reader {
         if (!in_word_) return;
         in_word_ = false;
         if (std::exchange(names_end_, false)) {
+            // Nothing is replaced if a part of WORD is in quotes.
+            is_replaced_ = is_replaced_ || script_.substr(begin_, at_ - begin_) == word_;
             here_document_ = std::exchange(word_, {});
             return;
         }
@@ -223,6 +229,7 @@ class Reader {
     std::vector<TextSpan> spans_;
     std::optional<std::string> here_document_;  // how the one that this line begins ends
     bool is_indented_ = false;                  // <<-: with tabs before it
+    bool is_replaced_ = false;                  // what $ begins in one that this line begins
     std::vector<ShellCommand> commands_;
 };
 

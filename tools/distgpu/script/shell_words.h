@@ -15,15 +15,23 @@ struct TextSpan {
     std::size_t end = 0;
 };
 
+// Those that one line begins count as one.
+struct HereDocument {
+    TextSpan span;            // from its first line on; with the line that ends it
+    bool is_replaced = true;  // what $ and ` begin in it
+    bool is_closed = false;   // by that line
+};
+
 struct ShellCommand {
-    std::size_t line = 0;            // its first in the script, from 1
-    std::vector<std::string> words;  // without quotes; $NAME and $(...) stay as written
-    std::vector<TextSpan> spans{};   // of the words, with their quotes
+    std::size_t line = 0;                        // its first in the script, from 1
+    std::vector<std::string> words;              // without quotes; $NAME and $(...) stay as written
+    std::vector<TextSpan> spans{};               // of the words, with their quotes
+    std::vector<HereDocument> here_documents{};  // of the last command on their line
 };
 
 // Splits as sh does: at ; | & and line ends into commands, at blanks into words, with quotes,
 // backslashes and comments; $(...), `...` and NAME=(...) belong to their word. Here-documents are
-// left out. A redirection is a word like others. What is not closed at the end counts as closed
+// no words. A redirection is a word like others. What is not closed at the end counts as closed
 // there.
 std::vector<ShellCommand> shell_commands(std::string_view script);
 
