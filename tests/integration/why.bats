@@ -130,6 +130,25 @@ why() { # ARGUMENT...
         <<<"$output")" = '[6,"S",7,1]' ]
 }
 
+@test "distgpu exec, which polls, and what tells it of signals are not taken for its program" {
+    with_py_spy
+    printf '#!/bin/sh\necho waits waits\nexec sleep 1000\n' >"$SCRATCH/vllm"
+    chmod 755 "$SCRATCH/vllm"
+    begin -N4 --ntasks-per-node=1 --distgpu=vllm,gpus=keep ./distgpu exec -- ./vllm serve m
+    [ "$(on node01 pgrep -c distgpu-signals)" -ge 1 ]
+    why "$job" --repeat 1
+    [[ $output != *distgpu-signals* ]]
+    why "$job" --repeat 1s --format json
+    [ "$status" -eq 0 ]
+    [ "$(jq -c '[.ranks, [.groups[] | [.ranks, .moved]]]' <<<"$output")" = '[4,[[[0,1,2,3],false]]]' ]
+    [ "$(jq -c '[.details[].command] | unique' <<<"$output")" = '["sleep 1000"]' ]
+    [[ $(jq -c '[.details[].launchers[]]' <<<"$output") == *'distgpu exec -- ./vllm serve m'* ]]
+    run submit ./distgpu explain "$job" --format json
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(jq -c '[.. | .command? // empty] | unique' <<<"$output")" = '["sleep 1000"]' ]
+}
+
 @test "without py-spy it says how to get it, and still tells who is stopped" {
     begin "${eight[@]}" /usr/bin/python3 ring.py stop 2
     PATH=/usr/bin:/bin why "$job" --repeat 1

@@ -13,7 +13,7 @@ namespace {
 // In the child: system calls only.
 [[noreturn]] void witness(const sigset_t& signals, pid_t parent, int tell) {
     setsid();
-    prctl(PR_SET_NAME, "distgpu-signals");
+    prctl(PR_SET_NAME, signal_witness_name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);  // it ended before that
     // srun waits for the end of the task's output.

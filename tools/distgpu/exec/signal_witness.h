@@ -14,6 +14,9 @@
 
 namespace distgpu {
 
+// Its process's name, by which others know that it is no part of the program.
+constexpr const char* signal_witness_name = "distgpu-signals";
+
 class SignalWitness {
   public:
     // Of these signals, which are to be blocked already. It ends with this process at the latest.

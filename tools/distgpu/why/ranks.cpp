@@ -14,9 +14,9 @@ namespace {
 using Candidates = std::vector<const ProcessLook*>;
 
 bool starts_others(const ProcessLook& process) {
-    constexpr std::array<std::string_view, 11> names{"bash",         "dash",    "env",    "mpirun",
-                                                     "nice",         "numactl", "orted",  "sh",
-                                                     "slurm_script", "time",    "timeout"};
+    constexpr std::array<std::string_view, 12> names{
+        "bash",    "dash",  "distgpu", "env",          "mpirun", "nice",
+        "numactl", "orted", "sh",      "slurm_script", "time",   "timeout"};
     return std::find(names.begin(), names.end(), process.name) != names.end();
 }
 

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/io/file_text.h"
 #include "base/values.h"
+#include "exec/signal_witness.h"
 #include "why/process_facts.h"
 
 #include <map>
@@ -68,7 +69,7 @@ std::vector<ProcessLook> find_processes(const std::vector<StepProcess>& known) {
     std::vector<ProcessLook> processes;
     for (const auto& [pid, task] : tasks_of(known)) {
         const auto stat = read_stat(pid);
-        if (!stat) continue;
+        if (!stat || stat->name == signal_witness_name) continue;
         ProcessLook process;
         process.pid = pid;
         process.parent = stat->parent;

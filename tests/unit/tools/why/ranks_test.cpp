@@ -80,7 +80,8 @@ TEST(FindRanks, GoByTheTimeOfTheBegin) {
 }
 
 TEST(FindRanks, AreNoShellsNorLaunchers) {
-    for (const std::string launcher : {"bash", "sh", "env", "numactl", "mpirun", "slurm_script"}) {
+    for (const std::string launcher :
+         {"bash", "sh", "env", "numactl", "mpirun", "slurm_script", "distgpu"}) {
         const std::vector<NodeLook> looks{
             look_at("n1", {{20, 1, launcher, {}, 0, false}, {21, 20, "trainer", {}, 0, false}})};
         EXPECT_THAT(seen(find_ranks(looks, 1)), ElementsAre(Pair(0, 21))) << launcher;
