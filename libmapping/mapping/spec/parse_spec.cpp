@@ -77,6 +77,37 @@ std::string written(std::string_view origin, std::string_view spec) {
     return spec.empty() ? "''" : excerpt(spec);
 }
 
+// A mode where a key belongs.
+struct SecondMode {
+    std::string name;                      // as the message has it
+    const Framework* framework = nullptr;  // null: off or help
+};
+
+// Nothing: the word is none, also not by another name.
+std::optional<SecondMode> as_mode(std::string_view word) {
+    if (const Framework* const framework = find_framework(word)) {
+        return SecondMode{std::string(word), framework};
+    }
+    if (word == off_mode || word == help_mode) return SecondMode{std::string(word)};
+    const auto meant = mode_meant_by(word);
+    const Framework* const framework = meant ? find_framework(*meant) : nullptr;
+    if (framework == nullptr) return std::nullopt;
+    return SecondMode{formatted("{} ('{}')", *meant, excerpt(word)), framework};
+}
+
+std::string_view form(const Framework& framework) {
+    return framework.launcher_per_node ? "one launcher per node" : "one process per task";
+}
+
+// Which of two modes to write.
+std::string choice(const Framework* first, const Framework* second) {
+    const bool differ = first != nullptr && second != nullptr && first->service == nullptr &&
+                        second->service == nullptr && form(*first) != form(*second);
+    if (!differ) return "write one of the two";
+    return formatted("write {} for {}, or {} for {}", first->mode, form(*first), second->mode,
+                     form(*second));
+}
+
 // Reads one SPEC; keeps the words that error messages quote.
 class Parser {
   public:
@@ -84,7 +115,8 @@ class Parser {
         : object_(written(origin, spec)), rest_(spec) {}
 
     Result<Request> parse() {
-        return parse_mode(next_item()).and_then([this](Request request) {
+        mode_word_ = next_item();
+        return parse_mode(mode_word_).and_then([this](Request request) {
             mode_ = request.framework;
             return parse_keys(std::move(request));
         });
@@ -115,6 +147,9 @@ class Parser {
         }
         const std::size_t end = end_of_word(mode);
         if (end != std::string_view::npos && find_framework(mode.substr(0, end)) != nullptr) {
+            if (const auto second = as_mode(mode.substr(end + 1))) {
+                return two_modes(mode.substr(0, end), *second);
+            }
             const std::string_view comma = more_ ? "," : "";
             return refuse("unknown mode",
                           write_instead(formatted("{}{}{}", mode, comma, rest_), end, ','));
@@ -146,6 +181,16 @@ class Parser {
         return request;
     }
 
+    Error two_modes(std::string_view first, const SecondMode& second) const {
+        const Framework* const framework = find_framework(first);
+        if (framework != nullptr && framework == second.framework) {
+            return refuse(formatted("{} names the mode a second time", second.name),
+                          "give it once");
+        }
+        return refuse(formatted("{} and {} are both modes, and a step has one", first, second.name),
+                      choice(framework, second.framework));
+    }
+
     // A number of processes that nobody starts.
     Error refuse_nproc(const Request& request) const {
         std::string remedy = "leave it out";
@@ -172,6 +217,8 @@ class Parser {
         }
         const SpecKey* const key = find_key(name);
         if (key == nullptr) {
+            const auto second = as_mode(name);
+            if (second && !has_value) return two_modes(mode_word_, *second);
             return refuse(formatted("unknown key '{}'", excerpt(name)), instead_of(item, name));
         }
         if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
@@ -211,6 +258,7 @@ class Parser {
     }
 
     std::string object_;
+    std::string_view mode_word_;
     const Framework* mode_ = nullptr;  // as written, before a key takes a variant of it
     std::string_view rest_;
     bool more_ = false;

@@ -180,6 +180,36 @@ TEST(Spec, OtherNamesOfModesGetOurs) {
     }
 }
 
+TEST(Spec, TwoModesAreOneTooMany) {
+    expect_refusals({
+        {"a process for each GPU, and a launcher", "pytorch,torchrun",
+         "pytorch and torchrun are both modes, and a step has one; write pytorch for one process "
+         "per task, or torchrun for one launcher per node"},
+        {"behind a key", "torchrun,port=2000,pytorch",
+         "torchrun and pytorch are both modes, and a step has one; write torchrun for one launcher "
+         "per node, or pytorch for one process per task"},
+        {"of one kind", "pytorch,lightning",
+         "pytorch and lightning are both modes, and a step has one; write one of the two"},
+        {"a server", "vllm,ray",
+         "vllm and ray are both modes, and a step has one; write one of the two"},
+        {"aliases", "tf,mpi",
+         "tf and mpi are both modes, and a step has one; write one of the two"},
+        {"what others call it", "lightning,DDP",
+         "lightning and pytorch ('DDP') are both modes, and a step has one; write one of the two"},
+        {"off", "pytorch,off",
+         "pytorch and off are both modes, and a step has one; write one of the two"},
+        {"behind off", "off,jax",
+         "off and jax are both modes, and a step has one; write one of the two"},
+        {"with another sign", "pytorch+torchrun",
+         "pytorch and torchrun are both modes, and a step has one; write pytorch for one process "
+         "per task, or torchrun for one launcher per node"},
+        {"the same", "pytorch,pytorch", "pytorch names the mode a second time; give it once"},
+        {"the same by another name", "pytorch,ddp",
+         "pytorch ('ddp') names the mode a second time; give it once"},
+        {"the same by its alias", "tensorflow,tf", "tf names the mode a second time; give it once"},
+    });
+}
+
 TEST(Spec, OtherNamesOfKeysGetOurs) {
     const auto meant = [](const std::string& key, const std::string& ours) {
         return "unknown key '" + key + "'; did you mean '" + ours + "'?";
