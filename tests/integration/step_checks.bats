@@ -122,6 +122,16 @@ runs() { # TASKS ARGUMENT...
     runs 4 -n1 --distgpu=tf,chief=1,ps=1 : -n3 -N2
 }
 
+@test "idle GPUs of any component of a heterogeneous step" {
+    local one='-N1 --ntasks-per-node=1 -c2 --distgpu=pytorch'
+    # shellcheck disable=SC2086 # several options
+    {
+        warns idle-gpus-component 2 $one --gres=gpu:1 : $one --gres=gpu:4
+        warns idle-gpus-launcher 2 $one --gres=gpu:4 : $one --gres=gpu:1
+        runs 2 $one --gres=gpu:1 : $one --gres=gpu:1
+    }
+}
+
 @test "the ports of all tasks are checked, on their own nodes" {
     listen node02 29701 127.0.0.1
     launch -N2 --ntasks-per-node=2 --distgpu=tf,port=29700
