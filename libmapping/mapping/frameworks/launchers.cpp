@@ -180,6 +180,7 @@ Misfit no_launcher(const StepView& step, Arguments program) {
 
 // What prepares a program, and starts none itself.
 bool is_preparation(const Command& command) {
+    if (command.words.empty()) return false;  // Python without a script
     constexpr std::array<std::string_view, 25> names{
         "cd", "source", ".",    "export", "set",  "unset", "ulimit",  "umask", "module",
         "ml", "echo",   "exit", "printf", "true", "date",  "mkdir",   "sleep", "test",

@@ -121,6 +121,15 @@ TEST(Launchers, AreMissedWhereTheModeIsForThem) {
 }
 
 // Each of them is the launcher, whatever stands before -m.
+TEST(Launchers, AreMissedWherePythonHasNoScript) {
+    for (const std::vector<std::string>& program :
+         {std::vector<std::string>{"python3", "-c", "train()"}, {"python3"}}) {
+        EXPECT_NE(judged("torchrun", "1(x2)", program)
+                      .find("--distgpu=torchrun leaves the processes to a launcher"),
+                  std::string::npos);
+    }
+}
+
 TEST(Launchers, AreSeenBehindPythonsOptions) {
     const std::vector<std::vector<std::string>> options = {
         {},
