@@ -92,14 +92,18 @@ void send_address(const Framework& framework) {
     setenv("MASTER_ADDR", not_loaded_address, 1);
 }
 
-// Those of `inherited`, the last of which is our own.
+// Those of `inherited` that are not between our own parts, which come last.
 std::string ranks_left_behind(const std::vector<std::pair<std::string, std::string>>& inherited) {
-    const std::size_t others = inherited.size() - 2;
+    const auto others = std::count_if(inherited.begin() + 1, inherited.end(), [](const auto& each) {
+        return !each.first.starts_with("SLURM_DISTGPU_");
+    });
     const std::string prepared = own_variable(prepared_variable);
     std::string_view spec = prepared;
     const std::string_view step = take_until(spec, ' ');
     std::string what = inherited.front().first;
-    if (others > 0) what += formatted(" and {}", counted(others, "other variable"));
+    if (others > 0) {
+        what += formatted(" and {}", counted(static_cast<std::size_t>(others), "other variable"));
+    }
     return Error{
         "this step",
         formatted("started without --distgpu in a task of step {}, whose {} it does not get",
@@ -191,6 +195,7 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
 
 // Before Slurm copies the environment for each component.
 void SrunSide::send_ahead(const std::string& spec) {
+    take_replaced_names();
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
     send_cpu_bind();
@@ -241,6 +246,10 @@ std::optional<Error> SrunSide::other_spec(const std::string& spec) const {
 }
 
 Outcome SrunSide::step_created(spank_t spank) {
+    // srun has set it again since, by what it read before it called a plugin.
+    if (renamed_ && own_variable(slurms_job_name) == renamed_->first) {
+        setenv(slurms_job_name, renamed_->second.c_str(), 1);
+    }
     if (!spec_) tell_of_lost_option(spank);
     if (request_.framework == nullptr) {
         if (!inherited_.empty()) judge_inherited_ranks(spank);
@@ -289,10 +298,29 @@ void SrunSide::take_inherited_ranks() {
     std::vector<std::string> names = inherited_ranks(own);
     if (names.empty()) return;
     names.emplace_back(ranks_variable);
-    for (std::string& name : names) {
+    if (own.get(job_name_variable)) names.emplace_back(job_name_variable);
+    for (const std::string& name : names) {
         inherited_.emplace_back(name, own_variable(name.c_str()));
-        own.unset(name);
     }
+    take_out(names);
+}
+
+// Of a step that asks: its mode may leave alone what that of the task around replaced.
+void SrunSide::take_replaced_names() {
+    std::vector<std::string> names = inherited_ranks(ProcessEnvironment());
+    std::erase_if(names, [](const std::string& name) { return !name.starts_with("SLURM_"); });
+    names.emplace_back(job_name_variable);
+    take_out(names);
+}
+
+void SrunSide::take_out(const std::vector<std::string>& names) {
+    ProcessEnvironment own;
+    const auto job_name = own_job_name(own);
+    const std::string given = own_variable(slurms_job_name);
+    for (const std::string& name : names) own.unset(name);
+    if (!job_name) return;
+    own.set(slurms_job_name, *job_name);
+    if (given != *job_name) renamed_ = {given, *job_name};
 }
 
 // A single task may be a helper that reads them, and mpirun's daemons get their environment from

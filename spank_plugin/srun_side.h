@@ -41,6 +41,8 @@ class SrunSide {
     void set_secret();
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void take_inherited_ranks();
+    void take_replaced_names();
+    void take_out(const std::vector<std::string>& names);
     void judge_inherited_ranks(spank_t spank);
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(CarriedStep& step, OrderedLayout ordered) const;
@@ -56,6 +58,8 @@ class SrunSide {
     std::uint32_t components_ = 0;  // of the step, whose options are read
     // Taken out of srun's environment: the ranks of the task in which it was started.
     std::vector<std::pair<std::string, std::string>> inherited_;
+    // SLURM_JOB_NAME in the task around srun, and what Slurm calls the job.
+    std::optional<std::pair<std::string, std::string>> renamed_;
     // Those of the allocation in which srun was started; 0: in none.
     std::uint32_t allocated_nodes_ = 0;
     bool inherits_ntasks_ = false;  // from it: SLURM_NTASKS

@@ -58,15 +58,11 @@ bool is_among(std::span<const SetVariable> variables, std::string_view name) {
                        [name](const SetVariable& variable) { return variable.name == name; });
 }
 
-// The entries of what its mode alone gives this task; Slurm's own, such as the job's name, srun has
-// read before it calls a plugin.
+// The entries of what its mode alone gives this task.
 std::string rank_values(const TaskPlan& task) {
     std::vector<std::string> entries;
     for (const auto& [name, value] : task.set) {
-        if (is_among(common_variables(), name) || is_among(device_variables(), name) ||
-            name.starts_with("SLURM_")) {
-            continue;
-        }
+        if (is_among(common_variables(), name) || is_among(device_variables(), name)) continue;
         entries.push_back(rank_entry(name, value));
     }
     return join(entries, " ");
@@ -167,13 +163,16 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
     const TaskPlan& task = plan.tasks[local.value];
     remove_request(environment);
     for (const std::string& pattern : task.unset) unset(environment, pattern);
+    const auto job_name = own_job_name(environment);
     auto done = set(environment, given_variable, given_values(task));
     if (auto next = set(environment, ranks_variable, rank_values(task)); !next) {
         done = std::move(next);
     }
     const std::string mark = step_mark(environment).append(spec);
     if (auto next = set(environment, prepared_variable, mark); !next) done = std::move(next);
+    environment.unset(job_name_variable);
     for (const auto& [name, value] : task.set) {
+        if (name == slurms_job_name && job_name) environment.set(job_name_variable, *job_name);
         if (auto next = set(environment, name, value); !next) done = std::move(next);
     }
     return done;
@@ -190,6 +189,12 @@ std::vector<std::string> inherited_ranks(const Environment& task) {
         if (value && entry == rank_entry(name, *value)) names.push_back(std::move(name));
     }
     return names;
+}
+
+std::optional<std::string> own_job_name(const Environment& task) {
+    const auto names = inherited_ranks(task);
+    const bool is_given = std::find(names.begin(), names.end(), slurms_job_name) != names.end();
+    return task.get(is_given ? job_name_variable : slurms_job_name);
 }
 
 std::optional<std::string> prepared_spec(const Environment& environment) {

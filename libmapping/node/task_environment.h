@@ -43,8 +43,12 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
                                             const NodePlan& plan, LocalRank local);
 
 // The variables of its mode that a task still has as distgpu gave them: its rank, the step's size
-// and where it meets. They are wrong in every other step.
+// and where it meets, and what of Slurm's it replaced. They are wrong in every other step.
 std::vector<std::string> inherited_ranks(const Environment& task);
+
+// What Slurm calls the job, also where a mode gave this task another name. Nothing: it is not
+// known.
+std::optional<std::string> own_job_name(const Environment& task);
 
 // The SPEC by which distgpu prepared this task; nothing: it did not, or only an outer step whose
 // variables this one inherited.

@@ -31,6 +31,12 @@ inline constexpr const char* prepared_variable = "SLURM_DISTGPU_PREPARED";
 // step inside it that did not ask tells them from its user's own (inherited_ranks()).
 inline constexpr const char* ranks_variable = "SLURM_DISTGPU_RANKS";
 
+// Slurm's own, which modes replace for Lightning.
+inline constexpr const char* slurms_job_name = "SLURM_JOB_NAME";
+
+// What Slurm calls the job, where the mode gave the task another name.
+inline constexpr const char* job_name_variable = "SLURM_DISTGPU_JOB_NAME";
+
 // What the task began with: CPUs, GPUs (bound_record.h). Of a task that is prepared.
 inline constexpr const char* bound_variable = "SLURM_DISTGPU_BOUND";
 

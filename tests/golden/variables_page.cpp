@@ -180,6 +180,9 @@ std::string own_section() {
                                 "the variables that the mode gave the task, with their values, or "
                                 "a number made of a long one: by these srun, started inside the "
                                 "task without `--distgpu`, knows which ones not to hand on"},
+                            Row{job_name_variable,
+                                "only where the mode replaced `SLURM_JOB_NAME`: what Slurm calls "
+                                "the job, which a step started inside the task gets again"},
                             Row{prepared_variable,
                                 "the step's id and its SPEC: by these `distgpu check` and `distgpu "
                                 "exec` know what the task was prepared for"},

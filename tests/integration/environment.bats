@@ -181,6 +181,31 @@ shown='sh -c "env | grep -E ^RANK=\|^WORLD_SIZE=\|^LOCAL_RANK=\|^MASTER_\|^NODE_
     [ -z "$stderr" ]
 }
 
+@test "a step inside a task has the job's name, and not the one that hides Slurm from Lightning" {
+    local named='sh -c "echo \$SLURM_JOB_NAME/\$SLURM_NTASKS_PER_NODE"'
+    named_inside() { # SPEC 'SRUN LINE'
+        run --separate-stderr submit salloc --quiet --job-name='my job' -N2 -n4 --overcommit \
+            srun --quiet -N1 -n1 --distgpu="$1,gpus=keep" bash -c "$2"
+        echo "$output"
+        echo "$stderr"
+        [ "$status" -eq 0 ]
+        output=$(sort -u <<<"$output")
+    }
+    named_inside lightning,per-node "echo \$SLURM_JOB_NAME; $step $named"
+    [ "$output" = "$(printf '%s\n' interactive 'my job/')" ]
+    named_inside lightning "$step $named"
+    [ "$output" = 'my job/' ]
+    # Also where the step asks for a mode that leaves the name alone.
+    named_inside lightning,per-node "$step --distgpu=pytorch,gpus=keep $named"
+    [ "$output" = 'my job/' ]
+    [ -z "$stderr" ]
+    named_inside lightning,per-node "srun --quiet --overlap --overcommit -n1 $named : -n1 $named"
+    [ "$output" = 'my job/' ]
+    # The user's own stays.
+    named_inside lightning,per-node "$step --job-name=mine $named; SLURM_JOB_NAME=other $step $named"
+    [ "$output" = "$(printf '%s\n' mine/ other/)" ]
+}
+
 @test "a step inside a task: of one task, or of mpirun's daemons, has all as it was" {
     inside pytorch "srun --quiet --overlap -N1 -n1 sh -c 'echo \$RANK/\$WORLD_SIZE'"
     [ "$output" = 0/1 ]

@@ -125,14 +125,35 @@ TEST(InheritedRanks, AreWhatTheModeGaveAndNobodyChangedSince) {
                                                     {"OMP_NUM_THREADS", "4"},
                                                     {"NCCL_IB_HCA", "=mlx5_0:1"}}),
                                      LocalRank{0}));
-    EXPECT_LT(task.get("SLURM_DISTGPU_RANKS")->size(), 100U);
-    EXPECT_EQ(inherited_ranks(task),
-              (std::vector<std::string>{"RANK", "WORLD_SIZE", "TF_CONFIG", "PET_LONG"}));
+    EXPECT_LT(task.get("SLURM_DISTGPU_RANKS")->size(), 110U);
+    EXPECT_EQ(inherited_ranks(task), (std::vector<std::string>{"RANK", "WORLD_SIZE", "TF_CONFIG",
+                                                               "PET_LONG", "SLURM_JOB_NAME"}));
     task.set("RANK", "3");
+    task.set("SLURM_JOB_NAME", "mine");
     task.set("TF_CONFIG", R"({"a b": 2})");
     task.unset("WORLD_SIZE");
     EXPECT_EQ(inherited_ranks(task), std::vector<std::string>{"PET_LONG"});
     EXPECT_TRUE(inherited_ranks(MapEnvironment(Variables{{"RANK", "0"}})).empty());
+}
+
+TEST(OwnJobName, IsSlurmsWhereAModeGaveAnother) {
+    MapEnvironment task(Variables{{"SLURM_JOB_NAME", "two words"}});
+    EXPECT_EQ(own_job_name(task), "two words");
+    const auto hidden = plan_with({}, {{"RANK", "0"}, {"SLURM_JOB_NAME", "interactive"}});
+    // Twice: by the plugin, and by distgpu exec in its task.
+    for (int time = 0; time < 2; ++time) {
+        ASSERT_TRUE(set_task_environment(task, "lightning,per-node", hidden, LocalRank{0}));
+        EXPECT_EQ(task.get("SLURM_JOB_NAME"), "interactive");
+        EXPECT_EQ(task.get("SLURM_DISTGPU_JOB_NAME"), "two words");
+        EXPECT_EQ(own_job_name(task), "two words");
+    }
+    task.set("SLURM_JOB_NAME", "mine");
+    EXPECT_EQ(own_job_name(task), "mine");
+    ASSERT_TRUE(
+        set_task_environment(task, "pytorch", plan_with({}, {{"RANK", "0"}}), LocalRank{0}));
+    EXPECT_EQ(task.get("SLURM_JOB_NAME"), "mine");
+    EXPECT_EQ(task.get("SLURM_DISTGPU_JOB_NAME"), std::nullopt);
+    EXPECT_EQ(own_job_name(MapEnvironment(Variables{})), std::nullopt);
 }
 
 TEST(PreparedSpec, IsOfThisStepAlone) {
