@@ -139,6 +139,14 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says '' "${step[@]}" ./torchrun --nnodes=2 --rdzv_id=7 fallback.py --nnodes=1
 }
 
+@test "a training that ssh starts outside the step" {
+    printf '#!/bin/sh\n' >"$SCRATCH/ssh"
+    chmod 755 "$SCRATCH/ssh"
+    says 'distgpu: ./ssh node02 python3 train.py: ssh starts the program outside the step, where it has none of the variables of --distgpu=pytorch; leave ssh out: srun starts the tasks on the nodes of the step itself' \
+        srun -N2 --ntasks-per-node=1 --distgpu=pytorch ./ssh node02 python3 train.py
+    says '' srun -N2 --ntasks-per-node=1 --distgpu=pytorch ./ssh node02 hostname
+}
+
 @test "launchers in the file of --multi-prog" {
     printf '%s\n' '# which' '0  ./torchrun --nnodes=2 fallback.py' '1 timeout 1h ./torchrun --node_rank=1 fallback.py' >"$SCRATCH/programs"
     refused "distgpu: torchrun --node_rank=1: the same on every node, as the command line is, but each needs its own; leave it out: --distgpu=torchrun sets it" \

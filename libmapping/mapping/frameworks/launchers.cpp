@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/program_options.h"
+#include "mapping/frameworks/remote_commands.h"
 #include "mapping/frameworks/started_commands.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/spec/request.h"
@@ -202,6 +203,53 @@ bool is_python_alone(const std::vector<UnwrappedCommand>& commands, const Framew
     return python;
 }
 
+// A script or module of Python's or a launcher, which may train.
+bool may_train(const Command& command) {
+    if (owner(command, &Framework::launchers).record != nullptr) return true;
+    if (owner(command, &Framework::replaces).record != nullptr) return true;
+    if (!command.python || command.words.empty()) return false;
+    constexpr std::array<std::string_view, 7> tools{
+        "pip", "venv", "json.tool", "http.server", "site", "timeit", "torch.utils.collect_env"};
+    const bool is_module = command.words.front() == "python" && command.words.size() > 2;
+    return !is_module || std::find(tools.begin(), tools.end(), command.words[2]) == tools.end();
+}
+
+// Whether a word hands on a variable that the mode sets, as in `ssh n2 env RANK=$RANK ...`.
+bool mentions_variables(const Framework& mode, Arguments words) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        return std::any_of(mode.sets.begin(), mode.sets.end(), [&](const SetVariable& set) {
+            return word.find(set.name) != std::string::npos;
+        });
+    });
+}
+
+// ssh and its like, where nothing else of the step trains: a helper may run anywhere.
+std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& commands,
+                                    const Framework& mode) {
+    const UnwrappedCommand* training = nullptr;
+    for (const UnwrappedCommand& started : commands) {
+        const auto remote = remote_commands(started.words);
+        if (!remote) {
+            if (!is_preparation(read_command(started.words))) return std::nullopt;
+            continue;
+        }
+        if (remote->sends_variables || mentions_variables(mode, started.words)) return std::nullopt;
+        const bool trains = std::any_of(
+            remote->commands.begin(), remote->commands.end(), [](const UnwrappedCommand& each) {
+                return each.certain && may_train(read_command(each.words));
+            });
+        if (trains && started.certain && training == nullptr) training = &started;
+    }
+    if (training == nullptr) return std::nullopt;
+    const std::string_view shell = file_name(training->words.front());
+    return Misfit{
+        {excerpt(join(training->words, " ")),
+         formatted("{} starts the program outside the step, where it has none of the "
+                   "variables of --distgpu={}",
+                   shell, mode.mode),
+         formatted("leave {} out: srun starts the tasks on the nodes of the step itself", shell)}};
+}
+
 std::optional<Misfit> command_misfit(const StepView& step, const Command& command) {
     const Framework& mode = *step.request.framework;
     if (begins_with(command, "ray start")) {
@@ -253,6 +301,7 @@ std::optional<Misfit> program_misfit(const StepView& step) {
         if (!command.certain) continue;
         if (auto misfit = command_misfit(step, read_command(command.words))) return misfit;
     }
+    if (auto misfit = remote_misfit(commands, mode)) return misfit;
     // A service's program may have any name.
     const bool wants_launcher =
         mode.service == nullptr && !mode.launchers.empty() && !mode.scripts_launch;

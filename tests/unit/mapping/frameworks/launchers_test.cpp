@@ -201,6 +201,49 @@ TEST(Launchers, AreMissedBehindOtherPrograms) {
     EXPECT_FALSE(missed({"timeout", "1h"}));
 }
 
+TEST(Launchers, OutsideTheStepTheyAreTold) {
+    const auto told = [](const std::string& object, const std::string& shell) {
+        return "warned: distgpu: " + object + ": " + shell +
+               " starts the program outside the step, where it has none of the variables of "
+               "--distgpu=pytorch; leave " +
+               shell + " out: srun starts the tasks on the nodes of the step itself";
+    };
+    const auto on = [](std::vector<std::string> program) {
+        return judged("pytorch", "1(x2)", std::move(program));
+    };
+    EXPECT_EQ(on({"ssh", "n2", "python3", "train.py"}), told("ssh n2 python3 train.py", "ssh"));
+    EXPECT_EQ(on({"ssh", "n2", "cd x && python3 -m package.train"}),
+              told("ssh n2 cd x && python3 -m package.train", "ssh"));
+    EXPECT_EQ(on({"timeout", "1h", "rsh", "n2", "./train.py"}), told("rsh n2 ./train.py", "rsh"));
+    EXPECT_EQ(on({"pdsh", "-w", "n[1-2]", "torchrun", "a.py"}),
+              told("pdsh -w n[1-2] torchrun a.py", "pdsh"));
+    EXPECT_EQ(on({"bash", "-c", "cd x; ssh n1 hostname; exec ssh n2 python3 train.py"}),
+              told("ssh n2 python3 train.py", "ssh"));
+}
+
+TEST(Launchers, OutsideTheStepMayBeMeant) {
+    for (const std::vector<std::string>& program : std::vector<std::vector<std::string>>{
+             {"ssh", "n2"},
+             {"ssh", "n2", "nvidia-smi"},
+             {"ssh", "n2", "python3", "--version"},
+             {"ssh", "n2", "python3", "-c", "import torch"},
+             {"ssh", "n2", "python3", "-m", "pip", "list"},
+             {"ssh", "n2", "./train"},
+             {"ssh", "n2", "srun", "python3", "train.py"},
+             {"ssh", "n2", "distgpu", "exec", "pytorch", "--", "python3", "train.py"},
+             {"git", "clone", "ssh://n2/train.py"},
+             // Who hands on the variables knows.
+             {"ssh", "n2", "env", "RANK=$RANK", "python3", "train.py"},
+             {"ssh", "-o", "SendEnv=*", "n2", "python3", "train.py"},
+             // A helper of what the task itself starts.
+             {"bash", "-c", "ssh n2 python3 prepare.py; python3 train.py"},
+             {"bash", "-c", "ssh n2 python3 prepare.py; ./train"},
+             {"bash", "-c", "test -f a || ssh n2 python3 prepare.py"},
+         }) {
+        EXPECT_EQ(judged("pytorch", "1(x2)", program), "");
+    }
+}
+
 TEST(Launchers, AreJudgedBehindExecToo) {
     EXPECT_EQ(judged("pytorch", "4(x2)", {"distgpu", "exec", "pytorch", "--", "mpirun", "./a"}),
               judged("pytorch", "4(x2)", {"mpirun", "./a"}));
