@@ -112,7 +112,7 @@ std::string choice(const Framework* first, const Framework* second) {
 class Parser {
   public:
     Parser(std::string_view origin, std::string_view spec)
-        : object_(written(origin, spec)), rest_(spec) {}
+        : origin_(origin), object_(written(origin, spec)), rest_(spec) {}
 
     Result<Request> parse() {
         mode_word_ = next_item();
@@ -155,9 +155,7 @@ class Parser {
                           write_instead(formatted("{}{}{}", mode, comma, rest_), end, ','));
         }
         if (const auto problem = taken_for_mode(mode)) {
-            return refuse(
-                std::string(*problem),
-                formatted("write the mode before it, as in --distgpu=pytorch {}", excerpt(mode)));
+            return refuse(std::string(*problem), instead_of_program(mode));
         }
         return refuse("unknown mode", suggestion(mode, mode_meant_by(mode), "modes", words));
     }
@@ -179,6 +177,16 @@ class Parser {
                 std::string(request.framework->instead_of_order));
         }
         return request;
+    }
+
+    // The option takes the next word for its value, which a variable cannot.
+    std::string instead_of_program(std::string_view program) const {
+        if (origin_.empty()) return "give a mode, such as pytorch";
+        if (origin_.starts_with("--")) {
+            return formatted("write the mode before it, as in {}=pytorch {}", origin_,
+                             excerpt(program));
+        }
+        return formatted("give a mode, as in {}=pytorch", origin_);
     }
 
     Error two_modes(std::string_view first, const SecondMode& second) const {
@@ -257,6 +265,7 @@ class Parser {
         return {object_, std::move(problem), std::move(remedy)};
     }
 
+    std::string_view origin_;
     std::string object_;
     std::string_view mode_word_;
     const Framework* mode_ = nullptr;  // as written, before a key takes a variant of it

@@ -58,6 +58,13 @@ TEST(Shape, ACountBesideTheGpusOfEachNode) {
         "two out");
 }
 
+TEST(Shape, GpusOfEachNode) {
+    EXPECT_EQ(gpus_on("2", {.gpus_per_node = "3"}), "012");
+    EXPECT_EQ(gpus_on("2", {.gpus_per_node = "gpu:h100:2"}), "01");
+    EXPECT_EQ(gpus_on("2", {.gpus_per_node = "gpu"}), "0");
+    EXPECT_EQ(gpus_on("2", {}), "0123");
+}
+
 TEST(Shape, AListIsNoCount) {
     for (const char* list : {"0-3", "0,1", "2,3"}) {
         EXPECT_EQ(gpus_on("1", {.gpus = list}),

@@ -110,10 +110,12 @@ std::optional<Error> Shape::choose_gpus(const ShapeOptions& options) {
         gpus_ = list->cpus();
         gpus_option_ = formatted("--gpu-list {}", options.gpu_list);
     } else if (!options.gpus_per_node.empty()) {
-        // Slurm's own ways to write it: "gpu:4", "gpu:h100:4".
+        // Slurm's own ways to write it: "gpu:4", "gpu:h100:4"; "gpu" is one.
         const std::string_view written = options.gpus_per_node;
         gpus_option_ = name_of_gpus_per_node(options);
-        const auto gpus = number(gpus_option_, written.substr(written.rfind(':') + 1));
+        const auto gpus =
+            number(gpus_option_, written == "gpu" ? std::string_view("1")
+                                                  : written.substr(written.rfind(':') + 1));
         if (!gpus) return gpus.error();
         gpus_ = first_gpus(*gpus);
     }

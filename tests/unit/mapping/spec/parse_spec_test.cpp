@@ -421,6 +421,11 @@ TEST(Spec, AWordAloneIsNamedAsItWasTyped) {
     EXPECT_EQ(parse_spec("", "pytroch").error().message(),
               "distgpu: pytroch: unknown mode; did you mean 'pytorch'?");
     EXPECT_EQ(parse_spec("", "").error().object, "''");
+    EXPECT_EQ(parse_spec("", "python3").error().message(),
+              "distgpu: python3: a program, and no mode; give a mode, such as pytorch");
+    EXPECT_EQ(parse_spec("SLURM_DISTGPU", "python3").error().message(),
+              "distgpu: SLURM_DISTGPU=python3: a program, and no mode; give a mode, as in "
+              "SLURM_DISTGPU=pytorch");
     EXPECT_EQ(parse_spec("", std::string(max_spec_length + 1, 'q')).error().object.substr(0, 3),
               "qqq");
 }
