@@ -87,6 +87,21 @@ TEST(SlurmShape, WhatTheUserGivesStays) {
     EXPECT_EQ((*shape)->options.cpus_per_task, "3");
 }
 
+// The number of all nodes' GPUs is the user's, so that of one node does not count.
+TEST(SlurmShape, GpusOfAllNodesOrOfOne) {
+    ShapeOptions given;
+    given.gpus = "4";
+    auto shape = complete(given, allocation());
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.gpus_per_node, "");
+    EXPECT_EQ((*shape)->options.gpus_variable, "");
+    shape = complete({}, allocation());
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(*shape);
+    EXPECT_EQ((*shape)->options.gpus_variable, "SLURM_GPUS_ON_NODE");
+}
+
 TEST(SlurmShape, OtherNodesOrNoJobReadNothing) {
     ShapeOptions given;
     given.layout.nodes = "8";
