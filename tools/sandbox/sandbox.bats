@@ -434,6 +434,20 @@ interrupted_up() { # STAGE
     diff "$BATS_TEST_TMPDIR"/{before,after}
 }
 
+@test "a host that makes its devices when up is interrupted makes no folder anew" {
+    local bin=$BATS_TEST_TMPDIR/bin
+    mkdir "$bin"
+    # The nodes wait before they make folders in the copy, and up between moving the state away and ending them.
+    printf '#!/bin/sh\ncase $PWD$* in *slurm* | *cgroup*) ;; *mnt*) touch %s/copied; sleep 0.5 ;; esac\nexec %s "$@"\n' \
+        "/run/distgpu-sandbox/$other" "$(type -P mkdir)" >"$bin/mkdir"
+    printf '#!/bin/sh\n%s "$@" || exit\ncase $1 in *.new) ;; *) sleep 1.5 ;; esac\n' "$(type -P mv)" >"$bin/mv"
+    chmod +x "$bin"/*
+    status=$(PATH=$bin:$PATH interrupted_up copied)
+    [ "$status" -eq 130 ]
+    [ "$(processes_of "$other" | wc -l)" -eq 0 ]
+    [ ! -e "/run/distgpu-sandbox/$other" ]
+}
+
 @test "up that fails shows the cause and leaves nothing" {
     run "$SANDBOX" up --name "$other" --conf Bogus=1
     [ "$status" -eq 1 ]

@@ -60,27 +60,29 @@ own_cgroups() {
 make_dev() {
     local file
     mount -t tmpfs -o mode=755 tmpfs "$here/mnt"
-    cp -ax /dev/. "$here/mnt"
-    rm -rf "$here"/mnt/nvidia*
+    # From within: by its path mkdir -p would make the folders of a state that `down` moved away.
+    cd "$here/mnt"
+    cp -ax /dev/. .
+    rm -rf ./nvidia*
     keep_dev_mounts
     for file in $gpu_files; do
-        file=$here/mnt/${file#/dev/}
+        file=./${file#/dev/}
         mkdir -p "${file%/*}"
         rm -f "$file"
         mknod -m 666 "$file" c 120 "${file##*[!0-9]}"
     done
-    # Without -p, which would make the folders of a state that `down` moved away.
-    [[ -d $here/mnt/shm ]] || mkdir "$here/mnt/shm"
-    mount -t tmpfs -o mode=1777 tmpfs "$here/mnt/shm"
+    mkdir -p shm
+    mount -t tmpfs -o mode=1777 tmpfs shm
+    cd /
     mount --move "$here/mnt" /dev
 }
 
-# What is mounted below /dev, pts above all, stays the machine's.
+# What is mounted below /dev, pts above all, stays the machine's; here is the copy.
 keep_dev_mounts() {
     local target place
     while read -r _ _ _ _ target _; do
         [[ $target =~ ^/dev/[^/]+$ && ! $target =~ ^/dev/(shm|nvidia) ]] || continue
-        place=$here/mnt/${target#/dev/}
+        place=./${target#/dev/}
         [[ -d $target ]] || { rm -f "$place" && : >"$place"; }
         mount --rbind "$target" "$place"
     done </proc/self/mountinfo
