@@ -288,6 +288,15 @@ TEST(ConvertScript, ExportsStayForWhatHidesThatItReadsThem) {
     }
 }
 
+TEST(ConvertScript, EndsSoonWithSubstitutionsInSubstitutions) {
+    constexpr std::size_t deep = 20'000;
+    std::string set = "A=";
+    for (std::size_t i = 0; i < deep; ++i) set += "$(echo ";
+    set += std::string(deep, ')') + "\n";
+    EXPECT_EQ(first_note("export MASTER_PORT=1\n" + set + "srun torchrun a.py\n"),
+              "MASTER_PORT stays, because what line 3 starts may read it");
+}
+
 TEST(ConvertScript, ExportsStayForAStepWhoseModeDoesNotDecideThem) {
     const std::string set = "export RANK=0\nsrun --distgpu=jax ./b\n";
     EXPECT_EQ(converted(set + "srun torchrun a.py\n"),
