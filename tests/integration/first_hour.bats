@@ -246,7 +246,7 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     ended 'distgpu: MASTER_ADDR=192.0.2.7: not an address of node01, where rank 0 runs; unset MASTER_ADDR' \
         env MASTER_ADDR=192.0.2.7 srun -w node01 -n2 --distgpu=pytorch python3 fallback.py
     # As rank 0 of another order sees it, and without others that would look for it.
-    says '' env MASTER_ADDR=10.77.1.2 srun -N2 -n2 -m arbitrary -w node02,node01 --distgpu=pytorch python3 fallback.py
+    says '' env MASTER_ADDR=10.77.1.2 srun -n2 -m arbitrary -w node02,node01 --distgpu=pytorch python3 fallback.py
     says '' env MASTER_ADDR=192.0.2.7 srun -N1 -n1 --distgpu=pytorch python3 fallback.py
     says '' env MASTER_ADDR=localhost srun -n2 --distgpu=pytorch python3 fallback.py
 }

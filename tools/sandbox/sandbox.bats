@@ -268,7 +268,7 @@ print(socket.create_connection(("node02", 29500), 5).recv(99).decode())'
 
 @test "options reach Slurm's configuration" {
     local plugins
-    plugins=("$(dirname "$(submit scontrol show config | awk '$1 == "PluginDir" { print $3 }')/x")"/spank_*.so)
+    plugins=("$(dirname "$(submit scontrol show config | awk '$1 == "PluginDir" { print $3 }')/x")"/spank_[!d]*.so)
     [ -e "${plugins[0]}" ] || skip "Slurm's package has no SPANK plugin"
     "$SANDBOX" up --name "$other" --nodes 1 --cpus 2 --plugin "${plugins[0]} a=1 b" \
         --plugin "${plugins[0]}" --conf 'killwait=9' --conf 'KillWait=7' \
