@@ -39,7 +39,10 @@ TEST(Shape, ACountOfGpusIsThatOfAllNodes) {
               "01 distgpu: --gpus=4: divided evenly here, but Slurm may give the nodes different "
               "numbers; use --gpus-per-node=2");
     EXPECT_EQ(gpus_on("2", {.gpus = "8"}), "0123");
-    // All of them, for want of a number.
+}
+
+// The plan has all of each node's, for want of their number.
+TEST(Shape, ACountThatDoesNotDivideIsLeftOut) {
     for (const char* uneven : {"3", "1"}) {
         EXPECT_EQ(gpus_on("2", {.gpus = uneven}),
                   std::string("0123 distgpu: --gpus=") + uneven +
