@@ -23,7 +23,7 @@ bool is_salloc() {
 }
 
 // A job that would train on the first node of its allocation alone.
-std::optional<Error> without_srun(std::string_view mode) {
+std::optional<Error> without_srun(const Request& request) {
     const auto script = is_salloc() ? find_python_of_salloc(own_command_line())
                                     : find_batch_script(own_command_line());
     const ScriptFiles files = [path = own_variable("PATH")](std::string_view name) {
@@ -31,9 +31,9 @@ std::optional<Error> without_srun(std::string_view mode) {
     };
     if (!script || !starts_no_step(script->text, files)) return std::nullopt;
     return Error{script->name,
-                 formatted("it has no srun, and --distgpu={} prepares only what srun starts, so "
+                 formatted("it has no srun, and {} prepares only what srun starts, so "
                            "the program trains alone, as rank 0 of 1",
-                           mode),
+                           option_of(request)),
                  "write srun before the program"};
 }
 
@@ -69,7 +69,7 @@ Outcome AllocatorSide::options_read(const OptionState& option) {
     }
     if (!option.spec) setenv(spec_variable, spec.c_str(), 1);
     if (request->framework == nullptr || warned_) return Outcome::ok;
-    if (const auto warning = without_srun(request->framework->mode)) {
+    if (const auto warning = without_srun(*request)) {
         tell(warning->message());
         warned_ = true;
     }

@@ -22,13 +22,13 @@ std::optional<Error> one_task_per_node(const StepView& step) {
     // "lightning" of "lightning,per-node"; torchrun and composer start scripts of pytorch's.
     const Framework* const own = find_framework(mode.substr(0, mode.find(',')));
     const bool starts_tasks = own != nullptr && !own->launcher_per_node;
-    return Error{
-        formatted("--distgpu={}", mode),
-        formatted("{} tasks on a node, but this mode's launcher starts the processes "
-                  "itself and needs one task per node",
-                  tasks),
-        formatted("use {} --distgpu={}, or --distgpu={} and the script without its launcher",
-                  one_task_each(step), mode, starts_tasks ? own->mode : "pytorch")};
+    return Error{option_of(step.request),
+                 formatted("{} tasks on a node, but this mode's launcher starts the processes "
+                           "itself and needs one task per node",
+                           tasks),
+                 formatted("use {} {}, or --distgpu={} and the script without its launcher",
+                           one_task_each(step), option_of(step.request),
+                           starts_tasks ? own->mode : "pytorch")};
 }
 
 }  // namespace contract

@@ -138,7 +138,7 @@ Misfit second_srun(const Framework& mode, const Owner& found) {
 
 // One that starts the processes of its node, under another mode than its own.
 Misfit other_launcher(const StepView& step, const Owner& found) {
-    const std::string_view mode = step.request.framework->mode;
+    const std::string option = option_of(step.request);
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     std::string remedy =
         formatted("use --distgpu={} with {}", found.record->mode, contract::one_task_each(step));
@@ -149,15 +149,15 @@ Misfit other_launcher(const StepView& step, const Owner& found) {
     }
     if (tasks > 1) {
         return {{std::string(found.launcher),
-                 formatted("it starts the processes of its node itself, but --distgpu={} has a "
-                           "task for each, here {} on a node",
-                           mode, tasks),
+                 formatted("it starts the processes of its node itself, but {} has a task for "
+                           "each, here {} on a node",
+                           option, tasks),
                  std::move(remedy)},
                 true};
     }
     const bool alone = step.layout.node_count() == 1;
     return {{std::string(found.launcher),
-             formatted("--distgpu={} does not set it up, so {}", mode,
+             formatted("{} does not set it up, so {}", option,
                        alone ? "it may start a single process" : "each node may train alone"),
              std::move(remedy)}};
 }
@@ -172,11 +172,12 @@ Misfit no_launcher(const StepView& step, Arguments program) {
             remedy += formatted(", or use --distgpu={} with a task for each GPU", framework->mode);
         }
     }
-    return {{excerpt(join(program, " ")),
-             formatted("--distgpu={} leaves the processes to a launcher, so each task trains "
-                       "alone, as rank 0 of 1",
-                       mode.mode),
-             std::move(remedy)}};
+    return {
+        {excerpt(join(program, " ")),
+         formatted("{} leaves the processes to a launcher, so each task trains alone, as rank 0 "
+                   "of 1",
+                   option_of(step.request)),
+         std::move(remedy)}};
 }
 
 // What prepares a program, and starts none itself.
@@ -225,7 +226,8 @@ bool mentions_variables(const Framework& mode, Arguments words) {
 
 // ssh and its like, where nothing else of the step trains: a helper may run anywhere.
 std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& commands,
-                                    const Framework& mode) {
+                                    const Request& request) {
+    const Framework& mode = *request.framework;
     const UnwrappedCommand* training = nullptr;
     for (const UnwrappedCommand& started : commands) {
         const auto remote = remote_commands(started.words);
@@ -245,8 +247,8 @@ std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& command
     return Misfit{
         {excerpt(join(training->words, " ")),
          formatted("{} starts the program outside the step, where it has none of the "
-                   "variables of --distgpu={}",
-                   shell, mode.mode),
+                   "variables of {}",
+                   shell, option_of(request)),
          formatted("leave {} out: srun starts the tasks on the nodes of the step itself", shell)}};
 }
 
@@ -301,7 +303,7 @@ std::optional<Misfit> program_misfit(const StepView& step) {
         if (!command.certain) continue;
         if (auto misfit = command_misfit(step, read_command(command.words))) return misfit;
     }
-    if (auto misfit = remote_misfit(commands, mode)) return misfit;
+    if (auto misfit = remote_misfit(commands, step.request)) return misfit;
     // A service's program may have any name.
     const bool wants_launcher =
         mode.service == nullptr && !mode.launchers.empty() && !mode.scripts_launch;

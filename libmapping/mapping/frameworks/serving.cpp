@@ -14,13 +14,9 @@ namespace {
 
 using Words = std::span<const std::string>;
 
-std::string option_text(const StepView& step) {
-    return formatted("--distgpu={}", step.request.framework->mode);
-}
-
 // The line that starts it as it is meant.
 std::string line_for(const StepView& step, Words program) {
-    return formatted("srun --ntasks-per-node=1 {} distgpu exec -- {}", option_text(step),
+    return formatted("srun --ntasks-per-node=1 {} distgpu exec -- {}", option_of(step.request),
                      excerpt(join(program, " ")));
 }
 
@@ -68,11 +64,11 @@ std::optional<Error> no_service(const StepView& step) {
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     const StartedProgram program = started_program(step.facts.program);
     if (tasks > 1) {
-        return Error{option_text(step),
+        return Error{option_of(step.request),
                      formatted("{} tasks on a node, but one program runs on each and takes all "
                                "the GPUs of the step there",
                                tasks),
-                     formatted("use {} {}", one_task_each(step), option_text(step))};
+                     formatted("use {} {}", one_task_each(step), option_of(step.request))};
     }
     if (program.words.empty()) return std::nullopt;
     if (!step.facts.puts_exec_in_front && lacks_exec(step)) return without_exec(step);

@@ -74,8 +74,7 @@ constexpr std::array sets{
 };
 
 Error refusal(const StepView& step, std::string problem, std::string remedy) {
-    return {formatted("--distgpu={}", step.request.framework->mode), std::move(problem),
-            std::move(remedy)};
+    return {option_of(step.request), std::move(problem), std::move(remedy)};
 }
 
 std::optional<Error> missing_tasks(const StepView& step) {

@@ -25,7 +25,7 @@ using Meaning = OptionMeaning;
 std::string remedy_of(const GivenOption& given, const StepView& step) {
     if (!given.option->instead.empty()) return formatted("write {}", given.option->instead);
     if (given.option->meaning == Meaning::one_node) return "leave it out";
-    return formatted("leave it out: --distgpu={} sets it", step.request.framework->mode);
+    return formatted("leave it out: {} sets it", option_of(step.request));
 }
 
 Misfit misfit(const GivenLauncher& launcher, const GivenOption& given, std::string problem,
@@ -135,8 +135,7 @@ std::optional<std::string> processes_problem(std::uint32_t processes, const Node
 }
 
 std::string with_key(const StepView& step, std::string_view key, std::string_view value) {
-    return formatted("leave it out, or write --distgpu={},{}={}", step.request.framework->mode, key,
-                     value);
+    return formatted("leave it out, or write {},{}={}", option_of(step.request), key, value);
 }
 
 std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOption& given,
@@ -160,8 +159,8 @@ std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOp
         case Meaning::processes_of_world:
             if (*number == each) return std::nullopt;
             return misfit(launcher, given,
-                          formatted("--distgpu={} counts {} on each node",
-                                    step.request.framework->mode, processes_text(each)),
+                          formatted("{} counts {} on each node", option_of(step.request),
+                                    processes_text(each)),
                           with_key(step, "nproc", *given.value), true);
         case Meaning::world:
             if (*number == std::uint64_t{each} * nodes) return std::nullopt;

@@ -80,7 +80,7 @@ std::optional<Error> no_gpus(const StepView& step, const NodeFacts& node) {
     const std::size_t gpus = node.topology->gpus.size();
     const bool other_tasks = framework.one_gpu_per_task && step.layout.tasks_on(node.node) != gpus;
     return Error{
-        formatted("--distgpu={}", framework.mode),
+        option_of(step.request),
         formatted("the step has no GPU, but {} has {}", step.layout.hosts().name(node.node),
                   gpus == 1 ? "one" : std::to_string(gpus)),
         formatted("use --gres=gpu:{}{}, or gpus=keep if none is meant", gpus,
@@ -116,7 +116,7 @@ std::vector<Error> step_warnings(const StepView& step) {
         if (auto warning = framework.warn(step)) warnings.push_back(*std::move(warning));
     }
     for (const auto& text : {idle_nodes_warning(step), alone_warning(step)}) {
-        if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
+        if (text) warnings.push_back({option_of(step.request), *text, ""});
     }
     return warnings;
 }
@@ -130,7 +130,7 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     const std::uint32_t local_tasks = step.layout.tasks_on(node.node);
     std::vector<Error> warnings;
     const auto add = [&](const std::optional<std::string>& text) {
-        if (text) warnings.push_back({formatted("--distgpu={}", framework.mode), *text, ""});
+        if (text) warnings.push_back({option_of(step.request), *text, ""});
     };
     if (step.facts.is_helper) return warnings;
     for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);

@@ -148,6 +148,7 @@ Result<Request> apply_variant(Request request, std::string_view name, std::strin
     for (const Variant& variant : request.framework->variants) {
         if (variant.key == wanted) {
             request.framework = variant.framework;
+            request.mode += "," + wanted;
             return request;
         }
         if (variant.key.substr(0, name.size()) == name) known.push_back(variant.key);

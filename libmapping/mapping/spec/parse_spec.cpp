@@ -140,6 +140,7 @@ class Parser {
             return request;
         }
         request.framework = find_framework(mode);
+        request.mode = mode;
         if (request.framework != nullptr) return request;
         const auto words = mode_words();
         if (mode.empty()) {
@@ -209,9 +210,9 @@ class Parser {
                 "use --ntasks-per-node={}",
                 variant.framework->mode, *request.nproc, *request.nproc);
         }
-        return refuse(formatted("nproc is for a launcher, but {} has a task for each process",
-                                request.framework->mode),
-                      std::move(remedy));
+        return refuse(
+            formatted("nproc is for a launcher, but {} has a task for each process", request.mode),
+            std::move(remedy));
     }
 
     Result<Request> parse_key(Request request, std::string_view item,
@@ -274,6 +275,10 @@ class Parser {
 };
 
 }  // namespace
+
+std::string option_of(const Request& request) {
+    return formatted("--distgpu={}", request.mode.empty() ? request.framework->mode : request.mode);
+}
 
 Result<Request> parse_spec(std::string_view origin, std::string_view spec) {
     if (spec.size() > max_spec_length) {

@@ -101,7 +101,9 @@ std::string to_string(const Watch& watch);
 
 struct Request {
     const Framework* framework = nullptr;  // null: off
-    bool help = false;                     // the mode was `help`
+    // The mode as the user wrote it, with the key that chose a variant: "tf", "pytorch,per-node".
+    std::string mode{};
+    bool help = false;  // the mode was `help`
     std::optional<std::uint16_t> port;
     std::optional<Master> master;
     std::optional<std::uint32_t> nproc;
@@ -127,6 +129,9 @@ struct Request {
 
     bool operator==(const Request&) const = default;
 };
+
+// How a message names the mode, which is not off: "--distgpu=tf".
+std::string option_of(const Request& request);
 
 // Whether the ranks shall be dealt to the nodes in another order than Slurm's.
 bool reorders(const Request& request);

@@ -149,10 +149,9 @@ std::optional<Error> other_order(const Request& request, const std::string& prep
     const RankOrder order =
         first && first->order ? *first->order : RankOrder{RankOrder::Source::switches};
     if (order == *request.order) return std::nullopt;
-    return Error{
-        formatted("order={}", excerpt(to_string(*request.order))),
-        formatted("the step already has order={}", excerpt(to_string(order))),
-        formatted("give it to srun --distgpu={}, and leave it out here", request.framework->mode)};
+    return Error{formatted("order={}", excerpt(to_string(*request.order))),
+                 formatted("the step already has order={}", excerpt(to_string(order))),
+                 formatted("give it to srun {}, and leave it out here", option_of(request))};
 }
 
 // With the plugin, or another exec, which prepared the task already.
@@ -192,10 +191,10 @@ ExitCode start(const Arguments& arguments, const OwnTask& own, ProcessEnvironmen
     const Service* const service = own.request.framework->service;
     const bool has_extra = !arguments.head_options.empty() || !arguments.worker_options.empty();
     if (has_extra && (service == nullptr || service->companion.empty())) {
-        return complain({"--head-options, --worker-options",
-                         formatted("--distgpu={} starts no cluster", own.request.framework->mode),
-                         "leave them out"},
-                        ExitCode::exec_failed);
+        return complain(
+            {"--head-options, --worker-options",
+             formatted("{} starts no cluster", option_of(own.request)), "leave them out"},
+            ExitCode::exec_failed);
     }
     if (service == nullptr) return become(arguments.program);
     Supervision supervision = supervision_of(own, arguments.program, environment);

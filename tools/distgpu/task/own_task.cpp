@@ -20,7 +20,7 @@ std::optional<Error> unknown_nodes(const Request& request, const Place& place,
     if (place.knows_hosts) return std::nullopt;
     const std::string launcher(name_of(place.launcher));
     if (request.framework->names_all_nodes) {
-        return Error{formatted("--distgpu={}", request.framework->mode),
+        return Error{option_of(request),
                      formatted("TF_CONFIG names every node, but {} does not name them", launcher),
                      "start it with srun"};
     }

@@ -1,7 +1,6 @@
 // See name_lookup.h.
 #include "base/io/tcp/name_lookup.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -63,7 +62,8 @@ std::optional<Answer> receive(int from, Deadline deadline) {
     for (;;) {
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        const int ready = poll(&stream, 1, static_cast<int>(std::max<long>(left, 0)));
+        if (left < 0) return std::nullopt;
+        const int ready = poll(&stream, 1, static_cast<int>(left));
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return std::nullopt;
         Answer answer;

@@ -51,14 +51,13 @@ TEST(Tensorflow, RefusesMoreRolesThanTasks) {
     EXPECT_EQ(refusal_of({"tf,chief=1,ps=2", "n1", "4"}), "");
     EXPECT_EQ(refusal_of({"tf,chief=1", "n1", "1"}), "");
     EXPECT_EQ(refusal_of({"tf,chief=1,evaluator=1", "n1", "2"}), "");
-    EXPECT_EQ(
-        refusal_of({"tf,chief=1,ps=2,evaluator=1", "n1", "3"}),
-        "distgpu: --distgpu=tensorflow: 4 tasks for chief, ps and evaluator, but the step has "
-        "3; use --ntasks=5 or more");
+    EXPECT_EQ(refusal_of({"tf,chief=1,ps=2,evaluator=1", "n1", "3"}),
+              "distgpu: --distgpu=tf: 4 tasks for chief, ps and evaluator, but the step has "
+              "3; use --ntasks=5 or more");
     // A parameter server serves workers, an evaluator trains nothing.
     for (const char* spec : {"tf,ps=2", "tf,chief=1,ps=1", "tf,ps=1,evaluator=1"}) {
         EXPECT_EQ(refusal_of({spec, "n1", "2"}),
-                  "distgpu: --distgpu=tensorflow: chief, ps and evaluator use all 2 tasks, so no "
+                  "distgpu: --distgpu=tf: chief, ps and evaluator use all 2 tasks, so no "
                   "worker is left; use "
                   "--ntasks=3 or more")
             << spec;

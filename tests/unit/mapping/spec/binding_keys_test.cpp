@@ -36,6 +36,7 @@ TEST(BindingKeys, AreRead) {
     for (const auto& row : rows) {
         Request expected;
         expected.framework = find_framework("pytorch");
+        expected.mode = "pytorch";
         row.expect(expected);
         const auto request = parse_spec("--distgpu", row.spec);
         ASSERT_TRUE(request) << row.spec;

@@ -50,6 +50,7 @@ TEST(Spec, ReadsModes) {
         ASSERT_TRUE(request) << framework->mode;
         Request expected;
         expected.framework = framework;
+        expected.mode = framework->mode;
         EXPECT_EQ(*request, expected) << framework->mode;
     }
     const auto off = parse_spec("--distgpu", "off");
@@ -136,6 +137,7 @@ TEST(Spec, ReadsKeysInAnyOrder) {
         Request expected;
         expected.framework = find_framework("pytorch");
         row.expect(expected);
+        if (expected.framework != nullptr) expected.mode = expected.framework->mode;
         const auto request = parse_spec("--distgpu", row.spec);
         ASSERT_TRUE(request) << row.title;
         EXPECT_EQ(*request, expected) << row.title;
@@ -327,11 +329,25 @@ TEST(Spec, NprocWithoutALauncherIsRefused) {
          "torchrun,nproc=4 with --ntasks-per-node=1, or leave nproc out and use "
          "--ntasks-per-node=4"},
         {"the launcher is a key", "transformers,nproc=2,verbose",
-         "nproc is for a launcher, but accelerate has a task for each process; write "
+         "nproc is for a launcher, but transformers has a task for each process; write "
          "accelerate,per-node,nproc=2 with --ntasks-per-node=1, or leave nproc out and use "
          "--ntasks-per-node=2"},
     });
     EXPECT_TRUE(parse_spec("--distgpu", "off,nproc=4"));
+}
+
+TEST(Spec, MessagesNameTheModeAsItWasWritten) {
+    const auto option = [](const char* spec) {
+        const auto request = parse_spec("--distgpu", spec);
+        return request ? option_of(*request) : request.error().message();
+    };
+    EXPECT_EQ(option("tf,verbose"), "--distgpu=tf");
+    EXPECT_EQ(option("pytorch,port=2000,per-node"), "--distgpu=pytorch,per-node");
+    EXPECT_EQ(option("torchrun,rdzv=c10d"), "--distgpu=torchrun,rdzv=c10d");
+    EXPECT_EQ(option("lightning,per-node,nproc=2"), "--distgpu=lightning,per-node");
+    Request made;
+    made.framework = find_framework("jax");
+    EXPECT_EQ(option_of(made), "--distgpu=jax");
 }
 
 TEST(Spec, AKeyMayTakeAnotherContract) {
