@@ -251,6 +251,6 @@ forged() {
         started=$SECONDS
         refused container timeout 40 srun -w node01 -n2 --kill-on-bad-exit=0 --distgpu=pytorch ${container#:} sleep 60 : \
             -w node02 -n2 --container=bundle sleep 60
-        ((SECONDS - started < 10))
+        ((SECONDS - started < 30)) # the programs sleep for a minute
     done
 }
