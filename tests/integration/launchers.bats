@@ -94,7 +94,9 @@ not_loaded=distgpu-is-not-loaded-on-this-node
         [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 10.77.1.1' "node02  $not_loaded" 'node03 2 10.77.1.1')" ]
     done
     # Every component; and what an outer step's distgpu gave is not its user's own.
-    without_plugin node02 srun --quiet -w node01 -n1 --distgpu=pytorch sh -c "$address" : -w node02 -n1 sh -c "$address"
+    # The one without the plugin does not wait for the other, which asks slurmctld about it.
+    without_plugin node02 srun --quiet -w node01 -n1 --distgpu=pytorch sh -c "$address" : \
+        -w node02 -n1 sh -c "$address; sleep 3"
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 0 10.77.1.1' "node02  $not_loaded")" ]
     without_plugin node02 salloc --quiet -N2 -n2 srun -w node01 -N1 -n1 --overlap --distgpu=pytorch \
         srun -N2 -n2 --overlap --distgpu=pytorch sh -c "$address"
