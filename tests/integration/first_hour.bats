@@ -181,7 +181,7 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says '' srun -N2 --ntasks-per-node=4 --distgpu=pytorch,gpus=keep true
     # On one node: of more, each may say it.
     refused "${none/pytorch/vllm}, or gpus=keep if none is meant" \
-        srun -N1 -n1 --distgpu=vllm "$SCRATCH/distgpu" exec -- true
+        srun -w node01 -n1 --distgpu=vllm "$SCRATCH/distgpu" exec -- true
 }
 
 @test "nproc= without a launcher" {
