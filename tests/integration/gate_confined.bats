@@ -60,7 +60,8 @@ none_is_left() {
     for way in scancel kill; do
         touch "$SCRATCH/late"
         submit srun -n2 --distgpu=pytorch,check,watch=30 true >"$SCRATCH/said" 2>&1 3>&- &
-        until on node01 pgrep -f '^sleep 60' >/dev/null; do sleep 0.1; done
+        # Not while the step is still being started, where Slurm 24.11 may wait a minute with its SIGKILL.
+        until compgen -G "$SCRATCH/check.*.is" >/dev/null && on node01 pgrep -f '^sleep 60' >/dev/null; do sleep 0.1; done
         if [[ $way == scancel ]]; then
             submit scancel --user="$(submit id -un)"
         else

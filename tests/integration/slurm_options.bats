@@ -17,15 +17,16 @@ names_of() {
     } | sort -u
 }
 
-# options_of COMMAND: with a value where it asks for one. It starts nothing, having no program.
+# options_of COMMAND: with a value where it asks for one; without those that only its help still has
+# (--power, 24.11). It starts nothing, having no program.
 options_of() {
     local name
     for name in $(names_of "$1"); do
-        if submit "$1" "$name" 2>&1 </dev/null | grep -q 'requires an argument'; then
-            echo "$name 1"
-        else
-            echo "$name"
-        fi
+        case $(submit "$1" "$name" 2>&1 </dev/null) in
+            *'requires an argument'*) echo "$name 1" ;;
+            *'unrecognized option'*) ;;
+            *) echo "$name" ;;
+        esac
     done
 }
 

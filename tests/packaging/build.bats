@@ -73,7 +73,7 @@ Homepage: https://site.test/distgpu
  -- distgpu maintainers <us@site.test>
 URL: https://site.test/distgpu" ]
     run build_as maintainer_address= homepage=
-    [ "$output" = "Maintainer: distgpu maintainers
- -- distgpu maintainers <>" ]
+    [ "$output" = "Maintainer: distgpu maintainers <root@localhost>
+ -- distgpu maintainers <root@localhost>" ]
     run -1 grep -rn 'distgpu[.]invalid' "$root/packaging"
 }
