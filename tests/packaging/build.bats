@@ -65,7 +65,7 @@ build_as() { # LINE...
     grep -E '^(Maintainer|Homepage|URL): |^ -- ' "$BATS_TEST_TMPDIR/metadata" | sed 's/>  .*/>/; s/: */: /'
 }
 
-@test "the owner's addresses are in the packages, and none where there is none" {
+@test "the owner's addresses are in the packages, or root's and no page" {
     run build_as maintainer_address=us@site.test homepage=https://site.test/distgpu
     echo "$output"
     [ "$output" = "Maintainer: distgpu maintainers <us@site.test>
