@@ -44,10 +44,10 @@ setup() {
 }
 
 # It is started by a process that was root's, and judges what the program will have. Slurm sets the
-# limit of core files last.
+# limit of core files last. From 26.05 on a task ignores the signals that slurmd was started to ignore.
 @test "the check has the user, groups, CPUs, limits and control group of its task" {
     cat >"$SCRATCH/self" <<'END'
-grep -E '^(Uid|Gid|Groups|Cap...|Cpus_allowed_list|NoNewPrivs|Sig(Blk|Ign|Cgt))' /proc/self/status
+grep -E '^(Uid|Gid|Groups|Cap...|Cpus_allowed_list|NoNewPrivs|Sig(Blk|Cgt))' /proc/self/status
 cat /proc/self/cgroup
 grep -v core /proc/self/limits
 readlink /proc/self/cwd /proc/self/root /proc/self/ns/{user,mnt,pid,net,ipc,cgroup}

@@ -58,6 +58,7 @@ none_is_left() {
 @test "a step that is cancelled in its check leaves nothing, nor does one that is killed" {
     local way
     for way in scancel kill; do
+        rm -f "$SCRATCH"/*.is
         touch "$SCRATCH/late"
         submit srun -n2 --distgpu=pytorch,check,watch=30 true >"$SCRATCH/said" 2>&1 3>&- &
         # Not while the step is still being started, where Slurm 24.11 may wait a minute with its SIGKILL.
