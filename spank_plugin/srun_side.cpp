@@ -50,8 +50,8 @@ Error lost_in_container() {
 }
 
 // In a heterogeneous step the choice of one component holds for all.
-void send_cpu_bind() {
-    if (chooses_cpus(srun_options(own_command_line()), own_variable("SLURM_CPU_BIND"))) {
+void send_cpu_bind(const SlurmOptions& options) {
+    if (chooses_cpus(options, own_variable("SLURM_CPU_BIND"))) {
         setenv(cpu_bind_variable, "1", 1);
     } else {
         unsetenv(cpu_bind_variable);
@@ -59,10 +59,10 @@ void send_cpu_bind() {
 }
 
 // Every node would refuse it, when the step has started. What --export changes, the nodes see.
-std::optional<Error> bad_exported_port(const Request& request) {
-    const std::vector<std::string> command_line = own_command_line();
-    const bool arrives =
-        hands_on_environment(srun_options(command_line), own_variable("SLURM_EXPORT_ENV"));
+std::optional<Error> bad_exported_port(const Request& request,
+                                       const std::vector<std::string>& command_line,
+                                       const SlurmOptions& options) {
+    const bool arrives = hands_on_environment(options, own_variable("SLURM_EXPORT_ENV"));
     if (request.port || !arrives || starts_foreign_launcher(command_line)) return std::nullopt;
     const auto text = exported(ProcessEnvironment(), "MASTER_PORT");
     if (!text) return std::nullopt;
@@ -70,23 +70,18 @@ std::optional<Error> bad_exported_port(const Request& request) {
     return port ? std::nullopt : std::optional(port.error());
 }
 
-// Its tasks are not prepared: mpirun's daemons, which would hand on to their ranks what they get,
-// or the shell of salloc.
-bool starts_no_tasks(const std::vector<std::string>& command_line) {
-    return starts_foreign_launcher(command_line) || srun_options(command_line).has("interactive");
-}
-
 // Where a node lacks the plugin, its tasks would each train alone and end well: this is in the way
 // of their rendezvous, in every component of a heterogeneous step. What an outer step's distgpu
-// gave is no better there.
-void send_address(const Framework& framework) {
+// gave is no better there. mpirun's daemons, which would hand on to their ranks what they get, and
+// the shell of salloc are not prepared.
+void send_address(const Framework& framework, const std::vector<std::string>& command_line,
+                  const SlurmOptions& options) {
     const bool sets_address =
         std::any_of(framework.sets.begin(), framework.sets.end(),
                     [](const SetVariable& variable) { return variable.name == "MASTER_ADDR"; });
     if (!sets_address || exported(ProcessEnvironment(), "MASTER_ADDR")) return;
-    const std::vector<std::string> command_line = own_command_line();
-    if (starts_no_tasks(command_line) ||
-        export_sets(srun_options(command_line), own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
+    if (starts_foreign_launcher(command_line) || options.has("interactive") ||
+        export_sets(options, own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
         return;
     }
     setenv("MASTER_ADDR", not_loaded_address, 1);
@@ -185,21 +180,24 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
         return Outcome::refused;
     }
     order_list_ = *std::move(list);
-    if (const auto error = bad_exported_port(request_)) {
+    const std::vector<std::string> command_line = own_command_line();
+    const SlurmOptions options = srun_options(command_line);
+    if (const auto error = bad_exported_port(request_, command_line, options)) {
         complain(*error);
         return Outcome::refused;
     }
-    send_ahead(spec);
+    send_ahead(spec, command_line, options);
     return Outcome::ok;
 }
 
 // Before Slurm copies the environment for each component.
-void SrunSide::send_ahead(const std::string& spec) {
+void SrunSide::send_ahead(const std::string& spec, const std::vector<std::string>& command_line,
+                          const SlurmOptions& options) {
     take_replaced_names();
     setenv(spec_variable, spec.c_str(), 1);
     if (!has_secret_) set_secret();
-    send_cpu_bind();
-    send_address(*request_.framework);
+    send_cpu_bind(options);
+    send_address(*request_.framework, command_line, options);
     // Later srun sets it for an allocation of its own too.
     inherits_ntasks_ = !own_variable("SLURM_NTASKS").empty();
     allocated_nodes_ = whole_number(own_variable("SLURM_JOB_NUM_NODES")).value_or(0);

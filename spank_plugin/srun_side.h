@@ -37,7 +37,8 @@ class SrunSide {
 
   private:
     std::optional<Error> other_spec(const std::string& spec) const;
-    void send_ahead(const std::string& spec);
+    void send_ahead(const std::string& spec, const std::vector<std::string>& command_line,
+                    const SlurmOptions& options);
     void set_secret();
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void take_inherited_ranks();

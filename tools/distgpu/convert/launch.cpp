@@ -225,10 +225,12 @@ class Converter {
 
     // Its launcher reads no variables, so that the task's shell has to put them in.
     std::optional<Launch> convert_accelerate(const LauncherCall& call) {
-        static constexpr std::array<std::string_view, 2> machines{"--num_machines",
-                                                                  "--num-machines"};
+        const bool has_machines =
+            std::any_of(command_.words.begin(), command_.words.end(), [](const std::string& word) {
+                return word.starts_with("--num_machines") || word.starts_with("--num-machines");
+            });
         add_spec(std::string(call.record->mode), launchers_options(context_.job));
-        if (!has_option(command_.words, machines)) return answer();
+        if (!has_machines) return answer();
         for (const std::size_t word : call.replaced) remove(word);
         const bool is_single = started_.text && started_.text->quote == '\'';
         const char* const options =

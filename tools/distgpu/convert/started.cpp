@@ -4,8 +4,7 @@
 #include "convert/assignments.h"
 #include "mapping/spec/slurm_options.h"
 
-#include <algorithm>
-#include <vector>
+#include <span>
 
 namespace distgpu {
 namespace {
@@ -67,13 +66,6 @@ Result<std::optional<StartedCommand>> read_started(std::string_view script,
             found->step = found->program;
             return within_shell(script, *std::move(found));
         });
-}
-
-bool has_option(std::span<const std::string> words, std::span<const std::string_view> options) {
-    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-        return std::any_of(options.begin(), options.end(),
-                           [&](std::string_view option) { return word.starts_with(option); });
-    });
 }
 
 }  // namespace distgpu

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,8 +31,5 @@ struct StartedCommand {
 // its value.
 Result<std::optional<StartedCommand>> read_started(std::string_view script,
                                                    const ShellCommand& command);
-
-// Whether a word begins with one of the options.
-bool has_option(std::span<const std::string> words, std::span<const std::string_view> options);
 
 }  // namespace distgpu
