@@ -1,7 +1,7 @@
 // See launcher_options.h.
 #include "mapping/frameworks/launcher_options.h"
 
-#include "base/take_until.h"
+#include "base/word_list.h"
 
 #include <algorithm>
 
@@ -21,13 +21,6 @@ std::string name_of(std::string_view word) {
     std::string name(word.substr(0, word.find('=')));
     if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
     return name;
-}
-
-bool is_one_of(std::string_view name, std::string_view list) {
-    while (!list.empty()) {
-        if (take_until(list, ' ') == name) return true;
-    }
-    return false;
 }
 
 class Reader {
@@ -57,7 +50,7 @@ class Reader {
         const std::string name = name_of(word);
         const LauncherOption* const option = find(name);
         const bool is_switch = option != nullptr && option->meaning == OptionMeaning::one_node;
-        if (is_switch || is_one_of(name, launcher_.flags)) {
+        if (is_switch || has_word(launcher_.flags, name)) {
             if (option != nullptr) given_.options.push_back({option, std::string(word), ""});
             return;
         }
@@ -84,7 +77,7 @@ class Reader {
 
     const LauncherOption* find(std::string_view name) const {
         const LauncherOption* found = nullptr;
-        if (is_one_of(name, launcher_.flags)) {
+        if (has_word(launcher_.flags, name)) {
             // Whether it is there, may count.
             for (const LauncherOption& option : launcher_.options) {
                 if (option.name == name) found = &option;

@@ -3,7 +3,7 @@
 
 #include "base/file_name.h"
 #include "base/format.h"
-#include "base/take_until.h"
+#include "base/word_list.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 // A program that joins its last words to a command line for the shell of another node.
 struct RemoteShell {
-    std::string_view name;
+    std::string_view names;      // between blanks
     std::string_view letters;    // of short options with a value
     std::string_view options{};  // long ones with a value, between blanks
     bool names_host = false;     // a word of its own names the host, and options may follow it
@@ -23,27 +23,17 @@ struct RemoteShell {
 
 // From the manuals of OpenSSH 9.6, rsh-client 0.17, pdsh 2.34, ClusterShell 1.9 and pssh 2.3.
 constexpr std::array remote_shells{
-    RemoteShell{.name = "ssh", .letters = "BbcDEeFIiJLlmOoPpQRSWw", .names_host = true},
-    RemoteShell{.name = "rsh", .letters = "l", .names_host = true},
-    RemoteShell{.name = "pdsh", .letters = "wxtuflRMgXPjFC"},
-    RemoteShell{.name = "clush",
+    RemoteShell{.names = "ssh", .letters = "BbcDEeFIiJLlmOoPpQRSWw", .names_host = true},
+    RemoteShell{.names = "rsh", .letters = "l", .names_host = true},
+    RemoteShell{.names = "pdsh", .letters = "wxtuflRMgXPjFC"},
+    RemoteShell{.names = "clush",
                 .letters = "wxgXlftumoROEs",
                 .options = "--hostfile --group --exgroup --fanout --user --mode --worker --option "
                            "--engine --groupsource --topology --outdir --errdir --pick"},
-    RemoteShell{.name = "pssh",
-                .letters = "HhlpoetOxX",
-                .options = "--host --hosts --user --par --outdir --errdir --timeout --option"},
-    RemoteShell{.name = "parallel-ssh",
+    RemoteShell{.names = "pssh parallel-ssh",
                 .letters = "HhlpoetOxX",
                 .options = "--host --hosts --user --par --outdir --errdir --timeout --option"},
 };
-
-bool is_one_of(std::string_view word, std::string_view list) {
-    while (!list.empty()) {
-        if (take_until(list, ' ') == word) return true;
-    }
-    return false;
-}
 
 bool is_option(std::string_view word) {
     return word.size() > 1 && word.front() == '-';
@@ -51,7 +41,7 @@ bool is_option(std::string_view word) {
 
 // Whether the value of the option stands in the next word.
 bool takes_next_word(const RemoteShell& shell, std::string_view option) {
-    if (option.starts_with("--")) return is_one_of(option, shell.options);
+    if (option.starts_with("--")) return has_word(shell.options, option);
     const std::size_t letter = option.find_first_of(shell.letters, 1);
     return letter != std::string_view::npos && letter + 1 == option.size();
 }
@@ -82,8 +72,9 @@ std::size_t command_at(const RemoteShell& shell, std::span<const std::string> li
 std::optional<RemoteCommands> remote_commands(std::span<const std::string> line) {
     if (line.empty()) return std::nullopt;
     const std::string_view name = file_name(line.front());
-    const auto shell = std::find_if(remote_shells.begin(), remote_shells.end(),
-                                    [name](const RemoteShell& each) { return each.name == name; });
+    const auto shell =
+        std::find_if(remote_shells.begin(), remote_shells.end(),
+                     [name](const RemoteShell& each) { return has_word(each.names, name); });
     if (shell == remote_shells.end()) return std::nullopt;
     const auto command = static_cast<std::ptrdiff_t>(command_at(*shell, line));
     RemoteCommands remote;

@@ -2,7 +2,7 @@
 #include "mapping/frameworks/started_commands.h"
 
 #include "base/file_name.h"
-#include "base/take_until.h"
+#include "base/word_list.h"
 
 #include <algorithm>
 #include <array>
@@ -117,13 +117,6 @@ constexpr std::array wrappers{
             .own_words = 1},
 };
 
-bool is_one_of(std::string_view word, std::string_view list) {
-    while (!list.empty()) {
-        if (take_until(list, ' ') == word) return true;
-    }
-    return false;
-}
-
 // "NAME=VALUE"
 bool is_assignment(std::string_view word) {
     const std::size_t equals = word.find('=');
@@ -137,7 +130,7 @@ bool is_assignment(std::string_view word) {
 bool takes_next_word(const Wrapper& wrapper, std::string_view option) {
     if (option.starts_with("--")) {
         return option.find('=') == std::string_view::npos &&
-               (wrapper.all_have_values || is_one_of(option, wrapper.options));
+               (wrapper.all_have_values || has_word(wrapper.options, option));
     }
     if (wrapper.all_have_values) return option.size() == 2;
     const std::size_t letter = option.find_first_of(wrapper.letters, 1);
@@ -158,7 +151,7 @@ std::optional<std::size_t> first_own_word(const Wrapper& wrapper, Arguments line
     std::size_t at = 1;
     if (wrapper.subcommands.empty()) return at;
     while (at < line.size() && line[at].starts_with('-')) ++at;
-    if (at == line.size() || !is_one_of(line[at], wrapper.subcommands)) return std::nullopt;
+    if (at == line.size() || !has_word(wrapper.subcommands, line[at])) return std::nullopt;
     return at + 1;
 }
 
@@ -191,7 +184,7 @@ Words behind(const Wrapper& wrapper, Arguments line) {
 }
 
 bool is_shell(std::string_view name) {
-    return is_one_of(name, "sh bash dash zsh ksh");
+    return has_word("sh bash dash zsh ksh", name);
 }
 
 // The text behind -c. Nothing: the shell runs a script, or what it is told.
@@ -256,7 +249,7 @@ class ShellText {
 
     bool begins_with_test() {
         end_word();
-        return !words_.empty() && is_one_of(words_.front(), "[ [[ test grep ! false");
+        return !words_.empty() && has_word("[ [[ test grep ! false", words_.front());
     }
 
     // A part of a word: quoted, replaced by the shell, or a character.
@@ -331,7 +324,7 @@ class ShellText {
         if (!words_.empty()) {
             constexpr std::string_view reserved =
                 "if then elif else fi for while until do done case esac select function { } ! [[";
-            if (is_one_of(words_.front(), reserved)) unclear_ = true;
+            if (has_word(reserved, words_.front())) unclear_ = true;
             commands_.push_back({std::move(words_), certain_});
         }
         words_.clear();
@@ -351,7 +344,7 @@ class ShellText {
 // In a shell's text other words may stand before a command.
 Words without_shells_prefix(Words words) {
     const auto first = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-        return !is_assignment(word) && !is_one_of(word, "exec command builtin");
+        return !is_assignment(word) && !has_word("exec command builtin", word);
     });
     words.erase(words.begin(), first);
     return words;
