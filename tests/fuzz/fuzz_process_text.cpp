@@ -48,8 +48,11 @@ void try_text(std::string_view text) {
     for (const StepProcess& process : parse_listpids("5.0", text)) {
         require(process.pid > 0, "a process has a number");
     }
+    for (const RunningStep& step : running_steps_of_json(text)) {
+        require(step.nodes.size() > 0, "a step has nodes");
+    }
     for (const char* const wanted : {"5", "5.0", "4_3"}) {
-        const auto step = choose_step(wanted, text);
+        const auto step = choose_step(wanted, running_steps(text));
         if (!step) continue;
         require(step->nodes.size() > 0, "a step has nodes");
         require(step->numbered() == step->id, "a step is of its job");

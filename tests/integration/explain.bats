@@ -132,6 +132,9 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
         -N1 -n3 --overcommit --distgpu=pytorch "${rank[@]}" >"$SCRATCH/log" 2>&1 3>&- &
     step=$!
     until_all_wait
+    explain "$job.0"
+    [ "$status" -ne 0 ]
+    [[ $output == *"2 steps of it run; name one of them: $job.0+0, $job.0+1" ]]
     explain "$job.0+1"
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == *': 3 ranks on 1 node, prepared by --distgpu=pytorch' ]]

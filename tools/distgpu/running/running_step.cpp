@@ -2,6 +2,7 @@
 #include "running/running_step.h"
 
 #include "base/format.h"
+#include "base/json_fields.h"
 #include "base/take_until.h"
 #include "base/values.h"
 #include "node/slurm_command.h"
@@ -9,7 +10,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <vector>
+#include <set>
+#include <utility>
 
 namespace distgpu {
 namespace {
@@ -26,22 +28,18 @@ std::string_view field(std::string_view line, std::string_view name) {
     return {};
 }
 
-std::optional<RunningStep> running_step_in(std::string_view line) {
-    const std::string_view id = field(line, "StepId");
-    if (id.empty() || field(line, "State") != "RUNNING") return std::nullopt;
-    const auto nodes = HostList::parse(field(line, "NodeList"));
-    const auto tasks = whole_number(field(line, "Tasks"));
+std::optional<RunningStep> step_of(std::string_view id, std::string_view nodes,
+                                   std::optional<std::uint32_t> tasks) {
+    const auto hosts = HostList::parse(nodes);
     const std::size_t point = id.find('.');
-    if (!nodes || !tasks || point == std::string_view::npos) return std::nullopt;
-    return RunningStep{std::string(id), std::string(id.substr(0, point)), *nodes, *tasks};
+    if (!hosts || !tasks || point == std::string_view::npos) return std::nullopt;
+    return RunningStep{std::string(id), std::string(id.substr(0, point)), *hosts, *tasks};
 }
 
-std::vector<RunningStep> running_steps_in(std::string_view text) {
-    std::vector<RunningStep> steps;
-    while (!text.empty()) {
-        if (auto step = running_step_in(take_until(text, '\n'))) steps.push_back(*std::move(step));
-    }
-    return steps;
+bool share_an_id(const std::vector<RunningStep>& steps) {
+    std::set<std::string_view> ids;
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](const RunningStep& step) { return !ids.insert(step.id).second; });
 }
 
 std::string_view job_of(std::string_view wanted) {
@@ -85,8 +83,34 @@ bool may_name_a_step(std::string_view text) {
 
 }  // namespace
 
-Result<RunningStep> choose_step(const std::string& wanted, std::string_view listed) {
-    std::vector<RunningStep> steps = running_steps_in(listed);
+std::vector<RunningStep> running_steps(std::string_view listed) {
+    std::vector<RunningStep> steps;
+    while (!listed.empty()) {
+        const std::string_view line = take_until(listed, '\n');
+        if (field(line, "State") != "RUNNING") continue;
+        auto step = step_of(field(line, "StepId"), field(line, "NodeList"),
+                            whole_number(field(line, "Tasks")));
+        if (step) steps.push_back(*std::move(step));
+    }
+    return steps;
+}
+
+std::vector<RunningStep> running_steps_of_json(std::string_view listed) {
+    std::vector<RunningStep> steps;
+    const auto problem = read_json(listed, [&](const JsonFields& answer) {
+        answer.each("steps", [&](const JsonFields& fields) {
+            const std::vector<std::string> states = fields.texts("state");
+            auto step = step_of(fields.text("id"), fields.text("nodes"),
+                                fields.count<std::uint32_t>("number_tasks"));
+            if (step && states == std::vector<std::string>{"RUNNING"}) {
+                steps.push_back(*std::move(step));
+            }
+        });
+    });
+    return problem ? std::vector<RunningStep>() : steps;
+}
+
+Result<RunningStep> choose_step(const std::string& wanted, std::vector<RunningStep> steps) {
     const std::string_view job = job_of(wanted);
     std::erase_if(steps, [&](const RunningStep& step) { return !is_of(step, job); });
     if (job.size() < wanted.size()) {
@@ -137,7 +161,14 @@ Result<RunningStep> find_running_step(const std::string& wanted, const Environme
                error.problem.find("Invalid job id") != std::string::npos;
     };
     if (!listed && !ended(listed.error())) return not_listed(wanted, listed.error());
-    auto step = choose_step(wanted, listed ? *listed : "");
+    std::vector<RunningStep> steps = running_steps(listed ? *listed : "");
+    if (share_an_id(steps)) {
+        const auto components =
+            run_slurm_command(environment, {"scontrol", "--json", "show", "step", job}, limit);
+        if (!components) return not_listed(wanted, components.error());
+        steps = running_steps_of_json(*components);
+    }
+    auto step = choose_step(wanted, std::move(steps));
     if (!step) return step;
     const auto jobs = run_slurm_command(
         environment, {"squeue", "--noheader", "--format=%A %i", "--jobs=" + step->job}, limit);

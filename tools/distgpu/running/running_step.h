@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu {
 
@@ -31,14 +32,23 @@ struct RunningStep {
 };
 
 // `wanted`: JOB or JOB.STEP. Of a job its one step that srun started, else the batch script's. Two
-// RPCs; gives up after 10 s each. The environment tells where Slurm's commands and slurm.conf are.
+// RPCs, a third where components of a heterogeneous step are listed under one id; gives up after 10
+// s each. The environment tells where Slurm's commands and slurm.conf are.
 // Errors (object: `wanted`): not the name of a step; scontrol does not answer; no such step runs,
 // or several.
 Result<RunningStep> find_running_step(const std::string& wanted, const Environment& environment);
 
-// The same of what `scontrol --oneliner show step JOB` printed. `job` is not yet a number where the
-// step is of an array.
-Result<RunningStep> choose_step(const std::string& wanted, std::string_view listed);
+// What `scontrol --oneliner show step JOB` printed. `job` is not yet a number where the step is of
+// an array. Up to Slurm 25.11 the components of a heterogeneous step have ids of their own there
+// ("5.0+1"); 26.05 prints "5.0" for each.
+std::vector<RunningStep> running_steps(std::string_view listed);
+
+// What `scontrol --json show step JOB` printed: there 26.05 tells the components apart. None: it is
+// not that JSON.
+std::vector<RunningStep> running_steps_of_json(std::string_view listed);
+
+// Which of them `wanted` names, as find_running_step() says.
+Result<RunningStep> choose_step(const std::string& wanted, std::vector<RunningStep> steps);
 
 // With the job's number, and its component, of what `squeue --format="%A %i"` printed of it: "7
 // 4_3" of an array, "6 5+1" of a heterogeneous job. A job that is not listed stays as it is.

@@ -31,7 +31,7 @@ const std::string array = line("4_3.batch", "node01", 1) + line("4_3.0", "node01
                           line("4_4.batch", "node01", 1) + line("4_4.0", "node02", 2);
 
 std::string chosen(const std::string& wanted, const std::string& listed) {
-    const auto step = choose_step(wanted, listed);
+    const auto step = choose_step(wanted, running_steps(listed));
     return step ? step->id : step.error().message();
 }
 
@@ -40,7 +40,7 @@ std::string none(const std::string& wanted) {
 }
 
 TEST(ChooseStep, TellsItsNodesAndTasks) {
-    const auto step = choose_step("5", batch + first);
+    const auto step = choose_step("5", running_steps(batch + first));
     ASSERT_TRUE(step);
     EXPECT_EQ(step->id, "5.0");
     EXPECT_EQ(step->job, "5");
@@ -91,6 +91,38 @@ TEST(ChooseStep, OfAnArrayIsOfOneJob) {
 TEST(ChooseStep, IsOfNoOtherJob) {
     EXPECT_EQ(chosen("5+1", batch + first), none("5+1"));
     EXPECT_EQ(chosen("51", batch + first), none("51"));
+}
+
+// As 26.05.3 prints them.
+std::string json_step(const std::string& id, const std::string& nodes, const std::string& tasks,
+                      const std::string& state = "RUNNING") {
+    return R"({"name":"sleep","nodes":")" + nodes + R"(","number_tasks":)" + tasks +
+           R"(,"state":[")" + state + R"("],"id":")" + id + R"("})";
+}
+
+std::string chosen_of_json(const std::string& wanted, const std::string& steps) {
+    const auto step = choose_step(wanted, running_steps_of_json(R"({"steps":[)" + steps + "]}"));
+    return step ? step->id + " on " + step->nodes.to_string() + ": " + std::to_string(step->tasks)
+                : step.error().message();
+}
+
+TEST(ChooseStep, OfAHeterogeneousStepAsJson) {
+    const std::string both =
+        json_step("5.0+0", "node01", "1") + ',' + json_step("5.0+1", "node02", "2");
+    EXPECT_EQ(chosen_of_json("5.0+1", both), "5.0+1 on node02: 2");
+    EXPECT_EQ(chosen_of_json("5.0", both),
+              "distgpu: 5.0: 2 steps of it run; name one of them: 5.0+0, 5.0+1");
+    EXPECT_EQ(chosen_of_json("5.0+0", json_step("5.0+0", "node01", "1", "COMPLETED")),
+              none("5.0+0"));
+}
+
+TEST(ChooseStep, ReadsNothingIntoOtherJson) {
+    for (const std::string& step :
+         {json_step("5.0", "node[01-", "1"), json_step("5.0", "node01", "-1"),
+          json_step("5.0", "node01", R"("1")"), json_step("5", "node01", "1"), std::string("{}"),
+          std::string("{")}) {
+        EXPECT_EQ(chosen_of_json("5.0", step), none("5.0")) << step;
+    }
 }
 
 RunningStep of_job(const std::string& job, const std::string& listed) {
