@@ -315,7 +315,11 @@ time.sleep(100)' "$SCRATCH/held" 3>&- &
 }
 
 @test "a step whose first node fails is not held by a node that never starts exec" {
-    submit timeout 60 "${on_two[@]}" --distgpu=vllm bash -c '
+    # Slurm's answer takes long enough that it kills exec meanwhile.
+    mkdir "$SCRATCH/slow"
+    printf '#!/bin/sh\n%s "$@"; sleep 20\n' "$(type -P scancel)" >"$SCRATCH/slow/scancel"
+    chmod +x "$SCRATCH/slow/scancel"
+    submit env PATH="$SCRATCH/slow:$PATH" timeout 60 "${on_two[@]}" --distgpu=vllm bash -c '
         ((SLURM_PROCID)) || exec "$@"
         exec sleep 50' - "$distgpu" exec -- false >"$log" 2>&1 3>&- &
     step=$!

@@ -42,6 +42,7 @@ class Parts {
     std::optional<Error> make_folder_at(const std::string& path);
     // Without a companion: the program's temporary files go with the step, where that can be.
     void make_temporary_folder();
+    void remove_folder() { folder_ = {}; }
     const std::string& folder() const { return folder_.path(); }
     std::string environment_file() const { return folder_.path() + "/env"; }
 

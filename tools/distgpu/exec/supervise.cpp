@@ -150,9 +150,11 @@ class Supervisor {
                (nodes_.are_all_connected() || is_stopped_ || Clock::now() >= late_end_);
     }
 
-    // Who comes now would wait for a step that has ended.
+    // Who comes now would wait for a step that has ended. Slurm then kills this process too, so
+    // nothing of it may be left by then.
     void leave_the_late() {
         if (!plan_.end_step) return;
+        parts_.remove_folder();
         say(formatted("distgpu: {}: the step ends without {}, where distgpu exec did not start",
                       plan_.mode, nodes_.absent()));
         plan_.end_step();
