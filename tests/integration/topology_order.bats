@@ -80,7 +80,7 @@ right() { # TASKS COMMAND...
 
 # The hosts of the tasks in turn.
 hosts_of() { # SRUN_ARGUMENT...
-    submit srun "$@" bash -c 'echo "$SLURM_PROCID $SLURMD_NODENAME"' | sort -n | cut -d' ' -f2 | xargs
+    submit srun --quiet "$@" bash -c 'echo "$SLURM_PROCID $SLURMD_NODENAME"' | sort -n | cut -d' ' -f2 | xargs
 }
 
 # Without this the rest would show nothing.
