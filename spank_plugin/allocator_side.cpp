@@ -3,8 +3,10 @@
 
 #include "base/format.h"
 #include "batch_script.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/request/request.h"
 #include "mapping/spec/misplaced_option.h"
-#include "mapping/spec/request.h"
+#include "mapping/spec/parse_spec.h"
 #include "node/variables.h"
 #include "own_process.h"
 

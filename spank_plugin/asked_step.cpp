@@ -1,6 +1,7 @@
 // See asked_step.h.
 #include "asked_step.h"
 
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/ranks.h"
 #include "node/launch_variables.h"
 #include "node/machine.h"

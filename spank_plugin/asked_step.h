@@ -6,8 +6,8 @@
 #include "identity.h"
 #include "layout_source.h"
 #include "mapping/plan/step.h"
-#include "mapping/plugstack/plugstack_arguments.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
 
 #include <cstdint>

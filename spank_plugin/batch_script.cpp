@@ -5,7 +5,7 @@
 #include "base/file_name.h"
 #include "base/format.h"
 #include "base/io/file_text.h"
-#include "mapping/spec/slurm_options.h"
+#include "slurm/slurm_options.h"
 
 #include <algorithm>
 #include <array>

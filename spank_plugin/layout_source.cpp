@@ -6,8 +6,8 @@
 #include "het_step.h"
 #include "node/carried_step.h"
 #include "node/layout_check.h"
-#include "node/step_environment.h"
 #include "node/variables.h"
+#include "slurm/step_environment.h"
 #include "slurm_calls.h"
 
 #include <optional>

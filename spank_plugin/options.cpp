@@ -2,7 +2,8 @@
 #include "options.h"
 
 #include "base/format.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 #include "node/variables.h"
 #include "own_process.h"
 

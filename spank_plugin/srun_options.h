@@ -3,7 +3,7 @@
 // `variable`: the value of the variable that is the option's twin, or an empty text.
 #pragma once
 
-#include "mapping/spec/slurm_options.h"
+#include "slurm/slurm_options.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -8,8 +8,9 @@
 #include "foreign_launcher.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
-#include "mapping/plugstack/plugstack_arguments.h"
+#include "mapping/rendezvous/host_port.h"
 #include "mapping/spec/misplaced_option.h"
+#include "mapping/spec/parse_spec.h"
 #include "node/announcement.h"
 #include "node/process_environment.h"
 #include "node/step_secret.h"
@@ -17,6 +18,7 @@
 #include "node/variables.h"
 #include "options.h"
 #include "own_process.h"
+#include "slurm/plugstack_arguments.h"
 #include "slurm_calls.h"
 #include "srun_options.h"
 

@@ -2,12 +2,12 @@
 // the layout of the step and send it to the nodes.
 #pragma once
 
-#include "mapping/plugstack/plugstack_arguments.h"
-#include "mapping/spec/request.h"
-#include "mapping/spec/slurm_options.h"
+#include "mapping/request/request.h"
 #include "node/carried_step.h"
-#include "node/rank_order.h"
 #include "options.h"
+#include "slurm/plugstack_arguments.h"
+#include "slurm/rank_order.h"
+#include "slurm/slurm_options.h"
 #include "spank_access.h"
 #include "verbose_rows.h"
 

@@ -2,7 +2,7 @@
 #include "step_binding.h"
 
 #include "base/format.h"
-#include "base/io/tcp/name_lookup.h"
+#include "base/io/name_lookup.h"
 #include "mapping/binding/binding_policy.h"
 #include "node/machine.h"
 #include "node/network_interface.h"

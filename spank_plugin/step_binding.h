@@ -5,9 +5,9 @@
 
 #include "base/result.h"
 #include "mapping/plan/plan.h"
-#include "mapping/plugstack/plugstack_arguments.h"
 #include "mapping/topology/topology.h"
 #include "node/node_topology.h"
+#include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
 #include "step_gpu_facts.h"
 #include "task_masks.h"

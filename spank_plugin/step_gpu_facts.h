@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/environment.h"
-#include "mapping/plan/node_facts.h"
+#include "mapping/binding/node_facts.h"
 #include "node/gpu_ownership.h"
 #include "node/step_gpus.h"
 #include "task_gpus.h"

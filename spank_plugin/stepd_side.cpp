@@ -5,14 +5,16 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "foreign_launcher.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
-#include "mapping/plugstack/pyxis_order.h"
+#include "mapping/spec/parse_spec.h"
 #include "node/address_check.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
 #include "plugin_order.h"
 #include "refusal_turn.h"
+#include "slurm/pyxis_order.h"
 #include "slurm_calls.h"
 
 #include <algorithm>

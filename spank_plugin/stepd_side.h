@@ -3,10 +3,10 @@
 
 #include "asked_step.h"
 #include "failure.h"
-#include "mapping/plugstack/plugstack_arguments.h"
 #include "node/port_claim.h"
 #include "options.h"
 #include "refusal_notice.h"
+#include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
 #include "step_binding.h"
 #include "task_start.h"

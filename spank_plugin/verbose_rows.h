@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/environment.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 
 #include <atomic>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mapping/layout/step_layout.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 #include "mapping/topology/topology.h"
 
 #include <distgpu/mapping.h>

@@ -1,6 +1,8 @@
 // The request, and the version, of mapping.h.
 #include "c_api/objects.h"
 #include "c_api/status.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/spec/parse_spec.h"
 
 using namespace distgpu;
 

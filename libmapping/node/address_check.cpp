@@ -2,7 +2,7 @@
 #include "node/address_check.h"
 
 #include "base/format.h"
-#include "base/io/tcp/name_lookup.h"
+#include "base/io/name_lookup.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/ranks.h"
 #include "mapping/plan/rendezvous_address.h"

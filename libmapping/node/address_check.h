@@ -4,7 +4,7 @@
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/rendezvous/rendezvous.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <optional>
 #include <vector>

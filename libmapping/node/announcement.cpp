@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/binding/binding_policy.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan_rows.h"
 #include "mapping/rendezvous/rendezvous.h"
 

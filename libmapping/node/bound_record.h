@@ -2,7 +2,7 @@
 // changed since (`distgpu explain`). The kernel does not keep it.
 #pragma once
 
-#include "mapping/plan/node_facts.h"
+#include "mapping/binding/node_facts.h"
 
 #include <string>
 #include <string_view>

@@ -6,7 +6,8 @@
 #include "base/json_fields.h"
 #include "base/json_text.h"
 #include "mapping/layout/node_order.h"
-#include "mapping/spec/request.h"
+#include "mapping/rendezvous/host_port.h"
+#include "mapping/request/request.h"
 #include "node/layout_check.h"
 #include "node/variables.h"
 

@@ -4,9 +4,9 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/layout/node_order.h"
-#include "node/step_environment.h"
 #include "node/task_environment.h"
 #include "node/variables.h"
+#include "slurm/step_environment.h"
 
 #include <array>
 #include <string>

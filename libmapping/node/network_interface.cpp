@@ -2,7 +2,7 @@
 #include "node/network_interface.h"
 
 #include "base/format.h"
-#include "base/io/tcp/name_lookup.h"
+#include "base/io/name_lookup.h"
 
 #include <arpa/inet.h>
 #include <array>

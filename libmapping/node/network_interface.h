@@ -1,8 +1,8 @@
 // The network interface through which the other nodes reach this one.
 #pragma once
 
-#include "base/io/tcp/deadline.h"
-#include "base/io/tcp/resolve.h"
+#include "base/io/deadline.h"
+#include "base/io/resolve.h"
 #include "base/result.h"
 
 #include <string>

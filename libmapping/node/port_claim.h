@@ -2,7 +2,7 @@
 // its end: without it, two steps with one port= would both find it free, and their ranks would mix.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 
 #include <cstdint>
 #include <optional>

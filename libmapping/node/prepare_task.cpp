@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/io/write.h"
+#include "mapping/frameworks/framework.h"
 #include "node/announcement.h"
 #include "node/bound_record.h"
 #include "node/port_check.h"

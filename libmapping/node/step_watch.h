@@ -4,7 +4,7 @@
 
 #include "base/environment.h"
 #include "base/result.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 #include "node/host_helper.h"
 
 #include <string>

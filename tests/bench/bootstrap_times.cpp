@@ -5,7 +5,7 @@
 // Rank 0 is the real one. The others are connections of one other process, which says what ranks
 // say: each round every rank hands in the times of 20 iterations, and rank 0 answers all.
 #include "base/io/open_files.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
 

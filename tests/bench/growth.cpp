@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "counted_memory.h"
 #include "mapping/plan/plan.h"
+#include "mapping/spec/parse_spec.h"
 #include "node/carried_step.h"
 #include "node/discovery/discover.h"
 #include "whole_node.h"

@@ -4,6 +4,7 @@
 // whole node's plan once.
 #include "base/format.h"
 #include "mapping/plan/plan.h"
+#include "mapping/spec/parse_spec.h"
 #include "node/discovery/discover.h"
 #include "whole_node.h"
 

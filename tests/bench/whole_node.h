@@ -1,7 +1,7 @@
 // A node whose tasks have all of it, for what measures the binding and the plan.
 #pragma once
 
-#include "mapping/plan/node_facts.h"
+#include "mapping/binding/node_facts.h"
 
 #include <cstddef>
 #include <cstdint>

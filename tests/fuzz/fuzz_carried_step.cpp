@@ -1,5 +1,6 @@
 // SLURM_DISTGPU_STEP, which a user can forge, in a step of which SPANK tells the size and the tasks
 // of this node.
+#include "mapping/rendezvous/host_port.h"
 #include "node/carried_step.h"
 #include "node/layout_check.h"
 #include "plan_promises.h"

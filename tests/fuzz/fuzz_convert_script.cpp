@@ -2,7 +2,7 @@
 #include "convert/convert_script.h"
 #include "convert_promises.h"
 #include "require.h"
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 #include "target.h"
 
 #include <algorithm>

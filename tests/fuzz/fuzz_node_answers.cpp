@@ -1,6 +1,6 @@
 // What srun prints of the nodes' answers and of its own.
+#include "inspect/answers.h"
 #include "require.h"
-#include "running/answers.h"
 #include "target.h"
 
 #include <string>

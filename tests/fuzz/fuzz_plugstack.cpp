@@ -1,7 +1,8 @@
 // The plugin's arguments in plugstack.conf, one a line: each counts, or is ignored aloud.
-#include "mapping/plugstack/plugstack_arguments.h"
+#include "mapping/spec/parse_spec.h"
 #include "plan_promises.h"
 #include "require.h"
+#include "slurm/plugstack_arguments.h"
 #include "target.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
 // What Slurm, the kernel and the tools that read stacks print of a step and of its processes.
+#include "inspect/connections.h"
+#include "inspect/gpu_load.h"
+#include "inspect/process_facts.h"
+#include "inspect/ras.h"
+#include "inspect/stack.h"
+#include "inspect/step_tasks.h"
+#include "inspect/traffic.h"
 #include "require.h"
-#include "running/running_step.h"
-#include "running/step_tasks.h"
+#include "slurm/running_step.h"
 #include "target.h"
-#include "why/connections.h"
-#include "why/gpu_load.h"
-#include "why/process_facts.h"
-#include "why/ras.h"
-#include "why/stack.h"
-#include "why/traffic.h"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 // What sattach --layout prints, to the layout that `distgpu exec` and `plan` take from it.
 #include "plan_promises.h"
 #include "require.h"
+#include "slurm/step_query.h"
 #include "target.h"
-#include "task/step_query.h"
 
 #include <cstdint>
 #include <string>

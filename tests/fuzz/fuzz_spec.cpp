@@ -1,5 +1,6 @@
 // SPEC, the value of --distgpu, and the plans that it asks for.
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 #include "plan_promises.h"
 #include "require.h"
 #include "target.h"

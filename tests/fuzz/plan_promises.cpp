@@ -2,7 +2,9 @@
 #include "plan_promises.h"
 
 #include "base/values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/ranks.h"
+#include "mapping/spec/parse_spec.h"
 #include "require.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // See topology_promises.h.
 #include "topology_promises.h"
 
+#include "mapping/topology/port_verdicts.h"
 #include "plan_promises.h"
 #include "require.h"
 

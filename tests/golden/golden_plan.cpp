@@ -2,6 +2,7 @@
 #include "golden_plan.h"
 
 #include "mapping/layout/node_order.h"
+#include "mapping/spec/parse_spec.h"
 #include "plan/plan_formats.h"
 #include "plan/shape.h"
 

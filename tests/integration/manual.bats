@@ -118,7 +118,7 @@ for mode in json.load(sys.stdin)["modes"]:
 }
 
 @test "spank_distgpu(8) has the arguments of plugstack.conf" {
-    same "$(sed -nE 's/.*name == "([a-z]+)".*/\1=/p' "$root/libmapping/mapping/plugstack/plugstack_arguments.cpp")" \
+    same "$(sed -nE 's/.*name == "([a-z]+)".*/\1=/p' "$root/libmapping/slurm/plugstack_arguments.cpp")" \
         "$(items ARGUMENTS spank_distgpu.8 | sed 's/ Ns .*//; s/^off$/off=/' | uniq)"
 }
 

@@ -1,87 +1,215 @@
 """Holds the tree to its layers: which folder may include which, and that the pure ones stay pure.
 
-    check_layers.py [ROOT]      status 1 and a line for each wrong include or call
+    check_layers.py [ROOT]              status 1 and a line for each wrong include or call
+    check_layers.py --circles [ROOT]    the folders that include each other, in any tree
+    check_layers.py --table             the rules, as CONTRIBUTING shows them
 """
 
+import argparse
 import pathlib
 import re
 import sys
 
-# What a file of each folder may include of the project beside its own folder, the nearest folder
-# counting. CONTRIBUTING.md says why.
-MAY_INCLUDE: dict[str, list[str]] = {
-    "libmapping/base": [],
-    "libmapping/base/io": ["base"],
-    "libmapping/mapping": ["base"],
-    "libmapping/node": ["base", "base/io", "mapping"],
-    "libmapping/node/discovery": ["base", "base/io", "mapping", "node"],
-    "libmapping/c_api": ["base", "mapping", "distgpu"],
-    "spank_plugin": ["base", "base/io", "mapping", "node"],
-    "tools/distgpu": ["base", "base/io", "mapping", "node", "node/discovery"],
-    "tools/nccl_scaling": ["base", "base/io", "mapping", "node"],
-}
-LIBRARY_FOLDERS = ["base", "base/io", "mapping", "node", "node/discovery", "c_api", "distgpu"]
+TOPS = ("libmapping", "spank_plugin", "tools/distgpu", "tools/nccl_scaling")
 
-PURE = ["libmapping/base", "libmapping/mapping"]
+MAPPING = ["layout", "topology", "request", "rendezvous", "frameworks", "binding", "spec", "plan"]
+PURE_LIBRARY = ["base", *(f"mapping/{folder}" for folder in MAPPING)]
+LIBRARY = [*PURE_LIBRARY, "base/io", "slurm", "node"]
+COMMAND = [*LIBRARY, "tools/distgpu"]
+SCALING = [f"tools/nccl_scaling/{folder}" for folder in ("results", "analysis")]
+
+# What a file of each folder may include of the project beside its own folder, the nearest folder
+# counting. Each is written below those that it includes, so that no circle can be written.
+MAY_INCLUDE: dict[str, list[str]] = {
+    "base": [],
+    "base/io": ["base"],
+    "mapping/layout": ["base"],
+    "mapping/topology": ["base"],
+    "mapping/request": ["base"],
+    "mapping/rendezvous": ["base", "mapping/request"],
+    "mapping/frameworks": [
+        "base",
+        "mapping/layout",
+        "mapping/request",
+        "mapping/rendezvous",
+    ],
+    "mapping/binding": [
+        "base",
+        "mapping/layout",
+        "mapping/topology",
+        "mapping/request",
+        "mapping/frameworks",
+    ],
+    "mapping/spec": [
+        "base",
+        "mapping/request",
+        "mapping/rendezvous",
+        "mapping/frameworks",
+        "mapping/binding",
+    ],
+    "mapping/plan": [folder for folder in PURE_LIBRARY if folder != "mapping/spec"],
+    "slurm": [*PURE_LIBRARY, "base/io"],
+    "node": [*PURE_LIBRARY, "base/io", "slurm"],
+    "node/discovery": LIBRARY,
+    "meet": LIBRARY,
+    "inspect": [*LIBRARY, "node/discovery"],
+    "c_api": [*PURE_LIBRARY, "distgpu"],
+    "spank_plugin": LIBRARY,
+    "tools/distgpu": ["base", "base/io", "node"],
+    "tools/distgpu/check": [*COMMAND, "node/discovery", "meet", "tools/distgpu/check/pairs"],
+    "tools/distgpu/check/pairs": [*LIBRARY, "meet"],
+    "tools/distgpu/check_config": COMMAND,
+    "tools/distgpu/convert": COMMAND,
+    "tools/distgpu/exec": [*COMMAND, "meet", "inspect"],
+    "tools/distgpu/explain": [*COMMAND, "inspect"],
+    "tools/distgpu/picture": PURE_LIBRARY,
+    "tools/distgpu/plan": [*COMMAND, "node/discovery", "tools/distgpu/picture"],
+    "tools/distgpu/self_test": [*COMMAND, "node/discovery", "meet"],
+    "tools/distgpu/topo": [*COMMAND, "node/discovery", "tools/distgpu/picture"],
+    "tools/distgpu/vars": COMMAND,
+    "tools/distgpu/why": [*COMMAND, "inspect", "tools/distgpu/picture"],
+    "tools/nccl_scaling/results": ["base"],
+    "tools/nccl_scaling/analysis": ["base", "tools/nccl_scaling/results"],
+    "tools/nccl_scaling/bootstrap": [*LIBRARY, "meet", "tools/nccl_scaling/results"],
+    "tools/nccl_scaling/backend": [*LIBRARY, *SCALING],
+    "tools/nccl_scaling/facts": [*LIBRARY, *SCALING],
+    "tools/nccl_scaling/report": [*LIBRARY, *SCALING, "tools/nccl_scaling/report/page"],
+    "tools/nccl_scaling/report/page": [],
+    "tools/nccl_scaling/run": [
+        *LIBRARY,
+        *SCALING,
+        *(f"tools/nccl_scaling/{folder}" for folder in ("bootstrap", "backend", "facts", "report")),
+    ],
+}
+PURE = PURE_LIBRARY
+
 IMPURE_HEADER = re.compile(
-    r"<(unistd\.h|fcntl\.h|netdb\.h|dlfcn\.h|ifaddrs\.h|poll\.h|sched\.h|pthread\.h|signal\.h"
+    r"(unistd\.h|fcntl\.h|netdb\.h|dlfcn\.h|ifaddrs\.h|poll\.h|sched\.h|pthread\.h|signal\.h"
     r"|sys/.*|net/.*|netinet/.*|arpa/.*|fstream|iostream|filesystem|cstdio|ctime|time\.h|chrono"
-    r"|random|thread|mutex|future|csignal|hwloc\.h|slurm/.*)>"
+    r"|random|thread|mutex|future|csignal|hwloc\.h|slurm/(spank|slurm|slurm_errno)\.h)$"
 )
 IMPURE_CALL = re.compile(r"\b(secure_getenv|getenv|setenv|unsetenv|putenv|environ|popen|system)\b")
+INCLUDE = re.compile(r'#include ([<"])(.*)[>"]')
 
 
-def nearest(path: str, folders: list[str]) -> str | None:
-    """The longest of the folders in which the path lies."""
-    inside = [folder for folder in folders if path.startswith(folder + "/")]
-    return max(inside, key=len) if inside else None
+def sources(root: pathlib.Path) -> list[pathlib.Path]:
+    """The product's files, relative to the root."""
+    return [
+        path.relative_to(root)
+        for top in TOPS
+        for path in sorted((root / top).rglob("*"))
+        if path.suffix in (".cpp", ".h", ".cu")
+    ]
 
 
-def code_of(line: str) -> str:
-    """The line without its comment and without what stands in quotes."""
-    return re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
+def folder_of(file: pathlib.Path) -> str:
+    """As the rules call it: "mapping/plan", "tools/distgpu/why"."""
+    folder = str(file.parent).removeprefix("libmapping/")
+    return "c_api" if folder.startswith("c_api/") else folder
 
 
-def wrong_in(file: str, folder: str, line: str) -> str | None:
-    """What is wrong with a line of a file in that folder."""
-    include = re.match(r'#include ([<"])(.*)[>"]', line)
+def target_of(root: pathlib.Path, file: pathlib.Path, header: str) -> str | None:
+    """The folder of a header that a file includes; nothing: it is none of the product's."""
+    roots = ("libmapping", "libmapping/c_api/include", "/".join(file.parts[:2]))
+    for around in (str(file.parent), *roots):
+        if (root / around / header).is_file():
+            return folder_of(pathlib.Path(around, header))
+    return None
+
+
+def wrong_in(root: pathlib.Path, file: pathlib.Path, line: str) -> str | None:
+    """What is wrong with a line of that file."""
+    folder = folder_of(file)
+    include = INCLUDE.match(line)
     if include is None:
-        call = IMPURE_CALL.search(code_of(line)) if folder in PURE else None
+        code = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
+        call = IMPURE_CALL.search(code) if folder in PURE else None
         return f"{folder} is pure, and calls {call[0]}" if call else None
-    if folder in PURE and IMPURE_HEADER.match(f"<{include[2]}>") and include[1] == "<":
-        return f"{folder} is pure, and includes <{include[2]}>"
-    target = nearest(include[2], LIBRARY_FOLDERS)
-    own = folder.removeprefix("libmapping/")
-    if target is None or target == own or target in MAY_INCLUDE[folder]:
+    if include[1] == "<":
+        is_impure = folder in PURE and IMPURE_HEADER.match(include[2])
+        return f"{folder} is pure, and includes <{include[2]}>" if is_impure else None
+    target = target_of(root, file, include[2])
+    if target is None or target == folder or target in MAY_INCLUDE[folder]:
         return None
     return f"{folder} may not include {target}: {include[2]}"
 
 
-def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
-    if root.is_file():
-        root = root.parents[2]
-    files = [
-        path
-        for top in ("libmapping", "spank_plugin", "tools")
-        for path in sorted((root / top).rglob("*"))
-        if path.suffix in (".cpp", ".h", ".cu")
-    ]
-    wrong = 0
-    for path in files:
-        file = str(path.relative_to(root))
-        folder = nearest(file, list(MAY_INCLUDE))
-        if folder is None:
-            print(f"{file}: lies in no layer")
-            wrong += 1
+def check(root: pathlib.Path) -> int:
+    """Prints what is wrong in the tree."""
+    files = sources(root)
+    wrong = [f"{file}: lies in no layer" for file in files if folder_of(file) not in MAY_INCLUDE]
+    for file in files:
+        if folder_of(file) not in MAY_INCLUDE:
             continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            problem = wrong_in(file, folder, line)
+        for number, line in enumerate((root / file).read_text().splitlines(), 1):
+            problem = wrong_in(root, file, line)
             if problem:
-                print(f"{file}:{number}: {problem}")
-                wrong += 1
-    print(f"layers: {len(files)} files, {wrong} wrong lines")
+                wrong.append(f"{file}:{number}: {problem}")
+    print(
+        "".join(line + "\n" for line in wrong)
+        + f"layers: {len(files)} files, {len(wrong)} wrong lines"
+    )
     return 1 if wrong or not files else 0
+
+
+def reached(edges: dict[str, set[str]], start: str) -> set[str]:
+    """The folders that the files of a folder include, directly or through others."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for folder in edges[waiting.pop()] - seen:
+            seen.add(folder)
+            waiting.append(folder)
+    return seen
+
+
+def print_circles(root: pathlib.Path) -> int:
+    """Prints each group of folders that include each other; status 1: there is one."""
+    edges: dict[str, set[str]] = {folder_of(file): set() for file in sources(root)}
+    for file in sources(root):
+        for line in (root / file).read_text().splitlines():
+            include = INCLUDE.match(line)
+            target = target_of(root, file, include[2]) if include and include[1] == '"' else None
+            if target is not None and target != folder_of(file):
+                edges[folder_of(file)].add(target)
+    reach = {folder: reached(edges, folder) for folder in edges}
+    groups = {
+        tuple(sorted(other for other in reach[folder] if folder in reach[other]))
+        for folder in edges
+        if folder in reach[folder]
+    }
+    for group in sorted(groups):
+        print(" <-> ".join(group))
+    print(f"circles: {len(groups)}, of {len(edges)} folders")
+    return 1 if groups else 0
+
+
+def table() -> str:
+    """The rules in Markdown. A list of several folders that is the same has a short name."""
+    rows = ["| Folder | May include |", "|---|---|"]
+    names = {tuple(COMMAND): "the library and `tools/distgpu`", tuple(LIBRARY): "the library"}
+    for folder, allowed in MAY_INCLUDE.items():
+        text, rest = "", list(allowed)
+        for group, name in names.items():
+            if set(group) <= set(rest):
+                text, rest = name, [each for each in rest if each not in group]
+                break
+        parts = ([text] if text else []) + [f"`{each}`" for each in rest]
+        rows.append(f"| `{folder}` | {', '.join(parts) or 'nothing of ours'} |")
+    return "\n".join(rows) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--circles", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("root", nargs="?", default=pathlib.Path(__file__).resolve().parents[2])
+    arguments = parser.parse_args()
+    if arguments.table:
+        print(table(), end="")
+        return 0
+    root = pathlib.Path(arguments.root).resolve()
+    return print_circles(root) if arguments.circles else check(root)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 #include "command_line.h"
 
 #include "base/format.h"
+#include "base/nearest_word.h"
 #include "base/result.h"
-#include "mapping/spec/nearest_word.h"
 #include "output.h"
 
 #include <CLI/CLI.hpp>

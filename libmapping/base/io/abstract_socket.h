@@ -2,7 +2,7 @@
 // is in no file system, is gone with its socket, and the kernel tells whose process listens.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 
 #include <string_view>
 #include <sys/socket.h>

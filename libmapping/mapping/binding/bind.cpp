@@ -3,6 +3,7 @@
 #include "mapping/binding/binding.h"
 #include "mapping/binding/cpu_shares.h"
 #include "mapping/binding/locality.h"
+#include "mapping/topology/port_verdicts.h"
 
 #include <algorithm>
 #include <map>

@@ -73,16 +73,4 @@ struct NodeBinding {
 NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
                  const SlurmShare& share);
 
-// Whether ranks should use a port, and why not: for one port of one HCA.
-struct PortVerdict {
-    bool eligible = false;
-    std::string why;  // "down"; empty where eligible
-
-    bool operator==(const PortVerdict&) const = default;
-};
-
-// [hca][port]. Eligible: the port is ACTIVE, at least half as fast as the node's fastest one, and
-// not Ethernet beside InfiniBand. A management NIC and a storage network fail this.
-std::vector<std::vector<PortVerdict>> port_verdicts(const NodeTopology& topology);
-
 }  // namespace distgpu

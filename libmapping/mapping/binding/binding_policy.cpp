@@ -1,6 +1,8 @@
 // See binding_policy.h.
 #include "mapping/binding/binding_policy.h"
 
+#include "mapping/binding/gpu_policies.h"
+
 #include <algorithm>
 
 namespace distgpu {

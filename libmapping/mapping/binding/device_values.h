@@ -2,8 +2,8 @@
 #pragma once
 
 #include "mapping/binding/binding.h"
-#include "mapping/plan/node_facts.h"
-#include "mapping/spec/request.h"
+#include "mapping/binding/node_facts.h"
+#include "mapping/request/request.h"
 
 #include <cstdint>
 #include <string>

@@ -2,6 +2,8 @@
 #include "mapping/binding/network_values.h"
 
 #include "base/format.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/topology/port_verdicts.h"
 
 #include <cstddef>
 #include <cstdint>

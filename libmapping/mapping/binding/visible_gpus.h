@@ -3,8 +3,8 @@
 
 #include "mapping/binding/binding.h"
 #include "mapping/binding/device_values.h"
-#include "mapping/plan/node_facts.h"
-#include "mapping/spec/request.h"
+#include "mapping/binding/node_facts.h"
+#include "mapping/request/request.h"
 
 #include <cstdint>
 #include <string>

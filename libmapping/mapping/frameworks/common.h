@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <array>
 #include <cstddef>

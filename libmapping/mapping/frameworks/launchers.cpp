@@ -9,7 +9,7 @@
 #include "mapping/frameworks/remote_commands.h"
 #include "mapping/frameworks/started_commands.h"
 #include "mapping/layout/step_layout.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <algorithm>
 #include <array>

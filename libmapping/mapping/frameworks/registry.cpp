@@ -1,5 +1,8 @@
-// The list of frameworks as data, and the search in it.
+// The list of frameworks as data, the search in it, and the name that a user knows one by.
 #include "mapping/frameworks/registry.h"
+
+#include "base/format.h"
+#include "mapping/request/request.h"
 
 #include <array>
 
@@ -20,6 +23,10 @@ const Framework* find_framework(std::string_view word) {
         }
     }
     return nullptr;
+}
+
+std::string option_of(const Request& request) {
+    return formatted("--distgpu={}", request.mode.empty() ? request.framework->mode : request.mode);
 }
 
 }  // namespace distgpu

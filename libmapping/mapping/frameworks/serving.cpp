@@ -4,6 +4,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/launchers.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 // one chief and one evaluator; the evaluator stands outside the cluster.
 #include "base/values.h"
 #include "mapping/frameworks/common.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/rendezvous/rendezvous.h"
 

@@ -7,6 +7,7 @@
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/launcher_options.h"
 #include "mapping/frameworks/registry.h"
+#include "mapping/rendezvous/host_port.h"
 #include "mapping/rendezvous/rendezvous.h"
 
 namespace distgpu {

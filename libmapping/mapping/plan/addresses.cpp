@@ -1,6 +1,7 @@
 // See addresses.h.
 #include "mapping/plan/addresses.h"
 
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/ranks.h"
 
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "mapping/layout/hostlist.h"
 #include "mapping/plan/step.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <string>
 

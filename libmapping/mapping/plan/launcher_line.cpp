@@ -4,10 +4,11 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/plan/processes.h"
 #include "mapping/plan/rendezvous_address.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <algorithm>
 #include <cstdint>

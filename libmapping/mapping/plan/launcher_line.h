@@ -1,8 +1,8 @@
 // Whether the options that the user gave a launcher agree with the step in which it runs.
 #pragma once
 
+#include "mapping/binding/node_facts.h"
 #include "mapping/frameworks/launchers.h"
-#include "mapping/plan/node_facts.h"
 #include "mapping/rendezvous/rendezvous.h"
 
 #include <vector>

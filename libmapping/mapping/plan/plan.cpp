@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "mapping/binding/binding_policy.h"
 #include "mapping/binding/device_values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/launchers.h"
 #include "mapping/frameworks/program_options.h"
 #include "mapping/plan/addresses.h"

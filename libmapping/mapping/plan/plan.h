@@ -4,12 +4,12 @@
 
 #include "base/result.h"
 #include "mapping/binding/binding.h"
+#include "mapping/binding/node_facts.h"
 #include "mapping/layout/ids.h"
-#include "mapping/plan/node_facts.h"
 #include "mapping/plan/ranks.h"
 #include "mapping/plan/step.h"
 #include "mapping/rendezvous/rendezvous.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,6 +2,7 @@
 #include "mapping/plan/plan_rows.h"
 
 #include "base/format.h"
+#include "mapping/frameworks/framework.h"
 
 #include <algorithm>
 #include <set>

@@ -7,7 +7,7 @@
 #include "mapping/frameworks/launchers.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/plan/processes.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <algorithm>
 #include <cstdint>

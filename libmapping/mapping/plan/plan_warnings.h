@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "mapping/binding/node_facts.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/plan/node_facts.h"
 
 #include <optional>
 #include <vector>

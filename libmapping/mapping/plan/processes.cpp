@@ -1,6 +1,8 @@
 // See processes.h.
 #include "mapping/plan/processes.h"
 
+#include "mapping/frameworks/framework.h"
+
 #include <algorithm>
 
 namespace distgpu {

@@ -1,8 +1,8 @@
 // How many processes a launcher starts on a node, and how many threads each process has.
 #pragma once
 
-#include "mapping/plan/node_facts.h"
-#include "mapping/spec/request.h"
+#include "mapping/binding/node_facts.h"
+#include "mapping/request/request.h"
 #include "mapping/topology/cpu_set.h"
 
 #include <cstdint>

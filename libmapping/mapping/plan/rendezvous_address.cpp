@@ -4,7 +4,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/plan/ranks.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/rendezvous/host_port.h"
 
 #include <algorithm>
 

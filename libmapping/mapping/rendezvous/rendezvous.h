@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,11 +2,13 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
-#include "mapping/spec/request.h"
+#include "mapping/binding/gpu_policies.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/rendezvous/host_port.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -280,13 +282,6 @@ std::string key_usage(const SpecKey& key) {
     return formatted("{}={}", key.name, key.placeholder);
 }
 
-bool is_host(std::string_view text) {
-    constexpr std::size_t longest = 253;  // RFC 1035
-    return !text.empty() && text.size() <= longest &&
-           std::count(text.begin(), text.end(), ':') != 1 &&
-           std::all_of(text.begin(), text.end(), is_host_character);
-}
-
 Result<Master> parse_master(std::string_view text) {
     constexpr std::string_view suffix = "suffix:";
     const bool is_suffix = text.substr(0, suffix.size()) == suffix;
@@ -301,15 +296,36 @@ Result<Master> parse_master(std::string_view text) {
     return Master{Master::Form::host, std::string(host)};
 }
 
-Result<std::uint16_t> parse_port(std::string_view what, std::string_view text) {
-    const auto port = whole_number(text);
-    constexpr std::uint32_t last = std::numeric_limits<std::uint16_t>::max();
-    if (!port || *port < 1024 || *port > last) {
-        return Error{formatted("{}={}", what, excerpt(text)),
-                     "not a port that a user may listen on",
-                     formatted("give a number from 1024 to {}", last)};
+Result<RankOrder> parse_rank_order(std::string_view text) {
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    using Source = RankOrder::Source;
+    if (text == "slurm") return RankOrder{};
+    if (text == "switch") return RankOrder{Source::switches};
+    if (text.find('/') != std::string_view::npos) return RankOrder{Source::file, std::string(text)};
+    const bool is_name = text.size() > 1 && text.front() == '$' &&
+                         text.find_first_not_of(letters, 1) == std::string_view::npos;
+    if (is_name) return RankOrder{Source::variable, std::string(text.substr(1))};
+    return Error{formatted("order={}", excerpt(text)), "no order of the nodes",
+                 "give slurm, switch, a file with its path (./FILE), or '$NAME' of a variable"};
+}
+
+Result<Watch> parse_watch(std::string_view text) {
+    constexpr std::uint32_t most = 1440;  // a day
+    constexpr std::string_view end = ":end";
+    if (text == "off") return Watch{};
+    if (text == "on") return Watch{.on = true};
+    Watch watch{.on = true, .ends = text.ends_with(end)};
+    const auto minutes = whole_number(text.substr(0, text.size() - (watch.ends ? end.size() : 0)));
+    if (!minutes || *minutes == 0 || *minutes > most) {
+        return Error{
+            formatted("watch={}", excerpt(text)), "unknown value",
+            formatted("give minutes from 1 to {}, as in watch=30 or watch=30:end, or on or "
+                      "off",
+                      most)};
     }
-    return static_cast<std::uint16_t>(*port);
+    watch.minutes = *minutes;
+    return watch;
 }
 
 }  // namespace distgpu

@@ -4,7 +4,8 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/take_until.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <algorithm>
 #include <array>

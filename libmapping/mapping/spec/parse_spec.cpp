@@ -1,10 +1,12 @@
 // SPEC = MODE[,KEY[=VALUE]]...: the grammar, its refusals, and its help text.
+#include "mapping/spec/parse_spec.h"
+
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/nearest_word.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/spec/misplaced_option.h"
-#include "mapping/spec/nearest_word.h"
 #include "mapping/spec/other_words.h"
-#include "mapping/spec/request.h"
 
 #include <algorithm>
 #include <vector>
@@ -275,10 +277,6 @@ class Parser {
 };
 
 }  // namespace
-
-std::string option_of(const Request& request) {
-    return formatted("--distgpu={}", request.mode.empty() ? request.framework->mode : request.mode);
-}
 
 Result<Request> parse_spec(std::string_view origin, std::string_view spec) {
     if (spec.size() > max_spec_length) {

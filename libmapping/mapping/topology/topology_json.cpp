@@ -3,8 +3,8 @@
 
 #include "base/format.h"
 #include "base/json_text.h"
-#include "mapping/binding/binding.h"
 #include "mapping/topology/json_words.h"
+#include "mapping/topology/port_verdicts.h"
 
 namespace distgpu {
 namespace {

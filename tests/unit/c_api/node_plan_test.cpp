@@ -1,6 +1,7 @@
 // The node's plan of mapping.h: its values, its life, its refusals.
 #include "mapping/layout/layout_text.h"
 #include "mapping/plan/plan.h"
+#include "mapping/spec/parse_spec.h"
 #include "plan_testing.h"
 
 #include <vector>

@@ -2,6 +2,7 @@
 // this machine's own name: nothing is looked up in the network.
 #include "node/address_check.h"
 
+#include "mapping/spec/parse_spec.h"
 #include "node/machine.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // The only task of a step on node n1, and its plan.
 #pragma once
 
-#include "task/own_task.h"
+#include "mapping/spec/parse_spec.h"
+#include "node/own_task.h"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
 // A process that puts the nodes of its step into an order by itself, as distgpu exec does.
 #include "base/environment_copy.h"
-#include "task/own_task.h"
+#include "mapping/spec/parse_spec.h"
+#include "node/own_task.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // The plan of a step as people read it.
 #include "mapping/binding/two_socket_node.h"
+#include "mapping/spec/parse_spec.h"
 #include "plan/plan_formats.h"
 
 #include <gmock/gmock.h>

@@ -2,10 +2,10 @@
 // processes is one of the test's own.
 #include "exec/supervise.h"
 
-#include "base/io/tcp/socket.h"
+#include "base/io/process_tree.h"
+#include "base/io/socket.h"
 #include "exec/companion.h"
 #include "exec/control.h"
-#include "exec/process_tree.h"
 #include "exec/readiness.h"
 #include "made_up_folder.h"
 #include "node/step_secret.h"

@@ -1,5 +1,6 @@
 // The text of `distgpu vars`.
-#include "mapping/spec/request.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/request/request.h"
 #include "vars/vars_text.h"
 
 #include <gmock/gmock.h>

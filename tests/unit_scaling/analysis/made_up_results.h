@@ -1,7 +1,7 @@
 // Results of a run that never was, put together a group and a measurement at a time.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

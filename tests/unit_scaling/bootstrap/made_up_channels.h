@@ -1,7 +1,7 @@
 // Ranks as threads of this process, over the loopback interface.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "base/io/open_files.h"
-#include "check/agreement.h"
 #include "check/look.h"
 #include "check/network.h"
 #include "check/network_findings.h"
@@ -11,6 +10,8 @@
 #include "check/pairs/node_trial.h"
 #include "check/pairs/step_trial.h"
 #include "check/ports.h"
+#include "mapping/frameworks/framework.h"
+#include "meet/agreement.h"
 #include "node/process_environment.h"
 #include "node/step_secret.h"
 

@@ -2,8 +2,8 @@
 #include "check/check_list.h"
 
 #include "base/format.h"
+#include "base/nearest_word.h"
 #include "base/values.h"
-#include "mapping/spec/nearest_word.h"
 #include "table.h"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include "base/io/file_text.h"
 #include "check/check_list.h"
 #include "mapping/binding/binding.h"
+#include "mapping/topology/port_verdicts.h"
 
 #include <cerrno>
 #include <cstring>

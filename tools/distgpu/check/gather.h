@@ -2,13 +2,13 @@
 // the framework will use it, or past it where that fails.
 #pragma once
 
-#include "base/io/tcp/deadline.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/deadline.h"
+#include "base/io/socket.h"
 #include "base/secret.h"
-#include "check/node_link.h"
-#include "check/proof.h"
 #include "check/report.h"
 #include "mapping/rendezvous/rendezvous.h"
+#include "meet/node_link.h"
+#include "meet/proof.h"
 
 #include <cstdint>
 #include <map>

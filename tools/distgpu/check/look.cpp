@@ -5,7 +5,7 @@
 #include "base/values.h"
 #include "check/gpus.h"
 #include "node/affinity.h"
-#include "task/sent_step.h"
+#include "node/sent_step.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/environment.h"
-#include "base/io/tcp/deadline.h"
+#include "base/io/deadline.h"
 #include "check/finding.h"
 #include "mapping/topology/cpu_set.h"
-#include "task/own_task.h"
+#include "node/own_task.h"
 
 #include <memory>
 #include <string>

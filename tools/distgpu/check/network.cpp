@@ -2,7 +2,7 @@
 #include "check/network.h"
 
 #include "base/format.h"
-#include "base/io/tcp/resolve.h"
+#include "base/io/resolve.h"
 #include "base/values.h"
 #include "check/check_list.h"
 #include "node/machine.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/environment.h"
-#include "base/io/tcp/deadline.h"
+#include "base/io/deadline.h"
 #include "check/finding.h"
 #include "mapping/rendezvous/rendezvous.h"
 

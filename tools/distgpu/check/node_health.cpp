@@ -3,8 +3,8 @@
 
 #include "base/environment_copy.h"
 #include "base/format.h"
+#include "base/io/deadline.h"
 #include "base/io/file_text.h"
-#include "base/io/tcp/deadline.h"
 #include "mapping/topology/topology_json.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "check/check_list.h"
+#include "mapping/frameworks/framework.h"
 #include "node/port_check.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What to do where a port is in use on which this task's program will listen.
 #pragma once
 
-#include "task/own_task.h"
+#include "node/own_task.h"
 
 #include <string>
 

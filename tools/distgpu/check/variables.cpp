@@ -7,10 +7,10 @@
 #include "check/check_list.h"
 #include "mapping/frameworks/framework.h"
 #include "node/gpu_ownership.h"
+#include "node/sent_step.h"
 #include "node/task_environment.h"
+#include "node/task_variables.h"
 #include "node/variables.h"
-#include "task/sent_step.h"
-#include "task/task_variables.h"
 
 #include <algorithm>
 #include <cstdint>

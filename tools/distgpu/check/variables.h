@@ -3,7 +3,7 @@
 
 #include "base/environment.h"
 #include "check/finding.h"
-#include "task/own_task.h"
+#include "node/own_task.h"
 
 namespace distgpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/exit_code.h"
-#include "base/io/tcp/deadline.h"
+#include "base/io/deadline.h"
 #include "check/check_list.h"
 #include "check/pairs/judge_network.h"
 #include "check/report.h"

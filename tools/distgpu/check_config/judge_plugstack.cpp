@@ -4,8 +4,8 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "check_config/trusted_file.h"
-#include "mapping/plugstack/plugstack_arguments.h"
-#include "mapping/plugstack/pyxis_order.h"
+#include "slurm/plugstack_arguments.h"
+#include "slurm/pyxis_order.h"
 
 #include <algorithm>
 #include <cstdint>

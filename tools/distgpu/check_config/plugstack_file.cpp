@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "base/io/file_text.h"
 #include "base/io/write.h"
-#include "mapping/spec/nearest_word.h"
+#include "base/nearest_word.h"
 
 #include <algorithm>
 #include <array>

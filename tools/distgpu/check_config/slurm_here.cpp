@@ -6,7 +6,7 @@
 #include "base/io/file_text.h"
 #include "base/take_until.h"
 #include "base/values.h"
-#include "node/slurm_command.h"
+#include "slurm/slurm_command.h"
 
 #include <algorithm>
 #include <chrono>

@@ -7,7 +7,7 @@
 #include "convert/assignments.h"
 #include "convert/convert_script.h"
 #include "convert/modes.h"
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Where a script's commands are within if, for, a function, ( ... ) and the like.
 #pragma once
 
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <cstddef>
 #include <string_view>

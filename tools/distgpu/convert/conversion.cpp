@@ -7,7 +7,7 @@
 #include "convert/azure_yaml.h"
 #include "convert/convert_script.h"
 #include "convert/text_edits.h"
-#include "script/job_script.h"
+#include "slurm/job_script.h"
 
 #include <utility>
 

@@ -11,8 +11,8 @@
 #include "convert/modes.h"
 #include "convert/names.h"
 #include "convert/shell_text.h"
-#include "script/job_script.h"
-#include "script/srun_cpus.h"
+#include "slurm/job_script.h"
+#include "slurm/srun_cpus.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "base/file_name.h"
 #include "convert/assignments.h"
-#include "mapping/spec/slurm_options.h"
+#include "slurm/slurm_options.h"
 
 #include <algorithm>
 #include <array>

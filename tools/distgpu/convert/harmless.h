@@ -2,7 +2,7 @@
 // that only they can make.
 #pragma once
 
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <string_view>
 

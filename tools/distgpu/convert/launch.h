@@ -3,8 +3,8 @@
 
 #include "convert/conversion.h"
 #include "convert/text_edits.h"
-#include "plan/srun_line.h"
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
+#include "slurm/srun_line.h"
 
 #include <map>
 #include <optional>

@@ -1,7 +1,9 @@
 // See modes.h.
 #include "convert/modes.h"
 
-#include "mapping/spec/request.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <algorithm>
 #include <array>

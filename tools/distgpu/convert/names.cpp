@@ -2,7 +2,7 @@
 #include "convert/names.h"
 
 #include "base/take_until.h"
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 // What stands behind bash -c, and what a command ends with.
 #pragma once
 
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <cstddef>
 #include <optional>

@@ -2,7 +2,7 @@
 #include "convert/started.h"
 
 #include "convert/assignments.h"
-#include "mapping/spec/slurm_options.h"
+#include "slurm/slurm_options.h"
 
 #include <span>
 

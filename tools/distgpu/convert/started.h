@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "convert/shell_text.h"
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <cstddef>
 #include <optional>

@@ -2,7 +2,7 @@
 // CPUs. Each text is empty or ends with a blank.
 #pragma once
 
-#include "plan/srun_line.h"
+#include "slurm/srun_line.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // Changes to a script at places in it, and the lines that they come to.
 #pragma once
 
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
 
 #include <cstddef>
 #include <string>

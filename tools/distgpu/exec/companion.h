@@ -2,8 +2,8 @@
 // is ready. Nobody sees that output unless it fails.
 #pragma once
 
-#include "base/io/tcp/socket.h"
-#include "exec/process_tree.h"
+#include "base/io/process_tree.h"
+#include "base/io/socket.h"
 
 #include <optional>
 #include <string>

@@ -3,11 +3,11 @@
 // (check/proof.h), before either believes the other. Then each line is a word and a number.
 #pragma once
 
-#include "base/io/tcp/deadline.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/deadline.h"
+#include "base/io/socket.h"
 #include "base/result.h"
 #include "base/secret.h"
-#include "check/proof.h"
+#include "meet/proof.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,8 +1,8 @@
 // What one node runs of a step: the program, and the companion below it where there is one.
 #pragma once
 
+#include "base/io/process_tree.h"
 #include "exec/companion.h"
-#include "exec/process_tree.h"
 #include "exec/step_folder.h"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include "exec/readiness.h"
 
 #include "base/format.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "base/values.h"
 
 namespace distgpu {

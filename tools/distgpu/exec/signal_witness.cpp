@@ -1,6 +1,8 @@
 // See signal_witness.h.
 #include "exec/signal_witness.h"
 
+#include "inspect/step_processes.h"
+
 #include <array>
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -6,16 +6,13 @@
 // program stands, a child with a session of its own, tells what it gets.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 
 #include <csignal>
 #include <optional>
 #include <sys/types.h>
 
 namespace distgpu {
-
-// Its process's name, by which others know that it is no part of the program.
-constexpr const char* signal_witness_name = "distgpu-signals";
 
 class SignalWitness {
   public:

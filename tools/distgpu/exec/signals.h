@@ -2,8 +2,8 @@
 // still has to get.
 #pragma once
 
-#include "base/io/tcp/deadline.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/deadline.h"
+#include "base/io/socket.h"
 #include "exec/signal_witness.h"
 
 #include <chrono>

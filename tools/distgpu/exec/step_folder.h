@@ -2,7 +2,7 @@
 // object. Those of earlier steps whose `distgpu exec` was killed go when the next one is made.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "base/result.h"
 
 #include <cstddef>

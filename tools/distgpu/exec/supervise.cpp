@@ -2,10 +2,10 @@
 #include "exec/supervise.h"
 
 #include "base/format.h"
+#include "base/io/process_tree.h"
 #include "base/values.h"
 #include "exec/nodes.h"
 #include "exec/parts.h"
-#include "exec/process_tree.h"
 #include "exec/signals.h"
 #include "output.h"
 

@@ -3,14 +3,15 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/program_options.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/ranks.h"
-#include "node/slurm_command.h"
 #include "node/step_secret.h"
 #include "output.h"
-#include "script/shell_words.h"
+#include "slurm/shell_words.h"
+#include "slurm/slurm_command.h"
 
 #include <chrono>
 #include <thread>

@@ -3,7 +3,7 @@
 
 #include "base/environment.h"
 #include "exec/supervise.h"
-#include "task/own_task.h"
+#include "node/own_task.h"
 
 #include <functional>
 #include <string>

@@ -4,8 +4,8 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/frameworks/framework.h"
+#include "node/task_variables.h"
 #include "node/variables.h"
-#include "task/task_variables.h"
 
 #include <algorithm>
 #include <array>

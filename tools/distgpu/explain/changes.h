@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/environment_copy.h"
-#include "explain/rank_facts.h"
+#include "inspect/rank_facts.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/cpu_set.h"
 

@@ -3,13 +3,13 @@
 #include "explain/explain_here.h"
 #include "explain/explanation.h"
 #include "explain/explanation_output.h"
+#include "inspect/answers.h"
+#include "inspect/overlapping_step.h"
+#include "node/own_task.h"
 #include "node/process_environment.h"
 #include "output.h"
-#include "running/answers.h"
-#include "running/overlapping_step.h"
-#include "running/running_step.h"
+#include "slurm/running_step.h"
 #include "subcommands.h"
-#include "task/own_task.h"
 
 #include <chrono>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include "base/environment.h"
 #include "base/result.h"
-#include "explain/rank_facts.h"
+#include "inspect/rank_facts.h"
 
 #include <string>
 

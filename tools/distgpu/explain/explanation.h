@@ -1,7 +1,7 @@
 // What the ranks of a step got, from what its nodes tell: those that got the same together.
 #pragma once
 
-#include "explain/rank_facts.h"
+#include "inspect/rank_facts.h"
 
 #include <cstdint>
 #include <optional>

@@ -3,6 +3,7 @@
 #include "picture/node_picture.h"
 
 #include "base/format.h"
+#include "mapping/topology/port_verdicts.h"
 #include "picture/svg.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "mapping/plan/plan.h"
 #include "mapping/rendezvous/rendezvous.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
 #include "output.h"
 #include "plan/shape.h"
 

@@ -1,6 +1,7 @@
 // The plan of a step as JSON, in the form distgpu.plan/1.
 #include "base/format.h"
 #include "base/json_text.h"
+#include "mapping/frameworks/framework.h"
 #include "plan/plan_formats.h"
 
 #include <array>

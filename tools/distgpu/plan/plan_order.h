@@ -3,8 +3,8 @@
 
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
-#include "mapping/spec/request.h"
-#include "node/rank_order.h"
+#include "mapping/request/request.h"
+#include "slurm/rank_order.h"
 
 namespace distgpu {
 

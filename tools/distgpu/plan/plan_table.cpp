@@ -1,6 +1,7 @@
 // The plan of a step for people: where each rank is, and what one of them gets.
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan_rows.h"
 #include "plan/plan_formats.h"
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/result.h"
-#include "mapping/layout/layout_text.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/topology.h"
+#include "slurm/shape_options.h"
 
 #include <cstddef>
 #include <map>
@@ -13,21 +13,6 @@
 #include <vector>
 
 namespace distgpu {
-
-// The options' texts; empty where one was not given.
-struct ShapeOptions {
-    LayoutText layout{};
-    std::string gpus_per_node{};  // --gpus-per-node N: a node's first N; by default all it has
-    std::string gpus{};           // --gpus N: of all nodes together
-    std::string gpu_list{};       // --gpu-list 2,3: which of a node's GPUs, by number
-    std::string cpus_per_task{};  // --cpus-per-task N
-    std::string cpu_masks{};      // --cpu-masks 0-3:4-7: of a node's tasks; one for all; by default
-                                  // all the CPUs that the node has
-    // Where gpus_per_node was written; empty: in an option.
-    std::string gpus_variable{};
-
-    bool operator==(const ShapeOptions&) const = default;
-};
 
 // The topologies of a step's nodes.
 struct StepTopologies {

@@ -2,7 +2,7 @@
 // row in all_probes().
 #pragma once
 
-#include "base/io/tcp/deadline.h"
+#include "base/io/deadline.h"
 
 #include <span>
 #include <string>

@@ -1,19 +1,20 @@
 // See probe.h.
 #include "base/exit_code.h"
 #include "base/format.h"
-#include "base/io/tcp/socket.h"
-#include "check/munge.h"
+#include "base/io/socket.h"
 #include "mapping/layout/layout_text.h"
 #include "mapping/plan/plan.h"
+#include "mapping/spec/parse_spec.h"
+#include "meet/munge.h"
 #include "node/discovery/discover.h"
 #include "node/machine.h"
 #include "node/nvidia_driver.h"
+#include "node/own_task.h"
 #include "node/process_environment.h"
-#include "node/slurm_command.h"
+#include "node/sent_step.h"
 #include "self_test/probe.h"
-#include "task/own_task.h"
-#include "task/sent_step.h"
-#include "task/step_query.h"
+#include "slurm/slurm_command.h"
+#include "slurm/step_query.h"
 
 #include <algorithm>
 #include <array>

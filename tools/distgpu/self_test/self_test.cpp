@@ -1,10 +1,10 @@
 // `distgpu self-test`: what of the command works on this machine, in seconds and without a job.
 #include "base/format.h"
+#include "node/discovery/hwloc_environment.h"
 #include "output.h"
 #include "self_test/probe.h"
 #include "subcommands.h"
 #include "table.h"
-#include "topo/hwloc_environment.h"
 
 #include <chrono>
 #include <string>

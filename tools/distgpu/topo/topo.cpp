@@ -2,11 +2,11 @@
 #include "base/format.h"
 #include "mapping/topology/topology_json.h"
 #include "node/discovery/discover.h"
+#include "node/discovery/hwloc_environment.h"
 #include "node/machine.h"
 #include "output.h"
 #include "picture/node_picture.h"
 #include "subcommands.h"
-#include "topo/hwloc_environment.h"
 #include "topo/topo_table.h"
 
 #include <memory>

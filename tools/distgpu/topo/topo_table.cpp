@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "mapping/binding/binding.h"
+#include "mapping/topology/port_verdicts.h"
 #include "output.h"
 #include "table.h"
 

@@ -1,5 +1,6 @@
 // `distgpu vars`: which variables the tasks of each mode get, and which must go.
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 #include "output.h"
 #include "subcommands.h"
 #include "vars/vars_text.h"

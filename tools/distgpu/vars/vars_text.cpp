@@ -3,7 +3,8 @@
 
 #include "base/format.h"
 #include "base/json_text.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 #include "table.h"
 
 #include <string_view>

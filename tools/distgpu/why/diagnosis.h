@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_text.h"
-#include "why/look.h"
+#include "inspect/look.h"
 #include "why/rank_details.h"
 #include "why/rank_groups.h"
 

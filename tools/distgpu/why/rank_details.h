@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_text.h"
-#include "why/ranks.h"
+#include "inspect/ranks.h"
 
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
 // The ranks of a step by where they are and what they did while they were looked at.
 #pragma once
 
-#include "why/look.h"
-#include "why/ranks.h"
-#include "why/stack.h"
+#include "inspect/look.h"
+#include "inspect/ranks.h"
+#include "inspect/stack.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,18 +1,18 @@
 // `distgpu why`: which rank of a running step hangs, and where.
 #include "base/format.h"
 #include "base/values.h"
+#include "inspect/all_nodes.h"
+#include "inspect/answers.h"
+#include "inspect/gpu_load.h"
+#include "inspect/look_here.h"
 #include "node/process_environment.h"
 #include "output.h"
-#include "running/answers.h"
-#include "running/running_step.h"
+#include "slurm/running_step.h"
 #include "subcommands.h"
-#include "watch/watch.h"
-#include "why/all_nodes.h"
 #include "why/diagnosis.h"
 #include "why/diagnosis_output.h"
 #include "why/diagnosis_page.h"
-#include "why/gpu_load.h"
-#include "why/look_here.h"
+#include "why/watch.h"
 
 #include <chrono>
 #include <memory>

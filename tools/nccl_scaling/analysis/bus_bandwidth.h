@@ -7,7 +7,7 @@
 // bisection.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // itself, never an average, in which one slow group or size would be lost.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/subject.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <tl/expected.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/pairs.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstdint>
 #include <optional>

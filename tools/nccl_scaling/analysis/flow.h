@@ -1,7 +1,7 @@
 // Which elements of each rank go to which other: of the collectives that copy and do not compute.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The times of a loop of collectives, from what its ranks saw of it.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <vector>
 

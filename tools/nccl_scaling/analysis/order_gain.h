@@ -1,7 +1,7 @@
 // How much faster the ranks are by switch than by name.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <optional>
 

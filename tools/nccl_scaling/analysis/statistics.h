@@ -1,7 +1,7 @@
 // Order statistics of measured values.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <span>
 #include <vector>

@@ -1,7 +1,7 @@
 // What a measurement is of, apart from the group that did it.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstdint>
 

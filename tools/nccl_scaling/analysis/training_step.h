@@ -4,7 +4,7 @@
 #pragma once
 
 #include "analysis/efficiency.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "analysis/subject.h"
 #include "backend/repeated.h"
 #include "base/result.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

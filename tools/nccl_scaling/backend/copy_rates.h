@@ -3,7 +3,7 @@
 
 #include "backend/gpu.h"
 #include "base/result.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <span>

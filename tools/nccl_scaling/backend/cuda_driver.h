@@ -3,7 +3,7 @@
 // functions are what cuda.h calls by the plain name since CUDA 4.
 #pragma once
 
-#include "backend/shared_library.h"
+#include "base/io/shared_library.h"
 #include "base/result.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 // the program's RUNPATH says.
 #include "backend/backend.h"
 #include "backend/mpi_module.h"
-#include "backend/shared_library.h"
+#include "base/io/shared_library.h"
 
 namespace distgpu::scaling {
 

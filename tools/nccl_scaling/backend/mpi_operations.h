@@ -1,7 +1,7 @@
 // What MPI calls the types and operations, and its own ones for the types that it lacks.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <array>
 #include <mpi.h>

@@ -4,9 +4,9 @@
 // ncclConfig_t, whose layout grows with the versions, is passed.
 #pragma once
 
-#include "backend/shared_library.h"
+#include "base/io/shared_library.h"
 #include "base/result.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <array>
 #include <cstddef>

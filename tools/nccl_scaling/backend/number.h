@@ -2,7 +2,7 @@
 // type.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/exit_code.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // The end of the control channel of every rank but 0.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
 

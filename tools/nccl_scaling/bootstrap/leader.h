@@ -1,7 +1,7 @@
 // Rank 0's end of the control channel.
 #pragma once
 
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
 

@@ -1,7 +1,7 @@
 // See channel.h: how the ranks find each other.
 #include "base/format.h"
 #include "base/io/open_files.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/follower.h"
 #include "bootstrap/leader.h"

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "node/handed_layout.h"
-#include "node/step_environment.h"
+#include "slurm/step_environment.h"
 
 #include <optional>
 #include <utility>

@@ -1,7 +1,7 @@
 // See nvml.h.
 #include "facts/nvml.h"
 
-#include "backend/shared_library.h"
+#include "base/io/shared_library.h"
 
 namespace distgpu::scaling::nvml {
 

@@ -1,7 +1,7 @@
 // What a rank says of its own part of its node, and its way to rank 0 as a text.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <string>
 #include <string_view>

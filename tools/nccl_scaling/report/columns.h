@@ -2,7 +2,7 @@
 // know of a column; which columns they show, and in which order, each of them says itself.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstdint>
 #include <optional>

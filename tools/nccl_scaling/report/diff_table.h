@@ -1,7 +1,7 @@
 // Two runs side by side.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <string>
 

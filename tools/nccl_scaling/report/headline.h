@@ -1,7 +1,7 @@
 // What the last line says of the whole run: the bus bandwidth of all nodes at the largest size.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

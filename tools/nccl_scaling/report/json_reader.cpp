@@ -3,9 +3,9 @@
 #include "base/format.h"
 #include "base/io/file_text.h"
 #include "base/json_fields.h"
-#include "rates_json.h"
 #include "report/report_json.h"
 #include "report/words.h"
+#include "results/rates_json.h"
 
 namespace distgpu::scaling {
 namespace {

@@ -3,11 +3,11 @@
 #include "analysis/order_gain.h"
 #include "base/format.h"
 #include "base/json_text.h"
-#include "rates_json.h"
 #include "report/columns.h"
 #include "report/reference_figures.h"
 #include "report/report_json.h"
 #include "report/words.h"
+#include "results/rates_json.h"
 
 #include <array>
 #include <optional>

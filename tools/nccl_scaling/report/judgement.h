@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/compare.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstdint>
 #include <string>

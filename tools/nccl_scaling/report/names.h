@@ -3,7 +3,7 @@
 
 #include "analysis/blame.h"
 #include "analysis/subject.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // What the table says of the two orders of the ranks.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <string>
 

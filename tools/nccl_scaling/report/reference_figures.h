@@ -1,7 +1,7 @@
 // Published all-reduce bus bandwidths, for "is my number good?".
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 #include "analysis/training_step.h"
 #include "report/headline.h"
 #include "report/judgement.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "report/report_input.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include "analysis/blame.h"
 #include "report/headline.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <optional>
 #include <string>

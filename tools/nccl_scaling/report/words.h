@@ -3,7 +3,7 @@
 #pragma once
 
 #include "report/report_input.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // not be published.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 #include "run/nccl_conf.h"
 
 #include <vector>

@@ -6,7 +6,7 @@
 #include "bootstrap/ending.h"
 #include "report/headline.h"
 #include "report/judgement.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <optional>
 #include <string>

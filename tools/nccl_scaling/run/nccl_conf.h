@@ -4,7 +4,7 @@
 // variable the first counts.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include "analysis/subject.h"
 #include "backend/backend.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include "analysis/loop_statistics.h"
 #include "base/format.h"
 #include "mapping/layout/switches.h"
-#include "node/slurm_command.h"
 #include "report/names.h"
+#include "slurm/slurm_command.h"
 
 #include <nlohmann/json.hpp>
 

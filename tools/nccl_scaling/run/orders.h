@@ -4,7 +4,7 @@
 #include "base/environment.h"
 #include "base/result.h"
 #include "mapping/layout/hostlist.h"
-#include "results.h"
+#include "results/results.h"
 #include "run/run.h"
 #include "run/world.h"
 

@@ -3,7 +3,7 @@
 // whatever order it is made.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 
 #include <cstddef>
 #include <cstdint>

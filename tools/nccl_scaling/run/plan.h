@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/pairs.h"
-#include "results.h"
+#include "results/results.h"
 #include "run/wishes.h"
 
 #include <cstddef>

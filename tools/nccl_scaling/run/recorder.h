@@ -5,7 +5,7 @@
 #include "base/result.h"
 #include "report/progress_line.h"
 #include "report/report_input.h"
-#include "results.h"
+#include "results/results.h"
 #include "run/judge.h"
 #include "run/options.h"
 

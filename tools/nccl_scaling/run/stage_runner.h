@@ -1,7 +1,7 @@
 // One stage of the plan as every rank goes through it, and rank 0 records it.
 #pragma once
 
-#include "results.h"
+#include "results/results.h"
 #include "run/measure.h"
 #include "run/pace.h"
 #include "run/plan.h"

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "mapping/layout/switches.h"
-#include "node/slurm_command.h"
+#include "slurm/slurm_command.h"
 
 #include <algorithm>
 #include <chrono>

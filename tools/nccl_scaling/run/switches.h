@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/environment.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <string_view>
 #include <vector>

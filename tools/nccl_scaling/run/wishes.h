@@ -3,7 +3,7 @@
 
 #include "analysis/subject.h"
 #include "base/result.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cstdint>
 #include <functional>

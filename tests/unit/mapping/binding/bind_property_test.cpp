@@ -1,6 +1,7 @@
 // What bind() promises on any machine: random topologies and masks, with a brute-force
 // optimum beside them.
 #include "mapping/binding/binding.h"
+#include "mapping/topology/port_verdicts.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,8 @@
 #include "mapping/binding/gpu_policies.h"
 
 #include "base/format.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "mapping/binding/binding.h"
+#include "mapping/topology/port_verdicts.h"
 #include "two_socket_node.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // The modes that are PyTorch's contract under another name, and their launchers.
+#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/registry.h"
 #include "task_values.h"
 

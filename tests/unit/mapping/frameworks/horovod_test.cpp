@@ -1,4 +1,5 @@
 // Horovod over MPI, whose ranks are MPI's, and over Gloo.
+#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/plan/plan.h"
 #include "task_values.h"

@@ -2,6 +2,7 @@
 #include "mapping/frameworks/program_options.h"
 #include "mapping/frameworks/registry.h"
 #include "mapping/plan/listening_ports.h"
+#include "mapping/spec/parse_spec.h"
 #include "task_values.h"
 
 #include <gmock/gmock.h>

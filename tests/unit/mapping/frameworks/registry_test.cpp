@@ -2,7 +2,8 @@
 // record has to keep to.
 #include "base/format.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,8 @@
 
 #include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

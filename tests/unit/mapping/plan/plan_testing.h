@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mapping/plan/plan.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

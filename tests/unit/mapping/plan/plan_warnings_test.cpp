@@ -1,4 +1,5 @@
 // What a plan warns of: shapes of a step that Slurm allows and the user seldom meant.
+#include "mapping/spec/parse_spec.h"
 #include "plan_testing.h"
 
 #include <string>

@@ -1,5 +1,8 @@
 // The keys of SPEC that choose GPUs, CPUs and network devices.
-#include "mapping/spec/request.h"
+#include "mapping/binding/gpu_policies.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

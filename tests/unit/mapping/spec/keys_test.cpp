@@ -1,5 +1,7 @@
 // The values of SPEC's keys that are read elsewhere too: master and port.
-#include "mapping/spec/request.h"
+#include "mapping/rendezvous/host_port.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

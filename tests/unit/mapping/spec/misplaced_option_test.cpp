@@ -1,7 +1,8 @@
 // --distgpu in the wrong place.
 #include "mapping/spec/misplaced_option.h"
 
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

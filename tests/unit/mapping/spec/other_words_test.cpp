@@ -1,7 +1,9 @@
 // Other words for modes and keys: what is offered has to be one of ours.
 #include "mapping/spec/other_words.h"
 
-#include "mapping/spec/request.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,9 @@
 // SPEC = MODE[,KEY[=VALUE]]...: what is read, what is refused with which words.
+#include "mapping/spec/parse_spec.h"
+
 #include "base/format.h"
-#include "mapping/spec/request.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/request/request.h"
 
 #include <gtest/gtest.h>
 

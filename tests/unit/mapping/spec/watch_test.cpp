@@ -1,5 +1,6 @@
 // The key watch.
-#include "mapping/spec/request.h"
+#include "mapping/request/request.h"
+#include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a node might tell of the ranks of a step.
 #pragma once
 
-#include "explain/rank_facts.h"
+#include "inspect/rank_facts.h"
 
 #include <string>
 #include <vector>

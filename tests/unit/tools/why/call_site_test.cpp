@@ -1,5 +1,5 @@
 // Where a rank is, in a programmer's words: what stack.h makes of stacks of real frameworks.
-#include "why/stack.h"
+#include "inspect/stack.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a node might have seen of a training's ranks.
 #pragma once
 
-#include "why/look.h"
+#include "inspect/look.h"
 
 #include <string>
 #include <utility>

@@ -2,7 +2,7 @@
 #include "check/pairs/node_trial.h"
 
 #include "base/format.h"
-#include "base/io/tcp/resolve.h"
+#include "base/io/resolve.h"
 #include "base/values.h"
 #include "check/pairs/incoming.h"
 #include "check/pairs/outgoing.h"

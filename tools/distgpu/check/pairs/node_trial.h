@@ -4,10 +4,10 @@
 // which direction packets arrive.
 #pragma once
 
-#include "base/io/tcp/deadline.h"
-#include "base/io/tcp/socket.h"
-#include "check/node_link.h"
+#include "base/io/deadline.h"
+#include "base/io/socket.h"
 #include "check/pairs/trial.h"
+#include "meet/node_link.h"
 
 #include <cstddef>
 #include <optional>

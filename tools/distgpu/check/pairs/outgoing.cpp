@@ -1,7 +1,7 @@
 // See outgoing.h.
 #include "check/pairs/outgoing.h"
 
-#include "base/io/tcp/resolve.h"
+#include "base/io/resolve.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // A connection to a partner in the trial of the network: what this node sends.
 #pragma once
 
-#include "base/io/tcp/deadline.h"
-#include "base/io/tcp/socket.h"
+#include "base/io/deadline.h"
+#include "base/io/socket.h"
 #include "check/pairs/trial.h"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // begin at once, and collects what the nodes measured.
 #pragma once
 
-#include "check/node_link.h"
 #include "check/pairs/trial.h"
+#include "meet/node_link.h"
 
 #include <chrono>
 #include <cstdint>

@@ -1,0 +1,159 @@
+// See socket.h.
+#include "base/io/socket.h"
+
+#include "base/format.h"
+#include "base/io/resolve.h"
+#include "base/values.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+constexpr int kinds = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+// False: not by the deadline.
+bool wait_for(const Socket& socket, short events, Deadline deadline) {
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        pollfd entry{socket.fd(), events, 0};
+        const int ready =
+            poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        if (ready > 0) return true;
+        if (ready == 0 || errno != EINTR) return false;
+    }
+}
+
+bool set(const Socket& socket, int level, int option, int value) {
+    return setsockopt(socket.fd(), level, option, &value, sizeof value) == 0;
+}
+
+// Of IPv6 and, through it, IPv4; closed where this machine has no IPv6.
+Socket dual_stack_socket() {
+    Socket listener(socket(AF_INET6, kinds, 0));
+    return listener.is_open() && set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0) ? std::move(listener)
+                                                                             : Socket();
+}
+
+bool bind_any(const Socket& listener, int family, std::uint16_t port) {
+    sockaddr_storage any{};  // all zero: every address
+    any.ss_family = static_cast<sa_family_t>(family);
+    const std::uint16_t wire_port = htons(port);
+    static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+    std::memcpy(reinterpret_cast<char*>(&any) + offsetof(sockaddr_in, sin_port), &wire_port,
+                sizeof wire_port);
+    const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+    return bind(listener.fd(), reinterpret_cast<const sockaddr*>(&any), length) == 0;
+}
+
+// 0, or errno.
+int connect_socket(const Socket& socket, const Address& address, Deadline deadline) {
+    if (connect(socket.fd(), address.generic(), address.length) == 0) return 0;
+    if (errno != EINPROGRESS) return errno;
+    if (!wait_for(socket, POLLOUT, deadline)) return ETIMEDOUT;
+    int problem = 0;
+    socklen_t length = sizeof problem;
+    getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &problem, &length);
+    return problem;
+}
+
+Error closed() {
+    return {"connection", "closed by the other end", "see its messages"};
+}
+
+Error too_late() {
+    return {"connection", "no answer in time", "check the process at the other end"};
+}
+
+}  // namespace
+
+Socket::~Socket() {
+    if (fd_ >= 0) close(fd_);
+}
+
+Result<Socket> listen_on(std::uint16_t port) {
+    Socket listener = dual_stack_socket();
+    const int family = listener.is_open() ? AF_INET6 : AF_INET;
+    if (!listener.is_open()) listener = Socket(socket(AF_INET, kinds, 0));
+    // Over connections of an earlier listener that are not over yet, but over no other listener.
+    if (listener.is_open() && set(listener, SOL_SOCKET, SO_REUSEADDR, 1) &&
+        bind_any(listener, family, port) && listen(listener.fd(), SOMAXCONN) == 0) {
+        return listener;
+    }
+    return Error{formatted("port {}", port), std::strerror(errno),
+                 "choose another with the key port=N"};
+}
+
+std::uint16_t port_of(const Socket& socket) {
+    sockaddr_storage name{};
+    socklen_t length = sizeof name;
+    getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&name), &length);
+    sockaddr_in ipv4{};
+    std::memcpy(&ipv4, &name, sizeof ipv4);
+    return ntohs(ipv4.sin_port);  // at the same place in IPv6's
+}
+
+Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline) {
+    const auto addresses = resolve(host, port, deadline);
+    if (!addresses) return addresses.error();
+    int problem = ETIMEDOUT;
+    for (const Address& address : *addresses) {
+        Socket connection(socket(address.generic()->sa_family, kinds, 0));
+        problem = connection.is_open() ? connect_socket(connection, address, deadline) : errno;
+        if (problem == 0) return connection;
+    }
+    return Error{host_and_port(host, port), std::strerror(problem),
+                 "check that the node is up and that no firewall blocks the port"};
+}
+
+std::optional<Socket> accept_from(const Socket& listener) {
+    Socket taken(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!taken.is_open()) return std::nullopt;
+    return taken;
+}
+
+Result<std::monostate> send_all(const Socket& socket, std::string_view text, Deadline deadline) {
+    while (!text.empty()) {
+        const ssize_t sent = send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL);
+        if (sent >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(sent));
+        } else if (errno != EAGAIN && errno != EINTR) {
+            return closed();
+        } else if (!wait_for(socket, POLLOUT, deadline)) {
+            return too_late();
+        }
+    }
+    return std::monostate{};
+}
+
+Result<std::string> receive_line(const Socket& socket, std::size_t longest, Deadline deadline) {
+    std::string line;
+    std::array<char, 4096> piece{};
+    while (line.size() <= longest) {
+        if (!wait_for(socket, POLLIN, deadline)) return too_late();
+        // Looks first, so that what follows the line stays with the connection.
+        const ssize_t there = recv(socket.fd(), piece.data(), piece.size(), MSG_PEEK);
+        if (there < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (there <= 0) return closed();
+        const std::string_view seen(piece.data(), static_cast<std::size_t>(there));
+        const std::size_t end = seen.find('\n');
+        const std::size_t taken = std::min(end, seen.size() - 1) + 1;
+        if (recv(socket.fd(), piece.data(), taken, 0) != static_cast<ssize_t>(taken)) {
+            return closed();
+        }
+        line.append(seen.substr(0, end));
+        if (end != std::string_view::npos && line.size() <= longest) return line;
+    }
+    return Error{"connection", formatted("a line of more than {} bytes", longest),
+                 "check which program listens there"};
+}
+
+}  // namespace distgpu

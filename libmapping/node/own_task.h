@@ -1,0 +1,46 @@
+// The step that this process is a task of, and the plan of its node.
+#pragma once
+
+#include "base/environment.h"
+#include "base/result.h"
+#include "mapping/plan/plan.h"
+#include "node/own_node.h"
+#include "node/place.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distgpu {
+
+struct OwnTask {
+    Request request;
+    Place place;
+    OwnNode node;
+    NodePlan plan;
+
+    const TaskPlan& task() const { return plan.tasks[place.local.value]; }
+};
+
+// The path of this program itself.
+std::string own_command();
+
+// Why a step is not one that can be prepared: the same for all its processes. `program`: the
+// command line that they have in common; empty: not known.
+std::optional<Error> refused(const Request& request, const Place& place,
+                             const Environment& environment,
+                             const std::vector<std::string>& program = {});
+
+// Puts the nodes into the order that the request asks for, unless what prepared the step did so.
+// Returns what to say of it; empty: nothing. Each task asks and reads for itself.
+// Errors: as put_in_order() and read_order_list(); who started it does not name the nodes; too many
+// tasks would ask slurmctld.
+Result<std::string> order_nodes(const Request& request, Place& place,
+                                const Environment& environment);
+
+// As plan(). Looks up names and may discover the topology, which takes up to 5 s.
+// Precondition: not refused.
+Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment,
+                              const std::vector<std::string>& program = {});
+
+}  // namespace distgpu

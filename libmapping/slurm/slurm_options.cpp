@@ -1,0 +1,221 @@
+// See slurm_options.h.
+#include "slurm/slurm_options.h"
+
+#include "base/nearest_word.h"
+#include "base/take_until.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+enum class Takes { nothing, value_behind_equals, value };
+
+enum class Commands { both, srun, sbatch };
+
+// Options that have this in common, each with the letter that is short for it.
+struct Group {
+    Takes takes;
+    Commands commands;
+    std::string_view options;
+};
+
+// Slurm's are those of slurm_opt.c, 22.05 to 26.05; where releases differ, as in --pty, an optional
+// value covers them all. pyxis's are those of its args.c.
+constexpr std::array groups{
+    Group{Takes::value, Commands::both,
+          "account:A acctg-freq autocomplete bb bbf begin:b chdir:D cluster cluster-constraint "
+          "clusters:M comment constraint:C container container-id container-type context "
+          "core-spec:S cores-per-socket cpu-freq cpus-per-gpu cpus-per-task:c deadline delay-boot "
+          "dependency:d distribution:m error:e exclude:x export extra extra-node-info:B gid "
+          "gpu-bind gpu-freq gpus:G gpus-per-node gpus-per-socket gpus-per-task gres gres-flags "
+          "hint input:i job-name:J licenses:L mail-type mail-user mcs-label mem mem-bind "
+          "mem-per-cpu mem-per-gpu mem-update mincpus network nodefile:F nodelist:w nodes:N "
+          "ntasks:n ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket "
+          "ntasks-per-tres open-mode output:o partition:p power prefer priority profile qos:q "
+          "reservation resources segment signal sockets-per-node switches tasks-per-node "
+          "thread-spec threads-per-core time:t time-min tmp tres-bind tres-per-task uid wckey "
+          "distgpu container-env container-image container-mounts container-name container-save "
+          "container-unshare container-workdir"},
+    Group{Takes::value, Commands::srun,
+          "accel-bind bcast-exclude cpu-bind cpu_bind epilog het-group ignore-signals jobid mpi "
+          "msg-timeout pack-group prolog relative:r slurmd-debug task-epilog task-prolog threads:T "
+          "treewidth wait:W"},
+    Group{Takes::value, Commands::sbatch,
+          "array:a batch export-file kill-on-invalid-dep wait-all-nodes wrap"},
+    Group{Takes::value_behind_equals, Commands::both,
+          "exclusive nice no-kill:k oom-kill-step propagate resv-ports"},
+    Group{Takes::value_behind_equals, Commands::srun,
+          "bcast compress external-launcher immediate:I kill-on-bad-exit:K overlap pty send-libs "
+          "x11"},
+    Group{Takes::value_behind_equals, Commands::sbatch, "get-user-env requeue"},
+    Group{Takes::nothing, Commands::both,
+          "consolidate-segments contiguous help:h hold:H overcommit:O oversubscribe:s parsable "
+          "quiet:Q reboot spread-job spread-segments stepmgr test-only usage use-min-nodes "
+          "verbose:v version:V container-entrypoint container-entrypoint-log container-mount-home "
+          "container-readonly container-remap-root container-writable no-container-entrypoint "
+          "no-container-mount-home no-container-remap-root"},
+    Group{Takes::nothing, Commands::srun,
+          "async debugger-test disable-status:X exact interactive label:l multi-prog no-allocate:Z "
+          "preserve-env:E quit-on-interrupt unbuffered:u wait-for-children whole"},
+    Group{Takes::nothing, Commands::sbatch, "external ignore-pbs no-requeue wait:W"},
+};
+
+std::string_view usual_name(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_names{{
+        {"cpu_bind", "cpu-bind"},
+        {"pack-group", "het-group"},
+        {"tasks-per-node", "ntasks-per-node"},
+    }};
+    const auto* const other =
+        std::ranges::find(other_names, name, &std::pair<std::string_view, std::string_view>::first);
+    return other == other_names.end() ? name : other->second;
+}
+
+struct KnownOption {
+    std::string_view name;
+    char letter;  // '\0': it has none
+    Takes takes;
+};
+
+std::vector<KnownOption> options_of(SlurmCommand command) {
+    const Commands other = command == SlurmCommand::srun ? Commands::sbatch : Commands::srun;
+    std::vector<KnownOption> options;
+    for (const Group& group : groups) {
+        if (group.commands == other) continue;
+        for (std::string_view rest = group.options; !rest.empty();) {
+            std::string_view option = take_until(rest, ' ');
+            const std::string_view name = take_until(option, ':');
+            options.push_back({name, option.empty() ? '\0' : option.front(), group.takes});
+        }
+    }
+    return options;
+}
+
+class Parser {
+  public:
+    Parser(std::span<const std::string> words, SlurmCommand command)
+        : words_(words), known_(options_of(command)) {}
+
+    SlurmLine parse() && {
+        while (at_ < words_.size() && is_option(words_[at_])) {
+            const std::string_view word = words_[at_++];
+            if (word == "--") break;
+            if (word[1] == '-') {
+                parse_name(word);
+            } else {
+                parse_letters(word);
+            }
+        }
+        return {{std::move(options_)}, std::min(at_, words_.size())};
+    }
+
+  private:
+    using Kind = SlurmOption::Kind;
+
+    // "-" alone is a program's name.
+    static bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
+
+    void add(std::string_view word, std::string_view name, std::string_view value,
+             Kind kind = Kind::known) {
+        options_.push_back(
+            {std::string(usual_name(name)), std::string(value), std::string(word), kind});
+    }
+
+    void add_with_next(std::string_view word, std::string_view name) {
+        if (at_ >= words_.size()) return add(word, name, "", Kind::lacks_value);
+        add(word, name, words_[at_++]);
+    }
+
+    void add_unknown(std::string_view word, std::string_view name) {
+        const bool has_value = at_ < words_.size() && !is_option(words_[at_]);
+        add(word, name, has_value ? std::string_view(words_[at_++]) : "", Kind::unknown);
+    }
+
+    // The one of this name, or the only one that begins so. Where one's name begins the names of
+    // all others, it is meant: the others are pyxis's or of a later release.
+    const KnownOption* find(std::string_view name) const {
+        const KnownOption* shortest = nullptr;
+        for (const KnownOption& option : known_) {
+            if (!option.name.starts_with(name)) continue;
+            const bool is_shorter =
+                shortest == nullptr || option.name.size() < shortest->name.size();
+            if (is_shorter) shortest = &option;
+        }
+        const auto is_another = [&](const KnownOption& option) {
+            return option.name.starts_with(name) && !option.name.starts_with(shortest->name) &&
+                   usual_name(option.name) != usual_name(shortest->name);
+        };
+        const bool is_shared = shortest != nullptr && shortest->name != name &&
+                               std::ranges::any_of(known_, is_another);
+        return is_shared ? nullptr : shortest;
+    }
+
+    void parse_name(std::string_view word) {
+        std::string_view value = word.substr(2);
+        const bool has_equals = value.find('=') != std::string_view::npos;
+        const std::string_view name = take_until(value, '=');
+        const KnownOption* const option = find(name);
+        if (option == nullptr && !has_equals) return add_unknown(word, name);
+        if (option == nullptr) return add(word, name, value, Kind::unknown);
+        if (!has_equals && option->takes == Takes::value) return add_with_next(word, option->name);
+        add(word, option->name, value);
+    }
+
+    // Letters that take nothing may stand before another: "-luN2".
+    void parse_letters(std::string_view word) {
+        for (std::size_t i = 1; i < word.size(); ++i) {
+            const auto option = std::ranges::find(known_, word[i], &KnownOption::letter);
+            const std::string_view rest = word.substr(i + 1);
+            if (option == known_.end()) return add(word, word.substr(i, 1), rest, Kind::unknown);
+            if (option->takes == Takes::nothing) {
+                add(word, option->name, "");
+                continue;
+            }
+            if (rest.empty() && option->takes == Takes::value) {
+                return add_with_next(word, option->name);
+            }
+            return add(word, option->name, rest);
+        }
+    }
+
+    std::span<const std::string> words_;
+    std::vector<KnownOption> known_;
+    std::vector<SlurmOption> options_;
+    std::size_t at_ = 1;
+};
+
+}  // namespace
+
+bool SlurmOption::may_take_next_word() const {
+    return kind == Kind::unknown && word.find('=') == std::string::npos;
+}
+
+bool SlurmLine::has_certain_program() const {
+    return std::ranges::none_of(options.list, &SlurmOption::may_take_next_word);
+}
+
+std::optional<std::string_view> SlurmOptions::value(std::string_view name) const {
+    const auto last = std::find_if(list.rbegin(), list.rend(), [name](const SlurmOption& option) {
+        return option.name == name && option.kind == SlurmOption::Kind::known;
+    });
+    return last == list.rend() ? std::nullopt : std::optional<std::string_view>(last->value);
+}
+
+SlurmLine parse_slurm_line(std::span<const std::string> words, SlurmCommand command) {
+    return Parser(words, command).parse();
+}
+
+std::optional<std::string_view> nearest_slurm_option(std::string_view name, SlurmCommand command) {
+    // Who misspells a name gets its first letter right; among so many, another plugin's option is
+    // soon near to one of Slurm's.
+    std::vector<std::string_view> names;
+    for (const KnownOption& option : options_of(command)) {
+        if (option.name.substr(0, 1) == name.substr(0, 1)) names.push_back(option.name);
+    }
+    return nearest_word(name, names);
+}
+
+}  // namespace distgpu

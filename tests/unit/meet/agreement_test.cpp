@@ -1,0 +1,103 @@
+// The verdict from a node's first rank to its others.
+#include "meet/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+const auto secret = Secret::parse(std::string(64, '5'));
+
+std::future<std::optional<int>> other_rank(const std::string& name, std::uint32_t rank,
+                                           std::chrono::milliseconds late = 0ms) {
+    return std::async(std::launch::async, [=] {
+        std::this_thread::sleep_for(late);
+        return await_verdict(name, rank, Clock::now() + 5s, Clock::now() + 10s);
+    });
+}
+
+TEST(Agreement, EveryOtherRankHearsTheVerdict) {
+    const std::string name = agreement_name("1.0", 7, secret);
+    // Two that come before the first rank listens, one after it has told.
+    std::vector<std::future<std::optional<int>>> others;
+    others.push_back(other_rank(name, 1));
+    others.push_back(other_rank(name, 2));
+    Socket ear = listen_for_agreement(name);
+    ASSERT_TRUE(ear.is_open());
+    others.push_back(other_rank(name, 3, 100ms));
+    OtherRanks(std::move(ear), {1, 2, 3}).announce(4, Clock::now() + 10s);
+    for (auto& other : others) EXPECT_EQ(other.get(), 4);
+}
+
+TEST(Agreement, WhoDoesNotAnswerIsNamedBeforeTheVerdict) {
+    const std::string name = agreement_name("1.2", 7, secret);
+    auto first = other_rank(name, 21);
+    auto late = other_rank(name, 23, 100ms);
+    OtherRanks ranks(listen_for_agreement(name), {21, 22, 23});
+    EXPECT_EQ(ranks.ask(Clock::now() + 1s), (std::set<std::uint32_t>{22}));
+    const auto start = Clock::now();
+    ranks.announce(4, start + 10s);
+    EXPECT_LT(Clock::now() - start, 5s) << "it was waited for once";
+    EXPECT_EQ(first.get(), 4);
+    EXPECT_EQ(late.get(), 4);
+}
+
+TEST(Agreement, AllThereAnswerAtOnce) {
+    const std::string name = agreement_name("1.3", 7, secret);
+    OtherRanks ranks(listen_for_agreement(name), {1, 2});
+    auto one = other_rank(name, 1);
+    auto two = other_rank(name, 2);
+    const auto start = Clock::now();
+    EXPECT_TRUE(ranks.ask(start + 10s).empty());
+    EXPECT_LT(Clock::now() - start, 2s);
+    ranks.announce(0, Clock::now());
+    EXPECT_EQ(one.get(), 0);
+    EXPECT_EQ(two.get(), 0);
+}
+
+// It connected, and says nothing more, or has ended.
+TEST(Agreement, AConnectionIsNoAnswer) {
+    const std::string name = agreement_name("1.4", 7, secret);
+    OtherRanks ranks(listen_for_agreement(name), {1});
+    // Its wait for the first rank's words is over at once.
+    EXPECT_EQ(await_verdict(name, 1, Clock::now() + 5s, Clock::now()), std::nullopt);
+    EXPECT_EQ(ranks.ask(Clock::now() + 100ms), (std::set<std::uint32_t>{1}));
+}
+
+TEST(Agreement, NobodyWaitsLongerThanTheDeadline) {
+    const std::string name = agreement_name("1.1", 7, secret);
+    const auto start = Clock::now();
+    EXPECT_EQ(await_verdict(name, 1, start + 100ms, start + 10s), std::nullopt);
+    OtherRanks ranks(listen_for_agreement(name), {1, 2, 3, 4, 5});
+    EXPECT_EQ(await_verdict(name, 1, start + 300ms, start + 300ms), std::nullopt);
+    ranks.announce(0, Clock::now() + 100ms);
+    EXPECT_LT(Clock::now() - start, 5s);
+}
+
+TEST(Agreement, ANameIsOfOneNodeOfOneStep) {
+    const std::string name = agreement_name("1.0", 7, secret);
+    EXPECT_LT(name.size(), 100U);
+    EXPECT_NE(name, agreement_name("1.0", 8, secret));
+    EXPECT_NE(name, agreement_name("1.1", 7, secret));
+    EXPECT_NE(name, agreement_name("1.0", 7, Secret::parse(std::string(64, '6'))));
+    EXPECT_NE(name, agreement_name("1.0", 7, std::nullopt));
+    // The secret itself is read by everybody in /proc/net/unix.
+    EXPECT_EQ(name.find("5555"), std::string::npos);
+    // A second one of the name is refused.
+    const Socket first = listen_for_agreement(name);
+    EXPECT_FALSE(listen_for_agreement(name).is_open());
+}
+
+}  // namespace
+}  // namespace distgpu
