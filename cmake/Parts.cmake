@@ -52,4 +52,4 @@ endfunction()
 
 distgpu_part(PLUGIN "the Slurm plugin" Slurm)
 distgpu_part(COMMAND "the command distgpu" Hwloc CLI11 Sodium Yaml)
-distgpu_part(NCCL_SCALING "nccl-scaling" CLI11)
+distgpu_part(NCCL_SCALING "nccl-scaling" CLI11 Sodium)

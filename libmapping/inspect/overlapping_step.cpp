@@ -5,7 +5,7 @@
 #include "base/io/deadline.h"
 #include "base/io/open_files.h"
 #include "base/io/process_tree.h"
-#include "base/io/socket.h"
+#include "base/io/unique_fd.h"
 #include "inspect/answers.h"
 #include "node/process_environment.h"
 
@@ -60,21 +60,22 @@ void read_all(int output, Deadline deadline, Answers& answers) {
     constexpr std::size_t piece_size = 65'536;
     std::string piece(piece_size, '\0');
     while (Clock::now() < deadline) {
-        pollfd waiting{output, POLLIN, 0};
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        std::array waiting{pollfd{output, POLLIN, 0}};
+        poll_until(waiting, deadline);
         const ssize_t got = read(output, piece.data(), piece.size());
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return;
         if (got > 0) answers.take(std::string_view(piece.data(), static_cast<std::size_t>(got)));
     }
 }
 
-// The step's tasks end with srun, as it asks Slurm to end them.
+// The step's tasks end with srun, as it asks Slurm to end them. One that waits inside the kernel
+// ends when that lets it; nobody waits for it here.
 void end(pid_t srun) {
-    const Deadline deadline = Clock::now() + std::chrono::seconds(2);
+    const Deadline kill_time = Clock::now() + std::chrono::seconds(2);
+    const Deadline give_up = kill_time + std::chrono::seconds(2);
     kill(srun, SIGTERM);
-    while (waitpid(srun, nullptr, WNOHANG) == 0) {
-        if (Clock::now() >= deadline) kill(srun, SIGKILL);
+    while (waitpid(srun, nullptr, WNOHANG) == 0 && Clock::now() < give_up) {
+        if (Clock::now() >= kill_time) kill(srun, SIGKILL);
         constexpr useconds_t pause = 10'000;
         usleep(pause);
     }
@@ -98,7 +99,7 @@ Result<NodeAnswers> ask_nodes(const RunningStep& step, const std::vector<std::st
     leave_other_steps();
     std::array<int, 2> ends{-1, -1};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"a pipe", std::strerror(errno), ""};
-    const Socket output(ends[0]);
+    const UniqueFd output(ends[0]);
     fcntl(output.fd(), F_SETFL, O_NONBLOCK);
     const Started srun = start_program(srun_line(step, command),
                                        {.output = ends[1], .open_files = raise_open_files()});

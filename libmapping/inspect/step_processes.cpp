@@ -42,7 +42,9 @@ bool is_python(pid_t pid, const std::string& program) {
     const std::string_view name = std::string_view(program).substr(program.rfind('/') + 1);
     if (name.starts_with("python")) return true;
     // Embedded, or linked to it.
-    const auto maps = read_regular_file(formatted("/proc/{}/maps", pid));
+    // A process may have 65,530 mappings.
+    constexpr std::size_t most = std::size_t{64} << 20U;
+    const auto maps = read_regular_file(formatted("/proc/{}/maps", pid), most);
     return maps && maps->find("/libpython3") != std::string::npos;
 }
 

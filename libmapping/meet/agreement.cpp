@@ -7,6 +7,7 @@
 #include "meet/proof.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <poll.h>
 #include <sys/socket.h>
@@ -23,11 +24,6 @@ constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 constexpr std::string_view question = "ready?";
 constexpr std::size_t longest_number = 10;  // a rank, an exit status, or the question
-
-int milliseconds_until(Deadline deadline) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-}
 
 }  // namespace
 
@@ -52,8 +48,8 @@ Socket listen_for_agreement(const std::string& name) {
 }
 
 bool OtherRanks::take_next(Deadline deadline) {
-    pollfd entry{listener_.fd(), POLLIN, 0};
-    if (poll(&entry, 1, milliseconds_until(deadline)) == 0) return false;
+    std::array entry{pollfd{listener_.fd(), POLLIN, 0}};
+    if (poll_until(entry, deadline) == 0) return false;
     auto rank = accept_from(listener_);
     if (rank && is_own_users(*rank)) taken_.push_back(*std::move(rank));
     return true;
@@ -70,7 +66,7 @@ std::set<std::uint32_t> OtherRanks::ask(Deadline deadline) {
         }
         std::vector<pollfd> waiting{{listener_.fd(), POLLIN, 0}};
         for (const Socket& rank : taken_) waiting.push_back({rank.fd(), POLLIN, 0});
-        if (poll(waiting.data(), waiting.size(), milliseconds_until(deadline)) <= 0) continue;
+        if (poll_until(waiting, deadline) <= 0) continue;
         for (std::size_t i = 0; i < taken_.size(); ++i) {
             if (waiting[i + 1].revents == 0) continue;
             const auto line = receive_line(taken_[i], longest_number, deadline);
@@ -86,7 +82,9 @@ std::set<std::uint32_t> OtherRanks::ask(Deadline deadline) {
 
 void OtherRanks::announce(int exit_status, Deadline deadline) {
     const std::string line = formatted("{}\n", exit_status);
-    while (!asked_ && taken_.size() < ranks_.size() && take_next(deadline)) {
+    // Whoever else connects in a loop ends nothing but the time.
+    while (!asked_ && taken_.size() < ranks_.size() && Clock::now() < deadline &&
+           take_next(deadline)) {
     }
     for (const Socket& rank : taken_) {
         if (rank.is_open()) static_cast<void>(send_all(rank, line, Clock::now()));

@@ -55,10 +55,8 @@ std::optional<std::string> NodeLink::wait_for_line(Deadline deadline) {
     for (;;) {
         if (auto line = next_line()) return line;
         if (!is_open()) return std::nullopt;
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        pollfd entry{fd(), POLLIN, 0};
-        const int ready =
-            poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        std::array entry{pollfd{fd(), POLLIN, 0}};
+        const int ready = poll_until(entry, deadline);
         if (ready == 0) return std::nullopt;
         if (ready > 0) take_arrived();
     }

@@ -2,62 +2,52 @@
 // SO_REUSEPORT is not set, or two listeners of one user would both succeed.
 #include "node/port_check.h"
 
+#include "base/io/unique_fd.h"
+
 #include <cerrno>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace distgpu {
 namespace {
 
-class Socket {
-  public:
-    explicit Socket(int family) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
-    ~Socket() {
-        if (fd_ >= 0) close(fd_);
-    }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-    Socket(Socket&&) = delete;
-    Socket& operator=(Socket&&) = delete;
+UniqueFd socket_of(int family) {
+    return UniqueFd(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
 
-    bool is_open() const { return fd_ >= 0; }
-    bool set(int level, int option, int value) const {
-        return setsockopt(fd_, level, option, &value, sizeof(value)) == 0;
-    }
-    template <class Address>
-    PortState try_bind(const Address& address) const {
-        // The cast is the socket API's own way of passing an address family's structure.
-        const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-        if (bind(fd_, generic, sizeof(address)) == 0) return PortState::free;
-        return errno == EADDRINUSE ? PortState::taken : PortState::unknown;
-    }
+bool set(const UniqueFd& socket, int level, int option, int value) {
+    return setsockopt(socket.fd(), level, option, &value, sizeof value) == 0;
+}
 
-  private:
-    int fd_;
-};
+template <class Address>
+PortState try_bind(const UniqueFd& socket, const Address& address) {
+    // The cast is the socket API's own way of passing an address family's structure.
+    const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
+    if (bind(socket.fd(), generic, sizeof address) == 0) return PortState::free;
+    return errno == EADDRINUSE ? PortState::taken : PortState::unknown;
+}
 
 PortState check_ipv4(std::uint16_t port) {
-    const Socket socket(AF_INET);
-    if (!socket.is_open() || !socket.set(SOL_SOCKET, SO_REUSEADDR, 1)) return PortState::unknown;
+    const UniqueFd socket = socket_of(AF_INET);
+    if (!socket.is_open() || !set(socket, SOL_SOCKET, SO_REUSEADDR, 1)) return PortState::unknown;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_ANY);
-    return socket.try_bind(address);
+    return try_bind(socket, address);
 }
 
 PortState check_dual_stack(std::uint16_t port) {
-    const Socket socket(AF_INET6);
-    if (!socket.is_open() || !socket.set(SOL_SOCKET, SO_REUSEADDR, 1) ||
-        !socket.set(IPPROTO_IPV6, IPV6_V6ONLY, 0)) {
+    const UniqueFd socket = socket_of(AF_INET6);
+    if (!socket.is_open() || !set(socket, SOL_SOCKET, SO_REUSEADDR, 1) ||
+        !set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0)) {
         return PortState::unknown;
     }
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(port);
     address.sin6_addr = in6addr_any;
-    return socket.try_bind(address);
+    return try_bind(socket, address);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
+#include "meet/meeting.h"
 
 #include <chrono>
 #include <csignal>
@@ -46,11 +47,13 @@ void be_the_others(std::uint32_t ranks, std::uint16_t port) {
     std::vector<Socket> connections;
     for (std::uint32_t rank = 1; rank < ranks; ++rank) {
         const Deadline deadline = Clock::now() + patience;
-        auto connection = connect_to("127.0.0.1", port, deadline);
-        while (!connection) connection = connect_to("127.0.0.1", port, deadline);
-        connections.push_back(*std::move(connection));
-        static_cast<void>(
-            send_all(connections.back(), hello_line(membership(rank, ranks, port)), deadline));
+        const Meeting meeting{"nccl-scaling", "17.0"};
+        auto zero = reach(meeting, "127.0.0.1", port, deadline);
+        while (!zero) zero = reach(meeting, "127.0.0.1", port, deadline);
+        auto taken = introduce(*std::move(zero), meeting, hello_text(membership(rank, ranks, port)),
+                               deadline);
+        if (!taken) return;
+        connections.push_back(std::move(taken->socket));
     }
     const std::string own = answer();
     std::vector<pollfd> entries;

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 
 constexpr auto patience = 60s;
 
-const CheckedStep step{"7.0", Secret::parse(std::string(64, '5'))};
+const Meeting step{"check", "7.0", Secret::parse(std::string(64, '5'))};
 
 Report report(std::uint32_t node) {
     Report report{node, node, "0-63", 8, "eth0", "", "node0001:24608", {}, {}};

@@ -23,7 +23,7 @@ void try_hello(std::string_view text) {
     theirs.host = hello->peer.host;
     theirs.local_rank = hello->peer.local_rank;
     theirs.switches = hello->peer.switches;
-    require(read_hello(hello_line(theirs), own) == hello, "it is read back as it was written");
+    require(read_hello(hello_text(theirs), own) == hello, "it is read back as it was written");
 }
 
 void try_peers(std::string_view text) {

@@ -19,7 +19,7 @@ COMMAND = [*LIBRARY, "tools/distgpu"]
 SCALING = [f"tools/nccl_scaling/{folder}" for folder in ("results", "analysis")]
 
 # What a file of each folder may include of the project beside its own folder, the nearest folder
-# counting. Each is written below those that it includes, so that no circle can be written.
+# counting.
 MAY_INCLUDE: dict[str, list[str]] = {
     "base": [],
     "base/io": ["base"],
@@ -47,7 +47,7 @@ MAY_INCLUDE: dict[str, list[str]] = {
         "mapping/frameworks",
         "mapping/binding",
     ],
-    "mapping/plan": [folder for folder in PURE_LIBRARY if folder != "mapping/spec"],
+    "mapping/plan": [each for each in PURE_LIBRARY if each not in ("mapping/spec", "mapping/plan")],
     "slurm": [*PURE_LIBRARY, "base/io"],
     "node": [*PURE_LIBRARY, "base/io", "slurm"],
     "node/discovery": LIBRARY,
@@ -145,6 +145,10 @@ def check(root: pathlib.Path) -> int:
             problem = wrong_in(root, file, line)
             if problem:
                 wrong.append(f"{file}:{number}: {problem}")
+    edges = {folder: set(allowed) & set(MAY_INCLUDE) for folder, allowed in MAY_INCLUDE.items()}
+    wrong += [f"{each}: the rules allow a circle" for each in edges if each in reached(edges, each)]
+    if table() not in (root / "CONTRIBUTING.md").read_text():
+        wrong.append("CONTRIBUTING.md: has other rules than check_layers.py --table")
     print(
         "".join(line + "\n" for line in wrong)
         + f"layers: {len(files)} files, {len(wrong)} wrong lines"
@@ -187,7 +191,11 @@ def print_circles(root: pathlib.Path) -> int:
 def table() -> str:
     """The rules in Markdown. A list of several folders that is the same has a short name."""
     rows = ["| Folder | May include |", "|---|---|"]
-    names = {tuple(COMMAND): "the library and `tools/distgpu`", tuple(LIBRARY): "the library"}
+    names = {
+        tuple(COMMAND): "the library, `tools/distgpu`",
+        tuple(LIBRARY): "the library",
+        tuple(PURE_LIBRARY): "the pure library",
+    }
     for folder, allowed in MAY_INCLUDE.items():
         text, rest = "", list(allowed)
         for group, name in names.items():

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <poll.h>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -12,6 +14,9 @@ namespace distgpu {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
+
+// As poll(2), at most until the deadline; once it has passed, without waiting.
+int poll_until(std::span<pollfd> waiting, Deadline deadline);
 
 // What `call` returns; nothing where it has not returned at the deadline. It then goes on in a
 // thread of its own, so it must own what it uses.

@@ -1,6 +1,8 @@
 // See file_text.h.
 #include "base/io/file_text.h"
 
+#include "base/format.h"
+#include "base/io/unique_fd.h"
 #include "base/take_until.h"
 
 #include <algorithm>
@@ -16,26 +18,9 @@ namespace distgpu {
 namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
-// A topology of 4096 CPUs has half a megabyte; JSON takes thirty times its size when it is read.
-constexpr std::size_t largest = std::size_t{4} << 20U;
-
-class OpenFile {
-  public:
-    explicit OpenFile(const std::string& path, int flags = 0)
-        : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags)) {}
-    ~OpenFile() {
-        if (fd_ >= 0) close(fd_);
-    }
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    OpenFile(OpenFile&&) = delete;
-    OpenFile& operator=(OpenFile&&) = delete;
-
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
+UniqueFd open_file(const std::string& path, int flags = 0) {
+    return UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
+}
 
 // Adds what the file holds, and stops beyond `most` bytes. To the end and not by size: files of
 // /proc are 0 bytes long and those of /sys 4096. False: errno says why not.
@@ -43,6 +28,7 @@ bool read_all(int fd, std::size_t most, std::string& text) {
     std::array<char, 65536> block;
     while (text.size() <= most) {
         const ssize_t count = read(fd, block.data(), block.size());
+        if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return count == 0;
         text.append(block.data(), static_cast<std::size_t>(count));
     }
@@ -56,22 +42,22 @@ Error unreadable(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::string remedy) {
-    const OpenFile file(path);
+    const UniqueFd file = open_file(path);
     std::string text;
-    if (file.fd() >= 0 && read_all(file.fd(), text.max_size(), text)) return text;
+    if (file.is_open() && read_all(file.fd(), text.max_size(), text)) return text;
     return Error{path, std::strerror(errno), std::move(remedy)};
 }
 
-Result<std::string> read_regular_file(const std::string& path) {
+Result<std::string> read_regular_file(const std::string& path, std::size_t most) {
     // A FIFO without a writer does not hold us up before we see what it is.
-    const OpenFile file(path, O_NONBLOCK);
+    const UniqueFd file = open_file(path, O_NONBLOCK);
     struct stat status {};
-    if (file.fd() < 0 || fstat(file.fd(), &status) != 0) return unreadable(path);
+    if (!file.is_open() || fstat(file.fd(), &status) != 0) return unreadable(path);
     if (!S_ISREG(status.st_mode)) return Error{path, "not a regular file", "name a regular file"};
     std::string text;
-    if (!read_all(file.fd(), largest, text)) return unreadable(path);
-    if (text.size() <= largest) return text;
-    return Error{path, "larger than 4 MiB", "name a smaller file"};
+    if (!read_all(file.fd(), most, text)) return unreadable(path);
+    if (text.size() <= most) return text;
+    return Error{path, formatted("larger than {} MiB", most >> 20U), "name a smaller file"};
 }
 
 std::optional<std::string> read_trimmed(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@ namespace distgpu {
 Result<std::string> read_file(const std::string& path, std::string remedy);
 
 // The whole file. Errors: it cannot be read; it is not a regular file (a FIFO would block, a device
-// need not end); larger than 4 MiB. Object: `path`.
-Result<std::string> read_regular_file(const std::string& path);
+// need not end); larger than `most` bytes. Object: `path`.
+// A topology of 4096 CPUs has half a megabyte; JSON takes thirty times its size when it is read.
+Result<std::string> read_regular_file(const std::string& path,
+                                      std::size_t most = std::size_t{4} << 20U);
 
 // The same without white space at its end; nothing: it cannot be read.
 std::optional<std::string> read_trimmed(const std::string& path);

@@ -58,12 +58,9 @@ pid_t ask_in_child(const std::string& host, int result) {
 }
 
 std::optional<Answer> receive(int from, Deadline deadline) {
-    pollfd stream{from, POLLIN, 0};
+    std::array stream{pollfd{from, POLLIN, 0}};
     for (;;) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        if (left < 0) return std::nullopt;
-        const int ready = poll(&stream, 1, static_cast<int>(left));
+        const int ready = poll_until(stream, deadline);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return std::nullopt;
         Answer answer;

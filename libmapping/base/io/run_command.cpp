@@ -2,6 +2,8 @@
 #include "base/io/run_command.h"
 
 #include "base/format.h"
+#include "base/io/deadline.h"
+#include "base/io/unique_fd.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +12,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
-#include <poll.h>
 #include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,39 +21,18 @@
 namespace distgpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t max_output = std::size_t{16} << 20U;
 constexpr int cannot_start = 127;  // as a shell says it
 
-// One end of a pipe.
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&&) = delete;
-    ~Descriptor() { reset(); }
-
-    int get() const { return number_; }
-    void reset() {
-        if (number_ >= 0) close(std::exchange(number_, -1));
-    }
-
-  private:
-    int number_;
-};
-
 struct Pipe {
-    Descriptor read;
-    Descriptor write;
+    UniqueFd read;
+    UniqueFd write;
 };
 
 Pipe make_pipe() {
     std::array<int, 2> ends{-1, -1};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
-    return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+    return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 // In the child, where other threads of slurmstepd may have held any lock: system calls only.
@@ -102,15 +82,13 @@ bool take(int from, std::string& to) {
 }
 
 // Until both streams end, or the time does, or one holds too much.
-Output collect(const Descriptor& text, const Descriptor& errors, Clock::time_point end) {
+Output collect(const UniqueFd& text, const UniqueFd& errors, Deadline end) {
     Output output;
-    std::array<pollfd, 2> streams{pollfd{text.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0}};
+    std::array<pollfd, 2> streams{pollfd{text.fd(), POLLIN, 0}, pollfd{errors.fd(), POLLIN, 0}};
     const std::array<std::string*, 2> texts{&output.text, &output.errors};
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-        if (left <= 0) return output;
-        if (poll(streams.data(), streams.size(), static_cast<int>(left)) <= 0) continue;
+        if (Clock::now() >= end) return output;
+        if (poll_until(streams, end) <= 0) continue;
         for (std::size_t i = 0; i < streams.size(); ++i) {
             // poll() passes over negative descriptors.
             if (streams[i].revents != 0 && !take(streams[i].fd, *texts[i])) streams[i].fd = -1;
@@ -125,7 +103,7 @@ Output collect(const Descriptor& text, const Descriptor& errors, Clock::time_poi
 }
 
 // Waits for a program that closed its streams, until the time ends. Nothing: it stays.
-std::optional<int> wait_for(pid_t child, Clock::time_point end) {
+std::optional<int> wait_for(pid_t child, Deadline end) {
     int status = 0;
     while (waitpid(child, &status, WNOHANG) != child) {
         constexpr useconds_t pause = 200;
@@ -164,10 +142,10 @@ Result<std::string> run_command(const std::vector<std::string>& arguments,
     const auto end = Clock::now() + time_limit;
     Pipe text = make_pipe();
     Pipe errors = make_pipe();
-    const pid_t child = spawn(arguments, text.write.get(), errors.write.get());
+    const pid_t child = spawn(arguments, text.write.fd(), errors.write.fd());
     if (child < 0) return Error{command, std::strerror(errno), ""};
-    text.write.reset();
-    errors.write.reset();
+    text.write = UniqueFd();
+    errors.write = UniqueFd();
     Output output = collect(text.read, errors.read, end);
     const auto status = output.end == End::closed ? wait_for(child, end) : std::nullopt;
     // Whatever it left in its group goes with it.

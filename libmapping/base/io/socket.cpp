@@ -23,10 +23,8 @@ constexpr int kinds = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 // False: not by the deadline.
 bool wait_for(const Socket& socket, short events, Deadline deadline) {
     for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        pollfd entry{socket.fd(), events, 0};
-        const int ready =
-            poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        std::array entry{pollfd{socket.fd(), events, 0}};
+        const int ready = poll_until(entry, deadline);
         if (ready > 0) return true;
         if (ready == 0 || errno != EINTR) return false;
     }
@@ -74,10 +72,6 @@ Error too_late() {
 }
 
 }  // namespace
-
-Socket::~Socket() {
-    if (fd_ >= 0) close(fd_);
-}
 
 Result<Socket> listen_on(std::uint16_t port) {
     Socket listener = dual_stack_socket();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/io/deadline.h"
+#include "base/io/unique_fd.h"
 #include "base/result.h"
 
 #include <cstddef>
@@ -9,31 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 namespace distgpu {
 
-// A file descriptor of its own, non-blocking.
-class Socket {
-  public:
-    Socket() = default;
-    explicit Socket(int fd) : fd_(fd) {}
-    ~Socket();
-    Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Socket& operator=(Socket&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-
-    bool is_open() const { return fd_ >= 0; }
-    int fd() const { return fd_; }
-
-  private:
-    int fd_ = -1;
-};
+// A connection or a listener, non-blocking.
+using Socket = UniqueFd;
 
 // Listens on every address of this machine, IPv6 and IPv4. 0: a port that is free.
 // Errors (object: "port N"): taken, or not allowed.

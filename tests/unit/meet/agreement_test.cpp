@@ -1,14 +1,20 @@
 // The verdict from a node's first rank to its others.
 #include "meet/agreement.h"
 
+#include "base/io/abstract_socket.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <future>
 #include <set>
 #include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -83,6 +89,33 @@ TEST(Agreement, NobodyWaitsLongerThanTheDeadline) {
     EXPECT_EQ(await_verdict(name, 1, start + 300ms, start + 300ms), std::nullopt);
     ranks.announce(0, Clock::now() + 100ms);
     EXPECT_LT(Clock::now() - start, 5s);
+}
+
+// Who is not heard, as another user, may connect as often as it likes.
+TEST(Agreement, AnotherUserInALoopKeepsNobodyBeyondTheDeadline) {
+    ASSERT_EQ(geteuid(), 0U) << "as root, which can be another user";
+    const std::string name = agreement_name("1.5", 7, secret);
+    OtherRanks ranks(listen_for_agreement(name), {1, 2});
+    const pid_t stranger = fork();
+    if (stranger == 0) {
+        constexpr uid_t nobody = 65534;
+        const bool is_another = setresuid(nobody, nobody, nobody) == 0;
+        const AbstractName listener = abstract_name(name);
+        while (is_another) {
+            const Socket connection(socket(AF_UNIX, SOCK_STREAM, 0));
+            static_cast<void>(connect(connection.fd(), listener.generic(), listener.length));
+        }
+        _exit(1);
+    }
+    auto one = other_rank(name, 1);
+    const auto start = Clock::now();
+    ranks.announce(3, start + 1s);
+    EXPECT_LT(Clock::now() - start, 3s);
+    EXPECT_EQ(one.get(), 3);
+    kill(stranger, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(stranger, &status, 0), stranger);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "it connected until the end";
 }
 
 TEST(Agreement, ANameIsOfOneNodeOfOneStep) {

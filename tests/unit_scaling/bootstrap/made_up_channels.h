@@ -4,6 +4,7 @@
 #include "base/io/socket.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
+#include "meet/meeting.h"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +50,7 @@ class Channels : public testing::Test {
 
     ChannelOptions options(std::uint32_t rank) {
         return {timeout, [](std::uint32_t r) { return "missing " + std::to_string(r); },
-                ends.at(rank).end()};
+                ends.at(rank).end(), secret};
     }
 
     auto opening(std::uint32_t rank) {
@@ -73,11 +74,30 @@ class Channels : public testing::Test {
         for (std::thread& thread : threads) thread.join();
     }
 
+    // Introduces itself as this rank does, once rank 0 listens.
+    Result<Invitation> introduced(std::uint32_t rank,
+                                  const Meeting& meeting = {"nccl-scaling", "17.0"}) const {
+        const Deadline deadline = Clock::now() + 5s;
+        auto zero = reach(meeting, "127.0.0.1", port, deadline);
+        while (!zero && zero.error().problem == "Connection refused" && Clock::now() < deadline)
+            zero = reach(meeting, "127.0.0.1", port, deadline);
+        return std::move(zero).and_then([&](Invitation host) {
+            return introduce(std::move(host), meeting, hello_text(membership(rank)), deadline);
+        });
+    }
+
     // A connection that says what this rank says, and then nothing.
     Socket mute_rank(std::uint32_t rank) const {
+        auto zero = introduced(rank);
+        EXPECT_TRUE(zero);
+        return zero ? std::move(zero->socket) : Socket();
+    }
+
+    // Of somebody else, who was greeted.
+    Socket stranger() const {
         auto connection = connect_to("127.0.0.1", port, Clock::now() + 5s);
         while (!connection) connection = connect_to("127.0.0.1", port, Clock::now() + 5s);
-        EXPECT_TRUE(send_all(*connection, hello_line(membership(rank)), Clock::now() + 5s));
+        EXPECT_TRUE(receive_line(*connection, 200, Clock::now() + 5s));
         return *std::move(connection);
     }
 
@@ -92,6 +112,7 @@ class Channels : public testing::Test {
     }
 
     std::chrono::milliseconds timeout = 5s;
+    std::optional<Secret> secret{};
     std::uint16_t port = free_port();
     std::vector<Listener> ends = std::vector<Listener>(world);
     std::vector<std::unique_ptr<Channel>> channels;

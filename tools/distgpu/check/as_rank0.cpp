@@ -189,8 +189,8 @@ std::vector<Endpoint> endpoints_of(const OwnTask& own) {
             {rendezvous.address, spare}};
 }
 
-CheckedStep checked_step(const OwnTask& own) {
-    return {formatted("{}.{}", own.place.step.job, own.place.step.step),
+Meeting meeting_of(const OwnTask& own) {
+    return {"check", formatted("{}.{}", own.place.step.job, own.place.step.step),
             handed_secret(ProcessEnvironment())};
 }
 
@@ -207,7 +207,7 @@ ExitCode check_as_rank0(const CheckFacts& facts, const Checks& checks, Clock::ti
     looked.report.stays = true;
     if (own_part.address()) looked.report.trial = to_text(*own_part.address());
     Gathered gathered =
-        gather(ears.listeners, checked_step(own), layout.task_count(), start + patience);
+        gather(ears.listeners, meeting_of(own), layout.task_count(), start + patience);
     ears.listeners.clear();
     std::vector<TrialMember> members = members_of(own, own_part, gathered);
     auto results = try_network(members);

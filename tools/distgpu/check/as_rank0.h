@@ -18,7 +18,7 @@ namespace distgpu {
 // Where the others find rank 0: at the rendezvous, and where that fails.
 std::vector<Endpoint> endpoints_of(const OwnTask& own);
 
-CheckedStep checked_step(const OwnTask& own);
+Meeting meeting_of(const OwnTask& own);
 
 // `patience`: for the reports, from now. `ask_own` asks the other ranks of rank 0's own node
 // whether they are still there, and returns those that do not answer. `show` is called once, before

@@ -57,9 +57,9 @@ Socket take_word(const OwnTask& own) {
     // The first rank goes first, where it has something to say at all.
     constexpr std::chrono::milliseconds turn{200};
     if (own.place.local != LocalRank{0}) std::this_thread::sleep_for(turn);
-    const CheckedStep step = checked_step(own);
+    const Meeting meeting = meeting_of(own);
     return listen_for_agreement(
-        agreement_name(step.name + ".word", own.place.node.value, step.secret));
+        agreement_name(meeting.step + ".word", own.place.node.value, meeting.secret));
 }
 
 // Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
@@ -112,13 +112,13 @@ std::optional<ExitCode> hear_rank0(std::optional<TrialPorts> ports, NodeLink& ra
 RankEnd check_as_other(const CheckFacts& facts, const Checks& checks, seconds timeout,
                        Deadline deadline, OtherRanks* others) {
     const OwnTask& own = *facts.own;
+    const Meeting meeting = meeting_of(own);
     Looked looked = look(facts, checks);
     auto ports = looked.trial_host.empty() ? std::nullopt : open_trial_ports(looked.trial_host);
     if (ports) looked.report.trial = to_text(ports->address);
     looked.report.stays = others != nullptr;
     // What it then says has to come before rank 0 ends the step.
-    auto rank0 =
-        deliver(looked.report, endpoints_of(own), checked_step(own), deadline - timeout / 10);
+    auto rank0 = deliver(looked.report, endpoints_of(own), meeting, deadline - timeout / 10);
     if (!rank0) {
         say_undelivered(facts, looked.report, rank0.error());
         return {ExitCode::timed_out, std::nullopt};
@@ -155,15 +155,16 @@ void say_silent(const OwnTask& own, GlobalRank silent) {
 // No rank ends before all is told: where KillOnBadExit is set, the first end ends the others. A
 // node's other ranks hear the verdict from its first.
 RankEnd agree_as_first(const OwnTask& own, const std::function<RankEnd(OtherRanks&)>& check) {
-    const CheckedStep step = checked_step(own);
+    const Meeting meeting = meeting_of(own);
     const NodeIndex node = own.place.node;
     const StepLayout& layout = own.place.layout;
     std::set<std::uint32_t> ranks;
     for (std::uint32_t local = 1; local < layout.tasks_on(node); ++local) {
         ranks.insert(layout.rank(node, LocalRank{local}).value);
     }
-    OtherRanks others(listen_for_agreement(agreement_name(step.name, node.value, step.secret)),
-                      std::move(ranks));
+    OtherRanks others(
+        listen_for_agreement(agreement_name(meeting.step, node.value, meeting.secret)),
+        std::move(ranks));
     const RankEnd end = check(others);
     if (lacks_verdict(end)) say_silent(own, GlobalRank{0});
     const int status = static_cast<int>(end.verdict.value_or(ExitCode::timed_out));
@@ -174,9 +175,9 @@ RankEnd agree_as_first(const OwnTask& own, const std::function<RankEnd(OtherRank
 
 RankEnd agree_as_other(const OwnTask& own, RankEnd end, Deadline deadline) {
     if (end.own == ExitCode::timed_out) return end;
-    const CheckedStep step = checked_step(own);
+    const Meeting meeting = meeting_of(own);
     const NodeIndex node = own.place.node;
-    const std::string name = agreement_name(step.name, node.value, step.secret);
+    const std::string name = agreement_name(meeting.step, node.value, meeting.secret);
     // The first rank hears it, or says that it does not, before.
     const auto status = await_verdict(name, own.task().rank.value, deadline,
                                       deadline + longest_verdict + seconds(2));

@@ -4,9 +4,9 @@
 
 #include "base/io/deadline.h"
 #include "base/io/socket.h"
-#include "base/secret.h"
 #include "check/report.h"
 #include "mapping/rendezvous/rendezvous.h"
+#include "meet/meeting.h"
 #include "meet/node_link.h"
 #include "meet/proof.h"
 
@@ -24,12 +24,6 @@ struct Endpoint {
     std::uint16_t port = 0;
 };
 
-// The step whose ranks meet.
-struct CheckedStep {
-    std::string name;              // "42.0", by which nobody takes another program for rank 0
-    std::optional<Secret> secret;  // nothing: no plugin prepared the step
-};
-
 struct Gathered {
     std::vector<Report> reports;  // by rank, one each
     Proof proof = Proof::none;    // that each of them had to bring
@@ -40,7 +34,7 @@ struct Gathered {
 
 // Takes reports until those of all the other ranks of a world of `world_size` are there, or until
 // the deadline.
-Gathered gather(const std::vector<Socket>& listeners, const CheckedStep& step,
+Gathered gather(const std::vector<Socket>& listeners, const Meeting& meeting,
                 std::uint32_t world_size, Deadline deadline);
 
 // What is to be said of how they came. `rendezvous`: rank 0's address and port.
@@ -50,6 +44,6 @@ Findings findings_of(const Gathered& gathered, const std::string& rendezvous);
 // them; tries until the deadline. Returns the connection, for what follows the report.
 // Error: nobody took it; why the first did not.
 Result<NodeLink> deliver(Report report, const std::vector<Endpoint>& endpoints,
-                         const CheckedStep& step, Deadline deadline);
+                         const Meeting& meeting, Deadline deadline);
 
 }  // namespace distgpu

@@ -2,6 +2,7 @@
 #include "check_config/plugin_release.h"
 
 #include "base/format.h"
+#include "base/io/unique_fd.h"
 
 #include <array>
 #include <bit>
@@ -22,17 +23,10 @@ using Symbol = ElfW(Sym);
 
 class ElfFile {
   public:
-    explicit ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    explicit ElfFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
         const auto header = at<Header>(0);
         if (header && is_native(*header)) header_ = *header;
     }
-    ~ElfFile() {
-        if (fd_ >= 0) close(fd_);
-    }
-    ElfFile(const ElfFile&) = delete;
-    ElfFile& operator=(const ElfFile&) = delete;
-    ElfFile(ElfFile&&) = delete;
-    ElfFile& operator=(ElfFile&&) = delete;
 
     bool is_library() const { return header_.e_type == ET_DYN; }
     bool is_program() const { return is_library() || header_.e_type == ET_EXEC; }
@@ -44,7 +38,7 @@ class ElfFile {
         constexpr off_t most = off_t{512} << 20U;
         std::string piece(std::size_t{1} << 20U, '\0');
         for (off_t at_byte = 0; at_byte < most;) {
-            const ssize_t count = pread(fd_, piece.data(), piece.size(), at_byte);
+            const ssize_t count = pread(file_.fd(), piece.data(), piece.size(), at_byte);
             if (count <= 0) return false;
             const std::string_view got(piece.data(), static_cast<std::size_t>(count));
             if (got.find(text) != std::string_view::npos) return true;
@@ -95,7 +89,7 @@ class ElfFile {
     std::optional<T> at(std::uint64_t offset) const {
         static_assert(std::is_trivially_copyable_v<T>);
         T value{};
-        const ssize_t count = pread(fd_, &value, sizeof value, static_cast<off_t>(offset));
+        const ssize_t count = pread(file_.fd(), &value, sizeof value, static_cast<off_t>(offset));
         if (count != static_cast<ssize_t>(sizeof value)) return std::nullopt;
         return value;
     }
@@ -108,7 +102,8 @@ class ElfFile {
     // Whether this text and its NUL stand there.
     bool reads(std::uint64_t offset, std::string_view text) const {
         std::string found(text.size() + 1, '?');
-        const ssize_t count = pread(fd_, found.data(), found.size(), static_cast<off_t>(offset));
+        const ssize_t count =
+            pread(file_.fd(), found.data(), found.size(), static_cast<off_t>(offset));
         return count == static_cast<ssize_t>(found.size()) && found.back() == '\0' &&
                found.starts_with(text);
     }
@@ -120,7 +115,7 @@ class ElfFile {
         return at<std::uint32_t>(place->sh_offset + (symbol.st_value - place->sh_addr));
     }
 
-    int fd_;
+    UniqueFd file_;
     Header header_{};
 };
 

@@ -26,7 +26,7 @@ std::optional<NotStarted> Companion::start(const std::vector<std::string>& comma
     }
     // The program's own end is an ordinary one.
     fcntl(ends[1], F_SETFL, 0);
-    output_ = Socket(ends[0]);
+    output_ = UniqueFd(ends[0]);
     up_text_ = up_text;
     // It then ends what it started itself, where Slurm would not (proctrack/linuxproc).
     Started started = start_program(
@@ -40,7 +40,7 @@ bool Companion::read_piece() {
     std::array<char, most_kept> piece{};
     const ssize_t got = read(output_.fd(), piece.data(), piece.size());
     if (got < 0) return false;
-    if (got == 0) output_ = Socket();
+    if (got == 0) output_ = UniqueFd();
     text_.append(piece.data(), static_cast<std::size_t>(got));
     is_ready_ = is_ready_ || text_.find(up_text_) != std::string::npos;
     text_.erase(0, text_.size() - std::min(text_.size(), most_kept));

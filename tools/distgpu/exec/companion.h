@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/io/process_tree.h"
-#include "base/io/socket.h"
+#include "base/io/unique_fd.h"
 
 #include <optional>
 #include <string>
@@ -37,7 +37,7 @@ class Companion {
     bool read_piece();
 
     pid_t pid_ = -1;
-    Socket output_;  // a pipe's end
+    UniqueFd output_;  // a pipe's end
     std::string up_text_;
     std::string text_;
     bool is_ready_ = false;

@@ -1,10 +1,8 @@
-// See control.h. The head says "distgpu exec STEP PROOF CHALLENGE"; the node, proven by that
-// challenge, "NODE CHALLENGE"; the head, proven by this one, "welcome".
+// See control.h.
 #include "exec/control.h"
 
 #include "base/format.h"
 #include "base/values.h"
-#include "node/step_secret.h"
 
 #include <algorithm>
 #include <array>
@@ -19,10 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view welcome_word = "welcome";
-// For a node, from its connection to its welcome.
-constexpr auto longest_handshake = 1s;
-// A credential of MUNGE, with space to spare.
 constexpr std::size_t longest_line = 4096;
 
 constexpr std::array<std::pair<Message::Kind, std::string_view>, 5> words{{
@@ -32,10 +26,6 @@ constexpr std::array<std::pair<Message::Kind, std::string_view>, 5> words{{
     {Message::Kind::stop, "stop"},
     {Message::Kind::end, "end"},
 }};
-
-std::string greeting(const ControlledStep& step) {
-    return formatted("distgpu exec {} ", step.name);
-}
 
 std::string line_of(const Message& message) {
     const auto word = std::find_if(words.begin(), words.end(),
@@ -69,27 +59,6 @@ void watch(const Socket& socket) {
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, patience * 1000);
 }
 
-struct Invitation {
-    Proof proof;
-    std::string challenge;
-};
-
-// Nothing: not the head of this step.
-std::optional<Invitation> read_greeting(std::string_view line, const ControlledStep& step) {
-    const std::string beginning = greeting(step);
-    if (line.substr(0, beginning.size()) != beginning) return std::nullopt;
-    line.remove_prefix(beginning.size());
-    const std::size_t space = std::min(line.find(' '), line.size() - 1);
-    const auto proof = proof_named(line.substr(0, space));
-    const auto challenge = Secret::parse(line.substr(space + 1));
-    if (!proof || !challenge) return std::nullopt;
-    return Invitation{*proof, challenge->to_string()};
-}
-
-Error refused(const ControlledStep& step, std::string problem, std::string remedy) {
-    return {host_and_port(step.head, step.port), std::move(problem), std::move(remedy)};
-}
-
 }  // namespace
 
 std::vector<Message> Peer::receive() {
@@ -118,41 +87,16 @@ void Peer::send(const Message& message) {
 }
 
 Result<Peer> reach_head(const ControlledStep& step, std::uint32_t node) {
-    const Deadline deadline = Clock::now() + longest_handshake;
-    auto socket = connect_to(step.head, step.port, deadline);
-    if (!socket) return socket.error();
-    const auto said = receive_line(*socket, longest_line, deadline);
-    const auto invitation = said ? read_greeting(*said, step) : std::nullopt;
-    if (!invitation) {
-        return refused(step, said ? "another program answers there" : said.error().problem,
-                       "give another port with the key port=N");
-    }
-    // Else who happens to listen there could choose what is to be believed.
-    if (invitation->proof != best_proof(step.secret)) {
-        return refused(step,
-                       formatted("rank 0's node proves itself by '{}', this node by '{}'",
-                                 name_of(invitation->proof), name_of(best_proof(step.secret))),
-                       "look for a wrapper script that unsets SLURM_DISTGPU_SECRET, or for munged "
-                       "that does not run on one of them");
-    }
-    const auto challenge = draw_secret();
-    if (!challenge) return refused(step, "the kernel gives no random numbers", "");
-    const auto line = prove(invitation->proof, step.secret, invitation->challenge,
-                            formatted("{} {}", node, challenge->to_string()));
-    if (!line) return line.error();
-    if (auto sent = send_all(*socket, *line + "\n", deadline); !sent) return sent.error();
-    const auto answer = receive_line(*socket, longest_line, deadline);
-    if (!answer) return refused(step, answer.error().problem, answer.error().remedy);
-    if (proven(invitation->proof, step.secret, challenge->to_string(), *answer) != welcome_word) {
-        return refused(step, "what answers there is not of this step",
-                       "give another port with the key port=N");
-    }
-    watch(*socket);
-    return Peer(*std::move(socket));
+    const Deadline deadline = Clock::now() + 1s;
+    return reach(step.meeting, step.head, step.port, deadline)
+        .and_then([&](Invitation head) {
+            return introduce(std::move(head), step.meeting, formatted("{}", node), deadline);
+        })
+        .transform([](Invitation head) {
+            watch(head.socket);
+            return Peer(std::move(head.socket));
+        });
 }
-
-Head::Head(Socket listener, const ControlledStep& step)
-    : listener_(std::move(listener)), step_(step), proof_(best_proof(step.secret)) {}
 
 Result<Head> Head::listen(const ControlledStep& step) {
     return listen_on(step.port).transform(
@@ -161,73 +105,19 @@ Result<Head> Head::listen(const ControlledStep& step) {
 
 void Head::add_to(std::vector<pollfd>& waiting) const {
     waiting.push_back({listener_.fd(), POLLIN, 0});
-    for (const Guest& guest : guests_) waiting.push_back({guest.socket.fd(), POLLIN, 0});
+    host_.add_to(waiting);
 }
 
 std::vector<std::pair<std::uint32_t, Peer>> Head::take() {
-    // The others wait in the backlog until the next call, so that a flood leaves time between two.
-    constexpr int most_at_once = 64;
-    for (int i = 0; i < most_at_once && greet_next(); ++i) {
-    }
+    static_cast<void>(host_.greet(listener_));
     std::vector<std::pair<std::uint32_t, Peer>> joined;
-    for (Guest& guest : guests_) {
-        if (auto node = hear(guest)) joined.push_back(*std::move(node));
-        if (Clock::now() >= guest.until) guest.socket = Socket();
+    for (Guest& guest : host_.introduced()) {
+        const auto node = number_below(guest.text, nodes_);
+        if (!node || *node == 0 || !host_.welcome(guest)) continue;
+        watch(guest.socket);
+        joined.emplace_back(static_cast<std::uint32_t>(*node), std::move(guest.socket));
     }
-    const auto gone = [](const Guest& guest) { return !guest.socket.is_open(); };
-    guests_.erase(std::remove_if(guests_.begin(), guests_.end(), gone), guests_.end());
     return joined;
-}
-
-// False: nobody waits.
-bool Head::greet_next() {
-    // Fewer than the files that a process may usually have open.
-    constexpr std::size_t most_guests = 512;
-    auto socket = accept_from(listener_);
-    if (!socket) return false;
-    const auto challenge = draw_secret();
-    if (!challenge) return true;
-    Guest guest{*std::move(socket), challenge->to_string(), Clock::now() + longest_handshake};
-    const std::string line =
-        formatted("{}{} {}\n", greeting(step_), name_of(proof_), guest.challenge);
-    // A new connection's buffer takes a line at once.
-    if (!send_all(guest.socket, line, Clock::now())) return true;
-    // A node answers at once: who has waited longest is the least likely to be one, and a node
-    // that is sent away by a flood comes again.
-    if (guests_.size() >= most_guests) guests_.pop_front();
-    guests_.push_back(std::move(guest));
-    return true;
-}
-
-// The node whose connection it was; nothing: not yet known, or closed as nobody's of the step.
-std::optional<std::pair<std::uint32_t, Peer>> Head::hear(Guest& guest) {
-    std::array<char, longest_line> piece{};
-    const ssize_t got = recv(guest.socket.fd(), piece.data(), piece.size(), 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-    if (got > 0) guest.received.append(piece.data(), static_cast<std::size_t>(got));
-    const std::size_t end = guest.received.find('\n');
-    if (got > 0 && end == std::string::npos && guest.received.size() <= longest_line) {
-        return std::nullopt;
-    }
-    Guest heard = std::exchange(guest, Guest{{}, {}, guest.until});
-    // A node says no more until it is welcome.
-    if (got <= 0 || end + 1 != heard.received.size()) return std::nullopt;
-    const auto node = welcome(heard, std::string_view(heard.received).substr(0, end));
-    if (!node) return std::nullopt;
-    return std::pair(*node, Peer(std::move(heard.socket)));
-}
-
-std::optional<std::uint32_t> Head::welcome(const Guest& guest, std::string_view answer) const {
-    const auto text = proven(proof_, step_.secret, guest.challenge, answer);
-    if (!text) return std::nullopt;
-    const std::size_t space = std::min(text->find(' '), text->size() - 1);
-    const auto node = number_below(text->substr(0, space), step_.nodes);
-    const auto back = Secret::parse(text->substr(space + 1));
-    if (!node || *node == 0 || !back) return std::nullopt;
-    const auto proof = prove(proof_, step_.secret, back->to_string(), welcome_word);
-    if (!proof || !send_all(guest.socket, *proof + "\n", Clock::now())) return std::nullopt;
-    watch(guest.socket);
-    return *node;
 }
 
 }  // namespace distgpu

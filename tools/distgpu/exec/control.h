@@ -1,20 +1,15 @@
 // The connection of every node's `distgpu exec` with that of rank 0's node, by which one node's end
-// is known to all. Both ends prove that they are of this step, as the reports of `distgpu check` do
-// (check/proof.h), before either believes the other. Then each line is a word and a number.
+// is known to all. They meet as meet/meeting.h says; then each line is a word and a number.
 #pragma once
 
 #include "base/io/deadline.h"
 #include "base/io/socket.h"
 #include "base/result.h"
-#include "base/secret.h"
-#include "meet/proof.h"
+#include "meet/meeting.h"
 
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <poll.h>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,11 +17,10 @@ namespace distgpu {
 
 // The step whose nodes are connected.
 struct ControlledStep {
-    std::string name;  // "42.0"
+    Meeting meeting;
     std::uint32_t nodes = 1;
-    std::string head;                // the address of rank 0's node
-    std::uint16_t port = 0;          // on which it listens for the others
-    std::optional<Secret> secret{};  // nothing: no plugin prepared the step
+    std::string head;        // the address of rank 0's node
+    std::uint16_t port = 0;  // on which it listens for the others
 };
 
 struct Message {
@@ -68,13 +62,13 @@ class Peer {
 // deadline. One attempt, of at most a second, so that a signal can be seen between two of them.
 Result<Peer> reach_head(const ControlledStep& step, std::uint32_t node);
 
-// The head's end. Nobody's silence keeps it from the others, or its process from its other work.
+// The head's end.
 class Head {
   public:
     // Errors: the port is taken.
     static Result<Head> listen(const ControlledStep& step);
 
-    Proof proof() const { return proof_; }
+    Proof proof() const { return host_.proof(); }
 
     // Adds what to wait for.
     void add_to(std::vector<pollfd>& waiting) const;
@@ -83,24 +77,12 @@ class Head {
     std::vector<std::pair<std::uint32_t, Peer>> take();
 
   private:
-    // A connection that has not shown yet whose it is.
-    struct Guest {
-        Socket socket;
-        std::string challenge;
-        Deadline until;
-        std::string received{};
-    };
-
-    Head(Socket listener, const ControlledStep& step);
-
-    bool greet_next();
-    std::optional<std::pair<std::uint32_t, Peer>> hear(Guest& guest);
-    std::optional<std::uint32_t> welcome(const Guest& guest, std::string_view answer) const;
+    Head(Socket listener, const ControlledStep& step)
+        : listener_(std::move(listener)), nodes_(step.nodes), host_(step.meeting) {}
 
     Socket listener_;
-    ControlledStep step_;
-    Proof proof_;
-    std::deque<Guest> guests_;  // the one that has waited longest first
+    std::uint32_t nodes_;
+    Host host_;
 };
 
 }  // namespace distgpu

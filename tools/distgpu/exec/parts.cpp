@@ -2,6 +2,7 @@
 #include "exec/parts.h"
 
 #include "base/io/open_files.h"
+#include "base/io/unique_fd.h"
 #include "base/io/write.h"
 
 #include <csignal>
@@ -53,7 +54,7 @@ std::optional<NotStarted> Parts::start_companion(bool is_head) {
 void Parts::start_query() {
     if (commands_.query.empty()) return;
     // What it prints may be the token itself.
-    const Socket nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    const UniqueFd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (nowhere.fd() < 0) return;
     const Started started = distgpu::start_program(
         commands_.query, {.output = nowhere.fd(), .open_files = usual_files_});

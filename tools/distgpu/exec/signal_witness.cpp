@@ -40,7 +40,7 @@ SignalWitness::SignalWitness(const sigset_t& signals) {
     const pid_t child = fork();
     if (child == 0) witness(signals, parent, ends[1]);
     close(ends[1]);
-    told_ = Socket(ends[0]);
+    told_ = UniqueFd(ends[0]);
 }
 
 std::optional<int> SignalWitness::next() const {

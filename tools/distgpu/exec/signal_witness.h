@@ -6,7 +6,7 @@
 // program stands, a child with a session of its own, tells what it gets.
 #pragma once
 
-#include "base/io/socket.h"
+#include "base/io/unique_fd.h"
 
 #include <csignal>
 #include <optional>
@@ -25,7 +25,7 @@ class SignalWitness {
     std::optional<int> next() const;
 
   private:
-    Socket told_;  // a pipe's end
+    UniqueFd told_;  // a pipe's end
 };
 
 }  // namespace distgpu

@@ -23,11 +23,11 @@ sigset_t programs_signals() {
     return signals;
 }
 
-Socket take_signals() {
+UniqueFd take_signals() {
     sigset_t signals = programs_signals();
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, nullptr);
-    return Socket(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/io/deadline.h"
-#include "base/io/socket.h"
+#include "base/io/unique_fd.h"
 #include "exec/signal_witness.h"
 
 #include <chrono>
@@ -47,7 +47,7 @@ class Signals {
 
     bool was_seen(int signal);
 
-    Socket descriptor_;
+    UniqueFd descriptor_;
     SignalWitness witness_;
     std::vector<Pending> pending_;
     std::vector<Seen> seen_;  // by the witness

@@ -52,10 +52,10 @@ bool can_tell(const std::string& owner) {
 }
 
 // A folder without a lock is never taken for one that was left.
-Socket lock_in(const std::string& folder) {
+UniqueFd lock_in(const std::string& folder) {
     const std::string name = folder + std::string(lock_name);
     constexpr mode_t for_me_alone = 0600;
-    Socket lock(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_me_alone));
+    UniqueFd lock(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_me_alone));
     if (!lock.is_open()) return lock;
     flock(lock.fd(), LOCK_EX | LOCK_NB);
     const Owner owner = this_node();
@@ -74,7 +74,7 @@ bool is_left(const std::string& folder) {
         return false;
     }
     const std::string name = folder + std::string(lock_name);
-    const Socket lock(open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const UniqueFd lock(open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     constexpr std::time_t minute = 60;
     return lock.is_open() && fstat(lock.fd(), &status) == 0 &&
            std::time(nullptr) - status.st_mtime > minute &&

@@ -2,7 +2,7 @@
 // object. Those of earlier steps whose `distgpu exec` was killed go when the next one is made.
 #pragma once
 
-#include "base/io/socket.h"
+#include "base/io/unique_fd.h"
 #include "base/result.h"
 
 #include <cstddef>
@@ -41,10 +41,10 @@ class StepFolder {
     const std::string& path() const { return path_; }
 
   private:
-    StepFolder(std::string path, Socket lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+    StepFolder(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
     std::string path_;  // empty: none
-    Socket lock_;       // a file in it, held as long as the step runs
+    UniqueFd lock_;     // a file in it, held as long as the step runs
 };
 
 }  // namespace distgpu

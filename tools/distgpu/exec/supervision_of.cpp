@@ -47,7 +47,7 @@ std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::
 // Who can reach an open cluster's ports can run code in it. A word of the user's own stays.
 void set_token(Supervision& supervision, const Service& service, Environment& environment) {
     constexpr std::size_t digits = 64;
-    const auto& secret = supervision.step.secret;
+    const auto& secret = supervision.step.meeting.secret;
     if (secret && !environment.get("RAY_AUTH_MODE")) {
         // Made of the step's secret, which itself is never handed on.
         const auto tag = prove(Proof::secret, secret, "ray", "token");
@@ -104,8 +104,10 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
     supervision.node_names = names_by_rank(own.place.layout);
     supervision.node = own.task().node_rank.value;
     supervision.end_step = step_end(own, environment);
-    supervision.step = {step_name(own), own.place.layout.node_count(), rendezvous.address,
-                        control_port, handed_secret(environment)};
+    supervision.step = {{"exec", step_name(own), handed_secret(environment)},
+                        own.place.layout.node_count(),
+                        rendezvous.address,
+                        control_port};
     supervision.first_port = rendezvous.port;
     supervision.parts.program = program;
     const Service& service = *own.request.framework->service;

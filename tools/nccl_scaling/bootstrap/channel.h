@@ -3,6 +3,8 @@
 // died, and ranks that make no progress.
 #pragma once
 
+#include "base/result.h"
+#include "base/secret.h"
 #include "bootstrap/ending.h"
 #include "bootstrap/membership.h"
 #include "bootstrap/rank_names.h"
@@ -11,7 +13,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,8 +53,11 @@ class Channel {
 
 struct ChannelOptions {
     std::chrono::milliseconds timeout{};
-    RankNames names;  // of ranks that have not been heard of
-    End end;          // called at most once, by any thread
+    RankNames names;                 // of ranks that have not been heard of
+    End end;                         // called at most once, by any thread
+    std::optional<Secret> secret{};  // of the step; nothing: distgpu did not prepare it
+    // Of what rank 0 tells though the run goes on.
+    std::function<void(const Error&)> warn = [](const Error&) {};
 };
 
 // Rank 0 listens, the others connect to it, all learn of all.

@@ -11,7 +11,7 @@
 namespace distgpu::scaling {
 namespace {
 
-constexpr std::string_view protocol = "nccl-scaling/3";
+constexpr std::string_view protocol = "nccl-scaling/4";
 
 // Ranks that follow each other on one node, as do their local ranks. To thousands of ranks the
 // names of all would be gigabytes.
@@ -55,12 +55,12 @@ Failed read_failed(std::string_view text) {
             printable(text.substr(1))};
 }
 
-std::string hello_line(const Membership& own) {
+std::string hello_text(const Membership& own) {
     const JsonText hello{
         {"protocol", protocol},    {"job", own.job},   {"world_size", own.world_size},
         {"rank", own.rank},        {"host", own.host}, {"local_rank", own.local_rank},
         {"switches", own.switches}};
-    return hello.line() + '\n';
+    return hello.line();
 }
 
 std::optional<Hello> read_hello(std::string_view line, const Membership& own) {

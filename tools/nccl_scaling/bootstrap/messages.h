@@ -38,7 +38,7 @@ struct Failed {
 };
 Failed read_failed(std::string_view text);
 
-// A rank's first line. Connections of other programs and of other jobs are told by it.
+// As which a rank introduces itself.
 struct Hello {
     std::uint32_t rank = 0;
     Peer peer;
@@ -46,7 +46,7 @@ struct Hello {
     bool operator==(const Hello&) const = default;
 };
 
-std::string hello_line(const Membership& own);
+std::string hello_text(const Membership& own);
 
 // Nothing: not from a rank of the run that `own` belongs to.
 std::optional<Hello> read_hello(std::string_view line, const Membership& own);

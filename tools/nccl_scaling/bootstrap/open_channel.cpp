@@ -7,10 +7,8 @@
 #include "bootstrap/leader.h"
 #include "bootstrap/messages.h"
 #include "bootstrap/open_files.h"
+#include "meet/meeting.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <poll.h>
 #include <thread>
 
@@ -18,9 +16,6 @@ namespace distgpu::scaling {
 namespace {
 
 constexpr const char* phase = "connecting the ranks";
-
-// A rank says hello as soon as it is connected; what does not is no rank.
-constexpr std::chrono::seconds for_hello{2};
 
 // Rank 0 names the missing ranks at the time-out; the others wait a little longer for it.
 constexpr std::chrono::seconds for_rank_0{5};
@@ -36,13 +31,18 @@ struct Assembly {
     std::uint32_t arrived = 1;
 };
 
-void welcome(Socket connection, const Membership& own, Assembly& assembly, Deadline deadline) {
-    const auto line = receive_line(connection, 4096, std::min(deadline, Clock::now() + for_hello));
-    const auto hello = line ? read_hello(*line, own) : std::nullopt;
+// Who is no rank of this run, or one that is there already, is sent away.
+void take(Guest guest, const Host& host, const Membership& own, Assembly& assembly) {
+    const auto hello = read_hello(guest.text, own);
     if (!hello || hello->rank == 0 || assembly.connections[hello->rank].is_open()) return;
-    assembly.connections[hello->rank] = std::move(connection);
+    if (!host.welcome(guest)) return;
+    assembly.connections[hello->rank] = std::move(guest.socket);
     assembly.peers[hello->rank] = hello->peer;
     ++assembly.arrived;
+}
+
+Meeting meeting_of(const Membership& own, const ChannelOptions& options) {
+    return {"nccl-scaling", own.job.empty() ? "-" : own.job, options.secret};
 }
 
 Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
@@ -70,16 +70,19 @@ tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
     if (!listener) return refuse(listener.error());
     Assembly assembly{std::vector<Peer>(own.world_size), std::vector<Socket>(own.world_size), 1};
     assembly.peers.front() = {own.host, own.local_rank};
+    Host host(meeting_of(own, options));
+    if (host.proof() == Proof::none && own.world_size > 1) {
+        options.warn({"the ranks",
+                      "not proven to be of this run, so another user could be one of them",
+                      "start it with srun --distgpu=pytorch, or start munged"});
+    }
     while (assembly.arrived < own.world_size) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        if (left.count() <= 0) return tl::make_unexpected(nobody_else(assembly, options));
-        pollfd entry{listener->fd(), POLLIN, 0};
-        poll(&entry, 1, static_cast<int>(left.count()));
-        if (auto connection = accept_from(*listener)) {
-            welcome(*std::move(connection), own, assembly, deadline);
-        } else if (errno == EMFILE || errno == ENFILE) {
-            return refuse({"connection of a rank", std::strerror(errno), ""});
-        }
+        if (Clock::now() >= deadline) return tl::make_unexpected(nobody_else(assembly, options));
+        std::vector<pollfd> waiting{{listener->fd(), POLLIN, 0}};
+        host.add_to(waiting);
+        poll_until(waiting, deadline);
+        if (const auto error = host.greet(*listener)) return refuse(*error);
+        for (Guest& guest : host.introduced()) take(std::move(guest), host, own, assembly);
     }
     auto leader =
         std::make_unique<Leader>(assembly.peers, std::move(assembly.connections), options);
@@ -88,11 +91,20 @@ tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
 }
 
 // Rank 0 may come later than this rank: tries until the time-out.
-Result<Socket> connect_to_leader(const Membership& own, Deadline deadline) {
+Result<Invitation> connect_to_rank_0(const Membership& own, const ChannelOptions& options,
+                                     Deadline deadline) {
+    const Meeting meeting = meeting_of(own, options);
+    std::optional<Error> problem;
     for (;;) {
-        auto connection = connect_to(own.address, own.port, deadline);
+        auto rank_0 =
+            reach(meeting, own.address, own.port, deadline).and_then([&](Invitation host) {
+                return introduce(std::move(host), meeting, hello_text(own), deadline);
+            });
         constexpr std::chrono::milliseconds pause{50};
-        if (connection || Clock::now() + pause >= deadline) return connection;
+        if (rank_0) return rank_0;
+        // What an attempt says whose time ran out, an earlier one may know better.
+        if (!problem || Clock::now() < deadline) problem = rank_0.error();
+        if (Clock::now() + pause >= deadline) return *problem;
         std::this_thread::sleep_for(pause);
     }
 }
@@ -100,21 +112,19 @@ Result<Socket> connect_to_leader(const Membership& own, Deadline deadline) {
 tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
                                                       const ChannelOptions& options) {
     const Deadline deadline = Clock::now() + options.timeout;
-    auto connection = connect_to_leader(own, deadline);
-    if (!connection) {
-        auto ending = refuse(connection.error()).value();
+    auto rank_0 = connect_to_rank_0(own, options, deadline);
+    if (!rank_0) {
+        auto ending = refuse(rank_0.error()).value();
         ending.code = ExitCode::timed_out;
         return tl::make_unexpected(std::move(ending));
     }
-    const auto said = send_all(*connection, hello_line(own), deadline);
-    if (!said) return refuse(said.error());
-    const auto line = receive_line(*connection, longest_line, deadline + for_rank_0);
+    const auto line = receive_line(rank_0->socket, longest_line, deadline + for_rank_0);
     if (!line) return refuse({"rank 0", line.error().problem, ""});
     auto peers = read_peers(*line, own.world_size);
     if (!peers) {
         return refuse({formatted("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
     }
-    return std::make_unique<Follower>(*std::move(peers), *std::move(connection), options);
+    return std::make_unique<Follower>(*std::move(peers), std::move(rank_0->socket), options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "bootstrap/membership.h"
 #include "node/machine.h"
 #include "node/process_environment.h"
+#include "node/step_secret.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"
@@ -92,8 +93,13 @@ void warn_of_few_cpus(const Membership& membership) {
 int run_as(const Membership& membership, const Options& options, Backend& backend) {
     Recorder recorder(options, stdout);
     const End end = ending(membership, recorder);
+    const ProcessEnvironment environment;
     auto channel =
-        open_channel(membership, {options.timeout, names_of_step(ProcessEnvironment()), end});
+        open_channel(membership, {.timeout = options.timeout,
+                                  .names = names_of_step(environment),
+                                  .end = end,
+                                  .secret = handed_secret(environment),
+                                  .warn = [](const Error& error) { say(error.message()); }});
     if (!channel) end(channel.error());
     if (membership.rank == 0) read_demands(options.demands, **channel, recorder);
     const auto fault =

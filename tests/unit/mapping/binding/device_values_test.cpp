@@ -4,6 +4,7 @@
 
 #include "mapping/binding/binding_policy.h"
 #include "mapping/binding/visible_gpus.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/spec/parse_spec.h"
 #include "two_socket_node.h"
 

@@ -82,9 +82,7 @@ class NodeTrial {
             waiting.push_back({out.fd(), static_cast<short>(POLLIN | writes), 0});
         }
         for (const Incoming& in : incoming_) waiting.push_back({in.fd(), POLLIN, 0});
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_time() - now);
-        const auto wait = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-        if (poll(waiting.data(), waiting.size(), wait) > 0) serve(waiting);
+        if (poll_until(waiting, next_time()) > 0) serve(waiting);
         keep_time();
     }
 

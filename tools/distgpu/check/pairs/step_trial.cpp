@@ -64,9 +64,8 @@ std::vector<std::optional<std::string>> collect(const Members& members, std::str
             waiting.push_back({link.fd(), POLLIN, 0});
             places.push_back(i);
         }
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        if (waiting.empty() || left.count() <= 0) return lines;
-        if (poll(waiting.data(), waiting.size(), static_cast<int>(left.count())) <= 0) continue;
+        if (waiting.empty() || Clock::now() >= deadline) return lines;
+        if (poll_until(waiting, deadline) <= 0) continue;
         for (std::size_t i = 0; i < waiting.size(); ++i) {
             if (waiting[i].revents != 0) members[places[i]]->link.take_arrived();
         }
