@@ -16,6 +16,7 @@
 #include "base/secret.h"
 #include "meet/proof.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,11 @@ class Host {
 
     // Adds the connections to wait for; the listeners are the caller's.
     void add_to(std::vector<pollfd>& waiting) const;
+    // When introduced() is to be called though nothing has come, at most `deadline`: it closes who
+    // says nothing.
+    Deadline next_turn(Deadline deadline) const {
+        return visitors_.empty() ? deadline : std::min(deadline, visitors_.front().until);
+    }
 
     // Takes the connections that wait at a listener, up to 64, so that a flood leaves time for the
     // rest. Error: this process has too many files open, though no visitor waits any more.

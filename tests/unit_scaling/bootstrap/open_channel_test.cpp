@@ -43,6 +43,15 @@ TEST_F(Channels, StrangersThatSayNothingKeepNobodyOut) {
     channels.push_back(two.get().value());
 }
 
+TEST_F(Channels, AStrangerThatSaysNothingIsSentAway) {
+    timeout = 5s;
+    auto zero = opening(0);
+    const Socket other = stranger();
+    EXPECT_EQ(receive_line(other, 100, Clock::now() + 4s).error().problem,
+              "closed by the other end");
+    EXPECT_FALSE(zero.get());
+}
+
 // Nobody takes the place of rank 0, or of a rank that is there.
 TEST_F(Channels, APlaceIsGivenOnce) {
     auto zero = opening(0);

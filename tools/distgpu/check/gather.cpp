@@ -72,7 +72,7 @@ class Gathering {
         for (const Socket& listener : listeners_) waiting.push_back({listener.fd(), POLLIN, 0});
         for (const Socket& peer : leaving_) waiting.push_back({peer.fd(), POLLIN, 0});
         host_.add_to(waiting);
-        poll_until(waiting, deadline);
+        poll_until(waiting, host_.next_turn(deadline));
         for (const Socket& listener : listeners_) static_cast<void>(host_.greet(listener));
         for (Guest& guest : host_.introduced()) take(std::move(guest));
         leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), is_closed), leaving_.end());

@@ -80,7 +80,7 @@ tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
         if (Clock::now() >= deadline) return tl::make_unexpected(nobody_else(assembly, options));
         std::vector<pollfd> waiting{{listener->fd(), POLLIN, 0}};
         host.add_to(waiting);
-        poll_until(waiting, deadline);
+        poll_until(waiting, host.next_turn(deadline));
         if (const auto error = host.greet(*listener)) return refuse(*error);
         for (Guest& guest : host.introduced()) take(std::move(guest), host, own, assembly);
     }
