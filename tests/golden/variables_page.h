@@ -5,7 +5,7 @@
 
 namespace distgpu::golden {
 
-// The page, from the frameworks' records and spank_plugin/variables.h.
+// The page, from the frameworks' records and libmapping/node/variables.h.
 std::string variables_page();
 
 }  // namespace distgpu::golden
