@@ -19,8 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view welcome_word = "welcome";
-// An introduction in the largest proof, MUNGE's, with space to spare.
-constexpr std::size_t longest_line = longest_introduction * 2;
 // For one end, until the other has said its line. A guest has it ready when it connects.
 constexpr auto patience = 3s;
 
@@ -123,7 +121,7 @@ std::optional<Guest> Host::hear(Visitor& visitor) {
     if (got > 0) visitor.received.append(piece.data(), static_cast<std::size_t>(got));
     const std::size_t end = visitor.received.find('\n');
     const bool is_whole = end != std::string::npos;
-    if (got > 0 && !is_whole && visitor.received.size() <= longest_line) return std::nullopt;
+    if (got > 0 && !is_whole && visitor.received.size() <= longest_proven_line) return std::nullopt;
     Visitor heard = std::exchange(visitor, Visitor{{}, {}, {}, visitor.until});
     if (heard.received.empty()) return std::nullopt;
     // A guest says no more until it is welcome.
@@ -155,7 +153,7 @@ Result<Invitation> reach(const Meeting& meeting, const std::string& host, std::u
     const Deadline soon = std::min(deadline, Clock::now() + patience);
     auto socket = connect_to(host, port, soon);
     if (!socket) return socket.error();
-    const auto said = receive_line(*socket, longest_line, soon);
+    const auto said = receive_line(*socket, longest_proven_line, soon);
     if (!said) {
         return Error{where, "rank 0 does not answer there",
                      "give another port with the key port=N"};
@@ -177,7 +175,7 @@ Result<Invitation> introduce(Invitation invitation, const Meeting& meeting, std:
                             formatted("{} {}", back->to_string(), text));
     if (!line) return Error{where, line.error().problem, line.error().remedy};
     const auto answer = send_all(invitation.socket, *line + "\n", deadline).and_then([&](auto) {
-        return receive_line(invitation.socket, longest_line, deadline);
+        return receive_line(invitation.socket, longest_proven_line, deadline);
     });
     if (!answer) return Error{where, "the connection broke", "run it again"};
     if (proven(invitation.proof, meeting.secret, back->to_string(), *answer) != welcome_word) {

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -34,9 +33,6 @@ struct Meeting {
     std::string step;                // "42.0"
     std::optional<Secret> secret{};  // nothing: no plugin prepared the step
 };
-
-// Of a guest's TEXT, in bytes.
-inline constexpr std::size_t longest_introduction = std::size_t{64} * 1024;
 
 // One that has proven to be of the step.
 struct Guest {
@@ -114,7 +110,7 @@ Result<Invitation> reach(const Meeting& meeting, const std::string& host, std::u
                          Deadline deadline);
 
 // Returns the invitation, which is now one of the step's own host. Precondition: `text` has no
-// newline and at most longest_introduction bytes.
+// newline, and with a challenge before it at most longest_text bytes.
 // Errors (object: HOST:PORT): the host did not take it, or is not of the step.
 Result<Invitation> introduce(Invitation invitation, const Meeting& meeting, std::string_view text,
                              Deadline deadline);

@@ -5,18 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <poll.h>
 #include <sys/socket.h>
 #include <utility>
 
 namespace distgpu {
-namespace {
-
-// Of what the other end sends: a line of 64 KiB with its proof.
-constexpr std::size_t most_unread = std::size_t{128} * 1024;
-
-}  // namespace
 
 std::optional<std::pair<NodeLink, NodeLink>> NodeLink::within_process() {
     std::array<int, 2> ends{};
@@ -38,8 +31,7 @@ void NodeLink::take_arrived() {
     const ssize_t got = recv(socket_.fd(), piece.data(), piece.size(), 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got > 0) arrived_.append(piece.data(), static_cast<std::size_t>(got));
-    // Proofs make a line longer.
-    if (got <= 0 || arrived_.size() > most_unread) socket_ = Socket();
+    if (got <= 0 || arrived_.size() > longest_proven_line) socket_ = Socket();
 }
 
 std::optional<std::string> NodeLink::next_line() {

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/secret.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,11 @@ std::optional<Proof> proof_named(std::string_view name);
 
 // The best one that a process with this secret, if any, can give and judge. Asks MUNGE.
 Proof best_proof(const std::optional<Secret>& secret);
+
+// Of a text that is proven, in bytes; and of its line, in the largest proof, MUNGE's, with space to
+// spare.
+inline constexpr std::size_t longest_text = std::size_t{64} * 1024;
+inline constexpr std::size_t longest_proven_line = 2 * longest_text;
 
 // The text as one line, with the proof. Error: this process cannot give it.
 Result<std::string> prove(Proof proof, const std::optional<Secret>& secret,

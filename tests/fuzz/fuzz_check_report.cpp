@@ -1,5 +1,6 @@
 // A rank's report to `distgpu check` on rank 0, to whose port anybody may send anything.
 #include "check/report.h"
+#include "meet/proof.h"
 #include "require.h"
 #include "target.h"
 
@@ -26,7 +27,7 @@ void require_error(const Error& error) {
 
 void try_text(std::string_view text) {
     // Rank 0 cuts what it reads at the end of the line and at this length.
-    const auto report = decode_report(text.substr(0, longest_report));
+    const auto report = decode_report(text.substr(0, longest_text));
     if (!report) return;
     for (const auto* cell :
          {&report->cpus, &report->interface, &report->ports, &report->rendezvous}) {

@@ -81,7 +81,6 @@ MAY_INCLUDE: dict[str, list[str]] = {
         *(f"tools/nccl_scaling/{folder}" for folder in ("bootstrap", "backend", "facts", "report")),
     ],
 }
-PURE = PURE_LIBRARY
 
 IMPURE_HEADER = re.compile(
     r"(unistd\.h|fcntl\.h|netdb\.h|dlfcn\.h|ifaddrs\.h|poll\.h|sched\.h|pthread\.h|signal\.h"
@@ -123,10 +122,10 @@ def wrong_in(root: pathlib.Path, file: pathlib.Path, line: str) -> str | None:
     include = INCLUDE.match(line)
     if include is None:
         code = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
-        call = IMPURE_CALL.search(code) if folder in PURE else None
+        call = IMPURE_CALL.search(code) if folder in PURE_LIBRARY else None
         return f"{folder} is pure, and calls {call[0]}" if call else None
     if include[1] == "<":
-        is_impure = folder in PURE and IMPURE_HEADER.match(include[2])
+        is_impure = folder in PURE_LIBRARY and IMPURE_HEADER.match(include[2])
         return f"{folder} is pure, and includes <{include[2]}>" if is_impure else None
     target = target_of(root, file, include[2])
     if target is None or target == folder or target in MAY_INCLUDE[folder]:

@@ -169,7 +169,7 @@ TEST_F(Gather, NeverSendsTheSecret) {
     const std::string challenge(64, 'a');
     ASSERT_TRUE(
         send_all(*impostor, "distgpu check 7.0 secret " + challenge + "\n", Clock::now() + 5s));
-    const std::string said = *receive_line(*impostor, 2 * longest_report, Clock::now() + 5s);
+    const std::string said = *receive_line(*impostor, longest_proven_line, Clock::now() + 5s);
     EXPECT_EQ(said.find(step.secret->to_string()), std::string::npos);
     // Its own challenge comes before it.
     const std::string text = proven(Proof::secret, step.secret, challenge, said).value_or("");

@@ -4,7 +4,6 @@
 #include "check/finding.h"
 #include "check/named_check.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,8 +32,6 @@ struct Report {
 
 // One line of JSON, without a newline.
 std::string encode_report(const Report& report);
-
-inline constexpr std::size_t longest_report = std::size_t{64} * 1024;
 
 // Nothing: not what encode_report() writes. Anybody may send anything to a port, so that texts are
 // cut to what a line can show.

@@ -115,7 +115,7 @@ std::vector<std::pair<std::uint32_t, Peer>> Head::take() {
         const auto node = number_below(guest.text, nodes_);
         if (!node || *node == 0 || !host_.welcome(guest)) continue;
         watch(guest.socket);
-        joined.emplace_back(static_cast<std::uint32_t>(*node), std::move(guest.socket));
+        joined.emplace_back(*node, std::move(guest.socket));
     }
     return joined;
 }
