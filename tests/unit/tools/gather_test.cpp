@@ -206,6 +206,18 @@ TEST_F(Gather, GetsWhatCannotGoTheFirstWayWithTheReason) {
     EXPECT_EQ(got[0].unreached->problem, "Connection refused");
 }
 
+// It is asked twice, for three seconds each, and rank 0 keeps nobody as long as that.
+TEST_F(Gather, GetsWhatASilentProgramKeepsFromTheFirstWay) {
+    const Socket silent = *listen_on(0);
+    const Endpoint first{"127.0.0.1", port_of(silent)};
+    auto reports = gathered(2, 15s);
+    EXPECT_TRUE(deliver(report(1), {first, endpoint(1)}, step, Clock::now() + 15s));
+    const auto got = reports.get();
+    ASSERT_EQ(got.size(), 1U);
+    ASSERT_TRUE(got[0].unreached);
+    EXPECT_EQ(got[0].unreached->problem, "rank 0 does not answer there");
+}
+
 TEST_F(Gather, IsOfItsOwnStep) {
     auto reports = gathered(2, 500ms);
     const auto problem =

@@ -121,21 +121,16 @@ class Gathering {
     std::map<std::uint32_t, NodeLink> links_;
 };
 
-Result<NodeLink> hand_over(Invitation rank0, Report report, const Meeting& meeting,
-                           Deadline deadline) {
+Result<NodeLink> tell(const Endpoint& endpoint, Report report, const Meeting& meeting,
+                      Deadline deadline) {
+    auto rank0 = reach(meeting, endpoint.host, endpoint.port, deadline);
+    if (!rank0) return rank0.error();
     report.clock = clock_now();
-    return introduce(std::move(rank0), meeting, encode_report(report), deadline)
+    return introduce(*std::move(rank0), meeting, encode_report(report), deadline)
         .transform([&](Invitation taken) {
             return NodeLink(std::move(taken.socket), taken.proof, meeting.secret,
                             std::move(taken.challenge));
         });
-}
-
-Result<NodeLink> tell(const Endpoint& endpoint, const Report& report, const Meeting& meeting,
-                      Deadline deadline) {
-    return reach(meeting, endpoint.host, endpoint.port, deadline).and_then([&](Invitation rank0) {
-        return hand_over(std::move(rank0), report, meeting, deadline);
-    });
 }
 
 }  // namespace
@@ -176,13 +171,13 @@ Result<NodeLink> deliver(Report report, const std::vector<Endpoint>& endpoints,
         // What an attempt says whose time ran out, an earlier one may know better.
         if (Clock::now() < deadline || !first_problem) first_problem = told.error();
         for (std::size_t i = 1; i < endpoints.size(); ++i) {
-            auto other = reach(meeting, endpoints[i].host, endpoints[i].port, deadline);
-            if (!other) continue;
-            // Rank 0 may have begun since: only now is the first endpoint's failure its own.
+            if (!reach(meeting, endpoints[i].host, endpoints[i].port, deadline)) continue;
+            // Rank 0 may have begun since: only now is the first endpoint's failure its own. This
+            // may take as long as a host waits for a guest, so that connection is not kept for it.
             told = tell(first, report, meeting, deadline);
             if (told) return told;
             report.unreached = told.error();
-            auto handed = hand_over(*std::move(other), report, meeting, deadline);
+            auto handed = tell(endpoints[i], report, meeting, deadline);
             if (handed) return handed;
             break;
         }
