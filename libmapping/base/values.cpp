@@ -51,6 +51,15 @@ std::optional<std::uint32_t> number_below(std::string_view text, std::size_t lim
     return value && *value < limit ? value : std::nullopt;
 }
 
+std::optional<std::uint32_t> seconds_in(std::string_view text, std::uint32_t most) {
+    const bool minutes = text.ends_with('m');
+    if (minutes || text.ends_with('s')) text.remove_suffix(1);
+    constexpr std::uint64_t minute = 60;
+    const std::uint64_t seconds = (minutes ? minute : 1) * whole_number(text).value_or(0);
+    if (seconds == 0 || seconds > most) return std::nullopt;
+    return static_cast<std::uint32_t>(seconds);
+}
+
 std::optional<NumberRange> number_range_below(std::string_view text, std::size_t limit) {
     const std::size_t dash = text.find('-');
     const auto first = number_below(text.substr(0, dash), limit);

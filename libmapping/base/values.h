@@ -26,6 +26,10 @@ std::optional<std::uint32_t> whole_number(std::string_view text);
 // The same, and nothing from `limit` on.
 std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit);
 
+// "90s", "2m", or a number alone, which counts seconds. Nothing: another text, zero, or above
+// `most`.
+std::optional<std::uint32_t> seconds_in(std::string_view text, std::uint32_t most);
+
 // "3" or "0-3", both ends included and below `limit`; nothing: another text, or the last is less
 // than the first.
 struct NumberRange {

@@ -30,8 +30,7 @@ Result<std::monostate> start_step_watch(HostHelper& helper, const StepWatch& wat
     const auto task = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
     if (task < 0) return no_watch(watch, formatted("needs Linux 5.3: {}", std::strerror(errno)));
     const HostProgram program{
-        .words = {watch.command, "why", watch.step, "--watch",
-                  formatted("{}m{}", watch.watch.minutes, watch.watch.ends ? ":end" : "")},
+        .words = {watch.command, "why", watch.step, "--watch", to_string(watch.watch, "m")},
         .environment = environment,
         .linker = watch.linker,
     };

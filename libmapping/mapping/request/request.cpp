@@ -4,6 +4,11 @@
 #include "base/format.h"
 
 namespace distgpu {
+namespace {
+
+constexpr std::string_view end_word = ":end";
+
+}  // namespace
 
 bool reorders(const Request& request) {
     return request.order && request.order->source != RankOrder::Source::slurm;
@@ -23,9 +28,15 @@ std::string to_string(const RankOrder& order) {
     return "slurm";
 }
 
-std::string to_string(const Watch& watch) {
+std::string to_string(const Watch& watch, std::string_view unit) {
     if (watch.minutes == 0) return watch.on ? "on" : "off";
-    return formatted("{}{}", watch.minutes, watch.ends ? ":end" : "");
+    return formatted("{}{}{}", watch.minutes, unit, watch.ends ? end_word : "");
+}
+
+bool take_end(std::string_view& text) {
+    const bool ends = text.ends_with(end_word);
+    if (ends) text.remove_suffix(end_word.size());
+    return ends;
 }
 
 Watch watch_of(const Request& request) {

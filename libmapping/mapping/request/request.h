@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace distgpu {
@@ -62,8 +63,11 @@ struct Watch {
     bool operator==(const Watch&) const = default;
 };
 
-// As the user writes it.
-std::string to_string(const Watch& watch);
+// As the user writes it, with the unit of the minutes where one is given: "30:end", "30m:end".
+std::string to_string(const Watch& watch, std::string_view unit = "");
+
+// Removes the ":end" of such a text. False: it has none.
+bool take_end(std::string_view& text);
 
 struct Request {
     const Framework* framework = nullptr;  // null: off

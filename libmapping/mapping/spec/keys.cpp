@@ -312,11 +312,11 @@ Result<RankOrder> parse_rank_order(std::string_view text) {
 
 Result<Watch> parse_watch(std::string_view text) {
     constexpr std::uint32_t most = 1440;  // a day
-    constexpr std::string_view end = ":end";
     if (text == "off") return Watch{};
     if (text == "on") return Watch{.on = true};
-    Watch watch{.on = true, .ends = text.ends_with(end)};
-    const auto minutes = whole_number(text.substr(0, text.size() - (watch.ends ? end.size() : 0)));
+    std::string_view number = text;
+    Watch watch{.on = true, .ends = take_end(number)};
+    const auto minutes = whole_number(number);
     if (!minutes || *minutes == 0 || *minutes > most) {
         return Error{
             formatted("watch={}", excerpt(text)), "unknown value",

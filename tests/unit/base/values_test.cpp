@@ -47,6 +47,17 @@ TEST(NumberBelow, EndsBeforeTheLimit) {
     }
 }
 
+TEST(SecondsIn, CountsSecondsUnlessMinutesAreNamed) {
+    EXPECT_EQ(seconds_in("90", 600), 90U);
+    EXPECT_EQ(seconds_in("600s", 600), 600U);
+    EXPECT_EQ(seconds_in("10m", 600), 600U);
+    for (const char* text : {"", "s", "m", "0", "0m", "601", "11m", "1ms", "1h", "-1s", " 1"}) {
+        EXPECT_EQ(seconds_in(text, 600), std::nullopt) << text;
+    }
+    // 60 times this is 44 in 32 bits.
+    EXPECT_EQ(seconds_in("71582789m", 600), std::nullopt);
+}
+
 TEST(NumberRangeBelow, HasBothEndsBelowTheLimit) {
     struct Row {
         const char* text;

@@ -8,6 +8,7 @@
 #include "inspect/look_here.h"
 #include "inspect/ranks.h"
 #include "inspect/traffic.h"
+#include "mapping/request/request.h"
 #include "node/host_helper.h"
 #include "node/process_environment.h"
 #include "output.h"
@@ -190,17 +191,11 @@ class Watcher {
 }  // namespace
 
 std::optional<WatchTime> parse_watch_time(std::string_view text) {
-    constexpr std::string_view end = ":end";
     constexpr std::uint32_t longest = 86'400;  // a day
-    WatchTime time{.ends = text.ends_with(end)};
-    if (time.ends) text.remove_suffix(end.size());
-    const bool minutes = text.ends_with('m');
-    if (!minutes && !text.ends_with('s')) return std::nullopt;
-    text.remove_suffix(1);
-    const auto number = number_below(text, longest + 1);
-    if (!number || *number == 0) return std::nullopt;
-    time.limit = seconds(minutes ? *number * 60 : *number);
-    return time.limit <= seconds(longest) ? std::optional(time) : std::nullopt;
+    const bool ends = take_end(text);
+    if (!text.ends_with('m') && !text.ends_with('s')) return std::nullopt;
+    const auto limit = seconds_in(text, longest);
+    return limit ? std::optional(WatchTime{seconds(*limit), ends}) : std::nullopt;
 }
 
 ExitCode watch_step(const std::string& step, const WatchTime& time) {

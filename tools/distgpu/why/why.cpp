@@ -15,18 +15,18 @@
 #include "why/watch.h"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace distgpu {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds usual_length{3};
-constexpr seconds longest{600};
+constexpr std::uint32_t usual_length = 3;  // seconds
+constexpr std::uint32_t longest = 600;
 
 struct Arguments {
     std::string step;
@@ -37,16 +37,6 @@ struct Arguments {
     bool node = false;
     std::optional<std::string> gpus;
 };
-
-// "10s", "2m", "90". Nothing: another text, zero, or more than ten minutes.
-std::optional<seconds> length_in(std::string_view text) {
-    const bool minutes = text.ends_with('m');
-    if (minutes || text.ends_with('s')) text.remove_suffix(1);
-    const auto number = number_below(text, longest.count() + 1);
-    if (!number || *number == 0) return std::nullopt;
-    const seconds length{minutes ? *number * 60 : *number};
-    return length <= longest ? std::optional(length) : std::nullopt;
-}
 
 ExitCode look_for_others(const Arguments& arguments, seconds length) {
     const ProcessEnvironment environment;
@@ -83,7 +73,7 @@ ExitCode run_why(const Arguments& arguments) {
                         ExitCode::usage);
     }
     const auto length =
-        arguments.repeat ? length_in(*arguments.repeat) : std::optional(usual_length);
+        arguments.repeat ? seconds_in(*arguments.repeat, longest) : std::optional(usual_length);
     if (!length) {
         return complain({"--repeat " + *arguments.repeat, "not a time of up to 10 minutes",
                          "write it as in --repeat 30s"},
@@ -93,7 +83,8 @@ ExitCode run_why(const Arguments& arguments) {
         return print_or_complain(gpu_load_lines(*arguments.gpus, "libnvidia-ml.so.1"),
                                  ExitCode::done);
     }
-    return arguments.node ? look_for_others(arguments, *length) : why(arguments, *length);
+    const seconds time{*length};
+    return arguments.node ? look_for_others(arguments, time) : why(arguments, time);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace distgpu {
 namespace {
@@ -41,6 +42,16 @@ TEST(WatchKey, IsToldAsItIsWritten) {
     for (const std::string value : {"on", "off", "1", "30:end", "1440"}) {
         EXPECT_EQ(to_string(*parse_watch(value)), value);
     }
+    EXPECT_EQ(to_string(*parse_watch("30:end"), "m"), "30m:end");
+}
+
+TEST(WatchKey, TheEndIsTakenOnce) {
+    std::string_view text = "30m:end:end";
+    EXPECT_TRUE(take_end(text));
+    EXPECT_EQ(text, "30m:end");
+    text = "30m";
+    EXPECT_FALSE(take_end(text));
+    EXPECT_EQ(text, "30m");
 }
 
 }  // namespace
