@@ -1,127 +1,81 @@
 // The keys of SPEC: their names, help and effect on the request, in one table.
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/take_until.h"
 #include "base/values.h"
 #include "mapping/binding/gpu_policies.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/rendezvous/host_port.h"
 #include "mapping/spec/parse_spec.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
-Result<Request> apply_port(Request request, std::string_view value) {
-    return parse_port("port", value).transform([&](std::uint16_t port) {
-        request.port = port;
-        return std::move(request);
-    });
+Error unknown_value(std::string_view key, std::string_view value, std::string_view valid) {
+    return {formatted("{}={}", key, excerpt(value)), "unknown value", formatted("give {}", valid)};
 }
 
-Result<Request> apply_master(Request request, std::string_view value) {
-    return parse_master(value).transform([&](Master master) {
-        request.master = std::move(master);
+// Puts into the member what `read` makes of the value, or of the key's name and the value.
+template <auto member, auto read>
+Result<Request> put(Request request, const SpecKey& key, std::string_view value) {
+    const auto assign = [&](auto result) {
+        request.*member = std::move(result);
         return std::move(request);
-    });
+    };
+    if constexpr (std::is_invocable_v<decltype(read), std::string_view>) {
+        return read(value).transform(assign);
+    } else {
+        return read(key.name, value).transform(assign);
+    }
+}
+
+// Of a key whose placeholder is all its words, or that has none: what the member becomes by the
+// first of them; by the other, the opposite.
+template <bool Request::*member, bool by_first>
+Result<Request> choose(Request request, const SpecKey& key, std::string_view value) {
+    std::string_view other = key.placeholder;
+    const std::string_view first = take_until(other, '|');
+    const bool is_other = !other.empty() && value == other;
+    if (value != first && !is_other) {
+        return unknown_value(key.name, value,
+                             formatted("{}{}{}", first, other.empty() ? "" : " or ", other));
+    }
+    request.*member = is_other != by_first;
+    return request;
 }
 
 // More processes than this on one node is a typing error: the largest nodes have
 // some hundred cores.
 constexpr std::uint32_t max_processes_per_node = 4096;
 
-Result<Request> apply_nproc(Request request, std::string_view value) {
+Result<std::uint32_t> read_nproc(std::string_view value) {
     const auto nproc = whole_number(value);
     if (!nproc || *nproc == 0 || *nproc > max_processes_per_node) {
         return Error{formatted("nproc={}", value), "not a number of processes",
                      formatted("give a number from 1 to {}", max_processes_per_node)};
     }
-    request.nproc = *nproc;
-    return request;
+    return *nproc;
 }
 
-Result<Request> apply_order(Request request, std::string_view value) {
-    return parse_rank_order(value).transform([&](RankOrder order) {
-        request.order = std::move(order);
-        return std::move(request);
-    });
+// A number of tasks with one of TensorFlow's roles.
+template <std::uint32_t most>
+Result<std::uint32_t> read_count(std::string_view name, std::string_view value) {
+    const auto tasks = number_below(value, most + 1);
+    if (tasks) return *tasks;
+    return Error{formatted("{}={}", name, excerpt(value)), "not a valid number of tasks",
+                 formatted("give a number from 0 to {}", most)};
 }
 
-Error unknown_value(std::string_view key, std::string_view value, std::string_view valid) {
-    return {formatted("{}={}", key, excerpt(value)), "unknown value", formatted("give {}", valid)};
-}
+// TF_CONFIG has room for fewer tasks than this.
+constexpr std::uint32_t max_parameter_servers = 10'000;
 
-Result<Request> apply_omp(Request request, std::string_view value) {
-    if (value != "auto" && value != "keep") return unknown_value("omp", value, "auto or keep");
-    request.keep_omp = value == "keep";
-    return request;
-}
-
-Result<Request> apply_gpus(Request request, std::string_view value) {
-    return parse_gpu_policy(value).transform([&](const GpuPolicy* policy) {
-        request.gpus = policy;
-        return std::move(request);
-    });
-}
-
-Result<Request> apply_cpus(Request request, std::string_view value) {
-    return parse_binding_choice("cpus", value).transform([&](BindingChoice choice) {
-        request.cpus = choice;
-        return std::move(request);
-    });
-}
-
-Result<Request> apply_hcas(Request request, std::string_view value) {
-    return parse_binding_choice("hcas", value).transform([&](BindingChoice choice) {
-        request.hcas = choice;
-        return std::move(request);
-    });
-}
-
-Result<Request> apply_gpu_ids(Request request, std::string_view value) {
-    if (value != "index" && value != "uuid") {
-        return unknown_value("gpu-ids", value, "index or uuid");
-    }
-    request.gpu_uuids = value == "uuid";
-    return request;
-}
-
-Result<Request> apply_bind(Request request, std::string_view value) {
-    if (value != "none") return unknown_value("bind", value, "none");
-    request.keep_all = true;
-    return request;
-}
-
-// Reads a number of tasks with one of TensorFlow's roles into `count`.
-Result<Request> apply_count(Request request, std::uint32_t Request::*count, std::string_view name,
-                            std::string_view value, std::uint32_t most) {
-    const auto tasks = whole_number(value);
-    if (!tasks || *tasks > most) {
-        return Error{formatted("{}={}", name, excerpt(value)), "not a valid number of tasks",
-                     formatted("give a number from 0 to {}", most)};
-    }
-    request.*count = *tasks;
-    return request;
-}
-
-Result<Request> apply_chief(Request request, std::string_view value) {
-    return apply_count(std::move(request), &Request::chief, "chief", value, 1);
-}
-
-Result<Request> apply_ps(Request request, std::string_view value) {
-    // TF_CONFIG has room for fewer tasks than this.
-    constexpr std::uint32_t most = 10'000;
-    return apply_count(std::move(request), &Request::ps, "ps", value, most);
-}
-
-Result<Request> apply_evaluator(Request request, std::string_view value) {
-    return apply_count(std::move(request), &Request::evaluator, "evaluator", value, 1);
-}
-
-Result<Request> apply_worker_ports(Request request, std::string_view value) {
+Result<std::pair<std::uint16_t, std::uint16_t>> read_worker_ports(std::string_view value) {
     constexpr std::uint32_t first_user_port = 1024;
     constexpr std::size_t port_limit = 65536;
     const auto range = number_range_below(value, port_limit);
@@ -131,21 +85,15 @@ Result<Request> apply_worker_ports(Request request, std::string_view value) {
                                "driver",
                                first_user_port)};
     }
-    request.worker_ports = {static_cast<std::uint16_t>(range->first),
-                            static_cast<std::uint16_t>(range->last)};
-    return request;
-}
-
-Result<Request> apply_dashboard(Request request, std::string_view value) {
-    if (value != "on" && value != "off") return unknown_value("dashboard", value, "on or off");
-    request.dashboard = value == "on";
-    return request;
+    return std::pair(static_cast<std::uint16_t>(range->first),
+                     static_cast<std::uint16_t>(range->last));
 }
 
 // Takes the contract that the framework keeps under this key and value.
-Result<Request> apply_variant(Request request, std::string_view name, std::string_view value) {
+Result<Request> take_variant(Request request, const SpecKey& key, std::string_view value) {
     if (request.framework == nullptr) return request;
-    const std::string wanted = value.empty() ? std::string(name) : formatted("{}={}", name, value);
+    const std::string wanted =
+        value.empty() ? std::string(key.name) : formatted("{}={}", key.name, value);
     std::vector<std::string_view> known;
     for (const Variant& variant : request.framework->variants) {
         if (variant.key == wanted) {
@@ -153,101 +101,69 @@ Result<Request> apply_variant(Request request, std::string_view name, std::strin
             request.mode += "," + wanted;
             return request;
         }
-        if (variant.key.substr(0, name.size()) == name) known.push_back(variant.key);
+        if (variant.key.starts_with(key.name)) known.push_back(variant.key);
     }
     // A key that the framework does not take at all is refused by the parser.
     if (known.empty()) return request;
     return Error{excerpt(wanted), "unknown value", formatted("give {}", join(known, " or "))};
 }
 
-Result<Request> apply_per_node(Request request, std::string_view value) {
-    return apply_variant(std::move(request), "per-node", value);
-}
-
-Result<Request> apply_rdzv(Request request, std::string_view value) {
-    return apply_variant(std::move(request), "rdzv", value);
-}
-
-Result<Request> apply_backend(Request request, std::string_view value) {
-    return apply_variant(std::move(request), "backend", value);
-}
-
-Result<Request> apply_check(Request request, std::string_view value) {
-    if (value.empty()) value = "stop";
-    return parse_check_choice(value).transform([&](CheckChoice choice) {
-        request.check = choice;
-        return std::move(request);
-    });
-}
-
-Result<Request> apply_watch(Request request, std::string_view value) {
-    return parse_watch(value.empty() ? "on" : value).transform([&](Watch watch) {
-        request.watch = watch;
-        return std::move(request);
-    });
-}
-
-Result<Request> apply_dry_run(Request request, std::string_view /*value*/) {
-    request.dry_run = true;
-    return request;
-}
-
-Result<Request> apply_verbose(Request request, std::string_view /*value*/) {
-    request.verbose = true;
-    return request;
-}
-
 constexpr std::array keys{
-    SpecKey{"port", "N", "MASTER_PORT, instead of one derived from job and step", apply_port},
+    SpecKey{"port", "N", "MASTER_PORT, instead of one derived from job and step",
+            put<&Request::port, parse_port>},
     SpecKey{"master", "addr|name|suffix:S|HOST",
             "MASTER_ADDR: rank 0's NodeAddr (default), NodeName, NodeName+S, or HOST",
-            apply_master},
+            put<&Request::master, parse_master>},
     SpecKey{"order", "slurm|switch|PATH|$NAME",
             "which nodes have neighbouring ranks: Slurm's order (default), by switch, or as a "
             "file or variable lists the nodes",
-            apply_order},
+            put<&Request::order, parse_rank_order>},
     SpecKey{"omp", "auto|keep", "OMP_NUM_THREADS from each task's CPUs (default), or left alone",
-            apply_omp},
+            choose<&Request::keep_omp, false>},
     SpecKey{"gpus", "near|isolate|keep",
             "all GPUs with the nearest as device LOCAL_RANK (default), the task's own, or "
             "Slurm's choice",
-            apply_gpus},
-    SpecKey{"gpu-ids", "index|uuid", "name the GPUs by number or by UUID", apply_gpu_ids},
+            put<&Request::gpus, parse_gpu_policy>},
+    SpecKey{"gpu-ids", "index|uuid", "name the GPUs by number or by UUID",
+            choose<&Request::gpu_uuids, false>},
     SpecKey{"cpus", "near|keep",
             "the CPUs near the task's GPUs (default without --cpu-bind), or Slurm's choice",
-            apply_cpus},
+            put<&Request::cpus, parse_binding_choice>},
     SpecKey{"hcas", "near|keep",
-            "NCCL's and UCX's network devices: the nearest (default), or left alone", apply_hcas},
+            "NCCL's and UCX's network devices: the nearest (default), or left alone",
+            put<&Request::hcas, parse_binding_choice>},
     SpecKey{"bind", "none", "keep gpus, cpus and hcas as Slurm set them, unless given too",
-            apply_bind},
-    SpecKey{"per-node", "", "one task per node, which starts the processes itself", apply_per_node,
+            choose<&Request::keep_all, true>},
+    SpecKey{"per-node", "", "one task per node, which starts the processes itself", take_variant,
             true},
-    SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node", apply_nproc,
-            true},
+    SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node",
+            put<&Request::nproc, read_nproc>, true},
     SpecKey{"rdzv", "static|c10d", "how torchrun's launchers meet: c10d for elastic jobs",
-            apply_rdzv, true},
-    SpecKey{"backend", "mpi|gloo", "what Horovod uses to start", apply_backend, true},
-    SpecKey{"chief", "N", "number of TensorFlow chief tasks, at rank 0: 0 or 1", apply_chief, true},
-    SpecKey{"ps", "N", "number of TensorFlow ps tasks, after the chief", apply_ps, true},
+            take_variant, true},
+    SpecKey{"backend", "mpi|gloo", "what Horovod uses to start", take_variant, true},
+    SpecKey{"chief", "N", "number of TensorFlow chief tasks, at rank 0: 0 or 1",
+            put<&Request::chief, read_count<1>>, true},
+    SpecKey{"ps", "N", "number of TensorFlow ps tasks, after the chief",
+            put<&Request::ps, read_count<max_parameter_servers>>, true},
     SpecKey{"evaluator", "N", "number of TensorFlow evaluator tasks, at the last rank: 0 or 1",
-            apply_evaluator, true},
+            put<&Request::evaluator, read_count<1>>, true},
     SpecKey{"worker-ports", "A-B",
-            "ports of Ray's workers, instead of ones that the kernel chooses", apply_worker_ports,
-            true},
+            "ports of Ray's workers, instead of ones that the kernel chooses",
+            put<&Request::worker_ports, read_worker_ports>, true},
     SpecKey{"dashboard", "on|off", "Ray's dashboard, if it is installed (default), or none",
-            apply_dashboard, true},
+            choose<&Request::dashboard, true>, true},
     SpecKey{"check", "stop|warn|off",
             "run distgpu check first; if something is wrong, end the step or (warn) tell it",
-            apply_check, false, true},
+            put<&Request::check, parse_check_choice>, false, "stop"},
     SpecKey{
         "watch", "MINUTES|MINUTES:end|on|off",
         "let distgpu why see all it can; after MINUTES without any movement it looks by itself, "
         "and (:end) ends the step if a rank is proven to hang",
-        apply_watch, false, true},
+        put<&Request::watch, parse_watch>, false, "on"},
     SpecKey{"dry-run", "", "print each task's variables instead of running the program",
-            apply_dry_run},
+            choose<&Request::dry_run, true>},
     SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
-            apply_verbose},
+            choose<&Request::verbose, true>},
 };
 
 }  // namespace
@@ -278,7 +194,7 @@ Result<CheckChoice> parse_check_choice(std::string_view text) {
 
 std::string key_usage(const SpecKey& key) {
     if (key.placeholder.empty()) return std::string(key.name);
-    if (key.stands_alone) return formatted("{}[={}]", key.name, key.placeholder);
+    if (!key.alone.empty()) return formatted("{}[={}]", key.name, key.placeholder);
     return formatted("{}={}", key.name, key.placeholder);
 }
 

@@ -244,12 +244,12 @@ class Parser {
             return refuse(formatted("key '{}' takes no value", name),
                           formatted("write '{}' alone", name));
         }
-        if (!has_value && !key->placeholder.empty() && !key->stands_alone) {
+        if (!has_value && !key->placeholder.empty() && key->alone.empty()) {
             return refuse(formatted("key '{}' needs a value", name),
                           formatted("write {}={}", name, key->placeholder));
         }
-        auto applied = key->apply(std::move(request),
-                                  has_value ? item.substr(equals + 1) : std::string_view{});
+        const std::string_view value = has_value ? item.substr(equals + 1) : std::string_view{};
+        auto applied = key->apply(std::move(request), *key, value.empty() ? key->alone : value);
         if (applied) return applied;
         const Error& error = applied.error();
         return refuse(formatted("{}: {}", excerpt(error.object), error.problem), error.remedy);

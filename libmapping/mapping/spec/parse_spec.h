@@ -48,11 +48,11 @@ struct SpecKey {
     std::string_view name;
     std::string_view placeholder;  // what the help shows after '='; empty: takes no value
     std::string_view help;         // one line
-    // Puts the value into the request; `value` is empty for a key without one.
-    Result<Request> (*apply)(Request, std::string_view value);
+    // Puts the value into the request; `value` is empty for a key that takes none.
+    Result<Request> (*apply)(Request, const SpecKey&, std::string_view value);
     // Only the frameworks that list it take it.
     bool special = false;
-    bool stands_alone = false;  // it means something without its value too
+    std::string_view alone{};  // the value that it has where none is given; empty: it needs one
 };
 std::span<const SpecKey> spec_keys();
 

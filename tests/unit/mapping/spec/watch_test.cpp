@@ -19,6 +19,7 @@ std::optional<Watch> watch_in(const std::string& spec) {
 TEST(WatchKey, TakesMinutesAndWhetherTheStepEnds) {
     EXPECT_EQ(watch_in("pytorch"), std::nullopt);
     EXPECT_EQ(watch_in("pytorch,watch"), (Watch{.on = true}));
+    EXPECT_EQ(watch_in("pytorch,watch="), (Watch{.on = true}));
     EXPECT_EQ(watch_in("pytorch,watch=on"), (Watch{.on = true}));
     EXPECT_EQ(watch_in("pytorch,watch=off"), Watch{});
     EXPECT_EQ(watch_in("pytorch,watch=1"), (Watch{.on = true, .minutes = 1}));
