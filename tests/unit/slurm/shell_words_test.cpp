@@ -1,8 +1,12 @@
 // How a shell script is read: sh(1)'s rules for commands, words, comments and here-documents.
 #include "slurm/shell_words.h"
 
+#include "base/io/run_command.h"
+#include "made_up_folder.h"
+
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -136,6 +140,18 @@ TEST(ShellWords, QuotedIsOneWordAgain) {
         const auto commands = shell_commands("echo " + shell_quoted(text));
         ASSERT_EQ(commands.size(), 1U) << text;
         EXPECT_EQ(commands.front().words, (std::vector<std::string>{"echo", text}));
+    }
+}
+
+TEST(ShellWords, AShellReadsBackWhatIsQuoted) {
+    const std::string text = "it's  two\nlines of $HOME, \\ and `id` \"quoted\"!";
+    const MadeUpFolder folder;
+    folder.write("env", "export GIVEN=" + shell_quoted(text) + "\n");
+    for (const char* const shell : {"/bin/sh", "/bin/bash"}) {
+        const std::string script = ". " + folder.path("env") + "; printenv GIVEN";
+        const auto read_back = run_command({shell, "-c", script}, std::chrono::seconds(20));
+        ASSERT_TRUE(read_back) << read_back.error().message();
+        EXPECT_EQ(*read_back, text + "\n") << shell;
     }
 }
 

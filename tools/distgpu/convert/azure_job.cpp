@@ -48,10 +48,7 @@ std::string quoted(const std::string& text) {
         return std::isalnum(c) != 0 ||
                std::string_view("-_=./:,@%+").find(static_cast<char>(c)) != std::string_view::npos;
     });
-    if (plain) return text;
-    std::string result = "'";
-    for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
+    return plain ? text : shell_quoted(text);
 }
 
 // A field that is a text; else the default, with a note where only Python knows it.

@@ -1,25 +1,13 @@
 // The variables of one rank as lines for a POSIX shell.
 #include "base/format.h"
 #include "plan/plan_formats.h"
+#include "slurm/shell_words.h"
 
 #include <string>
 #include <string_view>
 
 namespace distgpu {
 namespace {
-
-// In single quotes, where a shell changes nothing; a quote itself stands outside of them.
-std::string quoted(std::string_view text) {
-    std::string result = "'";
-    for (const char c : text) {
-        if (c == '\'') {
-            result += "'\\''";
-        } else {
-            result += c;
-        }
-    }
-    return result + "'";
-}
 
 // A pattern removes what the shell that reads the line has then.
 std::string unset_line(std::string_view pattern) {
@@ -36,7 +24,7 @@ Result<Done> write_plan_shell(const PlanInput& input, const Writer& write) {
         for (const TaskPlan& task : node.tasks) {
             for (const std::string& pattern : task.unset) text += unset_line(pattern);
             for (const auto& [name, value] : task.set) {
-                text += formatted("export {}={}\n", name, quoted(value));
+                text += formatted("export {}={}\n", name, shell_quoted(value));
             }
         }
         return write(text);
