@@ -116,6 +116,17 @@ struct ProgramOption {
     bool of_the_node = false;
 };
 
+// A secret word. Without one, whoever reaches the ports of the service can run code in it.
+struct ServiceToken {
+    std::string_view variable;          // that holds it
+    std::string_view mode_variable;     // that has "token" where the service asks for it
+    std::string_view address_variable;  // by which another step finds the service
+    // A command that an older companion does not know, and ends with status 2; and what the user is
+    // then told.
+    std::span<const std::string_view> query;
+    std::string_view unknown;
+};
+
 // A program that runs on every node until the job ends, and that `distgpu exec` starts, because it
 // wants options, and somebody who sees to its end.
 struct Service {
@@ -129,11 +140,8 @@ struct Service {
     // Names the folder around the step's own on a node, which goes with the step. Without a
     // companion it then names that to the program, whose temporary files are in it.
     std::string_view folder_variable{};
-    std::size_t longest_folder = 0;  // of its path in bytes, for the sockets in it
-    // A command that an older companion does not know, and ends with status 2, beside which others
-    // can use the step's: with what the user is then told.
-    std::span<const std::string_view> token_query{};
-    std::string_view no_token{};
+    std::size_t longest_folder = 0;       // of its path in bytes, for the sockets in it
+    const ServiceToken* token = nullptr;  // null: it knows none
     // Those of `options` that say where rank 0's node answers requests.
     std::string_view host_option{};
     std::string_view port_option{};

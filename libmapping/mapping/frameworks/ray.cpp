@@ -115,6 +115,16 @@ constexpr std::array<std::string_view, 2> companion{"ray", "start"};
 // Its subcommand came with the tokens, in 2.52; it is click that ends an unknown one with status 2.
 constexpr std::array<std::string_view, 2> token_query{"ray", "get-auth-token"};
 
+constexpr ServiceToken token{
+    .variable = "RAY_AUTH_TOKEN",
+    .mode_variable = "RAY_AUTH_MODE",
+    .address_variable = "RAY_ADDRESS",
+    .query = token_query,
+    .unknown =
+        "Ray before 2.52 knows no token, so whoever reaches this "
+        "cluster's ports can run programs as you; install a newer one",
+};
+
 constexpr Service service{
     .options = options,
     .companion = companion,
@@ -123,10 +133,8 @@ constexpr Service service{
     .folder_variable = "RAY_TMPDIR",
     // The names of Ray's sockets are 63 to 67 bytes long; the system takes 107.
     .longest_folder = 40,
-    .token_query = token_query,
-    .no_token =
-        "Ray before 2.52 knows no token, so whoever reaches this "
-        "cluster's ports can run programs as you; install a newer one"};
+    .token = &token,
+};
 
 constexpr auto sets = joined(
     service_rendezvous,

@@ -5,7 +5,6 @@
 #include "base/values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/program_options.h"
-#include "mapping/frameworks/registry.h"
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/ranks.h"
 #include "node/step_secret.h"
@@ -44,31 +43,32 @@ std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::
                        static_cast<std::uint16_t>(*port), std::string(service.health)};
 }
 
-// Who can reach an open cluster's ports can run code in it. A word of the user's own stays.
-void set_token(Supervision& supervision, const Service& service, Environment& environment) {
+// A word of the user's own stays.
+void set_token(Supervision& supervision, const ServiceToken& token, Environment& environment) {
     constexpr std::size_t digits = 64;
+    const std::string mode_variable(token.mode_variable);
+    const std::string variable(token.variable);
     const auto& secret = supervision.step.meeting.secret;
-    if (secret && !environment.get("RAY_AUTH_MODE")) {
+    if (secret && !environment.get(mode_variable)) {
         // Made of the step's secret, which itself is never handed on.
-        const auto tag = prove(Proof::secret, secret, "ray", "token");
+        const auto tag = prove(Proof::secret, secret, supervision.mode, "token");
         if (tag) {
-            environment.set("RAY_AUTH_MODE", "token");
-            environment.set("RAY_AUTH_TOKEN", tag->substr(0, digits));
+            environment.set(mode_variable, "token");
+            environment.set(variable, tag->substr(0, digits));
         }
     }
-    const auto mode = environment.get("RAY_AUTH_MODE");
+    const auto mode = environment.get(mode_variable);
     if (supervision.node == 0 && !mode) {
         say(formatted(
             "distgpu: {}: no token, so whoever reaches this cluster's ports can run programs "
-            "as you; start it with srun --distgpu={}, or export RAY_AUTH_MODE=token and "
-            "a RAY_AUTH_TOKEN of your own",
-            supervision.mode, supervision.mode));
+            "as you; start it with srun --distgpu={}, or export {}=token and a {} of your own",
+            supervision.mode, supervision.mode, mode_variable, variable));
     }
     if (mode == "token") {
-        supervision.parts.query.assign(service.token_query.begin(), service.token_query.end());
-        supervision.parts.unknown = service.no_token;
+        supervision.parts.query.assign(token.query.begin(), token.query.end());
+        supervision.parts.unknown = token.unknown;
     }
-    for (const char* const name : {"RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"}) {
+    for (const std::string& name : {std::string(token.address_variable), mode_variable, variable}) {
         const auto value = environment.get(name);
         if (value) {
             supervision.parts.environment +=
@@ -120,7 +120,7 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
     supervision.parts.folder = {std::string(service.folder_variable), supervision.mode + "-",
                                 service.longest_folder};
     supervision.parts.folder_option = service.folder_option;
-    if (own.request.framework == &ray) set_token(supervision, service, environment);
+    if (service.token != nullptr) set_token(supervision, *service.token, environment);
     for (const SetVariable& variable : contract::service_rendezvous) {
         environment.unset(std::string(variable.name));
     }
