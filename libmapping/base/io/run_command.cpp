@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <optional>
 #include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -102,23 +101,26 @@ Output collect(const UniqueFd& text, const UniqueFd& errors, Deadline end) {
     return output;
 }
 
-// Waits for a program that closed its streams, until the time ends. Nothing: it stays.
-std::optional<int> wait_for(pid_t child, Deadline end) {
-    int status = 0;
-    while (waitpid(child, &status, WNOHANG) != child) {
+// Waits for a program's end, until the deadline; si_pid is 0 where it stays. `flag`: WNOWAIT leaves
+// it a zombie, whose number no other process or group can have.
+siginfo_t wait_for(pid_t child, Deadline end, int flag) {
+    siginfo_t status{};
+    const auto id = static_cast<id_t>(child);
+    while (waitid(P_PID, id, &status, WEXITED | WNOHANG | flag) != 0 || status.si_pid == 0) {
         constexpr useconds_t pause = 200;
-        if (Clock::now() >= end) return std::nullopt;
+        if (Clock::now() >= end) break;
         usleep(pause);
     }
     return status;
 }
 
-// One that waits inside a driver ends when the driver lets it; whoever started this process then
-// takes its status.
+// With whatever it left in its group. One that waits inside a driver ends when the driver lets it;
+// whoever started this process then takes its status.
 void end_child(pid_t child) {
     constexpr std::chrono::seconds patience{1};
+    kill(-child, SIGKILL);
     kill(child, SIGKILL);
-    wait_for(child, Clock::now() + patience);
+    wait_for(child, Clock::now() + patience, 0);
 }
 
 std::string last_line(std::string_view text) {
@@ -127,11 +129,11 @@ std::string last_line(std::string_view text) {
     return std::string(text.substr(text.rfind('\n') + 1).substr(0, longest));
 }
 
-std::string why_failed(const Output& output, int status) {
-    if (WIFSIGNALED(status)) return formatted("ended by signal {}", WTERMSIG(status));
-    if (WEXITSTATUS(status) == cannot_start && output.errors.empty()) return "cannot be started";
+std::string why_failed(const Output& output, const siginfo_t& status) {
+    if (status.si_code != CLD_EXITED) return formatted("ended by signal {}", status.si_status);
+    if (status.si_status == cannot_start && output.errors.empty()) return "cannot be started";
     if (std::string line = last_line(output.errors); !line.empty()) return line;
-    return formatted("ended with status {}", WEXITSTATUS(status));
+    return formatted("ended with status {}", status.si_status);
 }
 
 }  // namespace
@@ -147,16 +149,15 @@ Result<std::string> run_command(const std::vector<std::string>& arguments,
     text.write = UniqueFd();
     errors.write = UniqueFd();
     Output output = collect(text.read, errors.read, end);
-    const auto status = output.end == End::closed ? wait_for(child, end) : std::nullopt;
-    // Whatever it left in its group goes with it.
-    kill(-child, SIGKILL);
-    if (!status) end_child(child);
+    const siginfo_t status =
+        output.end == End::closed ? wait_for(child, end, WNOWAIT) : siginfo_t{};
+    end_child(child);
     if (output.end == End::endless) return Error{command, "endless output", ""};
-    if (!status) {
+    if (status.si_pid == 0) {
         return Error{command, formatted("no answer within {} ms", time_limit.count()), ""};
     }
-    if (*status == 0) return std::move(output.text);
-    return Error{command, why_failed(output, *status), ""};
+    if (status.si_code == CLD_EXITED && status.si_status == 0) return std::move(output.text);
+    return Error{command, why_failed(output, status), ""};
 }
 
 }  // namespace distgpu

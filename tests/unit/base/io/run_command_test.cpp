@@ -14,8 +14,30 @@
 #include <fcntl.h>
 #include <string>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+namespace {
+
+// Of the signals that this process sends to groups.
+struct GroupKills {
+    int known = 0;    // to that of a child which is not reaped
+    int unknown = 0;  // to one whose number may be another's
+} group_kills;
+
+}  // namespace
+
+// In the place of the C library's.
+extern "C" int kill(pid_t process, int signal) noexcept {
+    if (process < -1) {
+        siginfo_t info{};
+        const bool is_known =
+            waitid(P_PID, static_cast<id_t>(-process), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+        ++(is_known ? group_kills.known : group_kills.unknown);
+    }
+    return static_cast<int>(syscall(SYS_kill, process, signal));
+}
 
 namespace distgpu {
 namespace {
@@ -184,6 +206,16 @@ TEST(RunCommand, WhatAProgramLeavesBehindIsKilled) {
     const Orphans orphans;
     EXPECT_EQ(output_of("sleep 30 >/dev/null 2>&1 & echo finished"), "finished\n");
     EXPECT_TRUE(Orphans::ended());
+}
+
+// Its number may be that of a stranger's group once the child is reaped.
+TEST(RunCommand, KillsTheGroupBeforeItsChildIsReaped) {
+    group_kills = {};
+    EXPECT_TRUE(run_shell("true"));
+    EXPECT_FALSE(run_shell("exit 1"));
+    EXPECT_FALSE(run_shell("sleep 30", brief));
+    EXPECT_EQ(group_kills.known, 3);
+    EXPECT_EQ(group_kills.unknown, 0);
 }
 
 TEST(RunCommand, LeavesNoZombie) {
