@@ -1,14 +1,13 @@
 // See name_lookup.h.
 #include "base/io/name_lookup.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstddef>
-#include <cstring>
 #include <fcntl.h>
-#include <memory>
 #include <netdb.h>
 #include <optional>
 #include <poll.h>
@@ -28,21 +27,11 @@ struct Answer {
 };
 static_assert(std::is_trivially_copyable_v<Answer> && sizeof(Answer) <= PIPE_BUF);
 
-Answer ask(const char* host, int flags) {
-    addrinfo hints{};
-    hints.ai_flags = flags;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    Answer answer;
-    answer.problem = getaddrinfo(host, nullptr, &hints, &found);
-    if (answer.problem != 0) return answer;
-    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-    for (const addrinfo* each = found; each != nullptr && answer.count < answer.addresses.size();
-         each = each->ai_next) {
-        Address& address = answer.addresses[answer.count++];
-        address.length = each->ai_addrlen;
-        std::memcpy(&address.bytes, each->ai_addr, each->ai_addrlen);
-    }
+Answer ask(const std::string& host, int flags) {
+    const HostAddresses found = addresses_of(host, 0, flags);
+    Answer answer{found.problem};
+    answer.count = std::min(found.addresses.size(), answer.addresses.size());
+    std::copy_n(found.addresses.begin(), answer.count, answer.addresses.begin());
     return answer;
 }
 
@@ -52,7 +41,7 @@ Answer ask(const char* host, int flags) {
 pid_t ask_in_child(const std::string& host, int result) {
     const pid_t child = fork();
     if (child != 0) return child;
-    const Answer answer = ask(host.c_str(), 0);
+    const Answer answer = ask(host, 0);
     const ssize_t written = write(result, &answer, sizeof answer);
     _exit(written == static_cast<ssize_t>(sizeof answer) ? 0 : 1);
 }
@@ -93,7 +82,7 @@ NameLookup lookup_of(const Answer& answer) {
 
 NameLookup look_up_name(const std::string& host, Deadline deadline) {
     if (host.empty()) return {NameLookup::Outcome::unknown, {}};
-    if (const Answer number = ask(host.c_str(), AI_NUMERICHOST); number.problem == 0) {
+    if (const Answer number = ask(host, AI_NUMERICHOST); number.problem == 0) {
         return lookup_of(number);
     }
     std::array<int, 2> ends{};

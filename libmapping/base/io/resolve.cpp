@@ -13,30 +13,31 @@
 namespace distgpu {
 namespace {
 
-// Blocks as long as the name service does, which it asks for a name alone. `flags`: AI_...
 Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port, int flags) {
+    HostAddresses found = addresses_of(host, port, flags);
+    if (found.problem == 0) return std::move(found.addresses);
+    return Error{host, formatted("no address: {}", gai_strerror(found.problem)),
+                 "check /etc/hosts and the name service of this node"};
+}
+
+}  // namespace
+
+HostAddresses addresses_of(const std::string& host, std::uint16_t port, int flags) {
     addrinfo hints{};
     hints.ai_flags = flags;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     const std::string service = std::to_string(port);
-    const int problem = getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
-    if (problem != 0) {
-        return Error{host, formatted("no address: {}", gai_strerror(problem)),
-                     "check /etc/hosts and the name service of this node"};
-    }
-    std::vector<Address> addresses;
+    HostAddresses answer{getaddrinfo(host.c_str(), service.c_str(), &hints, &found)};
+    if (answer.problem != 0) return answer;
     for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-        Address address;
+        Address& address = answer.addresses.emplace_back();
         address.length = each->ai_addrlen;
         std::memcpy(&address.bytes, each->ai_addr, each->ai_addrlen);
-        addresses.push_back(address);
     }
     freeaddrinfo(found);
-    return addresses;
+    return answer;
 }
-
-}  // namespace
 
 const sockaddr* Address::generic() const {
     // The socket API's own way of passing an address family's structure.
