@@ -25,9 +25,7 @@ constexpr std::size_t most_gpus = 256;
 void add_hardware(const Gpu& gpu, GpuFacts& facts) {
     facts.pci = gpu.pci;
     facts.model = gpu.model;
-    if (!gpu.minor) return;
-    facts.file = gpu.vendor == GpuVendor::nvidia ? formatted("/dev/nvidia{}", *gpu.minor)
-                                                 : formatted("/dev/dri/renderD{}", *gpu.minor);
+    if (gpu.minor) facts.file = device_file(gpu.vendor, *gpu.minor);
 }
 
 const Gpu* with_uuid(std::string_view name, const NodeTopology& topology) {
@@ -49,7 +47,7 @@ const Gpu* with_pci(std::string_view pci, const NodeTopology& topology) {
 // Of a topology that the administrator named the plugin alone knows.
 GpuFacts of_driver(const BoundGpu& gpu) {
     const NvidiaInformation found = nvidia_information("/proc", gpu.pci);
-    return {gpu.name, gpu.pci, found.minor ? formatted("/dev/nvidia{}", *found.minor) : "",
+    return {gpu.name, gpu.pci, found.minor ? device_file(GpuVendor::nvidia, *found.minor) : "",
             found.model};
 }
 

@@ -26,12 +26,12 @@ std::optional<std::uint32_t> render_minor(const std::string& sys, const std::str
     return std::nullopt;
 }
 
-std::string device_file(const std::string& dev, GpuVendor vendor, std::uint32_t minor) {
+}  // namespace
+
+std::string device_file(GpuVendor vendor, std::uint32_t minor, const std::string& dev) {
     return vendor == GpuVendor::nvidia ? formatted("{}/nvidia{}", dev, minor)
                                        : formatted("{}/dri/renderD{}", dev, minor);
 }
-
-}  // namespace
 
 void ask_drivers(NodeTopology& topology, const MachineRoots& roots) {
     for (Gpu& gpu : topology.gpus) {
@@ -52,7 +52,7 @@ std::optional<std::vector<std::uint32_t>> usable_gpus(const NodeTopology& topolo
     for (std::uint32_t index = 0; index < topology.gpus.size(); ++index) {
         const Gpu& gpu = topology.gpus[index];
         if (!gpu.minor) return std::nullopt;
-        const std::string file = device_file(dev, gpu.vendor, *gpu.minor);
+        const std::string file = device_file(gpu.vendor, *gpu.minor, dev);
         if (access(file.c_str(), R_OK | W_OK) == 0) usable.push_back(index);
     }
     return usable;

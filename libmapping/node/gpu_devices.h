@@ -27,6 +27,9 @@ namespace distgpu {
 // holds no minors, and a UUID is known only once the GPU was initialised.
 void ask_drivers(NodeTopology& topology, const MachineRoots& roots = {});
 
+// "/dev/nvidia0", "/dev/dri/renderD128". `dev`: where /dev is.
+std::string device_file(GpuVendor vendor, std::uint32_t minor, const std::string& dev = "/dev");
+
 // Indices into topology.gpus of those that this process can open, ascending: those that CUDA, ROCm
 // and Level Zero count, from 0. Nothing: the minor of a GPU is not known. `dev`: where /dev is.
 std::optional<std::vector<std::uint32_t>> usable_gpus(const NodeTopology& topology,

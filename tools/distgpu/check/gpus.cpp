@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "check/check_list.h"
+#include "node/gpu_devices.h"
 #include "node/gpu_ownership.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ std::string nvidia_node(std::uint32_t index, const NodeTopology* topology,
                         const DeviceRoots& roots) {
     const bool known = topology != nullptr && index < topology->gpus.size();
     const std::uint32_t minor = known ? topology->gpus[index].minor.value_or(index) : index;
-    return formatted("{}/nvidia{}", roots.dev, minor);
+    return device_file(GpuVendor::nvidia, minor, roots.dev);
 }
 
 // Nothing: the task names the GPU in another way, or the topology lacks it.
