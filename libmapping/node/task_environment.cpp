@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/take_until.h"
 #include "base/values.h"
+#include "mapping/binding/device_values.h"
 #include "node/gpu_ownership.h"
 #include "node/launch_variables.h"
 #include "node/variables.h"

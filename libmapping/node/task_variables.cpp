@@ -1,6 +1,7 @@
 // See task_variables.h.
 #include "node/task_variables.h"
 
+#include "mapping/binding/device_values.h"
 #include "mapping/frameworks/framework.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "variables_page.h"
 
 #include "base/format.h"
+#include "mapping/binding/device_values.h"
 #include "mapping/frameworks/framework.h"
 #include "node/variables.h"
 

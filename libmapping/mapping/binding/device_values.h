@@ -3,9 +3,11 @@
 
 #include "mapping/binding/binding.h"
 #include "mapping/binding/node_facts.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/request/request.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +28,8 @@ struct DeviceValues {
 std::vector<DeviceValues> device_values(const Request& request, const NodeFacts& node,
                                         const NodeBinding* binding, std::uint32_t tasks,
                                         std::uint32_t step_nodes);
+
+// What the tasks of every framework get of them.
+std::span<const SetVariable> device_variables();
 
 }  // namespace distgpu

@@ -208,8 +208,7 @@ const Framework* find_framework(std::string_view word);
 // How a message names the mode, which is not off: "--distgpu=tf".
 std::string option_of(const Request& request);
 
-// What the tasks of every framework get besides.
-std::span<const SetVariable> common_variables();  // of the process itself
-std::span<const SetVariable> device_variables();  // of its GPUs and network devices
+// What the tasks of every framework get besides, of the process itself.
+std::span<const SetVariable> common_variables();
 
 }  // namespace distgpu

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/binding/device_values.h"
 #include "mapping/frameworks/framework.h"
 #include "node/task_variables.h"
 #include "node/variables.h"

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/json_text.h"
+#include "mapping/binding/device_values.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
 #include "table.h"

@@ -1,6 +1,7 @@
 // The list of frameworks against the folder of their files, and what every
 // record has to keep to.
 #include "base/format.h"
+#include "mapping/binding/device_values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
