@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 
 namespace distgpu::scaling {
@@ -13,6 +14,10 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+
+std::ptrdiff_t open_descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
 
 TEST_F(Channels, TextsReachRank0InTheOrderOfRanksAndItsOwnReachesAll) {
     open_all();
@@ -76,6 +81,22 @@ TEST_F(Channels, RanksEndWhenRank0Dies) {
     channels[0].reset();
     EXPECT_EQ(ends[1].wait().failure, (Failure{"", "has died", {"rank 0 on node0"}}));
     EXPECT_EQ(channels[2]->broadcast(""), "");
+}
+
+// The watch finds that out while another thread may be sending there: a descriptor that it closed
+// could by then be that of something else.
+TEST_F(Channels, TheDescriptorOfARankThatLeavesAtTheEndStaysOpen) {
+    Socket two = open_with_mute_rank_2();
+    std::thread one([this] { channels[1]->finish(); });
+    ASSERT_TRUE(send_all(two, line_of(Kind::data, ""), Clock::now() + 5s));
+    channels[0]->finish();
+    one.join();
+    const auto before = open_descriptors();
+    two = Socket();
+    std::this_thread::sleep_for(300ms);
+    EXPECT_EQ(open_descriptors(), before - 1);
+    channels[0]->broadcast("for nobody");
+    EXPECT_FALSE(ends[0].called());
 }
 
 TEST_F(Channels, ARankThatIsSilentIsTheMissingOne) {

@@ -96,7 +96,9 @@ void Leader::watch() {
 void Leader::read_from_ready(std::chrono::milliseconds longest_wait) {
     std::vector<pollfd> entries;
     entries.reserve(members_.size());
-    for (const Member& member : members_) entries.push_back({member.connection.fd(), POLLIN, 0});
+    for (const Member& member : members_) {
+        entries.push_back({member.gone ? -1 : member.connection.fd(), POLLIN, 0});
+    }
     if (poll(entries.data(), entries.size(), static_cast<int>(longest_wait.count())) <= 0) return;
     for (std::uint32_t rank = 1; rank < entries.size(); ++rank) {
         if (entries[rank].revents == 0) continue;
@@ -105,6 +107,7 @@ void Leader::read_from_ready(std::chrono::milliseconds longest_wait) {
         if (line) {
             take_line(rank, *line);
         } else {
+            members_[rank].gone = true;
             lose(rank, {ExitCode::environment, "has died"});
         }
     }
@@ -168,10 +171,7 @@ std::vector<std::uint32_t> Leader::missing_ranks(Deadline silent_since) const {
 void Leader::lose(std::uint32_t rank, const Failed& failed) {
     {
         const std::lock_guard lock(mutex_);
-        if (finishing_) {
-            members_[rank].connection = Socket();
-            return;
-        }
+        if (finishing_) return;
     }
     end(failed.code, failed.problem, {rank});
 }

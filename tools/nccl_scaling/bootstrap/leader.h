@@ -32,7 +32,8 @@ class Leader final : public Channel {
 
   private:
     struct Member {
-        Socket connection;
+        Socket connection;                       // stays open until the channel goes
+        bool gone = false;                       // read by the watcher alone: not polled any more
         std::deque<std::string> texts;           // for gather()
         std::atomic<std::uint64_t> progress{0};  // in this phase, as it last said
         Deadline last_answer;
