@@ -114,16 +114,19 @@ std::optional<Socket> accept_from(const Socket& listener) {
     return taken;
 }
 
+Result<std::size_t> send_some(const Socket& socket, std::string_view text) {
+    const ssize_t sent = send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno == EAGAIN || errno == EINTR) return std::size_t{0};
+    return closed();
+}
+
 Result<std::monostate> send_all(const Socket& socket, std::string_view text, Deadline deadline) {
     while (!text.empty()) {
-        const ssize_t sent = send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL);
-        if (sent >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(sent));
-        } else if (errno != EAGAIN && errno != EINTR) {
-            return closed();
-        } else if (!wait_for(socket, POLLOUT, deadline)) {
-            return too_late();
-        }
+        const auto sent = send_some(socket, text);
+        if (!sent) return sent.error();
+        text.remove_prefix(*sent);
+        if (*sent == 0 && !wait_for(socket, POLLOUT, deadline)) return too_late();
     }
     return std::monostate{};
 }

@@ -31,6 +31,10 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
 // A connection that waits to be taken; nothing: none does.
 std::optional<Socket> accept_from(const Socket& listener);
 
+// How many bytes of the text the connection takes at once, which may be none.
+// Errors (object: "connection"): closed by the other end.
+Result<std::size_t> send_some(const Socket& socket, std::string_view text);
+
 // Errors (object: "connection"): closed by the other end; not all taken by the deadline.
 Result<std::monostate> send_all(const Socket& socket, std::string_view text, Deadline deadline);
 

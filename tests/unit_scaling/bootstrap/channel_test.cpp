@@ -113,6 +113,37 @@ TEST_F(Channels, ARankThatIsSilentIsTheMissingOne) {
     EXPECT_EQ(ends[1].wait().code, ExitCode::timed_out);
 }
 
+// More than a connection takes whose other end reads nothing.
+const std::string long_text(std::size_t{4} << 20U, 'x');
+
+// Neither the sender nor the watch waits for it.
+TEST_F(Channels, ARankThatTakesNothingHoldsNobodyUp) {
+    timeout = 2s;
+    const Socket two = open_with_mute_rank_2();
+    const Deadline begin = Clock::now();
+    channels[0]->begin("phase");
+    std::this_thread::sleep_for(1500ms);
+    channels[0]->broadcast(long_text);
+    EXPECT_LT(Clock::now() - begin, 3 * timeout / 2);
+    EXPECT_EQ(ends[0].wait().failure,
+              (Failure{"phase", "no progress for 2 s", {"rank 2 on node2"}}));
+    EXPECT_LT(Clock::now() - begin, 3 * timeout / 2);
+}
+
+// What it did not take in time it gets once it goes on, in one piece.
+TEST_F(Channels, ARankThatWasSlowGetsAll) {
+    const Socket two = open_with_mute_rank_2();
+    channels[0]->broadcast(long_text);
+    EXPECT_TRUE(channels[1]->broadcast("") == long_text);
+    std::this_thread::sleep_for(300ms);  // the watch asks meanwhile
+    const auto line_to_two = [&] { return receive_line(two, longest_line, Clock::now() + 5s); };
+    ASSERT_TRUE(line_to_two());  // the ranks' names
+    auto line = line_to_two();
+    while (line && *line == "?") line = line_to_two();
+    ASSERT_TRUE(line);
+    EXPECT_TRUE(*line == "d" + long_text);
+}
+
 // All answer: the one that is behind has not come to the collective that the others wait in.
 TEST_F(Channels, OfRanksThatAllAnswerTheOneBehindIsMissing) {
     timeout = 1s;

@@ -56,7 +56,7 @@ std::vector<std::string> Leader::gather(const std::string& text) {
 }
 
 std::string Leader::broadcast(const std::string& text) {
-    send_to_all(line_of(Kind::data, text), Clock::now() + timeout_);
+    send_to_all(line_of(Kind::data, text));
     return text;
 }
 
@@ -85,23 +85,27 @@ void Leader::watch() {
     constexpr std::chrono::milliseconds to_notice_closing{100};
     Deadline next_probe = Clock::now() + interval;
     while (!closing_) {
-        read_from_ready(std::min(interval, to_notice_closing));
+        serve_ready(std::min(interval, to_notice_closing));
         if (Clock::now() < next_probe) continue;
         probe();
         next_probe = Clock::now() + interval;
     }
 }
 
-// One line from each rank that sent something.
-void Leader::read_from_ready(std::chrono::milliseconds longest_wait) {
+// One line from each rank that sent something, and to each what it takes by now.
+void Leader::serve_ready(std::chrono::milliseconds longest_wait) {
     std::vector<pollfd> entries;
     entries.reserve(members_.size());
     for (const Member& member : members_) {
-        entries.push_back({member.gone ? -1 : member.connection.fd(), POLLIN, 0});
+        const std::lock_guard lock(sending_);
+        const short events = member.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+        entries.push_back({member.gone ? -1 : member.connection.fd(), events, 0});
     }
     if (poll(entries.data(), entries.size(), static_cast<int>(longest_wait.count())) <= 0) return;
     for (std::uint32_t rank = 1; rank < entries.size(); ++rank) {
-        if (entries[rank].revents == 0) continue;
+        const int found = entries[rank].revents;
+        if ((found & POLLOUT) != 0) send(members_[rank], nullptr);
+        if ((found & ~POLLOUT) == 0) continue;
         const auto line =
             receive_line(members_[rank].connection, longest_line, Clock::now() + rest_of_line);
         if (line) {
@@ -139,16 +143,31 @@ void Leader::probe() {
         if (std::exchange(own_progress_, own) != own) last_change_ = Clock::now();
     }
     time_out();
-    send_to_all(line_of(Kind::ping, ""), Clock::now() + timeout_ / probes);
+    send_to_all(line_of(Kind::ping, ""));
 }
 
-void Leader::send_to_all(const std::string& line, Deadline deadline) {
+// Waits for no rank: of one that has stopped, the others would hear a time-out later.
+void Leader::send_to_all(std::string line) {
+    const auto shared = std::make_shared<const std::string>(std::move(line));
+    for (Member& member : members_) {
+        if (member.connection.is_open()) send(member, shared);
+    }
+}
+
+// What the rank takes now of what is left and of this line, which may be null; the watcher sends
+// the rest. Where nothing can be sent, the rank is found lost by what does not come.
+void Leader::send(Member& member, std::shared_ptr<const std::string> line) {
     const std::lock_guard lock(sending_);
-    for (const Member& member : members_) {
-        // Where it cannot be sent, the rank is found lost by what does not come.
-        if (member.connection.is_open()) {
-            static_cast<void>(send_all(member.connection, line, deadline));
+    if (line) member.unsent.push_back(std::move(line));
+    while (!member.unsent.empty()) {
+        const auto rest = std::string_view(*member.unsent.front()).substr(member.sent);
+        const auto taken = send_some(member.connection, rest);
+        if (taken && *taken < rest.size()) {
+            member.sent += *taken;
+            return;
         }
+        member.unsent.pop_front();
+        member.sent = 0;
     }
 }
 
@@ -199,7 +218,7 @@ void Leader::end(ExitCode code, const std::string& problem,
         ended_ = true;
         ending.failure.phase = phase_;
     }
-    send_to_all(failed_line(code, problem), Clock::now() + std::chrono::milliseconds{100});
+    send_to_all(failed_line(code, problem));
     end_(ending);
     closing_ = true;
     changed_.notify_all();

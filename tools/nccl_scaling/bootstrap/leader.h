@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -32,18 +33,23 @@ class Leader final : public Channel {
 
   private:
     struct Member {
-        Socket connection;                       // stays open until the channel goes
-        bool gone = false;                       // read by the watcher alone: not polled any more
-        std::deque<std::string> texts;           // for gather()
+        Socket connection;              // stays open until the channel goes
+        bool gone = false;              // read by the watcher alone: not polled any more
+        std::deque<std::string> texts;  // for gather()
+        // What it has not taken yet, under sending_. The ranks share the texts: the names of
+        // thousands are long.
+        std::deque<std::shared_ptr<const std::string>> unsent;
+        std::size_t sent = 0;                    // bytes of the first
         std::atomic<std::uint64_t> progress{0};  // in this phase, as it last said
         Deadline last_answer;
     };
 
     void watch();
-    void read_from_ready(std::chrono::milliseconds longest_wait);
+    void serve_ready(std::chrono::milliseconds longest_wait);
     void take_line(std::uint32_t rank, const std::string& line);
     void probe();
-    void send_to_all(const std::string& line, Deadline deadline);
+    void send_to_all(std::string line);
+    void send(Member& member, std::shared_ptr<const std::string> line);
     std::vector<std::uint32_t> missing_ranks(Deadline silent_since) const;
     void lose(std::uint32_t rank, const Failed& failed);
     void time_out();
