@@ -76,6 +76,22 @@ TEST_F(Channels, ARankThatDiesBehindTextThatRank0HasNotReadIsNamed) {
     EXPECT_EQ(ends[1].wait().code, ExitCode::environment);
 }
 
+// Who waits must not take the lack of an answer for one while the process is ending.
+TEST_F(Channels, NobodyGoesOnBeforeTheEndHasReturned) {
+    for (Listener& listener : ends) listener.takes = 300ms;
+    open_all();
+    channels[1].reset();
+    static_cast<void>(ends[0].wait());
+    Deadline begin = Clock::now();
+    EXPECT_THAT(channels[0]->gather(""), IsEmpty());
+    EXPECT_GE(Clock::now() - begin, 200ms);
+    channels[0].reset();
+    static_cast<void>(ends[2].wait());
+    begin = Clock::now();
+    EXPECT_EQ(channels[2]->broadcast(""), "");
+    EXPECT_GE(Clock::now() - begin, 200ms);
+}
+
 TEST_F(Channels, RanksEndWhenRank0Dies) {
     open_all();
     channels[0].reset();

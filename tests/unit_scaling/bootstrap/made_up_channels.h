@@ -27,7 +27,10 @@ inline std::uint16_t free_port() {
 class Listener {
   public:
     End end() {
-        return [this](const Ending& ending) { said_.set_value(ending); };
+        return [this](const Ending& ending) {
+            said_.set_value(ending);
+            std::this_thread::sleep_for(takes);
+        };
     }
     bool called() { return said_.get_future().wait_for(0s) == std::future_status::ready; }
     Ending wait() {
@@ -35,6 +38,8 @@ class Listener {
         if (said.wait_for(5s) != std::future_status::ready) return {};
         return said.get();
     }
+
+    std::chrono::milliseconds takes{0};  // end()
 
   private:
     std::promise<Ending> said_;

@@ -88,11 +88,9 @@ void Follower::take_line(const std::string& line) {
 
 // Rank 0 leaves first, so that its own status and words are those of the run.
 void Follower::lose_leader() {
-    Ending ending;
-    {
-        const std::lock_guard lock(mutex_);
-        ended_ = true;
-        if (finishing_ && !leaders_end_) return changed_.notify_all();
+    std::unique_lock lock(mutex_);
+    if (!finishing_ || leaders_end_) {
+        Ending ending;
         ending.failure.phase = phase_;
         if (leaders_end_) {
             ending.code = *leaders_end_;
@@ -100,8 +98,11 @@ void Follower::lose_leader() {
             ending.failure.problem = "has died";
             ending.failure.missing = {names_of_peers(peers_)(0)};
         }
+        lock.unlock();
+        end_(ending);
+        lock.lock();
     }
-    end_(ending);
+    ended_ = true;
     changed_.notify_all();
 }
 

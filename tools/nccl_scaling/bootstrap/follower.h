@@ -46,7 +46,7 @@ class Follower final : public Channel {
     std::string phase_;
     std::optional<ExitCode> leaders_end_;  // what rank 0 said before it left
     bool finishing_ = false;
-    bool ended_ = false;
+    bool ended_ = false;  // End has returned, or will not be called
 
     std::mutex sending_;
     std::atomic<std::uint64_t> progress_{0};

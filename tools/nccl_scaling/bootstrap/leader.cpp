@@ -213,14 +213,17 @@ void Leader::end(ExitCode code, const std::string& problem,
     ending.failure.missing.reserve(missing.size());
     for (const std::uint32_t rank : missing) ending.failure.missing.push_back(names_(rank));
     {
-        const std::lock_guard lock(mutex_);
-        if (ended_) return;
-        ended_ = true;
+        std::unique_lock lock(mutex_);
+        if (std::exchange(ending_, true)) {
+            return changed_.wait(lock, [this] { return ended_; });
+        }
         ending.failure.phase = phase_;
     }
     send_to_all(failed_line(code, problem));
     end_(ending);
     closing_ = true;
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
     changed_.notify_all();
 }
 

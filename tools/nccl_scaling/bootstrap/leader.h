@@ -68,7 +68,8 @@ class Leader final : public Channel {
     std::uint64_t own_progress_ = 0;  // when it was last looked at
     Deadline last_change_;
     bool finishing_ = false;
-    bool ended_ = false;
+    bool ending_ = false;  // End is about to be called
+    bool ended_ = false;   // and has returned
 
     std::mutex sending_;
     std::atomic<bool> closing_{false};
