@@ -102,6 +102,16 @@ std::vector<std::uint32_t> JsonFields::indices(const char* field, std::size_t si
     return values;
 }
 
+std::vector<double> JsonFields::numbers(const char* field) const {
+    std::vector<double> values;
+    for (const JsonValue item : list(field)) {
+        const auto number = item.number();
+        if (!number) refuse(field, "not a list of numbers");
+        values.push_back(number.value_or(0));
+    }
+    return values;
+}
+
 std::vector<std::string> JsonFields::texts(const char* field) const {
     std::vector<std::string> values;
     for (const JsonValue item : list(field)) {

@@ -61,6 +61,7 @@ class JsonFields {
     double number(const char* field) const;                        // finite, at least 0
     std::size_t index(const char* field, std::size_t size) const;  // 0 .. size - 1
     std::vector<std::uint32_t> indices(const char* field, std::size_t size) const;
+    std::vector<double> numbers(const char* field) const;
     std::vector<std::string> texts(const char* field) const;
     std::vector<JsonValue> list(const char* field) const;
 

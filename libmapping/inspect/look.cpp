@@ -170,10 +170,7 @@ std::optional<NodeLook> read_node_look(std::string_view text) {
     const auto problem = read_json(text, [&](const JsonFields& fields) {
         if (fields.text("schema") != schema) fields.refuse("schema", "another");
         look.node = fields.text("node");
-        for (const JsonValue& time : fields.list("times")) {
-            if (!time.number()) fields.refuse("times", "not numbers");
-            look.times.push_back(time.number().value_or(0));
-        }
+        look.times = fields.numbers("times");
         constexpr std::size_t most_tasks = std::size_t{1} << 32U;
         look.tasks = fields.indices("tasks", most_tasks);
         look.processes = fields.objects("processes", read_process);

@@ -1,4 +1,5 @@
 // The lines of nccl-scaling's control channel, to whose port anybody may send anything.
+#include "bootstrap/channel.h"
 #include "bootstrap/messages.h"
 #include "require.h"
 #include "target.h"
@@ -41,6 +42,15 @@ void try_switches(std::string_view text) {
     if (!switches.empty()) require_line(switches);
 }
 
+void try_answer(std::string_view text) {
+    const std::vector<Peer> peers(own.world_size, Peer{"node01", 0});
+    const auto error = read_answer(peers, 3, text, [](const JsonFields& fields) {
+        for (const auto index : fields.indices("indices", 4)) require(index < 4, "an index");
+        fields.numbers("numbers");
+    });
+    if (error) require_line(error->problem);
+}
+
 void try_failed(std::string_view text) {
     const Failed failed = read_failed(text);
     require(failed.code != ExitCode::done, "who failed has not ended well");
@@ -60,6 +70,7 @@ void try_text(std::string_view text) {
     try_peers(line);
     try_switches(text);
     try_failed(line);
+    try_answer(line);
 }
 
 }  // namespace distgpu

@@ -46,7 +46,7 @@ TEST(ReadJson, RefusesWhatIsNestedTooDeeply) {
 
 TEST(JsonFields, ReadsEachType) {
     const auto problem = read_json(
-        R"({"text":"a","flag":true,"number":1.5,"count":4294967295,"texts":["a","b"],"null":null})",
+        R"({"text":"a","flag":true,"number":1.5,"count":4294967295,"texts":["a","b"],"numbers":[1,-0.5],"null":null})",
         [](const JsonFields& fields) {
             EXPECT_EQ(fields.text("text"), "a");
             EXPECT_EQ(fields.optional_text("text"), "a");
@@ -56,6 +56,7 @@ TEST(JsonFields, ReadsEachType) {
             EXPECT_EQ(fields.number("number"), 1.5);
             EXPECT_EQ(fields.count<std::uint32_t>("count"), UINT32_MAX);
             EXPECT_EQ(fields.texts("texts"), (std::vector<std::string>{"a", "b"}));
+            EXPECT_EQ(fields.numbers("numbers"), (std::vector<double>{1, -0.5}));
             EXPECT_TRUE(fields.has("null"));
             EXPECT_FALSE(fields.has("missing"));
             EXPECT_TRUE(fields.value("missing").is_null());
@@ -71,6 +72,7 @@ TEST(JsonFields, RefusesAnotherType) {
         EXPECT_EQ(fields.count<std::uint16_t>("x"), 0);
     };
     const auto texts = [](const JsonFields& fields) { fields.texts("x"); };
+    const auto numbers = [](const JsonFields& fields) { fields.numbers("x"); };
     for (const char* value : {"1", "null", "[]", "{}", "true"}) {
         EXPECT_EQ(problem_of(value, text), "\"x\": not a string") << value;
     }
@@ -85,6 +87,10 @@ TEST(JsonFields, RefusesAnotherType) {
     }
     EXPECT_EQ(problem_of("[\"a\",1]", texts), "\"x\": not a list of strings");
     EXPECT_EQ(problem_of("{}", texts), "\"x\": not a list");
+    for (const char* value : {"[1,null]", "[\"1\"]", "[[]]"}) {
+        EXPECT_EQ(problem_of(value, numbers), "\"x\": not a list of numbers") << value;
+    }
+    EXPECT_EQ(problem_of("1", numbers), "\"x\": not a list");
 }
 
 // Numbers become indices: one too high would be read beyond a vector's end.

@@ -33,11 +33,12 @@ TEST(Hello, OfAnotherProgramIsNone) {
     };
     for (const std::string& line :
          {std::string(), std::string("GET / HTTP/1.1"), std::string("[]"), std::string("{\"a\":1}"),
-          std::string(100'000, '['), with("nccl-scaling/4", "nccl-scaling/3"),
+          std::string(100'000, '['), with("nccl-scaling/5", "nccl-scaling/4"),
           with("\"rank\":2", "\"rank\":\"x\""), with("\"rank\":2", "\"rank\":2.5"),
           // Neither is 2 of so many bits.
           with("\"rank\":2", "\"rank\":4294967298"), with("\"rank\":2", "\"rank\":1e300"),
           with("\"local_rank\":1", "\"local_rank\":true"),
+          with("\"local_rank\":1", "\"local_rank\":4"),
           with("\"world_size\":4", "\"world_size\":4294967300")}) {
         EXPECT_EQ(read_hello(line, own), std::nullopt) << line.substr(0, 200);
     }

@@ -71,8 +71,9 @@ World two_nodes() {
 
 TEST(AddDevices, StandByLocalRank) {
     World world = two_nodes();
-    add_devices(world, {devices_text("H100 \"1\"", "mlx5_1"), devices_text("H100", "mlx5_0"),
-                        devices_text("H100 0", "mlx5_0")});
+    EXPECT_FALSE(
+        add_devices(world, {devices_text("H100 \"1\"", "mlx5_1"), devices_text("H100", "mlx5_0"),
+                            devices_text("H100 0", "mlx5_0")}));
     EXPECT_EQ(world.nodes[0].gpus, (Texts{"H100 0", "H100 \"1\""}));
     EXPECT_EQ(world.nodes[0].rails, (Texts{"mlx5_0", "mlx5_1"}));
     EXPECT_EQ(world.nodes[1].rails, Texts{"mlx5_0"});
@@ -80,12 +81,20 @@ TEST(AddDevices, StandByLocalRank) {
 
 TEST(AddDevices, WhatNoRankHasStaysEmpty) {
     World world = two_nodes();
-    add_devices(world, {devices_text("", "mlx5_1"), devices_text("", ""), devices_text("", "")});
+    EXPECT_FALSE(add_devices(
+        world, {devices_text("", "mlx5_1"), devices_text("", ""), devices_text("", "")}));
     EXPECT_TRUE(world.nodes[0].gpus.empty());
     EXPECT_EQ(world.nodes[0].rails, (Texts{"", "mlx5_1"}));
     EXPECT_TRUE(world.nodes[1].rails.empty());
-    add_devices(world, {});  // on other ranks than 0
+    EXPECT_FALSE(add_devices(world, {}));  // on other ranks than 0
     EXPECT_EQ(world.nodes[0].ranks, 2U);
+}
+
+TEST(AddDevices, RefuseAMalformedTextInTheNameOfItsRank) {
+    World world = two_nodes();
+    const auto error = add_devices(world, {devices_text("", ""), "[\"H100\",7]", "{"});
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->message(), "distgpu: rank 1 on b: sent a malformed answer: not a JSON object");
 }
 
 // Ranks 0 and 2 share a port.
@@ -120,7 +129,8 @@ TEST(AddDevices, NameLimitersAndRails) {
     const auto text = [](const std::string& port) {
         return devices_text("", port_of_rank({{"UCX_NET_DEVICES", port}}));
     };
-    add_devices(world, {text("mlx5_0:1"), text("mlx5_3:1"), text("mlx5_0:1"), text("mlx5_3:1")});
+    EXPECT_FALSE(add_devices(
+        world, {text("mlx5_0:1"), text("mlx5_3:1"), text("mlx5_0:1"), text("mlx5_3:1")}));
     Results results;
     results.nodes = world.nodes;
     EXPECT_EQ(limiter_name(results, {Limiter::Kind::node_rail, 1, 1}), "node17/mlx5_3");

@@ -3,6 +3,7 @@
 // died, and ranks that make no progress.
 #pragma once
 
+#include "base/json_fields.h"
 #include "base/result.h"
 #include "base/secret.h"
 #include "bootstrap/ending.h"
@@ -50,6 +51,21 @@ class Channel {
     // The run is over: from here on ranks may leave. Every rank calls it, and waits for rank 0.
     virtual void finish() = 0;
 };
+
+// read(fields) of the JSON object that this rank has sent. Error (object: "rank 3 on node02"): the
+// text is malformed, and what was read of it is to be dropped.
+std::optional<Error> read_answer(const std::vector<Peer>& peers, std::uint32_t rank,
+                                 std::string_view text,
+                                 const std::function<void(const JsonFields&)>& read);
+
+// gather() of numbers. On rank 0: those of all ranks, by rank. On others: empty.
+Result<std::vector<std::vector<double>>> gather_numbers(Channel& channel,
+                                                        const std::vector<double>& own);
+
+// broadcast() of indices below `size`.
+Result<std::vector<std::uint32_t>> broadcast_indices(Channel& channel,
+                                                     const std::vector<std::uint32_t>& own,
+                                                     std::size_t size);
 
 struct ChannelOptions {
     std::chrono::milliseconds timeout{};

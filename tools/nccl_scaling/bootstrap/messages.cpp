@@ -11,7 +11,7 @@
 namespace distgpu::scaling {
 namespace {
 
-constexpr std::string_view protocol = "nccl-scaling/4";
+constexpr std::string_view protocol = "nccl-scaling/5";
 
 // Ranks that follow each other on one node, as do their local ranks. To thousands of ranks the
 // names of all would be gigabytes.
@@ -33,8 +33,9 @@ std::vector<NodePeers> nodes_of(const std::vector<Peer>& peers) {
 }
 
 // The names will be printed.
-Peer read_peer(const JsonFields& fields) {
-    return {printable(fields.text("host")), fields.count<std::uint32_t>("local_rank"),
+Peer read_peer(const JsonFields& fields, std::uint32_t world_size) {
+    return {printable(fields.text("host")),
+            static_cast<std::uint32_t>(fields.index("local_rank", world_size)),
             printable(fields.text("switches"))};
 }
 
@@ -70,7 +71,7 @@ std::optional<Hello> read_hello(std::string_view line, const Membership& own) {
         same_run = fields.text("protocol") == protocol && fields.text("job") == own.job &&
                    fields.count<std::uint32_t>("world_size") == own.world_size;
         hello.rank = static_cast<std::uint32_t>(fields.index("rank", own.world_size));
-        hello.peer = read_peer(fields);
+        hello.peer = read_peer(fields, own.world_size);
     });
     return same_run && !problem ? std::optional(std::move(hello)) : std::nullopt;
 }
@@ -90,7 +91,7 @@ std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t
     std::vector<Peer> peers;
     const auto problem = read_json(line.substr(1), [&](const JsonFields& fields) {
         fields.each("peers", [&](const JsonFields& item) {
-            Peer peer = read_peer(item);
+            Peer peer = read_peer(item, world_size);
             const auto ranks = item.count<std::uint32_t>("ranks");
             if (ranks > world_size - peers.size()) return item.refuse("ranks", "too many");
             for (std::uint32_t i = 0; i < ranks; ++i, ++peer.local_rank) peers.push_back(peer);

@@ -1,7 +1,7 @@
 // See rank_facts.h.
 #include "facts/rank_facts.h"
 
-#include "results/rates_json.h"
+#include "results/results_json.h"
 
 namespace distgpu::scaling {
 

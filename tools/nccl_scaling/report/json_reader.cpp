@@ -5,20 +5,13 @@
 #include "base/json_fields.h"
 #include "report/report_json.h"
 #include "report/words.h"
-#include "results/rates_json.h"
+#include "results/results_json.h"
 
 namespace distgpu::scaling {
 namespace {
 
 constexpr std::string_view schema = "distgpu.scaling/1";
 constexpr std::string_view remedy = "give a file that nccl-scaling --json wrote";
-
-std::vector<std::pair<std::string, std::string>> read_pairs(const JsonFields& fields,
-                                                            const char* field) {
-    return fields.objects(field, [](const JsonFields& pair) {
-        return std::pair(pair.text("name"), pair.text("value"));
-    });
-}
 
 Variable read_variable(const JsonFields& fields) {
     return {fields.text("name"), fields.text("value"), fields.optional_text("origin")};
@@ -124,7 +117,7 @@ Results read_fields(const JsonFields& fields) {
     results.backend = fields.text("backend");
     results.started = fields.text("started");
     results.check = fields.optional_text("check");
-    results.fingerprint = read_pairs(fields, "fingerprint");
+    results.fingerprint = read_fingerprint(fields);
     results.environment = fields.objects("environment", read_variable);
     results.nodes = fields.objects("nodes", read_node);
     results.groups = fields.objects(

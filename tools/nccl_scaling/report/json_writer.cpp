@@ -7,7 +7,7 @@
 #include "report/reference_figures.h"
 #include "report/report_json.h"
 #include "report/words.h"
-#include "results/rates_json.h"
+#include "results/results_json.h"
 
 #include <array>
 #include <optional>
@@ -17,15 +17,6 @@
 
 namespace distgpu::scaling {
 namespace {
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-// Pairs, not an object: their order is part of the results.
-JsonText pairs_json(const Pairs& pairs) {
-    return JsonText::list(pairs, [](const auto& pair) -> JsonText {
-        return {{"name", pair.first}, {"value", pair.second}};
-    });
-}
 
 JsonText variable_json(const Variable& variable) {
     return {{"name", variable.name},
@@ -227,7 +218,7 @@ std::string to_json(const ReportInput& input) {
     text += member("step", json_text_or_null(input.step));
     text += member("judgement", judgement_json(input.judgement));
     text += member("orders", json_or_null(results.orders, orders_json));
-    text += member("fingerprint", pairs_json(results.fingerprint));
+    text += member("fingerprint", fingerprint_json(results.fingerprint));
     text += member("environment", JsonText::list(results.environment, variable_json));
     text += list("nodes", results.nodes, node_json);
     text += list("groups", results.groups, group_json);

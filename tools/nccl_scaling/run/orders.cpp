@@ -7,8 +7,6 @@
 #include "report/names.h"
 #include "slurm/slurm_command.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,7 +18,6 @@
 namespace distgpu::scaling {
 namespace {
 
-using nlohmann::json;
 using Indices = std::vector<std::uint32_t>;
 
 Error without(std::string problem) {
@@ -73,12 +70,10 @@ class InTurns {
         const Ring& ring = rings_[order];
         const auto ends = measurer_.time(*ring.ranks, ring.seat, operation_, 1);
         if (!ends) return tl::make_unexpected(ends.error());
-        const auto answers = use_.channel.gather(json(*ends).dump());
-        std::vector<std::vector<double>> all;
-        all.reserve(answers.size());
-        for (const std::string& answer : answers) all.push_back(json::parse(answer));
+        const auto time = gather_numbers(use_.channel, *ends).and_then(loop_statistics);
+        if (!time) return tl::make_unexpected(fault_of(time.error()));
         use_.channel.broadcast("");  // all are done: the next one begins
-        return loop_statistics(all).median;
+        return time->median;
     }
 
     void begin(const std::string& what) {
@@ -173,10 +168,11 @@ Indices ranks_in_order(const World& world, const Indices& nodes) {
 std::optional<Fault> compare_orders(const Equipment& use, const World& world,
                                     OrderComparison orders, const Subject& operation,
                                     Measurer& measurer) {
-    const json known = json::parse(
-        use.channel.broadcast(json{orders.by_name.nodes, orders.by_switch.nodes}.dump()));
-    orders.by_name.nodes = known.at(0).get<Indices>();
-    orders.by_switch.nodes = known.at(1).get<Indices>();
+    for (auto* const order : {&orders.by_name, &orders.by_switch}) {
+        auto known = broadcast_indices(use.channel, order->nodes, world.nodes.size());
+        if (!known) return fault_of(known.error());
+        order->nodes = *std::move(known);
+    }
     orders.collective = operation.collective;
     orders.type = operation.type;
     orders.in_place = operation.in_place;

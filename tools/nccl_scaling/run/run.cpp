@@ -7,14 +7,13 @@
 #include "base/format.h"
 #include "facts/watch.h"
 #include "node/process_environment.h"
+#include "results/results_json.h"
 #include "run/environment.h"
 #include "run/nccl_conf.h"
 #include "run/orders.h"
 #include "run/stage_runner.h"
 #include "run/switches.h"
 #include "run/world.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,8 +23,6 @@
 
 namespace distgpu::scaling {
 namespace {
-
-using nlohmann::json;
 
 // In what this rank differs from rank 0, where all must be alike.
 std::string text_of(const Difference& difference) {
@@ -69,14 +66,20 @@ class Run {
         auto description = use_.backend.start({member.rank, member.world_size, member.local_rank});
         if (!description) return fault_of(description.error());
         const std::string port = port_of_rank(environment);
-        add_devices(world_, use_.channel.gather(devices_text(description->gpu, port)));
+        const auto devices = use_.channel.gather(devices_text(description->gpu, port));
+        if (const auto error = add_devices(world_, devices)) return fault_of(*error);
         const std::string& gpu = description->gpu;
         watch_.emplace(Own{formatted("{} {}", gpu.empty() ? "rank" : "GPU", member.local_rank),
                            gpu.substr(gpu.rfind(' ') + 1), port});
         const auto host_checks = use_.channel.gather(description->host_checks);
         // Before they connect: different versions may not understand each other.
         const Fingerprint& own = description->fingerprint;
-        const Fingerprint first = json::parse(use_.channel.broadcast(json(own).dump()));
+        Fingerprint first;
+        const auto malformed = read_answer(
+            world_.peers, 0,
+            use_.channel.broadcast(JsonText{{"fingerprint", fingerprint_json(own)}}.line()),
+            [&](const JsonFields& fields) { first = read_fingerprint(fields); });
+        if (malformed) return fault_of(*malformed);
         if (const auto found = differences(own, first); !found.empty()) {
             return Fault{ExitCode::environment, text_of(found.front())};
         }
@@ -169,13 +172,14 @@ class Run {
 
     // Who was slow in the tournament is tried again, and then rail by rail.
     std::optional<Fault> retest(StageRunner& runner) {
-        std::string named;
+        std::vector<std::uint32_t> named;
         if (leads()) {
             const Blame found = blame(evidence_of(use_.recorder.results()));
-            named = json(nodes_to_retest(found, count_of_nodes())).dump();
+            named = nodes_to_retest(found, count_of_nodes());
         }
-        const json known = json::parse(use_.channel.broadcast(named));
-        for (const Round& round : retest_rounds(known, count_of_nodes())) {
+        const auto known = broadcast_indices(use_.channel, named, count_of_nodes());
+        if (!known) return fault_of(known.error());
+        for (const Round& round : retest_rounds(*known, count_of_nodes())) {
             if (!agreed(seconds() < pace_.end_of_retest)) break;
             if (auto fault = measure(runner, pairs_stage(plan_, world_.nodes, round))) return fault;
             const Stage rails = pair_rails_stage(plan_, world_.nodes, round);

@@ -5,15 +5,12 @@
 #include "base/format.h"
 #include "report/names.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace distgpu::scaling {
 namespace {
-
-using nlohmann::json;
 
 // Of the one in the middle.
 Statistics median_of(std::vector<Statistics> times) {
@@ -66,40 +63,48 @@ std::optional<Fault> StageRunner::measure(const Stage& stage, const Place& place
         seconds = *warm;
     }
     const auto iterations = iterations_of(stage, place, seconds);
+    if (!iterations) return fault_of(iterations.error());
     if (stage.groups.size() > 1) {
         if (auto error = use_.backend.barrier()) return fault_of(*error);
     }
     std::vector<double> ends;
     if (takes_part) {
-        auto timed = measurer_.time(*place.group, place.seat, operation, iterations);
+        auto timed = measurer_.time(*place.group, place.seat, operation, *iterations);
         if (!timed) return timed.error();
         ends = *std::move(timed);
     }
-    const auto answers = use_.channel.gather(json(ends).dump());
-    record(stage, place, operation, answers);
+    const auto all = gather_numbers(use_.channel, ends);
+    if (!all) return fault_of(all.error());
+    if (auto fault = record(stage, place, operation, *all)) return fault;
     use_.channel.broadcast("");  // all are done: the next one begins
     return std::nullopt;
 }
 
 // Groups that are compared with each other run for as long as the slowest of them.
-std::uint32_t StageRunner::iterations_of(const Stage& stage, const Place& place, double seconds) {
+Result<std::uint32_t> StageRunner::iterations_of(const Stage& stage, const Place& place,
+                                                 double seconds) {
     if (!pace_.by_time() && (stage.groups.size() < 2 || stage.checked)) {
         return use_.options.iterations;
     }
-    const auto answers = use_.channel.gather(json(seconds).dump());
+    const auto answers = gather_numbers(use_.channel, {seconds});
+    if (!answers) return answers.error();
     std::vector<std::uint32_t> counts;
-    if (use_.membership.rank == 0) {
+    if (!answers->empty()) {
         std::vector<double> slowest;
         for (const auto& ranks : place.members) {
             double& longest = slowest.emplace_back(0);
             for (const std::uint32_t rank : ranks) {
-                longest = std::max(longest, json::parse(answers[rank]).get<double>());
+                for (const double one : (*answers)[rank]) longest = std::max(longest, one);
             }
         }
         counts = iterations_together(slowest, pace_.loop);
     }
-    const json known = json::parse(use_.channel.broadcast(json(counts).dump()));
-    return place.own ? known.at(*place.own).get<std::uint32_t>() : 0;
+    const auto known =
+        broadcast_indices(use_.channel, counts, std::numeric_limits<std::uint32_t>::max());
+    if (!known) return known.error();
+    if (!place.own) return 0U;
+    if (*place.own < known->size()) return (*known)[*place.own];
+    return Error{"rank 0", "sent too few counts of iterations", ""};
 }
 
 std::string StageRunner::who(const Stage& stage) const {
@@ -116,28 +121,29 @@ void StageRunner::announce(const Stage& stage, const Subject& operation) {
     if (use_.membership.rank == 0) use_.recorder.show(phase);
 }
 
-// On rank 0.
-void StageRunner::record(const Stage& stage, const Place& place, const Subject& operation,
-                         const std::vector<std::string>& answers) {
-    if (answers.empty()) return;
+// On rank 0; on others there are no ends.
+std::optional<Fault> StageRunner::record(const Stage& stage, const Place& place,
+                                         const Subject& operation,
+                                         const std::vector<std::vector<double>>& ends) {
+    if (ends.empty()) return std::nullopt;
     std::vector<Statistics> alike;  // of groups that are as large as that of the median
     for (std::size_t i = 0; i < place.members.size(); ++i) {
-        std::vector<std::vector<double>> ends;
-        ends.reserve(place.members[i].size());
-        for (const std::uint32_t rank : place.members[i]) {
-            ends.push_back(json::parse(answers[rank]));
-        }
-        const Statistics time = loop_statistics(ends);
-        if (time.iterations == 0) continue;
+        std::vector<std::vector<double>> of_group;
+        of_group.reserve(place.members[i].size());
+        for (const std::uint32_t rank : place.members[i]) of_group.push_back(ends[rank]);
+        const auto time = loop_statistics(of_group);
+        if (!time) return fault_of(time.error());
+        if (time->iterations == 0) continue;
         const Group& group = plan_.groups[stage.groups[i]];
         if (stage.median && group.ranks == plan_.groups[*stage.median].ranks) {
-            alike.push_back(time);
+            alike.push_back(*time);
         }
         // A thousand nodes would have a thousand times all that was asked for.
         if (group.kind == Group::Kind::node && !(operation == plan_.comparison)) continue;
-        record(stage.groups[i], operation, time);
+        record(stage.groups[i], operation, *time);
     }
     if (!alike.empty()) record(*stage.median, operation, median_of(std::move(alike)));
+    return std::nullopt;
 }
 
 void StageRunner::record(std::size_t group, const Subject& operation, const Statistics& time) {

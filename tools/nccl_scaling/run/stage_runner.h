@@ -40,11 +40,11 @@ class StageRunner {
 
     Place place_in(const Stage& stage) const;
     std::optional<Fault> measure(const Stage& stage, const Place& place, const Subject& operation);
-    std::uint32_t iterations_of(const Stage& stage, const Place& place, double seconds);
+    Result<std::uint32_t> iterations_of(const Stage& stage, const Place& place, double seconds);
     std::string who(const Stage& stage) const;
     void announce(const Stage& stage, const Subject& operation);
-    void record(const Stage& stage, const Place& place, const Subject& operation,
-                const std::vector<std::string>& answers);
+    std::optional<Fault> record(const Stage& stage, const Place& place, const Subject& operation,
+                                const std::vector<std::vector<double>>& ends);
     void record(std::size_t group, const Subject& operation, const Statistics& time);
 
     const Equipment& use_;

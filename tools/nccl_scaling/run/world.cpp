@@ -1,10 +1,10 @@
 // See world.h.
 #include "run/world.h"
 
+#include "base/json_text.h"
+#include "bootstrap/channel.h"
 #include "facts/slow_rates.h"
 #include "run/plan.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,8 +14,6 @@
 
 namespace distgpu::scaling {
 namespace {
-
-using nlohmann::json;
 
 std::string value_of(const std::vector<Variable>& environment, std::string_view name) {
     const auto found = std::find_if(environment.begin(), environment.end(),
@@ -82,17 +80,20 @@ std::string port_of_rank(const std::vector<Variable>& environment) {
 }
 
 std::string devices_text(const std::string& gpu, const std::string& port) {
-    return json{gpu, port}.dump(-1, ' ', false, json::error_handler_t::replace);
+    return JsonText{{"gpu", gpu}, {"port", port}}.line();
 }
 
-void add_devices(World& world, const std::vector<std::string>& texts) {
-    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-        const json devices = json::parse(texts[rank]);
+std::optional<Error> add_devices(World& world, const std::vector<std::string>& texts) {
+    for (std::uint32_t rank = 0; rank < texts.size(); ++rank) {
         Node& node = world.nodes[world.node_of_rank[rank]];
         const std::uint32_t local_rank = world.peers[rank].local_rank;
-        set<std::string>(node.gpus, local_rank, devices.at(0));
-        set<std::string>(node.rails, local_rank, devices.at(1));
+        auto error = read_answer(world.peers, rank, texts[rank], [&](const JsonFields& fields) {
+            set(node.gpus, local_rank, fields.text("gpu"));
+            set(node.rails, local_rank, fields.text("port"));
+        });
+        if (error) return error;
     }
+    return std::nullopt;
 }
 
 void add_facts(World& world, const std::vector<std::string>& texts) {

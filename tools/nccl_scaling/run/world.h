@@ -1,10 +1,12 @@
 // The run's ranks, the nodes that they are on, and the devices there.
 #pragma once
 
+#include "base/result.h"
 #include "bootstrap/rank_names.h"
 #include "results/results.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,8 @@ std::string port_of_rank(const std::vector<Variable>& environment);
 // What a rank has of its node's devices, as a text for gather(). `gpu`: Description::gpu.
 std::string devices_text(const std::string& gpu, const std::string& port);
 
-// Puts the ranks' texts, by rank, into Node::gpus and Node::rails.
-void add_devices(World& world, const std::vector<std::string>& texts);
+// Puts the ranks' texts, by rank, into Node::gpus and Node::rails. Error: a text is malformed.
+std::optional<Error> add_devices(World& world, const std::vector<std::string>& texts);
 
 // The same of what text_of(RankFacts) made, into Node::facts and Node::rates. Ranks that share a
 // device say of it the same, which is kept once.

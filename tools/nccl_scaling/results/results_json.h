@@ -1,4 +1,4 @@
-// Rates as JSON: what a rank tells rank 0, and what the results have of it.
+// Parts of the results as JSON, which ranks tell each other too.
 #pragma once
 
 #include "base/json_fields.h"
@@ -17,6 +17,19 @@ inline JsonText rates_json(const Rates& rates) {
 inline Rates read_rates(const JsonFields& fields) {
     return {fields.value("memory").number(), fields.value("to_gpu").number(),
             fields.value("from_gpu").number(), fields.value("port").number()};
+}
+
+// Pairs, not an object: their order is part of the results.
+inline JsonText fingerprint_json(const Fingerprint& fingerprint) {
+    return JsonText::list(fingerprint, [](const auto& pair) -> JsonText {
+        return {{"name", pair.first}, {"value", pair.second}};
+    });
+}
+
+inline Fingerprint read_fingerprint(const JsonFields& fields) {
+    return fields.objects("fingerprint", [](const JsonFields& pair) {
+        return std::pair(pair.text("name"), pair.text("value"));
+    });
 }
 
 }  // namespace distgpu::scaling

@@ -1,0 +1,112 @@
+// How a run ends that cannot go on; what it measures is tested on real ranks.
+#include "run/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distgpu::scaling {
+namespace {
+
+// Of a run of two ranks, in which the other one sends one and the same text.
+class OtherRank final : public Channel {
+  public:
+    OtherRank(std::uint32_t own, std::string text) : own_(own), text_(std::move(text)) {}
+
+    const std::vector<Peer>& peers() const override { return peers_; }
+    std::vector<std::string> gather(const std::string& text) override {
+        if (own_ != 0) return {};
+        return {text, text_};
+    }
+    std::string broadcast(const std::string& text) override { return own_ == 0 ? text : text_; }
+    void begin(const std::string& phase) override { static_cast<void>(phase); }
+    void made_progress() override {}
+    void fail(ExitCode /*code*/, const std::string& problem) override { failed = problem; }
+    void finish() override {}
+
+    std::string failed;
+
+  private:
+    const std::uint32_t own_;
+    const std::string text_;
+    const std::vector<Peer> peers_{{"node0", 0}, {"node1", 0}};
+};
+
+// Of host memory; its ranks never get so far as to connect.
+class Unconnected final : public Backend {
+  public:
+    Result<Description> start(const Member& /*member*/) override {
+        return Description{{{"MPI", "4.1"}}, "", ""};
+    }
+    std::optional<Error> connect(const Broadcast& /*broadcast*/) override { return refusal_; }
+    Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> /*colour*/,
+                                                Seat /*seat*/) override {
+        return refusal_;
+    }
+    std::optional<Error> barrier() override { return refusal_; }
+    bool offers(const Subject& /*subject*/) const override { return true; }
+    Result<std::byte*> allocate(std::size_t /*bytes*/) override { return refusal_; }
+    std::optional<Error> fill(std::byte* /*to*/, std::size_t /*bytes*/,
+                              const Repeated& /*content*/) override {
+        return refusal_;
+    }
+    Result<std::optional<std::size_t>> first_difference(const std::byte* /*data*/,
+                                                        std::size_t /*bytes*/,
+                                                        const Repeated& /*content*/) override {
+        return refusal_;
+    }
+    std::optional<Error> upload(std::byte* /*to*/, std::span<const std::byte> /*from*/) override {
+        return refusal_;
+    }
+    std::optional<Error> download(std::span<std::byte> /*to*/, const std::byte* /*from*/) override {
+        return refusal_;
+    }
+    Result<Rates> copy_rates(std::span<std::byte> /*to*/, const std::byte* /*from*/) override {
+        return refusal_;
+    }
+    std::optional<Error> finish() override { return refusal_; }
+
+  private:
+    const Error refusal_{"back end", "connected", ""};
+};
+
+// What the channel was told at the end of a run of this rank, whose other rank sends this text.
+std::string end_of_run(std::uint32_t rank, const std::string& text) {
+    const Options options;
+    const Membership membership{rank, 2, 0, "node" + std::to_string(rank), "node0", 1, "17.0"};
+    OtherRank channel(rank, text);
+    Unconnected backend;
+    Recorder recorder(options, stdout);
+    const auto fault = run({options, membership, std::nullopt, channel, backend, recorder});
+    EXPECT_TRUE(fault);
+    EXPECT_EQ(fault ? fault->problem : "", channel.failed);
+    return channel.failed;
+}
+
+TEST(Run, EndsWithTheNameOfTheRankWhoseAnswerIsMalformed) {
+    EXPECT_EQ(end_of_run(0, R"({"gpu":"H100")"),
+              "rank 1 on node1: sent a malformed answer: not JSON, or cut short");
+    EXPECT_EQ(end_of_run(0, R"({"gpu":"H100"})"),
+              "rank 1 on node1: sent a malformed answer: \"port\": not a string");
+}
+
+TEST(Run, EndsWhereRank0SaysWhatIsMalformed) {
+    EXPECT_EQ(end_of_run(1, R"([["MPI",4.1]])"),
+              "rank 0 on node0: sent a malformed answer: not a JSON object");
+    EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":4.1}]})"),
+              "rank 0 on node0: sent a malformed answer: \"fingerprint[0].value\": not a string");
+}
+
+TEST(Run, EndsWhereARankHasAnotherLibrary) {
+    EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.0"}]})"),
+              "MPI is 4.1, on rank 0 4.0");
+    EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.1"}]})"),
+              "back end: connected");
+}
+
+}  // namespace
+}  // namespace distgpu::scaling
