@@ -1,24 +1,18 @@
-// See nvml.h. The prototypes are those of nvml.h of CUDA 11 and later, whose ABI is stable.
+// See nvml.h.
 #include "node/discovery/nvml.h"
 
 #include <algorithm>
 #include <array>
-#include <dlfcn.h>
 #include <string_view>
 
 namespace distgpu::discovery {
 namespace {
 
-using Device = void*;
-using Status = int;  // 0: success
+using Text = nvml::Status(nvml::Device, char* text, unsigned size);
 
-struct Close {
-    void operator()(void* handle) const { dlclose(handle); }
-};
-
-template <class Function>
-void look_up(void* handle, const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(handle, name));
+std::string text_of(nvml::Device device, Text* get) {
+    std::array<char, 128> buffer{};  // NVML's own bound is 96
+    return get(device, buffer.data(), buffer.size() - 1) == nvml::success ? buffer.data() : "";
 }
 
 // Of "NVIDIA H100 80GB HBM3 MIG 1g.10gb" and of "MIG 1g.10gb" the last word.
@@ -30,86 +24,38 @@ std::string profile_of(std::string_view name) {
 
 }  // namespace
 
-struct Nvml::Library {
-    explicit Library(const std::string& path) : handle(dlopen(path.c_str(), RTLD_LAZY)) {
-        if (!handle) return;
-        look_up(handle.get(), "nvmlInit_v2", init);
-        look_up(handle.get(), "nvmlShutdown", shutdown);
-        look_up(handle.get(), "nvmlDeviceGetHandleByPciBusId_v2", by_pci);
-        look_up(handle.get(), "nvmlDeviceGetMaxMigDeviceCount", max_mig);
-        look_up(handle.get(), "nvmlDeviceGetMigDeviceHandleByIndex", mig_by_index);
-        look_up(handle.get(), "nvmlDeviceGetUUID", uuid);
-        look_up(handle.get(), "nvmlDeviceGetName", name);
-        look_up(handle.get(), "nvmlDeviceGetMemoryInfo", memory);
-        look_up(handle.get(), "nvmlDeviceGetUtilizationRates", rates);
-        const bool complete = init != nullptr && shutdown != nullptr && by_pci != nullptr &&
-                              max_mig != nullptr && mig_by_index != nullptr && uuid != nullptr &&
-                              name != nullptr && memory != nullptr && rates != nullptr;
-        usable = complete && init() == 0;
-    }
-    ~Library() {
-        if (usable) shutdown();
-    }
-    Library(const Library&) = delete;
-    Library& operator=(const Library&) = delete;
-    Library(Library&&) = delete;
-    Library& operator=(Library&&) = delete;
-
-    // nvmlMemory_t.
-    struct Memory {
-        unsigned long long total;
-        unsigned long long free;
-        unsigned long long used;
-    };
-    // nvmlUtilization_t, in percent.
-    struct Rates {
-        unsigned gpu;
-        unsigned memory;
-    };
-    using Text = Status(Device, char* text, unsigned size);
-    static std::string text(Text* get, Device device) {
-        std::array<char, 128> buffer{};  // NVML's own bound is 96
-        return get(device, buffer.data(), buffer.size() - 1) == 0 ? buffer.data() : "";
-    }
-
-    std::unique_ptr<void, Close> handle;
-    Status (*init)() = nullptr;
-    Status (*shutdown)() = nullptr;
-    Status (*by_pci)(const char* address, Device* device) = nullptr;
-    Status (*max_mig)(Device, unsigned* count) = nullptr;
-    Status (*mig_by_index)(Device, unsigned index, Device* instance) = nullptr;
-    Status (*memory)(Device, Memory*) = nullptr;
-    Status (*rates)(Device, Rates*) = nullptr;
-    Text* uuid = nullptr;
-    Text* name = nullptr;
-    bool usable = false;
-};
-
-Nvml::Nvml(const std::string& library) : library_(std::make_shared<Library>(library)) {}
+Nvml::Nvml(const std::string& library) {
+    const auto loaded = nvml::load<nvml::Devices>(library);
+    if (!loaded || loaded->init() != nvml::success) return;
+    library_ = {new nvml::Devices(*loaded), [](const nvml::Devices* used) {
+                    used->shutdown();
+                    delete used;
+                }};
+}
 
 std::vector<MigInstance> Nvml::mig_instances(const std::string& pci) const {
-    Device gpu = nullptr;
+    nvml::Device gpu = nullptr;
     unsigned count = 0;
-    if (!library_->usable || library_->by_pci(pci.c_str(), &gpu) != 0 ||
-        library_->max_mig(gpu, &count) != 0) {
+    if (!library_ || library_->by_pci(pci.c_str(), &gpu) != nvml::success ||
+        library_->max_mig(gpu, &count) != nvml::success) {
         return {};
     }
     std::vector<MigInstance> instances;
     for (unsigned i = 0; i < count; ++i) {
-        Device instance = nullptr;
-        if (library_->mig_by_index(gpu, i, &instance) != 0) continue;  // a free place
-        std::string uuid = Library::text(library_->uuid, instance);
+        nvml::Device instance = nullptr;
+        if (library_->mig_by_index(gpu, i, &instance) != nvml::success) continue;  // a free place
+        std::string uuid = text_of(instance, library_->uuid);
         if (uuid.empty()) continue;
-        instances.push_back({std::move(uuid), profile_of(Library::text(library_->name, instance))});
+        instances.push_back({std::move(uuid), profile_of(text_of(instance, library_->name))});
     }
     return instances;
 }
 
 std::optional<GpuMemory> Nvml::memory(const std::string& pci) const {
-    Device gpu = nullptr;
-    Library::Memory memory{};
-    if (!library_->usable || library_->by_pci(pci.c_str(), &gpu) != 0 ||
-        library_->memory(gpu, &memory) != 0) {
+    nvml::Device gpu = nullptr;
+    nvml::Memory memory{};
+    if (!library_ || library_->by_pci(pci.c_str(), &gpu) != nvml::success ||
+        library_->memory(gpu, &memory) != nvml::success) {
         return std::nullopt;
     }
     return GpuMemory{memory.total, std::min(memory.free, memory.total)};
@@ -117,13 +63,13 @@ std::optional<GpuMemory> Nvml::memory(const std::string& pci) const {
 
 std::optional<std::uint32_t> Nvml::busy(const std::string& pci) const {
     constexpr unsigned all = 100;
-    Device gpu = nullptr;
-    Library::Rates rates{};
-    if (!library_->usable || library_->by_pci(pci.c_str(), &gpu) != 0 ||
-        library_->rates(gpu, &rates) != 0) {
+    nvml::Device gpu = nullptr;
+    nvml::Utilization percent{};
+    if (!library_ || library_->by_pci(pci.c_str(), &gpu) != nvml::success ||
+        library_->utilization(gpu, &percent) != nvml::success) {
         return std::nullopt;
     }
-    return std::min(rates.gpu, all);
+    return std::min(percent.gpu, all);
 }
 
 }  // namespace distgpu::discovery

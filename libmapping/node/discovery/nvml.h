@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mapping/topology/topology.h"
+#include "node/nvml_library.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,7 @@ struct GpuMemory {
 
 class Nvml {
   public:
-    explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
+    explicit Nvml(const std::string& library = nvml::file_name);
 
     // In NVML's order; none where the library is missing or fails.
     std::vector<MigInstance> mig_instances(const std::string& pci) const;
@@ -32,8 +33,7 @@ class Nvml {
     std::optional<std::uint32_t> busy(const std::string& pci) const;
 
   private:
-    struct Library;
-    std::shared_ptr<const Library> library_;  // null: it is not usable
+    std::shared_ptr<const nvml::Devices> library_;  // null: it is not usable
 };
 
 }  // namespace distgpu::discovery

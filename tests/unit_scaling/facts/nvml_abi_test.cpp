@@ -1,33 +1,53 @@
-// Compiles only if what facts/nvml.h declares of NVML agrees with its header.
+// Compiles only if what node/nvml_library.h declares of NVML agrees with its header.
 #include "alike_signatures.h"
-#include "facts/nvml.h"
+#include "node/nvml_library.h"
 
 #include <cstddef>
 #include <nvml.h>
 
-namespace distgpu::scaling::nvml {
+namespace distgpu::scaling {
 namespace {
 
-static_assert(alike_signatures<decltype(Library::init), decltype(nvmlInit_v2)>);
+using namespace nvml;
+
+static_assert(alike_signatures<decltype(Health::init), decltype(nvmlInit_v2)>);
 static_assert(
-    alike_signatures<decltype(Library::device_by_uuid), decltype(nvmlDeviceGetHandleByUUID)>);
-static_assert(alike_signatures<decltype(Library::create_event_set), decltype(nvmlEventSetCreate)>);
+    alike_signatures<decltype(Health::device_by_uuid), decltype(nvmlDeviceGetHandleByUUID)>);
+static_assert(alike_signatures<decltype(Health::create_event_set), decltype(nvmlEventSetCreate)>);
 static_assert(
-    alike_signatures<decltype(Library::register_events), decltype(nvmlDeviceRegisterEvents)>);
-static_assert(alike_signatures<decltype(Library::wait_for_event), decltype(nvmlEventSetWait_v2)>);
-static_assert(alike_signatures<decltype(Library::throttle_reasons),
+    alike_signatures<decltype(Health::register_events), decltype(nvmlDeviceRegisterEvents)>);
+static_assert(alike_signatures<decltype(Health::wait_for_event), decltype(nvmlEventSetWait_v2)>);
+static_assert(alike_signatures<decltype(Health::throttle_reasons),
                                decltype(nvmlDeviceGetCurrentClocksThrottleReasons)>);
 static_assert(
-    alike_signatures<decltype(Library::ecc_errors), decltype(nvmlDeviceGetTotalEccErrors)>);
-static_assert(alike_signatures<decltype(Library::pcie_generation),
+    alike_signatures<decltype(Health::ecc_errors), decltype(nvmlDeviceGetTotalEccErrors)>);
+static_assert(alike_signatures<decltype(Health::pcie_generation),
                                decltype(nvmlDeviceGetCurrPcieLinkGeneration)>);
-static_assert(alike_signatures<decltype(Library::greatest_pcie_generation),
+static_assert(alike_signatures<decltype(Health::greatest_pcie_generation),
                                decltype(nvmlDeviceGetMaxPcieLinkGeneration)>);
 static_assert(
-    alike_signatures<decltype(Library::pcie_width), decltype(nvmlDeviceGetCurrPcieLinkWidth)>);
-static_assert(alike_signatures<decltype(Library::greatest_pcie_width),
+    alike_signatures<decltype(Health::pcie_width), decltype(nvmlDeviceGetCurrPcieLinkWidth)>);
+static_assert(alike_signatures<decltype(Health::greatest_pcie_width),
                                decltype(nvmlDeviceGetMaxPcieLinkWidth)>);
 
+static_assert(alike_signatures<decltype(Devices::init), decltype(nvmlInit_v2)>);
+static_assert(alike_signatures<decltype(Devices::shutdown), decltype(nvmlShutdown)>);
+static_assert(
+    alike_signatures<decltype(Devices::by_pci), decltype(nvmlDeviceGetHandleByPciBusId_v2)>);
+static_assert(
+    alike_signatures<decltype(Devices::max_mig), decltype(nvmlDeviceGetMaxMigDeviceCount)>);
+static_assert(alike_signatures<decltype(Devices::mig_by_index),
+                               decltype(nvmlDeviceGetMigDeviceHandleByIndex)>);
+static_assert(alike_signatures<decltype(Devices::uuid), decltype(nvmlDeviceGetUUID)>);
+static_assert(alike_signatures<decltype(Devices::name), decltype(nvmlDeviceGetName)>);
+static_assert(alike_signatures<decltype(Devices::memory), decltype(nvmlDeviceGetMemoryInfo)>);
+static_assert(
+    alike_signatures<decltype(Devices::utilization), decltype(nvmlDeviceGetUtilizationRates)>);
+
+static_assert(sizeof(Memory) == sizeof(nvmlMemory_t));
+static_assert(offsetof(Memory, free) == offsetof(nvmlMemory_t, free));
+static_assert(sizeof(Utilization) == sizeof(nvmlUtilization_t));
+static_assert(offsetof(Utilization, gpu) == offsetof(nvmlUtilization_t, gpu));
 static_assert(sizeof(Event) == sizeof(nvmlEventData_t));
 static_assert(alike<decltype(Event::data), decltype(nvmlEventData_t::eventData)>);
 static_assert(offsetof(Event, data) == offsetof(nvmlEventData_t, eventData));
@@ -45,4 +65,4 @@ static_assert(nvmlClocksThrottleReasonHwThermalSlowdown == 0x40);
 static_assert(nvmlClocksThrottleReasonHwPowerBrakeSlowdown == 0x80);
 
 }  // namespace
-}  // namespace distgpu::scaling::nvml
+}  // namespace distgpu::scaling

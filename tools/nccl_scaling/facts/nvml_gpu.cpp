@@ -7,7 +7,7 @@ namespace distgpu::scaling {
 
 std::optional<NvmlGpu> NvmlGpu::open(const std::string& uuid) {
     if (uuid.empty()) return std::nullopt;
-    const auto library = nvml::load_library();
+    const auto library = nvml::load<nvml::Health>();
     nvml::Device device = nullptr;
     if (!library || library->init() != nvml::success ||
         library->device_by_uuid(uuid.c_str(), &device) != nvml::success) {
@@ -16,7 +16,7 @@ std::optional<NvmlGpu> NvmlGpu::open(const std::string& uuid) {
     return NvmlGpu(*library, device);
 }
 
-NvmlGpu::NvmlGpu(const nvml::Library& library, nvml::Device device)
+NvmlGpu::NvmlGpu(const nvml::Health& library, nvml::Device device)
     : library_(library), device_(device) {
     nvml::EventSet set = nullptr;
     if (library_.create_event_set(&set) == nvml::success &&

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "facts/gpu_state.h"
-#include "facts/nvml.h"
+#include "node/nvml_library.h"
 
 #include <optional>
 #include <string>
@@ -19,9 +19,9 @@ class NvmlGpu {
     GpuState state() const;
 
   private:
-    NvmlGpu(const nvml::Library& library, nvml::Device device);
+    NvmlGpu(const nvml::Health& library, nvml::Device device);
 
-    nvml::Library library_;
+    nvml::Health library_;
     nvml::Device device_;
     nvml::EventSet xids_ = nullptr;  // null: they are not told
 };
