@@ -7,7 +7,7 @@
 #include "mapping/request/request.h"
 #include "mapping/spec/misplaced_option.h"
 #include "mapping/spec/parse_spec.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 #include "own_process.h"
 
 #include <cerrno>

@@ -1,12 +1,13 @@
-// See asked_step.h.
 #include "asked_step.h"
 
+#include "layout_source.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/ranks.h"
+#include "mapping/texts/variables.h"
+#include "node/collect.h"
 #include "node/launch_variables.h"
 #include "node/machine.h"
 #include "node/network_interface.h"
-#include "node/task_environment.h"
 #include "slurm_calls.h"
 
 #include <optional>
@@ -15,55 +16,34 @@
 namespace distgpu {
 namespace {
 
-// A text that plan() reads as Slurm writes it, where it is one line.
-std::optional<std::string> line_of(spank_t spank, const char* name) {
-    constexpr std::size_t longest = std::size_t{1} << 17U;  // Linux's MAX_ARG_STRLEN
-    const auto text = step_variable(spank, name);
-    return text ? text->line(longest) : std::nullopt;
-}
-
-RendezvousFacts rendezvous_facts(spank_t spank, const Identity& identity,
-                                 const PlugstackArguments& arguments) {
-    RendezvousFacts facts;
+Step step_of(spank_t spank, const Identity& identity, const Request& request,
+             const PlugstackArguments& arguments, StepLayout layout, const SentStep& sent) {
+    Step step = collect_step(StepVariables(spank), std::move(layout));
+    const HostList& hosts = step.layout.hosts();
+    RendezvousFacts& rendezvous = step.rendezvous;
     // SLURM_JOB_ID is the leader's in every component of a heterogeneous job.
     const auto leader = identity.heterogeneous ? step_number(spank, "SLURM_JOB_ID") : std::nullopt;
     // S_SLURM_RESTART_COUNT is 0 in a step of a requeued job (22.05); the batch
     // script's variable, which srun passes on, is right.
-    facts.step = {leader.value_or(identity.job), identity.step,
-                  step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
-    const StepVariables variables(spank);
-    facts.exported_address = exported(variables, "MASTER_ADDR");
-    facts.exported_port = exported(variables, "MASTER_PORT");
+    rendezvous.step = {leader.value_or(identity.job), identity.step,
+                       step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
     // A heterogeneous step has the union of its components' ports, and one of
     // those may not be reserved on rank 0's node.
-    if (!identity.heterogeneous) {
-        facts.reserved_ports = line_of(spank, "SLURM_STEP_RESV_PORTS");
+    if (identity.heterogeneous) rendezvous.reserved_ports.reset();
+    rendezvous.derived_ports = arguments.ports;
+    rendezvous.default_master = arguments.master;
+    rendezvous.rank0_address = sent.rank0_address.empty()
+                                   ? configured_node_address(hosts.name(rank0_node(step.layout)))
+                                   : sent.rank0_address;
+    step.facts.node_addresses = sent.node_addresses;
+    if (request.framework->names_all_nodes && sent.node_addresses.empty()) {
+        step.facts.node_addresses = configured_node_addresses(hosts);
     }
-    facts.derived_ports = arguments.ports;
-    facts.default_master = arguments.master;
-    return facts;
-}
-
-// What plan() is told of the step.
-Step collect_step(spank_t spank, const Identity& identity, const Request& request,
-                  const PlugstackArguments& arguments, FoundLayout found) {
-    Step step{std::move(found.layout)};
-    const HostList& hosts = step.layout.hosts();
-    step.rendezvous = rendezvous_facts(spank, identity, arguments);
-    step.rendezvous.rank0_address =
-        found.rank0_address.empty() ? configured_node_address(hosts.name(rank0_node(step.layout)))
-                                    : std::move(found.rank0_address);
-    step.facts.cpus_per_node = line_of(spank, "SLURM_JOB_CPUS_PER_NODE").value_or("");
-    step.facts.job_name = line_of(spank, "SLURM_JOB_NAME").value_or("");
-    step.facts.node_addresses = std::move(found.node_addresses);
-    step.facts.tasks_from = found.tasks_from;
-    step.facts.is_helper = found.is_helper;
+    step.facts.tasks_from = sent.ntasks ? TasksFrom::line : TasksFrom::nodes;
+    step.facts.is_helper = sent.helper;
     step.facts.puts_exec_in_front = has_words_in_front;
     // Options that the user gave it are judged, and not added.
     if (request.framework->launcher_per_node) step.facts.program = program_arguments(spank);
-    if (request.framework->names_all_nodes && step.facts.node_addresses.empty()) {
-        step.facts.node_addresses = configured_node_addresses(hosts);
-    }
     return step;
 }
 
@@ -89,27 +69,34 @@ std::string own_address(const Identity& identity, const Step& step) {
 
 }  // namespace
 
-AskedStep collect_asked_step(spank_t spank, const Identity& identity, Request request,
-                             std::string spec, const PlugstackArguments& arguments,
-                             FoundLayout found) {
-    const bool user_bound = found.user_bound;
-    const std::uint32_t gpus = found.gpus;
-    const bool told_by_srun = found.sent_by_srun;
-    Step step = collect_step(spank, identity, request, arguments, std::move(found));
+tl::expected<AskedStep, Failure> collect_asked_step(spank_t spank, const Identity& identity,
+                                                    Request request, std::string spec,
+                                                    const PlugstackArguments& arguments,
+                                                    std::optional<Result<StepLayout>> answer) {
+    auto sent = read_sent_step(spank, identity);
+    if (!sent) return tl::unexpected(Failure{sent.error()});
+    if (sent->refused) {
+        constexpr bool known_to_all = true;
+        return tl::unexpected(Failure{{"step", "refused by srun", ""}, known_to_all});
+    }
+    // What srun sends reaches one component alone, but for this.
+    sent->cpu_bind = sent->cpu_bind || step_variable(spank, cpu_bind_variable);
+    const bool told_by_srun = sent->layout.has_value();
+    auto layout = find_layout(spank, identity, *sent, std::move(answer));
+    if (!layout) return tl::unexpected(Failure{layout.error()});
+    Step step = step_of(spank, identity, request, arguments, *std::move(layout), *sent);
     std::string address = own_address(identity, step);
     std::vector<ComponentOffset> offsets = find_offsets(identity, step.layout);
-    return {.spec = std::move(spec),
-            .request = std::move(request),
-            .identity = identity,
-            .step = std::move(step),
-            .own_address = std::move(address),
-            .user_bound = user_bound,
-            .gpus = gpus,
-            .told_by_srun = told_by_srun,
-            .offsets = std::move(offsets),
-            .command = arguments.command.empty() ? DISTGPU_COMMAND : arguments.command,
-            .launch = read_launch_variables(StepVariables(spank)),
-            .root = file_root()};
+    return AskedStep{.spec = std::move(spec),
+                     .request = std::move(request),
+                     .identity = identity,
+                     .step = std::move(step),
+                     .sent = *std::move(sent),
+                     .told_by_srun = told_by_srun,
+                     .own_address = std::move(address),
+                     .offsets = std::move(offsets),
+                     .command = arguments.command.empty() ? DISTGPU_COMMAND : arguments.command,
+                     .launch = read_launch_variables(StepVariables(spank))};
 }
 
 }  // namespace distgpu

@@ -4,7 +4,7 @@
 
 #include "mapping/layout/ids.h"
 #include "mapping/layout/step_layout.h"
-#include "node/layout_check.h"
+#include "mapping/texts/layout_check.h"
 
 #include <cstdint>
 #include <optional>

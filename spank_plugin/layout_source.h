@@ -3,35 +3,31 @@
 // Whatever the source, it is held against what SPANK says of the step and of the tasks here.
 #pragma once
 
-#include "failure.h"
+#include "base/result.h"
 #include "identity.h"
-#include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
+#include "mapping/texts/sent_step.h"
 #include "spank_access.h"
 
-#include <tl/expected.hpp>
-
 #include <cstdint>
-#include <string>
+#include <optional>
 
 namespace distgpu {
-
-struct FoundLayout {
-    StepLayout layout;
-    // What srun sent with it.
-    std::string rank0_address{};  // NodeAddr of rank 0's node; empty: not sent
-    HostList node_addresses{};    // NodeAddr of every node; empty: not sent
-    bool user_bound = false;      // the user gave srun --cpu-bind
-    std::uint32_t gpus = 0;       // srun --gpus, of all nodes together; 0: not given
-    TasksFrom tasks_from = TasksFrom::nodes;
-    bool is_helper = false;
-    bool sent_by_srun = false;  // srun knew the layout too
-};
 
 // So that slurmctld does not drown in the questions of the nodes of a step.
 inline constexpr std::uint32_t most_asking_nodes = 64;
 
-// In init_post_opt; may do an RPC, which user_init may not.
-tl::expected<FoundLayout, Failure> find_layout(spank_t spank, const Identity& identity);
+// In init_post_opt, where alone an RPC is allowed, as root: what slurmctld answers the step's user.
+// Nothing: nobody has to ask, as far as two numbers of tasks and single words show; root reads no
+// more of what a user can forge.
+std::optional<Result<StepLayout>> ask_for_layout(spank_t spank, const Identity& identity);
+
+// What srun sent for this step; empty: nothing. Error: not what srun sends.
+Result<SentStep> read_sent_step(spank_t spank, const Identity& identity);
+
+// In user_init. `answer`: that of ask_for_layout(). Takes the layout out of `sent`.
+// Errors: the answer's; a layout that is not the one that Slurm started.
+Result<StepLayout> find_layout(spank_t spank, const Identity& identity, SentStep& sent,
+                               std::optional<Result<StepLayout>> answer);
 
 }  // namespace distgpu

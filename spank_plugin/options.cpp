@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 #include "own_process.h"
 
 #include <cstdio>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "mapping/binding/step_gpus.h"
 #include "mapping/layout/step_layout.h"
-#include "node/step_gpus.h"
 
 #include <cstdint>
 #include <optional>

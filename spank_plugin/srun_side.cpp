@@ -11,11 +11,11 @@
 #include "mapping/rendezvous/host_port.h"
 #include "mapping/spec/misplaced_option.h"
 #include "mapping/spec/parse_spec.h"
-#include "node/announcement.h"
+#include "mapping/texts/announcement.h"
+#include "mapping/texts/variables.h"
 #include "node/process_environment.h"
 #include "node/step_secret.h"
 #include "node/task_environment.h"
-#include "node/variables.h"
 #include "options.h"
 #include "own_process.h"
 #include "slurm/plugstack_arguments.h"
@@ -261,7 +261,7 @@ Outcome SrunSide::step_created(spank_t spank) {
     if (!job || !step_id || is_special_step(*step_id) || is_foreign_launcher(program)) {
         return Outcome::ok;
     }
-    CarriedStep step;
+    SentStep step;
     step.job = *job;
     step.step = *step_id;
     step.plugin_file = own_plugin_file();
@@ -287,7 +287,7 @@ Outcome SrunSide::step_created(spank_t spank) {
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
-    setenv(carried_variable, encode(step).c_str(), 1);
+    setenv(sent_variable, encode(step).c_str(), 1);
     return Outcome::ok;
 }
 
@@ -351,7 +351,7 @@ Result<OrderedLayout> SrunSide::order_nodes(StepLayout layout) const {
     return OrderedLayout{std::move(layout), ""};
 }
 
-void SrunSide::add_layout(CarriedStep& step, OrderedLayout ordered) const {
+void SrunSide::add_layout(SentStep& step, OrderedLayout ordered) const {
     const HostList& hosts = ordered.layout.hosts();
     step.rank0_address = node_address(hosts.name(rank0_node(ordered.layout)));
     step.node_addresses = request_.framework->names_all_nodes ? node_addresses(hosts)
@@ -361,7 +361,7 @@ void SrunSide::add_layout(CarriedStep& step, OrderedLayout ordered) const {
 
 // Tells what makes the step impossible, else what may not have been meant and what `verbose` wants
 // before the nodes speak.
-void SrunSide::judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
+void SrunSide::judge(SentStep& step, const std::string& order, std::vector<std::string> program,
                      const SlurmOptions& options) {
     const ChosenSize chosen = chosen_size(options);
     Step known{*step.layout};

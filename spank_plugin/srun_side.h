@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mapping/request/request.h"
-#include "node/carried_step.h"
+#include "mapping/texts/sent_step.h"
 #include "options.h"
 #include "slurm/plugstack_arguments.h"
 #include "slurm/rank_order.h"
@@ -46,8 +46,8 @@ class SrunSide {
     void take_out(const std::vector<std::string>& names);
     void judge_inherited_ranks(spank_t spank);
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
-    void add_layout(CarriedStep& step, OrderedLayout ordered) const;
-    void judge(CarriedStep& step, const std::string& order, std::vector<std::string> program,
+    void add_layout(SentStep& step, OrderedLayout ordered) const;
+    void judge(SentStep& step, const std::string& order, std::vector<std::string> program,
                const SlurmOptions& options);
 
     std::optional<std::string> spec_;  // nothing: not asked for, so far

@@ -1,16 +1,11 @@
-// See step_binding.h.
 #include "step_binding.h"
 
-#include "base/format.h"
-#include "base/io/name_lookup.h"
 #include "mapping/binding/binding_policy.h"
 #include "node/machine.h"
-#include "node/network_interface.h"
 #include "node/silent_discovery.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
-#include <chrono>
 #include <unistd.h>
 #include <utility>
 
@@ -33,42 +28,24 @@ std::vector<Error> StepBinding::before_tasks(spank_t spank, const Request& reque
                                              const PlugstackArguments& arguments, std::size_t tasks,
                                              const std::string& address) {
     masks_.create(tasks);
-    std::vector<Error> warnings = find_interface(address);
-    if (!needs_topology(request)) return warnings;
-    gpus_.before_tasks(StepVariables(spank), tasks, gpu_numbering());
-    auto found = find_topology(topology_source(arguments));
-    if (!found) {
-        warnings.push_back({formatted("topology of {}", host_name()),
-                            formatted("{}: {}", found.error().object, found.error().problem),
-                            "CPUs, GPUs and network devices stay as Slurm set them"});
-        return warnings;
+    NodeSource source{
+        .address = address,
+        .name = short_host_name(),
+        .remedy = "remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf"};
+    if (needs_topology(request)) {
+        source.topology = topology_source(arguments);
+        gpus_.before_tasks(StepVariables(spank), tasks, gpu_numbering());
     }
-    if (!found->ignored.empty()) slurm_info("distgpu: ignored %s", found->ignored.c_str());
-    topology_ = std::move(found->topology);
-    return warnings;
-}
-
-// What took all its time is remembered, which only root may write down.
-Result<FoundTopology> StepBinding::find_topology(const TopologySource& source) {
-    const auto begin = std::chrono::steady_clock::now();
-    auto found = distgpu::find_topology(source);
-    if (!found && std::chrono::steady_clock::now() - begin >= discovery_time_limit) {
-        silent_ = source;
+    node_ = find_own_node(source);
+    if (!node_.ignored_topology.empty()) {
+        slurm_info("distgpu: ignored %s", node_.ignored_topology.c_str());
+    }
+    // Only root may write down what took all its time.
+    if (node_.silent_discovery) {
+        silent_ = source.topology;
         user_ = geteuid();
     }
-    return found;
-}
-
-std::vector<Error> StepBinding::find_interface(const std::string& address) {
-    if (address.empty()) return {};
-    NetworkInterface found = interface_of(address, Clock::now() + name_patience);
-    interface_ = std::move(found.name);
-    if (found.unanswered) return {no_interface(address, node_name())};
-    if (found.loopback.empty()) return {};
-    return {{address,
-             formatted("resolves to {} on its own node, so other nodes cannot reach it",
-                       found.loopback),
-             "remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf"}};
+    return node_.warnings;
 }
 
 void StepBinding::task_forked(spank_t spank) {
@@ -80,14 +57,17 @@ void StepBinding::task_forked(spank_t spank) {
     }
 }
 
-void StepBinding::add_to(NodeFacts& facts, spank_t spank, LocalRank task) const {
-    facts.interface = interface_;
-    facts.share.masks = masks_.read();
+NodeFacts StepBinding::facts_of(spank_t spank, const EnvironmentCopy& launch,
+                                LocalRank task) const {
+    const StepVariables variables(spank);
+    NodeFacts facts = collect_facts(variables, launch, node_);
+    facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
     facts.share.cpus_per_task = facts.cpus_per_task;
-    if (!topology_) return;
-    facts.topology = &*topology_;
+    facts.share.masks = masks_.read();
+    if (facts.topology == nullptr) return facts;
     facts.confined = is_confined(spank, facts.share);
-    gpus_.add_to(facts, StepVariables(spank), task);
+    gpus_.add_to(facts, variables, task);
+    return facts;
 }
 
 // Slurm counts cores; a mask over more of them was not made for this step alone.
@@ -100,7 +80,7 @@ bool StepBinding::is_confined(spank_t spank, const SlurmShare& share) const {
     if (!allocated) return false;
     CpuSet mask;
     for (const CpuSet& of_task : share.masks) mask |= of_task;
-    const auto used = std::count_if(topology_->cores.begin(), topology_->cores.end(),
+    const auto used = std::count_if(node_.topology->cores.begin(), node_.topology->cores.end(),
                                     [&](const Core& core) { return core.cpus.intersects(mask); });
     return static_cast<std::uint32_t>(used) <= allocated->count();
 }

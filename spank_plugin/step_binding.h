@@ -3,9 +3,10 @@
 // its own process.
 #pragma once
 
+#include "base/environment_copy.h"
 #include "base/result.h"
 #include "mapping/plan/plan.h"
-#include "mapping/topology/topology.h"
+#include "node/collect.h"
 #include "node/node_topology.h"
 #include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
@@ -31,18 +32,15 @@ class StepBinding {
     // task_post_fork, in slurmstepd.
     void task_forked(spank_t spank);
 
-    // task_init: adds to the facts what is known.
-    void add_to(NodeFacts& facts, spank_t spank, LocalRank task) const;
+    // task_init: of this task. `launch`: what a container may have replaced.
+    NodeFacts facts_of(spank_t spank, const EnvironmentCopy& launch, LocalRank task) const;
 
   private:
-    std::vector<Error> find_interface(const std::string& address);
-    Result<FoundTopology> find_topology(const TopologySource& source);
     bool is_confined(spank_t spank, const SlurmShare& share) const;
 
-    std::optional<NodeTopology> topology_;
+    OwnNode node_;
     TaskMasks masks_;
     StepGpuFacts gpus_;
-    std::string interface_;
     std::optional<TopologySource> silent_;  // its discovery did not end, which is not yet noted
     uid_t user_ = 0;
 };

@@ -1,8 +1,8 @@
 // See step_gpu_facts.h.
 #include "step_gpu_facts.h"
 
-#include "base/format.h"
 #include "base/values.h"
+#include "node/collect.h"
 #include "node/gpu_devices.h"
 
 #include <algorithm>
@@ -46,16 +46,13 @@ void StepGpuFacts::add_to(NodeFacts& facts, const Environment& task_environment,
     const auto own =
         gpus_of_task(*facts.topology, bound ? visible_gpus(task_environment) : visible_);
     task_gpus_.tell(task, own ? own->indices : std::vector<std::uint32_t>{});
-    if (!own) {
-        facts.gpu_names.unclear = formatted("{}: {}", own.error().object, own.error().problem);
-    } else if (!own->indices.empty()) {
-        facts.gpus = static_cast<std::uint32_t>(own->indices.size());
-        facts.share.gpus = own->indices;
-        facts.gpu_names.names = own->names;
-        // Where a task has fewer than the step, its siblings may have the others.
-        const bool has_all = own->indices.size() == comma_items(visible_).size();
-        if (bound || !has_all) add_bound(facts, *own);
-    }
+    if (own && own->indices.empty()) return;
+    set_gpus(facts, own);
+    if (!own) return;
+    facts.gpus = static_cast<std::uint32_t>(own->indices.size());
+    // Where a task has fewer than the step, its siblings may have the others.
+    const bool has_all = own->indices.size() == comma_items(visible_).size();
+    if (bound || !has_all) add_bound(facts, *own);
 }
 
 Result<StepGpus> StepGpuFacts::gpus_of_task(const NodeTopology& topology,

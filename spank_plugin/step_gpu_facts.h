@@ -4,8 +4,8 @@
 
 #include "base/environment.h"
 #include "mapping/binding/node_facts.h"
+#include "mapping/binding/step_gpus.h"
 #include "node/gpu_ownership.h"
-#include "node/step_gpus.h"
 #include "task_gpus.h"
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// See stepd_side.h.
 #include "stepd_side.h"
 
 #include "as_user.h"
@@ -8,10 +7,10 @@
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
 #include "mapping/spec/parse_spec.h"
+#include "mapping/texts/variables.h"
 #include "node/address_check.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
-#include "node/variables.h"
 #include "plugin_order.h"
 #include "refusal_turn.h"
 #include "slurm/pyxis_order.h"
@@ -42,8 +41,8 @@ std::optional<std::string> exported_spec(spank_t spank) {
 
 // srun has the SPEC read by its own plugin before it sends the option, or what it draws for
 // `distgpu check`, which every component of a heterogeneous step gets.
-bool accepted_by_srun(spank_t spank, const OptionState& option) {
-    return option.spec || step_variable(spank, secret_variable);
+bool accepted_by_srun(spank_t spank) {
+    return step_variable(spank, secret_variable).has_value();
 }
 
 Error of_another_version(const Error& refused) {
@@ -82,27 +81,53 @@ void log_step(spank_t spank, const AskedStep& asked) {
     slurm_info("%s", line.c_str());
 }
 
-// What would fail in the tasks is found here, once for all of them. A port belongs to the step
-// until slurmstepd's end: so not in user_init, where the descriptors may be those of a child
-// (contain_spank).
+// The plan of a node that may run rank 0, the one node where the rendezvous can fail.
+Result<NodePlan> plan_of_rank0(const AskedStep& asked) {
+    const NodeIndex node =
+        asked.identity.heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
+    return plan(asked.request, asked.step, NodeFacts{.node = node});
+}
+
+// A port belongs to the step until the end of its last process that holds the claim.
+std::optional<Error> claim(const AskedStep& asked, const NodePlan& node_plan, PortClaims& claims) {
+    const StepId& step = asked.step.rendezvous.step;
+    return claim_ports(node_plan, node_plan.ports, formatted("{}.{}", step.job, step.step), claims);
+}
+
+// What would fail in the tasks is found here, once for all of them.
 std::optional<Failure> check_plan(const AskedStep& asked, PortClaims& claims,
                                   std::vector<Error>& warnings) {
-    const bool heterogeneous = asked.identity.heterogeneous;
-    const NodeIndex node =
-        heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
-    const auto node_plan = plan(asked.request, asked.step, NodeFacts{.node = node});
+    const auto node_plan = plan_of_rank0(asked);
     if (!node_plan) return Failure{node_plan.error()};
-    if (heterogeneous && !runs_rank0(asked)) return std::nullopt;
+    if (asked.identity.heterogeneous && !runs_rank0(asked)) return std::nullopt;
     if (surely_runs_rank0(asked)) {
         auto wrong =
             check_address(asked.request, asked.step.layout, asked.step.rendezvous, warnings);
         if (wrong) return Failure{*std::move(wrong)};
     }
-    const StepId& step = asked.step.rendezvous.step;
-    auto taken =
-        claim_ports(*node_plan, node_plan->ports, formatted("{}.{}", step.job, step.step), claims);
+    auto taken = claim(asked, *node_plan, claims);
     if (!taken) taken = check_ports(*node_plan, node_plan->ports, warnings);
     return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
+}
+
+// In a task, where nobody else could keep the claims: the first to get here has them, and its
+// program after it.
+std::optional<Failure> claim_again(const AskedStep& asked, PortClaims& claims) {
+    if (asked.identity.heterogeneous && !runs_rank0(asked)) return std::nullopt;
+    const auto node_plan = plan_of_rank0(asked);
+    auto taken = node_plan ? claim(asked, *node_plan, claims) : std::nullopt;
+    return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
+}
+
+// For the administrator, in slurmd's log.
+void log_complaints(const PlugstackArguments& arguments) {
+    for (const Error& complaint : arguments.complaints) {
+        slurm_error("%s", ignored_argument(complaint).c_str());
+    }
+    if (stands_before(pyxis_plugin)) {
+        slurm_error("distgpu: plugstack.conf: %.*s; put it after",
+                    static_cast<int>(before_pyxis.size()), before_pyxis.data());
+    }
 }
 
 // What needs to know all nodes of a step as one.
@@ -134,7 +159,7 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
                                 std::span<const char* const> arguments) {
     const auto step = item(spank, S_JOB_STEPID);
     if (!step || is_special_step(*step)) return Outcome::ok;
-    const auto spec = exported_spec(spank);
+    auto spec = exported_spec(spank);
     if (!spec && !option.spec) return Outcome::ok;
     if (is_foreign_launcher(program_arguments(spank))) {
         // mpirun's daemon hands its environment on to the ranks.
@@ -143,22 +168,33 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
         variables.unset(secret_variable);
         return Outcome::ok;
     }
+    stepd_ = getpid();
     identity_ = read_identity(spank, *step);
-    const char* const origin = spec ? spec_variable : "--distgpu";
-    std::string text = spec.value_or(option.spec.value_or(""));
-    auto request = parse_spec(origin, text);
+    arguments_ = parse_plugstack_arguments(arguments);
+    log_complaints(arguments_);
+    request_ = Asked{.origin = spec ? spec_variable : "--distgpu",
+                     .spec = spec ? *std::move(spec) : *option.spec,
+                     .by_option = option.spec.has_value(),
+                     .root = file_root(),
+                     .layout = std::nullopt};
+    const bool is_off = arguments_.site_switch != SiteSwitch::on || request_->spec == "off";
+    if (!is_off) request_->layout = ask_for_layout(spank, identity_);
+    return Outcome::ok;
+}
+
+void StepdSide::read_request(spank_t spank, Asked asked) {
+    auto request = parse_spec(asked.origin, asked.spec);
     if (!request) {
         const Error& error = request.error();
-        failure_ = {accepted_by_srun(spank, option) ? of_another_version(error) : error};
+        const bool is_known = asked.by_option || accepted_by_srun(spank);
+        failure_ = {is_known ? of_another_version(error) : error};
     } else if (request->framework != nullptr) {
-        arguments_ = parse_plugstack_arguments(arguments);
         if (arguments_.site_switch != SiteSwitch::on) {
-            switch_off(spank, text);
+            switch_off(spank, asked.spec);
         } else {
-            learn(spank, *std::move(request), std::move(text));
+            learn(spank, *std::move(request), std::move(asked));
         }
     }
-    return Outcome::ok;
 }
 
 // Where srun's host was switched off too, nobody asks here. The other nodes may not be: ranks on
@@ -176,14 +212,7 @@ void StepdSide::switch_off(spank_t spank, const std::string& spec) {
     remove_request(variables);
 }
 
-void StepdSide::learn(spank_t spank, Request request, std::string spec) {
-    for (const Error& complaint : arguments_.complaints) {
-        slurm_error("%s", ignored_argument(complaint).c_str());
-    }
-    if (stands_before(pyxis_plugin)) {
-        slurm_error("distgpu: plugstack.conf: %.*s; put it after",
-                    static_cast<int>(before_pyxis.size()), before_pyxis.data());
-    }
+void StepdSide::learn(spank_t spank, Request request, Asked asked) {
     if (identity_.heterogeneous) {
         if (auto error = not_for_components(request)) {
             failure_ = Failure{*std::move(error)};
@@ -192,25 +221,28 @@ void StepdSide::learn(spank_t spank, Request request, std::string spec) {
         if (arguments_.watch) arguments_.watch->minutes = 0;
     }
     take_defaults(request, arguments_);
-    auto found = find_layout(spank, identity_);
-    if (!found) {
-        failure_ = std::move(found.error());
+    auto step = collect_asked_step(spank, identity_, std::move(request), std::move(asked.spec),
+                                   arguments_, std::move(asked.layout));
+    if (!step) {
+        failure_ = std::move(step.error());
         return;
     }
-    asked_ = collect_asked_step(spank, identity_, std::move(request), std::move(spec), arguments_,
-                                *std::move(found));
-    {
-        const AsUser as_user(spank);
-        failure_ = check_plan(*asked_, claims_, warnings_);
-    }
+    asked_ = *std::move(step);
+    asked_->root = asked.root;
+    failure_ = check_plan(*asked_, claims_, warnings_);
+    // Under contain_spank this is another process with the same memory, and the number of a
+    // descriptor that it has opened may be that of another one in slurmstepd.
+    is_contained_ = getpid() != stepd_;
+    if (is_contained_) claims_.release();
     if (arguments_.logs_steps && runs_first_node(*asked_)) log_step(spank, *asked_);
 }
 
 Outcome StepdSide::before_tasks(spank_t spank) {
-    if (unprepared_) tell(unprepared_->message());
-    if (!asked_ && !failure_) return Outcome::ok;
+    if (!request_) return Outcome::ok;
     notice_.create();
-    if (failure_) return Outcome::ok;
+    read_request(spank, *std::exchange(request_, std::nullopt));
+    if (unprepared_) tell(unprepared_->message());
+    if (!asked_ || failure_) return Outcome::ok;
     for (Error& warning :
          binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
                                asked_->own_address)) {
@@ -243,7 +275,8 @@ Outcome StepdSide::before_container(spank_t spank) {
 
 Outcome StepdSide::in_task(spank_t spank) {
     if (!asked_ || failure_) return Outcome::ok;
-    failure_ = start_task(spank, *asked_, binding_, host_);
+    if (is_contained_) failure_ = claim_again(*asked_, claims_of_task_);
+    if (!failure_) failure_ = start_task(spank, *asked_, binding_, host_);
     return Outcome::ok;
 }
 

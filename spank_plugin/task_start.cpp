@@ -1,4 +1,3 @@
-// See task_start.h.
 #include "task_start.h"
 
 #include "as_user.h"
@@ -6,13 +5,13 @@
 #include "base/format.h"
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/plan.h"
-#include "node/handed_layout.h"
+#include "mapping/texts/variables.h"
 #include "node/launch_variables.h"
 #include "node/prepare_task.h"
 #include "node/step_check.h"
+#include "node/step_variables.h"
 #include "node/step_watch.h"
 #include "node/task_environment.h"
-#include "node/variables.h"
 #include "slurm_calls.h"
 #include "verbose_rows.h"
 
@@ -44,14 +43,12 @@ bool is_in_container(const AskedStep& asked) {
 
 NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBinding& binding,
                              const TaskIdentity& task) {
-    NodeFacts facts = read_node_facts(StepVariables(spank), asked.launch);
+    NodeFacts facts = binding.facts_of(spank, asked.launch, task.local);
     facts.node = task.node.node;
-    facts.cpus_per_task = item(spank, S_STEP_CPUS_PER_TASK).value_or(0);
-    if (asked.gpus > 0) facts.gpus_of_step = asked.gpus;
+    if (asked.sent.gpus > 0) facts.gpus_of_step = asked.sent.gpus;
     facts.address = asked.own_address;
-    facts.user_bound = asked.user_bound;
+    facts.user_bound = asked.sent.cpu_bind;
     facts.gpus_by_slurm = gives_gpus();
-    binding.add_to(facts, spank, task.local);
     return facts;
 }
 

@@ -6,9 +6,9 @@
 #include "base/io/write.h"
 #include "base/take_until.h"
 #include "base/values.h"
+#include "mapping/texts/variables.h"
 #include "node/network_interface.h"
 #include "node/step_secret.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <chrono>

@@ -13,10 +13,10 @@
 #include "inspect/step_processes.h"
 #include "inspect/step_tasks.h"
 #include "inspect/traffic.h"
-#include "node/bound_record.h"
+#include "mapping/texts/bound_record.h"
+#include "mapping/texts/variables.h"
 #include "node/nvidia_driver.h"
 #include "node/own_task.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <array>

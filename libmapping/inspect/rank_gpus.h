@@ -3,8 +3,8 @@
 
 #include "base/environment.h"
 #include "inspect/rank_facts.h"
+#include "mapping/texts/bound_record.h"
 #include "mapping/topology/topology.h"
-#include "node/bound_record.h"
 
 #include <optional>
 #include <string>

@@ -3,9 +3,9 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "mapping/texts/variables.h"
 #include "node/gpu_ownership.h"
 #include "node/task_environment.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <array>

@@ -1,14 +1,16 @@
-// The step that this process is a task of, and the plan of its node.
+// The step that this process is a task of, and the plan of its node, without SPANK: as far as
+// Slurm's variables, or another launcher's, and the machine itself tell them.
 #pragma once
 
 #include "base/environment.h"
 #include "base/result.h"
 #include "mapping/plan/plan.h"
-#include "node/own_node.h"
+#include "node/collect.h"
 #include "node/place.h"
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace distgpu {
@@ -17,10 +19,14 @@ struct OwnTask {
     Request request;
     Place place;
     OwnNode node;
+    NodeFacts facts;  // points to the node's topology
     NodePlan plan;
 
     const TaskPlan& task() const { return plan.tasks[place.local.value]; }
 };
+
+// The masks in Slurm's list "0x3,0xC", one for each of `tasks`; empty: another number, or text.
+std::vector<CpuSet> parse_masks(std::string_view list, std::size_t tasks);
 
 // The path of this program itself.
 std::string own_command();

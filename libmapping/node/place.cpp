@@ -4,9 +4,8 @@
 
 #include "base/format.h"
 #include "base/values.h"
-#include "node/handed_layout.h"
-#include "node/layout_check.h"
-#include "node/sent_step.h"
+#include "mapping/texts/layout_check.h"
+#include "node/step_variables.h"
 #include "slurm/step_environment.h"
 
 #include <optional>
@@ -177,7 +176,7 @@ Result<Place> place_in_step(const Environment& environment, const StepQuery& que
             [&](StepLayout layout) { return place_in(std::move(layout), environment); });
     }
     const StepId step = slurm_step(environment);
-    CarriedStep sent = sent_step(environment);
+    SentStep sent = sent_step(environment);
     auto layout = sent.layout ? Result<StepLayout>(*std::move(sent.layout))
                               : layout_of_step(environment, query);
     if (!layout) return layout.error();

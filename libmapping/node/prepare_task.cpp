@@ -4,11 +4,11 @@
 #include "base/format.h"
 #include "base/io/write.h"
 #include "mapping/frameworks/framework.h"
-#include "node/announcement.h"
-#include "node/bound_record.h"
+#include "mapping/texts/announcement.h"
+#include "mapping/texts/bound_record.h"
+#include "mapping/texts/variables.h"
 #include "node/port_check.h"
 #include "node/task_environment.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // See step_secret.h.
 #include "node/step_secret.h"
 
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 
 #include <sys/random.h>
 

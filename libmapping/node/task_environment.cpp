@@ -5,9 +5,9 @@
 #include "base/take_until.h"
 #include "base/values.h"
 #include "mapping/binding/device_values.h"
+#include "mapping/texts/variables.h"
 #include "node/gpu_ownership.h"
 #include "node/launch_variables.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -153,7 +153,7 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
 
 void remove_request(Environment& environment) {
     for (const char* name :
-         {spec_variable, carried_variable, cpu_bind_variable, rows_variable, inherited_variable}) {
+         {spec_variable, sent_variable, cpu_bind_variable, rows_variable, inherited_variable}) {
         environment.unset(name);
     }
     if (environment.get("MASTER_ADDR") == not_loaded_address) environment.unset("MASTER_ADDR");

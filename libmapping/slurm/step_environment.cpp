@@ -39,6 +39,10 @@ StepEnvironment read_step_environment(const Environment& environment) {
             .topology_order = !variable("SLURM_JOB_SLUID").empty()};
 }
 
+bool tells_order(const StepEnvironment& environment) {
+    return read_distribution(environment).has_value();
+}
+
 bool in_step_of_tasks(const Environment& environment) {
     // SLURM_INTERACTIVE_STEP, SLURM_BATCH_SCRIPT and SLURM_EXTERN_CONT of slurm.h. The batch script
     // has no SLURM_STEP_NODELIST, the shell of salloc has one.

@@ -28,6 +28,9 @@ struct StepEnvironment {
 // exported.
 StepEnvironment read_step_environment(const Environment& environment);
 
+// Whether the distribution and the release determine how tasks are dealt to several nodes.
+bool tells_order(const StepEnvironment& environment);
+
 // Whether this process is a task of srun. The batch script and the shell of salloc are in steps of
 // their own.
 bool in_step_of_tasks(const Environment& environment);

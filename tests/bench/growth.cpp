@@ -6,7 +6,7 @@
 #include "counted_memory.h"
 #include "mapping/plan/plan.h"
 #include "mapping/spec/parse_spec.h"
-#include "node/carried_step.h"
+#include "mapping/texts/sent_step.h"
 #include "node/discovery/discover.h"
 #include "whole_node.h"
 
@@ -86,7 +86,7 @@ void layout_interleaved(State& state) {
 // What srun makes of the layout, and what each node does with it.
 void carry(State& state, StepLayout layout) {
     const StepSize size{layout.node_count(), layout.task_count()};
-    const CarriedStep step{1, 0, std::move(layout), "10.0.0.1", false};
+    const SentStep step{1, 0, std::move(layout), "10.0.0.1", false};
     const std::string text = encode(step);
     state.counters["carried"] = static_cast<double>(text.size());
     measure(state, [&] { return decode(encode(step), {1, 0, size}); });

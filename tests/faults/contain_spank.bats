@@ -41,3 +41,19 @@ namespaces() { # of the calls for tasks on node01
     assert_ranks 4
     row '`contain_spank`' 'nothing'
 }
+
+# What user_init claims there ends with its process, and a task claims it again.
+@test "a port belongs to one step there too" {
+    has_release 24.05 || skip 'contain_spank needs Slurm 24.05'
+    run submit salloc --quiet -N1 -n2 -w node01 sh -c '
+        srun --overlap -n1 --distgpu=pytorch,port=29610 sh -c "touch first; sleep 60" &
+        until [ -e first ]; do sleep 0.1; done
+        srun --overlap -n1 --kill-on-bad-exit=0 --distgpu=pytorch,port=29610 true
+        echo "ended $?"
+        scancel "$SLURM_JOB_ID.0"
+        wait'
+    rm -f "$SCRATCH/first"
+    echo "$output"
+    [[ $output == *"distgpu: port 29610 (from port=29610) on node01: step "*".0 has it; "* ]]
+    [[ $output != *'ended 0'* ]]
+}

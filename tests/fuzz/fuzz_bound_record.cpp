@@ -1,5 +1,5 @@
 // What a task began with, as its environment has it, which its user may have changed.
-#include "node/bound_record.h"
+#include "mapping/texts/bound_record.h"
 #include "require.h"
 #include "target.h"
 

@@ -1,7 +1,7 @@
 // SLURM_DISTGPU_LAYOUT, which a task may have changed: read, handed on, and read again.
 #include "base/environment_copy.h"
-#include "node/handed_layout.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
+#include "node/step_variables.h"
 #include "plan_promises.h"
 #include "require.h"
 #include "target.h"

@@ -5,7 +5,7 @@
 #include "base/format.h"
 #include "mapping/binding/device_values.h"
 #include "mapping/frameworks/framework.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 
 #include <array>
 #include <string_view>
@@ -30,7 +30,7 @@ constexpr std::array twins{
 };
 
 constexpr std::array internals{
-    Row{carried_variable,
+    Row{sent_variable,
         "job and step id, the nodes, the task map and the address of rank 0's node (for "
         "tensorflow of every node), from srun to the nodes. A value of another step is ignored; "
         "one that contradicts what Slurm started "

@@ -27,8 +27,8 @@ forged() { # VARIABLE=VALUE... -- SRUN_ARGUMENT...
             srun --kill-on-bad-exit=0 "${@:2}"' - "$@"
 }
 
-carried() { # MEMBERS_OF_THE_JSON: what srun's plugin would send
-    echo "SLURM_DISTGPU_STEP=v1:{\"job_id\":%j,\"step_id\":0,$1}"
+sent() { # WORDS: as srun's plugin would send them
+    echo "SLURM_DISTGPU_STEP=v2 %j.0 $1"
 }
 
 # KiB: the most that a slurmstepd of a training step on node01 ever had until the file appears.
@@ -59,31 +59,32 @@ memory_of() {
 }
 
 @test "a forged address of this node is not looked up unless it is a number or the host's own name" {
-    local row='"nodes":"node01","task_map":[[0,1,1,1]],"node_addresses"'
+    local layout='layout=node01 0.1.1.1'
     local show='echo $PET_LOCAL_ADDR'
     export SLURM_DISTGPU=torchrun
     own=$(forged X=1 -- sh -c "$show")
     [[ $own =~ ^[0-9.]+$ ]]
-    [ "$(forged "$(carried "$row:\"evil.example\"")" -- sh -c "$show")" = "$own" ]
-    [ "$(forged "$(carried "$row:\"10.255.0.1\"")" -- sh -c "$show")" = 10.255.0.1 ]
-    [ "$(forged "$(carried "$row:\"node01\"")" -- sh -c "$show")" = node01 ]
+    [ "$(forged "$(sent "addresses=evil.example $layout")" -- sh -c "$show")" = "$own" ]
+    [ "$(forged "$(sent "addresses=10.255.0.1 $layout")" -- sh -c "$show")" = 10.255.0.1 ]
+    [ "$(forged "$(sent "addresses=node01 $layout")" -- sh -c "$show")" = node01 ]
 }
 
 @test "no forged number decides how much memory slurmstepd takes" {
     skip_if_sanitized "take memory of their own"
     local row most unforged rows=(
-        '"nodes":"node01","task_map":[[0,1,268435456,1]]'
-        '"nodes":"node01","task_map":[[0,1,1073741824,1]]'
-        '"nodes":"node01,b[1-4000000]","task_map":[[0,4000001,1,1]]'
-        '"nodes":"a[1-512]b[1-512]","task_map":[[0,262144,1,1]]'
-        "\"nodes\":\"node01\",\"task_map\":[$(printf '[0,1,1,1],%.0s' {1..12000})[0,1,1,1]]"
-        '"nodes":"node01","task_map":[[0,1,1,1]],"order":"b[1-16000000]"'
-        "\"x\":$(printf '[%.0s' {1..100000})"
+        'layout=node01 0.1.268435456.1'
+        'layout=node01 0.1.1073741824.1'
+        'layout=node01,b[1-4000000] 0.4000001.1.1'
+        'layout=a[1-512]b[1-512] 0.262144.1.1'
+        "layout=node01 $(printf '0.1.1.1,%.0s' {1..15000})0.1.1.1"
+        'layout=node01 0.1.1.1 b[1-16000000]'
+        'addresses=b[1-16000000] layout=node01 0.1.1.1'
+        "x=$(printf '[%.0s' {1..100000})"
     )
     unforged=$(memory_of X=1 -- sleep 1)
     ((unforged > 1000))
     for row in "${rows[@]}"; do
-        most=$(memory_of "$(carried "$row")" -- sleep 1)
+        most=$(memory_of "$(sent "$row")" -- sleep 1)
         echo "# ${row:0:60}: $most KiB, unforged $unforged KiB" | tee -a /dev/fd/3
         ((most <= unforged + 1024))
     done
@@ -141,7 +142,7 @@ rpcs() {
         SLURM_DISTGPU_GIVEN SLURM_DISTGPU_RANKS SLURM_JOB_NAME SLURM_STEP_RESV_PORTS SLURM_JOB_CPUS_PER_NODE \
         SLURM_STEP_NODELIST SLURM_STEP_TASKS_PER_NODE SLURM_DISTRIBUTION SLURM_STEP_NUM_TASKS \
         CUDA_VISIBLE_DEVICES SLURM_STEP_GPUS OMP_NUM_THREADS NCCL_IB_HCA SLURMD_NODENAME; do
-        SLURM_DISTGPU=tensorflow,verbose run forged "$name=v1:x"$'\nFORGED' -- \
+        SLURM_DISTGPU=tensorflow,verbose run forged "$name=v2 %j.0 gpus=x"$'\nFORGED' -- \
             sh -c 'echo "config=$TF_CONFIG"'
         echo "$name: $output"
         [[ $output == *"distgpu: "* ]]

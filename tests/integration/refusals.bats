@@ -182,12 +182,12 @@ with_plugin_on_login() {
     on login mv /etc/slurm/plugstack.conf.away /etc/slurm/plugstack.conf
 }
 
-# forged NAME JSON: srun without the plugin, because with it srun overwrites the value.
+# forged NAME TEXT: srun without the plugin, because with it srun overwrites the value.
 forged() {
-    local name=$1 json=$2
+    local name=$1 text=$2
     without_plugin_on_login
-    run submit env json="$json" salloc --quiet -N2 -n2 sh -c '
-        SLURM_DISTGPU=pytorch SLURM_DISTGPU_STEP=$(echo "$json" | sed "s/JOB/$SLURM_JOB_ID/") \
+    run submit env text="$text" salloc --quiet -N2 -n2 sh -c '
+        SLURM_DISTGPU=pytorch SLURM_DISTGPU_STEP=$(echo "$text" | sed "s/JOB/$SLURM_JOB_ID/") \
             srun --kill-on-bad-exit=0 sh -c "echo rank=\$RANK/\$WORLD_SIZE"'
     with_plugin_on_login
     [ "$status" -ne 0 ]
@@ -196,12 +196,12 @@ forged() {
 }
 
 @test "a forged layout, of another size or in another order" {
-    forged forged-order 'v1:{"job_id":JOB,"step_id":0,"nodes":"node[01-02]","task_map":[[1,1,1,1],[0,1,1,1]]}'
-    forged forged-layout 'v1:{"job_id":JOB,"step_id":0,"nodes":"node[01-02]","task_map":[[0,2,4,1]]}'
+    forged forged-order 'v2 JOB.0 layout=node[01-02] 1.1.1.1,0.1.1.1'
+    forged forged-layout 'v2 JOB.0 layout=node[01-02] 0.2.4.1'
 }
 
 @test "a forged value that is not what srun writes" {
-    forged forged-value 'v1:{"job_id":JOB,"step_id":0,"nodes":17}'
+    forged forged-value 'v2 JOB.0 gpus=many layout=node[01-02] 0.2.1.1'
 }
 
 @test "a bad request that only the nodes see drains none" {
@@ -230,15 +230,15 @@ forged() {
 @test "a value for another step, or of another version, is passed over" {
     without_plugin_on_login
     run submit sh -c 'export SLURM_DISTGPU=pytorch
-        SLURM_DISTGPU_STEP="v1:{\"job_id\":1,\"step_id\":99}" srun -N2 -n3 sh -c "echo \$RANK/\$WORLD_SIZE"
-        SLURM_DISTGPU_STEP=v2:anything srun -N2 -n3 -m cyclic sh -c "echo \$RANK/\$WORLD_SIZE"'
+        SLURM_DISTGPU_STEP="v2 1.99 refused" srun -N2 -n3 sh -c "echo \$RANK/\$WORLD_SIZE"
+        SLURM_DISTGPU_STEP=v3:anything srun -N2 -n3 -m cyclic sh -c "echo \$RANK/\$WORLD_SIZE"'
     with_plugin_on_login
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/3 0/3 1/3 1/3 2/3 2/3)" ]
 }
 
 @test "srun with the plugin overwrites a forged value" {
-    run submit env SLURM_DISTGPU_STEP=v1:nonsense srun -N2 -n2 --distgpu=pytorch sh -c 'echo $RANK/$WORLD_SIZE'
+    run submit env SLURM_DISTGPU_STEP=v2:nonsense srun -N2 -n2 --distgpu=pytorch sh -c 'echo $RANK/$WORLD_SIZE'
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/2 1/2)" ]
 }

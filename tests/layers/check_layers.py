@@ -12,7 +12,17 @@ import sys
 
 TOPS = ("libmapping", "spank_plugin", "tools/distgpu", "tools/nccl_scaling")
 
-MAPPING = ["layout", "topology", "request", "rendezvous", "frameworks", "binding", "spec", "plan"]
+MAPPING = [
+    "layout",
+    "topology",
+    "request",
+    "rendezvous",
+    "frameworks",
+    "binding",
+    "spec",
+    "plan",
+    "texts",
+]
 PURE_LIBRARY = ["base", *(f"mapping/{folder}" for folder in MAPPING)]
 LIBRARY = [*PURE_LIBRARY, "base/io", "slurm", "node"]
 COMMAND = [*LIBRARY, "tools/distgpu"]
@@ -47,7 +57,18 @@ MAY_INCLUDE: dict[str, list[str]] = {
         "mapping/frameworks",
         "mapping/binding",
     ],
-    "mapping/plan": [each for each in PURE_LIBRARY if each not in ("mapping/spec", "mapping/plan")],
+    "mapping/plan": [
+        "base",
+        "mapping/layout",
+        "mapping/topology",
+        "mapping/request",
+        "mapping/rendezvous",
+        "mapping/frameworks",
+        "mapping/binding",
+    ],
+    "mapping/texts": [
+        each for each in PURE_LIBRARY if each not in ("mapping/spec", "mapping/texts")
+    ],
     "slurm": [*PURE_LIBRARY, "base/io"],
     "node": [*PURE_LIBRARY, "base/io", "slurm"],
     "node/discovery": LIBRARY,

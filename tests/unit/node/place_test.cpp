@@ -103,9 +103,7 @@ TEST(Place, InAStepWhoseLayoutWasHandedOn) {
 
 // Where no plugin took what srun sent.
 TEST(Place, InAnUnpreparedStepIsAsSrunSentIt) {
-    const std::string sent =
-        R"(v1:{"job_id":7,"step_id":0,"rank0_address":"10.0.0.2","nodes":"n[1-2]",)"
-        R"("task_map":[[1,1,2,1],[0,1,2,1]]})";
+    const std::string sent = "v2 7.0 rank0=10.0.0.2 layout=n[1-2] 1.1.2.1,0.1.2.1";
     const Variables arbitrary =
         with(step(), {{"SLURM_DISTRIBUTION", "arbitrary"}, {"SLURM_DISTGPU_STEP", sent}});
     const Variables right = with(arbitrary, {{"SLURM_GTIDS", "0,1"}});

@@ -4,7 +4,7 @@
 #include "listening_port.h"
 #include "map_environment.h"
 #include "mapping/plan/bound_node.h"
-#include "node/bound_record.h"
+#include "mapping/texts/bound_record.h"
 
 #include <gtest/gtest.h>
 

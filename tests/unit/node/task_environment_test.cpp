@@ -2,7 +2,7 @@
 #include "node/task_environment.h"
 
 #include "map_environment.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(TaskEnvironment, IsSetAfterItIsRemoved) {
                                          {"PETER", "3"},
                                          {"RANK", "9"},
                                          {"SLURM_DISTGPU", "pytorch"},
-                                         {"SLURM_DISTGPU_STEP", "v1:"},
+                                         {"SLURM_DISTGPU_STEP", "v2 7.0"},
                                          {"SLURM_JOB_ID", "42"},
                                          {"SLURM_STEP_ID", "7"}});
     ASSERT_TRUE(set_task_environment(

@@ -171,5 +171,24 @@ TEST(StepEnvironment, RefusalsOfTheListsAreHandedOn) {
               "count per host");
 }
 
+// Root asks slurmctld where it does not.
+TEST(TellsOrder, WhereTheDistributionDealsTheTasksAlike) {
+    const auto tells = [](const char* distribution, const char* plane, bool topology_order) {
+        return tells_order({.node_list = "",
+                            .tasks_per_node = "",
+                            .distribution = distribution,
+                            .plane_size = plane,
+                            .topology_order = topology_order});
+    };
+    EXPECT_TRUE(tells("", "", false));
+    EXPECT_TRUE(tells("block:cyclic,pack", "", false));
+    EXPECT_FALSE(tells("", "", true));
+    EXPECT_FALSE(tells("block", "", true));
+    EXPECT_TRUE(tells("cyclic", "", true));
+    EXPECT_TRUE(tells("plane", "4", true));
+    EXPECT_FALSE(tells("plane", "", false));
+    EXPECT_FALSE(tells("arbitrary", "", false));
+}
+
 }  // namespace
 }  // namespace distgpu

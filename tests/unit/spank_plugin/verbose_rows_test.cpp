@@ -3,7 +3,7 @@
 
 #include "base/environment_copy.h"
 #include "base/format.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 
 #include <gtest/gtest.h>
 

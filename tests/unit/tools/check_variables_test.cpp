@@ -83,7 +83,7 @@ TEST(CheckVariables, SaysThatTheNodeLacksThePlugin) {
     Variables variables{{"SLURM_DISTGPU", "pytorch"},
                         {"SLURM_JOB_ID", "7"},
                         {"SLURM_STEP_ID", "0"},
-                        {"SLURM_DISTGPU_STEP", R"(v1:{"job_id":7,"step_id":0,"plugin":"/s.so"})"}};
+                        {"SLURM_DISTGPU_STEP", "v2 7.0 plugin=/s.so"}};
     EXPECT_EQ(
         error_of(variables),
         (Error{"plugin", "srun asked for distgpu, but this node's slurmd did not load its plugin",

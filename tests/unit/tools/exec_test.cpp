@@ -1,6 +1,6 @@
 // How `distgpu exec` becomes the program, and how it ends where it cannot. Each runs in a process
 // of its own, as exec replaces it.
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 #include "subcommands.h"
 
 #include <gtest/gtest.h>

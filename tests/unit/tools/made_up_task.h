@@ -20,6 +20,7 @@ inline OwnTask made_up_task(const std::string& spec, std::uint16_t port) {
                  {},
                  true},
                 {},
+                {},
                 {}};
     own.plan.rendezvous = {"n1", port, PortSource::key};
     own.plan.tasks.resize(1);

@@ -3,7 +3,7 @@
 
 #include "base/environment_copy.h"
 #include "made_up_task.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 
 #include <gtest/gtest.h>
 

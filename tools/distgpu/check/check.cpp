@@ -18,7 +18,7 @@
 #include "node/node_topology.h"
 #include "node/own_task.h"
 #include "node/process_environment.h"
-#include "node/sent_step.h"
+#include "node/step_variables.h"
 #include "node/task_environment.h"
 #include "output.h"
 #include "subcommands.h"

@@ -5,7 +5,7 @@
 #include "base/values.h"
 #include "check/gpus.h"
 #include "node/affinity.h"
-#include "node/sent_step.h"
+#include "node/step_variables.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,7 @@ namespace {
 
 std::string interface_of_task(const CheckFacts& facts) {
     std::string named = facts.environment->get("NCCL_SOCKET_IFNAME").value_or("");
-    if (named.empty()) return facts.own->node.facts.interface;
+    if (named.empty()) return facts.own->facts.interface;
     return named.front() == '=' ? named.substr(1) : named;  // '=': the whole name is meant
 }
 

@@ -200,7 +200,7 @@ const NamedCheck network_check{
     [](const CheckFacts& facts) {
         CheckResult result;
         result.trial_host = communication_address(*facts.environment, usable_interfaces(),
-                                                  facts.own->node.facts.interface);
+                                                  facts.own->facts.interface);
         return result;
     },
 };

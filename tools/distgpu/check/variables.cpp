@@ -6,11 +6,11 @@
 #include "base/values.h"
 #include "check/check_list.h"
 #include "mapping/frameworks/framework.h"
+#include "mapping/texts/variables.h"
 #include "node/gpu_ownership.h"
-#include "node/sent_step.h"
+#include "node/step_variables.h"
 #include "node/task_environment.h"
 #include "node/task_variables.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <cstdint>

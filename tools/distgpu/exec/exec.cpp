@@ -6,6 +6,7 @@
 #include "mapping/plan/listening_ports.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
+#include "mapping/texts/variables.h"
 #include "node/address_check.h"
 #include "node/machine.h"
 #include "node/own_task.h"
@@ -16,7 +17,6 @@
 #include "node/step_watch.h"
 #include "node/task_environment.h"
 #include "node/task_variables.h"
-#include "node/variables.h"
 #include "output.h"
 #include "slurm/shell_words.h"
 #include "subcommands.h"
@@ -77,8 +77,7 @@ std::optional<Error> claim(const OwnTask& own, const std::vector<std::uint16_t>&
 // Prepares this process; the code to end with, where no program shall run.
 std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
                                 ProcessEnvironment& environment, PortClaims& claims) {
-    const PlannedTask task{own.request, own.place.layout, own.node.facts, own.plan,
-                           own.place.local};
+    const PlannedTask task{own.request, own.place.layout, own.facts, own.plan, own.place.local};
     std::vector<Error> warnings = own.node.warnings;
     if (task.task().rank == GlobalRank{0}) {
         RendezvousFacts facts;

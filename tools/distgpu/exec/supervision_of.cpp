@@ -37,7 +37,7 @@ std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::
     if (!host || !port || *port > last) return std::nullopt;
     // On all addresses: on this one too.
     const bool everywhere = host->empty() || *host == "0.0.0.0" || *host == "::";
-    const std::string& address = own.node.facts.address;
+    const std::string& address = own.facts.address;
     const std::string own_host = address.empty() ? own.plan.node_name : address;
     return HealthCheck{everywhere ? own_host : std::string(*host),
                        static_cast<std::uint16_t>(*port), std::string(service.health)};

@@ -5,8 +5,8 @@
 #include "base/values.h"
 #include "mapping/binding/device_values.h"
 #include "mapping/frameworks/framework.h"
+#include "mapping/texts/variables.h"
 #include "node/task_variables.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <array>

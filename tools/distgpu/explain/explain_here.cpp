@@ -12,14 +12,13 @@
 #include "mapping/binding/gpu_policies.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
+#include "mapping/texts/bound_record.h"
+#include "mapping/texts/variables.h"
 #include "node/affinity.h"
-#include "node/bound_record.h"
 #include "node/node_topology.h"
-#include "node/own_node.h"
 #include "node/own_task.h"
 #include "node/place.h"
 #include "node/task_environment.h"
-#include "node/variables.h"
 
 #include <algorithm>
 #include <map>

@@ -11,7 +11,7 @@
 #include "node/nvidia_driver.h"
 #include "node/own_task.h"
 #include "node/process_environment.h"
-#include "node/sent_step.h"
+#include "node/step_variables.h"
 #include "self_test/probe.h"
 #include "slurm/slurm_command.h"
 #include "slurm/step_query.h"

@@ -2,7 +2,7 @@
 #include "bootstrap/rank_names.h"
 
 #include "base/format.h"
-#include "node/handed_layout.h"
+#include "node/step_variables.h"
 #include "slurm/step_environment.h"
 
 #include <optional>

@@ -14,7 +14,7 @@
 
 namespace distgpu {
 
-struct CarriedStep {
+struct SentStep {
     std::uint32_t job = 0;
     std::uint32_t step = 0;
     std::optional<StepLayout> layout;  // with the order of its nodes; absent: the nodes derive it
@@ -27,16 +27,18 @@ struct CarriedStep {
     bool ntasks = false;               // --ntasks or SLURM_NTASKS says how many tasks there are
     bool helper = false;               // StepFacts::is_helper
 
-    bool operator==(const CarriedStep&) const = default;
+    bool operator==(const SentStep&) const = default;
 };
 
 // The longest value that execve still takes beside its name (Linux's
 // MAX_ARG_STRLEN is 131,072 for NAME=VALUE and its NUL; 22 bytes are the name's).
-inline constexpr std::size_t max_carried_length = 131'000;
+inline constexpr std::size_t max_sent_length = 131'000;
 
-// "v1:" and JSON. Without an address or a plugin's path that is none, without the nodes' addresses
-// and then without the layout where they make it longer than max_carried_length.
-std::string encode(const CarriedStep& step);
+// "v2 17.0 cpu_bind gpus=6 rank0=10.0.0.1 layout=n[1-2] 0.2.4.1": a version, the step, and a word
+// for each fact, the layout (layout_line.h) last. Without an address or a plugin's path that is
+// none, without the nodes' addresses and then without the layout where they make it longer than
+// max_sent_length.
+std::string encode(const SentStep& step);
 
 // The step of a node, as SPANK tells it.
 struct KnownStep {
@@ -45,11 +47,14 @@ struct KnownStep {
     StepSize size;  // nothing in it: no layout is read
 };
 
-// Reads what encode() wrote. Nothing for another version, which a newer or older
-// srun side may send, and for another step: the nodes then derive.
-// Error: not what encode() writes for a step of this size, a layout that
-// contradicts itself or is larger. Memory is bound to the step's size, never to
-// what the text claims.
-Result<std::optional<CarriedStep>> decode(std::string_view text, const KnownStep& known);
+// Reads what encode() wrote; words that a later release adds are passed over. Nothing for another
+// version, which a newer or older srun side may send, and for another step: the nodes then derive.
+// Error: not what encode() writes for a step of this size, a layout that contradicts itself or is
+// larger. Memory is bound to the step's size, never to what the text claims.
+Result<std::optional<SentStep>> decode(std::string_view text, const KnownStep& known);
+
+// Whether the text is of this step, and either names a layout or refuses the step, so that nobody
+// has to ask. For root, who compares it and reads nothing.
+bool settles_layout(std::string_view text, std::uint32_t job, std::uint32_t step);
 
 }  // namespace distgpu

@@ -1,8 +1,8 @@
 // SLURM_DISTGPU_STEP, which a user can forge, in a step of which SPANK tells the size and the tasks
 // of this node.
 #include "mapping/rendezvous/host_port.h"
-#include "node/carried_step.h"
-#include "node/layout_check.h"
+#include "mapping/texts/layout_check.h"
+#include "mapping/texts/sent_step.h"
 #include "plan_promises.h"
 #include "require.h"
 #include "target.h"
@@ -28,12 +28,12 @@ void require_inverse(const StepLayout& layout) {
 }  // namespace
 
 void try_text(std::string_view text) {
-    // Most inputs are spent behind the version, the rest on it.
+    // Most inputs are spent behind the step, the rest on it.
     const bool whole = !text.empty() && text.front() == 'v';
-    const auto decoded = decode(whole ? std::string(text) : "v1:" + std::string(text), known);
+    const auto decoded = decode(whole ? std::string(text) : "v2 17.0 " + std::string(text), known);
     if (!decoded) return require_line(decoded.error().message());
     if (!*decoded) return;
-    const CarriedStep& step = **decoded;
+    const SentStep& step = **decoded;
     const auto again = decode(encode(step), known);
     require(again && *again, "encode() is read back");
     require((*again)->job == step.job && (*again)->step == step.step, "to the same step");

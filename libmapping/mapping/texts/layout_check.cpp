@@ -1,8 +1,8 @@
 // See layout_check.h.
-#include "node/layout_check.h"
+#include "mapping/texts/layout_check.h"
 
 #include "base/format.h"
-#include "node/variables.h"
+#include "mapping/texts/variables.h"
 
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace distgpu {
 namespace {
 
 Error differs(std::string problem) {
-    return {"task map", std::move(problem), formatted("run again without {}", carried_variable)};
+    return {"task map", std::move(problem), formatted("run again without {}", sent_variable)};
 }
 
 }  // namespace

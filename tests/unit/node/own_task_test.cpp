@@ -1,5 +1,5 @@
 // The masks in Slurm's variable.
-#include "node/own_node.h"
+#include "node/own_task.h"
 
 #include <gtest/gtest.h>
 

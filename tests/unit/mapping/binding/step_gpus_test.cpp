@@ -1,6 +1,6 @@
 // What Slurm's numbers mean to a task, on a node of four GPUs: by what they count, and by which
 // GPUs the task can open.
-#include "node/step_gpus.h"
+#include "mapping/binding/step_gpus.h"
 
 #include <gtest/gtest.h>
 

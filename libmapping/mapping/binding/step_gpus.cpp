@@ -1,5 +1,5 @@
 // See step_gpus.h.
-#include "node/step_gpus.h"
+#include "mapping/binding/step_gpus.h"
 
 #include "base/format.h"
 #include "base/values.h"

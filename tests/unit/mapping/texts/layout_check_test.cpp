@@ -1,5 +1,5 @@
 // A layout against what Slurm started on this node.
-#include "node/layout_check.h"
+#include "mapping/texts/layout_check.h"
 
 #include <gtest/gtest.h>
 

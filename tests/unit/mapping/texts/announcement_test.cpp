@@ -1,5 +1,5 @@
 // What `verbose` prints: one table, whose rows the nodes say each for itself.
-#include "node/announcement.h"
+#include "mapping/texts/announcement.h"
 
 #include "mapping/plan/bound_node.h"
 

@@ -6,11 +6,11 @@ namespace distgpu {
 // The SPEC of a step: what a user may export, and what srun sends to the nodes.
 inline constexpr const char* spec_variable = "SLURM_DISTGPU";
 
-// What srun tells the nodes about the step (carried_step.h).
-inline constexpr const char* carried_variable = "SLURM_DISTGPU_STEP";
+// What srun tells the nodes about the step (sent_step.h).
+inline constexpr const char* sent_variable = "SLURM_DISTGPU_STEP";
 
 // Set where srun's user gave --cpu-bind, for the components of a heterogeneous step, of which
-// carried_variable reaches one.
+// sent_variable reaches one.
 inline constexpr const char* cpu_bind_variable = "SLURM_DISTGPU_CPU_BIND";
 
 // "PORT TOKEN" by which the nodes send srun the rows of `verbose` (verbose_rows.h).
@@ -43,7 +43,7 @@ inline constexpr const char* bound_variable = "SLURM_DISTGPU_BOUND";
 // What a container of this task has otherwise than its user or distgpu (launch_variables.h).
 inline constexpr const char* container_variable = "SLURM_DISTGPU_CONTAINER";
 
-// The layout of a step whose tasks cannot derive it (handed_layout.h).
+// The layout of a step whose tasks cannot derive it (layout_line.h).
 inline constexpr const char* layout_variable = "SLURM_DISTGPU_LAYOUT";
 
 // What only the tasks of a step know, drawn by srun for `distgpu check` (step_secret.h).

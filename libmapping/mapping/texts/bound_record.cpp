@@ -1,5 +1,5 @@
 // See bound_record.h.
-#include "node/bound_record.h"
+#include "mapping/texts/bound_record.h"
 
 #include "base/format.h"
 #include "base/take_until.h"

@@ -1,5 +1,5 @@
 // What a task began with, as it is written into its environment and read back.
-#include "node/bound_record.h"
+#include "mapping/texts/bound_record.h"
 
 #include "mapping/plan/bound_node.h"
 

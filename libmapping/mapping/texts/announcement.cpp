@@ -1,5 +1,5 @@
 // See announcement.h.
-#include "node/announcement.h"
+#include "mapping/texts/announcement.h"
 
 #include "base/format.h"
 #include "base/values.h"
