@@ -1,4 +1,3 @@
-// See allocator_side.h.
 #include "allocator_side.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See as_user.h.
 #include "as_user.h"
 
 #include <cstdlib>

@@ -1,4 +1,3 @@
-// See batch_script.h.
 #include "batch_script.h"
 
 #include "base/excerpt.h"

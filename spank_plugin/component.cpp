@@ -1,4 +1,3 @@
-// See component.h.
 #include "component.h"
 
 namespace distgpu {

@@ -1,4 +1,3 @@
-// See file_root.h.
 #include "file_root.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,3 @@
-// See foreign_launcher.h.
 #include "foreign_launcher.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See het_step.h.
 #include "het_step.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See identity.h.
 #include "identity.h"
 
 #include <algorithm>

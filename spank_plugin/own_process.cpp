@@ -1,4 +1,3 @@
-// See own_process.h.
 #include "own_process.h"
 
 #include "base/io/file_text.h"

@@ -1,4 +1,3 @@
-// See plugin_order.h.
 #include "plugin_order.h"
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// See refusal_notice.h.
 #include "refusal_notice.h"
 
 #include "shared_array.h"

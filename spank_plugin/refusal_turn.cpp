@@ -1,4 +1,3 @@
-// See refusal_turn.h.
 #include "refusal_turn.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// See slurm_calls.h. The types are those of the release whose headers the
+// The types are those of the release whose headers the
 // plugin was compiled with; Slurm loads it into that release alone. Functions
 // that slurm.h declares are looked up with the type it gives them, so that a
 // release which changes one does not compile: called with other arguments,

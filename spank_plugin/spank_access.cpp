@@ -1,4 +1,3 @@
-// See spank_access.h.
 #include "spank_access.h"
 
 #include <string_view>

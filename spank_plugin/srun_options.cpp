@@ -1,4 +1,3 @@
-// See srun_options.h.
 #include "srun_options.h"
 
 #include "base/take_until.h"

@@ -1,4 +1,3 @@
-// See srun_side.h.
 #include "srun_side.h"
 
 #include "base/excerpt.h"

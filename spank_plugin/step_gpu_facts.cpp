@@ -1,4 +1,3 @@
-// See step_gpu_facts.h.
 #include "step_gpu_facts.h"
 
 #include "base/values.h"

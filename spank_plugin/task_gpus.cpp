@@ -1,4 +1,3 @@
-// See task_gpus.h.
 #include "task_gpus.h"
 
 #include "shared_array.h"

@@ -1,4 +1,3 @@
-// See task_masks.h.
 #include "task_masks.h"
 
 #include "shared_array.h"

@@ -1,4 +1,3 @@
-// See verbose_rows.h.
 #include "verbose_rows.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See environment_copy.h.
 #include "base/environment_copy.h"
 
 namespace distgpu {

@@ -1,4 +1,4 @@
-// See excerpt.h. A terminal must not be steered by what an error message quotes.
+// A terminal must not be steered by what an error message quotes.
 #include "base/excerpt.h"
 
 #include "base/format.h"

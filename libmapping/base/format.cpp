@@ -1,4 +1,3 @@
-// See format.h.
 #define FMT_HEADER_ONLY 1  // fmt's own code is compiled into this file, and into no other
 #include "base/format.h"
 

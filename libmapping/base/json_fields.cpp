@@ -1,4 +1,3 @@
-// See json_fields.h.
 #include "base/json_fields.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See json_text.h.
 #include "base/json_text.h"
 
 #include <nlohmann/json.hpp>

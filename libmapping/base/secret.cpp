@@ -1,4 +1,3 @@
-// See secret.h.
 #include "base/secret.h"
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// See user_text.h.
 #include "base/user_text.h"
 
 namespace distgpu {

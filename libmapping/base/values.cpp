@@ -1,4 +1,3 @@
-// See values.h.
 #include "base/values.h"
 
 #include "base/format.h"

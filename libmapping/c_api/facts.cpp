@@ -1,4 +1,3 @@
-// See facts.h.
 #include "c_api/facts.h"
 
 #include "base/format.h"

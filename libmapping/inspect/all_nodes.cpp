@@ -1,4 +1,3 @@
-// See all_nodes.h.
 #include "inspect/all_nodes.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See answers.h.
 #include "inspect/answers.h"
 
 #include "base/format.h"

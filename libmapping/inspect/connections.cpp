@@ -1,4 +1,3 @@
-// See connections.h.
 #include "inspect/connections.h"
 
 #include "base/format.h"

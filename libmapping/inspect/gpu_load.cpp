@@ -1,4 +1,3 @@
-// See gpu_load.h.
 #include "inspect/gpu_load.h"
 
 #include "base/format.h"

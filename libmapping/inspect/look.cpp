@@ -1,4 +1,3 @@
-// See look.h.
 #include "inspect/look.h"
 
 #include "base/json_fields.h"

@@ -1,4 +1,3 @@
-// See look_here.h.
 #include "inspect/look_here.h"
 
 #include "base/format.h"

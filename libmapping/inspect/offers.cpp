@@ -1,4 +1,3 @@
-// See offers.h.
 #include "inspect/offers.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See overlapping_step.h.
 #include "inspect/overlapping_step.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See process_facts.h.
 #include "inspect/process_facts.h"
 
 #include "base/format.h"

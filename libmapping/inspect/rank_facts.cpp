@@ -1,4 +1,3 @@
-// See rank_facts.h.
 #include "inspect/rank_facts.h"
 
 #include "base/json_fields.h"

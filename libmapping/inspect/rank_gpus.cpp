@@ -1,4 +1,3 @@
-// See rank_gpus.h.
 #include "inspect/rank_gpus.h"
 
 #include "base/format.h"

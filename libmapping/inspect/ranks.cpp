@@ -1,4 +1,3 @@
-// See ranks.h.
 #include "inspect/ranks.h"
 
 #include <algorithm>

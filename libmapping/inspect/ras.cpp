@@ -1,4 +1,3 @@
-// See ras.h.
 #include "inspect/ras.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See stack.h.
 #include "inspect/stack.h"
 
 #include "base/excerpt.h"

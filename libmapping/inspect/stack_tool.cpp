@@ -1,4 +1,3 @@
-// See stack_tool.h.
 #include "inspect/stack_tool.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See step_processes.h.
 #include "inspect/step_processes.h"
 
 #include "base/format.h"

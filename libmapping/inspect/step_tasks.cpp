@@ -1,4 +1,3 @@
-// See step_tasks.h.
 #include "inspect/step_tasks.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See traffic.h.
 #include "inspect/traffic.h"
 
 #include "base/format.h"

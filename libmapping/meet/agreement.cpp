@@ -1,4 +1,3 @@
-// See agreement.h.
 #include "meet/agreement.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See meeting.h.
 #include "meet/meeting.h"
 
 #include "base/format.h"

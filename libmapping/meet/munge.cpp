@@ -1,4 +1,4 @@
-// See munge.h. The prototypes and numbers are those of munge.h of MUNGE 0.5, whose ABI is stable.
+// The prototypes and numbers are those of munge.h of MUNGE 0.5, whose ABI is stable.
 #include "meet/munge.h"
 
 #include "base/io/shared_library.h"

@@ -1,4 +1,3 @@
-// See node_link.h.
 #include "meet/node_link.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See proof.h.
 #include "meet/proof.h"
 
 #include "meet/munge.h"

@@ -1,4 +1,3 @@
-// See address_check.h.
 #include "node/address_check.h"
 
 #include "base/format.h"

@@ -1,4 +1,4 @@
-// See affinity.h. The system calls themselves: glibc's cpu_set_t ends at 1024 CPUs.
+// The system calls themselves: glibc's cpu_set_t ends at 1024 CPUs.
 #include "node/affinity.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See gpu_devices.h.
 #include "node/gpu_devices.h"
 
 #include "base/format.h"

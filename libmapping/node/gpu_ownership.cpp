@@ -1,4 +1,3 @@
-// See gpu_ownership.h.
 #include "node/gpu_ownership.h"
 
 #include "base/values.h"

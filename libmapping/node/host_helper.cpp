@@ -1,4 +1,4 @@
-// See host_helper.h. A message is a StartRequest with a file of texts beside it: the working
+// A message is a StartRequest with a file of texts beside it: the working
 // folder, the program's words and its variables, each ended by a NUL. Who sends it is the user whom
 // the helper has become, and gains nothing by a false one; its bounds keep the helper itself small.
 #include "node/host_helper.h"

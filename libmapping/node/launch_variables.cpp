@@ -1,4 +1,3 @@
-// See launch_variables.h.
 #include "node/launch_variables.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See machine.h.
 #include "node/machine.h"
 
 #include "base/format.h"

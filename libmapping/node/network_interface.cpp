@@ -1,4 +1,3 @@
-// See network_interface.h.
 #include "node/network_interface.h"
 
 #include "base/format.h"

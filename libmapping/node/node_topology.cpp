@@ -1,4 +1,3 @@
-// See node_topology.h.
 #include "node/node_topology.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See nvidia_driver.h.
 #include "node/nvidia_driver.h"
 
 #include "base/format.h"

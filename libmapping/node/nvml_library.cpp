@@ -1,4 +1,3 @@
-// See nvml_library.h.
 #include "node/nvml_library.h"
 
 #include "base/io/shared_library.h"

@@ -1,4 +1,4 @@
-// See place.h. Variables of the launchers: Open MPI 4.1 and 5.0 (OMPI_COMM_WORLD_*), Hydra of
+// Variables of the launchers: Open MPI 4.1 and 5.0 (OMPI_COMM_WORLD_*), Hydra of
 // MPICH 4.0 (PMI_*, MPI_LOCALRANKID, MPI_LOCALNRANKS), flux-core 0.50 (FLUX_*, with PMI_*).
 #include "node/place.h"
 

@@ -1,4 +1,4 @@
-// See port_check.h. SO_REUSEADDR passes over TIME_WAIT but not over a listener;
+// SO_REUSEADDR passes over TIME_WAIT but not over a listener;
 // SO_REUSEPORT is not set, or two listeners of one user would both succeed.
 #include "node/port_check.h"
 

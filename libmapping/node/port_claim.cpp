@@ -1,4 +1,4 @@
-// See port_claim.h. Two names for each port: that of the step, by which it knows its own claim and
+// Two names for each port: that of the step, by which it knows its own claim and
 // others can tell whose it is, and that of the port, which one step alone can have.
 #include "node/port_claim.h"
 

@@ -1,4 +1,3 @@
-// See prepare_task.h.
 #include "node/prepare_task.h"
 
 #include "base/format.h"

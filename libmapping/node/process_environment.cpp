@@ -1,4 +1,3 @@
-// See process_environment.h.
 #include "node/process_environment.h"
 
 #include <cstdlib>

@@ -1,4 +1,3 @@
-// See silent_discovery.h.
 #include "node/silent_discovery.h"
 
 #include "base/format.h"

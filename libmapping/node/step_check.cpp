@@ -1,4 +1,3 @@
-// See step_check.h.
 #include "node/step_check.h"
 
 #include "base/exit_code.h"

@@ -1,4 +1,3 @@
-// See step_secret.h.
 #include "node/step_secret.h"
 
 #include "mapping/texts/variables.h"

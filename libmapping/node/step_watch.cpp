@@ -1,4 +1,3 @@
-// See step_watch.h.
 #include "node/step_watch.h"
 
 #include "base/format.h"

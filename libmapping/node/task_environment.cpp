@@ -1,4 +1,3 @@
-// See task_environment.h.
 #include "node/task_environment.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See task_variables.h.
 #include "node/task_variables.h"
 
 #include "mapping/binding/device_values.h"

@@ -1,4 +1,3 @@
-// See job_script.h.
 #include "slurm/job_script.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See plugstack_arguments.h.
 #include "slurm/plugstack_arguments.h"
 
 #include "base/excerpt.h"

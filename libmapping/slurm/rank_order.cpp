@@ -1,4 +1,3 @@
-// See rank_order.h.
 #include "slurm/rank_order.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See running_step.h.
 #include "slurm/running_step.h"
 
 #include "base/format.h"

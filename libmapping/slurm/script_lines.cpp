@@ -1,4 +1,3 @@
-// See script_lines.h.
 #include "slurm/script_lines.h"
 
 #include "base/excerpt.h"

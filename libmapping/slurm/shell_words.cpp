@@ -1,4 +1,3 @@
-// See shell_words.h.
 #include "slurm/shell_words.h"
 
 #include <algorithm>

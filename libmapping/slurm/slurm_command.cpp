@@ -1,4 +1,3 @@
-// See slurm_command.h.
 #include "slurm/slurm_command.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See slurm_options.h.
 #include "slurm/slurm_options.h"
 
 #include "base/nearest_word.h"

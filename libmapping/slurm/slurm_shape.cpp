@@ -1,4 +1,4 @@
-// See slurm_shape.h. Slurm's variables: the environment sections of sbatch(1) and srun(1), 22.05.
+// Slurm's variables: the environment sections of sbatch(1) and srun(1), 22.05.
 #include "slurm/slurm_shape.h"
 
 #include "base/values.h"

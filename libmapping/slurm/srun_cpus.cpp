@@ -1,4 +1,3 @@
-// See srun_cpus.h.
 #include "slurm/srun_cpus.h"
 
 #include "base/file_name.h"

@@ -1,4 +1,3 @@
-// See srun_line.h.
 #include "slurm/srun_line.h"
 
 #include "base/excerpt.h"

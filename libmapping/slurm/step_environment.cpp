@@ -1,4 +1,3 @@
-// See step_environment.h.
 #include "slurm/step_environment.h"
 
 #include "base/values.h"

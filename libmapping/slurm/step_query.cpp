@@ -1,4 +1,3 @@
-// See step_query.h.
 #include "slurm/step_query.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See command_line.h.
 #include "command_line.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See output.h.
 #include "output.h"
 
 #include "base/format.h"

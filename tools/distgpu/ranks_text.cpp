@@ -1,4 +1,3 @@
-// See ranks_text.h.
 #include "ranks_text.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See table.h.
 #include "table.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See abstract_socket.h.
 #include "base/io/abstract_socket.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See deadline.h.
 #include "base/io/deadline.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See file_text.h.
 #include "base/io/file_text.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See name_lookup.h.
 #include "base/io/name_lookup.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See open_files.h.
 #include "base/io/open_files.h"
 
 #include <sys/resource.h>

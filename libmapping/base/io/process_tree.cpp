@@ -1,4 +1,3 @@
-// See process_tree.h.
 #include "base/io/process_tree.h"
 
 #include "base/format.h"

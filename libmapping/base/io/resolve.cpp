@@ -1,4 +1,3 @@
-// See resolve.h.
 #include "base/io/resolve.h"
 
 #include "base/format.h"

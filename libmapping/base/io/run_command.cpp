@@ -1,4 +1,3 @@
-// See run_command.h.
 #include "base/io/run_command.h"
 
 #include "base/format.h"

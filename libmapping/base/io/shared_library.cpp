@@ -1,4 +1,3 @@
-// See shared_library.h.
 #include "base/io/shared_library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-// See socket.h.
 #include "base/io/socket.h"
 
 #include "base/format.h"

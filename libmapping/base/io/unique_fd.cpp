@@ -1,4 +1,3 @@
-// See unique_fd.h.
 #include "base/io/unique_fd.h"
 
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// See write.h.
 #include "base/io/write.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// See assignment.h. Successive shortest paths: items come one by one, and each may push
+// Successive shortest paths: items come one by one, and each may push
 // items that came before it on to other owners; the owners are the graph's nodes.
 #include "assignment.h"
 

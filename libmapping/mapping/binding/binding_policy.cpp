@@ -1,4 +1,3 @@
-// See binding_policy.h.
 #include "mapping/binding/binding_policy.h"
 
 #include "mapping/binding/gpu_policies.h"

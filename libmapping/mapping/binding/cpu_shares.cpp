@@ -1,4 +1,4 @@
-// See cpu_shares.h. First each task's near CPUs are found, then the cores near to the same tasks
+// First each task's near CPUs are found, then the cores near to the same tasks
 // are split evenly among them, whole cores while there are enough; last, a task that was left with
 // less than it asked for is given what the others can spare.
 #include "mapping/binding/cpu_shares.h"

@@ -1,4 +1,3 @@
-// See device_values.h.
 #include "mapping/binding/device_values.h"
 
 #include "mapping/binding/binding_policy.h"

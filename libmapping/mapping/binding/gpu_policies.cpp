@@ -1,4 +1,3 @@
-// See gpu_policies.h.
 #include "mapping/binding/gpu_policies.h"
 
 #include "mapping/binding/binding.h"

@@ -1,4 +1,3 @@
-// See locality.h.
 #include "locality.h"
 
 namespace distgpu {

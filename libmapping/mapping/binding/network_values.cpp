@@ -1,4 +1,3 @@
-// See network_values.h.
 #include "mapping/binding/network_values.h"
 
 #include "base/format.h"

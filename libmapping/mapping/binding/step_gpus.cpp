@@ -1,4 +1,3 @@
-// See step_gpus.h.
 #include "mapping/binding/step_gpus.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See visible_gpus.h.
 #include "mapping/binding/visible_gpus.h"
 
 #include "base/format.h"

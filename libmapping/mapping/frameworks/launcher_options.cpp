@@ -1,4 +1,3 @@
-// See launcher_options.h.
 #include "mapping/frameworks/launcher_options.h"
 
 #include "base/word_list.h"

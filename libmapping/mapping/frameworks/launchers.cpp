@@ -1,4 +1,3 @@
-// See launchers.h.
 #include "mapping/frameworks/launchers.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See program_options.h.
 #include "mapping/frameworks/program_options.h"
 
 #include "base/file_name.h"

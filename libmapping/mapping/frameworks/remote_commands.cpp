@@ -1,4 +1,3 @@
-// See remote_commands.h.
 #include "mapping/frameworks/remote_commands.h"
 
 #include "base/file_name.h"

@@ -1,4 +1,3 @@
-// See serving.h.
 #include "mapping/frameworks/serving.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See started_commands.h.
 #include "mapping/frameworks/started_commands.h"
 
 #include "base/file_name.h"

@@ -1,4 +1,3 @@
-// See layout_text.h.
 #include "mapping/layout/layout_text.h"
 
 #include "base/excerpt.h"

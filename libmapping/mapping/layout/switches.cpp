@@ -1,4 +1,3 @@
-// See switches.h.
 #include "mapping/layout/switches.h"
 
 #include "base/take_until.h"

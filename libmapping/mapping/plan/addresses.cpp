@@ -1,4 +1,3 @@
-// See addresses.h.
 #include "mapping/plan/addresses.h"
 
 #include "mapping/frameworks/framework.h"

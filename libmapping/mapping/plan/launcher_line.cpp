@@ -1,4 +1,3 @@
-// See launcher_line.h.
 #include "mapping/plan/launcher_line.h"
 
 #include "base/excerpt.h"

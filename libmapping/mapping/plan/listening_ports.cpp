@@ -1,4 +1,3 @@
-// See listening_ports.h.
 #include "mapping/plan/listening_ports.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See plan_rows.h.
 #include "mapping/plan/plan_rows.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See plan_warnings.h.
 #include "mapping/plan/plan_warnings.h"
 
 #include "base/format.h"

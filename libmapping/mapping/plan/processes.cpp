@@ -1,4 +1,3 @@
-// See processes.h.
 #include "mapping/plan/processes.h"
 
 #include "mapping/frameworks/framework.h"

@@ -1,4 +1,3 @@
-// See ranks.h.
 #include "mapping/plan/ranks.h"
 
 namespace distgpu {

@@ -1,4 +1,3 @@
-// See rendezvous_address.h.
 #include "mapping/plan/rendezvous_address.h"
 
 #include "base/excerpt.h"

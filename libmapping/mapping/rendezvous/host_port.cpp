@@ -1,4 +1,3 @@
-// See host_port.h.
 #include "mapping/rendezvous/host_port.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See request.h.
 #include "mapping/request/request.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See misplaced_option.h.
 #include "mapping/spec/misplaced_option.h"
 
 #include "base/excerpt.h"

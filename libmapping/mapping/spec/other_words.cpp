@@ -1,4 +1,3 @@
-// See other_words.h.
 #include "mapping/spec/other_words.h"
 
 #include <algorithm>

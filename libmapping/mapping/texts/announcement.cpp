@@ -1,4 +1,3 @@
-// See announcement.h.
 #include "mapping/texts/announcement.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See bound_record.h.
 #include "mapping/texts/bound_record.h"
 
 #include "base/format.h"

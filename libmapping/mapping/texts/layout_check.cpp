@@ -1,4 +1,3 @@
-// See layout_check.h.
 #include "mapping/texts/layout_check.h"
 
 #include "base/format.h"

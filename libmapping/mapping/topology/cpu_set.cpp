@@ -1,4 +1,3 @@
-// See cpu_set.h.
 #include "mapping/topology/cpu_set.h"
 
 #include "base/excerpt.h"

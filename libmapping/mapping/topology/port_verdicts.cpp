@@ -1,4 +1,3 @@
-// See port_verdicts.h.
 #include "mapping/topology/port_verdicts.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See topology.h.
 #include "mapping/topology/topology.h"
 
 #include "mapping/topology/json_words.h"

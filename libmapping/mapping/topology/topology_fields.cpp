@@ -1,4 +1,3 @@
-// See topology_fields.h.
 #include "mapping/topology/topology_fields.h"
 
 #include "base/format.h"

@@ -1,4 +1,4 @@
-// See amd_kfd.h. The fields are those of the kernel's drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
+// The fields are those of the kernel's drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
 #include "node/discovery/amd_kfd.h"
 
 #include "base/format.h"

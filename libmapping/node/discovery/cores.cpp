@@ -1,4 +1,3 @@
-// See cores.h.
 #include "node/discovery/cores.h"
 
 #include "node/discovery/hwloc_values.h"

@@ -1,4 +1,3 @@
-// See gpu_identity.h.
 #include "node/discovery/gpu_identity.h"
 
 #include "base/format.h"

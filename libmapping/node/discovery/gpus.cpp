@@ -1,4 +1,3 @@
-// See gpus.h.
 #include "node/discovery/gpus.h"
 
 #include "node/discovery/gpu_identity.h"

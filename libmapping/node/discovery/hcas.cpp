@@ -1,4 +1,3 @@
-// See hcas.h.
 #include "node/discovery/hcas.h"
 
 #include "base/format.h"

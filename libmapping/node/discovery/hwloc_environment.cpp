@@ -1,4 +1,4 @@
-// See hwloc_environment.h. With HWLOC_XMLFILE or HWLOC_COMPONENTS left in somebody's shell,
+// With HWLOC_XMLFILE or HWLOC_COMPONENTS left in somebody's shell,
 // `distgpu topo --save` would keep another machine's topology, or one without GPUs, for all jobs.
 #include "node/discovery/hwloc_environment.h"
 

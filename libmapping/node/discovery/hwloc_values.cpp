@@ -1,4 +1,3 @@
-// See hwloc_values.h.
 #include "node/discovery/hwloc_values.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See hwloc_version.h.
 #include "node/discovery/hwloc_version.h"
 
 namespace distgpu::discovery {

@@ -1,4 +1,3 @@
-// See natural_order.h.
 #include "node/discovery/natural_order.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See nearest_cpus.h.
 #include "node/discovery/nearest_cpus.h"
 
 #include "base/format.h"

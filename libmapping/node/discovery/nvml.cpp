@@ -1,4 +1,3 @@
-// See nvml.h.
 #include "node/discovery/nvml.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See pci_distance.h.
 #include "node/discovery/pci_distance.h"
 
 #include <algorithm>

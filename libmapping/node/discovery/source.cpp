@@ -1,4 +1,3 @@
-// See source.h.
 #include "node/discovery/source.h"
 
 #include "base/format.h"

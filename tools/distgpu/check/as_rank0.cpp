@@ -1,4 +1,3 @@
-// See as_rank0.h.
 #include "check/as_rank0.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See check_list.h.
 #include "check/check_list.h"
 
 #include "base/format.h"

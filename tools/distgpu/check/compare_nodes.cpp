@@ -1,4 +1,3 @@
-// See compare_nodes.h.
 #include "check/compare_nodes.h"
 
 #include "base/format.h"

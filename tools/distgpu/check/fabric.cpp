@@ -1,4 +1,4 @@
-// See fabric.h. NCCL loads libibverbs.so.1 by dlopen, opens /dev/infiniband/uverbsN and registers
+// NCCL loads libibverbs.so.1 by dlopen, opens /dev/infiniband/uverbsN and registers
 // its buffers, which locks them in memory; without the first two it uses sockets, without the last
 // it ends (NCCL 2.28, transport/net_ib).
 #include "check/fabric.h"

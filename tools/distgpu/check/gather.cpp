@@ -1,4 +1,3 @@
-// See gather.h.
 #include "check/gather.h"
 
 #include "base/format.h"

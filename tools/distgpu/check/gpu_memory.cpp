@@ -1,4 +1,3 @@
-// See gpu_memory.h.
 #include "check/gpu_memory.h"
 
 #include "base/format.h"

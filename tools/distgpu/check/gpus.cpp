@@ -1,4 +1,4 @@
-// See gpus.h. A device node that the job's cgroup hides answers EPERM, one whose mode forbids it
+// A device node that the job's cgroup hides answers EPERM, one whose mode forbids it
 // EACCES (inode_permission() of the kernel asks the mode first), and one without a driver ENXIO or
 // ENODEV.
 #include "check/gpus.h"

@@ -1,4 +1,3 @@
-// See look.h.
 #include "check/look.h"
 
 #include "base/format.h"

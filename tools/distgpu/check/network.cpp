@@ -1,4 +1,3 @@
-// See network.h.
 #include "check/network.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See network_findings.h.
 #include "check/network_findings.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See node_health.h.
 #include "check/node_health.h"
 
 #include "base/environment_copy.h"

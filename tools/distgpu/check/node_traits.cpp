@@ -1,4 +1,3 @@
-// See node_traits.h.
 #include "check/node_traits.h"
 
 #include "base/excerpt.h"

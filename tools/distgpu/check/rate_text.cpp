@@ -1,4 +1,3 @@
-// See rate_text.h.
 #include "check/rate_text.h"
 
 #include "base/format.h"

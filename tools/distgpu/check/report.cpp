@@ -1,4 +1,3 @@
-// See report.h.
 #include "check/report.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See variables.h.
 #include "check/variables.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See verdict.h.
 #include "check/verdict.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See judge_plugstack.h.
 #include "check_config/judge_plugstack.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,4 @@
-// See plugin_release.h. elf(5) has the format.
+// elf(5) has the format.
 #include "check_config/plugin_release.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See plugstack_file.h.
 #include "check_config/plugstack_file.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See slurm_here.h.
 #include "check_config/slurm_here.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See trusted_file.h.
 #include "check_config/trusted_file.h"
 
 #include "base/format.h"

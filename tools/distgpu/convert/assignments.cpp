@@ -1,4 +1,3 @@
-// See assignments.h.
 #include "convert/assignments.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See azure_job.h.
 #include "convert/azure_job.h"
 
 #include "base/excerpt.h"

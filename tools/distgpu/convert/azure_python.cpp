@@ -1,4 +1,3 @@
-// See azure_python.h.
 #include "convert/azure_python.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See azure_yaml.h.
 #include "convert/azure_yaml.h"
 
 #include "base/format.h"

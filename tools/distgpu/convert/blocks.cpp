@@ -1,4 +1,3 @@
-// See blocks.h.
 #include "convert/blocks.h"
 
 #include <algorithm>

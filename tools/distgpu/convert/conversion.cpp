@@ -1,4 +1,3 @@
-// See conversion.h.
 #include "convert/conversion.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See convert_script.h.
 #include "convert/convert_script.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See harmless.h.
 #include "convert/harmless.h"
 
 #include "base/file_name.h"

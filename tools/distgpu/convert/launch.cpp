@@ -1,4 +1,3 @@
-// See launch.h.
 #include "convert/launch.h"
 
 #include "base/file_name.h"

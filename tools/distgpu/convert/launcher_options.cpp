@@ -1,4 +1,4 @@
-// See launcher_options.h. The options are those of torch 2.9's torch/distributed/run.py, accelerate
+// The options are those of torch 2.9's torch/distributed/run.py, accelerate
 // 1.12's commands/launch.py, deepspeed 0.18's launcher/runner.py, horovod 0.28's runner/launch.py
 // and Open MPI 4.1's mpirun(1).
 #include "convert/launcher_options.h"

@@ -1,4 +1,3 @@
-// See modes.h.
 #include "convert/modes.h"
 
 #include "mapping/frameworks/framework.h"

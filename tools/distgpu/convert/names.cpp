@@ -1,4 +1,3 @@
-// See names.h.
 #include "convert/names.h"
 
 #include "base/take_until.h"

@@ -1,4 +1,3 @@
-// See shell_text.h.
 #include "convert/shell_text.h"
 
 #include "convert/assignments.h"

@@ -1,4 +1,3 @@
-// See started.h.
 #include "convert/started.h"
 
 #include "convert/assignments.h"

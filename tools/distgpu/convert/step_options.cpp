@@ -1,4 +1,3 @@
-// See step_options.h.
 #include "convert/step_options.h"
 
 #include "base/format.h"

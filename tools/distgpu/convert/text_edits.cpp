@@ -1,4 +1,3 @@
-// See text_edits.h.
 #include "convert/text_edits.h"
 
 #include "base/format.h"

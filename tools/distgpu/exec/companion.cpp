@@ -1,4 +1,3 @@
-// See companion.h.
 #include "exec/companion.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See control.h.
 #include "exec/control.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See nodes.h.
 #include "exec/nodes.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See parts.h.
 #include "exec/parts.h"
 
 #include "base/io/open_files.h"

@@ -1,4 +1,3 @@
-// See readiness.h.
 #include "exec/readiness.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See signal_witness.h.
 #include "exec/signal_witness.h"
 
 #include "inspect/step_processes.h"

@@ -1,4 +1,3 @@
-// See signals.h.
 #include "exec/signals.h"
 
 #include <algorithm>

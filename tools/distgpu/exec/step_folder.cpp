@@ -1,4 +1,3 @@
-// See step_folder.h.
 #include "exec/step_folder.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See supervise.h.
 #include "exec/supervise.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See supervision_of.h.
 #include "exec/supervision_of.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See changes.h.
 #include "explain/changes.h"
 
 #include "base/format.h"

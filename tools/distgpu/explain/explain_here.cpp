@@ -1,4 +1,3 @@
-// See explain_here.h.
 #include "explain/explain_here.h"
 
 #include "base/format.h"

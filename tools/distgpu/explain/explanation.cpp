@@ -1,4 +1,3 @@
-// See explanation.h.
 #include "explain/explanation.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See explanation_output.h.
 #include "explain/explanation_output.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,4 @@
-// See node_picture.h. First what stands in each NUMA node, then where: nodes beside each other in
+// First what stands in each NUMA node, then where: nodes beside each other in
 // their socket, sockets beside each other as long as there is space.
 #include "picture/node_picture.h"
 

@@ -1,4 +1,3 @@
-// See page.h.
 #include "picture/page.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See svg.h.
 #include "picture/svg.h"
 
 #include "base/format.h"

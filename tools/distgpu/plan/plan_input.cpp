@@ -1,4 +1,3 @@
-// See plan_input.h.
 #include "plan/plan_input.h"
 
 #include <algorithm>

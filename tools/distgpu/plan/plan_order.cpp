@@ -1,4 +1,3 @@
-// See plan_order.h.
 #include "plan/plan_order.h"
 
 #include "base/excerpt.h"

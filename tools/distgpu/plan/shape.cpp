@@ -1,4 +1,3 @@
-// See shape.h.
 #include "plan/shape.h"
 
 #include "base/excerpt.h"

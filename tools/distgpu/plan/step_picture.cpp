@@ -1,4 +1,3 @@
-// See step_picture.h.
 #include "plan/step_picture.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See step_topologies.h.
 #include "plan/step_topologies.h"
 
 #include "base/format.h"

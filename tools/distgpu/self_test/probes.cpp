@@ -1,4 +1,3 @@
-// See probe.h.
 #include "base/exit_code.h"
 #include "base/format.h"
 #include "base/io/socket.h"

@@ -1,4 +1,3 @@
-// See topo_table.h.
 #include "topo/topo_table.h"
 
 #include "base/format.h"

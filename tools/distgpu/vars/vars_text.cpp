@@ -1,4 +1,3 @@
-// See vars_text.h.
 #include "vars/vars_text.h"
 
 #include "base/format.h"

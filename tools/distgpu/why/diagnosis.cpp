@@ -1,4 +1,3 @@
-// See diagnosis.h.
 #include "why/diagnosis.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See diagnosis_output.h.
 #include "why/diagnosis_output.h"
 
 #include "base/excerpt.h"

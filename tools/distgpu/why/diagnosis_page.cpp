@@ -1,4 +1,3 @@
-// See diagnosis_page.h.
 #include "why/diagnosis_page.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See proof.h.
 #include "why/end_proof.h"
 
 #include "inspect/ranks.h"

@@ -1,4 +1,3 @@
-// See rank_details.h.
 #include "why/rank_details.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See rank_groups.h.
 #include "why/rank_groups.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See stack_tree.h.
 #include "why/stack_tree.h"
 
 #include "base/format.h"

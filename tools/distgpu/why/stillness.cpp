@@ -1,4 +1,3 @@
-// See stillness.h.
 #include "why/stillness.h"
 
 #include "inspect/ranks.h"

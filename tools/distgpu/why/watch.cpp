@@ -1,4 +1,3 @@
-// See watch.h.
 #include "why/watch.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See blame.h.
 #include "analysis/blame.h"
 
 #include "analysis/fault_models.h"

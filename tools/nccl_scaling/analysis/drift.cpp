@@ -1,4 +1,3 @@
-// See drift.h.
 #include "analysis/drift.h"
 
 #include "analysis/statistics.h"

@@ -1,4 +1,3 @@
-// See fault_models.h.
 #include "analysis/fault_models.h"
 
 #include "analysis/statistics.h"

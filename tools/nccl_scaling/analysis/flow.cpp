@@ -1,4 +1,3 @@
-// See flow.h.
 #include "analysis/flow.h"
 
 namespace distgpu::scaling {

@@ -1,4 +1,3 @@
-// See intermittent.h.
 #include "analysis/intermittent.h"
 
 #include "analysis/statistics.h"

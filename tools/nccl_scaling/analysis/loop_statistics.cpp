@@ -1,4 +1,3 @@
-// See loop_statistics.h.
 #include "analysis/loop_statistics.h"
 
 #include "analysis/statistics.h"

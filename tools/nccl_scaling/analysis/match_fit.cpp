@@ -1,4 +1,3 @@
-// See match_fit.h.
 #include "analysis/match_fit.h"
 
 #include "analysis/drift.h"

@@ -1,4 +1,3 @@
-// See order_gain.h.
 #include "analysis/order_gain.h"
 
 #include "analysis/statistics.h"

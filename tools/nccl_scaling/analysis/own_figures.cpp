@@ -1,4 +1,3 @@
-// See own_figures.h.
 #include "analysis/own_figures.h"
 
 #include "analysis/match_fit.h"

@@ -1,4 +1,3 @@
-// See pair_scores.h.
 #include "analysis/pair_scores.h"
 
 #include "analysis/statistics.h"

@@ -1,4 +1,3 @@
-// See peers.h.
 #include "analysis/peers.h"
 
 #include "analysis/match_fit.h"

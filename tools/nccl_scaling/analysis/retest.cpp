@@ -1,4 +1,3 @@
-// See retest.h.
 #include "analysis/retest.h"
 
 #include <algorithm>

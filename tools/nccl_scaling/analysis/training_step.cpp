@@ -1,4 +1,3 @@
-// See training_step.h.
 #include "analysis/training_step.h"
 
 #include <algorithm>

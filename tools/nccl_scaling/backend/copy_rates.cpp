@@ -1,4 +1,3 @@
-// See copy_rates.h.
 #include "backend/copy_rates.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See cpus.h.
 #include "backend/cpus.h"
 
 #include "node/affinity.h"

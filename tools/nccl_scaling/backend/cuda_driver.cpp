@@ -1,4 +1,3 @@
-// See cuda_driver.h.
 #include "backend/cuda_driver.h"
 
 namespace distgpu::scaling::cuda {

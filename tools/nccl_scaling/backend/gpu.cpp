@@ -1,4 +1,3 @@
-// See gpu.h.
 #include "backend/gpu.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See gpu_check.h.
 #include "backend/gpu_check.h"
 
 #include "backend/kernel_image.h"

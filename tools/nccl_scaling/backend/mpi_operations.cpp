@@ -1,4 +1,3 @@
-// See mpi_operations.h.
 #include "backend/mpi_operations.h"
 
 #include "backend/number.h"

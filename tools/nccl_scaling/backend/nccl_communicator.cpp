@@ -1,4 +1,3 @@
-// See nccl_communicator.h.
 #include "backend/nccl_communicator.h"
 
 #include "analysis/bus_bandwidth.h"

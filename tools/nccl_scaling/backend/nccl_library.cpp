@@ -1,4 +1,3 @@
-// See nccl_library.h.
 #include "backend/nccl_library.h"
 
 #include "base/format.h"

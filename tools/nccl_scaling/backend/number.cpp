@@ -1,4 +1,3 @@
-// See number.h.
 #include "backend/number.h"
 
 #include <bit>

@@ -1,4 +1,3 @@
-// See repeated.h.
 #include "backend/repeated.h"
 
 #include "backend/cpus.h"

@@ -1,4 +1,3 @@
-// See timed_graph.h.
 #include "backend/timed_graph.h"
 
 namespace distgpu::scaling {

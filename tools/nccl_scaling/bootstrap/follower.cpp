@@ -1,4 +1,3 @@
-// See follower.h.
 #include "bootstrap/follower.h"
 
 #include <chrono>

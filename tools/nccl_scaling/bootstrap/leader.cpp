@@ -1,4 +1,3 @@
-// See leader.h.
 #include "bootstrap/leader.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See membership.h.
 #include "bootstrap/membership.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See messages.h.
 #include "bootstrap/messages.h"
 
 #include "base/excerpt.h"

@@ -1,4 +1,3 @@
-// See open_files.h.
 #include "bootstrap/open_files.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See rank_names.h.
 #include "bootstrap/rank_names.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See gpu_state.h.
 #include "facts/gpu_state.h"
 
 #include "base/format.h"

@@ -1,4 +1,4 @@
-// See nvml_gpu.h. What NVML does not tell stays 0; its handles go with the process.
+// What NVML does not tell stays 0; its handles go with the process.
 #include "facts/nvml_gpu.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See port.h.
 #include "facts/port.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See rank_facts.h.
 #include "facts/rank_facts.h"
 
 #include "results/results_json.h"

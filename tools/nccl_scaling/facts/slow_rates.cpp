@@ -1,4 +1,3 @@
-// See slow_rates.h.
 #include "facts/slow_rates.h"
 
 #include "analysis/statistics.h"

@@ -1,4 +1,3 @@
-// See watch.h.
 #include "facts/watch.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See columns.h.
 #include "report/columns.h"
 
 #include "analysis/bus_bandwidth.h"

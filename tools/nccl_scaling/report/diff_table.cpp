@@ -1,4 +1,3 @@
-// See diff_table.h.
 #include "report/diff_table.h"
 
 #include "analysis/compare.h"

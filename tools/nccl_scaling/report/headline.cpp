@@ -1,4 +1,3 @@
-// See headline.h.
 #include "report/headline.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See judgement.h.
 #include "report/judgement.h"
 
 #include "base/format.h"

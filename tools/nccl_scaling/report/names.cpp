@@ -1,4 +1,3 @@
-// See names.h.
 #include "report/names.h"
 
 #include "analysis/bus_bandwidth.h"

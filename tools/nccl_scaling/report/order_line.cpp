@@ -1,4 +1,3 @@
-// See order_line.h.
 #include "report/order_line.h"
 
 #include "analysis/order_gain.h"

@@ -1,4 +1,3 @@
-// See progress_line.h.
 #include "report/progress_line.h"
 
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-// See reference_figures.h. Add a row only with a source that its reader can open.
+// Add a row only with a source that its reader can open.
 #include "report/reference_figures.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See report_input.h.
 #include "report/report_input.h"
 
 #include "analysis/blame.h"

@@ -1,4 +1,3 @@
-// See times_report.h.
 #include "report/times_report.h"
 
 #include "base/format.h"

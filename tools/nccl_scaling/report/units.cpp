@@ -1,4 +1,3 @@
-// See units.h.
 #include "report/units.h"
 
 #include "base/format.h"

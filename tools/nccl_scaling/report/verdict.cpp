@@ -1,4 +1,3 @@
-// See verdict.h.
 #include "report/verdict.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See check.h.
 #include "run/check.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See environment.h.
 #include "run/environment.h"
 
 #include "base/io/file_text.h"

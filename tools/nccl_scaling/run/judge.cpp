@@ -1,4 +1,3 @@
-// See judge.h.
 #include "run/judge.h"
 
 #include "base/format.h"

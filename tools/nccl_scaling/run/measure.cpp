@@ -1,4 +1,3 @@
-// See measure.h.
 #include "run/measure.h"
 
 #include "analysis/bus_bandwidth.h"

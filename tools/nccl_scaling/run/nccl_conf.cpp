@@ -1,4 +1,3 @@
-// See nccl_conf.h.
 #include "run/nccl_conf.h"
 
 #include <cstdlib>

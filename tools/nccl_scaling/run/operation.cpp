@@ -1,4 +1,3 @@
-// See operation.h.
 #include "run/operation.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See options.h.
 #include "run/options.h"
 
 #include "analysis/bus_bandwidth.h"

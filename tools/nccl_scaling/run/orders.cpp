@@ -1,4 +1,3 @@
-// See orders.h.
 #include "run/orders.h"
 
 #include "analysis/loop_statistics.h"

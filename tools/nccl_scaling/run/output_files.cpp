@@ -1,4 +1,3 @@
-// See output_files.h.
 #include "run/output_files.h"
 
 #include "base/io/write.h"

@@ -1,4 +1,3 @@
-// See pace.h.
 #include "run/pace.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See pattern.h.
 #include "run/pattern.h"
 
 #include "backend/number.h"

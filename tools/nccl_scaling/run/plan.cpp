@@ -1,4 +1,3 @@
-// See plan.h.
 #include "run/plan.h"
 
 #include <algorithm>

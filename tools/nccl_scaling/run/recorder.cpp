@@ -1,4 +1,3 @@
-// See recorder.h.
 #include "run/recorder.h"
 
 #include "base/io/write.h"

@@ -1,4 +1,3 @@
-// See run.h.
 #include "run/run.h"
 
 #include "analysis/compare.h"

@@ -1,4 +1,3 @@
-// See saved_runs.h.
 #include "run/saved_runs.h"
 
 #include "analysis/compare.h"

@@ -1,4 +1,3 @@
-// See sizes.h.
 #include "run/sizes.h"
 
 #include "base/format.h"

@@ -1,4 +1,3 @@
-// See stage_runner.h.
 #include "run/stage_runner.h"
 
 #include "analysis/loop_statistics.h"

@@ -1,4 +1,3 @@
-// See step_option.h.
 #include "run/step_option.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See switches.h.
 #include "run/switches.h"
 
 #include "base/format.h"

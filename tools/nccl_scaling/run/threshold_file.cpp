@@ -1,4 +1,3 @@
-// See threshold_file.h.
 #include "run/threshold_file.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See times.h.
 #include "run/times.h"
 
 #include "base/values.h"

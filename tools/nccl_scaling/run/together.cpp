@@ -1,4 +1,3 @@
-// See together.h.
 #include "run/together.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See wishes.h.
 #include "run/wishes.h"
 
 #include "analysis/bus_bandwidth.h"

@@ -1,4 +1,3 @@
-// See world.h.
 #include "run/world.h"
 
 #include "base/json_text.h"

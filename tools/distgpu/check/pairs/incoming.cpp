@@ -1,4 +1,3 @@
-// See incoming.h.
 #include "check/pairs/incoming.h"
 
 #include "check/pairs/node_trial.h"

@@ -1,4 +1,3 @@
-// See judge_network.h.
 #include "check/pairs/judge_network.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See node_trial.h. One thread waits for all its sockets at once.
+// One thread waits for all its sockets at once.
 #include "check/pairs/node_trial.h"
 
 #include "base/format.h"

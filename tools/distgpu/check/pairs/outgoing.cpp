@@ -1,4 +1,3 @@
-// See outgoing.h.
 #include "check/pairs/outgoing.h"
 
 #include "base/io/resolve.h"

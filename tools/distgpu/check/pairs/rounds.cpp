@@ -1,4 +1,3 @@
-// See rounds.h.
 #include "check/pairs/rounds.h"
 
 namespace distgpu {

@@ -1,4 +1,3 @@
-// See step_trial.h.
 #include "check/pairs/step_trial.h"
 
 #include "base/format.h"

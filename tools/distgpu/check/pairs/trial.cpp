@@ -1,4 +1,3 @@
-// See trial.h.
 #include "check/pairs/trial.h"
 
 #include "base/excerpt.h"
