@@ -1,4 +1,5 @@
-// The option --distgpu=SPEC in every context where Slurm asks for it.
+// The option --distgpu=SPEC in every context where Slurm asks for it, and what sbatch and salloc do
+// about it: check the request and hand it on to the steps of the job.
 #pragma once
 
 #include "base/result.h"
@@ -31,5 +32,17 @@ Outcome take_option(OptionState& state, const char* value, bool in_stepd);
 
 // Refuses a question in a variable, which would be asked of every step.
 Error help_by_variable(const char* variable);
+
+class AllocatorSide {
+  public:
+    // All options are read, those of each component of a heterogeneous job in turn. A bad SPEC is
+    // refused here, before the job is submitted. Slurm itself hands a SPEC of the command line on;
+    // one from SBATCH_DISTGPU or SALLOC_DISTGPU travels as SLURM_DISTGPU. Warns of a batch script,
+    // or a program of salloc's, that starts no step.
+    Outcome options_read(const OptionState& option);
+
+  private:
+    bool warned_ = false;  // the components have one script
+};
 
 }  // namespace distgpu

@@ -1,5 +1,4 @@
 // The symbols that Slurm calls. Each one forwards in a line, through guarded().
-#include "allocator_side.h"
 #include "guarded.h"
 #include "options.h"
 #include "spank_access.h"

@@ -1,11 +1,13 @@
-// The few questions that only Slurm's own library can answer. libslurm is not
-// linked (its ABI changes with every release): the functions are looked up in
-// the process that loaded the plugin, and an absent one is an answer too.
+// The few questions that only Slurm's own library can answer, and in whose name they are asked.
+// libslurm is not linked (its ABI changes with every release): the functions are looked up in the
+// process that loaded the plugin, and an absent one is an answer too.
 #pragma once
 
 #include "base/result.h"
 #include "mapping/binding/step_gpus.h"
 #include "mapping/layout/step_layout.h"
+#include "node/host_helper.h"
+#include "spank_access.h"
 
 #include <cstdint>
 #include <optional>
@@ -51,5 +53,28 @@ std::optional<std::uint32_t> het_leader(std::uint32_t job);
 
 // Asks slurmctld to end a step on all its nodes, one RPC.
 void end_step(std::uint32_t job, std::uint32_t step);
+
+// Lets this thread of slurmstepd act as the user of its step for a while, to whom slurmctld answers
+// what it would answer them, PrivateData and all. Both munged and, with auth/slurm, slurmd's sack
+// sign for the effective ids of the thread that connects (slurmstepd is a client in auth_slurm.c).
+// Only this thread changes, and only where the process is root's; its real and saved ids stay, so
+// that the user can neither signal nor trace it.
+class AsUser {
+  public:
+    explicit AsUser(spank_t spank);
+    ~AsUser();
+    AsUser(const AsUser&) = delete;
+    AsUser& operator=(const AsUser&) = delete;
+
+    // Whether this thread is the user's now.
+    bool done() const { return done_; }
+
+  private:
+    bool done_ = false;
+};
+
+// The user of the step, for a process that shall never be root's again. Nothing: Slurm does not
+// say.
+std::optional<HelperUser> step_user(spank_t spank);
 
 }  // namespace distgpu

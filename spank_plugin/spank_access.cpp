@@ -1,6 +1,15 @@
 #include "spank_access.h"
 
+#include "base/io/file_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <link.h>
 #include <string_view>
+#include <sys/stat.h>
 
 namespace distgpu {
 namespace {
@@ -93,6 +102,73 @@ std::vector<std::string> StepVariables::names() const {
         result.emplace_back(variable.substr(0, variable.find('=')));
     }
     return result;
+}
+
+std::string own_variable(const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> own_command_line() {
+    std::vector<std::string> arguments;
+    const auto text = read_regular_file("/proc/self/cmdline");
+    if (!text) return arguments;
+    for (std::size_t at = 0; at < text->size();) {
+        const std::size_t end = std::min(text->find('\0', at), text->size());
+        arguments.push_back(text->substr(at, end - at));
+        at = end + 1;
+    }
+    return arguments;
+}
+
+std::string own_plugin_file() {
+    static const char own = 0;  // lies in this plugin
+    Dl_info object{};
+    return dladdr(&own, &object) != 0 && object.dli_fname != nullptr ? object.dli_fname : "";
+}
+
+FileRoot file_root() {
+    struct stat root {};
+    if (stat("/", &root) != 0) return {};
+    return {root.st_dev, root.st_ino};
+}
+
+namespace {
+
+// One walk over the objects of this process, which are listed in the order of their loading.
+struct Walk {
+    std::string_view sought;
+    bool own_seen = false;
+    bool sought_after_own = false;
+};
+
+bool holds(const dl_phdr_info& object, const void* address) {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+        const auto& segment = object.dlpi_phdr[i];
+        const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_LOAD && at >= begin && at < begin + segment.p_memsz) return true;
+    }
+    return false;
+}
+
+int visit(dl_phdr_info* object, std::size_t /*size*/, void* data) {
+    auto& walk = *static_cast<Walk*>(data);
+    const std::string_view path = object->dlpi_name;
+    if (walk.own_seen && path.substr(path.rfind('/') + 1) == walk.sought) {
+        walk.sought_after_own = true;
+    }
+    static const char own = 0;  // lies in this plugin
+    if (holds(*object, &own)) walk.own_seen = true;
+    return 0;
+}
+
+}  // namespace
+
+bool stands_before(std::string_view file_name) {
+    Walk walk{file_name};
+    dl_iterate_phdr(visit, &walk);
+    return walk.sought_after_own;
 }
 
 }  // namespace distgpu

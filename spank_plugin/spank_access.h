@@ -1,4 +1,4 @@
-// SPANK's items and environment as C++ values.
+// SPANK's items and environment as C++ values, and what the process that loaded the plugin shows.
 #pragma once
 
 // spank.h declares the callbacks outside its own extern "C" block.
@@ -13,6 +13,8 @@ extern "C" {
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace distgpu {
@@ -64,5 +66,30 @@ class StepVariables : public Environment {
   private:
     spank_t spank_;
 };
+
+// A variable of this process's environment; empty when unset.
+std::string own_variable(const char* variable);
+
+// The program and its arguments; empty where /proc does not tell.
+std::vector<std::string> own_command_line();
+
+// The plugin's own file, as Slurm found it; empty where the loader does not tell.
+std::string own_plugin_file();
+
+// Which file system a process has at '/'. A plugin before this one, such as pyxis, puts the task
+// into its container, and then it is another than slurmstepd's.
+struct FileRoot {
+    dev_t device = 0;
+    ino_t inode = 0;
+
+    bool operator==(const FileRoot&) const = default;
+};
+
+// Of this process; all 0 where it cannot be told.
+FileRoot file_root();
+
+// Whether a plugin whose file has this name was loaded after this one: Slurm loads and calls them
+// in the order of plugstack.conf.
+bool stands_before(std::string_view file_name);
 
 }  // namespace distgpu

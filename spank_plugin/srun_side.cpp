@@ -4,7 +4,6 @@
 #include "base/format.h"
 #include "base/take_until.h"
 #include "base/values.h"
-#include "foreign_launcher.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
 #include "mapping/rendezvous/host_port.h"
@@ -16,10 +15,10 @@
 #include "node/step_secret.h"
 #include "node/task_environment.h"
 #include "options.h"
-#include "own_process.h"
 #include "slurm/plugstack_arguments.h"
+#include "slurm/srun_options.h"
 #include "slurm_calls.h"
-#include "srun_options.h"
+#include "spank_access.h"
 
 #include <algorithm>
 #include <cstdlib>

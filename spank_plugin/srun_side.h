@@ -4,12 +4,12 @@
 
 #include "mapping/request/request.h"
 #include "mapping/texts/sent_step.h"
+#include "node/verbose_rows.h"
 #include "options.h"
 #include "slurm/plugstack_arguments.h"
 #include "slurm/rank_order.h"
 #include "slurm/slurm_options.h"
 #include "spank_access.h"
-#include "verbose_rows.h"
 
 #include <cstdint>
 #include <optional>

@@ -8,10 +8,9 @@
 #include "mapping/plan/plan.h"
 #include "node/collect.h"
 #include "node/node_topology.h"
+#include "node/task_facts.h"
 #include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
-#include "step_gpu_facts.h"
-#include "task_masks.h"
 
 #include <cstddef>
 #include <optional>

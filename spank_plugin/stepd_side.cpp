@@ -1,9 +1,7 @@
 #include "stepd_side.h"
 
-#include "as_user.h"
 #include "base/excerpt.h"
 #include "base/format.h"
-#include "foreign_launcher.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
 #include "mapping/spec/parse_spec.h"
@@ -11,10 +9,11 @@
 #include "node/address_check.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
-#include "plugin_order.h"
-#include "refusal_turn.h"
+#include "refusal.h"
 #include "slurm/pyxis_order.h"
+#include "slurm/srun_options.h"
 #include "slurm_calls.h"
+#include "spank_access.h"
 
 #include <algorithm>
 #include <chrono>

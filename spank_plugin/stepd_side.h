@@ -2,15 +2,11 @@
 #pragma once
 
 #include "asked_step.h"
-#include "failure.h"
-#include "file_root.h"
-#include "layout_source.h"
 #include "node/port_claim.h"
 #include "options.h"
-#include "refusal_notice.h"
+#include "refusal.h"
 #include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
-#include "step_binding.h"
 #include "task_start.h"
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #include "task_start.h"
 
-#include "as_user.h"
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/frameworks/serving.h"
@@ -12,8 +11,8 @@
 #include "node/step_variables.h"
 #include "node/step_watch.h"
 #include "node/task_environment.h"
+#include "node/verbose_rows.h"
 #include "slurm_calls.h"
-#include "verbose_rows.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -4,8 +4,8 @@
 
 #include "asked_step.h"
 #include "base/environment_copy.h"
-#include "failure.h"
 #include "node/host_helper.h"
+#include "refusal.h"
 #include "spank_access.h"
 #include "step_binding.h"
 

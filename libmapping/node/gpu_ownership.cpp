@@ -58,11 +58,6 @@ std::string visible_gpus(const Environment& environment) {
     return names.empty() ? std::string{} : *environment.get(names.front());
 }
 
-std::optional<std::uint32_t> gpu_count(std::string_view asked) {
-    if (asked.find(',') != std::string_view::npos) return std::nullopt;
-    return whole_number(asked.substr(asked.rfind(':') + 1));
-}
-
 bool counts_by_pci(const Environment& environment) {
     const std::string order = environment.get("CUDA_DEVICE_ORDER").value_or("");
     return order.empty() || order == "PCI_BUS_ID";

@@ -27,10 +27,6 @@ std::vector<std::string> gpu_variables(const Environment& environment);
 // The value of the first of them; empty: none is set.
 std::string visible_gpus(const Environment& environment);
 
-// How many GPUs a value of --gpus asks for, on all nodes together: "6", "h100:6". Nothing: of
-// several types, or no such value.
-std::optional<std::uint32_t> gpu_count(std::string_view asked);
-
 // Whether CUDA counts GPUs by PCI address: false where CUDA_DEVICE_ORDER is set to another order.
 bool counts_by_pci(const Environment& environment);
 

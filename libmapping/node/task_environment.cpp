@@ -7,6 +7,7 @@
 #include "mapping/texts/variables.h"
 #include "node/gpu_ownership.h"
 #include "node/launch_variables.h"
+#include "slurm/slurm_options.h"
 
 #include <algorithm>
 #include <cstdint>

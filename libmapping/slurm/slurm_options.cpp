@@ -2,6 +2,7 @@
 
 #include "base/nearest_word.h"
 #include "base/take_until.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <array>
@@ -205,6 +206,11 @@ std::optional<std::string_view> SlurmOptions::value(std::string_view name) const
 
 SlurmLine parse_slurm_line(std::span<const std::string> words, SlurmCommand command) {
     return Parser(words, command).parse();
+}
+
+std::optional<std::uint32_t> gpu_count(std::string_view asked) {
+    if (asked.find(',') != std::string_view::npos) return std::nullopt;
+    return whole_number(asked.substr(asked.rfind(':') + 1));
 }
 
 std::optional<std::string_view> nearest_slurm_option(std::string_view name, SlurmCommand command) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,6 +57,10 @@ struct SlurmLine {
 // Where names are one option, the usual one is told: "ntasks-per-node" of "--tasks-per-node".
 // Source: slurm_option_table_create() and the table above it, slurm_opt.c.
 SlurmLine parse_slurm_line(std::span<const std::string> words, SlurmCommand command);
+
+// How many GPUs a value of --gpus asks for, on all nodes together: "6", "h100:6". Nothing: of
+// several types, or no such value.
+std::optional<std::uint32_t> gpu_count(std::string_view asked);
 
 // The option of `command` that a misspelt one may be meant for, without dashes.
 std::optional<std::string_view> nearest_slurm_option(std::string_view name, SlurmCommand command);

@@ -1,7 +1,6 @@
 // What tasks that may not start tell each other and the process that forked them.
-#include "refusal_notice.h"
-
 #include "child_process.h"
+#include "refusal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How many of the nodes that refuse a step are heard before the first of them has ended it.
-#include "refusal_turn.h"
+#include "refusal.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/topology/cpu_set.h"
-#include "node/gpu_ownership.h"
+#include "slurm/slurm_options.h"
 
 #include <algorithm>
 #include <numeric>

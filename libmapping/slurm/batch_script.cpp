@@ -1,4 +1,4 @@
-#include "batch_script.h"
+#include "slurm/batch_script.h"
 
 #include "base/excerpt.h"
 #include "base/file_name.h"

@@ -1,5 +1,5 @@
 // Rows of several nodes, in whatever order they come, and among strangers.
-#include "verbose_rows.h"
+#include "node/verbose_rows.h"
 
 #include "base/environment_copy.h"
 #include "base/format.h"

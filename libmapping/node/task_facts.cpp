@@ -1,16 +1,86 @@
-#include "step_gpu_facts.h"
+#include "node/task_facts.h"
 
+#include "base/io/shared_array.h"
 #include "base/values.h"
 #include "node/collect.h"
 #include "node/gpu_devices.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <thread>
 
 namespace distgpu {
+void TaskMasks::create(std::size_t tasks) {
+    shared_ = shared_array<KernelCpuSet>(tasks);
+    tasks_ = shared_ == nullptr ? 0 : tasks;
+}
+
+void TaskMasks::record(std::size_t local_rank, pid_t task) {
+    if (local_rank >= tasks_) return;
+    KernelCpuSet cpus{};
+    if (read_affinity(task, cpus)) shared_[local_rank] = cpus;
+}
+
+std::vector<CpuSet> TaskMasks::read() const {
+    std::vector<CpuSet> masks;
+    for (std::size_t task = 0; task < tasks_; ++task) {
+        masks.push_back(CpuSet::from_words(shared_[task]));
+        if (masks.back().empty()) return {};
+    }
+    return masks;
+}
+
+struct TaskGpus::Slot {
+    enum class State : std::uint32_t { silent, told, unknown };
+    static_assert(std::atomic<State>::is_always_lock_free, "processes share it");
+
+    std::atomic<State> state;
+    std::uint32_t count;
+    std::array<std::uint32_t, 128> gpus;  // 8 MI300X in 8 partitions are 64
+};
+
+void TaskGpus::create(std::size_t tasks) {
+    slots_ = shared_array<Slot>(tasks);
+    tasks_ = slots_ == nullptr ? 0 : tasks;
+}
+
+void TaskGpus::tell(LocalRank task, const std::vector<std::uint32_t>& gpus) const {
+    if (task.value >= tasks_) return;
+    Slot& slot = slots_[task.value];
+    const bool known = !gpus.empty() && gpus.size() <= slot.gpus.size();
+    if (known) {
+        slot.count = static_cast<std::uint32_t>(gpus.size());
+        std::copy(gpus.begin(), gpus.end(), slot.gpus.begin());
+    }
+    slot.state.store(known ? Slot::State::told : Slot::State::unknown, std::memory_order_release);
+}
+
+std::optional<std::vector<std::vector<std::uint32_t>>> TaskGpus::of_all(
+    std::chrono::milliseconds time_limit) const {
+    const auto end = std::chrono::steady_clock::now() + time_limit;
+    std::vector<std::vector<std::uint32_t>> lists;
+    while (lists.size() < tasks_) {
+        const Slot& slot = slots_[lists.size()];
+        const Slot::State state = slot.state.load(std::memory_order_acquire);
+        if (state == Slot::State::unknown) return std::nullopt;
+        if (state == Slot::State::told) {
+            // Another of the user's processes may have written there.
+            const std::size_t count = std::min<std::size_t>(slot.count, slot.gpus.size());
+            lists.emplace_back(slot.gpus.begin(), slot.gpus.begin() + count);
+        } else if (std::chrono::steady_clock::now() >= end) {
+            return std::nullopt;
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    return lists.empty() ? std::nullopt : std::optional(std::move(lists));
+}
+
 namespace {
 
 // Slurm releases all tasks of a node at once, and pyxis, which stands before, makes them wait for

@@ -52,4 +52,12 @@ bool export_sets(const SlurmOptions& options, std::string_view variable, std::st
 // Nothing: it is not given, or names several types. SLURM_GPUS, its twin, reaches the tasks.
 std::optional<std::uint32_t> asked_gpus(const SlurmOptions& options);
 
+// mpirun starts its daemons through srun, and those must not take themselves for the user's tasks.
+// Whether the step's program is the daemon of Open MPI, PRRTE or MPICH's Hydra.
+// `arguments` as srun got them; empty: no.
+bool is_foreign_launcher(std::span<const std::string> arguments);
+
+// The same of srun's own command line, on which any word may be the program.
+bool starts_foreign_launcher(std::span<const std::string> command_line);
+
 }  // namespace distgpu

@@ -1,8 +1,7 @@
 // The GPUs of a node's tasks, through the memory that they share: with real children, each of which
 // tells its own and waits for the others.
-#include "task_gpus.h"
-
 #include "child_process.h"
+#include "node/task_facts.h"
 
 #include <gtest/gtest.h>
 

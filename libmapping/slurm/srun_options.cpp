@@ -1,10 +1,11 @@
-#include "srun_options.h"
+#include "slurm/srun_options.h"
 
 #include "base/take_until.h"
-#include "node/gpu_ownership.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace distgpu {
@@ -96,6 +97,26 @@ bool export_sets(const SlurmOptions& options, std::string_view variable, std::st
 std::optional<std::uint32_t> asked_gpus(const SlurmOptions& options) {
     const auto text = options.value("gpus");
     return text ? gpu_count(*text) : std::nullopt;
+}
+
+bool is_foreign_launcher(std::span<const std::string> arguments) {
+    static constexpr std::array<std::string_view, 5> daemons{
+        "orted",               // Open MPI 4
+        "prted",               // Open MPI 5, PRRTE
+        "hydra_pmi_proxy",     // MPICH, Intel MPI
+        "hydra_bstrap_proxy",  // Intel MPI
+        "pmi_proxy",           // MPICH 1.x
+    };
+    if (arguments.empty()) return false;
+    const std::string_view path = arguments.front();
+    const std::string_view program = path.substr(path.rfind('/') + 1);
+    return std::find(daemons.begin(), daemons.end(), program) != daemons.end();
+}
+
+bool starts_foreign_launcher(std::span<const std::string> command_line) {
+    return std::any_of(command_line.begin(), command_line.end(), [](const std::string& word) {
+        return is_foreign_launcher({&word, 1});
+    });
 }
 
 }  // namespace distgpu

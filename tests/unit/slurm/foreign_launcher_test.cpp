@@ -1,5 +1,5 @@
 // Which steps belong to another launcher, and not to the user.
-#include "foreign_launcher.h"
+#include "slurm/srun_options.h"
 
 #include <gtest/gtest.h>
 

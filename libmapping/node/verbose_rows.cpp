@@ -1,4 +1,4 @@
-#include "verbose_rows.h"
+#include "node/verbose_rows.h"
 
 #include "base/excerpt.h"
 #include "base/format.h"

@@ -1,8 +1,7 @@
 // The masks of a node's tasks, through the memory that they share: with real children whose
 // affinity is set before they are released, as slurmstepd does it.
-#include "task_masks.h"
-
 #include "child_process.h"
+#include "node/task_facts.h"
 
 #include <gtest/gtest.h>
 

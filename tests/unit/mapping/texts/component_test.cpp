@@ -1,5 +1,5 @@
 // A component's numbers and the step's: one place converts them.
-#include "component.h"
+#include "mapping/texts/layout_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // srun's command lines, as 22.05's srun reads them.
-#include "srun_options.h"
+#include "slurm/srun_options.h"
 
 #include <gtest/gtest.h>
 

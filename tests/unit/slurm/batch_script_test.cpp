@@ -1,5 +1,5 @@
 // What a batch script starts, and where it is found.
-#include "batch_script.h"
+#include "slurm/batch_script.h"
 
 #include "made_up_folder.h"
 
