@@ -8,6 +8,8 @@
 #include "mapping/texts/layout_line.h"
 #include "mapping/texts/variables.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace distgpu {
@@ -19,10 +21,9 @@ struct Flag {
     std::string_view word;
     bool SentStep::*member;
 };
-constexpr Flag flags[] = {{"refused", &SentStep::refused},
-                          {"cpu_bind", &SentStep::cpu_bind},
-                          {"ntasks", &SentStep::ntasks},
-                          {"helper", &SentStep::helper}};
+constexpr std::array flags{Flag{"refused", &SentStep::refused},
+                           Flag{"cpu_bind", &SentStep::cpu_bind}, Flag{"ntasks", &SentStep::ntasks},
+                           Flag{"helper", &SentStep::helper}};
 
 // With the blank behind it.
 std::string beginning(std::uint32_t job, std::uint32_t step) {
@@ -71,8 +72,8 @@ bool read_word(SentStep& step, std::string_view word, StepSize size) {
     }
     if (name == "addresses" && size.nodes > 0) {
         auto addresses = HostList::parse(word, size.nodes);
-        if (addresses) step.node_addresses = *std::move(addresses);
-        return addresses.has_value();
+        if (!addresses) return false;
+        step.node_addresses = *std::move(addresses);
     }
     return true;
 }
