@@ -10,7 +10,6 @@ if(PKG_CONFIG_FOUND)
   pkg_check_modules(Hwloc QUIET IMPORTED_TARGET hwloc>=2.2)
 endif()
 find_package(Sodium QUIET)
-find_package(Yaml QUIET)
 include(OptionalMpi)
 
 set(missing_Slurm "Slurm's headers: not found; install libslurm-dev (Debian) or slurm-devel (EL), or \
@@ -18,7 +17,6 @@ name Slurm's prefix with -DSlurm_ROOT=PREFIX")
 set(missing_Hwloc "hwloc 2.2 or newer: not found by pkg-config; install libhwloc-dev and pkg-config \
 (Debian) or hwloc-devel and pkgconf (EL)")
 set(missing_Sodium "libsodium.a: not found; install libsodium-dev (Debian) or libsodium-static (EL)")
-set(missing_Yaml "libyaml: not found; install libyaml-dev (Debian) or libyaml-devel (EL)")
 set(missing_CLI11 "CLI11: not found; install libcli11-dev (Debian) or cli11-devel (EL)")
 
 # distgpu_part(NAME WHAT NEED...): the switch DISTGPU_NAME of WHAT, which needs these packages.
@@ -51,5 +49,5 @@ function(distgpu_part name what)
 endfunction()
 
 distgpu_part(PLUGIN "the Slurm plugin" Slurm)
-distgpu_part(COMMAND "the command distgpu" Hwloc CLI11 Sodium Yaml)
+distgpu_part(COMMAND "the command distgpu" Hwloc CLI11 Sodium)
 distgpu_part(NCCL_SCALING "nccl-scaling" CLI11 Sodium)

@@ -1,198 +1,83 @@
-#include "asked_step.h"
-
 #include "base/format.h"
+#include "mapping/binding/binding.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/plan/ranks.h"
-#include "mapping/texts/layout_check.h"
+#include "mapping/texts/sent_step.h"
 #include "mapping/texts/variables.h"
-#include "node/collect.h"
-#include "node/launch_variables.h"
 #include "node/machine.h"
-#include "node/network_interface.h"
-#include "slurm/step_environment.h"
+#include "node/network.h"
+#include "node/step_variables.h"
+#include "slurm/step_shape.h"
 #include "slurm_calls.h"
+#include "stepd_side.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <unistd.h>
 
 namespace distgpu {
-namespace {
-
-ComponentTasks read_component(spank_t spank) {
-    ComponentTasks component{ComponentNode{item(spank, S_JOB_NODEID).value_or(0)}, {}};
-    const std::uint32_t count = item(spank, S_JOB_LOCAL_TASK_COUNT).value_or(0);
-    for (std::uint32_t id = 0; id < count; ++id) {
-        std::uint32_t task = 0;
-        if (spank_get_item(spank, S_JOB_LOCAL_TO_GLOBAL_ID, id, &task) == ESPANK_SUCCESS) {
-            component.tasks.push_back(ComponentTaskId{task});
-        }
-    }
-    return component;
-}
-
-Error unknown_task(std::string what, std::string remedy) {
-    return {std::move(what), "not set by Slurm", std::move(remedy)};
-}
-
-// Slurm sets both variables over whatever was inherited.
-std::optional<ComponentOffset> offset_from_task(spank_t spank, const Identity& identity,
-                                                LocalRank local) {
-    const auto node = step_number(spank, "SLURM_NODEID");
-    const auto task = step_number(spank, "SLURM_PROCID");
-    if (!node || !task) return std::nullopt;
-    return offset_of(identity.component, local, NodeIndex{*node}, TaskId{*task});
-}
-
-Result<ComponentOffset> choose_offset(spank_t spank, const Identity& identity,
-                                      const std::vector<ComponentOffset>& offsets, LocalRank local,
-                                      bool in_container) {
-    if (offsets.size() == 1) return offsets.front();
-    if (offsets.empty()) {
-        return Error{"task map", "has this node's tasks on no node", "run the step again"};
-    }
-    if (in_container) {
-        return Error{"heterogeneous step", "components of one shape share this node",
-                     "in a container, place them on different nodes"};
-    }
-    const auto told = offset_from_task(spank, identity, local);
-    if (told && std::find(offsets.begin(), offsets.end(), *told) != offsets.end()) return *told;
-    return unknown_task("SLURM_PROCID or SLURM_NODEID", "do not change them before the program");
-}
-
-}  // namespace
-
-Identity read_identity(spank_t spank, std::uint32_t step) {
-    Identity identity;
-    identity.job = item(spank, S_JOB_ID).value_or(0);
-    identity.step = step;
-    identity.component = read_component(spank);
-    identity.size = {item(spank, S_JOB_NNODES).value_or(0),
-                     item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(0)};
-    const auto step_tasks = step_number(spank, "SLURM_STEP_NUM_TASKS");
-    identity.heterogeneous =
-        identity.size.tasks > 0 && step_tasks && *step_tasks != identity.size.tasks;
-    return identity;
-}
-
-Result<TaskIdentity> read_task_identity(spank_t spank, const Identity& identity,
-                                        const std::vector<ComponentOffset>& offsets,
-                                        bool in_container) {
-    const auto local = item(spank, S_TASK_ID);
-    if (!local || *local >= identity.component.tasks.size()) {
-        return unknown_task("local task id", "run again without --distgpu");
-    }
-    return choose_offset(spank, identity, offsets, LocalRank{*local}, in_container)
-        .transform([&](ComponentOffset offset) {
-            return TaskIdentity{in_step(identity.component, offset), LocalRank{*local}};
-        });
-}
-
-void set_slurm_numbers(spank_t spank, const TaskIdentity& task) {
-    StepVariables variables(spank);
-    variables.set("SLURM_PROCID", std::to_string(task.task().value));
-    variables.set("SLURM_LOCALID", std::to_string(task.local.value));
-    variables.set("SLURM_NODEID", std::to_string(task.node.node.value));
-}
-
 namespace {
 
 // So that slurmctld does not drown in the questions of the nodes of a step.
 constexpr std::uint32_t most_asking_nodes = 64;
 
-Error refuse(std::uint32_t step, std::string problem, std::string remedy) {
-    return {formatted("heterogeneous step {}", step), std::move(problem), std::move(remedy)};
-}
+constexpr bool topology_order = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0);
 
 // The job ids of a heterogeneous job's components, or none within an ordinary job.
 std::vector<std::uint32_t> component_jobs(spank_t spank) {
     std::vector<std::uint32_t> jobs;
+    const StepVariables variables(spank);
     constexpr std::size_t most = 128;  // Slurm's MAX_HET_JOB_COMPS
     while (jobs.size() < most) {
         // PACK_GROUP is the only name in the steps of an srun that made the job
         // itself (22.05); HET_GROUP is that of later releases.
         const std::string index = std::to_string(jobs.size());
-        auto job = step_number(spank, ("SLURM_JOB_ID_HET_GROUP_" + index).c_str());
-        if (!job) job = step_number(spank, ("SLURM_JOB_ID_PACK_GROUP_" + index).c_str());
+        auto job = variables.number("SLURM_JOB_ID_HET_GROUP_" + index);
+        if (!job) job = variables.number("SLURM_JOB_ID_PACK_GROUP_" + index);
         if (!job) break;
         jobs.push_back(*job);
     }
     return jobs;
 }
 
-// Components of a heterogeneous job: those of its jobs that run this step.
-std::vector<StepLayout> layouts_of_jobs(const std::vector<std::uint32_t>& jobs, std::uint32_t step,
-                                        std::uint32_t tasks) {
-    std::vector<StepLayout> layouts;
-    std::uint32_t found = 0;
-    for (const std::uint32_t job : jobs) {
-        if (found >= tasks) break;
-        if (auto layout = query_layout(job, step, std::nullopt)) {
-            found += layout->task_count();
-            layouts.push_back(*std::move(layout));
-        }
-    }
-    return layouts;
-}
-
-// Components within one job, numbered from 0.
-std::vector<StepLayout> layouts_of_components(std::uint32_t job, std::uint32_t step,
-                                              std::uint32_t tasks) {
-    std::vector<StepLayout> layouts;
-    for (std::uint32_t found = 0; found < tasks; found += layouts.back().task_count()) {
-        auto layout = query_layout(job, step, static_cast<std::uint32_t>(layouts.size()));
-        if (!layout) break;
-        layouts.push_back(*std::move(layout));
-    }
-    return layouts;
-}
-
 // The merged layout of a heterogeneous step, components in order: they are launched apart, SPANK
 // numbers nodes and tasks within each, and what srun sends reaches one of them alone, whichever is
-// launched first (22.05). `job` is this component's; `tasks` are all of the step. Up to 128 RPCs.
+// launched first (22.05). `tasks` are all of the step. Up to 128 RPCs.
 // Error: slurmctld did not return a layout of so many tasks.
-Result<StepLayout> query_het_layout(spank_t spank, std::uint32_t job, std::uint32_t step,
-                                    std::uint32_t tasks) {
+Result<StepLayout> query_het_layout(spank_t spank, const Identity& identity, std::uint32_t tasks) {
+    const std::uint32_t step = identity.step;
     const auto jobs = component_jobs(spank);
-    const bool one_job = std::find(jobs.begin(), jobs.end(), job) == jobs.end();
-    const auto layouts =
-        one_job ? layouts_of_components(job, step, tasks) : layouts_of_jobs(jobs, step, tasks);
-    if (layouts.empty()) return refuse(step, "slurmctld did not return its layout", "run it again");
+    // The components are numbered within one job, or have a job each, of which not all run this
+    // step.
+    const bool one_job = std::ranges::find(jobs, identity.job) == jobs.end();
+    std::vector<StepLayout> layouts;
+    std::uint32_t found = 0;
+    for (std::uint32_t i = 0; found < tasks && (one_job || i < jobs.size()); ++i) {
+        auto layout = one_job ? query_layout(identity.job, step, i)
+                              : query_layout(jobs[i], step, std::nullopt);
+        if (layout) {
+            found += layout->task_count();
+            layouts.push_back(*std::move(layout));
+        } else if (one_job) {
+            break;
+        }
+    }
+    const std::string name = formatted("heterogeneous step {}", step);
+    if (layouts.empty()) return Error{name, "slurmctld did not return its layout", "run it again"};
     auto merged = StepLayout::from_components(layouts);
     if (!merged || merged->task_count() == tasks) return merged;
     // slurmctld forgets a component as soon as that has ended.
-    return refuse(step,
-                  formatted("slurmctld reports {} of its {} tasks", merged->task_count(), tasks),
-                  "make sure that no component ends before all have started");
+    return Error{name,
+                 formatted("slurmctld reports {} of its {} tasks", merged->task_count(), tasks),
+                 "make sure that no component ends before all have started"};
 }
 
 std::string step_name(const Identity& identity) {
     return formatted("step {}.{}", identity.job, identity.step);
 }
 
-StepEnvironment step_environment(spank_t spank) {
-    StepEnvironment environment = read_step_environment(StepVariables(spank));
-    constexpr bool topology_order = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0);
-    environment.topology_order = environment.topology_order || topology_order;
-    return environment;
-}
-
 bool knows_layout(spank_t spank, const Identity& identity) {
-    const auto sent = step_variable(spank, sent_variable);
-    const bool is_settled = sent && sent->read_by([&](std::string_view text) {
-        return settles_layout(text, identity.job, identity.step);
-    });
-    return is_settled || identity.size.nodes == 1 || tells_order(step_environment(spank));
-}
-
-std::optional<Error> mismatch(const StepLayout& layout, const Identity& identity) {
-    // Of a heterogeneous step each task compares the whole with its own number.
-    if (identity.heterogeneous) return std::nullopt;
-    auto error = check_size(layout, identity.size);
-    return error ? std::move(error) : check_layout(layout, identity.whole());
+    const auto sent = StepVariables(spank).get(sent_variable);
+    return (sent && settles_layout(*sent, identity.job, identity.step)) ||
+           identity.size.nodes == 1 || tells_order(StepVariables(spank), topology_order);
 }
 
 // Another node may find nothing wrong with what it derives, so none asks instead.
@@ -202,64 +87,11 @@ Error not_as_told(const Identity& identity) {
             "do not set Slurm's variables with --export"};
 }
 
-Error too_many_nodes(const Identity& identity, std::uint32_t nodes, std::string remedy) {
-    return {step_name(identity),
-            formatted("only slurmctld knows which node each task runs on, and at most {} nodes may "
-                      "ask it, but the step has {}",
-                      most_asking_nodes, nodes),
-            std::move(remedy)};
-}
-
-// What the query answers where slurmctld takes it for the user's own.
-template <class Query>
-Result<StepLayout> ask_as_user(spank_t spank, const Identity& identity, Query query) {
-    const AsUser as_user(spank);
-    if (as_user.done()) return query();
-    return Error{step_name(identity), "slurmctld cannot be asked as its user", "run it again"};
-}
-
-// What srun knows of a heterogeneous step is one component of it. The component's size is Slurm's
-// word, the step's a variable.
-Result<StepLayout> ask_for_components(spank_t spank, const Identity& identity) {
-    const StepSize& component = identity.size;
-    const StepSize step{step_number(spank, "SLURM_STEP_NUM_NODES").value_or(0),
-                        step_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0)};
-    if (step.nodes < component.nodes || step.tasks < component.tasks) return not_as_told(identity);
-    if (step.nodes > most_asking_nodes) {
-        return too_many_nodes(identity, step.nodes, "use one component for the step");
-    }
-    return ask_as_user(spank, identity, [&] {
-        return query_het_layout(spank, identity.job, identity.step, step.tasks);
-    });
-}
-
-}  // namespace
-
-std::optional<Result<StepLayout>> ask_for_layout(spank_t spank, const Identity& identity) {
-    if (identity.heterogeneous) return ask_for_components(spank, identity);
-    if (knows_layout(spank, identity)) return std::nullopt;
-    if (identity.size.nodes > most_asking_nodes) {
-        constexpr const char* remedy =
-            "load the plugin on the host of srun too, or use -m cyclic or -m plane=N";
-        return too_many_nodes(identity, identity.size.nodes, remedy);
-    }
-    return ask_as_user(spank, identity,
-                       [&] { return query_layout(identity.job, identity.step, std::nullopt); });
-}
-
-namespace {
-
-// What srun sent for this step; empty: nothing. Error: not what srun sends.
-Result<SentStep> read_sent_step(spank_t spank, const Identity& identity) {
-    const auto text = step_variable(spank, sent_variable);
-    if (!text) return SentStep{};
-    // What srun knows of a heterogeneous step is one component of it, maybe another.
-    const StepSize size = identity.heterogeneous ? StepSize{} : identity.size;
-    auto sent = text->read_by([&](std::string_view value) {
-        return decode(value, {identity.job, identity.step, size});
-    });
-    return std::move(sent).transform(
-        [](std::optional<SentStep> step) { return std::move(step).value_or(SentStep{}); });
+std::optional<Error> mismatch(const StepLayout& layout, const Identity& identity) {
+    // Of a heterogeneous step each task compares the whole with its own number.
+    if (identity.heterogeneous) return std::nullopt;
+    auto error = check_size(layout, identity.size);
+    return error ? std::move(error) : check_layout(layout, identity.whole());
 }
 
 // `answer`: that of ask_for_layout(). Takes the layout out of `sent`. Errors: the answer's; a
@@ -272,7 +104,7 @@ Result<StepLayout> find_layout(spank_t spank, const Identity& identity, SentStep
         if (auto error = mismatch(*layout, identity)) return *std::move(error);
         return layout;
     }
-    auto derived = derive_layout(step_environment(spank), identity.size);
+    auto derived = derive_layout(StepVariables(spank), identity.size, topology_order);
     if (!derived || !*derived || mismatch(**derived, identity)) return not_as_told(identity);
     return **std::move(derived);
 }
@@ -283,11 +115,12 @@ Step step_of(spank_t spank, const Identity& identity, const Request& request,
     const HostList& hosts = step.layout.hosts();
     RendezvousFacts& rendezvous = step.rendezvous;
     // SLURM_JOB_ID is the leader's in every component of a heterogeneous job.
-    const auto leader = identity.heterogeneous ? step_number(spank, "SLURM_JOB_ID") : std::nullopt;
+    const auto leader =
+        identity.heterogeneous ? StepVariables(spank).number("SLURM_JOB_ID") : std::nullopt;
     // S_SLURM_RESTART_COUNT is 0 in a step of a requeued job (22.05); the batch
     // script's variable, which srun passes on, is right.
     rendezvous.step = {leader.value_or(identity.job), identity.step,
-                       step_number(spank, "SLURM_RESTART_COUNT").value_or(0)};
+                       StepVariables(spank).number("SLURM_RESTART_COUNT").value_or(0)};
     // A heterogeneous step has the union of its components' ports, and one of
     // those may not be reserved on rank 0's node.
     if (identity.heterogeneous) rendezvous.reserved_ports.reset();
@@ -308,56 +141,204 @@ Step step_of(spank_t spank, const Identity& identity, const Request& request,
     return step;
 }
 
-std::vector<ComponentOffset> find_offsets(const Identity& identity, const StepLayout& layout) {
-    if (!identity.heterogeneous) return {ComponentOffset{}};
-    return possible_offsets(layout, identity.component, node_name());
-}
-
-// Taken from srun, whose user can forge it, a name is only looked up where it is this host's.
-bool is_harmless(const std::string& address) {
-    return is_ip_address(address) || address == short_host_name() || address == host_name();
-}
-
 // NodeAddr of this node. To find it in slurm.conf, slurmstepd would first go through all nodes
-// there: 18 ms of 10,000. So what srun sent is preferred.
+// there: 18 ms of 10,000. So what srun sent is preferred; but its user can forge that, so a name is
+// only looked up where it is this host's.
 std::string own_address(const Identity& identity, const Step& step) {
     if (identity.heterogeneous) return configured_node_address(node_name());
     const NodeIndex node = identity.whole().node;
     const HostList& sent = step.facts.node_addresses;
     std::string address = sent.empty() ? std::string() : sent.name(node);
-    return is_harmless(address) ? address : configured_node_address(step.layout.hosts().name(node));
+    const bool is_harmless =
+        is_ip_address(address) || address == short_host_name() || address == host_name();
+    return is_harmless ? address : configured_node_address(step.layout.hosts().name(node));
+}
+
+TopologySource topology_source(const PlugstackArguments& arguments) {
+    TopologySource source{default_topology_file, !arguments.topology.empty(), arguments.command};
+    // Its name is looked for among all nodes of slurm.conf.
+    const bool by_name = arguments.topology.find("%n") != std::string::npos;
+    const std::string name = by_name ? node_name() : std::string();
+    if (source.given) source.file = expand_path(arguments.topology, name, host_name());
+    if (source.command.empty()) source.command = DISTGPU_COMMAND;
+    return source;
 }
 
 }  // namespace
+
+Identity read_identity(spank_t spank, std::uint32_t step) {
+    Identity identity;
+    identity.job = item(spank, S_JOB_ID).value_or(0);
+    identity.step = step;
+    identity.size = {item(spank, S_JOB_NNODES).value_or(0),
+                     item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(0)};
+    identity.component.node = ComponentNode{item(spank, S_JOB_NODEID).value_or(0)};
+    const std::uint32_t count = item(spank, S_JOB_LOCAL_TASK_COUNT).value_or(0);
+    for (std::uint32_t id = 0; id < count; ++id) {
+        std::uint32_t task = 0;
+        if (spank_get_item(spank, S_JOB_LOCAL_TO_GLOBAL_ID, id, &task) == ESPANK_SUCCESS) {
+            identity.component.tasks.push_back(ComponentTaskId{task});
+        }
+    }
+    const auto step_tasks = StepVariables(spank).number("SLURM_STEP_NUM_TASKS");
+    identity.heterogeneous =
+        identity.size.tasks > 0 && step_tasks && *step_tasks != identity.size.tasks;
+    return identity;
+}
+
+Result<TaskIdentity> read_task_identity(spank_t spank, const Identity& identity,
+                                        const std::vector<ComponentOffset>& offsets,
+                                        bool in_container) {
+    const auto local = item(spank, S_TASK_ID);
+    if (!local || *local >= identity.component.tasks.size()) {
+        return Error{"local task id", "not set by Slurm", "run again without --distgpu"};
+    }
+    const auto at = [&](ComponentOffset offset) {
+        return TaskIdentity{in_step(identity.component, offset), LocalRank{*local}};
+    };
+    if (offsets.size() == 1) return at(offsets.front());
+    if (offsets.empty()) {
+        return Error{"task map", "has this node's tasks on no node", "run the step again"};
+    }
+    if (in_container) {
+        return Error{"heterogeneous step", "components of one shape share this node",
+                     "in a container, place them on different nodes"};
+    }
+    // Slurm sets both variables over whatever was inherited.
+    const auto node = StepVariables(spank).number("SLURM_NODEID");
+    const auto task = StepVariables(spank).number("SLURM_PROCID");
+    if (node && task) {
+        const auto told =
+            offset_of(identity.component, LocalRank{*local}, NodeIndex{*node}, TaskId{*task});
+        if (told && std::ranges::find(offsets, *told) != offsets.end()) {
+            return at(*told);
+        }
+    }
+    return Error{"SLURM_PROCID or SLURM_NODEID", "not set by Slurm",
+                 "do not change them before the program"};
+}
+
+std::optional<Result<StepLayout>> ask_for_layout(spank_t spank, const Identity& identity) {
+    StepSize step = identity.size;
+    const char* remedy = "load the plugin on the host of srun too, or use -m cyclic or -m plane=N";
+    if (identity.heterogeneous) {
+        // What srun knows of it is one component. The component's size is Slurm's word, the step's
+        // a variable.
+        step = {StepVariables(spank).number("SLURM_STEP_NUM_NODES").value_or(0),
+                StepVariables(spank).number("SLURM_STEP_NUM_TASKS").value_or(0)};
+        if (step.nodes < identity.size.nodes || step.tasks < identity.size.tasks) {
+            return not_as_told(identity);
+        }
+        remedy = "use one component for the step";
+    } else if (knows_layout(spank, identity)) {
+        return std::nullopt;
+    }
+    if (step.nodes > most_asking_nodes) {
+        return Error{step_name(identity),
+                     formatted("only slurmctld knows which node each task runs on, and at most {} "
+                               "nodes may ask it, but the step has {}",
+                               most_asking_nodes, step.nodes),
+                     remedy};
+    }
+    const AsUser as_user(spank);
+    if (!as_user.is_user()) {
+        return Error{step_name(identity), "slurmctld cannot be asked as its user", "run it again"};
+    }
+    return identity.heterogeneous ? query_het_layout(spank, identity, step.tasks)
+                                  : query_layout(identity.job, identity.step, std::nullopt);
+}
 
 tl::expected<AskedStep, Failure> collect_asked_step(spank_t spank, const Identity& identity,
                                                     Request request, std::string spec,
                                                     const PlugstackArguments& arguments,
                                                     std::optional<Result<StepLayout>> answer) {
-    auto sent = read_sent_step(spank, identity);
-    if (!sent) return tl::unexpected(Failure{sent.error()});
-    if (sent->refused) {
+    SentStep sent;
+    if (const auto text = StepVariables(spank).get(sent_variable)) {
+        // What srun knows of a heterogeneous step is one component of it, maybe another.
+        const StepSize size = identity.heterogeneous ? StepSize{} : identity.size;
+        auto decoded = decode(*text, {identity.job, identity.step, size});
+        if (!decoded) return tl::unexpected(Failure{decoded.error()});
+        if (*decoded) sent = **std::move(decoded);
+    }
+    if (sent.refused) {
         constexpr bool known_to_all = true;
         return tl::unexpected(Failure{{"step", "refused by srun", ""}, known_to_all});
     }
     // What srun sends reaches one component alone, but for this.
-    sent->cpu_bind = sent->cpu_bind || step_variable(spank, cpu_bind_variable);
-    const bool told_by_srun = sent->layout.has_value();
-    auto layout = find_layout(spank, identity, *sent, std::move(answer));
+    sent.cpu_bind = sent.cpu_bind || StepVariables(spank).get(cpu_bind_variable);
+    const bool told_by_srun = sent.layout.has_value();
+    auto layout = find_layout(spank, identity, sent, std::move(answer));
     if (!layout) return tl::unexpected(Failure{layout.error()});
-    Step step = step_of(spank, identity, request, arguments, *std::move(layout), *sent);
+    Step step = step_of(spank, identity, request, arguments, *std::move(layout), sent);
     std::string address = own_address(identity, step);
-    std::vector<ComponentOffset> offsets = find_offsets(identity, step.layout);
+    std::vector<ComponentOffset> offsets{ComponentOffset{}};
+    if (identity.heterogeneous) {
+        offsets = possible_offsets(step.layout, identity.component, node_name());
+    }
     return AskedStep{.spec = std::move(spec),
                      .request = std::move(request),
                      .identity = identity,
                      .step = std::move(step),
-                     .sent = *std::move(sent),
+                     .sent = std::move(sent),
                      .told_by_srun = told_by_srun,
                      .own_address = std::move(address),
                      .offsets = std::move(offsets),
                      .command = arguments.command.empty() ? DISTGPU_COMMAND : arguments.command,
                      .launch = read_launch_variables(StepVariables(spank))};
+}
+
+std::vector<Error> StepBinding::before_tasks(spank_t spank, const Request& request,
+                                             const PlugstackArguments& arguments, std::size_t tasks,
+                                             const std::string& address) {
+    board_.create(tasks);
+    NodeSource source{
+        .address = address,
+        .name = short_host_name(),
+        .remedy = "remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf"};
+    if (needs_topology(request)) {
+        source.topology = topology_source(arguments);
+        gpus_.before_tasks(StepVariables(spank), gpu_numbering());
+    }
+    node_ = find_own_node(source);
+    if (!node_.ignored_topology.empty()) {
+        slurm_info("distgpu: ignored %s", node_.ignored_topology.c_str());
+    }
+    // Only root may write down what took all its time.
+    if (node_.silent_discovery) {
+        unrecorded_timeout_ = source.topology;
+        user_ = geteuid();
+    }
+    return node_.warnings;
+}
+
+void StepBinding::task_forked(spank_t spank) {
+    if (unrecorded_timeout_) note_silent(*std::exchange(unrecorded_timeout_, std::nullopt), user_);
+    const auto local_rank = item(spank, S_TASK_ID);
+    pid_t task = 0;
+    if (local_rank && spank_get_item(spank, S_TASK_PID, &task) == ESPANK_SUCCESS) {
+        board_.record_cpus(*local_rank, task);
+    }
+}
+
+NodeFacts StepBinding::facts_of(spank_t spank, const EnvironmentCopy& launch,
+                                LocalRank task) const {
+    const StepVariables variables(spank);
+    NodeFacts facts =
+        collect_facts(variables, launch, node_, item(spank, S_STEP_CPUS_PER_TASK).value_or(0));
+    facts.share.masks = board_.cpus();
+    if (facts.topology == nullptr) return facts;
+    // Slurm counts cores; a mask over more of them was not made for this step alone.
+    char* cores = nullptr;
+    if (spank_get_item(spank, S_STEP_ALLOC_CORES, &cores) == ESPANK_SUCCESS && cores != nullptr) {
+        const auto allocated = CpuSet::parse(cores);
+        const CpuSet mask = all_cpus(facts.share);
+        const auto& known = facts.topology->cores;
+        const auto used = std::ranges::count_if(
+            known, [&](const Core& core) { return core.cpus.intersects(mask); });
+        facts.confined = allocated && static_cast<std::uint32_t>(used) <= allocated->count();
+    }
+    gpus_.add_to(facts, variables, task, board_);
+    return facts;
 }
 
 }  // namespace distgpu

@@ -1,5 +1,3 @@
-#include "options.h"
-
 #include "base/format.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/request/request.h"
@@ -8,45 +6,31 @@
 #include "mapping/texts/variables.h"
 #include "slurm/batch_script.h"
 #include "spank_access.h"
+#include "srun_side.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
-void inherit_from_allocation() {
-    const char* const inherited = std::getenv(inherited_variable);
-    if (inherited == nullptr) return;
-    constexpr int keep_the_users_own = 0;
-    setenv(spec_variable, inherited, keep_the_users_own);
-    unsetenv(inherited_variable);
-}
-
-// The first argument of sbatch or salloc.
-bool asks_for_help(const std::vector<std::string>& command_line) {
-    return command_line.size() > 1 && command_line[1] == "--distgpu=help";
-}
-
-// "distgpu 0.1.0, a plugin for Slurm 22.05", in no other of which it loads.
-std::string version_line() {
-    return formatted("distgpu {}, a plugin for Slurm {}.{:02}\n", DISTGPU_VERSION,
-                     SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
-                     SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
-}
-
-}  // namespace
-
-void print_help_and_exit() {
-    const std::string help = spec_help() + "\n" + version_line();
+// Ends srun, sbatch or salloc. Never called in stepd.
+[[noreturn]] void print_help_and_exit() {
+    // "distgpu 0.1.0, a plugin for Slurm 22.05", in no other of which it loads.
+    const std::string help = formatted("{}\ndistgpu {}, a plugin for Slurm {}.{:02}\n", spec_help(),
+                                       DISTGPU_VERSION, SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+                                       SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
     const bool printed = std::fputs(help.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
     std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
+
+// sbatch and salloc are one SPANK context; only their names tell them apart.
+bool is_salloc() {
+    return std::string_view(program_invocation_short_name) == "salloc";
+}
+
+}  // namespace
 
 Error help_by_variable(const char* variable) {
     return {formatted("{}=help", variable), "a question, and no mode: no step would run",
@@ -58,8 +42,17 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) {
         return Outcome::ok;
     }
-    if (context == S_CTX_LOCAL) inherit_from_allocation();
-    if (context == S_CTX_ALLOCATOR && asks_for_help(own_command_line())) print_help_and_exit();
+    const bool is_srun = context == S_CTX_LOCAL;
+    const char* const inherited = is_srun ? std::getenv(inherited_variable) : nullptr;
+    if (inherited != nullptr) {
+        constexpr int keep_the_users_own = 0;
+        setenv(spec_variable, inherited, keep_the_users_own);
+        unsetenv(inherited_variable);
+    }
+    if (context == S_CTX_ALLOCATOR) {
+        const std::vector<std::string> words = own_command_line();
+        if (words.size() > 1 && words[1] == "--distgpu=help") print_help_and_exit();
+    }
     // SPANK's interface takes pointers to non-const char although it copies the texts.
     std::string name = "distgpu";
     std::string placeholder = "MODE[,KEY[=VALUE]]...";
@@ -74,71 +67,42 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     return Outcome::ok;
 }
 
-Outcome take_option(OptionState& state, const char* value, bool in_stepd) {
+Outcome take_option(std::optional<std::string>& option, const char* value, bool in_stepd) {
     if (value == nullptr) return Outcome::ok;
-    state.spec = value;
-    if (!in_stepd && *state.spec == "help") print_help_and_exit();
+    option = value;
+    if (!in_stepd && *option == "help") print_help_and_exit();
     return Outcome::ok;
 }
 
-namespace {
-
-// sbatch and salloc are one SPANK context; only their names tell them apart.
-bool is_salloc() {
-    return std::string_view(program_invocation_short_name) == "salloc";
-}
-
-// A job that would train on the first node of its allocation alone.
-std::optional<Error> without_srun(const Request& request) {
-    const auto script = is_salloc() ? find_python_of_salloc(own_command_line())
-                                    : find_batch_script(own_command_line());
-    const ScriptFiles files = [path = own_variable("PATH")](std::string_view name) {
-        return read_script_file(name, path);
-    };
-    if (!script || !starts_no_step(script->text, files)) return std::nullopt;
-    return Error{script->name,
-                 formatted("it has no srun, and {} prepares only what srun starts, so "
-                           "the program trains alone, as rank 0 of 1",
-                           option_of(request)),
-                 "write srun before the program"};
-}
-
-// Reads the script again, of a job that did not ask: once a job, in sbatch, before it waits for the
-// controller. No step has anything to do with it.
-void tell_of_late_directive() {
-    if (is_salloc()) return;
-    const auto script = find_batch_script(own_command_line());
-    if (!script) return;
-    auto late = late_directive(script->text);
-    if (!late) return;
-    late->object = formatted("{}: {}", script->name, late->object);
-    tell(late->message());
-}
-
-}  // namespace
-
-Outcome AllocatorSide::options_read(const OptionState& option) {
+Outcome AllocatorSide::options_read(const std::optional<std::string>& option) {
     const char* const twin = is_salloc() ? "SALLOC_DISTGPU" : "SBATCH_DISTGPU";
-    const std::string spec = option.spec.value_or(own_variable(twin));
-    if (!option.spec && spec.empty()) {
-        tell_of_late_directive();
+    const std::string spec = option.value_or(own_variable(twin));
+    if (!option && spec.empty()) {
+        // Reads the script again, of a job that did not ask: once a job, in sbatch, before it waits
+        // for the controller. No step has anything to do with it.
+        const auto script = is_salloc() ? std::nullopt : find_batch_script(own_command_line());
+        auto late = script ? late_directive(script->text) : std::nullopt;
+        if (!late) return Outcome::ok;
+        late->object = formatted("{}: {}", script->name, late->object);
+        tell(late->message());
         return Outcome::ok;
     }
-    const auto request = parse_spec(option.spec ? "--distgpu" : twin, spec);
-    if (!request) {
-        slurm_error("%s", request.error().message().c_str());
-        return Outcome::refused;
-    }
-    if (request->help) {
-        slurm_error("%s", help_by_variable(twin).message().c_str());
-        return Outcome::refused;
-    }
-    if (!option.spec) setenv(spec_variable, spec.c_str(), 1);
+    const auto request = parse_spec(option ? "--distgpu" : twin, spec);
+    if (!request) return refuse(request.error());
+    if (request->help) return refuse(help_by_variable(twin));
+    if (!option) setenv(spec_variable, spec.c_str(), 1);
     if (request->framework == nullptr || warned_) return Outcome::ok;
-    if (const auto warning = without_srun(*request)) {
-        tell(warning->message());
-        warned_ = true;
-    }
+    // A job that would train on the first node of its allocation alone.
+    const std::vector<std::string> words = own_command_line();
+    const auto script = is_salloc() ? find_python_of_salloc(words) : find_batch_script(words);
+    if (!script || !starts_no_step(script->text, own_variable("PATH"))) return Outcome::ok;
+    warned_ = true;
+    tell(Error{script->name,
+               formatted("it has no srun, and {} prepares only what srun starts, so the program "
+                         "trains alone, as rank 0 of 1",
+                         option_of(*request)),
+               "write srun before the program"}
+             .message());
     return Outcome::ok;
 }
 

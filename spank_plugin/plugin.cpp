@@ -1,11 +1,7 @@
 // The symbols that Slurm calls. Each one forwards in a line, through guarded().
-#include "guarded.h"
-#include "options.h"
 #include "spank_access.h"
 #include "srun_side.h"
 #include "stepd_side.h"
-
-#include <cstddef>
 
 namespace {
 
@@ -13,7 +9,7 @@ using distgpu::guarded;
 
 // The one object that outlives a callback.
 struct Plugin {
-    distgpu::OptionState option;
+    std::optional<std::string> option;  // SPEC of the command line, as far as Slurm called back
     distgpu::AllocatorSide allocator;
     distgpu::SrunSide srun;
     distgpu::StepdSide stepd;
@@ -49,7 +45,10 @@ extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern const unsigned int spank_plugin_version = 1;
 
 int slurm_spank_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("init", [&] { return distgpu::register_option(spank, on_option); });
+    return guarded("init", [&] {
+        if (spank_context() == S_CTX_LOCAL) plugin().srun.started();
+        return distgpu::register_option(spank, on_option);
+    });
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {

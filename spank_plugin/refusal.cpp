@@ -1,6 +1,6 @@
 #include "refusal.h"
 
-#include "base/io/shared_array.h"
+#include "base/io/programs.h"
 
 #include <cmath>
 #include <numeric>
@@ -30,7 +30,7 @@ void RefusalNotice::wait_until_forked(std::chrono::milliseconds longest) const {
     wait_until([this] { return shared_ == nullptr || shared_->forked; }, longest);
 }
 
-bool RefusalNotice::take_word() {
+bool RefusalNotice::claim_reporter() {
     return shared_ == nullptr || !shared_->taken.exchange(true);
 }
 
@@ -46,20 +46,6 @@ void RefusalNotice::wait_until_told(std::chrono::milliseconds longest) const {
     wait_until([this] { return is_told(); }, longest);
 }
 
-namespace {
-
-// A permutation of the nodes under which those that refuse together, such as a rack, or one half of
-// every chassis, have places as far apart as if they were spread over the whole step: multiples of
-// the golden ratio.
-std::uint32_t place_in_line(std::uint32_t node, std::uint32_t nodes) {
-    constexpr double golden_ratio = 0.618033988749895;
-    auto step = static_cast<std::uint64_t>(std::ceil(nodes * golden_ratio));
-    while (std::gcd(step, std::uint64_t{nodes}) != 1) ++step;
-    return static_cast<std::uint32_t>(node * step % nodes);
-}
-
-}  // namespace
-
 // Logarithmic: however many nodes refuse, few of them have their turn within the time that an
 // ending takes (0.1 s in a small cluster, seconds in a large one), and the last does not wait long.
 std::chrono::milliseconds refusal_turn(std::uint32_t node, std::uint32_t nodes) {
@@ -67,8 +53,13 @@ std::chrono::milliseconds refusal_turn(std::uint32_t node, std::uint32_t nodes) 
     // start it after that (step_launch.c, 22.05 to 26.05).
     constexpr double until_all_have_started = 1000;  // milliseconds
     constexpr double for_each_doubling = 500;
-    const double turn =
-        until_all_have_started + for_each_doubling * std::log2(1.0 + place_in_line(node, nodes));
+    // A permutation of the nodes under which those that refuse together, such as a rack, or one
+    // half of every chassis, have places as far apart as if they were spread over the whole step.
+    constexpr double golden_ratio = 0.618033988749895;
+    auto step = static_cast<std::uint64_t>(std::ceil(nodes * golden_ratio));
+    while (std::gcd(step, std::uint64_t{nodes}) != 1) ++step;
+    const auto place = static_cast<double>(node * step % nodes);
+    const double turn = until_all_have_started + for_each_doubling * std::log2(1.0 + place);
     return std::chrono::milliseconds(static_cast<std::int64_t>(turn));
 }
 

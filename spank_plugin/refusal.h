@@ -17,8 +17,7 @@ struct Failure {
 };
 
 // What the tasks of a node that may not start tell each other and slurmstepd. A task is forked
-// before it finds out: what it writes is its own, but for this memory. Lives as long as its
-// process; the memory is given back with that.
+// before it finds out, so this memory is shared. Never unmapped; freed at process exit.
 class RefusalNotice {
   public:
     // Before the tasks are forked. Without memory every task speaks, and slurmstepd hears of none.
@@ -28,8 +27,8 @@ class RefusalNotice {
     void set_forked();
     void wait_until_forked(std::chrono::milliseconds longest) const;
 
-    // In a task. True for the first that asks: this one tells the user why.
-    bool take_word();
+    // In a task: true for exactly one of the node, which tells the user why.
+    bool claim_reporter();
 
     // The user was told.
     void set_told();
@@ -49,11 +48,10 @@ class RefusalNotice {
     Shared* shared_ = nullptr;
 };
 
-// When a node that refuses the step says so. The nodes find out each for itself, and the first that
-// speaks ends the step for all: the others, who wait for their turn, are never heard. Of the node
-// with this position, 0-based, among the step's `nodes`, from when its tasks were
-// started: 1 s for node 0, 3 s for the last of 16 nodes, 7.7 s of 10,000. Precondition: node <
-// nodes.
+// How long after the start of its tasks a node tells that it refuses the step. Each node finds out
+// for itself, and the first that tells ends the step for all, so that the others, which wait for
+// their turn, never do. `node` is its position among the step's `nodes`, below that: 1 s for node
+// 0, 3 s for the last of 16 nodes, 7.7 s of 10,000.
 std::chrono::milliseconds refusal_turn(std::uint32_t node, std::uint32_t nodes);
 
 }  // namespace distgpu

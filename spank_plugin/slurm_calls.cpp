@@ -1,8 +1,7 @@
-// The types are those of the release whose headers the
-// plugin was compiled with; Slurm loads it into that release alone. Functions
-// that slurm.h declares are looked up with the type it gives them, so that a
-// release which changes one does not compile: called with other arguments,
-// it crashes slurmstepd.
+// The types are those of the release whose headers the plugin was compiled with; Slurm loads it
+// into that release alone. Functions that slurm.h declares are looked up with the type it gives
+// them, so that a release which changes one does not compile: called with other arguments, it
+// crashes slurmstepd.
 #include "slurm_calls.h"
 
 #include "base/format.h"
@@ -13,20 +12,17 @@
 #include <slurm/slurm_errno.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <functional>
 #include <memory>
 #include <netdb.h>
-#include <string_view>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <type_traits>
 #include <unistd.h>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -37,32 +33,15 @@ Function* find(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// Frees what Slurm allocated, with Slurm's own function where the process has it.
+// What Slurm allocated; its own function of this name frees it, where the process has that.
+template <class T>
+using Reply = std::unique_ptr<T, std::function<void(T*)>>;
 template <class Free, class T>
-void release(T* object, const char* function) {
-    if (auto* const free = find<Free>(function)) free(object);
+Reply<T> owned(T* reply, const char* function) {
+    return {reply, [function](T* allocated) {
+                if (auto* const free = find<Free>(function)) free(allocated);
+            }};
 }
-
-struct FreeLayout {
-    void operator()(slurm_step_layout_t* reply) const {
-        release<decltype(slurm_job_step_layout_free)>(reply, "slurm_job_step_layout_free");
-    }
-};
-using LayoutReply = std::unique_ptr<slurm_step_layout_t, FreeLayout>;
-
-struct FreeNodeInfo {
-    void operator()(node_info_msg_t* reply) const {
-        release<decltype(slurm_free_node_info_msg)>(reply, "slurm_free_node_info_msg");
-    }
-};
-using NodeReply = std::unique_ptr<node_info_msg_t, FreeNodeInfo>;
-
-struct FreeJobInfo {
-    void operator()(job_info_msg_t* reply) const {
-        release<decltype(slurm_free_job_info_msg)>(reply, "slurm_free_job_info_msg");
-    }
-};
-using JobReply = std::unique_ptr<job_info_msg_t, FreeJobInfo>;
 
 Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
     return {formatted("task map of step {}.{}", job, step), std::move(problem),
@@ -81,7 +60,7 @@ slurm_step_id_t step_id(std::uint32_t job, std::uint32_t step,
 
 // Later releases take a slurm_step_id_t instead of the job's number.
 template <class Load>
-JobReply load_job(Load* load, std::uint32_t job) {
+Reply<job_info_msg_t> load_job(Load* load, std::uint32_t job) {
     job_info_msg_t* reply = nullptr;
     if (load == nullptr) return {};
     if constexpr (std::is_invocable_v<Load, job_info_msg_t**, std::uint32_t, std::uint16_t>) {
@@ -89,15 +68,7 @@ JobReply load_job(Load* load, std::uint32_t job) {
     } else {
         load(&reply, step_id(job, NO_VAL, std::nullopt), SHOW_ALL);
     }
-    return JobReply(reply);
-}
-
-std::vector<std::vector<std::uint32_t>> tasks_of_nodes(const slurm_step_layout_t& reply) {
-    std::vector<std::vector<std::uint32_t>> nodes(reply.node_cnt);
-    for (std::uint32_t node = 0; node < reply.node_cnt; ++node) {
-        nodes[node].assign(reply.tids[node], reply.tids[node] + reply.tasks[node]);
-    }
-    return nodes;
+    return owned<decltype(slurm_free_job_info_msg)>(reply, "slurm_free_job_info_msg");
 }
 
 std::string loaded_address(const std::string& node_name) {
@@ -106,7 +77,7 @@ std::string loaded_address(const std::string& node_name) {
     node_info_msg_t* raw = nullptr;
     std::string name = node_name;
     if (load(&raw, name.data(), 0) != SLURM_SUCCESS || raw == nullptr) return {};
-    const NodeReply reply(raw);
+    const auto reply = owned<decltype(slurm_free_node_info_msg)>(raw, "slurm_free_node_info_msg");
     if (reply->record_count == 0 || reply->node_array[0].node_addr == nullptr) return {};
     return reply->node_array[0].node_addr;
 }
@@ -124,9 +95,10 @@ std::string numeric(const slurm_addr_t& address) {
 std::vector<std::string> current_addresses(const HostList& nodes) {
     auto* const query = find<decltype(slurm_get_node_alias_addrs)>("slurm_get_node_alias_addrs");
     if (query == nullptr) return {};
-    slurm_node_alias_addrs_t* reply = nullptr;
+    slurm_node_alias_addrs_t* raw = nullptr;
     std::string list = nodes.to_string();
-    if (query(list.data(), &reply) != SLURM_SUCCESS || reply == nullptr) return {};
+    if (query(list.data(), &raw) != SLURM_SUCCESS || raw == nullptr) return {};
+    const auto reply = owned<void(slurm_node_alias_addrs_t*)>(raw, "slurm_free_node_alias_addrs");
     std::vector<std::string> addresses;
     const auto answered = reply->node_list == nullptr ? Result<HostList>(HostList{})
                                                       : HostList::parse(reply->node_list);
@@ -136,7 +108,6 @@ std::vector<std::string> current_addresses(const HostList& nodes) {
             addresses.push_back(numeric(reply->node_addrs[i]));
         }
     }
-    release<void(slurm_node_alias_addrs_t*)>(reply, "slurm_free_node_alias_addrs");
     return addresses;
 }
 #else
@@ -146,14 +117,11 @@ std::string aliased_address(const std::string& node_name) {
     const char* const variable = std::getenv("SLURM_NODE_ALIASES");
     std::string_view rest = variable == nullptr ? "" : variable;
     while (!rest.empty()) {
-        const std::string_view entry = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-        if (entry.substr(0, node_name.size() + 1) != node_name + ":") continue;
-        std::string_view address = entry.substr(node_name.size() + 1);
-        if (!address.empty() && address.front() == '[') {
-            return std::string(address.substr(1, address.find(']') - 1));
-        }
-        return std::string(address.substr(0, address.find(':')));
+        std::string_view address = take_until(rest, ',');
+        if (take_until(address, ':') != node_name) continue;
+        const bool has_brackets = address.starts_with('[');
+        if (has_brackets) address.remove_prefix(1);
+        return std::string(take_until(address, has_brackets ? ']' : ':'));
     }
     return {};
 }
@@ -179,19 +147,24 @@ std::string configured(const char* function, const std::string& name) {
     return answer;
 }
 
-std::string first_known(const std::string& address, const std::string& node_name) {
-    return address.empty() ? configured_node_address(node_name) : address;
-}
-
 // `addresses`, in the nodes' order, may be empty or have gaps.
 HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addresses) {
     addresses.resize(nodes.size());
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         std::string name = nodes.name(NodeIndex{i});
-        addresses[i] = first_known(addresses[i], name);
+        if (addresses[i].empty()) addresses[i] = configured_node_address(name);
         if (addresses[i].empty()) addresses[i] = std::move(name);
     }
     return HostList::from_names(addresses);
+}
+
+// glibc's functions of these names change all threads of a process.
+bool set_effective(uid_t user, gid_t group) {
+    constexpr auto same = static_cast<uid_t>(-1);
+    // The group first on the way down and last on the way up: only root may change it.
+    const auto set_group = [&] { return syscall(SYS_setresgid, same, group, same) == 0; };
+    const auto set_user = [&] { return syscall(SYS_setresuid, same, user, same) == 0; };
+    return user == 0 ? set_user() && set_group() : set_group() && set_user();
 }
 
 }  // namespace
@@ -201,12 +174,17 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
     auto* const query = find<decltype(slurm_job_step_layout_get)>("slurm_job_step_layout_get");
     if (query == nullptr) return no_layout(job, step, "this Slurm does not support the query");
     slurm_step_id_t id = step_id(job, step, component);
-    const LayoutReply reply(query(&id));
+    const auto reply =
+        owned<decltype(slurm_job_step_layout_free)>(query(&id), "slurm_job_step_layout_free");
     if (!reply || reply->node_list == nullptr) {
         return no_layout(job, step, formatted("slurmctld did not answer (error {})", errno));
     }
+    std::vector<std::vector<std::uint32_t>> tasks(reply->node_cnt);
+    for (std::uint32_t node = 0; node < reply->node_cnt; ++node) {
+        tasks[node].assign(reply->tids[node], reply->tids[node] + reply->tasks[node]);
+    }
     auto layout = HostList::parse(reply->node_list).and_then([&](HostList hosts) {
-        return StepLayout::from_task_lists(std::move(hosts), tasks_of_nodes(*reply));
+        return StepLayout::from_task_lists(std::move(hosts), tasks);
     });
     if (layout) return layout;
     return no_layout(job, step, "slurmctld's answer contradicts itself");
@@ -227,7 +205,8 @@ std::string configured_node_address(const std::string& node_name) {
 
 std::string node_address(const std::string& node_name) {
     const auto current = current_addresses(HostList::from_names(std::array{node_name}));
-    std::string address = first_known(current.empty() ? "" : current.front(), node_name);
+    if (!current.empty() && !current.front().empty()) return current.front();
+    std::string address = configured_node_address(node_name);
     return address.empty() ? loaded_address(node_name) : address;
 }
 
@@ -256,7 +235,7 @@ bool gives_gpus() {
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {
-    const JobReply reply = load_job(find<decltype(slurm_load_job)>("slurm_load_job"), job);
+    const auto reply = load_job(find<decltype(slurm_load_job)>("slurm_load_job"), job);
     if (!reply) return std::nullopt;
     for (std::uint32_t i = 0; i < reply->record_count; ++i) {
         const slurm_job_info_t& found = reply->job_array[i];
@@ -278,19 +257,6 @@ void end_step(std::uint32_t job, std::uint32_t step) {
 #endif
 }
 
-namespace {
-
-// glibc's functions of these names change all threads of a process.
-bool set_effective(uid_t user, gid_t group) {
-    constexpr auto same = static_cast<uid_t>(-1);
-    // The group first on the way down and last on the way up: only root may change it.
-    const auto set_group = [&] { return syscall(SYS_setresgid, same, group, same) == 0; };
-    const auto set_user = [&] { return syscall(SYS_setresuid, same, user, same) == 0; };
-    return user == 0 ? set_user() && set_group() : set_group() && set_user();
-}
-
-}  // namespace
-
 AsUser::AsUser(spank_t spank) {
     uid_t user = 0;
     gid_t group = 0;
@@ -298,13 +264,13 @@ AsUser::AsUser(spank_t spank) {
         spank_get_item(spank, S_JOB_GID, &group) != ESPANK_SUCCESS) {
         return;
     }
-    done_ = set_effective(user, group);
-    if (!done_) set_effective(0, getgid());  // the group, if only that was taken
+    is_user_ = set_effective(user, group);
+    if (!is_user_) set_effective(0, getgid());  // the group, if only that was taken
 }
 
 AsUser::~AsUser() {
     // Cannot fail, and a daemon that went on as the user would.
-    if (done_ && !set_effective(0, getgid())) std::abort();
+    if (is_user_ && !set_effective(0, getgid())) std::abort();
 }
 
 std::optional<HelperUser> step_user(spank_t spank) {

@@ -4,20 +4,15 @@
 #pragma once
 
 #include "base/result.h"
-#include "mapping/binding/step_gpus.h"
+#include "mapping/binding/device_values.h"
 #include "mapping/layout/step_layout.h"
 #include "node/host_helper.h"
 #include "spank_access.h"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 namespace distgpu {
 
-// Asks slurmctld for the layout of a step, one RPC (0.6 ms; 2-3 ms for 100,000
-// tasks). `component`: of a heterogeneous step inside one allocation; nothing
-// for an ordinary step.
+// Asks slurmctld for the layout of a step, one RPC (0.6 ms; 2-3 ms for 100,000 tasks). `component`:
+// of a heterogeneous step inside one allocation; nothing for an ordinary step.
 // Error: slurmctld did not answer, or not with a layout.
 Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
                                 std::optional<std::uint32_t> component);
@@ -33,10 +28,8 @@ std::string node_address(const std::string& node_name);
 // At most one RPC.
 HostList node_addresses(const HostList& nodes);
 
-// As node_address, but never with an RPC: what slurm.conf says.
-std::string configured_node_address(const std::string& node_name);
-
 // The same from slurm.conf alone, without an RPC.
+std::string configured_node_address(const std::string& node_name);
 HostList configured_node_addresses(const HostList& nodes);
 
 // In slurmstepd: what Slurm's numbers of GPUs count (gres_use_local_device_index() of gres.c, 22.05
@@ -54,11 +47,11 @@ std::optional<std::uint32_t> het_leader(std::uint32_t job);
 // Asks slurmctld to end a step on all its nodes, one RPC.
 void end_step(std::uint32_t job, std::uint32_t step);
 
-// Lets this thread of slurmstepd act as the user of its step for a while, to whom slurmctld answers
-// what it would answer them, PrivateData and all. Both munged and, with auth/slurm, slurmd's sack
-// sign for the effective ids of the thread that connects (slurmstepd is a client in auth_slurm.c).
-// Only this thread changes, and only where the process is root's; its real and saved ids stay, so
-// that the user can neither signal nor trace it.
+// Lets this thread of slurmstepd act as the user of its step for a while: munged and, with
+// auth/slurm, slurmd's sack sign for the effective ids of the thread that connects, so that
+// slurmctld answers what it would answer the user (PrivateData). Only this thread changes, and only
+// where the process is root's; its real and saved ids stay, so that the user can neither signal nor
+// trace it.
 class AsUser {
   public:
     explicit AsUser(spank_t spank);
@@ -67,10 +60,10 @@ class AsUser {
     AsUser& operator=(const AsUser&) = delete;
 
     // Whether this thread is the user's now.
-    bool done() const { return done_; }
+    bool is_user() const { return is_user_; }
 
   private:
-    bool done_ = false;
+    bool is_user_ = false;
 };
 
 // The user of the step, for a process that shall never be root's again. Nothing: Slurm does not

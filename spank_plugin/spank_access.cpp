@@ -1,35 +1,37 @@
 #include "spank_access.h"
 
-#include "base/io/file_text.h"
+#include "base/io/files.h"
+#include "base/values.h"
+#include "node/machine.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <link.h>
-#include <string_view>
 #include <sys/stat.h>
 
 namespace distgpu {
 namespace {
 
-std::optional<std::string> read_variable(spank_t spank, const char* name) {
-    std::string value(256, '\0');
-    // Linux refuses an argument string of more than 128 KiB, but an environment
-    // that srun sends may hold a longer one: stop where no real value reaches.
-    constexpr std::size_t longest = std::size_t{1} << 18U;
-    while (value.size() <= longest) {
-        const spank_err_t rc =
-            spank_getenv(spank, name, value.data(), static_cast<int>(value.size()));
-        if (rc == ESPANK_SUCCESS) {
-            value.resize(value.find('\0'));
-            return value;
-        }
-        if (rc != ESPANK_NOSPACE) return std::nullopt;
-        value.resize(value.size() * 4);
-    }
-    return std::nullopt;
+// This plugin; all null where the loader does not tell.
+Dl_info own_object() {
+    static const char own = 0;  // lies in this plugin
+    Dl_info object{};
+    dladdr(&own, &object);
+    return object;
+}
+
+// One walk over the objects of this process, which are listed in the order of their loading.
+struct Walk {
+    std::string_view sought;
+    std::uintptr_t own;  // where this plugin begins
+    bool own_seen = false;
+    bool sought_after_own = false;
+};
+
+int visit(dl_phdr_info* object, std::size_t /*size*/, void* data) {
+    auto& walk = *static_cast<Walk*>(data);
+    if (walk.own_seen && file_name(object->dlpi_name) == walk.sought) walk.sought_after_own = true;
+    if (object->dlpi_addr == walk.own) walk.own_seen = true;
+    return 0;
 }
 
 }  // namespace
@@ -66,20 +68,23 @@ void tell(const std::string& line) {
     slurm_spank_log("%s", line.c_str());
 }
 
-std::optional<UserText> step_variable(spank_t spank, const char* name) {
-    auto value = read_variable(spank, name);
-    if (!value) return std::nullopt;
-    return UserText(*std::move(value));
-}
-
-std::optional<std::uint32_t> step_number(spank_t spank, const char* name) {
-    constexpr std::size_t limit = std::size_t{1} << 32U;
-    const auto text = step_variable(spank, name);
-    return text ? text->number_below(limit) : std::nullopt;
-}
-
+// Nothing: unset, or longer than a variable of a process can be.
 std::optional<std::string> StepVariables::get(const std::string& name) const {
-    return read_variable(spank_, name.c_str());
+    std::string value(256, '\0');
+    // Linux refuses an argument string of more than 128 KiB, but an environment
+    // that srun sends may hold a longer one: stop where no real value reaches.
+    constexpr std::size_t longest = std::size_t{1} << 18U;
+    while (value.size() <= longest) {
+        const spank_err_t rc =
+            spank_getenv(spank_, name.c_str(), value.data(), static_cast<int>(value.size()));
+        if (rc == ESPANK_SUCCESS) {
+            value.resize(value.find('\0'));
+            return value;
+        }
+        if (rc != ESPANK_NOSPACE) return std::nullopt;
+        value.resize(value.size() * 4);
+    }
+    return std::nullopt;
 }
 
 // spank_setenv() returns success although it dropped a value that is too long: read it back.
@@ -105,26 +110,20 @@ std::vector<std::string> StepVariables::names() const {
 }
 
 std::string own_variable(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value == nullptr ? "" : value;
+    return ProcessEnvironment().text(variable);
 }
 
 std::vector<std::string> own_command_line() {
     std::vector<std::string> arguments;
     const auto text = read_regular_file("/proc/self/cmdline");
-    if (!text) return arguments;
-    for (std::size_t at = 0; at < text->size();) {
-        const std::size_t end = std::min(text->find('\0', at), text->size());
-        arguments.push_back(text->substr(at, end - at));
-        at = end + 1;
-    }
+    std::string_view rest = text ? std::string_view(*text) : std::string_view();
+    while (!rest.empty()) arguments.emplace_back(take_until(rest, '\0'));
     return arguments;
 }
 
 std::string own_plugin_file() {
-    static const char own = 0;  // lies in this plugin
-    Dl_info object{};
-    return dladdr(&own, &object) != 0 && object.dli_fname != nullptr ? object.dli_fname : "";
+    const Dl_info own = own_object();
+    return own.dli_fname == nullptr ? "" : own.dli_fname;
 }
 
 FileRoot file_root() {
@@ -133,40 +132,8 @@ FileRoot file_root() {
     return {root.st_dev, root.st_ino};
 }
 
-namespace {
-
-// One walk over the objects of this process, which are listed in the order of their loading.
-struct Walk {
-    std::string_view sought;
-    bool own_seen = false;
-    bool sought_after_own = false;
-};
-
-bool holds(const dl_phdr_info& object, const void* address) {
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-        const auto& segment = object.dlpi_phdr[i];
-        const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
-        if (segment.p_type == PT_LOAD && at >= begin && at < begin + segment.p_memsz) return true;
-    }
-    return false;
-}
-
-int visit(dl_phdr_info* object, std::size_t /*size*/, void* data) {
-    auto& walk = *static_cast<Walk*>(data);
-    const std::string_view path = object->dlpi_name;
-    if (walk.own_seen && path.substr(path.rfind('/') + 1) == walk.sought) {
-        walk.sought_after_own = true;
-    }
-    static const char own = 0;  // lies in this plugin
-    if (holds(*object, &own)) walk.own_seen = true;
-    return 0;
-}
-
-}  // namespace
-
 bool stands_before(std::string_view file_name) {
-    Walk walk{file_name};
+    Walk walk{file_name, reinterpret_cast<std::uintptr_t>(own_object().dli_fbase)};
     dl_iterate_phdr(visit, &walk);
     return walk.sought_after_own;
 }

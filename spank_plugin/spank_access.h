@@ -8,23 +8,20 @@ extern "C" {
 }
 
 #include "base/environment.h"
-#include "base/user_text.h"
+#include "base/result.h"
 
 #include <cstdint>
-#include <optional>
-#include <string>
+#include <exception>
 #include <string_view>
 #include <sys/types.h>
-#include <vector>
 
 namespace distgpu {
 
 // What a callback reports to Slurm.
 enum class Outcome { ok, refused };
 
-// Batch, interactive and extern steps run no tasks of the user's:
-// SLURM_INTERACTIVE_STEP 0xfffffffa, SLURM_BATCH_SCRIPT 0xfffffffb and
-// SLURM_EXTERN_CONT 0xfffffffc in slurm.h.
+// Batch, interactive and extern steps run no tasks of the user's: SLURM_INTERACTIVE_STEP
+// 0xfffffffa, SLURM_BATCH_SCRIPT 0xfffffffb and SLURM_EXTERN_CONT 0xfffffffc in slurm.h.
 constexpr bool is_special_step(std::uint32_t step) {
     return step >= 0xfffffffa;
 }
@@ -44,16 +41,8 @@ bool put_in_front(spank_t spank, const std::vector<std::string>& words);
 // One line for the user, on the step's standard error, where this callback's output reaches it.
 void tell(const std::string& line);
 
-// A variable of the step's environment (stepd only), which a user may have forged. Nothing: unset,
-// or longer than a variable of a process can be.
-std::optional<UserText> step_variable(spank_t spank, const char* name);
-
-// A variable that holds a number of 32 bits and nothing else; nothing where it is unset or another
-// text.
-std::optional<std::uint32_t> step_number(spank_t spank, const char* name);
-
-// The step's environment (stepd only); within a task's callback that of the task. For the readers
-// that `distgpu exec` shares, each of which checks what it reads.
+// The step's environment (stepd only); within a task's callback that of the task. A user may have
+// forged it: whoever reads it checks what it reads.
 class StepVariables : public Environment {
   public:
     explicit StepVariables(spank_t spank) : spank_(spank) {}
@@ -78,12 +67,7 @@ std::string own_plugin_file();
 
 // Which file system a process has at '/'. A plugin before this one, such as pyxis, puts the task
 // into its container, and then it is another than slurmstepd's.
-struct FileRoot {
-    dev_t device = 0;
-    ino_t inode = 0;
-
-    bool operator==(const FileRoot&) const = default;
-};
+using FileRoot = std::pair<dev_t, ino_t>;
 
 // Of this process; all 0 where it cannot be told.
 FileRoot file_root();
@@ -91,5 +75,39 @@ FileRoot file_root();
 // Whether a plugin whose file has this name was loaded after this one: Slurm loads and calls them
 // in the order of plugstack.conf.
 bool stands_before(std::string_view file_name);
+
+// On the standard error of srun, sbatch or salloc.
+inline void complain(const Error& error) {
+    slurm_error("%s", error.message().c_str());
+}
+inline Outcome refuse(const Error& error) {
+    complain(error);
+    return Outcome::refused;
+}
+
+// ---- The C boundary: what every callback goes through on its way into Slurm.
+
+// Runs a callback and gives Slurm its answer: 0, or -1, which every release takes for a failure (up
+// to 24.11 a positive value counts as success). No exception leaves it: one that reached stepd
+// would end the user's job. What was thrown goes to `thrown`, a noexcept function of the text.
+template <class Callback, class Thrown>
+int guarded(Callback&& callback, Thrown&& thrown) noexcept {
+    try {
+        return callback() == Outcome::ok ? 0 : -1;
+    } catch (const std::exception& failure) {
+        thrown(failure.what());
+    } catch (...) {
+        thrown("unknown exception");
+    }
+    return -1;
+}
+
+// The same for a callback whose failure ends only srun, sbatch or salloc.
+template <class Callback>
+int guarded(const char* name, Callback&& callback) noexcept {
+    return guarded(callback, [name](const char* what) {
+        slurm_error("distgpu: %s: %s; please report this", name, what);
+    });
+}
 
 }  // namespace distgpu

@@ -1,60 +1,36 @@
 #include "srun_side.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/take_until.h"
 #include "base/values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
-#include "mapping/rendezvous/host_port.h"
+#include "mapping/rendezvous/rendezvous.h"
 #include "mapping/spec/misplaced_option.h"
 #include "mapping/spec/parse_spec.h"
-#include "mapping/texts/announcement.h"
+#include "mapping/texts/plan_text.h"
 #include "mapping/texts/variables.h"
-#include "node/process_environment.h"
-#include "node/step_secret.h"
+#include "node/machine.h"
+#include "node/step_variables.h"
 #include "node/task_environment.h"
-#include "options.h"
-#include "slurm/plugstack_arguments.h"
-#include "slurm/srun_options.h"
 #include "slurm_calls.h"
-#include "spank_access.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
-
-void complain(const Error& error) {
-    slurm_error("%s", error.message().c_str());
-}
 
 // slurmstepd writes the container's config.json before it calls task_init, so what is set there
 // never arrives.
 constexpr bool containers_are_set_up_early = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0);
 
-// Slurm's own kind of container; pyxis's options begin with --container- and are others.
-bool is_lost_in_container(const SlurmOptions& options) {
-    return containers_are_set_up_early &&
-           (options.has("container") || !own_variable("SLURM_CONTAINER").empty());
-}
-
-Error lost_in_container() {
-    return {"--container", "this release of Slurm does not let --distgpu set variables in it",
-            "use --container-image of pyxis, or start the container within the step"};
-}
-
-// In a heterogeneous step the choice of one component holds for all.
-void send_cpu_bind(const SlurmOptions& options) {
-    if (chooses_cpus(options, own_variable("SLURM_CPU_BIND"))) {
-        setenv(cpu_bind_variable, "1", 1);
+// Empty: unsets it.
+void set_or_remove(const char* variable, const std::string& value) {
+    if (value.empty()) {
+        unsetenv(variable);
     } else {
-        unsetenv(cpu_bind_variable);
+        setenv(variable, value.c_str(), 1);
     }
 }
 
@@ -77,8 +53,7 @@ std::optional<Error> bad_exported_port(const Request& request,
 void send_address(const Framework& framework, const std::vector<std::string>& command_line,
                   const SlurmOptions& options) {
     const bool sets_address =
-        std::any_of(framework.sets.begin(), framework.sets.end(),
-                    [](const SetVariable& variable) { return variable.name == "MASTER_ADDR"; });
+        std::ranges::count(framework.sets, std::string_view("MASTER_ADDR"), &SetVariable::name) > 0;
     if (!sets_address || exported(ProcessEnvironment(), "MASTER_ADDR")) return;
     if (starts_foreign_launcher(command_line) || options.has("interactive") ||
         export_sets(options, own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
@@ -122,50 +97,46 @@ void tell_of_lost_option(spank_t spank) {
     if (const auto lost = option_behind_program(program_arguments(spank))) tell(lost->message());
 }
 
-using Programs = std::vector<std::vector<std::string>>;
-
-// Those of --multi-prog's file, whose text srun puts behind its name, or the one that stands on the
-// command line.
-Programs programs_of_step(std::vector<std::string> program, const SlurmOptions& options) {
-    if (program.size() > 1 && options.has("multi-prog")) {
-        if (Programs programs = programs_in(program[1]); !programs.empty()) return programs;
+// Of a step that asks: its mode may leave alone what that of the task around replaced.
+void take_replaced_names() {
+    ProcessEnvironment own;
+    for (const std::string& name : inherited_ranks(own)) {
+        if (name.starts_with("SLURM_")) own.unset(name);
     }
-    return {std::move(program)};
-}
-
-// Keeps what holds for each of several programs.
-void keep_common(std::vector<std::string>& lines, const std::vector<Error>& others) {
-    std::erase_if(lines, [&](const std::string& line) {
-        return std::none_of(others.begin(), others.end(),
-                            [&](const Error& other) { return other.message() == line; });
-    });
+    own.unset(job_name_variable);
 }
 
 }  // namespace
 
-Outcome SrunSide::options_read(const OptionState& option, std::span<const char* const> arguments) {
+void SrunSide::started() {
+    ProcessEnvironment own;
+    const auto jobs_name = own_job_name(own);
+    const auto tasks_name = own.get(slurms_job_name);
+    if (!jobs_name || jobs_name == tasks_name) return;
+    tasks_job_name_ = tasks_name;
+    own.set(slurms_job_name, *jobs_name);
+}
+
+Outcome SrunSide::options_read(const std::optional<std::string>& option,
+                               std::span<const char* const> arguments) {
     ++components_;
     if (runs_unprepared_) return Outcome::ok;
-    const std::string spec = option.spec.value_or(own_variable(spec_variable));
-    if (!option.spec && spec.empty()) {
-        if (!own_variable(ranks_variable).empty()) take_inherited_ranks();
+    const std::string spec = option.value_or(own_variable(spec_variable));
+    if (!option && spec.empty()) {
+        take_inherited_ranks();
         return Outcome::ok;
     }
-    if (const auto error = other_spec(spec)) {
-        complain(*error);
-        return Outcome::refused;
+    if (spec_.value_or(spec) != spec) {
+        // Slurm sends the option of the last component to all of them.
+        return refuse({formatted("--distgpu={}", excerpt(spec)),
+                       formatted("another component of the step has --distgpu={}", excerpt(*spec_)),
+                       "give all components the same, or start them as steps of their own"});
     }
     spec_ = spec;
-    auto request = parse_spec(option.spec ? "--distgpu" : spec_variable, spec);
-    if (!request) {
-        complain(request.error());
-        return Outcome::refused;
-    }
+    auto request = parse_spec(option ? "--distgpu" : spec_variable, spec);
+    if (!request) return refuse(request.error());
     request_ = *std::move(request);
-    if (request_.help) {
-        complain(help_by_variable(spec_variable));
-        return Outcome::refused;
-    }
+    if (request_.help) return refuse(help_by_variable(spec_variable));
     if (request_.framework == nullptr) {
         unsetenv(spec_variable);
         take_inherited_ranks();
@@ -175,17 +146,12 @@ Outcome SrunSide::options_read(const OptionState& option, std::span<const char* 
     if (site.site_switch != SiteSwitch::on) return switch_off(site.site_switch, spec);
     default_order_ = site.order;
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
-    if (!list) {
-        complain(list.error());
-        return Outcome::refused;
-    }
+    if (!list) return refuse(list.error());
     order_list_ = *std::move(list);
     const std::vector<std::string> command_line = own_command_line();
     const SlurmOptions options = srun_options(command_line);
-    if (const auto error = bad_exported_port(request_, command_line, options)) {
-        complain(*error);
-        return Outcome::refused;
-    }
+    const auto bad_port = bad_exported_port(request_, command_line, options);
+    if (bad_port) return refuse(*bad_port);
     send_ahead(spec, command_line, options);
     return Outcome::ok;
 }
@@ -195,12 +161,19 @@ void SrunSide::send_ahead(const std::string& spec, const std::vector<std::string
                           const SlurmOptions& options) {
     take_replaced_names();
     setenv(spec_variable, spec.c_str(), 1);
-    if (!has_secret_) set_secret();
-    send_cpu_bind(options);
+    // The tasks have it from here: of a heterogeneous step only the first component gets what
+    // step_created() sets.
+    if (!std::exchange(has_secret_, true)) {
+        const auto secret = draw_secret();
+        set_or_remove(secret_variable, secret ? secret->to_string() : "");
+    }
+    // In a heterogeneous step the choice of one component holds for all.
+    const bool binds_cpus = chooses_cpus(options, own_variable("SLURM_CPU_BIND"));
+    set_or_remove(cpu_bind_variable, binds_cpus ? "1" : "");
     send_address(*request_.framework, command_line, options);
     // Later srun sets it for an allocation of its own too.
     inherits_ntasks_ = !own_variable("SLURM_NTASKS").empty();
-    allocated_nodes_ = whole_number(own_variable("SLURM_JOB_NUM_NODES")).value_or(0);
+    allocated_nodes_ = ProcessEnvironment().number("SLURM_JOB_NUM_NODES").value_or(0);
     // A step without a reservation of its own would pass on that of the step
     // around it, whose ports are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
@@ -211,10 +184,7 @@ Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
     const Error told = switched_off(site_switch, spec, "on this cluster");
     request_ = Request{};
     if (starts_foreign_launcher(own_command_line())) return Outcome::ok;
-    if (site_switch == SiteSwitch::refused) {
-        complain(told);
-        return Outcome::refused;
-    }
+    if (site_switch == SiteSwitch::refused) return refuse(told);
     runs_unprepared_ = true;
     tell(told.message());
     take_inherited_ranks();
@@ -223,31 +193,7 @@ Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
     return Outcome::ok;
 }
 
-// The tasks have it from here: of a heterogeneous step only the first component gets what
-// step_created() sets.
-void SrunSide::set_secret() {
-    const auto secret = draw_secret();
-    if (secret) {
-        setenv(secret_variable, secret->to_string().c_str(), 1);
-    } else {
-        unsetenv(secret_variable);
-    }
-    has_secret_ = true;
-}
-
-// Slurm sends the option of the last component to all of them.
-std::optional<Error> SrunSide::other_spec(const std::string& spec) const {
-    if (!spec_ || *spec_ == spec) return std::nullopt;
-    return Error{formatted("--distgpu={}", excerpt(spec)),
-                 formatted("another component of the step has --distgpu={}", excerpt(*spec_)),
-                 "give all components the same, or start them as steps of their own"};
-}
-
 Outcome SrunSide::step_created(spank_t spank) {
-    // srun has set it again since, by what it read before it called a plugin.
-    if (renamed_ && own_variable(slurms_job_name) == renamed_->first) {
-        setenv(slurms_job_name, renamed_->second.c_str(), 1);
-    }
     if (!spec_) tell_of_lost_option(spank);
     if (request_.framework == nullptr) {
         if (!inherited_.empty()) judge_inherited_ranks(spank);
@@ -266,8 +212,11 @@ Outcome SrunSide::step_created(spank_t spank) {
     const SlurmOptions options = srun_options(own_command_line(), program.size());
     step.cpu_bind = chooses_cpus(options, own_variable("SLURM_CPU_BIND"));
     step.gpus = asked_gpus(options).value_or(0);
-    if (is_lost_in_container(options)) {
-        complain(lost_in_container());
+    // Slurm's own kind of container; pyxis's options begin with --container- and are others.
+    if (containers_are_set_up_early &&
+        (options.has("container") || !own_variable("SLURM_CONTAINER").empty())) {
+        complain({"--container", "this release of Slurm does not let --distgpu set variables in it",
+                  "use --container-image of pyxis, or start the container within the step"});
         step.refused = true;
     } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
         // Of a heterogeneous step this is one component; its nodes find the whole.
@@ -294,31 +243,14 @@ Outcome SrunSide::step_created(spank_t spank) {
 void SrunSide::take_inherited_ranks() {
     ProcessEnvironment own;
     std::vector<std::string> names = inherited_ranks(own);
-    if (names.empty()) return;
-    names.emplace_back(ranks_variable);
-    if (own.get(job_name_variable)) names.emplace_back(job_name_variable);
+    if (!inherited_.empty() || (names.empty() && !tasks_job_name_)) return;
+    if (tasks_job_name_) inherited_.emplace_back(slurms_job_name, *tasks_job_name_);
+    names.insert(names.end(), {ranks_variable, job_name_variable});
     for (const std::string& name : names) {
-        inherited_.emplace_back(name, own_variable(name.c_str()));
+        const auto value = own.get(name);
+        if (value) inherited_.emplace_back(name, *value);
+        own.unset(name);
     }
-    take_out(names);
-}
-
-// Of a step that asks: its mode may leave alone what that of the task around replaced.
-void SrunSide::take_replaced_names() {
-    std::vector<std::string> names = inherited_ranks(ProcessEnvironment());
-    std::erase_if(names, [](const std::string& name) { return !name.starts_with("SLURM_"); });
-    names.emplace_back(job_name_variable);
-    take_out(names);
-}
-
-void SrunSide::take_out(const std::vector<std::string>& names) {
-    ProcessEnvironment own;
-    const auto job_name = own_job_name(own);
-    const std::string given = own_variable(slurms_job_name);
-    for (const std::string& name : names) own.unset(name);
-    if (!job_name) return;
-    own.set(slurms_job_name, *job_name);
-    if (given != *job_name) renamed_ = {given, *job_name};
 }
 
 // A single task may be a helper that reads them, and mpirun's daemons get their environment from
@@ -382,23 +314,26 @@ void SrunSide::judge(SentStep& step, const std::string& order, std::vector<std::
     if (hands_on_environment(options, own_variable("SLURM_EXPORT_ENV"))) {
         known.rendezvous.exported_address = exported(ProcessEnvironment(), "MASTER_ADDR");
     }
-    std::vector<std::string> warnings;
-    bool is_first = true;
-    for (std::vector<std::string>& each : programs_of_step(std::move(program), options)) {
+    // Those of --multi-prog's file, whose text srun puts behind its name, or the one that stands on
+    // the command line.
+    std::vector<std::vector<std::string>> programs;
+    if (program.size() > 1 && options.has("multi-prog")) programs = programs_in(program[1]);
+    if (programs.empty()) programs.push_back(std::move(program));
+    std::optional<std::vector<Error>> warnings;  // what holds for each of the programs
+    for (std::vector<std::string>& each : programs) {
         known.facts.program = std::move(each);
         if (const auto error = refusal(request_, known)) {
             complain(*error);
             step.refused = true;
             return;
         }
-        const std::vector<Error> own = step_warnings(request_, known);
-        if (is_first) {
-            for (const Error& warning : own) warnings.push_back(warning.message());
-        }
-        keep_common(warnings, own);
-        is_first = false;
+        std::vector<Error> own = step_warnings(request_, known);
+        if (!warnings) warnings = own;
+        std::erase_if(*warnings, [&](const Error& warning) {
+            return std::ranges::find(own, warning) == own.end();
+        });
     }
-    for (const std::string& warning : warnings) tell(warning);
+    for (const Error& warning : *warnings) tell(warning.message());
     if ((request_.verbose || request_.dry_run) && !order.empty()) tell("distgpu: " + order);
     if (!request_.verbose || request_.dry_run) return;
     for (const std::string& line : step_lines(request_, *step.layout)) tell(line);

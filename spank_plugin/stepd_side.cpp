@@ -1,55 +1,23 @@
 #include "stepd_side.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/plan/plan.h"
 #include "mapping/spec/parse_spec.h"
 #include "mapping/texts/variables.h"
-#include "node/address_check.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
-#include "refusal.h"
-#include "slurm/pyxis_order.h"
-#include "slurm/srun_options.h"
+#include "slurm/slurm_options.h"
 #include "slurm_calls.h"
-#include "spank_access.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
-
-// Nothing: unset or empty.
-std::optional<std::string> exported_spec(spank_t spank) {
-    constexpr std::size_t longest = 4096;
-    const auto text = step_variable(spank, spec_variable);
-    if (!text) return std::nullopt;
-    // What is shown of a text that is no line is no SPEC, and refused as that.
-    std::string spec = text->line(longest).value_or(text->shown());
-    return spec.empty() ? std::nullopt : std::optional(std::move(spec));
-}
-
-// srun has the SPEC read by its own plugin before it sends the option, or what it draws for
-// `distgpu check`, which every component of a heterogeneous step gets.
-bool accepted_by_srun(spank_t spank) {
-    return step_variable(spank, secret_variable).has_value();
-}
-
-Error of_another_version(const Error& refused) {
-    return {refused.object,
-            formatted("{}, although srun accepted it: {} has distgpu {}, which does not know it",
-                      refused.problem, node_name(), DISTGPU_VERSION),
-            "update the packages on that node"};
-}
 
 // Where a component could stand in several places, its nodes may all be rank 0's.
 bool runs_rank0(const AskedStep& asked) {
@@ -59,74 +27,10 @@ bool runs_rank0(const AskedStep& asked) {
     });
 }
 
-bool surely_runs_rank0(const AskedStep& asked) {
-    return asked.offsets.size() == 1 && runs_rank0(asked);
-}
-
-// Of the nodes of a step, one; where components of one shape share a node, the first of each.
-bool runs_first_node(const AskedStep& asked) {
-    return !asked.offsets.empty() &&
-           in_step(asked.identity.component, asked.offsets.front()).node == NodeIndex{0};
-}
-
-// A line that is easy to count: who used which mode, on how much.
-void log_step(spank_t spank, const AskedStep& asked) {
-    const RendezvousFacts& facts = asked.step.rendezvous;
-    const StepLayout& layout = asked.step.layout;
-    const std::string line =
-        formatted("distgpu: step {}.{}: mode={} uid={} nodes={} tasks={}", facts.step.job,
-                  facts.step.step, asked.request.framework->mode,
-                  item(spank, S_JOB_UID).value_or(0), layout.node_count(), layout.task_count());
-    slurm_info("%s", line.c_str());
-}
-
-// The plan of a node that may run rank 0, the one node where the rendezvous can fail.
-Result<NodePlan> plan_of_rank0(const AskedStep& asked) {
-    const NodeIndex node =
-        asked.identity.heterogeneous ? rank0_node(asked.step.layout) : asked.identity.whole().node;
-    return plan(asked.request, asked.step, NodeFacts{.node = node});
-}
-
 // A port belongs to the step until the end of its last process that holds the claim.
 std::optional<Error> claim(const AskedStep& asked, const NodePlan& node_plan, PortClaims& claims) {
     const StepId& step = asked.step.rendezvous.step;
     return claim_ports(node_plan, node_plan.ports, formatted("{}.{}", step.job, step.step), claims);
-}
-
-// What would fail in the tasks is found here, once for all of them.
-std::optional<Failure> check_plan(const AskedStep& asked, PortClaims& claims,
-                                  std::vector<Error>& warnings) {
-    const auto node_plan = plan_of_rank0(asked);
-    if (!node_plan) return Failure{node_plan.error()};
-    if (asked.identity.heterogeneous && !runs_rank0(asked)) return std::nullopt;
-    if (surely_runs_rank0(asked)) {
-        auto wrong =
-            check_address(asked.request, asked.step.layout, asked.step.rendezvous, warnings);
-        if (wrong) return Failure{*std::move(wrong)};
-    }
-    auto taken = claim(asked, *node_plan, claims);
-    if (!taken) taken = check_ports(*node_plan, node_plan->ports, warnings);
-    return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
-}
-
-// In a task, where nobody else could keep the claims: the first to get here has them, and its
-// program after it.
-std::optional<Failure> claim_again(const AskedStep& asked, PortClaims& claims) {
-    if (asked.identity.heterogeneous && !runs_rank0(asked)) return std::nullopt;
-    const auto node_plan = plan_of_rank0(asked);
-    auto taken = node_plan ? claim(asked, *node_plan, claims) : std::nullopt;
-    return taken ? std::optional(Failure{*std::move(taken)}) : std::nullopt;
-}
-
-// For the administrator, in slurmd's log.
-void log_complaints(const PlugstackArguments& arguments) {
-    for (const Error& complaint : arguments.complaints) {
-        slurm_error("%s", ignored_argument(complaint).c_str());
-    }
-    if (stands_before(pyxis_plugin)) {
-        slurm_error("distgpu: plugstack.conf: %.*s; put it after",
-                    static_cast<int>(before_pyxis.size()), before_pyxis.data());
-    }
 }
 
 // What needs to know all nodes of a step as one.
@@ -140,26 +44,14 @@ std::optional<Error> not_for_components(const Request& request) {
     return Error{formatted("watch={}", to_string(*request.watch)), problem, "write watch alone"};
 }
 
-// To slurmd's log on every node, to the user from the one that runs the first task.
-void warn(const std::vector<Error>& warnings, const ComponentTasks& component) {
-    const bool first = !component.tasks.empty() && component.tasks.front() == ComponentTaskId{0};
-    for (const Error& warning : warnings) {
-        if (first) {
-            tell(warning.message());
-        } else {
-            slurm_info("%s", warning.message().c_str());
-        }
-    }
-}
-
 }  // namespace
 
-Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
+Outcome StepdSide::options_read(spank_t spank, const std::optional<std::string>& option,
                                 std::span<const char* const> arguments) {
     const auto step = item(spank, S_JOB_STEPID);
     if (!step || is_special_step(*step)) return Outcome::ok;
-    auto spec = exported_spec(spank);
-    if (!spec && !option.spec) return Outcome::ok;
+    const std::string twin = StepVariables(spank).text(spec_variable);
+    if (twin.empty() && !option) return Outcome::ok;
     if (is_foreign_launcher(program_arguments(spank))) {
         // mpirun's daemon hands its environment on to the ranks.
         StepVariables variables(spank);
@@ -170,12 +62,22 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
     stepd_ = getpid();
     identity_ = read_identity(spank, *step);
     arguments_ = parse_plugstack_arguments(arguments);
-    log_complaints(arguments_);
-    request_ = Asked{.origin = spec ? spec_variable : "--distgpu",
-                     .spec = spec ? *std::move(spec) : *option.spec,
-                     .by_option = option.spec.has_value(),
-                     .root = file_root(),
-                     .layout = std::nullopt};
+    // For the administrator, in slurmd's log.
+    for (const Error& complaint : arguments_.complaints) {
+        slurm_error("%s", ignored_argument(complaint).c_str());
+    }
+    if (stands_before(pyxis_plugin)) {
+        slurm_error("distgpu: plugstack.conf: %.*s; put it after",
+                    static_cast<int>(before_pyxis.size()), before_pyxis.data());
+    }
+    // The excerpt of a text that is no line is no SPEC, and refused as that.
+    constexpr std::size_t longest = 4096;
+    request_ = Asked{
+        .origin = twin.empty() ? "--distgpu" : spec_variable,
+        .spec = twin.empty() ? *option : printable_line(twin, longest).value_or(excerpt(twin)),
+        .by_option = option.has_value(),
+        .root = file_root(),
+        .layout = std::nullopt};
     const bool is_off = arguments_.site_switch != SiteSwitch::on || request_->spec == "off";
     if (!is_off) request_->layout = ask_for_layout(spank, identity_);
     return Outcome::ok;
@@ -184,9 +86,16 @@ Outcome StepdSide::options_read(spank_t spank, const OptionState& option,
 void StepdSide::read_request(spank_t spank, Asked asked) {
     auto request = parse_spec(asked.origin, asked.spec);
     if (!request) {
-        const Error& error = request.error();
-        const bool is_known = asked.by_option || accepted_by_srun(spank);
-        failure_ = {is_known ? of_another_version(error) : error};
+        Error error = request.error();
+        // srun has the SPEC read by its own plugin before it sends the option, or what it draws for
+        // `distgpu check`, which every component of a heterogeneous step gets.
+        if (asked.by_option || StepVariables(spank).get(secret_variable)) {
+            error.problem +=
+                formatted(", although srun accepted it: {} has distgpu {}, which does not know it",
+                          node_name(), DISTGPU_VERSION);
+            error.remedy = "update the packages on that node";
+        }
+        failure_ = Failure{std::move(error)};
     } else if (request->framework != nullptr) {
         if (arguments_.site_switch != SiteSwitch::on) {
             switch_off(spank, asked.spec);
@@ -228,12 +137,42 @@ void StepdSide::learn(spank_t spank, Request request, Asked asked) {
     }
     asked_ = *std::move(step);
     asked_->root = asked.root;
-    failure_ = check_plan(*asked_, claims_, warnings_);
+    if (auto error = check_plan()) failure_ = Failure{*std::move(error)};
     // Under contain_spank this is another process with the same memory, and the number of a
     // descriptor that it has opened may be that of another one in slurmstepd.
     is_contained_ = getpid() != stepd_;
     if (is_contained_) claims_.release();
-    if (arguments_.logs_steps && runs_first_node(*asked_)) log_step(spank, *asked_);
+    // A line that is easy to count: who used which mode, on how much. Of the nodes of a step, one
+    // writes it; where components of one shape share a node, the first of each.
+    if (!arguments_.logs_steps || asked_->offsets.empty() ||
+        in_step(identity_.component, asked_->offsets.front()).node != NodeIndex{0}) {
+        return;
+    }
+    const StepId& id = asked_->step.rendezvous.step;
+    const StepLayout& layout = asked_->step.layout;
+    const std::string line =
+        formatted("distgpu: step {}.{}: mode={} uid={} nodes={} tasks={}", id.job, id.step,
+                  asked_->request.framework->mode, item(spank, S_JOB_UID).value_or(0),
+                  layout.node_count(), layout.task_count());
+    slurm_info("%s", line.c_str());
+}
+
+// What would fail in the tasks is found here, once for all of them. Only on a node that may run
+// rank 0 the rendezvous can fail.
+std::optional<Error> StepdSide::check_plan() {
+    const NodeIndex node =
+        identity_.heterogeneous ? rank0_node(asked_->step.layout) : identity_.whole().node;
+    auto node_plan = plan(asked_->request, asked_->step, NodeFacts{.node = node});
+    if (!node_plan) return node_plan.error();
+    if (identity_.heterogeneous && !runs_rank0(*asked_)) return std::nullopt;
+    if (asked_->offsets.size() == 1 && runs_rank0(*asked_)) {
+        auto wrong =
+            check_address(asked_->request, asked_->step.layout, asked_->step.rendezvous, warnings_);
+        if (wrong) return wrong;
+    }
+    plan_with_ports_ = *std::move(node_plan);
+    if (auto taken = claim(*asked_, *plan_with_ports_, claims_)) return taken;
+    return check_ports(*plan_with_ports_, plan_with_ports_->ports, warnings_);
 }
 
 Outcome StepdSide::before_tasks(spank_t spank) {
@@ -242,12 +181,23 @@ Outcome StepdSide::before_tasks(spank_t spank) {
     read_request(spank, *std::exchange(request_, std::nullopt));
     if (unprepared_) tell(unprepared_->message());
     if (!asked_ || failure_) return Outcome::ok;
+    const auto& tasks = identity_.component.tasks;
+    // Without other nodes nobody has to reach this one.
+    const std::string address =
+        asked_->step.layout.node_count() > 1 ? asked_->own_address : std::string();
     for (Error& warning :
-         binding_.before_tasks(spank, asked_->request, arguments_, identity_.component.tasks.size(),
-                               asked_->own_address)) {
+         binding_.before_tasks(spank, asked_->request, arguments_, tasks.size(), address)) {
         warnings_.push_back(std::move(warning));
     }
-    warn(warnings_, identity_.component);
+    // To slurmd's log on every node, to the user from the one that runs the first task.
+    const bool is_first = !tasks.empty() && tasks.front() == ComponentTaskId{0};
+    for (const Error& warning : warnings_) {
+        if (is_first) {
+            tell(warning.message());
+        } else {
+            slurm_info("%s", warning.message().c_str());
+        }
+    }
     return Outcome::ok;
 }
 
@@ -274,7 +224,12 @@ Outcome StepdSide::before_container(spank_t spank) {
 
 Outcome StepdSide::in_task(spank_t spank) {
     if (!asked_ || failure_) return Outcome::ok;
-    if (is_contained_) failure_ = claim_again(*asked_, claims_of_task_);
+    // Nobody else could keep the claims: the first task to get here has them, and its program after
+    // it.
+    if (is_contained_ && plan_with_ports_) {
+        auto taken = claim(*asked_, *plan_with_ports_, claims_of_task_);
+        if (taken) failure_ = Failure{*std::move(taken)};
+    }
     if (!failure_) failure_ = start_task(spank, *asked_, binding_, host_);
     return Outcome::ok;
 }
@@ -295,7 +250,7 @@ Outcome StepdSide::end_refused_task(spank_t spank) {
     const std::uint32_t node = identity_.component.node.value;
     const std::uint32_t nodes = item(spank, S_JOB_NNODES).value_or(1);
     const auto turn = refusal_turn(node, std::max(nodes, node + 1));
-    if (notice_.take_word()) {
+    if (notice_.claim_reporter()) {
         std::this_thread::sleep_for(turn);
         slurm_error("%s", failure_->error.message().c_str());
         // srun drops what is still on its way when the step is cancelled (22.05).

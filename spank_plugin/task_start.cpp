@@ -1,73 +1,24 @@
-#include "task_start.h"
-
-#include "base/excerpt.h"
 #include "base/format.h"
+#include "base/io/files.h"
 #include "mapping/frameworks/serving.h"
 #include "mapping/plan/plan.h"
 #include "mapping/texts/variables.h"
-#include "node/launch_variables.h"
 #include "node/prepare_task.h"
-#include "node/step_check.h"
 #include "node/step_variables.h"
-#include "node/step_watch.h"
 #include "node/task_environment.h"
 #include "node/verbose_rows.h"
 #include "slurm_calls.h"
+#include "stepd_side.h"
 
-#include <chrono>
 #include <cstdlib>
-#include <string>
-#include <string_view>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
-// One write, so that the tasks' texts do not mix.
-[[noreturn]] void print_and_end(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-        if (written <= 0) _exit(EXIT_FAILURE);
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    _exit(EXIT_SUCCESS);
-}
-
 // Another plugin has put this task into a container.
 bool is_in_container(const AskedStep& asked) {
     return asked.root != file_root();
-}
-
-NodeFacts collect_node_facts(spank_t spank, const AskedStep& asked, const StepBinding& binding,
-                             const TaskIdentity& task) {
-    NodeFacts facts = binding.facts_of(spank, asked.launch, task.local);
-    facts.node = task.node.node;
-    if (asked.sent.gpus > 0) facts.gpus_of_step = asked.sent.gpus;
-    facts.address = asked.own_address;
-    facts.user_bound = asked.sent.cpu_bind;
-    facts.gpus_by_slurm = gives_gpus();
-    return facts;
-}
-
-Error not_ready(const AskedStep& asked) {
-    return {formatted("--distgpu={}", excerpt(asked.spec)),
-            "the check found the step not ready, so the program did not start",
-            "see its lines above; check=warn starts the program all the same"};
-}
-
-// Tells of what the container has otherwise, once, and leaves it for `distgpu check`.
-void announce_container(Environment& variables, const std::vector<ContainerSetting>& settings,
-                        const Request& request, const TaskPlan& task) {
-    const std::string mark = container_mark(settings, task);
-    if (mark.empty()) {
-        variables.unset(container_variable);
-    } else {
-        variables.set(container_variable, mark);
-    }
-    if (!(request.verbose || request.dry_run) || task.rank != GlobalRank{0}) return;
-    for (const std::string& line : container_lines(settings, task)) tell(line);
 }
 
 bool wants_check(const Request& request) {
@@ -77,9 +28,9 @@ bool wants_check(const Request& request) {
 // All that is of the host: the program itself is started by a process there.
 Result<StepVerdict> verdict_of(spank_t spank, const AskedStep& asked, HostSide& host) {
     if (!host.helper) {
-        Error error = host.helper.error();
-        error.object = formatted("check: {} on {}", asked.command, node_name());
-        return error;
+        const Error& error = host.helper.error();
+        return Error{formatted("check: {} on {}", asked.command, node_name()), error.problem,
+                     error.remedy};
     }
     StepCheck check{.command = asked.command};
     // Each node unpacks its image in its own time.
@@ -95,7 +46,10 @@ std::optional<Failure> check_step(spank_t spank, const AskedStep& asked,
     if (verdict && *verdict == StepVerdict::ready) return std::nullopt;
     if (*asked.request.check == CheckChoice::stop) {
         if (!verdict) return Failure{verdict.error()};
-        return Failure{not_ready(asked), *verdict == StepVerdict::not_ready};
+        return Failure{{formatted("--distgpu={}", excerpt(asked.spec)),
+                        "the check found the step not ready, so the program did not start",
+                        "see its lines above; check=warn starts the program all the same"},
+                       *verdict == StepVerdict::not_ready};
     }
     if (!verdict) tell(verdict.error().message());
     if (task.task() == TaskId{0}) tell("distgpu: check=warn: the program starts all the same");
@@ -140,15 +94,30 @@ Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBin
     StepVariables variables(spank);
     std::vector<ContainerSetting> settings;
     if (is_in_container(asked)) {
-        set_slurm_numbers(spank, task);
+        // Slurm's own numbers again, over a container's.
+        variables.set("SLURM_PROCID", std::to_string(task.task().value));
+        variables.set("SLURM_LOCALID", std::to_string(task.local.value));
+        variables.set("SLURM_NODEID", std::to_string(task.node.node.value));
         settings = put_back(variables, asked.launch);
     }
-    const NodeFacts facts = collect_node_facts(spank, asked, binding, task);
+    NodeFacts facts = binding.facts_of(spank, asked.launch, task.local);
+    facts.node = task.node.node;
+    if (asked.sent.gpus > 0) facts.gpus_of_step = asked.sent.gpus;
+    facts.address = asked.own_address;
+    facts.user_bound = asked.sent.cpu_bind;
+    facts.gpus_by_slurm = gives_gpus();
     const auto& of_component = asked.identity.component.tasks;
     const bool first_of_component = asked.identity.heterogeneous && task.local == LocalRank{0} &&
                                     of_component.front() == ComponentTaskId{0};
     return plan(asked.request, asked.step, facts).and_then([&](const NodePlan& node_plan) {
-        announce_container(variables, settings, asked.request, node_plan.tasks[task.local.value]);
+        const TaskPlan& own = node_plan.tasks[task.local.value];
+        // What the container has otherwise is told once, and left for `distgpu check`.
+        const ContainerNotes notes = container_notes(settings, own);
+        variables.unset(container_variable);
+        if (!notes.mark.empty()) variables.set(container_variable, notes.mark);
+        if ((asked.request.verbose || asked.request.dry_run) && own.rank == GlobalRank{0}) {
+            for (const std::string& line : notes.lines) tell(line);
+        }
         hand_on_layout(variables, layout);
         TaskProcess process{variables, tell};
         process.show = [&](const std::string& rows) {
@@ -191,7 +160,9 @@ std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const S
     if (!task) return Failure{task.error()};
     const auto prepared = prepare(spank, asked, binding, *task);
     if (!prepared) return Failure{prepared.error()};
-    if (!prepared->empty()) print_and_end(*prepared);
+    if (!prepared->empty()) {
+        _exit(write_all(STDOUT_FILENO, *prepared) ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
     if (auto failure = start_by_exec(spank, asked)) return failure;
     if (auto failure = check_step(spank, asked, host, *task)) return failure;
     watch_step(asked, host, *task);

@@ -1,8 +1,12 @@
 // The environment of one task, as an adapter reads and changes it.
 #pragma once
 
+#include "base/values.h"
+
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -13,6 +17,14 @@ class Environment {
 
     // Nothing: unset.
     virtual std::optional<std::string> get(const std::string& name) const = 0;
+
+    // Empty: unset, or empty.
+    std::string text(const std::string& name) const { return get(name).value_or(""); }
+
+    // Nothing: unset, or another text than a whole number up to 2^32 - 1.
+    std::optional<std::uint32_t> number(const std::string& name) const {
+        return whole_number(text(name));
+    }
 
     // Overwrites. False: the value was not taken.
     virtual bool set(const std::string& name, const std::string& value) = 0;
@@ -26,6 +38,48 @@ class Environment {
     Environment() = default;
     Environment(const Environment&) = default;
     Environment& operator=(const Environment&) = default;
+};
+
+// An environment that is a value.
+class EnvironmentCopy : public Environment {
+  public:
+    using Variables = std::map<std::string, std::string>;
+
+    EnvironmentCopy() = default;
+    explicit EnvironmentCopy(Variables variables) : variables_(std::move(variables)) {}
+
+    // Of NAME=VALUE, each ended by a NUL, as in /proc/PID/environ; of a name that stands twice the
+    // first counts, as for getenv(3).
+    static EnvironmentCopy of_block(std::string_view block) {
+        Variables variables;
+        while (!block.empty()) {
+            std::string_view value = take_until(block, '\0');
+            const bool is_variable = value.find('=') != std::string_view::npos;
+            const std::string_view name = take_until(value, '=');
+            if (is_variable && !name.empty()) variables.emplace(name, value);
+        }
+        return EnvironmentCopy(std::move(variables));
+    }
+
+    std::optional<std::string> get(const std::string& name) const override {
+        const auto found = variables_.find(name);
+        return found == variables_.end() ? std::nullopt : std::optional(found->second);
+    }
+    bool set(const std::string& name, const std::string& value) override {
+        variables_[name] = value;
+        return true;
+    }
+    void unset(const std::string& name) override { variables_.erase(name); }
+    std::vector<std::string> names() const override {
+        std::vector<std::string> names;
+        for (const auto& variable : variables_) names.push_back(variable.first);
+        return names;
+    }
+
+    const Variables& variables() const { return variables_; }
+
+  private:
+    Variables variables_;
 };
 
 }  // namespace distgpu

@@ -3,7 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace distgpu {
+namespace {
+
+constexpr std::size_t widest = 60;
+constexpr std::string_view cut = "...";
+
+}  // namespace
 
 std::string formatted_by(fmt::string_view text, fmt::format_args arguments) {
     return fmt::vformat(text, arguments);
@@ -11,6 +20,48 @@ std::string formatted_by(fmt::string_view text, fmt::format_args arguments) {
 
 std::string counted(std::uint64_t count, std::string_view noun) {
     return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string number_ranges(std::span<const std::uint32_t> numbers) {
+    std::string text;
+    for (std::size_t i = 0; i < numbers.size();) {
+        const std::uint32_t first = numbers[i];
+        std::uint32_t last = first;
+        while (++i < numbers.size() && numbers[i] == last + 1) ++last;
+        text += formatted("{}{}", text.empty() ? "" : ",", first);
+        if (last > first) text += formatted("-{}", last);
+    }
+    return text;
+}
+
+std::string printable(std::string_view text) {
+    std::string shown(text);
+    std::replace_if(
+        shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    return shown;
+}
+
+std::optional<std::string> printable_line(std::string_view text, std::size_t longest) {
+    std::string line = printable(text);
+    return text.size() <= longest && line == text ? std::optional(std::move(line)) : std::nullopt;
+}
+
+std::string excerpt(std::string_view text) {
+    if (text.size() <= widest) return printable(text);
+    return printable(text.substr(0, widest - cut.size())).append(cut);
+}
+
+std::string place_in_text(std::string_view what, std::string_view text, std::size_t offset) {
+    std::size_t begin = 0;
+    std::size_t end = text.size();
+    if (text.size() > widest) {
+        constexpr std::size_t inner = widest - 2 * cut.size();
+        begin = std::min(offset - std::min(offset, inner / 2), text.size() - inner);
+        end = begin + inner;
+    }
+    return formatted("{} '{}{}{}' at character {}", what, begin > 0 ? cut : "",
+                     printable(text.substr(begin, end - begin)), end < text.size() ? cut : "",
+                     offset + 1);
 }
 
 }  // namespace distgpu

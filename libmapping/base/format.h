@@ -1,13 +1,14 @@
-// Text from values, in fmt's language. What fmt does at run time is compiled once, in format.cpp:
-// a file that calls fmt::format() itself compiles most of fmt again, which took five of the seven
-// seconds of an average file (fmt 9 header-only, GCC 12). The plugin may not depend on a shared
-// libfmt, and Debian has no static one. This header needs what the compiler checks alone, for
-// which fmt has <fmt/core.h>; FMT_HEADER_ONLY would make all of fmt of it.
+// Text from values, in fmt's language, and users' text made fit for a message. fmt itself is
+// compiled once, in format.cpp: header-only in every file it took five of the seven seconds of an
+// average one, the plugin may not depend on a shared libfmt, and Debian has no static one.
 #pragma once
 
 #include <fmt/core.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,5 +37,24 @@ std::string join(const Items& items, std::string_view separator) {
 
 // "1 node", "4 nodes", for nouns whose plural adds an s.
 std::string counted(std::uint64_t count, std::string_view noun);
+
+// "0-3,5" of ascending numbers.
+std::string number_ranges(std::span<const std::uint32_t> numbers);
+
+// The text with '?' for each byte that is not printable ASCII: it can neither steer a terminal nor
+// begin another line.
+std::string printable(std::string_view text);
+
+// The text itself. Nothing: it is longer, or has a byte that is not printable ASCII and could begin
+// a line of its own in a log.
+std::optional<std::string> printable_line(std::string_view text, std::size_t longest);
+
+// The beginning of a user's text for a message: at most 60 characters, printable; "..." where it is
+// cut.
+std::string excerpt(std::string_view text);
+
+// "<what> '<text>' at character <offset + 1>", cut in this way around that place. `offset` may be
+// text.size(): the end.
+std::string place_in_text(std::string_view what, std::string_view text, std::size_t offset);
 
 }  // namespace distgpu

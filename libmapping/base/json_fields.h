@@ -1,113 +1,164 @@
-// Reads JSON with types and bounds checked: the one way in for text that others wrote. What parses
-// it is compiled once, in json_fields.cpp: nlohmann's header costs a file several seconds.
+// Writes structs as JSON, and reads them: each lists its fields once,
+//     static void fields(auto& io, auto& it) { io("rank", it.rank, "gpus", it.gpus); }
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include "base/format.h"
+#include "base/json.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 
-// One value of a text that is being read. Nothing: it is of another type.
-class JsonValue {
+// How a value that is one word is written and read: its specializations have
+//     static std::string text(const Value& value);
+//     static std::optional<Value> parse(std::string_view text);
+template <class Value>
+struct JsonWord {};
+
+namespace json_fields {
+
+template <class Value, template <class...> class Kind>
+inline constexpr bool is_a = false;
+template <class... Of, template <class...> class Kind>
+inline constexpr bool is_a<Kind<Of...>, Kind> = true;
+
+// A list without a name, whose items are the list of an object's only field, "frames".
+template <class Value>
+inline constexpr bool is_list_of_lists = false;
+template <class Item>
+inline constexpr bool is_list_of_lists<std::vector<std::vector<Item>>> = true;
+
+class Writer {
   public:
-    explicit JsonValue(const nlohmann::json& json) : json_(&json) {}
-
-    bool is_null() const;
-    std::optional<std::string_view> text() const;
-    std::optional<bool> flag() const;
-    std::optional<std::uint64_t> whole() const;  // a whole number from 0
-    std::optional<double> number() const;
-    std::optional<std::vector<JsonValue>> list() const;
-
-  private:
-    friend class JsonFields;
-    const nlohmann::json* json_;
-};
-
-struct JsonProblem {
-    std::string field;  // "gpus[3].minor"; empty: the text is no JSON object
-    std::string why;
-
-    std::string message() const;  // "gpus[3].minor": missing
-};
-
-// The fields of one object. Where a field is refused, its reader returns an empty value and the
-// problem says why: read_json() returns it at the end, and its caller drops all that was read. The
-// first problem stays.
-class JsonFields {
-  public:
-    // `place` names the object in problems: "gpus[3]."; "" for the whole text.
-    JsonFields(const nlohmann::json& object, std::string place, std::optional<JsonProblem>& problem)
-        : object_(object), place_(std::move(place)), problem_(problem) {}
-
-    void refuse(std::string_view field, std::string_view why) const;
-
-    bool has(const char* field) const;         // also where it is null
-    JsonValue value(const char* field) const;  // null: there is none
-
-    std::string text(const char* field) const;
-    std::string optional_text(const char* field) const;  // empty: null, or there is none
-    bool flag(const char* field) const;
-    double number(const char* field) const;                        // finite, at least 0
-    std::size_t index(const char* field, std::size_t size) const;  // 0 .. size - 1
-    std::vector<std::uint32_t> indices(const char* field, std::size_t size) const;
-    std::vector<double> numbers(const char* field) const;
-    std::vector<std::string> texts(const char* field) const;
-    std::vector<JsonValue> list(const char* field) const;
-
-    template <class Unsigned>
-    Unsigned count(const char* field) const {
-        return static_cast<Unsigned>(whole(field, std::numeric_limits<Unsigned>::max()));
+    template <class Value, class... Rest>
+    void operator()(const char* name, const Value& value, const Rest&... rest) {
+        members_.push_back({name, json(value)});
+        if constexpr (sizeof...(rest) > 0) (*this)(rest...);
     }
 
-    // find(text), which is nothing for a text that names nothing.
-    template <class Find>
-    auto named(const char* field, Find&& find) const {
-        const auto value = find(text(field));
-        if (!value) refuse(field, "not one of the known words");
-        return value ? *value : std::decay_t<decltype(*value)>{};
-    }
-
-    // read(fields) of the object; nothing: null, or there is none.
-    template <class Read>
-    auto optional_object(const char* field, Read&& read) const {
-        using Value = decltype(read(*this));
-        if (value(field).is_null()) return std::optional<Value>();
-        return std::optional<Value>(read(object(field)));
-    }
-
-    // read(fields) of each object of a list.
-    void each(const char* field, const std::function<void(const JsonFields&)>& read) const;
-
-    template <class Read>
-    auto objects(const char* field, Read&& read) const {
-        std::vector<decltype(read(*this))> values;
-        each(field, [&](const JsonFields& item) { values.push_back(read(item)); });
-        return values;
+    template <class Value>
+    static JsonText json(const Value& value) {
+        if constexpr (requires(Writer & io) { Value::fields(io, value); }) {
+            Writer io;
+            Value::fields(io, value);
+            return io.members_;
+        } else if constexpr (requires { JsonWord<Value>::text(value); }) {
+            return JsonWord<Value>::text(value);
+        } else if constexpr (is_list_of_lists<Value>) {
+            return JsonText::list(value, [](const auto& item) -> JsonText {
+                return {{"frames", json(item)}};
+            });
+        } else if constexpr (is_a<Value, std::vector>) {
+            return JsonText::list(value, json<typename Value::value_type>);
+        } else if constexpr (is_a<Value, std::optional>) {
+            return value ? json(*value) : JsonText();
+        } else if constexpr (std::is_enum_v<Value>) {
+            static_assert(std::is_same_v<std::underlying_type_t<Value>, bool>);
+            return static_cast<bool>(value);
+        } else if constexpr (std::is_same_v<Value, char>) {
+            return std::string_view(&value, 1);
+        } else {
+            return value;
+        }
     }
 
   private:
-    JsonFields object(const char* field) const;
-    std::uint64_t whole(const char* field, std::uint64_t most) const;
-    std::size_t index_of(JsonValue value, const char* field, std::size_t size) const;
-
-    const nlohmann::json& object_;
-    std::string place_;
-    std::optional<JsonProblem>& problem_;
+    std::vector<JsonMember> members_;
 };
 
-// read(fields) of the object that the text is. What is wrong with it; nothing: it was read.
-std::optional<JsonProblem> read_json(std::string_view text,
-                                     const std::function<void(const JsonFields&)>& read);
+// A field that is missing refuses all: it would look like one that says nothing.
+class Reader {
+  public:
+    Reader(const JsonFields& json, std::size_t longest) : json_(json), longest_(longest) {}
+
+    template <class Value, class... Rest>
+    void operator()(const char* name, Value& value, Rest&... rest) {
+        read(name, value);
+        if constexpr (sizeof...(rest) > 0) (*this)(rest...);
+    }
+
+  private:
+    template <class Value>
+    Value object(const JsonFields& json) const {
+        Value value;
+        Reader io(json, longest_);
+        if constexpr (is_a<Value, std::vector>) {
+            io("frames", value);
+        } else {
+            Value::fields(io, value);
+        }
+        return value;
+    }
+
+    template <class Value>
+    void read(const char* name, Value& value) {
+        const auto object_of = [this](const auto& json) { return this->object<Value>(json); };
+        if constexpr (requires { Value::fields(*this, value); }) {
+            if (json_.value(name).is_null()) json_.refuse(name, "missing");
+            value = json_.optional_object(name, object_of).value_or(Value());
+        } else if constexpr (requires { JsonWord<Value>::text(value); }) {
+            value = json_.named(name, JsonWord<Value>::parse);
+        } else if constexpr (is_a<Value, std::vector>) {
+            using Item = typename Value::value_type;
+            value =
+                json_.objects(name, [this](const auto& json) { return this->object<Item>(json); });
+        } else if constexpr (is_a<Value, std::optional>) {
+            if (!json_.value(name).is_null()) read(name, value.emplace());
+        } else if constexpr (std::is_enum_v<Value>) {
+            value = static_cast<Value>(json_.flag(name));
+        } else {
+            value = json_.count<Value>(name);
+        }
+    }
+    void read(const char* name, std::string& value) {
+        value = json_.text(name);
+        if (longest_ == 0) return;
+        value = printable(std::string_view(value).substr(0, longest_));
+    }
+    void read(const char* name, double& value) { value = json_.number(name); }
+    void read(const char* name, bool& value) { value = json_.flag(name); }
+    void read(const char* name, char& value) {
+        const std::string letter = json_.text(name);
+        if (letter.size() != 1) json_.refuse(name, "not a letter");
+        value = letter.empty() ? '?' : letter.front();
+    }
+    void read(const char* name, std::vector<std::string>& texts) { texts = json_.texts(name); }
+    void read(const char* name, std::vector<double>& numbers) { numbers = json_.numbers(name); }
+    void read(const char* name, std::vector<std::uint32_t>& numbers) {
+        constexpr std::size_t most = std::size_t{1} << 32U;
+        numbers = json_.indices(name, most);
+    }
+    void read(const char* name, std::vector<std::optional<std::uint32_t>>& percents) {
+        constexpr std::uint64_t most = 100;
+        for (const JsonValue& value : json_.list(name)) {
+            const auto percent = value.whole();
+            const bool fits = value.is_null() || percent.value_or(most + 1) <= most;
+            if (!fits) json_.refuse(name, "no percentage");
+            percents.emplace_back(percent);
+        }
+    }
+
+    const JsonFields& json_;
+    std::size_t longest_;
+};
+
+}  // namespace json_fields
+
+template <class Value>
+JsonText fields_json(const Value& value) {
+    return json_fields::Writer::json(value);
+}
+
+// Reads what fields_json() wrote. Nothing: it is something else. Texts that anybody may send are
+// cut at `longest` bytes and made printable; 0: they stay as they are.
+template <class Value>
+std::optional<Value> read_fields(std::string_view line, std::size_t longest) {
+    Value value;
+    const auto problem = read_json(line, [&](const JsonFields& json) {
+        json_fields::Reader io(json, longest);
+        Value::fields(io, value);
+    });
+    return problem ? std::nullopt : std::optional(std::move(value));
+}
 
 }  // namespace distgpu

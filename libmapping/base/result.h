@@ -1,5 +1,5 @@
-// The one way in which distgpu's library reports failure: Result<T> holds a
-// value or an Error that says what was wrong, where, and what to do about it.
+// How failure is reported: functions return Result<T>, a value or an Error that says what was
+// wrong, where, and what to do about it; commands end with an ExitCode.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -22,12 +22,17 @@ struct Error {
         return "distgpu: " + object + ": " + problem + (remedy.empty() ? "" : "; " + remedy);
     }
 
+    // "<object>: <problem>", as a part of another one.
+    [[nodiscard]] std::string cause() const { return object + ": " + problem; }
+
     bool operator==(const Error&) const = default;
+    static void fields(auto& io, auto& it) {  // json_fields.h
+        io("object", it.object, "problem", it.problem, "remedy", it.remedy);
+    }
 };
 
-// A value of type T or an Error. [[nodiscard]]: ignoring one does not compile
-// where warnings are errors. Only the operations that std::expected (C++23)
-// has under the same name are offered, so that it can take over one day.
+// A value of type T or an Error, with the operations that std::expected (C++23) has under the same
+// name, so that it can take over one day.
 template <class T>
 class [[nodiscard]] Result {
   public:
@@ -65,6 +70,21 @@ class [[nodiscard]] Result {
 
   private:
     tl::expected<T, Error> state_;
+};
+
+// How every command ends.
+enum class ExitCode {
+    done = 0,
+    check_failed = 1,
+    usage = 2,
+    environment = 3,  // it is not what is needed, or failed
+    timed_out = 4,
+    wrong_data = 5,
+    skipped = 77,  // nothing was there to be checked
+    // Of `distgpu exec`, beside the program's own, as env(1) has them.
+    exec_failed = 125,
+    not_executable = 126,
+    not_found = 127,
 };
 
 }  // namespace distgpu

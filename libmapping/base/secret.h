@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,14 +17,34 @@ class Secret {
     explicit Secret(const Bytes& bytes) : bytes_(bytes) {}
 
     // Reads what to_string() writes, 64 lower-case hexadecimal digits; nothing: another text.
-    static std::optional<Secret> parse(std::string_view text);
-    std::string to_string() const;
+    static std::optional<Secret> parse(std::string_view text) {
+        Bytes bytes{};
+        if (text.size() != 2 * bytes.size()) return std::nullopt;
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            const std::size_t digit = digits.find(text[i]);
+            if (digit == std::string_view::npos) return std::nullopt;
+            std::uint8_t& byte = bytes[i / 2];
+            byte = static_cast<std::uint8_t>(byte * digits.size() + digit);
+        }
+        return Secret(bytes);
+    }
+
+    std::string to_string() const {
+        std::string text;
+        for (const std::uint8_t byte : bytes_) {
+            text += digits[byte / digits.size()];
+            text += digits[byte % digits.size()];
+        }
+        return text;
+    }
 
     const Bytes& bytes() const { return bytes_; }
 
     bool operator==(const Secret&) const = default;
 
   private:
+    static constexpr std::string_view digits = "0123456789abcdef";
+
     Bytes bytes_;
 };
 

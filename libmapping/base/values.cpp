@@ -2,7 +2,6 @@
 
 #include "base/format.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -20,7 +19,52 @@ std::optional<Number> number_of(std::string_view text) {
     return value;
 }
 
+// Optimal string alignment distance: Levenshtein's with swaps of neighbours, the commonest typing
+// error ("pytorhc").
+std::size_t edits(std::string_view a, std::string_view b) {
+    // rows[i][j]: edits between the first i letters of a and the first j of b.
+    std::vector<std::vector<std::size_t>> rows(a.size() + 1,
+                                               std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i) {
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                rows[i][j] = i + j;
+                continue;
+            }
+            const std::size_t replace = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            rows[i][j] = std::min({replace, rows[i - 1][j] + 1, rows[i][j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    return rows[a.size()][b.size()];
+}
+
 }  // namespace
+
+std::string_view trimmed(std::string_view text, std::string_view around) {
+    text.remove_prefix(std::min(text.find_first_not_of(around), text.size()));
+    return text.substr(0, text.find_last_not_of(around) + 1);
+}
+
+std::vector<std::string_view> words_in(std::string_view text, std::string_view separators) {
+    std::vector<std::string_view> words;
+    for (text = trimmed(text, separators); !text.empty(); text = trimmed(text, separators)) {
+        words.push_back(text.substr(0, text.find_first_of(separators)));
+        text.remove_prefix(words.back().size());
+    }
+    return words;
+}
+
+std::string_view value_in(std::string_view line, std::string_view key) {
+    while (!line.empty()) {
+        std::string_view value = take_until(line, ' ');
+        const bool has_value = value.find('=') != std::string_view::npos;
+        if (has_value && take_until(value, '=') == key) return value;
+    }
+    return {};
+}
 
 std::vector<std::string_view> comma_items(std::string_view list) {
     std::vector<std::string_view> items;
@@ -76,6 +120,34 @@ bool is_host_character(char c) {
 std::string host_and_port(std::string_view address, std::uint16_t port) {
     const bool is_ipv6 = address.find(':') != std::string_view::npos;
     return is_ipv6 ? formatted("[{}]:{}", address, port) : formatted("{}:{}", address, port);
+}
+
+std::optional<HostAndPort> split_host_and_port(std::string_view text) {
+    constexpr std::size_t ports = 65'536;
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto port = number_below(text.substr(colon + 1), ports);
+    if (!port) return std::nullopt;
+    std::string_view host = text.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    return HostAndPort{host, static_cast<std::uint16_t>(*port)};
+}
+
+std::optional<std::string_view> nearest_word(std::string_view word,
+                                             std::span<const std::string_view> candidates) {
+    constexpr std::size_t longest_word = 32;  // the table grows with the product of lengths
+    if (word.size() > longest_word) return std::nullopt;
+    std::optional<std::string_view> nearest;
+    std::size_t fewest =
+        word.size() >= 5 ? std::max<std::size_t>(2, word.size() / 3) : word.size() / 3;
+    for (const std::string_view candidate : candidates) {
+        const std::size_t distance = edits(word, candidate);
+        if (distance < fewest || (distance == fewest && !nearest)) {
+            fewest = distance;
+            nearest = candidate;
+        }
+    }
+    return nearest;
 }
 
 }  // namespace distgpu

@@ -1,7 +1,8 @@
 #include "inspect/offers.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
+#include "base/io/socket.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,59 +12,71 @@
 namespace distgpu {
 namespace {
 
-// As the process itself finds the file, in a container too.
-std::string seen_from_here(pid_t pid, const std::string& file) {
-    return formatted("/proc/{}/{}/{}", pid, file.starts_with('/') ? "root" : "cwd", file);
+namespace fs = std::filesystem;
+
+constexpr std::size_t longest_line = 4096;
+
+// A question and its one line of answer.
+Result<std::string> ask(const Socket& server, std::string_view question, Deadline deadline) {
+    return send_all(server, question, deadline).and_then([&](std::monostate) {
+        return receive_line(server, longest_line, deadline);
+    });
 }
 
-std::string folder_of(pid_t pid) {
-    std::error_code error;
-    return std::filesystem::read_symlink(formatted("/proc/{}/cwd", pid), error);
+// All lines until the server closes the connection.
+std::string receive_text(const Socket& server, Deadline deadline) {
+    constexpr std::size_t longest = 16'384;
+    std::string text;
+    while (text.size() < longest) {
+        const auto line = receive_line(server, longest_line, deadline);
+        if (!line) break;
+        text += printable(*line).substr(0, longest - text.size());
+        text += '\n';
+    }
+    return text;
 }
 
 }  // namespace
 
-void Offers::take(const StartEnvironment& environment, std::uint32_t rank, pid_t pid) {
-    if (rank == 0 && !ras_) {
-        ras_ = parse_ras_address(environment.get("NCCL_RAS_ADDR").value_or(""));
+Result<std::string> ask_ras(const std::string& address, Deadline deadline) {
+    const auto parts = split_host_and_port(address);
+    if (!parts || parts->port == 0 || parts->host.empty() ||
+        !std::ranges::all_of(parts->host, is_host_character)) {
+        return std::string();
     }
-    // The older name up to torch 2.8.
-    for (const char* const name : {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"}) {
-        const std::string prefix = environment.get(name).value_or("");
-        if (prefix.empty()) continue;
-        records_.push_back({pid, formatted("{}{}", prefix, rank)});
-        break;
+    const auto failed = [&](std::string problem) {
+        return Error{"NCCL's RAS at " + address, std::move(problem), ""};
+    };
+    const auto server = connect_to(std::string(parts->host), parts->port, deadline);
+    if (!server) return std::string();
+    // src/ras/ras_internal.h of NCCL 2.28; a server of another version answers with its own.
+    const auto greeting = ask(*server, "CLIENT PROTOCOL 2\n", deadline);
+    if (!greeting) return failed(greeting.error().problem);
+    if (!greeting->starts_with("SERVER PROTOCOL ")) {
+        return failed("another program listens there");
     }
+    // For ranks that do not answer, as NCCL counts it twice.
+    const auto agreed = ask(*server, "TIMEOUT 3\n", deadline);
+    if (!agreed) return failed(agreed.error().problem);
+    const auto asked = send_all(*server, "STATUS\n", deadline);
+    if (!asked) return failed(asked.error().problem);
+    std::string text = receive_text(*server, deadline);
+    if (text.empty()) return failed("no answer");
+    return text;
 }
 
-void Offers::ask() {
-    if (!ras_) return;
-    constexpr std::chrono::seconds patience{12};
-    status_ = std::async(std::launch::async, [address = *ras_, patience] {
-        const auto status = ask_ras(address, Clock::now() + patience);
-        return status ? *status : status.error().message();
-    });
-}
-
-std::string Offers::status() {
-    return status_.valid() ? status_.get() : "";
-}
-
-std::vector<std::string> Offers::records() const {
-    std::vector<std::string> files;
-    for (const Record& record : records_) {
-        std::error_code error;
-        if (!std::filesystem::is_regular_file(seen_from_here(record.pid, record.file), error)) {
-            continue;
-        }
-        std::string file = printable(record.file.starts_with('/')
-                                         ? record.file
-                                         : formatted("{}/{}", folder_of(record.pid), record.file));
-        if (std::find(files.begin(), files.end(), file) == files.end()) {
-            files.push_back(std::move(file));
-        }
-    }
-    return files;
+std::string flight_record(const Environment& environment, std::uint32_t rank, pid_t pid) {
+    auto prefix = environment.get("TORCH_FR_DUMP_TEMP_FILE");
+    // The name up to torch 2.8.
+    if (prefix.value_or("").empty()) prefix = environment.get("TORCH_NCCL_DEBUG_INFO_TEMP_FILE");
+    if (prefix.value_or("").empty()) return "";
+    const std::string file = formatted("{}{}", *prefix, rank);
+    const bool is_absolute = file.starts_with('/');
+    // As the process itself finds the file, in a container too.
+    const std::string folder = formatted("/proc/{}/{}", pid, is_absolute ? "root" : "cwd");
+    std::error_code error;
+    if (!fs::is_regular_file(folder + "/" + file, error)) return "";
+    return printable(is_absolute ? file : fs::read_symlink(folder, error).native() + "/" + file);
 }
 
 }  // namespace distgpu

@@ -1,42 +1,24 @@
-// What the frameworks in a step's processes offer to who looks into it, as their variables say.
+// What the frameworks in a step's processes offer to those who debug it, as their variables say:
+// NCCL's RAS (2.24 and newer), whose protocol is that of NCCL's src/ras/client.cc, and the files of
+// torch's flight recorder.
 #pragma once
 
-#include "inspect/process_facts.h"
-#include "inspect/ras.h"
+#include "base/environment.h"
+#include "base/io/descriptor.h"
+#include "base/result.h"
 
 #include <cstdint>
-#include <future>
-#include <optional>
 #include <string>
 #include <sys/types.h>
-#include <vector>
 
 namespace distgpu {
 
-class Offers {
-  public:
-    // Of a rank's process.
-    void take(const StartEnvironment& environment, std::uint32_t rank, pid_t pid);
+// The status of the whole job, as text of up to 16 KiB: printable ASCII in lines. `address`: NCCL's
+// NCCL_RAS_ADDR. Empty: it is none, or nobody listens there, as where NCCL has not begun.
+// Errors (object: "NCCL's RAS at HOST:PORT"): no answer by the deadline, or not as NCCL does.
+Result<std::string> ask_ras(const std::string& address, Deadline deadline);
 
-    // Asks NCCL meanwhile, of rank 0's node alone: it answers for all ranks, and they are asked for
-    // it in turn.
-    void ask();
-
-    // NCCL's status, or why there is none; empty: nobody was asked.
-    std::string status();
-
-    // Files that torch's flight recorder wrote for ranks of this node.
-    std::vector<std::string> records() const;
-
-  private:
-    struct Record {
-        pid_t pid = 0;
-        std::string file;
-    };
-
-    std::optional<RasAddress> ras_;
-    std::future<std::string> status_;
-    std::vector<Record> records_;
-};
+// The file that torch's flight recorder wrote for a rank, whose process this is; empty: it did not.
+std::string flight_record(const Environment& environment, std::uint32_t rank, pid_t pid);
 
 }  // namespace distgpu

@@ -1,40 +1,95 @@
 #include "inspect/process_facts.h"
 
 #include "base/format.h"
-#include "base/io/file_text.h"
+#include "base/io/files.h"
 #include "base/values.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <charconv>
 #include <filesystem>
-#include <sstream>
+#include <limits>
 #include <system_error>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 
 namespace distgpu {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string path_of(pid_t pid, std::string_view file) {
     return formatted("/proc/{}/{}", pid, file);
 }
 
-std::optional<std::string> read_of(pid_t pid, std::string_view file) {
+// Empty: it cannot be read.
+std::string read_of(pid_t pid, std::string_view file) {
     const auto text = read_regular_file(path_of(pid, file));
-    return text ? std::optional(*text) : std::nullopt;
+    return text ? *text : "";
+}
+
+// Until `take` returns false.
+void for_each_entry(const fs::path& folder, const std::function<bool(const fs::path&)>& take) {
+    std::error_code error;
+    for (fs::directory_iterator each(folder, error), end; !error && each != end;
+         each.increment(error)) {
+        if (!take(each->path())) return;
+    }
 }
 
 // Also namespaces are files of their own.
 bool is_same_file(const std::string& left, const std::string& right) {
     std::error_code error;
-    return std::filesystem::equivalent(left, right, error);
+    return fs::equivalent(left, right, error);
+}
+
+std::uint64_t number_in(std::string_view text) {
+    return whole_number_64(text).value_or(0);
+}
+
+std::uint64_t number_after(std::string_view text, std::string_view key) {
+    return number_in(value_after(text, key));
 }
 
 // Of the thread whose `status` this is: those that it chose, and those that it did not.
-std::uint64_t switches_in(const std::optional<std::string>& status) {
-    const auto number = [&](std::string_view name) {
-        return whole_number_64(value_after(status.value_or(""), name)).value_or(0);
-    };
-    return number("voluntary_ctxt_switches:") + number("nonvoluntary_ctxt_switches:");
+std::uint64_t switches_in(std::string_view status) {
+    return number_after(status, "voluntary_ctxt_switches:") +
+           number_after(status, "nonvoluntary_ctxt_switches:");
+}
+
+std::optional<std::uint64_t> hex(std::string_view text) {
+    constexpr int base = 16;
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value, base);
+    return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
+}
+
+// "0200000A:6020": one or four words of 32 bits in the machine's byte order, and the port as a
+// number.
+std::optional<std::string> peer_of(std::string_view text) {
+    constexpr std::size_t digits = 8;  // of a word
+    std::array<std::uint32_t, 4> words{};
+    const std::string_view address = take_until(text, ':');
+    if (address.size() != digits && address.size() != digits * words.size()) return std::nullopt;
+    for (std::size_t i = 0; i < address.size() / digits; ++i) {
+        const auto word = hex(address.substr(i * digits, digits));
+        if (!word) return std::nullopt;
+        words.at(i) = static_cast<std::uint32_t>(*word);
+    }
+    const auto port = hex(text);
+    if (!port || *port > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
+    std::array<char, INET6_ADDRSTRLEN> name{};
+    inet_ntop(address.size() == digits ? AF_INET : AF_INET6, words.data(), name.data(),
+              name.size());
+    return host_and_port(name.data(), static_cast<std::uint16_t>(*port));
+}
+
+std::uint64_t read_bytes(pid_t pid) {
+    if (pid != 0) return parse_process_io(read_of(pid, "io"));
+    return parse_net_dev(read_of(getpid(), "net/dev")) + read_port_bytes();
 }
 
 }  // namespace
@@ -46,102 +101,63 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
         return std::nullopt;
     }
-    std::istringstream fields{std::string(text.substr(close + 1))};
-    ProcessStat stat;
-    stat.name = text.substr(open + 1, close - open - 1);
-    std::string skipped;
-    const auto skip = [&](int count) {
-        while (count-- > 0) fields >> skipped;
+    const auto words = words_in(text.substr(close + 1));
+    const auto field = [&](std::size_t number) {  // as proc(5) counts them; the name is the second
+        return number - 3 < words.size() ? whole_number_64(words[number - 3]) : std::nullopt;
     };
-    std::uint64_t user = 0;
-    std::uint64_t system = 0;
-    std::uint64_t reaped_user = 0;
-    std::uint64_t reaped_system = 0;
-    constexpr int from_parent_to_user = 9;
-    constexpr int from_reaped_to_begin = 4;
-    fields >> stat.state >> stat.parent;
-    skip(from_parent_to_user);
-    fields >> user >> system >> reaped_user >> reaped_system;
-    skip(from_reaped_to_begin);
-    fields >> stat.begin;
-    if (!fields) return std::nullopt;
-    constexpr int from_begin_to_exit_code = 29;
-    skip(from_begin_to_exit_code);
-    int exit_code = 0;
-    if (stat.state == 'Z' && fields >> exit_code) stat.exit_code = exit_code;
-    stat.ticks = user + system;
-    stat.reaped_ticks = reaped_user + reaped_system;
-    stat.cpu = static_cast<double>(stat.ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+    const auto [parent, user, system, reaped_user, reaped_system, begin] =
+        std::array{field(4), field(14), field(15), field(16), field(17), field(22)};
+    if (!parent || !user || !system || !reaped_user || !reaped_system || !begin) {
+        return std::nullopt;
+    }
+    ProcessStat stat{.name = std::string(text.substr(open + 1, close - open - 1)),
+                     .state = words[0].front(),
+                     .parent = static_cast<pid_t>(*parent),
+                     .ticks = *user + *system,
+                     .reaped_ticks = *reaped_user + *reaped_system,
+                     .begin = *begin};
+    if (stat.state == 'Z' && field(52)) stat.exit_code = static_cast<int>(*field(52));
     return stat;
 }
 
 std::optional<ProcessStat> read_stat(pid_t pid) {
-    const auto text = read_of(pid, "stat");
-    return text ? parse_stat(*text) : std::nullopt;
+    return parse_stat(read_of(pid, "stat"));
 }
 
 std::uint64_t read_switches(pid_t pid) {
-    const std::string text = read_of(pid, "status").value_or("");
-    return whole_number_64(value_after(text, "voluntary_ctxt_switches:")).value_or(0);
+    return number_after(read_of(pid, "status"), "voluntary_ctxt_switches:");
 }
 
 Work read_work(pid_t pid) {
     const std::string own = formatted("task/{}", pid);
     const auto process = read_stat(pid);
-    const auto main = parse_stat(read_of(pid, own + "/stat").value_or(""));
+    const auto main = parse_stat(read_of(pid, own + "/stat"));
     if (!process || !main) return {};
     Work work{switches_in(read_of(pid, own + "/status")), main->ticks, 0, process->ticks,
               process->reaped_ticks};
-    constexpr std::size_t most_threads = 4096;
     std::size_t threads = 0;
-    std::error_code error;
-    for (std::filesystem::directory_iterator each(path_of(pid, "task"), error), end;
-         !error && each != end && threads < most_threads; each.increment(error), ++threads) {
-        work.switches += switches_in(
-            read_of(pid, formatted("task/{}/status", each->path().filename().native())));
-    }
+    for_each_entry(path_of(pid, "task"), [&](const fs::path& thread) {
+        constexpr std::size_t most_threads = 4096;
+        work.switches +=
+            switches_in(read_of(pid, formatted("task/{}/status", thread.filename().native())));
+        return ++threads < most_threads;
+    });
     return work;
 }
 
 std::string read_wait_channel(pid_t pid) {
-    const std::string name = read_of(pid, "wchan").value_or("");
+    std::string name = read_of(pid, "wchan");
     return name == "0" ? "" : name;
 }
 
-StartEnvironment::StartEnvironment(pid_t pid) {
-    auto text = read_of(pid, "environ");
-    is_readable_ = text.has_value();
-    text_ = std::move(text).value_or("");
-}
-
-std::optional<std::string> StartEnvironment::get(std::string_view name) const {
-    std::string_view rest = text_;
-    while (!rest.empty()) {
-        const std::string_view item = rest.substr(0, rest.find('\0'));
-        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
-        if (item.size() > name.size() && item.starts_with(name) && item[name.size()] == '=') {
-            return std::string(item.substr(name.size() + 1));
-        }
-    }
-    return std::nullopt;
-}
-
-EnvironmentCopy StartEnvironment::variables() const {
-    EnvironmentCopy::Variables variables;
-    std::string_view rest = text_;
-    while (!rest.empty()) {
-        const std::string_view item = rest.substr(0, rest.find('\0'));
-        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
-        const std::size_t equals = item.find('=');
-        if (equals == std::string_view::npos || equals == 0) continue;
-        variables.emplace(item.substr(0, equals), item.substr(equals + 1));
-    }
-    return EnvironmentCopy(std::move(variables));
+std::optional<EnvironmentCopy> read_environment(pid_t pid) {
+    const auto text = read_regular_file(path_of(pid, "environ"));
+    return text ? std::optional(EnvironmentCopy::of_block(*text)) : std::nullopt;
 }
 
 std::string read_command(pid_t pid) {
     constexpr std::size_t longest = 200;
-    std::string words = read_of(pid, "cmdline").value_or("").substr(0, longest);
+    std::string words = read_of(pid, "cmdline").substr(0, longest);
     while (words.ends_with('\0')) words.pop_back();
     std::replace(words.begin(), words.end(), '\0', ' ');
     return words;
@@ -149,15 +165,13 @@ std::string read_command(pid_t pid) {
 
 std::string read_program(pid_t pid) {
     std::error_code error;
-    return std::filesystem::read_symlink(path_of(pid, "exe"), error);
+    return fs::read_symlink(path_of(pid, "exe"), error);
 }
 
 std::optional<uid_t> read_owner(pid_t pid) {
-    std::istringstream words{std::string(value_after(read_of(pid, "status").value_or(""), "Uid:"))};
-    uid_t real = 0;
-    uid_t effective = 0;
-    words >> real >> effective;
-    return words ? std::optional(effective) : std::nullopt;
+    const std::string status = read_of(pid, "status");
+    const auto users = words_in(value_after(status, "Uid:"));
+    return users.size() > 1 ? whole_number(users[1]) : std::nullopt;  // the real one is the first
 }
 
 std::string read_own_program(pid_t pid) {
@@ -169,16 +183,115 @@ std::string read_own_program(pid_t pid) {
     return is_own ? program : "";
 }
 
-std::vector<pid_t> list_processes() {
-    std::vector<pid_t> pids;
-    std::error_code error;
-    for (std::filesystem::directory_iterator each("/proc", error), end; !error && each != end;
-         each.increment(error)) {
-        const auto pid = whole_number(each->path().filename().native());
-        if (pid) pids.push_back(static_cast<pid_t>(*pid));
+std::map<pid_t, pid_t> read_parents() {
+    std::map<pid_t, pid_t> parents;
+    for_each_entry("/proc", [&](const fs::path& entry) {
+        const auto pid = static_cast<pid_t>(whole_number(entry.filename().native()).value_or(0));
+        const auto stat = pid > 0 ? read_stat(pid) : std::nullopt;
+        if (stat) parents[pid] = stat->parent;
+        return true;
+    });
+    return parents;
+}
+
+void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>& take) {
+    for_each_entry(path_of(pid, "fd"), [&](const fs::path& file) {
+        std::error_code gone;
+        return take(fs::read_symlink(file, gone));
+    });
+}
+
+std::map<std::uint64_t, Connection> parse_tcp(std::string_view text) {
+    constexpr std::string_view established = "01";
+    std::map<std::uint64_t, Connection> connections;
+    while (!text.empty()) {
+        // sl local rem st tx:rx tr:tm retrnsmt uid timeout inode
+        const auto words = words_in(take_until(text, '\n'));
+        if (words.size() < 10 || words[3] != established) continue;
+        const auto inode = whole_number_64(words[9]);
+        std::string_view unread = words[4];
+        const auto unsent = hex(take_until(unread, ':'));
+        auto peer = peer_of(words[2]);
+        if (inode && unsent && hex(unread) && peer) {
+            connections[*inode] = {*std::move(peer), *unsent, *hex(unread)};
+        }
     }
-    std::sort(pids.begin(), pids.end());
-    return pids;
+    return connections;
+}
+
+std::vector<Connection> open_connections(pid_t pid) {
+    constexpr std::size_t most = 16;
+    std::map<std::uint64_t, Connection> all;
+    for (const char* const file : {"net/tcp", "net/tcp6"}) {
+        all.merge(parse_tcp(read_of(pid, file)));
+    }
+    std::vector<Connection> own;
+    for_each_open_file(pid, [&](const std::string& file) {
+        constexpr std::string_view socket = "socket:[";
+        if (!file.starts_with(socket)) return true;
+        const std::string_view number = std::string_view(file).substr(socket.size());
+        const auto found = all.find(number_in(number.substr(0, number.size() - 1)));
+        if (found != all.end()) own.push_back(found->second);
+        return true;
+    });
+    std::ranges::sort(own, {}, [](const Connection& each) {
+        return std::tuple(~(each.unsent + each.unread), each.peer);
+    });
+    own.resize(std::min(own.size(), most));
+    return own;
+}
+
+std::uint64_t parse_net_dev(std::string_view text) {
+    std::uint64_t bytes = 0;
+    while (!text.empty()) {
+        std::string_view line = take_until(text, '\n');
+        const std::string_view name = trimmed(take_until(line, ':'));
+        // bytes packets errs drop fifo frame compressed multicast; then the bytes that were sent
+        const auto counts = words_in(line);
+        if (counts.empty() || name == "lo") continue;
+        bytes += number_in(counts[0]) + (counts.size() > 8 ? number_in(counts[8]) : 0);
+    }
+    return bytes;
+}
+
+std::uint64_t parse_process_io(std::string_view text) {
+    return number_after(text, "rchar:") + number_after(text, "wchar:");
+}
+
+std::uint64_t read_port_bytes(const std::string& folder) {
+    constexpr std::uint64_t word = 4;
+    std::uint64_t bytes = 0;
+    for_each_entry(folder, [&](const fs::path& hca) {
+        for_each_entry(hca / "ports", [&](const fs::path& port) {
+            const auto number = [&](const char* file) {
+                return number_in(read_trimmed(port / file).value_or(""));
+            };
+            bytes += word * (number("counters/port_rcv_data") + number("counters/port_xmit_data"));
+            bytes += number("hw_counters/rx_bytes") + number("hw_counters/tx_bytes");
+            return true;
+        });
+        return true;
+    });
+    return bytes;
+}
+
+Traffic read_traffic(const std::vector<ProcessLook>& processes) {
+    Traffic traffic{{0, read_bytes(0)}};
+    for (const ProcessLook& process : processes) traffic[process.pid] = read_bytes(process.pid);
+    return traffic;
+}
+
+std::uint64_t bytes_since(const Traffic& before) {
+    std::uint64_t sum = 0;
+    for (const auto& [pid, bytes] : before) sum += std::max(read_bytes(pid), bytes) - bytes;
+    return sum;
+}
+
+bool is_at_work(std::uint64_t bytes, double seconds, std::uint64_t ranks) {
+    constexpr double of_the_node = 65'536;  // bytes a second
+    constexpr double of_a_rank = 1024;
+    return static_cast<double>(bytes) >
+           seconds * (of_the_node + of_a_rank * static_cast<double>(ranks));
 }
 
 }  // namespace distgpu

@@ -1,16 +1,17 @@
 #include "inspect/rank_gpus.h"
 
 #include "base/format.h"
+#include "base/io/programs.h"
 #include "base/values.h"
-#include "node/gpu_devices.h"
-#include "node/gpu_ownership.h"
+#include "inspect/process_facts.h"
+#include "node/gpus.h"
 #include "node/node_topology.h"
-#include "node/nvidia_driver.h"
+#include "node/nvml.h"
 #include "node/own_task.h"
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
+#include <chrono>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,53 +22,34 @@ namespace {
 // MIG instances have one each.
 constexpr std::size_t most_gpus = 256;
 
-void add_hardware(const Gpu& gpu, GpuFacts& facts) {
-    facts.pci = gpu.pci;
-    facts.model = gpu.model;
-    if (gpu.minor) facts.file = device_file(gpu.vendor, *gpu.minor);
-}
-
-const Gpu* with_uuid(std::string_view name, const NodeTopology& topology) {
-    const auto has = [&](const Gpu& gpu) {
-        return (!gpu.uuid.empty() && gpu.uuid == name) ||
-               std::any_of(gpu.mig.begin(), gpu.mig.end(),
-                           [&](const MigInstance& instance) { return instance.uuid == name; });
-    };
-    const auto found = std::find_if(topology.gpus.begin(), topology.gpus.end(), has);
-    return found == topology.gpus.end() ? nullptr : &*found;
-}
-
-const Gpu* with_pci(std::string_view pci, const NodeTopology& topology) {
-    const auto found = std::find_if(topology.gpus.begin(), topology.gpus.end(),
-                                    [&](const Gpu& gpu) { return gpu.pci == pci; });
-    return found == topology.gpus.end() ? nullptr : &*found;
-}
-
-// Of a topology that the administrator named the plugin alone knows.
-GpuFacts of_driver(const BoundGpu& gpu) {
-    const NvidiaInformation found = nvidia_information("/proc", gpu.pci);
-    return {gpu.name, gpu.pci, found.minor ? device_file(GpuVendor::nvidia, *found.minor) : "",
-            found.model};
-}
-
-bool has_all(const Environment& variables, const NodeTopology& topology) {
-    return whole_number(variables.get("SLURM_GPUS_ON_NODE").value_or("")) == topology.gpus.size();
+bool has_uuid(const Gpu& gpu, std::string_view uuid) {
+    return gpu.uuid == uuid ||
+           std::ranges::find(gpu.mig, uuid, &MigInstance::uuid) != gpu.mig.end();
 }
 
 GpuFacts named(std::string_view name, const Environment& variables, const BoundRecord& bound,
                const NodeTopology& topology) {
+    const auto recorded = std::ranges::find(bound.gpus, name, &BoundGpu::name);
+    const bool is_recorded = recorded != bound.gpus.end();
+    const bool counts_all =
+        bound.gpus.empty() && variables.number("SLURM_GPUS_ON_NODE") == topology.gpus.size();
+    const auto index = counts_all ? number_below(name, topology.gpus.size()) : std::nullopt;
+    const auto gpu = std::ranges::find_if(topology.gpus, [&](const Gpu& each) {
+        if (is_recorded) return each.pci == recorded->pci;
+        return index ? &each == &topology.gpus[*index] : has_uuid(each, name);
+    });
     GpuFacts facts{.name = std::string(name)};
-    const auto recorded = std::find_if(bound.gpus.begin(), bound.gpus.end(),
-                                       [&](const BoundGpu& gpu) { return gpu.name == name; });
-    const Gpu* gpu = with_uuid(name, topology);
-    if (recorded != bound.gpus.end()) {
-        gpu = with_pci(recorded->pci, topology);
-        if (gpu == nullptr) return of_driver(*recorded);
-    } else if (const auto index = number_below(name, topology.gpus.size());
-               index && bound.gpus.empty() && has_all(variables, topology)) {
-        gpu = &topology.gpus[*index];
+    if (gpu != topology.gpus.end()) {
+        facts.pci = gpu->pci;
+        facts.model = gpu->model;
+        if (gpu->minor) facts.file = device_file(gpu->vendor, *gpu->minor);
+    } else if (is_recorded) {
+        // Of a topology that the administrator named the plugin alone knows.
+        const NvidiaInformation found = nvidia_information("/proc", recorded->pci);
+        facts.pci = recorded->pci;
+        facts.model = found.model;
+        if (found.minor) facts.file = device_file(GpuVendor::nvidia, *found.minor);
     }
-    if (gpu != nullptr) add_hardware(*gpu, facts);
     return facts;
 }
 
@@ -95,21 +77,49 @@ std::vector<GpuFacts> NodeGpus::of(const Environment& variables, const BoundReco
 }
 
 std::vector<std::string> open_gpu_files(pid_t pid) {
-    constexpr std::array<std::string_view, 2> beginnings{"/dev/nvidia", "/dev/dri/renderD"};
     std::set<std::string> files;
-    std::error_code error;
-    for (std::filesystem::directory_iterator each(formatted("/proc/{}/fd", pid), error), end;
-         !error && each != end && files.size() < most_gpus; each.increment(error)) {
-        std::error_code gone;
-        std::string target = std::filesystem::read_symlink(each->path(), gone);
-        const bool is_gpu =
-            std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
-                return target.starts_with(beginning) &&
-                       whole_number(std::string_view(target).substr(beginning.size()));
-            });
-        if (is_gpu) files.insert(std::move(target));
-    }
+    for_each_open_file(pid, [&](const std::string& file) {
+        for (const std::string_view beginning : {"/dev/nvidia", "/dev/dri/renderD"}) {
+            if (!file.starts_with(beginning)) continue;
+            if (whole_number(std::string_view(file).substr(beginning.size()))) files.insert(file);
+        }
+        return files.size() < most_gpus;
+    });
     return {files.begin(), files.end()};
+}
+
+std::vector<Busy> ask_gpu_load(const std::vector<std::string>& gpus, const std::string& command,
+                               bool& answers) {
+    constexpr std::chrono::seconds limit{2};
+    if (gpus.empty() || !answers) return std::vector<Busy>(gpus.size());
+    // The step is not looked at there.
+    const auto lines = run_command({command, "why", "--gpus", join(gpus, ","), "-"}, limit);
+    answers = lines && !lines->empty();
+    return parse_gpu_load(lines ? *lines : "", gpus);
+}
+
+std::string gpu_load_lines(const std::string& gpus, const std::string& library) {
+    const Nvml nvml(library);
+    std::string lines;
+    for (const std::string_view gpu : comma_items(gpus)) {
+        const auto busy = nvml.busy(std::string(gpu));
+        if (busy) lines += formatted("{} {}\n", gpu, *busy);
+    }
+    return lines;
+}
+
+std::vector<Busy> parse_gpu_load(std::string_view lines, const std::vector<std::string>& gpus) {
+    constexpr std::size_t percents = 101;
+    std::map<std::string_view, Busy> found;
+    while (!lines.empty()) {
+        std::string_view line = take_until(lines, '\n');
+        const std::string_view gpu = take_until(line, ' ');
+        found[gpu] = number_below(line, percents);
+    }
+    std::vector<Busy> busy;
+    busy.reserve(gpus.size());
+    for (const std::string& gpu : gpus) busy.push_back(found[gpu]);
+    return busy;
 }
 
 }  // namespace distgpu

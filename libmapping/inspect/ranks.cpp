@@ -1,10 +1,10 @@
-#include "inspect/ranks.h"
+// Which of the processes seen are the step's ranks, and what is above them.
+#include "base/format.h"
+#include "base/values.h"
+#include "inspect/look.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
-#include <string_view>
 #include <tuple>
 
 namespace distgpu {
@@ -12,89 +12,102 @@ namespace {
 
 using Candidates = std::vector<const ProcessLook*>;
 
-bool starts_others(const ProcessLook& process) {
-    constexpr std::array<std::string_view, 12> names{
-        "bash",    "dash",  "distgpu", "env",          "mpirun", "nice",
-        "numactl", "orted", "sh",      "slurm_script", "time",   "timeout"};
-    return std::find(names.begin(), names.end(), process.name) != names.end();
-}
-
-// The eldest comes first; of those that began in the same tick the one with the lower number, as
-// a parent has it.
-bool is_rather(const ProcessLook* left, const ProcessLook* right) {
-    const auto order = [](const ProcessLook& process) {
-        return std::tuple(!process.is_python, starts_others(process), process.begin, process.pid);
-    };
-    return order(*left) < order(*right);
-}
-
-bool is_below(const ProcessLook& process, const ProcessLook& top, const Candidates& all) {
-    const ProcessLook* at = &process;
-    for (std::size_t steps = 0; steps < all.size(); ++steps) {
-        if (at->parent == top.pid) return true;
-        const auto parent = std::find_if(all.begin(), all.end(), [&](const ProcessLook* other) {
-            return other->pid == at->parent;
-        });
-        if (parent == all.end()) return false;
-        at = *parent;
-    }
-    return false;
+// Python comes first, then what is no shell or launcher, then the eldest; of those that began in
+// the same tick the one with the lower number, as a parent has it.
+auto order(const ProcessLook* process) {
+    constexpr std::string_view launchers =
+        "bash dash distgpu env mpirun nice numactl orted sh slurm_script time timeout";
+    return std::tuple(!process->is_python, has_word(launchers, process->name), process->begin,
+                      process->pid);
 }
 
 RankLook rank_of(std::uint32_t rank, const NodeLook& node, const Candidates& candidates) {
-    const ProcessLook* const top =
-        *std::min_element(candidates.begin(), candidates.end(), is_rather);
+    const ProcessLook* const top = *std::ranges::min_element(candidates, {}, order);
     RankLook found{rank, &node, top, {}};
     for (const ProcessLook* process : candidates) {
-        if (process->is_python && process != top && is_below(*process, *top, candidates)) {
+        if (process->is_python && process != top && is_below(node, *process, top->pid)) {
             found.workers.push_back(process);
         }
     }
     return found;
 }
 
+std::vector<std::uint32_t> missing_of(const Ranks& ranks) {
+    constexpr std::uint64_t most = 65'536;
+    std::vector<std::uint32_t> missing;
+    auto seen = ranks.seen.begin();
+    for (std::uint32_t rank = 0; rank < ranks.expected && missing.size() < most; ++rank) {
+        while (seen != ranks.seen.end() && seen->rank < rank) ++seen;
+        if (seen == ranks.seen.end() || seen->rank != rank) missing.push_back(rank);
+    }
+    return missing;
+}
+
 }  // namespace
+
+const ProcessLook* find_process(const NodeLook& look, pid_t pid) {
+    const auto found = std::ranges::find(look.processes, pid, &ProcessLook::pid);
+    return found == look.processes.end() ? nullptr : &*found;
+}
+
+bool is_below(const NodeLook& look, const ProcessLook& process, pid_t top) {
+    const ProcessLook* at = &process;
+    std::size_t steps = 0;  // up a chain that may go round: pids are read at different times
+    while (at != nullptr && at->parent != top && ++steps < look.processes.size()) {
+        at = find_process(look, at->parent);
+    }
+    return at != nullptr && at->parent == top;
+}
+
+std::vector<std::string> launchers_of(const NodeLook& look, const ProcessLook& process,
+                                      pid_t first) {
+    constexpr std::size_t most = 16;
+    std::vector<std::string> launchers;
+    const ProcessLook* at = &process;
+    while (at->pid != first && launchers.size() < most) {
+        at = find_process(look, at->parent);
+        if (at == nullptr) break;
+        launchers.push_back(formatted("{} {}", at->pid, at->command));
+    }
+    std::ranges::reverse(launchers);
+    return launchers;
+}
+
+bool stands(const ProcessLook& process) {
+    return !process.moments.empty() &&
+           std::string_view("TtD").find(process.moments.back().state) != std::string_view::npos;
+}
 
 bool is_there(const ProcessLook& process) {
     const char state = process.moments.empty() ? 'X' : process.moments.back().state;
     return state != 'X' && state != 'Z';
 }
 
-Ranks find_ranks(const std::vector<NodeLook>& looks, std::uint32_t tasks, bool is_component) {
-    const auto any_rank = [](const NodeLook& look) {
-        return std::any_of(look.processes.begin(), look.processes.end(),
-                           [](const ProcessLook& process) { return process.rank.has_value(); });
-    };
-    const bool by_variable = std::any_of(looks.begin(), looks.end(), any_rank);
-    Ranks ranks;
-    ranks.expected = tasks;
+Ranks find_ranks(std::span<const NodeLook> looks, std::uint32_t tasks, bool is_component) {
+    const bool by_variable = std::ranges::any_of(looks, [](const NodeLook& look) {
+        return std::ranges::any_of(look.processes,
+                                   [](const auto& process) { return process.rank.has_value(); });
+    });
+    Ranks ranks{.expected = tasks};
     for (const NodeLook& look : looks) {
         std::map<std::uint32_t, Candidates> of_rank;
         for (const ProcessLook& process : look.processes) {
             const auto rank = by_variable ? process.rank : process.task;
             if (!rank || !is_there(process)) continue;
             of_rank[*rank].push_back(&process);
-            if (by_variable) {
-                ranks.expected =
-                    std::max<std::uint64_t>(ranks.expected, process.world_size.value_or(0));
+            if (by_variable && process.world_size) {
+                ranks.expected = std::max<std::uint64_t>(ranks.expected, *process.world_size);
             }
         }
         for (const auto& [rank, candidates] : of_rank) {
             ranks.seen.push_back(rank_of(rank, look, candidates));
         }
     }
-    std::sort(ranks.seen.begin(), ranks.seen.end(),
-              [](const RankLook& left, const RankLook& right) { return left.rank < right.rank; });
+    std::ranges::stable_sort(ranks.seen, {}, &RankLook::rank);
     if (is_component) {
         ranks.expected = ranks.seen.size();
-        return ranks;
-    }
-    constexpr std::uint64_t most_missing = 65'536;
-    auto seen = ranks.seen.begin();
-    for (std::uint32_t rank = 0; rank < ranks.expected && ranks.missing.size() < most_missing;
-         ++rank) {
-        while (seen != ranks.seen.end() && seen->rank < rank) ++seen;
-        if (seen == ranks.seen.end() || seen->rank != rank) ranks.missing.push_back(rank);
+    } else {
+        ranks.missing = missing_of(ranks);
     }
     return ranks;
 }

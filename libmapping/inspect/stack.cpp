@@ -1,25 +1,28 @@
 #include "inspect/stack.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/json_fields.h"
+#include "base/io/programs.h"
+#include "base/json.h"
 #include "base/values.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <filesystem>
+#include <string_view>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
 
 namespace distgpu {
 namespace {
 
 constexpr std::size_t most_frames = 200;
 constexpr std::size_t longest_name = 300;
+constexpr std::chrono::seconds limit{5};  // for a tool
 
 std::string cleaned(std::string_view text) {
     return printable(text.substr(0, longest_name));
-}
-
-std::string_view base_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
 }
 
 Stack read_frames(const JsonFields& thread) {
@@ -34,69 +37,33 @@ Stack read_frames(const JsonFields& thread) {
 
 // The frames of the user's own files, as opposed to the interpreter's and installed packages'.
 bool is_own_code(const Frame& frame) {
-    if (frame.line == 0) return false;
     constexpr std::array<std::string_view, 4> others{"/site-packages/", "/dist-packages/",
                                                      "/lib/python3", "<frozen "};
-    return std::none_of(others.begin(), others.end(), [&](std::string_view other) {
-        return frame.file.find(other) != std::string::npos;
-    });
+    return frame.line > 0 && std::ranges::none_of(others, [&](std::string_view other) {
+               return frame.file.find(other) != std::string::npos;
+           });
 }
 
 // Functions that wait for other ranks: of torch.distributed, Horovod, Accelerate, Lightning,
 // DeepSpeed, and as MPI and NCCL call them.
 bool is_collective(std::string_view function) {
-    function.remove_prefix(function.rfind('.') == std::string_view::npos ? 0
-                                                                         : function.rfind('.') + 1);
-    if (function.starts_with("MPI_") || function.starts_with("PMPI_")) return true;
-    constexpr std::array<std::string_view, 42> names{
-        "all_gather",
-        "all_gather_coalesced",
-        "all_gather_into_tensor",
-        "all_gather_object",
-        "all_reduce",
-        "all_reduce_coalesced",
-        "all_to_all",
-        "all_to_all_single",
-        "allgather",
-        "allgather_object",
-        "allreduce",
-        "allreduce_",
-        "alltoall",
-        "barrier",
-        "batch_isend_irecv",
-        "broadcast",
-        "broadcast_",
-        "broadcast_object",
-        "broadcast_object_list",
-        "gather_object",
-        "grouped_allreduce",
-        "grouped_allreduce_",
-        "init_process_group",
-        "monitored_barrier",
-        "ncclAllGather",
-        "ncclAllReduce",
-        "ncclBroadcast",
-        "ncclCommInitRank",
-        "ncclGroupEnd",
-        "ncclReduceScatter",
-        "process_allgather",
-        "recv_object_list",
-        "reduce_scatter",
-        "reduce_scatter_tensor",
-        "reducescatter",
-        "scatter_object_list",
-        "send_object_list",
-        "store_based_barrier",
-        "sync_global_devices",
-        "synchronize",
-        "wait_for_everyone",
-        "_store_based_barrier",
-    };
-    return std::find(names.begin(), names.end(), function) != names.end();
+    function.remove_prefix(function.rfind('.') + 1);  // of a class; without a dot nothing
+    constexpr std::string_view names =
+        "all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_reduce "
+        "all_reduce_coalesced all_to_all all_to_all_single allgather allgather_object allreduce "
+        "allreduce_ alltoall barrier batch_isend_irecv broadcast broadcast_ broadcast_object "
+        "broadcast_object_list gather_object grouped_allreduce grouped_allreduce_ "
+        "init_process_group monitored_barrier ncclAllGather ncclAllReduce ncclBroadcast "
+        "ncclCommInitRank ncclGroupEnd ncclReduceScatter process_allgather recv_object_list "
+        "reduce_scatter reduce_scatter_tensor reducescatter scatter_object_list send_object_list "
+        "store_based_barrier sync_global_devices synchronize wait_for_everyone "
+        "_store_based_barrier";
+    return function.starts_with("MPI_") || function.starts_with("PMPI_") ||
+           has_word(names, function);
 }
 
 std::string at(const Frame& frame) {
-    return frame.line == 0 ? frame.function : formatted("{}:{}", base_name(frame.file), frame.line);
+    return frame.line == 0 ? frame.function : formatted("{}:{}", file_name(frame.file), frame.line);
 }
 
 // "Mat::step<int, long>" of eu-stack's "int Mat::step<int, long>(std::vector<int>, long)", which
@@ -128,27 +95,23 @@ std::string to_text(const Frame& frame) {
 
 std::optional<Stack> parse_py_spy(std::string_view json, pid_t process) {
     // A list; the reader wants an object.
-    std::optional<Stack> main;
-    std::optional<Stack> first;
+    std::optional<Stack> found;
     const auto problem =
         read_json(formatted("{{\"threads\":{}}}", json), [&](const JsonFields& all) {
             all.each("threads", [&](const JsonFields& thread) {
                 const bool is_main =
                     thread.value("os_thread_id").whole() == static_cast<std::uint64_t>(process) ||
                     thread.optional_text("thread_name") == "MainThread";
-                if (is_main) main = read_frames(thread);
-                if (!first) first = read_frames(thread);
+                if (is_main || !found) found = read_frames(thread);
             });
         });
-    if (problem) return std::nullopt;
-    return main ? main : first;
+    return problem ? std::nullopt : found;
 }
 
 Stack parse_backtrace(std::string_view text) {
     Stack stack;
     while (!text.empty() && stack.size() < most_frames) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        std::string_view line = take_until(text, '\n');
         if (!line.starts_with('#')) continue;
         line.remove_prefix(std::min(line.find(' '), line.size()));
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -164,8 +127,7 @@ Stack parse_backtrace(std::string_view text) {
 }
 
 bool waits_for_ranks(const Stack& stack) {
-    return std::any_of(stack.begin(), stack.end(),
-                       [](const Frame& frame) { return is_collective(frame.function); });
+    return std::ranges::any_of(stack, is_collective, &Frame::function);
 }
 
 bool may_wait(const Stack& stack) {
@@ -174,32 +136,120 @@ bool may_wait(const Stack& stack) {
         "backward", "barrier", "block_until_ready", "collective", "get",    "gloo", "join",  "nccl",
         "poll",     "recv",    "rendezvous",        "result",     "select", "send", "store", "sync",
         "wait"};
-    return waits_for_ranks(stack) ||
-           std::any_of(stack.begin(), stack.end(), [&](const Frame& frame) {
-               return !is_own_code(frame) &&
-                      std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-                          return frame.function.find(part) != std::string::npos;
-                      });
+    return waits_for_ranks(stack) || std::ranges::any_of(stack, [&](const Frame& frame) {
+               return !is_own_code(frame) && std::ranges::any_of(parts, [&](std::string_view part) {
+                   return frame.function.find(part) != std::string::npos;
+               });
            });
 }
 
 CallSite call_site_of(const Stack& stack) {
     if (stack.empty()) return {};
-    const auto collective = std::find_if(stack.begin(), stack.end(), [](const Frame& frame) {
+    const auto call = std::ranges::find_if(stack, [](const Frame& frame) {
         return !is_own_code(frame) && is_collective(frame.function);
     });
-    const auto end = collective == stack.end() ? stack.end() : collective;
-    const auto own = std::find_if(std::make_reverse_iterator(end), stack.rend(), is_own_code);
-    const auto caller =
-        own == stack.rend() ? (end == stack.begin() ? end : end - 1) : std::prev(own.base());
-    if (collective != stack.end()) {
-        if (collective == stack.begin()) return {to_text(*collective), true};
-        return {formatted("{} ({})", collective->function, at(*caller)), true};
+    const bool waits = call != stack.end();
+    const auto own = std::find_if(std::make_reverse_iterator(call), stack.rend(), is_own_code);
+    if (own == stack.rend() && (!waits || call == stack.begin())) {
+        return {to_text(waits ? *call : stack.back()), waits};
     }
-    if (own == stack.rend() || std::next(caller) == stack.end()) {
-        return {to_text(own == stack.rend() ? stack.back() : *caller), false};
+    const auto caller = own == stack.rend() ? std::prev(call) : std::prev(own.base());
+    const auto callee = waits ? call : std::next(caller);
+    if (callee == stack.end()) return {to_text(*caller), false};
+    return {formatted("{} ({})", callee->function, at(*caller)), waits};
+}
+
+namespace {
+
+bool is_program(const std::string& file) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
+}
+
+std::string find_in(std::string_view path, std::string_view name) {
+    while (!path.empty()) {
+        const std::string_view folder = take_until(path, ':');
+        std::string file = formatted("{}/{}", folder, name);
+        if (folder.starts_with('/') && is_program(file)) return file;
     }
-    return {formatted("{} ({})", std::next(caller)->function, at(*caller)), false};
+    return "";
+}
+
+std::string find_beside(const std::string& program, std::string_view name) {
+    const std::string folder = program.substr(0, program.rfind('/'));
+    const std::string file = formatted("{}/{}", folder, name);
+    struct stat there {};  // the program
+    struct stat around {};
+    struct stat link {};
+    struct stat target {};
+    const bool are_there = stat(program.c_str(), &there) == 0 &&
+                           stat(formatted("{}/", folder).c_str(), &around) == 0 &&
+                           lstat(file.c_str(), &link) == 0 && stat(file.c_str(), &target) == 0;
+    if (!are_there || ((around.st_mode | target.st_mode) & S_IWOTH) != 0) return "";
+    const auto is_trusted = [&](uid_t owner) {
+        return owner == 0 || owner == geteuid() || owner == there.st_uid;
+    };
+    return is_trusted(link.st_uid) && is_trusted(target.st_uid) && is_program(file) ? file : "";
+}
+
+}  // namespace
+
+StackTools find_stack_tools(std::string_view path, const std::vector<std::string>& programs) {
+    const auto find = [&](std::string_view name) {
+        std::string file = find_in(path, name);
+        for (const std::string& program : programs) {
+            if (file.empty()) file = find_beside(program, name);
+        }
+        return file;
+    };
+    return {find("py-spy"), find("eu-stack"), find("gdb")};
+}
+
+Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool stands) {
+    if (tools.py_spy.empty()) {
+        return Error{"py-spy", "not found on the node",
+                     "pip install py-spy, in your environment or on the nodes"};
+    }
+    std::vector<std::string> command{tools.py_spy, "dump", "--json", "--pid", formatted("{}", pid)};
+    if (stands) command.emplace_back("--nonblocking");
+    const auto printed = run_command(command, limit);
+    if (!printed) return Error{"py-spy", printed.error().problem, ""};
+    auto stack = parse_py_spy(*printed, pid);
+    if (!stack) return Error{"py-spy", "printed no stack", ""};
+    return *std::move(stack);
+}
+
+Result<Stack> read_native_stack(const StackTools& tools, pid_t pid) {
+    const std::string number = formatted("{}", pid);
+    if (!tools.eu_stack.empty()) {
+        return run_command({tools.eu_stack, "-1", "-p", number}, limit).transform(parse_backtrace);
+    }
+    if (tools.gdb.empty()) {
+        return Error{"eu-stack and gdb", "not found on the node", "install elfutils there"};
+    }
+    // By default gdb runs scripts and loads libraries that the process's files name.
+    return run_command(
+               {tools.gdb, "-batch", "-nx", "-iex", "set auto-load no", "-p", number, "-ex", "bt"},
+               limit)
+        .transform(parse_backtrace);
+}
+
+Error refused_look(const Error& error, std::string_view yama) {
+    const auto said = [&](std::string_view words) {
+        return error.problem.find(words) != std::string::npos;
+    };
+    if (!said("ermission") && !said("not permitted")) return error;
+    if (!yama.empty() && yama != "0") {
+        constexpr std::string_view opens_tasks =
+            "start the step with --distgpu=MODE,watch, which opens each task's own process, or ";
+        return {"stacks",
+                formatted("the kernel lets no process look into another (kernel.yama.ptrace_scope "
+                          "is {})",
+                          yama),
+                formatted("{}ask your administrator to set it to 0",
+                          yama == "1" ? opens_tasks : std::string_view())};
+    }
+    return {"stacks", "the kernel lets nobody look into the program, which forbids it itself", ""};
 }
 
 }  // namespace distgpu

@@ -1,5 +1,8 @@
-// A thread's stack of calls, and how tools print it.
+// A thread's stack of calls, and the tools that read it of another process: py-spy for Python
+// (https://github.com/benfred/py-spy), elfutils' eu-stack or gdb for machine code.
 #pragma once
+
+#include "base/result.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +18,9 @@ struct Frame {
     std::string file{};      // empty: not known, as of machine code
     std::uint32_t line = 0;  // 0: not known
 
+    static void fields(auto& io, auto& it) {  // as of a NodeLook
+        io("function", it.function, "file", it.file, "line", it.line);
+    }
     bool operator==(const Frame&) const = default;
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 in it for a pointer.
     auto operator<=>(const Frame&) const = default;
@@ -51,5 +57,26 @@ struct CallSite {
     auto operator<=>(const CallSite&) const = default;
 };
 CallSite call_site_of(const Stack& stack);
+
+struct StackTools {
+    std::string py_spy;  // their paths; empty: not found
+    std::string eu_stack;
+    std::string gdb;
+};
+
+// In the folders of `path`, this process's own PATH, else beside one of `programs`, as an
+// environment of conda has them: there only what the owner of that program, root or this process's
+// user put into a folder that not everybody may write to.
+StackTools find_stack_tools(std::string_view path, const std::vector<std::string>& programs);
+
+// Of its main thread. Stops the process for some milliseconds, unless it `stands` already, in a
+// call that cannot be interrupted or by a signal; gives up after 5 s. Errors (object: the tool): it
+// was not found, may not look into the process, or failed.
+Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool stands);
+Result<Stack> read_native_stack(const StackTools& tools, pid_t pid);
+
+// Why the tools are refused, from what one of them said. `yama`:
+// /proc/sys/kernel/yama/ptrace_scope; empty: there is none.
+Error refused_look(const Error& error, std::string_view yama);
 
 }  // namespace distgpu

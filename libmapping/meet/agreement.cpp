@@ -1,25 +1,17 @@
 #include "meet/agreement.h"
 
 #include "base/format.h"
-#include "base/io/abstract_socket.h"
 #include "base/values.h"
 #include "meet/proof.h"
 
-#include <algorithm>
-#include <array>
-#include <chrono>
 #include <poll.h>
-#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 
 namespace distgpu {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 constexpr std::string_view question = "ready?";
 constexpr std::size_t longest_number = 10;  // a rank, an exit status, or the question
@@ -34,16 +26,6 @@ std::string agreement_name(const std::string& step, std::uint32_t node,
     constexpr std::size_t digits = 32;
     const auto proved = prove(Proof::secret, secret, "agreement", name);
     return proved ? formatted("{}.{}", name, proved->substr(0, digits)) : name;
-}
-
-Socket listen_for_agreement(const std::string& name) {
-    Socket listener(socket(AF_UNIX, kind, 0));
-    const AbstractName own = abstract_name(name);
-    if (bind(listener.fd(), own.generic(), own.length) != 0 ||
-        listen(listener.fd(), SOMAXCONN) != 0) {
-        return {};
-    }
-    return listener;
 }
 
 bool OtherRanks::take_next(Deadline deadline) {
@@ -92,11 +74,8 @@ void OtherRanks::announce(int exit_status, Deadline deadline) {
 
 std::optional<int> await_verdict(const std::string& name, std::uint32_t rank, Deadline meeting,
                                  Deadline deadline) {
-    const AbstractName first_rank = abstract_name(name);
     while (Clock::now() < meeting) {
-        const Socket connection(socket(AF_UNIX, kind, 0));
-        if (connect(connection.fd(), first_rank.generic(), first_rank.length) == 0 &&
-            is_own_users(connection)) {
+        if (const Socket connection = connect_by_name(name); connection.is_open()) {
             auto line = receive_line(connection, longest_number, deadline);
             if (line && *line == question &&
                 send_all(connection, formatted("{}\n", rank), deadline)) {

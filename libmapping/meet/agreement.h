@@ -4,15 +4,11 @@
 // heard.
 #pragma once
 
-#include "base/io/deadline.h"
+#include "base/io/descriptor.h"
 #include "base/io/socket.h"
 #include "base/secret.h"
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace distgpu {
@@ -21,13 +17,10 @@ namespace distgpu {
 std::string agreement_name(const std::string& step, std::uint32_t node,
                            const std::optional<Secret>& secret);
 
-// The first rank's ear; closed: the kernel gave none.
-Socket listen_for_agreement(const std::string& name);
-
 // How long a rank that has reported may take to answer.
 inline constexpr std::chrono::seconds longest_answer{3};
 
-// The first rank's side.
+// The first rank's side, which listens by that name.
 class OtherRanks {
   public:
     OtherRanks(Socket listener, std::set<std::uint32_t> ranks)

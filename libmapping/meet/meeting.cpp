@@ -2,15 +2,11 @@
 
 #include "base/format.h"
 #include "base/values.h"
-#include "node/step_secret.h"
+#include "node/step_variables.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
-#include <thread>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -35,7 +31,7 @@ std::optional<Invitation> read_greeting(std::string_view line, const Meeting& me
     if (line.substr(0, beginning.size()) != beginning) return std::nullopt;
     line.remove_prefix(beginning.size());
     const std::size_t space = std::min(line.find(' '), line.size() - 1);
-    const auto proof = proof_named(line.substr(0, space));
+    const auto proof = proof_names.value_of(line.substr(0, space));
     // Of fixed length, so that no challenge holds the beginning of another's text.
     const auto challenge = Secret::parse(line.substr(space + 1));
     if (!proof || !challenge) return std::nullopt;
@@ -51,8 +47,8 @@ std::optional<Error> differing_proofs(Proof hosts, const Meeting& meeting,
     if (!given) return Error{where, given.error().problem, given.error().remedy};
     return Error{
         where,
-        formatted("rank 0's node proves itself by '{}', this node by '{}'", name_of(hosts),
-                  name_of(own)),
+        formatted("rank 0's node proves itself by '{}', this node by '{}'",
+                  proof_names.word_of(hosts), proof_names.word_of(own)),
         "look for a wrapper script that unsets SLURM_DISTGPU_SECRET, or for munged that does "
         "not run on one of them"};
 }
@@ -67,38 +63,30 @@ void Host::add_to(std::vector<pollfd>& waiting) const {
 
 std::optional<Error> Host::greet(const Socket& listener) {
     constexpr int most_at_once = 64;
-    for (int i = 0; i < most_at_once; ++i) {
-        const auto greeted = greet_next(listener);
-        if (!greeted) return greeted.error();
-        if (!*greeted) break;
-    }
-    return std::nullopt;
-}
-
-// False: nobody waits.
-Result<bool> Host::greet_next(const Socket& listener) {
     // Fewer than the files that a process may usually have open.
     constexpr std::size_t most_visitors = 512;
-    // One of the step introduces itself at once: who has waited longest is the least likely to be
-    // one, and who is sent away by a flood comes again.
-    auto socket = accept_from(listener);
-    if (!socket) {
-        if (errno != EMFILE && errno != ENFILE) return false;
-        if (visitors_.empty()) return Error{"connection of a rank", std::strerror(errno), ""};
-        visitors_.pop_front();
-        return true;
+    for (int i = 0; i < most_at_once; ++i) {
+        // One of the step introduces itself at once: who has waited longest is the least likely to
+        // be one, and who is sent away by a flood comes again.
+        auto socket = accept_from(listener);
+        if (!socket) {
+            if (errno != EMFILE && errno != ENFILE) break;  // nobody waits
+            if (visitors_.empty()) return Error{"connection of a rank", std::strerror(errno), ""};
+            visitors_.pop_front();
+            continue;
+        }
+        const auto challenge = draw_secret();
+        if (!challenge) continue;
+        Visitor visitor{*std::move(socket), challenge->to_string(),
+                        std::chrono::system_clock::now(), Clock::now() + patience};
+        const std::string line = formatted("{}{} {}\n", greeting(meeting_),
+                                           proof_names.word_of(proof_), visitor.challenge);
+        // A new connection's buffer takes a line at once.
+        if (!send_all(visitor.socket, line, Clock::now())) continue;
+        if (visitors_.size() >= most_visitors) visitors_.pop_front();
+        visitors_.push_back(std::move(visitor));
     }
-    const auto challenge = draw_secret();
-    if (!challenge) return true;
-    Visitor visitor{*std::move(socket), challenge->to_string(), std::chrono::system_clock::now(),
-                    Clock::now() + patience};
-    const std::string line =
-        formatted("{}{} {}\n", greeting(meeting_), name_of(proof_), visitor.challenge);
-    // A new connection's buffer takes a line at once.
-    if (!send_all(visitor.socket, line, Clock::now())) return true;
-    if (visitors_.size() >= most_visitors) visitors_.pop_front();
-    visitors_.push_back(std::move(visitor));
-    return true;
+    return std::nullopt;
 }
 
 std::vector<Guest> Host::introduced() {
@@ -181,6 +169,49 @@ Result<Invitation> introduce(Invitation invitation, const Meeting& meeting, std:
         return another_program(where);
     }
     return invitation;
+}
+
+std::optional<std::pair<NodeLink, NodeLink>> NodeLink::within_process() {
+    std::array<int, 2> ends{};
+    constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    if (socketpair(AF_UNIX, kind, 0, ends.data()) != 0) return std::nullopt;
+    return std::pair(NodeLink(Socket(ends[0]), Proof::none, std::nullopt, ""),
+                     NodeLink(Socket(ends[1]), Proof::none, std::nullopt, ""));
+}
+
+bool NodeLink::send(std::string_view line, Deadline deadline) {
+    const auto text = prove(proof_, secret_, challenge_, line);
+    if (is_open() && text && send_all(socket_, *text + "\n", deadline)) return true;
+    socket_ = Socket();
+    return false;
+}
+
+void NodeLink::take_arrived() {
+    std::array<char, 4096> piece{};
+    const ssize_t got = recv(socket_.fd(), piece.data(), piece.size(), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got > 0) arrived_.append(piece.data(), static_cast<std::size_t>(got));
+    if (got <= 0 || arrived_.size() > longest_proven_line) socket_ = Socket();
+}
+
+std::optional<std::string> NodeLink::next_line() {
+    const std::size_t end = arrived_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    auto line = proven(proof_, secret_, challenge_, std::string_view(arrived_).substr(0, end));
+    arrived_.erase(0, end + 1);
+    if (!line) socket_ = Socket();
+    return line;
+}
+
+std::optional<std::string> NodeLink::wait_for_line(Deadline deadline) {
+    for (;;) {
+        if (auto line = next_line()) return line;
+        if (!is_open()) return std::nullopt;
+        std::array entry{pollfd{fd(), POLLIN, 0}};
+        const int ready = poll_until(entry, deadline);
+        if (ready == 0) return std::nullopt;
+        if (ready > 0) take_arrived();
+    }
 }
 
 }  // namespace distgpu

@@ -6,18 +6,16 @@
 
 #include "base/result.h"
 #include "base/secret.h"
-
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
+#include "base/values.h"
 
 namespace distgpu {
 
-enum class Proof { secret, munge, none };
+// A credential of MUNGE, the service by which most clusters of Slurm know who sent what, with this
+// text in it, which no other user can decode. Nothing: no MUNGE answers.
+std::optional<std::string> munge_encode(std::string_view text);
 
-std::string_view name_of(Proof proof);
-std::optional<Proof> proof_named(std::string_view name);
+enum class Proof { secret, munge, none };
+inline constexpr EnumWords<Proof> proof_names{{"secret", "munge", "none"}};
 
 // The best one that a process with this secret, if any, can give and judge. Asks MUNGE.
 Proof best_proof(const std::optional<Secret>& secret);

@@ -1,14 +1,16 @@
 #include "node/collect.h"
 
 #include "base/format.h"
-#include "base/io/name_lookup.h"
-#include "base/user_text.h"
-#include "node/machine.h"
-#include "node/network_interface.h"
+#include "base/io/programs.h"
+#include "base/io/resolve.h"
+#include "base/values.h"
+#include "node/network.h"
 #include "node/task_environment.h"
 
-#include <chrono>
-#include <utility>
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
 
 namespace distgpu {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 std::optional<std::string> line_of(const Environment& environment, const char* name) {
     constexpr std::size_t longest = std::size_t{1} << 17U;  // Linux's MAX_ARG_STRLEN
     const auto text = environment.get(name);
-    return text ? UserText(*text).line(longest) : std::nullopt;
+    return text ? printable_line(*text, longest) : std::nullopt;
 }
 
 std::optional<std::string> rendezvous_variable(const Environment& environment, const char* name) {
@@ -48,9 +50,31 @@ void take_topology(OwnNode& node, const TopologySource& source) {
         return;
     }
     node.silent_discovery = Clock::now() - begin >= discovery_time_limit;
-    node.warnings.push_back({formatted("topology of {}", host_name()),
-                             formatted("{}: {}", found.error().object, found.error().problem),
+    node.warnings.push_back({formatted("topology of {}", host_name()), found.error().cause(),
                              "CPUs, GPUs and network devices stay as Slurm set them"});
+}
+
+// Tasks that all have the same GPUs share them, as in a step without such a binding.
+void add_bound(NodeFacts& facts, const StepGpus& own, const TaskBoard& board) {
+    // Slurm releases all tasks of a node at once, and pyxis, which stands before, makes them wait
+    // for each other.
+    auto lists = board.gpus(std::chrono::seconds(2));
+    if (!lists) {
+        facts.gpu_names.unclear =
+            "GPUs: Slurm bound them to the tasks, and not every task tells which it has";
+        return;
+    }
+    std::set<std::uint32_t> all;
+    bool are_alike = true;
+    for (const auto& list : *lists) {
+        are_alike = are_alike && list == own.indices;
+        all.insert(list.begin(), list.end());
+    }
+    if (are_alike) return;
+    facts.share.gpus.assign(all.begin(), all.end());
+    // A task's names for the others' GPUs are nobody's: all keep those that Slurm gave.
+    facts.gpu_names.names.assign(all.size(), "");
+    facts.share.bound = *std::move(lists);
 }
 
 }  // namespace
@@ -72,20 +96,132 @@ OwnNode find_own_node(const NodeSource& source) {
     return node;
 }
 
-NodeFacts collect_facts(const Environment& task, const Environment& launch, const OwnNode& node) {
+NodeFacts collect_facts(const Environment& task, const Environment& launch, const OwnNode& node,
+                        std::uint32_t cpus_per_task) {
     NodeFacts facts = read_node_facts(task, launch);
+    facts.cpus_per_task = cpus_per_task;
+    facts.share.cpus_per_task = cpus_per_task;
     facts.interface = node.interface;
     facts.topology = node.topology.get();
     return facts;
 }
 
+CpuSet all_cpus(const SlurmShare& share) {
+    CpuSet all;
+    for (const CpuSet& mask : share.masks) all |= mask;
+    return all;
+}
+
 void set_gpus(NodeFacts& facts, const Result<StepGpus>& gpus) {
     if (!gpus) {
-        facts.gpu_names.unclear = formatted("{}: {}", gpus.error().object, gpus.error().problem);
+        facts.gpu_names.unclear = gpus.error().cause();
         return;
     }
     facts.share.gpus = gpus->indices;
     facts.gpu_names.names = gpus->names;
+}
+
+struct TaskBoard::Slot {
+    enum class State : std::uint32_t { silent, told, unknown };
+    static_assert(std::atomic<State>::is_always_lock_free, "processes share it");
+
+    KernelCpuSet cpus;
+    std::atomic<State> state;  // of the GPUs
+    std::uint32_t count;
+    std::array<std::uint32_t, 128> gpus;  // 8 MI300X in 8 partitions are 64
+};
+
+void TaskBoard::create(std::size_t tasks) {
+    slots_ = shared_array<Slot>(tasks);
+    tasks_ = slots_ == nullptr ? 0 : tasks;
+}
+
+void TaskBoard::record_cpus(std::size_t local_rank, pid_t task) {
+    if (local_rank >= tasks_) return;
+    KernelCpuSet cpus{};
+    if (read_affinity(task, cpus)) slots_[local_rank].cpus = cpus;
+}
+
+std::vector<CpuSet> TaskBoard::cpus() const {
+    std::vector<CpuSet> masks;
+    for (std::size_t task = 0; task < tasks_; ++task) {
+        masks.push_back(CpuSet::from_words(slots_[task].cpus));
+        if (masks.back().empty()) return {};
+    }
+    return masks;
+}
+
+void TaskBoard::tell_gpus(LocalRank task, const std::vector<std::uint32_t>& gpus) const {
+    if (task.value >= tasks_) return;
+    Slot& slot = slots_[task.value];
+    const bool known = !gpus.empty() && gpus.size() <= slot.gpus.size();
+    if (known) {
+        slot.count = static_cast<std::uint32_t>(gpus.size());
+        std::copy(gpus.begin(), gpus.end(), slot.gpus.begin());
+    }
+    slot.state.store(known ? Slot::State::told : Slot::State::unknown, std::memory_order_release);
+}
+
+std::optional<std::vector<std::vector<std::uint32_t>>> TaskBoard::gpus(
+    std::chrono::milliseconds time_limit) const {
+    const Deadline end = Clock::now() + time_limit;
+    std::vector<std::vector<std::uint32_t>> lists;
+    while (lists.size() < tasks_) {
+        const Slot& slot = slots_[lists.size()];
+        const Slot::State state = slot.state.load(std::memory_order_acquire);
+        if (state == Slot::State::told) {
+            // Another of the user's processes may have written there.
+            const std::size_t count = std::min<std::size_t>(slot.count, slot.gpus.size());
+            lists.emplace_back(slot.gpus.begin(), slot.gpus.begin() + count);
+        } else if (state == Slot::State::unknown || Clock::now() >= end) {
+            return std::nullopt;
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    return lists.empty() ? std::nullopt : std::optional(std::move(lists));
+}
+
+void StepGpuFacts::before_tasks(const Environment& step, std::optional<Numbering> numbering) {
+    numbering_ = numbering;
+    shared_ = gpu_owner(step) == GpuOwner::jobs;
+    variables_ = gpu_variables(step);
+    visible_ = visible_gpus(step);
+}
+
+void StepGpuFacts::add_to(NodeFacts& facts, const Environment& task_environment, LocalRank task,
+                          const TaskBoard& board) const {
+    if (shared_ || visible_gpus(task_environment).empty()) return;
+    facts.gpu_names.variables = variables_;
+    const bool bound = gpu_owner(task_environment) == GpuOwner::task;
+    // What Slurm set in this task tells its own GPUs, or a container replaced it.
+    const auto own =
+        gpus_of_task(*facts.topology, bound ? visible_gpus(task_environment) : visible_);
+    board.tell_gpus(task, own ? own->indices : std::vector<std::uint32_t>{});
+    if (own && own->indices.empty()) return;
+    set_gpus(facts, own);
+    if (!own) return;
+    facts.gpus = static_cast<std::uint32_t>(own->indices.size());
+    // Where a task has fewer than the step, its siblings may have the others.
+    const bool has_all = own->indices.size() == comma_items(visible_).size();
+    if (bound || !has_all) add_bound(facts, *own, board);
+}
+
+Result<StepGpus> StepGpuFacts::gpus_of_task(const NodeTopology& topology,
+                                            const std::string& visible) const {
+    const auto usable = usable_gpus(topology);
+    const Numbering counting = numbering_.value_or(likely_numbering(topology, usable));
+    // What the task can open is its own where Slurm hides the others.
+    if (counting == Numbering::opened) return step_gpus(topology, usable, visible_, counting);
+    const auto known = comma_items(visible_);
+    const auto items = comma_items(visible);
+    if (std::all_of(items.begin(), items.end(), [&](std::string_view item) {
+            return std::find(known.begin(), known.end(), item) != known.end();
+        })) {
+        return step_gpus(topology, usable, visible, counting);
+    }
+    return Error{"GPUs",
+                 "Slurm bound them to the tasks, and a variable of the container hides which", ""};
 }
 
 }  // namespace distgpu

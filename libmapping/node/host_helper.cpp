@@ -3,20 +3,14 @@
 // the helper has become, and gains nothing by a false one; its bounds keep the helper itself small.
 #include "node/host_helper.h"
 
-#include "base/io/write.h"
-#include "node/affinity.h"
+#include "base/io/files.h"
+#include "node/machine.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
-#include <span>
-#include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -48,52 +42,51 @@ struct Answer {
 enum SentFile { texts_file, input_file, output_file, task_file, sent_files };
 using SentFiles = std::array<int, sent_files>;
 
-constexpr std::size_t files_size = CMSG_SPACE(sizeof(SentFiles));
-
-// A message of one StartRequest and its files, for sendmsg() and recvmsg().
-class Message {
-  public:
-    explicit Message(StartRequest& request) : part_{&request, sizeof(request)} {
-        header_.msg_iov = &part_;
-        header_.msg_iovlen = 1;
-        header_.msg_control = control_.data();
-        header_.msg_controllen = control_.size();
+// Sends or receives one StartRequest and its files.
+struct Message {
+    explicit Message(StartRequest& request) : part{&request, sizeof(request)} {
+        header.msg_iov = &part;
+        header.msg_iovlen = 1;
+        header.msg_control = control.data();
+        header.msg_controllen = control.size();
     }
 
-    msghdr& for_sending(const SentFiles& files) {
-        cmsghdr* const control = CMSG_FIRSTHDR(&header_);
-        control->cmsg_level = SOL_SOCKET;
-        control->cmsg_type = SCM_RIGHTS;
-        control->cmsg_len = CMSG_LEN(sizeof(SentFiles));
-        std::memcpy(CMSG_DATA(control), files.data(), sizeof(SentFiles));
-        return header_;
-    }
-
-    msghdr& header() { return header_; }
-
-    // False: other files than a StartRequest has.
-    bool take(SentFiles& files) {
-        const cmsghdr* const control = CMSG_FIRSTHDR(&header_);
-        if (control == nullptr || control->cmsg_type != SCM_RIGHTS ||
-            control->cmsg_len != CMSG_LEN(sizeof(SentFiles))) {
-            return false;
-        }
-        std::memcpy(files.data(), CMSG_DATA(control), sizeof(SentFiles));
-        return (header_.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-    }
-
-  private:
-    alignas(cmsghdr) std::array<char, files_size> control_{};
-    iovec part_;
-    msghdr header_{};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(SentFiles))> control{};
+    iovec part;
+    msghdr header{};
 };
 
-// Texts in one file that has no name.
-int file_of(const std::string& texts) {
-    const int file = memfd_create("distgpu", MFD_CLOEXEC);
-    if (file >= 0 && write_all(file, texts) && lseek(file, 0, SEEK_SET) == 0) return file;
-    close(file);
-    return -1;
+bool send_request(int socket, StartRequest& request, const SentFiles& files) {
+    Message message(request);
+    cmsghdr* const control = CMSG_FIRSTHDR(&message.header);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(sizeof(SentFiles));
+    std::memcpy(CMSG_DATA(control), files.data(), sizeof(SentFiles));
+    return sendmsg(socket, &message.header, MSG_NOSIGNAL) >= 0;
+}
+
+// Waits. False: the other end is closed, or sent something else.
+bool receive_request(int socket, StartRequest& request, SentFiles& files) {
+    Message message(request);
+    ssize_t got = 0;
+    do {
+        got = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    const cmsghdr* const control = CMSG_FIRSTHDR(&message.header);
+    if (got != sizeof(request) || control == nullptr || control->cmsg_type != SCM_RIGHTS ||
+        control->cmsg_len != CMSG_LEN(sizeof(SentFiles))) {
+        return false;
+    }
+    std::memcpy(files.data(), CMSG_DATA(control), sizeof(SentFiles));
+    return (message.header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+}
+
+// Texts in one file that has no name; closed: errno says why not.
+UniqueFd file_of(const std::string& texts) {
+    UniqueFd file(memfd_create("distgpu", MFD_CLOEXEC));
+    const bool is_filled = file.is_open() && write_all(file.fd(), texts);
+    return is_filled && lseek(file.fd(), 0, SEEK_SET) == 0 ? std::move(file) : UniqueFd();
 }
 
 void add(std::string& texts, std::string_view text) {
@@ -105,11 +98,6 @@ void add_variables(std::string& texts, const Environment& environment, Linker li
         if (linker == Linker::dropped && name.starts_with("LD_")) continue;
         if (const auto value = environment.get(name)) add(texts, name + "=" + *value);
     }
-}
-
-std::string working_folder() {
-    std::array<char, 4096> path{};
-    return getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
 }
 
 Error not_started(int problem) {
@@ -125,23 +113,23 @@ Result<int> ask(int socket, const HostProgram& program, bool waits, int kept,
         getrlimit(static_cast<__rlimit_resource_t>(i), &request.limits[i]);
     }
     std::string texts;
-    add(texts, working_folder());
+    std::array<char, 4096> folder{};
+    add(texts, getcwd(folder.data(), folder.size()) != nullptr ? folder.data() : "/");
     for (const std::string& word : program.words) add(texts, word);
     add_variables(texts, program.environment, program.linker);
     std::string judged;
     if (program.judged != nullptr) add_variables(judged, *program.judged, Linker::kept);
-    SentFiles files{file_of(texts), file_of(judged), STDERR_FILENO, kept};
-    Message message(request);
-    const bool is_sent = files[texts_file] >= 0 && files[input_file] >= 0 &&
-                         sendmsg(socket, &message.for_sending(files), MSG_NOSIGNAL) >= 0;
-    const int problem = errno;
-    close(files[texts_file]);
-    close(files[input_file]);
-    if (!is_sent) return not_started(problem);
-    pollfd entry{socket, POLLIN, 0};
+    const UniqueFd said = file_of(texts);
+    const UniqueFd input = file_of(judged);
+    if (!said.is_open() || !input.is_open() ||
+        !send_request(socket, request, {said.fd(), input.fd(), STDERR_FILENO, kept})) {
+        return not_started(errno);
+    }
+    std::array entry{pollfd{socket, POLLIN, 0}};
+    const Deadline deadline = Clock::now() + limit;
     int ready = 0;
     do {
-        ready = poll(&entry, 1, static_cast<int>(std::chrono::milliseconds(limit).count()));
+        ready = poll_until(entry, deadline);
     } while (ready < 0 && errno == EINTR);
     if (ready == 0) {
         // The helper ends the program when it sees that nobody waits any more.
@@ -178,16 +166,6 @@ void close_from(int first) {
     for (int file = first; file < many; ++file) close(file);
 }
 
-// What a file of `size` texts holds, as execve() takes it.
-std::vector<char*> pointers(std::span<char> texts) {
-    std::vector<char*> result;
-    for (char* text = texts.data(); text < texts.data() + texts.size();
-         text += std::strlen(text) + 1) {
-        result.push_back(text);
-    }
-    return result;
-}
-
 // Where they are longer than the bound, or do not end with a NUL: nothing.
 std::vector<char> read_texts(int file) {
     std::vector<char> texts(longest_texts + 1);
@@ -212,10 +190,9 @@ std::vector<char> read_texts(int file) {
     if (chdir(texts[0]) != 0 && chdir("/") != 0) _exit(cannot_start);
     sched_setaffinity(0, sizeof(request.cpus),
                       reinterpret_cast<const cpu_set_t*>(request.cpus.data()));
-    const std::vector<char*> variables(texts.begin() + 1 + request.words, texts.end());
-    texts[1 + request.words] = nullptr;
-    std::vector<char*> environment = variables;
+    std::vector<char*> environment(texts.begin() + 1 + request.words, texts.end());
     environment.push_back(nullptr);
+    texts[1 + request.words] = nullptr;
     const bool has_files = dup2(files[input_file], STDIN_FILENO) >= 0 &&
                            dup2(files[output_file], STDOUT_FILENO) >= 0 &&
                            dup2(files[output_file], STDERR_FILENO) >= 0 &&
@@ -246,34 +223,31 @@ int wait_for(pid_t child, int child_end, int socket) {
 
 Answer start_program(const StartRequest& request, SentFiles files, int socket) {
     std::vector<char> texts = read_texts(files[texts_file]);
-    std::vector<char*> words = pointers(texts);
+    std::vector<char*> words;  // and variables, as execve() takes them
+    for (std::size_t at = 0; at < texts.size(); at += std::strlen(words.back()) + 1) {
+        words.push_back(&texts[at]);
+    }
     if (request.words == 0 || request.words > most_words || words.size() < 2U + request.words) {
         return {E2BIG};
     }
     if (access(words[1], X_OK) != 0) return {errno};
-    std::array<int, 2> ends{-1, -1};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return {errno};
+    Pipe pipe = make_pipe();
+    if (!pipe.is_open()) return {errno};
     // The pipe stays open in a program that is waited for, so that its end is the program's.
-    if (request.waits) files[task_file] = ends[1];
+    if (request.waits) files[task_file] = pipe.write.fd();
     const pid_t child = fork();
     if (child == 0) become(request, files, words);
     const int problem = errno;
-    close(ends[1]);
-    const Answer answer = child < 0       ? Answer{problem}
-                          : request.waits ? Answer{0, wait_for(child, ends[0], socket)}
-                                          : Answer{};
-    close(ends[0]);
-    return answer;
+    pipe.write = UniqueFd();
+    if (child < 0) return {problem};
+    return request.waits ? Answer{0, wait_for(child, pipe.read.fd(), socket)} : Answer{};
 }
 
 [[noreturn]] void serve(int socket) {
     for (;;) {
         StartRequest request;
-        Message message(request);
-        const ssize_t got = recvmsg(socket, &message.header(), MSG_CMSG_CLOEXEC);
-        if (got < 0 && errno == EINTR) continue;
         SentFiles files{};
-        if (got != sizeof(request) || !message.take(files)) _exit(EXIT_SUCCESS);
+        if (!receive_request(socket, request, files)) _exit(EXIT_SUCCESS);
         const Answer answer = start_program(request, files, socket);
         for (const int file : files) close(file);
         send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
@@ -328,17 +302,13 @@ Result<HostHelper> HostHelper::start(const std::optional<HelperUser>& user) {
     return helper;
 }
 
-HostHelper::~HostHelper() {
-    if (socket_ >= 0) close(socket_);
-}
-
 Result<int> HostHelper::run(const HostProgram& program, std::chrono::seconds limit) const {
-    return ask(socket_, program, true, STDERR_FILENO, limit);
+    return ask(socket_.fd(), program, true, STDERR_FILENO, limit);
 }
 
 Result<int> HostHelper::leave(const HostProgram& program, int kept) const {
     constexpr std::chrono::seconds limit{10};
-    return ask(socket_, program, false, kept, limit);
+    return ask(socket_.fd(), program, false, kept, limit);
 }
 
 }  // namespace distgpu

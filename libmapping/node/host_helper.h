@@ -1,19 +1,14 @@
 // A process of the user's that starts programs of this machine for a task. It is forked before
-// another plugin puts the task into a container, so that it and what it starts belong to the host
-// alone. The kernel then refuses them to every process of the container: one that had entered the
-// container's user namespace, with the host's files still open, would be a door between the two
-// (/proc/PID/root, ptrace).
+// another plugin puts the task into a container, so that the kernel refuses it and what it starts
+// to every process of the container: one inside the container's user namespace, with the host's
+// files still open, would be a door between the two (/proc/PID/root, ptrace).
 #pragma once
 
 #include "base/environment.h"
+#include "base/io/descriptor.h"
 #include "base/result.h"
 
-#include <chrono>
-#include <optional>
-#include <string>
 #include <sys/types.h>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 
@@ -38,29 +33,20 @@ struct HostProgram {
     std::vector<std::string> words;  // the path of the program first
     const Environment& environment;
     Linker linker = Linker::dropped;
-    // Of a task, for a program that judges it: as NAME=VALUE, each ended by a NUL, on the program's
-    // standard input, which is empty else. What a container's image sets is never the program's
-    // own environment.
+    // A task's variables, for a program that judges them: as NAME=VALUE, each ended by a NUL, on
+    // its standard input, which is empty else. What an image sets is never the program's
+    // environment.
     const Environment* judged = nullptr;
 };
 
-// The task's end of it, which is not handed on to the task's program. With this end the helper ends
-// too, and with it a program that it waits for.
+// The task's end of it, which the task's program does not inherit. With this end the helper ends
+// too, and a program that it waits for.
 class HostHelper {
   public:
     // In a process that has the cgroup of the task; as root, `user` says whom the helper becomes.
     // It is no child of this process, and has none of its files.
     // Errors: why the kernel refused it.
     static Result<HostHelper> start(const std::optional<HelperUser>& user);
-
-    HostHelper(HostHelper&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
-    HostHelper& operator=(HostHelper&& other) noexcept {
-        std::swap(socket_, other.socket_);
-        return *this;
-    }
-    HostHelper(const HostHelper&) = delete;
-    HostHelper& operator=(const HostHelper&) = delete;
-    ~HostHelper();
 
     // The program's status, as waitpid() tells it; its output goes to this process's standard
     // error. Errors: the program is not there; it did not end in time, and was ended.
@@ -73,7 +59,7 @@ class HostHelper {
   private:
     explicit HostHelper(int socket) : socket_(socket) {}
 
-    int socket_;
+    UniqueFd socket_;
 };
 
 }  // namespace distgpu

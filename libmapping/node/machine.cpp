@@ -1,32 +1,16 @@
 #include "node/machine.h"
 
 #include "base/format.h"
-#include "base/io/file_text.h"
+#include "base/io/files.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <filesystem>
-#include <optional>
-#include <string_view>
+#include <cstdlib>
+#include <sys/syscall.h>
 #include <unistd.h>
-#include <vector>
 
 namespace distgpu {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::vector<std::string> names_in(const std::string& folder) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-        names.push_back(entry->path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-}
 
 // The number with which `text` begins: of "400 Gb/sec (4X NDR)" 400; of "-1" and "inf" none.
 template <class Number>
@@ -38,31 +22,24 @@ std::optional<Number> leading_number(std::string_view text) {
     return number;
 }
 
-HcaPort::State verbs_state(const std::optional<std::string>& text) {
-    if (!text) return HcaPort::State::unknown;
-    return text->starts_with("4:") ? HcaPort::State::active : HcaPort::State::down;
-}
-
-HcaPort::Link verbs_link(const std::optional<std::string>& text) {
-    if (text == "InfiniBand") return HcaPort::Link::infiniband;
-    if (text == "Ethernet") return HcaPort::Link::ethernet;
-    return HcaPort::Link::unknown;  // EFA: "Unspecified"
-}
-
 std::vector<HcaPort> verbs_ports(const std::string& device) {
     std::vector<HcaPort> ports;
     const std::string folder = device + "/ports";
-    for (const std::string& name : names_in(folder)) {
+    for (const std::string& name : files_in(folder)) {
         const auto number = leading_number<std::uint8_t>(name);
         if (!number) continue;
-        const std::string port = formatted("{}/{}/", folder, name);
-        const double rate =
-            leading_number<double>(read_trimmed(port + "rate").value_or("")).value_or(0);
-        ports.push_back({*number, verbs_state(read_trimmed(port + "state")),
-                         verbs_link(read_trimmed(port + "link_layer")), rate});
+        const std::string from = formatted("{}/{}/", folder, name);
+        HcaPort& port = ports.emplace_back();
+        port.number = *number;
+        if (const auto state = read_trimmed(from + "state")) {
+            port.state = state->starts_with("4:") ? HcaPort::State::active : HcaPort::State::down;
+        }
+        const auto link = read_trimmed(from + "link_layer");  // EFA: "Unspecified"
+        if (link == "InfiniBand") port.link = HcaPort::Link::infiniband;
+        if (link == "Ethernet") port.link = HcaPort::Link::ethernet;
+        port.gbps = leading_number<double>(read_trimmed(from + "rate").value_or("")).value_or(0);
     }
-    std::sort(ports.begin(), ports.end(),
-              [](const HcaPort& left, const HcaPort& right) { return left.number < right.number; });
+    std::ranges::sort(ports, {}, &HcaPort::number);
     return ports;
 }
 
@@ -100,7 +77,7 @@ Result<MachineIdentity> machine_identity(const MachineRoots& roots) {
     if (!boot_id || boot_id->empty()) {
         return Error{path, "cannot be read", "mount proc there"};
     }
-    return MachineIdentity{*boot_id, names_in(roots.sys + "/bus/pci/devices")};
+    return MachineIdentity{*boot_id, files_in(roots.sys + "/bus/pci/devices")};
 }
 
 void read_ports(NodeTopology& topology, const MachineRoots& roots) {
@@ -109,6 +86,51 @@ void read_ports(NodeTopology& topology, const MachineRoots& roots) {
                         ? interface_port(formatted("{}/class/net/{}", roots.sys, hca.name))
                         : verbs_ports(formatted("{}/class/infiniband/{}", roots.sys, hca.name));
     }
+}
+
+// The system calls themselves: glibc's cpu_set_t ends at 1024 CPUs.
+
+bool read_affinity(pid_t pid, KernelCpuSet& cpus) {
+    cpus.fill(0);
+    return syscall(SYS_sched_getaffinity, pid, sizeof cpus, cpus.data()) > 0;
+}
+
+CpuSet own_cpus() {
+    KernelCpuSet cpus{};
+    return read_affinity(0, cpus) ? CpuSet::from_words(cpus) : CpuSet{};
+}
+
+bool set_affinity(const CpuSet& cpus) {
+    KernelCpuSet set{};
+    const auto words = cpus.words();
+    if (words.size() > set.size()) return false;
+    std::copy(words.begin(), words.end(), set.begin());
+    constexpr pid_t this_process = 0;
+    return syscall(SYS_sched_setaffinity, this_process, sizeof set, set.data()) == 0;
+}
+
+std::optional<std::string> ProcessEnvironment::get(const std::string& name) const {
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr) return std::nullopt;
+    return value;
+}
+
+bool ProcessEnvironment::set(const std::string& name, const std::string& value) {
+    constexpr int overwrite = 1;
+    return setenv(name.c_str(), value.c_str(), overwrite) == 0;
+}
+
+void ProcessEnvironment::unset(const std::string& name) {
+    unsetenv(name.c_str());
+}
+
+std::vector<std::string> ProcessEnvironment::names() const {
+    std::vector<std::string> result;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view variable = *entry;
+        result.emplace_back(variable.substr(0, variable.find('=')));
+    }
+    return result;
 }
 
 }  // namespace distgpu

@@ -6,8 +6,7 @@
 #include "node/machine.h"
 
 #include <chrono>
-#include <string>
-#include <string_view>
+#include <sys/types.h>
 
 namespace distgpu {
 
@@ -32,9 +31,17 @@ struct FoundTopology {
 inline constexpr std::chrono::milliseconds discovery_time_limit{5000};
 
 // Reads the file where it is a saved topology of this boot and machine; converts it where it is
-// hwloc's XML; else discovers. What `distgpu topo` does, its hangs and crashes included, happens in
-// a process of its own, which is not started where is_silent() of silent_discovery.h.
+// hwloc's XML; else discovers. `distgpu topo` converts and discovers in a process of its own, with
+// whatever hangs and crashes; it is not started where is_silent().
 // Errors: that command failed, or is not asked.
 Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots = {});
+
+// Whether a discovery timed out for this user in the last 10 minutes (note_silent()), and neither
+// the source nor its file or command has changed since: so the 5 s are not spent by every step.
+bool is_silent(const TopologySource& source, uid_t user, const MachineRoots& roots = {});
+
+// As root, below /run, which a boot empties. A file for each user: the discovery runs as the user,
+// who could stop it for others. Where it cannot be written, nothing is remembered.
+void note_silent(const TopologySource& source, uid_t user, const MachineRoots& roots = {});
 
 }  // namespace distgpu

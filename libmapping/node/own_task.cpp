@@ -1,25 +1,18 @@
 #include "node/own_task.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/io/resolve.h"
 #include "base/values.h"
-#include "mapping/binding/binding_policy.h"
+#include "mapping/binding/binding.h"
 #include "mapping/frameworks/framework.h"
-#include "node/affinity.h"
-#include "node/gpu_devices.h"
-#include "node/gpu_ownership.h"
+#include "node/gpus.h"
+#include "node/machine.h"
 #include "node/task_environment.h"
 #include "slurm/rank_order.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <chrono>
-#include <string>
-#include <string_view>
 #include <unistd.h>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -40,20 +33,16 @@ std::optional<Error> unknown_nodes(const Request& request, const Place& place,
                  "give the key master=HOST, or export MASTER_ADDR"};
 }
 
-// Slurm's variables speak of its own tasks, not of what mpirun started in one of them.
-bool is_slurms(const Place& place) {
-    return place.launcher == Launcher::slurm;
-}
-
 Step step_of(const Environment& environment, const Place& place,
              const std::vector<std::string>& program) {
     Step step = collect_step(environment, place.layout);
     step.facts.program = program;
     step.rendezvous.step = place.step;
     step.rendezvous.rank0_address = place.rank0_address;
-    if (is_slurms(place)) {
-        step.facts.mpi_type = environment.get("SLURM_MPI_TYPE").value_or("");
+    if (place.launcher == Launcher::slurm) {
+        step.facts.mpi_type = environment.text("SLURM_MPI_TYPE");
     } else {
+        // Slurm's variables speak of its own tasks, not of what mpirun started in one of them.
         step.rendezvous.reserved_ports.reset();
     }
     return step;
@@ -78,39 +67,18 @@ CpuSet parse_mask(std::string_view text) {
     return cpus;
 }
 
-CpuSet own_mask() {
-    KernelCpuSet cpus{};
-    return read_affinity(0, cpus) ? CpuSet::from_words(cpus) : CpuSet{};
-}
-
-// Of all tasks of the node; empty: not known.
-std::vector<CpuSet> masks_of_node(const Environment& environment, const Place& place) {
+// Of all tasks of the node, bound by `type`; empty: not known.
+std::vector<CpuSet> masks_of_node(const Environment& environment, const Place& place,
+                                  const std::string& type) {
     const std::size_t tasks = place.layout.tasks_on(place.node);
-    const CpuSet own = own_mask();
+    const CpuSet own = own_cpus();
     if (own.empty()) return {};
-    const std::string type = environment.get("SLURM_CPU_BIND_TYPE").value_or("");
-    if (tasks == 1 || type.empty() || type.substr(0, 4) == "none") return {tasks, own};
-    if (type.substr(0, 8) != "mask_cpu") return {};
-    auto masks = parse_masks(environment.get("SLURM_CPU_BIND_LIST").value_or(""), tasks);
+    if (tasks == 1 || type.empty() || type.starts_with("none")) return {tasks, own};
+    if (!type.starts_with("mask_cpu")) return {};
+    auto masks = parse_masks(environment.text("SLURM_CPU_BIND_LIST"), tasks);
     // A list that is wrong about this task says nothing of the others.
     if (!masks.empty() && masks[place.local.value] != own) masks.clear();
     return masks;
-}
-
-CpuSet all_of(const std::vector<CpuSet>& masks) {
-    CpuSet all;
-    for (const CpuSet& mask : masks) all |= mask;
-    return all;
-}
-
-// GPUs that Slurm bound to this task alone, or gave to several jobs, are not ours to order.
-void add_gpus(NodeFacts& facts, const Environment& environment) {
-    facts.gpu_names.variables = gpu_variables(environment);
-    if (gpu_owner(environment) != GpuOwner::step) return;
-    const NodeTopology& topology = *facts.topology;
-    const auto usable = usable_gpus(topology);
-    set_gpus(facts, step_gpus(topology, usable, visible_gpus(environment),
-                              likely_numbering(topology, usable)));
 }
 
 // What the plugin knows better, where it prepared the task; else one that is not the loopback's.
@@ -125,34 +93,30 @@ std::string own_address(const Environment& environment, const std::string& name)
     return found == addresses->end() ? std::string{} : found->to_string();
 }
 
-NodeSource source_of(const Request& request, const Place& place) {
-    const std::string name = place.layout.hosts().name(place.node);
-    NodeSource source{.address = place.layout.node_count() > 1 ? name : std::string(),
-                      .name = name,
-                      .remedy = "remove it from that line of /etc/hosts"};
-    if (is_slurms(place) && needs_topology(request)) {
-        source.topology = TopologySource{default_topology_file, false, own_command()};
-    }
-    return source;
-}
-
 // CPUs are bound where Slurm's variables tell the masks of all the node's tasks
 // (SLURM_CPU_BIND_LIST of mask_cpu, or no binding at all), GPUs where every task of the step sees
 // all of the step's. Elsewhere they stay as they are.
 NodeFacts facts_of(const Environment& environment, const Request& request, const Place& place,
                    const OwnNode& node) {
-    NodeFacts facts = collect_facts(environment, environment, node);
+    NodeFacts facts = collect_facts(environment, environment, node,
+                                    cpu_count(environment, "SLURM_CPUS_PER_TASK").value_or(0));
     facts.node = place.node;
-    facts.cpus_per_task = cpu_count(environment, "SLURM_CPUS_PER_TASK").value_or(0);
-    facts.share.cpus_per_task = facts.cpus_per_task;
     if (request.framework->service != nullptr) {
         facts.address = own_address(environment, place.layout.hosts().name(place.node));
     }
-    if (!is_slurms(place)) return facts;
-    facts.share.masks = masks_of_node(environment, place);
-    facts.user_bound = environment.get("SLURM_CPU_BIND_TYPE").value_or("").substr(0, 4) == "none";
-    facts.confined = all_of(facts.share.masks).count() <= facts.cpus;
-    if (facts.topology != nullptr) add_gpus(facts, environment);
+    if (place.launcher != Launcher::slurm) return facts;
+    const std::string type = environment.text("SLURM_CPU_BIND_TYPE");
+    facts.share.masks = masks_of_node(environment, place, type);
+    facts.user_bound = type.starts_with("none");
+    facts.confined = all_cpus(facts.share).count() <= facts.cpus;
+    if (facts.topology == nullptr) return facts;
+    // GPUs that Slurm bound to this task alone, or gave to several jobs, are not ours to order.
+    facts.gpu_names.variables = gpu_variables(environment);
+    if (gpu_owner(environment) == GpuOwner::step) {
+        const auto usable = usable_gpus(*facts.topology);
+        set_gpus(facts, step_gpus(*facts.topology, usable, visible_gpus(environment),
+                                  likely_numbering(*facts.topology, usable)));
+    }
     return facts;
 }
 
@@ -208,7 +172,14 @@ Result<std::string> order_nodes(const Request& request, Place& place,
 
 Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment,
                               const std::vector<std::string>& program) {
-    OwnNode node = find_own_node(source_of(request, place));
+    const std::string name = place.layout.hosts().name(place.node);
+    NodeSource source{.address = place.layout.node_count() > 1 ? name : std::string(),
+                      .name = name,
+                      .remedy = "remove it from that line of /etc/hosts"};
+    if (place.launcher == Launcher::slurm && needs_topology(request)) {
+        source.topology = TopologySource{default_topology_file, false, own_command()};
+    }
+    OwnNode node = find_own_node(source);
     NodeFacts facts = facts_of(environment, request, place, node);
     return plan(request, step_of(environment, place, program), facts)
         .transform([&](NodePlan planned) {

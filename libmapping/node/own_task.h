@@ -8,11 +8,6 @@
 #include "node/collect.h"
 #include "node/place.h"
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace distgpu {
 
 struct OwnTask {

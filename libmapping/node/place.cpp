@@ -4,34 +4,17 @@
 
 #include "base/format.h"
 #include "base/values.h"
-#include "mapping/texts/layout_check.h"
+#include "mapping/texts/sent_step.h"
 #include "node/step_variables.h"
-#include "slurm/step_environment.h"
-
-#include <optional>
-#include <utility>
-#include <vector>
+#include "slurm/step_shape.h"
 
 namespace distgpu {
 namespace {
 
-std::optional<std::uint32_t> number(const Environment& environment, const char* name) {
-    return whole_number(environment.get(name).value_or(""));
-}
-
-// "3,4,5": the tasks of this node, in local rank order; what is none is left out.
-std::vector<TaskId> task_list(std::string_view list) {
-    std::vector<TaskId> tasks;
-    for (const std::string_view item : comma_items(list)) {
-        if (const auto task = whole_number(item)) tasks.push_back(TaskId{*task});
-    }
-    return tasks;
-}
-
 StepId slurm_step(const Environment& environment) {
-    return {number(environment, "SLURM_JOB_ID").value_or(0),
-            number(environment, "SLURM_STEP_ID").value_or(0),
-            number(environment, "SLURM_RESTART_COUNT").value_or(0)};
+    return {environment.number("SLURM_JOB_ID").value_or(0),
+            environment.number("SLURM_STEP_ID").value_or(0),
+            environment.number("SLURM_RESTART_COUNT").value_or(0)};
 }
 
 // What a process of mpirun, flux or Hydra is told.
@@ -48,30 +31,28 @@ struct CountVariables {
     const char* rank;
     const char* size;
     const char* local_rank;
-    const char* local_size;  // null: tells the number of nodes instead
+    const char* local_size;
+    bool tells_nodes = false;  // in place of local_size, how many nodes there are
 };
 
-constexpr CountVariables mpirun_variables{Launcher::mpirun, "OMPI_COMM_WORLD_RANK",
-                                          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                          "OMPI_COMM_WORLD_LOCAL_SIZE"};
-constexpr CountVariables flux_variables{Launcher::flux, "FLUX_TASK_RANK", "FLUX_JOB_SIZE",
-                                        "FLUX_TASK_LOCAL_ID", nullptr};
-constexpr CountVariables hydra_variables{Launcher::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
-                                         "MPI_LOCALNRANKS"};
+constexpr std::array<CountVariables, 3> count_variables{{
+    {Launcher::mpirun, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {Launcher::flux, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", "FLUX_JOB_NNODES",
+     true},
+    {Launcher::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+}};
 
 // Nothing: not started by this launcher.
 std::optional<Result<Counts>> read_counts(const Environment& environment,
                                           const CountVariables& variables) {
     if (!environment.get(variables.local_rank)) return std::nullopt;
-    const auto read = [&](const char* name) { return number(environment, name); };
-    const auto rank = read(variables.rank);
-    const auto size = read(variables.size);
-    const auto local_rank = read(variables.local_rank);
-    std::optional<std::uint32_t> local_size;
-    if (variables.local_size != nullptr) {
-        local_size = read(variables.local_size);
-    } else if (const auto nodes = read("FLUX_JOB_NNODES"); nodes && size && *nodes > 0) {
-        if (*size % *nodes == 0) local_size = *size / *nodes;
+    const auto rank = environment.number(variables.rank);
+    const auto size = environment.number(variables.size);
+    const auto local_rank = environment.number(variables.local_rank);
+    auto local_size = environment.number(variables.local_size);
+    if (variables.tells_nodes && size && local_size && *local_size > 0) {
+        local_size = *size % *local_size == 0 ? *size / *local_size : 0;
     }
     const bool complete = rank && size && local_rank && local_size && *rank < *size &&
                           *local_rank < *local_size && *local_size <= *size;
@@ -82,79 +63,68 @@ std::optional<Result<Counts>> read_counts(const Environment& environment,
         "start the same number on every node"};
 }
 
-Error uneven(const Counts& counts) {
-    return {formatted("{}: rank {} of {}, {} of them on this node", name_of(counts.launcher),
-                      counts.rank, counts.size, counts.local_size),
-            "the ranks of the other nodes are not known",
-            "start the same number on every node, or use srun"};
-}
-
-Error not_in_blocks(const Counts& counts) {
-    return {formatted("{}: rank {} has local rank {}", name_of(counts.launcher), counts.rank,
-                      counts.local_rank),
-            "ranks are not assigned to the nodes in blocks, so the node of each rank is unknown",
-            "use mpirun --map-by slot, or srun"};
-}
-
-// The nodes of the Slurm job around a launcher, where this is one of them.
-std::optional<HostList> job_nodes(const Environment& environment, const std::string& host,
-                                  std::uint32_t nodes, NodeIndex own) {
-    auto hosts = HostList::parse(environment.get("SLURM_JOB_NODELIST").value_or(""));
-    if (!hosts || hosts->size() != nodes) return std::nullopt;
-    const std::string name = environment.get("SLURMD_NODENAME").value_or(host);
-    if (hosts->name(own) != name) return std::nullopt;
-    return *std::move(hosts);
-}
-
-HostList made_up(std::uint32_t nodes, NodeIndex own, const std::string& host) {
-    std::vector<std::string> names;
-    for (std::uint32_t node = 0; node < nodes; ++node) {
-        names.push_back(node == own.value ? host : formatted("node-{}-of-{}", node, nodes));
-    }
-    return HostList::from_names(names);
-}
-
 // Ranks that are dealt to the nodes in turns are not told apart by all of them (of 6 on 3 nodes,
 // rank 3 has local rank 1 either way), but the second is never where blocks put it: it ends the
 // launch.
 Result<Place> place_of(const Counts& counts, const Environment& environment,
                        const std::string& host) {
-    if (counts.size % counts.local_size != 0) return uneven(counts);
     const std::uint32_t nodes = counts.size / counts.local_size;
     // A job with fewer nodes shows that this one has fewer ranks than others.
-    const auto job = number(environment, "SLURM_JOB_NUM_NODES");
-    if (job && nodes > *job) return uneven(counts);
-    if (counts.rank % counts.local_size != counts.local_rank) return not_in_blocks(counts);
+    const auto job = environment.number("SLURM_JOB_NUM_NODES");
+    if (counts.size % counts.local_size != 0 || (job && nodes > *job)) {
+        return Error{
+            formatted("{}: rank {} of {}, {} of them on this node", name_of(counts.launcher),
+                      counts.rank, counts.size, counts.local_size),
+            "the ranks of the other nodes are not known",
+            "start the same number on every node, or use srun"};
+    }
+    if (counts.rank % counts.local_size != counts.local_rank) {
+        return Error{
+            formatted("{}: rank {} has local rank {}", name_of(counts.launcher), counts.rank,
+                      counts.local_rank),
+            "ranks are not assigned to the nodes in blocks, so the node of each rank is unknown",
+            "use mpirun --map-by slot, or srun"};
+    }
     const NodeIndex own{counts.rank / counts.local_size};
-    auto hosts = job_nodes(environment, host, nodes, own);
-    const bool known = hosts.has_value() || nodes == 1;
+    // The nodes of the Slurm job around the launcher, where this is one of them.
+    auto hosts = HostList::parse(environment.text("SLURM_JOB_NODELIST"));
+    const bool is_jobs = hosts && hosts->size() == nodes &&
+                         hosts->name(own) == environment.get("SLURMD_NODENAME").value_or(host);
+    if (!is_jobs) {
+        std::vector<std::string> names;
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            names.push_back(node == own.value ? host : formatted("node-{}-of-{}", node, nodes));
+        }
+        hosts = HostList::from_names(names);
+    }
+    const bool known = is_jobs || nodes == 1;
     const std::vector<TasksRun> runs{{counts.local_size, nodes}};
-    return StepLayout::distribute(hosts ? *std::move(hosts) : made_up(nodes, own, host), runs, {})
-        .transform([&](StepLayout layout) {
-            return Place{counts.launcher,
-                         std::move(layout),
-                         own,
-                         LocalRank{counts.local_rank},
-                         slurm_step(environment),
-                         known};
-        });
+    return StepLayout::distribute(*std::move(hosts), runs, {}).transform([&](StepLayout layout) {
+        return Place{counts.launcher,
+                     std::move(layout),
+                     own,
+                     LocalRank{counts.local_rank},
+                     slurm_step(environment),
+                     known};
+    });
 }
 
-// The layout of a step of srun.
+// The layout of a step of srun, by its variables or `query`.
 Result<StepLayout> layout_of_step(const Environment& environment, const StepQuery& query) {
-    auto derived = derive_layout(read_step_environment(environment));
-    if (!derived) return derived.error();
-    return *derived ? **std::move(derived) : query(slurm_step(environment));
+    return derive_layout(environment).and_then([&](std::optional<StepLayout> derived) {
+        return derived ? *std::move(derived) : query(slurm_step(environment));
+    });
 }
 
 // A step whose layout distgpu handed on.
-Result<Place> place_in(StepLayout layout, const Environment& environment) {
-    const auto task = number(environment, "SLURM_PROCID");
-    if (!task || *task >= layout.task_count()) {
+Result<Place> place_in(Result<StepLayout> layout, const Environment& environment) {
+    if (!layout) return layout.error();
+    const auto task = environment.number("SLURM_PROCID");
+    if (!task || *task >= layout->task_count()) {
         return Error{"SLURM_PROCID", "not a task of the step", "start it with srun"};
     }
-    const Placement placement = layout.place(TaskId{*task});
-    return Place{Launcher::slurm,      std::move(layout),       placement.node,
+    const Placement placement = layout->place(TaskId{*task});
+    return Place{Launcher::slurm,      *std::move(layout),      placement.node,
                  placement.local_rank, slurm_step(environment), true};
 }
 
@@ -162,8 +132,8 @@ Result<Place> place_in(StepLayout layout, const Environment& environment) {
 // a layout is wrong, it is so about one node at least.
 bool is_started(const Environment& environment, const StepLayout& layout,
                 const LocalTasks& started) {
-    const StepSize size{number(environment, "SLURM_STEP_NUM_NODES").value_or(0),
-                        number(environment, "SLURM_STEP_NUM_TASKS").value_or(0)};
+    const StepSize size{environment.number("SLURM_STEP_NUM_NODES").value_or(0),
+                        environment.number("SLURM_STEP_NUM_TASKS").value_or(0)};
     if (check_size(layout, size) || check_layout(layout, started)) return false;
     // The nodes of a heterogeneous step are listed in another order than they are numbered.
     const std::string name = layout.hosts().name(started.node);
@@ -171,19 +141,19 @@ bool is_started(const Environment& environment, const StepLayout& layout,
 }
 
 Result<Place> place_in_step(const Environment& environment, const StepQuery& query) {
-    if (auto handed = handed_layout(environment)) {
-        return std::move(*handed).and_then(
-            [&](StepLayout layout) { return place_in(std::move(layout), environment); });
-    }
+    if (auto handed = handed_layout(environment)) return place_in(*std::move(handed), environment);
     const StepId step = slurm_step(environment);
     SentStep sent = sent_step(environment);
     auto layout = sent.layout ? Result<StepLayout>(*std::move(sent.layout))
                               : layout_of_step(environment, query);
     if (!layout) return layout.error();
-    const auto node = number(environment, "SLURM_NODEID");
-    const auto local = number(environment, "SLURM_LOCALID");
-    const LocalTasks started{NodeIndex{node.value_or(0)},
-                             task_list(environment.get("SLURM_GTIDS").value_or(""))};
+    const auto node = environment.number("SLURM_NODEID");
+    const auto local = environment.number("SLURM_LOCALID");
+    LocalTasks started{NodeIndex{node.value_or(0)}, {}};
+    const std::string tasks = environment.text("SLURM_GTIDS");
+    for (const std::string_view item : comma_items(tasks)) {
+        if (const auto task = whole_number(item)) started.tasks.push_back(TaskId{*task});
+    }
     if (!node || !local || *local >= started.tasks.size() ||
         !is_started(environment, *layout, started)) {
         return Error{formatted("step {}.{}", step.job, step.step),
@@ -199,6 +169,14 @@ Result<Place> place_in_step(const Environment& environment, const StepQuery& que
                  std::move(sent.rank0_address)};
 }
 
+// The variables that mpirun sets, as --distgpu=ompi sets them for a task of srun.
+bool are_of_the_step(const Environment& environment, const Counts& counts) {
+    return counts.launcher == Launcher::mpirun &&
+           environment.number("SLURM_PROCID") == counts.rank &&
+           environment.number("SLURM_STEP_NUM_TASKS") == counts.size &&
+           environment.number("SLURM_LOCALID") == counts.local_rank;
+}
+
 Result<Place> single(const Environment& environment, const std::string& host) {
     const std::vector<TasksRun> one{{1, 1}};
     const std::vector<std::string> name{host};
@@ -212,34 +190,15 @@ Result<Place> single(const Environment& environment, const std::string& host) {
 }  // namespace
 
 std::string_view name_of(Launcher launcher) {
-    switch (launcher) {
-        case Launcher::mpirun:
-            return "mpirun";
-        case Launcher::flux:
-            return "flux";
-        case Launcher::hydra:
-            return "mpiexec";
-        case Launcher::slurm:
-            return "srun";
-        case Launcher::none:
-            break;
-    }
-    return "a single process";
-}
-
-// The variables that mpirun sets, as --distgpu=ompi sets them for a task of srun.
-bool are_of_the_step(const Environment& environment, const Counts& counts) {
-    return counts.launcher == Launcher::mpirun &&
-           number(environment, "SLURM_PROCID") == counts.rank &&
-           number(environment, "SLURM_STEP_NUM_TASKS") == counts.size &&
-           number(environment, "SLURM_LOCALID") == counts.local_rank;
+    constexpr std::array names{"mpirun", "flux", "mpiexec", "srun", "a single process"};
+    return names.at(static_cast<std::size_t>(launcher));
 }
 
 // What started this process itself comes before what started that: mpirun's daemons and the
 // proxies of Hydra are tasks of Slurm in a job.
 Result<Place> find_place(const Environment& environment, const std::string& host,
                          const StepQuery& query) {
-    for (const CountVariables& variables : {mpirun_variables, flux_variables, hydra_variables}) {
+    for (const CountVariables& variables : count_variables) {
         auto counts = read_counts(environment, variables);
         if (!counts || (*counts && are_of_the_step(environment, **counts))) continue;
         return std::move(*counts).and_then(

@@ -6,10 +6,7 @@
 #include "base/result.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/rendezvous/rendezvous.h"
-#include "slurm/step_query.h"
-
-#include <string>
-#include <string_view>
+#include "slurm/slurm_queries.h"
 
 namespace distgpu {
 

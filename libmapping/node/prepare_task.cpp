@@ -1,51 +1,52 @@
 #include "node/prepare_task.h"
 
 #include "base/format.h"
-#include "base/io/write.h"
+#include "base/io/files.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/texts/announcement.h"
-#include "mapping/texts/bound_record.h"
+#include "mapping/texts/plan_text.h"
 #include "mapping/texts/variables.h"
-#include "node/port_check.h"
 #include "node/task_environment.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
-#include <variant>
 
 namespace distgpu {
 namespace {
-
-void narrow_cpus(const PlannedTask& task, const TaskProcess& process) {
-    const auto& binding = task.task().binding;
-    if (!binding || binding->cpus == task.facts.share.masks[task.local.value]) return;
-    if (process.restrict_to(binding->cpus)) return;
-    process.tell(formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
-                           task.task().rank.value, binding->cpus.to_string()));
-}
-
-// Not a thing that the task needs: where the environment does not take it, nobody is told.
-void record_binding(const PlannedTask& task, Environment& environment) {
-    KernelCpuSet cpus{};
-    const bool is_known = read_affinity(0, cpus);
-    environment.set(bound_variable,
-                    bound_text(is_known ? CpuSet::from_words(cpus) : CpuSet{}, task.facts));
-}
 
 std::string named_port(std::uint16_t port, const NodePlan& plan) {
     return formatted("port {} (from {}) on {}", port, source_of_port(plan.rendezvous),
                      plan.node_name);
 }
 
-std::string claimed_port_remedy(PortSource source) {
-    switch (source) {
-        case PortSource::key:
-            return "give each step a port of its own, or leave port= out";
-        case PortSource::exported:
-            return "export another MASTER_PORT for each step, or unset it";
-        default:
-            return std::string(taken_port_remedy(source));
-    }
+std::string_view claimed_port_remedy(PortSource source) {
+    if (source == PortSource::key) return "give each step a port of its own, or leave port= out";
+    if (source != PortSource::exported) return taken_port_remedy(source);
+    return "export another MASTER_PORT for each step, or unset it";
+}
+
+Error no_check(const StepCheck& check, std::string problem) {
+    return {formatted("check: {} on {}", check.command, host_name()), std::move(problem),
+            "name the command with command=PATH in plugstack.conf, or leave the key check out"};
+}
+
+Result<StepVerdict> judge(const StepCheck& check, int status) {
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == static_cast<int>(ExitCode::done)) return StepVerdict::ready;
+    if (code == static_cast<int>(ExitCode::check_failed)) return StepVerdict::not_ready;
+    if (code == static_cast<int>(ExitCode::timed_out)) return StepVerdict::incomplete;
+    if (code == cannot_start) return no_check(check, "cannot be started");
+    if (code < 0) return no_check(check, formatted("ended by signal {}", WTERMSIG(status)));
+    return no_check(check, formatted("ended with status {}", code));
+}
+
+Error no_watch(const StepWatch& watch, std::string problem) {
+    return {formatted("watch={}: {} on {}", to_string(watch.watch), watch.command, host_name()),
+            std::move(problem), "the step goes on without"};
 }
 
 }  // namespace
@@ -59,13 +60,11 @@ std::vector<std::uint16_t> ports_of(const PlannedTask& task) {
 
 std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
                                  std::vector<Error>& warnings) {
-    const auto is_taken = [](std::uint16_t port) { return check_port(port) == PortState::taken; };
-    const auto port = std::find_if(ports.begin(), ports.end(), is_taken);
+    const auto port = std::find_if(ports.begin(), ports.end(), is_port_taken);
     if (port == ports.end()) return std::nullopt;
-    const bool is_exported = plan.rendezvous.port_source == PortSource::exported;
     Error taken{named_port(*port, plan), "already in use",
                 std::string(taken_port_remedy(plan.rendezvous.port_source))};
-    if (!is_exported) return taken;
+    if (plan.rendezvous.port_source != PortSource::exported) return taken;
     warnings.push_back(std::move(taken));
     return std::nullopt;
 }
@@ -75,7 +74,7 @@ std::optional<Error> claim_ports(const NodePlan& plan, std::span<const std::uint
     for (const std::uint16_t port : ports) {
         if (const auto holder = claims.take(port, step)) {
             return Error{named_port(port, plan), formatted("{} has it", *holder),
-                         claimed_port_remedy(plan.rendezvous.port_source)};
+                         std::string(claimed_port_remedy(plan.rendezvous.port_source))};
         }
     }
     return std::nullopt;
@@ -92,10 +91,52 @@ Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
     if (!said.table.empty()) process.show(said.table);
     for (const std::string& line : said.lines) process.tell(line);
     if (!said.dry_run.empty()) return std::move(said.dry_run);
-    narrow_cpus(task, process);
-    record_binding(task, process.environment);
+    const auto& binding = task.task().binding;
+    if (binding && binding->cpus != task.facts.share.masks[task.local.value] &&
+        !process.restrict_to(binding->cpus)) {
+        process.tell(
+            formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
+                      task.task().rank.value, binding->cpus.to_string()));
+    }
+    // Not a thing that the task needs: where the environment does not take it, nobody is told.
+    process.environment.set(bound_variable, bound_text(own_cpus(), task.facts));
     return set_task_environment(process.environment, spec, task.plan, task.local)
         .transform([](std::monostate) { return std::string{}; });
+}
+
+Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,
+                                   const Environment& own, const Environment& task) {
+    // Longer than the check takes at the most.
+    constexpr std::chrono::seconds more{30};
+    const HostProgram program{
+        .words = {check.command, "check", "--gate", "--variables=/proc/self/fd/0",
+                  formatted("--timeout={}", check.patience.count())},
+        .environment = own,
+        .linker = check.linker,
+        .judged = &task,
+    };
+    const auto status = helper.run(program, check.patience + more);
+    if (!status) return no_check(check, status.error().problem);
+    return judge(check, *status);
+}
+
+void allow_looks() {
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+}
+
+Result<std::monostate> start_step_watch(HostHelper& helper, const StepWatch& watch,
+                                        const Environment& environment) {
+    const auto task = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+    if (task < 0) return no_watch(watch, formatted("needs Linux 5.3: {}", std::strerror(errno)));
+    const HostProgram program{
+        .words = {watch.command, "why", watch.step, "--watch", to_string(watch.watch, "m")},
+        .environment = environment,
+        .linker = watch.linker,
+    };
+    const auto started = helper.leave(program, task);
+    close(task);
+    if (!started) return no_watch(watch, started.error().problem);
+    return std::monostate{};
 }
 
 }  // namespace distgpu

@@ -1,90 +1,63 @@
 #include "node/task_environment.h"
 
 #include "base/format.h"
-#include "base/take_until.h"
 #include "base/values.h"
 #include "mapping/binding/device_values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/texts/variables.h"
-#include "node/gpu_ownership.h"
-#include "node/launch_variables.h"
+#include "node/gpus.h"
+#include "node/step_variables.h"
 #include "slurm/slurm_options.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace distgpu {
 namespace {
-
-std::uint32_t count_devices(const Environment& environment) {
-    const std::string list = visible_gpus(environment);
-    if (list.empty()) return 0;
-    return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
-}
-
-// "NAME=VALUE" of those that distgpu gives this task.
-std::string given_values(const TaskPlan& task) {
-    std::vector<std::string_view> marked = users_own();
-    marked.insert(marked.end(), {"MASTER_ADDR", "MASTER_PORT"});
-    std::string text;
-    for (const auto& [name, value] : task.set) {
-        if (std::find(marked.begin(), marked.end(), name) == marked.end()) continue;
-        text += formatted("{}{}={}", text.empty() ? "" : " ", name, value);
-    }
-    return text;
-}
-
-// FNV-1a.
-std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char byte : text) {
-        hash ^= static_cast<unsigned char>(byte);
-        hash *= 0x100000001b3;
-    }
-    return hash;
-}
 
 // "NAME=VALUE", or "NAME=#HASH" of a value that is long or would not stand in one word.
 std::string rank_entry(std::string_view name, std::string_view value) {
     constexpr std::size_t longest = 64;
     const bool is_short = value.size() <= longest && value.find(' ') == std::string_view::npos;
-    return is_short ? formatted("{}={}", name, value) : formatted("{}=#{:x}", name, hash_of(value));
-}
-
-bool is_among(std::span<const SetVariable> variables, std::string_view name) {
-    return std::any_of(variables.begin(), variables.end(),
-                       [name](const SetVariable& variable) { return variable.name == name; });
-}
-
-// The entries of what its mode alone gives this task.
-std::string rank_values(const TaskPlan& task) {
-    std::vector<std::string> entries;
-    for (const auto& [name, value] : task.set) {
-        if (is_among(common_variables(), name) || is_among(device_variables(), name)) continue;
-        entries.push_back(rank_entry(name, value));
+    if (is_short) return formatted("{}={}", name, value);
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+    for (const char byte : value) {
+        hash ^= static_cast<unsigned char>(byte);
+        hash *= 0x100000001b3;
     }
-    return join(entries, " ");
+    return formatted("{}=#{:x}", name, hash);
 }
 
-void unset(Environment& environment, std::string_view pattern) {
-    if (pattern.back() != '*') {
-        environment.unset(std::string(pattern));
-        return;
-    }
-    pattern.remove_suffix(1);
+// Whether it may be the user's own, and not its mode's alone.
+bool may_be_the_users(std::string_view name) {
+    const auto is_among = [name](std::span<const SetVariable> variables) {
+        return std::ranges::count(variables, name, &SetVariable::name) > 0;
+    };
+    return is_among(common_variables()) || is_among(device_variables());
+}
+
+bool matches(std::string_view name, std::string_view pattern) {
+    if (pattern.back() != '*') return name == pattern;
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+void unset(Environment& environment, const std::string& pattern) {
+    if (!pattern.ends_with('*')) return environment.unset(pattern);
     for (const std::string& name : environment.names()) {
-        if (std::string_view(name).substr(0, pattern.size()) == pattern) environment.unset(name);
+        if (matches(name, pattern)) environment.unset(name);
     }
 }
 
-Result<std::monostate> set(Environment& environment, const std::string& name,
-                           const std::string& value) {
-    if (environment.set(name, value)) return std::monostate{};
-    return Error{formatted("variable {}", name),
-                 formatted("could not be set ({} bytes)", value.size()), "please report this"};
+// Ranks and sizes are numbers; other values name addresses, of which the plugin knows more.
+bool is_rank_or_size(std::string_view name, std::string_view value) {
+    return name != "MASTER_ADDR" && name != "MASTER_PORT" && !value.empty() &&
+           value.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_removed(const TaskPlan& task, std::string_view name) {
+    return std::none_of(task.set.begin(), task.set.end(),
+                        [name](const auto& variable) { return variable.first == name; }) &&
+           std::any_of(task.unset.begin(), task.unset.end(),
+                       [name](const std::string& pattern) { return matches(name, pattern); });
 }
 
 }  // namespace
@@ -109,37 +82,20 @@ std::vector<std::string_view> users_own() {
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {
     auto value = environment.get(std::string(name));
     if (!value || value->empty() || value == not_loaded_address) return std::nullopt;
-    const std::string given = environment.get(given_variable).value_or("");
-    std::string_view rest = given;
-    while (!rest.empty()) {
-        const std::string_view entry = take_until(rest, ' ');
-        if (entry == formatted("{}={}", name, *value)) return std::nullopt;
-    }
-    return value;
+    const std::string given = environment.text(given_variable);
+    return has_word(given, formatted("{}={}", name, *value)) ? std::nullopt : value;
 }
 
 std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name) {
-    const auto count = number_below(environment.get(name).value_or(""), CpuSet::cpu_limit + 1);
+    const auto count = number_below(environment.text(name), CpuSet::cpu_limit + 1);
     return count == 0U ? std::nullopt : count;
 }
 
-namespace {
-
-// MiB; 0: the step has all of the node, or it is not known.
-std::uint64_t memory_of_node(const Environment& task, std::uint32_t cpus) {
-    const auto number = [&](const char* name) -> std::uint64_t {
-        return whole_number(task.get(name).value_or("")).value_or(0);
-    };
-    const std::uint64_t each = number("SLURM_MEM_PER_NODE");
-    return each > 0 ? each : number("SLURM_MEM_PER_CPU") * cpus;
-}
-
-}  // namespace
-
 NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     NodeFacts facts;
-    facts.gpus = count_devices(task);
-    facts.gpus_of_step = gpu_count(task.get("SLURM_GPUS").value_or("")).value_or(0);
+    const std::string gpus = visible_gpus(task);
+    facts.gpus = gpus.empty() ? 0 : static_cast<std::uint32_t>(comma_items(gpus).size());
+    facts.gpus_of_step = gpu_count(task.text("SLURM_GPUS")).value_or(0);
     facts.gpus_bound = gpu_owner(task) == GpuOwner::task;
     facts.gpu_names.in_pci_order = counts_by_pci(launch);
     for (const std::string_view name : users_own()) {
@@ -147,7 +103,11 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
         if (exported(may_be_a_containers ? task : launch, name)) facts.exported.emplace_back(name);
     }
     facts.cpus = cpu_count(task, "SLURM_CPUS_ON_NODE").value_or(facts.cpus);
-    facts.memory = memory_of_node(task, facts.cpus);
+    // In MiB; 0: the step has all of the node, or it is not known.
+    facts.memory = task.number("SLURM_MEM_PER_NODE").value_or(0);
+    if (facts.memory == 0) {
+        facts.memory = std::uint64_t{task.number("SLURM_MEM_PER_CPU").value_or(0)} * facts.cpus;
+    }
     return facts;
 }
 
@@ -165,23 +125,35 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
     remove_request(environment);
     for (const std::string& pattern : task.unset) unset(environment, pattern);
     const auto job_name = own_job_name(environment);
-    auto done = set(environment, given_variable, given_values(task));
-    if (auto next = set(environment, ranks_variable, rank_values(task)); !next) {
-        done = std::move(next);
+    Result<std::monostate> done = std::monostate{};
+    const auto set = [&](const std::string& name, const std::string& value) {
+        if (environment.set(name, value)) return;
+        done = Error{formatted("variable {}", name),
+                     formatted("could not be set ({} bytes)", value.size()), "please report this"};
+    };
+    std::vector<std::string_view> marked = users_own();
+    marked.insert(marked.end(), {"MASTER_ADDR", "MASTER_PORT"});
+    std::vector<std::string> given;
+    std::vector<std::string> of_the_mode;  // what its mode alone gives this task
+    for (const auto& [name, value] : task.set) {
+        const bool is_marked = std::find(marked.begin(), marked.end(), name) != marked.end();
+        if (is_marked) given.push_back(formatted("{}={}", name, value));
+        if (!may_be_the_users(name)) of_the_mode.push_back(rank_entry(name, value));
     }
-    const std::string mark = step_mark(environment).append(spec);
-    if (auto next = set(environment, prepared_variable, mark); !next) done = std::move(next);
+    set(given_variable, join(given, " "));
+    set(ranks_variable, join(of_the_mode, " "));
+    set(prepared_variable, step_mark(environment).append(spec));
     environment.unset(job_name_variable);
     for (const auto& [name, value] : task.set) {
         if (name == slurms_job_name && job_name) environment.set(job_name_variable, *job_name);
-        if (auto next = set(environment, name, value); !next) done = std::move(next);
+        set(name, value);
     }
     return done;
 }
 
 std::vector<std::string> inherited_ranks(const Environment& task) {
     std::vector<std::string> names;
-    const std::string given = task.get(ranks_variable).value_or("");
+    const std::string given = task.text(ranks_variable);
     std::string_view rest = given;
     while (!rest.empty()) {
         const std::string_view entry = take_until(rest, ' ');
@@ -200,9 +172,23 @@ std::optional<std::string> own_job_name(const Environment& task) {
 
 std::optional<std::string> prepared_spec(const Environment& environment) {
     const std::string mark = step_mark(environment);
-    const std::string value = environment.get(prepared_variable).value_or("");
-    if (value.compare(0, mark.size(), mark) != 0) return std::nullopt;
-    return value.substr(mark.size());
+    const std::string value = environment.text(prepared_variable);
+    return value.starts_with(mark) ? std::optional(value.substr(mark.size())) : std::nullopt;
+}
+
+std::vector<Difference> differences(const Environment& environment, const TaskPlan& task) {
+    std::vector<Difference> found;
+    for (const auto& [name, value] : task.set) {
+        if (may_be_the_users(name)) continue;
+        const std::string present = environment.text(name);
+        const bool is_there = !present.empty();
+        if (is_there && (present == value || !is_rank_or_size(name, value))) continue;
+        found.push_back({name, is_there ? std::optional(present) : std::nullopt, value});
+    }
+    for (const std::string& name : environment.names()) {
+        if (is_removed(task, name)) found.push_back({name, environment.get(name), std::nullopt});
+    }
+    return found;
 }
 
 }  // namespace distgpu

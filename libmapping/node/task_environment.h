@@ -1,15 +1,12 @@
-// What a task's environment says of its node and its user, and the plan applied to it.
+// What a task's environment says of its node and its user, the plan applied to it, and how it
+// differs from the plan.
 #pragma once
 
 #include "base/environment.h"
 #include "base/result.h"
 #include "mapping/plan/plan.h"
 
-#include <optional>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 namespace distgpu {
 
@@ -20,17 +17,15 @@ std::vector<std::string_view> users_own();
 // outer step from which it was inherited, nor what srun sent (not_loaded_address).
 std::optional<std::string> exported(const Environment& environment, std::string_view name);
 
-// A variable that counts CPUs of this node. Nothing: it is unset, another text, 0, or more than a
-// node can have, so that no sum or quotient of such counts goes wrong.
+// A variable that counts CPUs of this node. Nothing: unset, another text, 0, or more than a node
+// can have, so that no sum or quotient goes wrong.
 std::optional<std::uint32_t> cpu_count(const Environment& environment, const std::string& name);
 
 // GPUs and CPUs of the step on this node, from what Slurm set in the task's environment, and what
-// its user exported with the launch, or a container brought (launch_variables.h). CPUs per task are
-// left unknown.
+// its user exported with the launch, or a container brought. CPUs per task are left unknown.
 NodeFacts read_node_facts(const Environment& task, const Environment& launch);
 
-// Removes the variables that carried the request here, so that a step started
-// inside asks anew.
+// Removes the variables that carried the request here, so that a step inside asks anew.
 void remove_request(Environment& environment);
 
 // "JOB.STEP ", the beginning of what is handed on to the tasks of this step alone.
@@ -53,5 +48,17 @@ std::optional<std::string> own_job_name(const Environment& task);
 // The SPEC by which distgpu prepared this task; nothing: it did not, or only an outer step whose
 // variables this one inherited.
 std::optional<std::string> prepared_spec(const Environment& environment);
+
+struct Difference {
+    std::string name;
+    std::optional<std::string> present;  // nothing: not set, or empty
+    std::optional<std::string> planned;  // nothing: to be removed
+
+    bool operator==(const Difference&) const = default;
+};
+
+// Variables of the framework that are missing, should have been removed, or hold another rank or
+// size than planned. Other values are not compared, nor variables that may be the user's own.
+std::vector<Difference> differences(const Environment& environment, const TaskPlan& task);
 
 }  // namespace distgpu

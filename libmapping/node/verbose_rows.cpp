@@ -1,26 +1,19 @@
 #include "node/verbose_rows.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/io/write.h"
-#include "base/take_until.h"
+#include "base/io/files.h"
 #include "base/values.h"
 #include "mapping/texts/variables.h"
-#include "node/network_interface.h"
-#include "node/step_secret.h"
+#include "node/network.h"
+#include "node/step_variables.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <poll.h>
 #include <pthread.h>
-#include <string_view>
 #include <unistd.h>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -37,17 +30,6 @@ std::uint32_t first_rank(std::string_view row) {
     return whole_number(row.substr(0, digits)).value_or(std::numeric_limits<std::uint32_t>::max());
 }
 
-// srun has a thread for its signals, which no other may take.
-std::thread without_signals(auto&& run) {
-    sigset_t all{};
-    sigset_t before{};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread(run);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-}
-
 }  // namespace
 
 void VerboseRows::collect(Environment& environment, std::size_t nodes, std::size_t rows) {
@@ -60,7 +42,13 @@ void VerboseRows::collect(Environment& environment, std::size_t nodes, std::size
     nodes_ = nodes;
     longest_ = rows + 1;  // and the line of the rendezvous
     environment.set(rows_variable, formatted("{} {}", port_of(listener_), token_));
-    thread_ = without_signals([this] { take_all(); });
+    // srun has a thread for its signals, which no other may take.
+    sigset_t all{};
+    sigset_t before{};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { take_all(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void VerboseRows::finish() {
@@ -84,9 +72,7 @@ void VerboseRows::take_all() {
         if (heard_ > 0) deadline = Clock::now() + patience;
     }
     listener_ = Socket();
-    std::stable_sort(rows_.begin(), rows_.end(), [](const auto& left, const auto& right) {
-        return first_rank(left) < first_rank(right);
-    });
+    std::ranges::stable_sort(rows_, {}, first_rank);
     if (!rows_.empty()) write_all(STDERR_FILENO, join(rows_, "\n") + '\n');
 }
 
@@ -111,8 +97,8 @@ void VerboseRows::take(const Socket& connection) {
 }
 
 bool send_rows(const Environment& task, const std::string& rows) {
-    const std::string where = task.get(rows_variable).value_or("");
-    const std::string host = task.get("SLURM_LAUNCH_NODE_IPADDR").value_or("");
+    const std::string where = task.text(rows_variable);
+    const std::string host = task.text("SLURM_LAUNCH_NODE_IPADDR");
     std::string_view token = where;
     const auto port = number_below(take_until(token, ' '), std::size_t{1} << 16U);
     if (!port || !is_ip_address(host)) return false;

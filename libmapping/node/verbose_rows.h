@@ -6,22 +6,15 @@
 #include "base/io/socket.h"
 
 #include <atomic>
-#include <cstddef>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace distgpu {
 
 // In srun: prints the rows on its standard error, sorted by rank and in one write, as soon as all
-// nodes have sent theirs; without those of a node that is 5 s behind the others, which is told so
-// and prints them itself.
+// nodes have sent theirs. A node that is 5 s behind the others prints its own.
 class VerboseRows {
   public:
-    VerboseRows() = default;
     ~VerboseRows() { finish(); }
-    VerboseRows(const VerboseRows&) = delete;
-    VerboseRows& operator=(const VerboseRows&) = delete;
 
     // Starts to listen. `rows`: of a node at the most. What the nodes need to send theirs goes into
     // `environment`; where nothing can be had to listen on, nothing, and each node prints its own.

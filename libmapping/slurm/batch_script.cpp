@@ -1,83 +1,64 @@
 #include "slurm/batch_script.h"
 
-#include "base/excerpt.h"
-#include "base/file_name.h"
 #include "base/format.h"
-#include "base/io/file_text.h"
+#include "base/io/files.h"
+#include "base/values.h"
 #include "slurm/slurm_options.h"
 
 #include <algorithm>
-#include <array>
 #include <unistd.h>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
-constexpr std::string_view white_space = " \t\r";
-
-bool is_any_of(std::string_view word, const auto& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Takes the text up to the next of `separators`.
-std::string_view take(std::string_view& text, std::string_view separators) {
-    const std::string_view item = text.substr(0, text.find_first_of(separators));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-    return item;
-}
-
 // Words as a shell would have them, roughly: quotes, brackets and separators end one.
-std::vector<std::string_view> words_of(std::string_view line) {
-    std::vector<std::string_view> words;
-    while (!line.empty()) {
-        const std::string_view word = take(line, " \t\r;&|()<>{}\"'`=");
-        if (!word.empty()) words.push_back(word);
-    }
-    return words;
+constexpr std::string_view separators = " \t\r;&|()<>{}\"'`=";
+
+bool is_path(std::string_view word) {
+    return word.find('/') != std::string_view::npos;
 }
 
 // Another script, or a program that runs what it finds in a file of its own.
 bool may_run_others(std::string_view name) {
-    constexpr std::array<std::string_view, 8> runners{"sh",  "bash", "zsh",       "ksh",
-                                                      "csh", "tcsh", "snakemake", "make"};
-    constexpr std::array<std::string_view, 4> endings{".sh", ".bash", ".sbatch", ".slurm"};
-    return is_any_of(name, runners) ||
-           std::any_of(endings.begin(), endings.end(),
-                       [name](std::string_view ending) { return name.ends_with(ending); });
+    return has_word("sh bash zsh ksh csh tcsh snakemake make", name) || name.ends_with(".sh") ||
+           name.ends_with(".bash") || name.ends_with(".sbatch") || name.ends_with(".slurm");
 }
 
 bool starts_steps(std::string_view name) {
-    constexpr std::array<std::string_view, 10> launchers{
-        "srun", "mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
-        "prun", "prterun", "ibrun",   "sbatch",        "distgpu"};
-    return is_any_of(name, launchers);
+    return has_word("srun mpirun mpiexec mpiexec.hydra orterun prun prterun ibrun sbatch distgpu",
+                    name);
+}
+
+// What sets up an environment: it is sourced in most scripts, and starts no steps.
+bool is_environment(std::string_view path) {
+    return has_word(
+               "activate conda.sh mamba.sh .bashrc bashrc profile .bash_profile .profile "
+               "modules.sh setvars.sh spack.sh setup-env.sh",
+               file_name(path)) ||
+           path.find("/init/") != std::string_view::npos;
 }
 
 // A command that only the job knows ("$@"), or an executable of the user's own, unless it shows to
 // be Python.
 bool is_unknown_command(std::string_view line) {
-    constexpr std::string_view replaced = "exec ";
-    if (line.starts_with(replaced)) line.remove_prefix(replaced.size());
-    constexpr std::array<std::string_view, 5> beginnings{"$", "\"$", "./", "../", "eval "};
-    if (std::none_of(beginnings.begin(), beginnings.end(),
-                     [line](std::string_view begin) { return line.starts_with(begin); })) {
-        return false;
-    }
-    if (line.starts_with('"')) line.remove_prefix(1);
-    const std::string_view name = file_name(take(line, " \t\r;&|\""));
+    if (line.starts_with("exec ")) line.remove_prefix(5);
+    if (line.starts_with("eval ")) return true;
+    if (line.starts_with("\"$")) line.remove_prefix(1);
+    if (!line.starts_with('$') && !line.starts_with("./") && !line.starts_with("../")) return false;
+    const std::string_view name = file_name(line.substr(0, line.find_first_of(" \t\r;&|\"")));
     return !name.starts_with("python") && !name.ends_with(".py");
 }
 
 std::string_view without_comment(std::string_view line) {
-    line.remove_prefix(std::min(line.size(), line.find_first_not_of(white_space)));
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t\r")));
     return line.starts_with('#') ? std::string_view() : line.substr(0, line.find(" #"));
 }
 
 // Names a program that starts steps, in whatever language.
 bool names_launcher(std::string_view text) {
     while (!text.empty()) {
-        for (const std::string_view word : words_of(without_comment(take(text, "\n")))) {
+        for (const std::string_view word :
+             words_in(without_comment(take_until(text, '\n')), separators)) {
             if (starts_steps(file_name(word))) return true;
         }
     }
@@ -88,85 +69,56 @@ bool is_script(std::string_view text) {
     return text.starts_with("#!");
 }
 
-// What sets up an environment: it is sourced in most scripts, and starts no steps.
-bool is_environment(std::string_view path) {
-    constexpr std::array<std::string_view, 12> names{
-        "activate",      "conda.sh", "mamba.sh",   ".bashrc",    "bashrc",   "profile",
-        ".bash_profile", ".profile", "modules.sh", "setvars.sh", "spack.sh", "setup-env.sh"};
-    return is_any_of(file_name(path), names) || path.find("/init/") != std::string_view::npos;
+// What a script names, by its path or as a command of one of the folders of `path`; nothing: it
+// cannot be read.
+std::optional<std::string> read_named(std::string_view name, std::string_view path) {
+    std::string file(is_path(name) || name.ends_with(".py") ? name : "");
+    while (file.empty() && !path.empty()) {
+        const std::string_view folder = take_until(path, ':');
+        std::string there = formatted("{}/{}", folder, name);
+        if (!folder.empty() && access(there.c_str(), X_OK) == 0) file = std::move(there);
+    }
+    auto text = read_regular_file(file);
+    return text ? std::optional(*std::move(text)) : std::nullopt;
 }
 
-// A script looks into other files this often at most, whatever they hold.
-constexpr int most_files = 16;
-
-class Reader {
-  public:
-    explicit Reader(const ScriptFiles& files) : files_(files) {}
-
-    bool may_start_step(std::string_view line) {
-        line = without_comment(line);
-        if (is_unknown_command(line)) return true;
-        bool sourced = false;
-        bool first = true;
-        for (const std::string_view word : words_of(line)) {
-            const std::string_view name = file_name(word);
-            if (starts_steps(name)) return true;
-            if (sourced ? source_may(word) : may_run_others(name) || file_may(word, first)) {
-                return true;
-            }
-            sourced = word == "source" || word == ".";
-            first = false;
-        }
-        return false;
-    }
-
-  private:
-    std::optional<std::string> read(std::string_view name) {
-        return looked_into_++ < most_files ? files_(name) : std::nullopt;
-    }
-
-    // What cannot be read may start steps.
-    bool source_may(std::string_view path) {
-        if (is_environment(path)) return false;
-        const bool is_path = path.find('/') != std::string_view::npos;
-        const auto text = read(is_path ? std::string(path) : formatted("./{}", path));
+// `before`: the word before it, empty for the first. `looks`: how many more files may be looked
+// into.
+bool word_may_start_step(std::string_view before, std::string_view word, std::string_view path,
+                         int& looks) {
+    const auto text_of = [&](std::string_view name) {
+        return --looks < 0 ? std::nullopt : read_named(name, path);
+    };
+    if (starts_steps(file_name(word))) return true;
+    if (before == "source" || before == ".") {
+        if (is_environment(word)) return false;
+        const auto text = text_of(is_path(word) ? std::string(word) : "./" + std::string(word));
+        // What cannot be read may start steps.
         return !text || names_launcher(*text);
     }
+    if (may_run_others(file_name(word))) return true;
+    if (!before.empty() && !is_path(word) && !word.ends_with(".py")) return false;
+    const auto text = text_of(word);
+    const bool is_read = text && (is_script(*text) || word.ends_with(".py"));
+    return is_read && names_launcher(*text);
+}
 
-    bool file_may(std::string_view word, bool is_command) {
-        const bool names_file = word.find('/') != std::string_view::npos || word.ends_with(".py");
-        if (!names_file && !is_command) return false;
-        const auto text = read(word);
-        return text && (is_script(*text) || word.ends_with(".py")) && names_launcher(*text);
-    }
-
-    const ScriptFiles& files_;
-    int looked_into_ = 0;
-};
+bool may_start_step(std::string_view line, std::string_view path, int& looks) {
+    if (is_unknown_command(line)) return true;
+    std::string_view before;
+    return std::ranges::any_of(words_in(line, separators), [&](std::string_view word) {
+        return word_may_start_step(std::exchange(before, word), word, path, looks);
+    });
+}
 
 }  // namespace
 
-bool starts_no_step(std::string_view script, const ScriptFiles& files) {
-    Reader reader(files);
+bool starts_no_step(std::string_view script, std::string_view path) {
+    int looks = 16;  // whatever the files hold
     while (!script.empty()) {
-        if (reader.may_start_step(take(script, "\n"))) return false;
+        if (may_start_step(without_comment(take_until(script, '\n')), path, looks)) return false;
     }
     return true;
-}
-
-std::optional<std::string> read_script_file(std::string_view name, std::string_view path) {
-    const auto text_of = [](const std::string& file) -> std::optional<std::string> {
-        auto text = read_regular_file(file);
-        return text ? std::optional(*std::move(text)) : std::nullopt;
-    };
-    const bool is_path = name.find('/') != std::string_view::npos || name.ends_with(".py");
-    if (is_path) return text_of(std::string(name));
-    while (!path.empty()) {
-        const std::string_view folder = take(path, ":");
-        const std::string file = formatted("{}/{}", folder, name);
-        if (!folder.empty() && access(file.c_str(), X_OK) == 0) return text_of(file);
-    }
-    return std::nullopt;
 }
 
 // sbatch takes no script without "#!", so that the first argument that names such a file is it,
@@ -190,9 +142,8 @@ std::optional<BatchScript> find_python_of_salloc(std::span<const std::string> ar
         arguments.begin(), arguments.end(),
         [](const std::string& argument) { return file_name(argument).starts_with("python"); });
     if (python == arguments.end()) return std::nullopt;
-    const std::vector<std::string_view> words(arguments.begin() + 1, arguments.end());
-    const std::vector<std::string_view> program(python, arguments.end());
-    return BatchScript{excerpt(join(program, " ")), join(words, " ")};
+    return BatchScript{excerpt(join(std::span(python, arguments.end()), " ")),
+                       join(arguments.subspan(1), " ")};
 }
 
 }  // namespace distgpu

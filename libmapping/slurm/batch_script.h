@@ -1,7 +1,6 @@
 // What the script of a job starts, as far as its text shows.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,18 +8,11 @@
 
 namespace distgpu {
 
-// The text of a file that a script names: by its path, or a command without a slash. Nothing: it is
-// not found.
-using ScriptFiles = std::function<std::optional<std::string>(std::string_view name)>;
-
-// Those that sbatch's own process sees, in its folder and the folders of `path`, its PATH.
-std::optional<std::string> read_script_file(std::string_view name, std::string_view path);
-
 // Whether nothing in the script can start a step: neither srun, mpirun, mpiexec, distgpu or the
 // like, nor another script, nor a command that only the job knows ("$@"), nor what it sources or
-// starts of `files`; what it sources and is not there may. Comments and an environment's `activate`
-// do not count.
-bool starts_no_step(std::string_view script, const ScriptFiles& files);
+// starts of the files that this process sees, in its folder and the folders of `path`, its PATH;
+// what it sources and is not there may. Comments and an environment's `activate` do not count.
+bool starts_no_step(std::string_view script, std::string_view path);
 
 struct BatchScript {
     std::string name;  // for a message: "train.sbatch", "--wrap", "the script"

@@ -1,30 +1,27 @@
-// A batch script as sbatch sees it: its #SBATCH lines, and the steps that it starts. It is read,
-// never run.
+// A batch script as sbatch sees it: its #SBATCH lines, and its srun lines, each with what it
+// inherits from the job. It is read, never run.
 #pragma once
 
 #include "base/result.h"
-#include "slurm/shell_words.h"
-
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "slurm/srun_line.h"
 
 namespace distgpu {
 
-struct JobScript {
-    // Of each #SBATCH line: "sbatch" and its options. Those behind the first command do not count
-    // (sbatch(1)).
-    std::vector<ShellCommand> directives;
-    std::vector<ShellCommand> steps;   // the commands that are srun
-    std::vector<std::string> cpus;     // of each of them, by SRUN_CPUS_PER_TASK; empty: not set
-    std::vector<std::size_t> unclear;  // lines that have srun in another way, such as $(srun ...)
+struct ScriptLine {
+    std::string where;  // "job.sbatch:12"
+    std::string text;   // the line's words
+    Result<SrunLine> srun;
 };
 
-JobScript read_job_script(std::string_view text);
+struct ScriptLines {
+    std::vector<ScriptLine> steps;
+    std::vector<Error>
+        unclear;  // what is not in the plans, such as an srun that stands in another way
+};
 
-// Lines that end as on Windows, which sbatch refuses wherever they stand. `file`: whose text it is.
-std::optional<Error> windows_line_ends(const std::string& file, std::string_view text);
+// `file`: the script's name; `text`: what it holds.
+// Errors: no script (no #! at its beginning); its #SBATCH lines, as add_options(); no srun. The
+// errors of a line are its own. All begin with "job.sbatch:12: ".
+Result<ScriptLines> read_script_lines(const std::string& file, std::string_view text);
 
 }  // namespace distgpu

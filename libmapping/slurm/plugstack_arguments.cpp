@@ -1,23 +1,14 @@
 #include "slurm/plugstack_arguments.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/spec/parse_spec.h"
 
-#include <string_view>
+#include <algorithm>
 
 namespace distgpu {
 namespace {
-
-template <class Field, class T>
-void take(Field& field, Result<T> value, std::vector<Error>& complaints) {
-    if (value) {
-        field = *std::move(value);
-        return;
-    }
-    complaints.push_back(value.error());
-}
 
 Result<std::string> parse_path(std::string_view name, std::string_view text) {
     if (!text.empty() && text.front() == '/') return std::string(text);
@@ -41,7 +32,6 @@ Result<RankOrder> parse_default_order(std::string_view text) {
     return Error{formatted("order={}", excerpt(text)), "unknown value", "give slurm or switch"};
 }
 
-// "off" and "off=run".
 Result<SiteSwitch> parse_off(std::string_view argument) {
     if (argument == "off") return SiteSwitch::refused;
     if (argument == "off=run") return SiteSwitch::unprepared;
@@ -53,45 +43,38 @@ Result<bool> parse_log(std::string_view text) {
     return Error{formatted("log={}", excerpt(text)), "unknown value", "give steps"};
 }
 
+void take_argument(PlugstackArguments& result, std::string_view argument) {
+    const auto take = [&](auto& field, auto value) {
+        if (value) {
+            field = *std::move(value);
+        } else {
+            result.complaints.push_back(value.error());
+        }
+    };
+    std::string_view value = argument;
+    const std::string_view name = take_until(value, '=');
+    if (name == "master") return take(result.master, parse_default_master(value));
+    if (name == "ports") return take(result.ports, parse_port_range(value));
+    if (name == "gpus") return take(result.gpus, parse_gpu_policy(value));
+    if (name == "cpus") return take(result.cpus, parse_binding_choice(name, value));
+    if (name == "hcas") return take(result.hcas, parse_binding_choice(name, value));
+    if (name == "check") return take(result.check, parse_check_choice(value));
+    if (name == "watch") return take(result.watch, parse_watch(value));
+    if (name == "order") return take(result.order, parse_default_order(value));
+    if (name == "topology") return take(result.topology, parse_path(name, value));
+    if (name == "command") return take(result.command, parse_path(name, value));
+    if (name == "off") return take(result.site_switch, parse_off(argument));
+    if (name == "log") return take(result.logs_steps, parse_log(value));
+    result.complaints.push_back({std::string(argument), "unknown argument",
+                                 "arguments are master=, ports=, gpus=, cpus=, hcas=, check=, "
+                                 "watch=, order=, topology=, command=, log=, off"});
+}
+
 }  // namespace
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments) {
     PlugstackArguments result;
-    for (const std::string_view argument : arguments) {
-        const std::size_t equals = argument.find('=');
-        const std::string_view name = argument.substr(0, equals);
-        const std::string_view value =
-            equals == std::string_view::npos ? std::string_view{} : argument.substr(equals + 1);
-        if (name == "master") {
-            take(result.master, parse_default_master(value), result.complaints);
-        } else if (name == "ports") {
-            take(result.ports, parse_port_range(value), result.complaints);
-        } else if (name == "gpus") {
-            take(result.gpus, parse_gpu_policy(value), result.complaints);
-        } else if (name == "cpus") {
-            take(result.cpus, parse_binding_choice(name, value), result.complaints);
-        } else if (name == "hcas") {
-            take(result.hcas, parse_binding_choice(name, value), result.complaints);
-        } else if (name == "check") {
-            take(result.check, parse_check_choice(value), result.complaints);
-        } else if (name == "watch") {
-            take(result.watch, parse_watch(value), result.complaints);
-        } else if (name == "order") {
-            take(result.order, parse_default_order(value), result.complaints);
-        } else if (name == "topology") {
-            take(result.topology, parse_path(name, value), result.complaints);
-        } else if (name == "command") {
-            take(result.command, parse_path(name, value), result.complaints);
-        } else if (name == "off") {
-            take(result.site_switch, parse_off(argument), result.complaints);
-        } else if (name == "log") {
-            take(result.logs_steps, parse_log(value), result.complaints);
-        } else {
-            result.complaints.push_back({std::string(argument), "unknown argument",
-                                         "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                         "check=, watch=, order=, topology=, command=, log=, off"});
-        }
-    }
+    for (const char* argument : arguments) take_argument(result, argument);
     return result;
 }
 
@@ -118,7 +101,7 @@ void take_defaults(Request& request, const PlugstackArguments& arguments) {
         if (request.framework->service != nullptr) request.watch->minutes = 0;
     }
     if (request.keep_all) return;
-    if (request.gpus == nullptr) request.gpus = arguments.gpus;
+    if (!request.gpus) request.gpus = arguments.gpus;
     if (!request.cpus && arguments.cpus == BindingChoice::keep) request.cpus = arguments.cpus;
     if (!request.hcas) request.hcas = arguments.hcas;
 }

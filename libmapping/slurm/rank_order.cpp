@@ -1,18 +1,12 @@
 #include "slurm/rank_order.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/io/file_text.h"
-#include "base/take_until.h"
+#include "base/io/files.h"
+#include "base/values.h"
 #include "mapping/layout/node_order.h"
-#include "mapping/layout/switches.h"
-#include "slurm/slurm_command.h"
+#include "slurm/slurm_queries.h"
 
 #include <algorithm>
-#include <chrono>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -45,15 +39,6 @@ Result<std::string> read_text(const RankOrder& order, const Environment& environ
                  formatted("export {} with a list of the step's nodes", order.text)};
 }
 
-// The ring by switches beside that of the node list.
-std::string crossings_text(const std::vector<SwitchPath>& paths,
-                           const std::vector<NodeIndex>& order) {
-    std::vector<NodeIndex> by_name;
-    for (std::uint32_t i = 0; i < order.size(); ++i) by_name.push_back(NodeIndex{i});
-    return formatted("order: switch, ring crosses switches {} (by name: {})",
-                     counted(ring_crossings(paths, order), "time"), ring_crossings(paths, by_name));
-}
-
 struct Order {
     std::vector<NodeIndex> nodes;
     std::string text;
@@ -72,24 +57,16 @@ Result<Order> order_of_switches(const RankOrder& order, const HostList& nodes,
                          formatted("scontrol show topology: {}", topology.error().problem), remedy};
         }
         paths = switches_above(nodes, read_switches(*topology));
-        if (std::all_of(paths.begin(), paths.end(),
-                        [](const auto& path) { return path.empty(); })) {
+        if (std::ranges::all_of(paths, [](const auto& path) { return path.empty(); })) {
             return Error{key_of(order), "Slurm knows no switches above the step's nodes", remedy};
         }
     }
-    Order result{order_by_switch(paths), ""};
-    result.text = crossings_text(paths, result.nodes);
-    return result;
-}
-
-Result<Order> find_order(const RankOrder& order, const HostList& list, const HostList& nodes,
-                         const Environment& environment) {
-    if (order.source == RankOrder::Source::switches) {
-        return order_of_switches(order, nodes, environment);
-    }
-    return order_of(key_of(order), nodes, list).transform([&](std::vector<NodeIndex> found) {
-        return Order{std::move(found), formatted("order: {}", excerpt(to_string(order)))};
-    });
+    const auto ordered = order_by_switch(paths);
+    std::vector<NodeIndex> by_name;
+    for (std::uint32_t i = 0; i < ordered.size(); ++i) by_name.push_back(NodeIndex{i});
+    return Order{ordered, formatted("order: switch, ring crosses switches {} (by name: {})",
+                                    counted(ring_crossings(paths, ordered), "time"),
+                                    ring_crossings(paths, by_name))};
 }
 
 }  // namespace
@@ -100,15 +77,19 @@ Result<HostList> read_order_list(const RankOrder& order, const Environment& envi
     return read_text(order, environment).and_then([&](const std::string& text) {
         auto list = HostList::parse(text);
         if (list) return list;
-        const Error& error = list.error();
-        return Result<HostList>(
-            Error{key_of(order), formatted("{}: {}", error.object, error.problem), error.remedy});
+        return Result<HostList>(Error{key_of(order), list.error().cause(), list.error().remedy});
     });
 }
 
 Result<OrderedLayout> put_in_order(const RankOrder& order, const HostList& list,
                                    const StepLayout& layout, const Environment& environment) {
-    auto found = find_order(order, list, layout.hosts(), environment);
+    const HostList& hosts = layout.hosts();
+    auto found =
+        order.source == RankOrder::Source::switches
+            ? order_of_switches(order, hosts, environment)
+            : order_of(key_of(order), hosts, list).transform([&](std::vector<NodeIndex> nodes) {
+                  return Order{std::move(nodes), formatted("order: {}", excerpt(to_string(order)))};
+              });
     if (!found) return found.error();
     auto ordered = layout.with_order(std::move(found->nodes));
     if (ordered) return OrderedLayout{*std::move(ordered), std::move(found->text)};

@@ -7,8 +7,6 @@
 #include "mapping/layout/step_layout.h"
 #include "mapping/request/request.h"
 
-#include <string>
-
 namespace distgpu {
 
 // The list of nodes that the order names: for a process of the user's own, which may read what he

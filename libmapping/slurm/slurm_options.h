@@ -1,6 +1,6 @@
-// The options of srun and sbatch, 22.05 to 26.05, with those of pyxis, and how they are read from a
-// command line. Everything that looks for one asks here, so that the value of another option, as in
-// `--comment "-n 4"`, is never taken for it.
+// The options of srun and sbatch, 22.05 to 26.05, with those of pyxis: how they are read from a
+// command line, and what the user chose by them that no SPANK item shows. The value of another
+// option, as in `--comment "-n 4"`, is never taken for one.
 #pragma once
 
 #include <cstddef>
@@ -64,5 +64,52 @@ std::optional<std::uint32_t> gpu_count(std::string_view asked);
 
 // The option of `command` that a misspelt one may be meant for, without dashes.
 std::optional<std::string_view> nearest_slurm_option(std::string_view name, SlurmCommand command);
+
+// ---- What srun's options say. `variable`: the value of the variable that is the option's twin, or
+// an empty text.
+
+// The options on srun's command line, of all components of a heterogeneous step.
+// `program_arguments`: how many words SPANK says that the program has, with --multi-prog the file's
+// text too. 0: not known before the step is created; then an unknown option may hide where the
+// program begins.
+SlurmOptions srun_options(std::span<const std::string> command_line,
+                          std::size_t program_arguments = 0);
+
+// Whether the user chose the CPUs of the step: --cpu-bind or SLURM_CPU_BIND, whose `verbose` and
+// `quiet` alone choose nothing. On the nodes a chosen binding and Slurm's default both read
+// "mask_cpu:" (22.05).
+bool chooses_cpus(const SlurmOptions& options, std::string_view variable);
+
+// The programs in the text of a file for --multi-prog, with their arguments: "0-3 python3
+// train.py".
+std::vector<std::vector<std::string>> programs_in(std::string_view text);
+
+// What of the step's size the user chose himself.
+struct ChosenSize {
+    bool nodes = false;  // how many, or which: -N, -w, -x, --relative, another job's
+    bool tasks = false;
+    bool gpus = false;
+
+    bool operator==(const ChosenSize&) const = default;
+};
+ChosenSize chosen_size(const SlurmOptions& options);
+
+// Whether the tasks get srun's own environment as it is: no --export or SLURM_EXPORT_ENV but ALL.
+bool hands_on_environment(const SlurmOptions& options, std::string_view variable);
+
+// Whether --export or SLURM_EXPORT_ENV gives the tasks a value for the variable of this name, over
+// which srun would put its own.
+bool export_sets(const SlurmOptions& options, std::string_view variable, std::string_view name);
+
+// How many GPUs --gpus asks for, which Slurm deals to the nodes as it likes: "6", or "h100:6".
+// Nothing: it is not given, or names several types. SLURM_GPUS, its twin, reaches the tasks.
+std::optional<std::uint32_t> asked_gpus(const SlurmOptions& options);
+
+// Whether the step's program is a daemon of Open MPI, PRRTE or MPICH's Hydra, which mpirun starts
+// through srun: no task of the user's. `arguments` as srun got them; empty: no.
+bool is_foreign_launcher(std::span<const std::string> arguments);
+
+// The same of srun's own command line, on which any word may be the program.
+bool starts_foreign_launcher(std::span<const std::string> command_line);
 
 }  // namespace distgpu

@@ -1,6 +1,5 @@
 #include "slurm/srun_line.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/layout/layout_text.h"
@@ -9,19 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 namespace distgpu {
 namespace {
-
-Error unknown_deal(std::string_view word) {
-    return {excerpt(word), "only Slurm knows how it deals the tasks",
-            "leave it out here, or see the plan of the step itself with --distgpu=...,dry-run"};
-}
 
 // "4" of "gpu:h100:4,license:a".
 std::string gpus_of(std::string_view gres) {
@@ -34,16 +23,6 @@ std::string gpus_of(std::string_view gres) {
 // In a script, where nothing has replaced the variables.
 bool is_unexpanded(std::string_view word) {
     return word.find_first_of("$`") != std::string_view::npos;
-}
-
-Error unexpanded(const std::string& word, const std::string& value) {
-    const bool is_word_of_its_own = word.find(value) == std::string::npos;
-    return {excerpt(is_word_of_its_own ? formatted("{} {}", word, value) : word),
-            "only the shell knows this value", "write it out to see the plan"};
-}
-
-std::string_view command_name(SlurmCommand command) {
-    return command == SlurmCommand::srun ? "srun" : "sbatch";
 }
 
 // The text of the plan that the option's value becomes; nullptr: it has no part in a plan.
@@ -67,19 +46,6 @@ std::string* text_of(std::string_view name, StepOptions& options) {
     return found == texts.end() ? nullptr : found->second;
 }
 
-// Of "cyclic:block", how the tasks are dealt to the nodes.
-std::string planned_value(const SlurmOption& option) {
-    if (option.name == "distribution") return option.value.substr(0, option.value.find(':'));
-    return option.name == "gres" ? gpus_of(option.value) : option.value;
-}
-
-bool only_slurm_deals(std::string_view name) {
-    constexpr std::array<std::string_view, 8> names{
-        "het-group",      "multi-prog",        "nodefile",        "ntasks-per-core",
-        "ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-tres", "relative"};
-    return std::ranges::find(names, name) != names.end();
-}
-
 std::optional<Error> bad_option(const SlurmOption& option, SlurmCommand command) {
     const std::string word = excerpt(option.word);
     if (option.kind == SlurmOption::Kind::lacks_value) {
@@ -93,7 +59,7 @@ std::optional<Error> bad_option(const SlurmOption& option, SlurmCommand command)
 }
 
 Error passed_over(const SlurmOption& option, SlurmCommand command) {
-    const std::string_view name = command_name(command);
+    const std::string_view name = command == SlurmCommand::srun ? "srun" : "sbatch";
     const auto nearest = nearest_slurm_option(option.name, command);
     return {excerpt(option.word), formatted("no option of {}, so taken for another plugin's", name),
             nearest ? formatted("write --{} if you mean that", *nearest)
@@ -106,13 +72,25 @@ std::optional<Error> add(const SlurmOption& option, SlurmCommand command, StepOp
         options.passed_over.push_back(passed_over(option, command));
         return std::nullopt;
     }
-    if (only_slurm_deals(option.name)) return unknown_deal(option.word);
+    constexpr std::string_view only_slurm_deals =
+        "het-group multi-prog nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket "
+        "ntasks-per-tres relative";
+    if (has_word(only_slurm_deals, option.name)) {
+        return Error{
+            excerpt(option.word), "only Slurm knows how it deals the tasks",
+            "leave it out here, or see the plan of the step itself with --distgpu=...,dry-run"};
+    }
     std::string* const text = text_of(option.name, options);
     if (text == nullptr) return std::nullopt;
     if (text != &options.spec && is_unexpanded(option.value)) {
-        return unexpanded(option.word, option.value);
+        const bool is_apart = option.word.find(option.value) == std::string::npos;
+        return Error{
+            excerpt(is_apart ? formatted("{} {}", option.word, option.value) : option.word),
+            "only the shell knows this value", "write it out to see the plan"};
     }
-    *text = planned_value(option);
+    *text = option.name == "gres" ? gpus_of(option.value) : option.value;
+    // Of "cyclic:block", how the tasks are dealt to the nodes.
+    if (option.name == "distribution") text->resize(std::min(text->find(':'), text->size()));
     return std::nullopt;
 }
 
@@ -120,13 +98,6 @@ std::optional<Error> add(const SlurmOption& option, SlurmCommand command, StepOp
 std::string fewest_nodes(const std::string& nodes) {
     const bool is_range = nodes.find_first_not_of("0123456789-,:") == std::string::npos;
     return is_range ? nodes.substr(0, nodes.find_first_of("-,:")) : nodes;
-}
-
-Error range_of_nodes(const std::string& nodes) {
-    return {formatted("--nodes={}", excerpt(nodes)),
-            formatted("only Slurm knows how many nodes it will give; this is the plan for {}",
-                      fewest_nodes(nodes)),
-            "write --nodes=N to see another"};
 }
 
 const std::string& first_given(const std::string& value, const std::string& otherwise) {
@@ -241,13 +212,6 @@ void divide_tasks(LayoutText& layout, std::vector<Error>& left_out) {
                         "use --ntasks-per-node=N"});
 }
 
-void leave_out_gpus(const StepOptions& options, std::vector<Error>& left_out) {
-    if (options.gpus_per_task.empty()) return;
-    left_out.push_back({formatted("--gpus-per-task={}", excerpt(options.gpus_per_task)),
-                        "not in this plan, which needs each node's GPUs",
-                        "use --gpus-per-node=N or --gres=gpu:N"});
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> add_options(const std::vector<std::string>& words,
@@ -296,9 +260,17 @@ Result<SrunLine> read_srun_line(std::vector<std::string> words, std::optional<St
     add_nodes(line.shape.layout);
     divide_tasks(line.shape.layout, line.left_out);
     if (!range.empty() && line.shape.layout.nodes == fewest_nodes(range)) {
-        line.left_out.push_back(range_of_nodes(range));
+        line.left_out.push_back(
+            {formatted("--nodes={}", excerpt(range)),
+             formatted("only Slurm knows how many nodes it will give; this is the plan for {}",
+                       line.shape.layout.nodes),
+             "write --nodes=N to see another"});
     }
-    leave_out_gpus(step, line.left_out);
+    if (!step.gpus_per_task.empty()) {
+        line.left_out.push_back({formatted("--gpus-per-task={}", excerpt(step.gpus_per_task)),
+                                 "not in this plan, which needs each node's GPUs",
+                                 "use --gpus-per-node=N or --gres=gpu:N"});
+    }
     return line;
 }
 

@@ -4,12 +4,7 @@
 
 #include "base/result.h"
 #include "mapping/frameworks/framework.h"
-#include "slurm/shape_options.h"
-
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
+#include "slurm/step_shape.h"
 
 namespace distgpu {
 

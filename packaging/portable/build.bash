@@ -51,6 +51,13 @@ pack_wheel() { # FOLDER COMPILER
     results+=("$work"/distgpu-*.whl)
 }
 
+# distgpu convert's program, for any Python.
+pack_convert_wheel() { # COMPILER
+    "$1/python/bin/pip" --quiet wheel --no-deps --no-build-isolation --wheel-dir "$work" \
+        "$work/distgpu-$version/tools/convert"
+    results+=("$work"/distgpu_convert-*.whl)
+}
+
 build_portable() {
     needs cmake cmake
     needs ninja ninja-build
@@ -63,4 +70,5 @@ build_portable() {
     install_portable "$work/tree"
     pack_tarball "$work/tree"
     pack_wheel "$work/tree" "$compiler"
+    pack_convert_wheel "$compiler"
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What a program of a container's image can try against the host's programs that the keys `watch`
 # and `check` start for its step, and what the image itself can. docs/security.md has the table.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # for the tasks' shells; cluster.bash sets images, run sets output and status
 
 load containers
 
@@ -11,7 +10,7 @@ setup_file() {
     image plain
     cp "$here/attacks/reach.py" "$SCRATCH"
     # What the user may read, outside the container only.
-    local user host
+    local user
     user=$(submit id -un)
     install -d -m 700 -o "$user" "$SCRATCH/private"
     install -m 600 -o "$user" /dev/null "$SCRATCH/private/secret"
@@ -24,16 +23,7 @@ setup_file() {
 exec $SCRATCH/distgpu "\$@"
 END
     chmod 755 "$SCRATCH/noted"
-    for host in node01 node02; do
-        on "$host" sed -i "s|command=[^ ]*|command=$SCRATCH/noted|" /etc/slurm/plugstack.conf
-    done
-}
-
-teardown_file() { containers_down; }
-
-setup() {
-    need_containers
-    assert_cluster_clean
+    on_nodes sed -i "s|command=[^ ]*|command=$SCRATCH/noted|" /etc/slurm/plugstack.conf
 }
 
 teardown() {
@@ -95,19 +85,14 @@ from_second_step() { # REMAP
     from_second_step --no-container-remap-root
 }
 
-@test "nor does one that is root in its container" {
-    from_second_step --container-remap-root
-}
+@test "nor does one that is root in its container" { from_second_step --container-remap-root; }
 
 @test "no variable of an image is one of check's or watch's own, and those of NCCL are judged" {
     printf 'touch %s/ran\n' "$SCRATCH" >"$SCRATCH/start"
     image own OF_IMAGE=1 PATH=/of_image:/usr/bin:/bin SLURM_CONF=/of_image/slurm.conf \
         BASH_ENV="$SCRATCH/start" LD_PRELOAD=/of_image.so HWLOC_COMPONENTS=of_image \
         MUNGE_SOCKET=/of_image NCCL_SOCKET_IFNAME=of_image
-    run submit srun -N2 -n2 --container-image="$images/own.sqsh" \
-        --distgpu=pytorch,check=warn,watch=30 true
-    echo "$output"
-    [ "$status" -eq 0 ]
+    run -0 submit srun -N2 -n2 --container-image="$images/own.sqsh" --distgpu=pytorch,check=warn,watch=30 true
     [[ $output == *"NCCL_SOCKET_IFNAME: no interface 'of_image' is up on this node"* ]]
     ls "$SCRATCH"/noted.*.check "$SCRATCH"/noted.*.why
     run -1 grep -i of_image "$SCRATCH"/noted.*
@@ -115,17 +100,11 @@ from_second_step() { # REMAP
 }
 
 @test "the program has no file of theirs, and none of theirs stays" {
-    run submit srun -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
+    run -0 submit srun -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
         --distgpu=pytorch,check,watch=30 sh -c 'ls /proc/$$/fd'
-    echo "$output"
-    [ "$status" -eq 0 ]
     [ "$(grep -cE '^[0-9]+$' <<<"$output")" -eq 12 ]  # 0, 1 and 2 of each task
     local node
     for node in node01 node02; do
-        for _ in {1..50}; do
-            on "$node" pgrep -x distgpu >/dev/null || break
-            sleep 0.1
-        done
-        run -1 on "$node" pgrep -ax distgpu
+        until_so 5 eval "! on $node pgrep -ax distgpu"
     done
 }

@@ -1,9 +1,7 @@
 # A sandbox cluster with pyxis and enroot, built for each bats file.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # cluster.bash and run set root and output
 #
-# A file's setup_file calls containers_up, its setup need_containers, its teardown_file
-# containers_down. Tests say `image NAME [VARIABLE=VALUE]...` and
+# A file's setup_file calls containers_up, and a setup of its own need_containers. Tests say `image NAME [VARIABLE=VALUE]...` and
 # `run submit srun --container-image="$images/NAME.sqsh" ...`.
 
 load ../integration/cluster
@@ -51,6 +49,11 @@ containers_down() {
     rm -rf --one-file-system "$PREFIX"
 }
 
+# A file may have others.
+setup() { need_containers; }
+teardown() { ! have_containers || assert_cluster_clean; }
+teardown_file() { containers_down; }
+
 image() { # NAME [VARIABLE=VALUE]...
     "$here/image" "$images/$1.sqsh" "${@:2}"
 }
@@ -61,9 +64,12 @@ hooks() { # NAME...
     for name; do cp "$PREFIX/share/enroot/hooks.d/$name" "$PREFIX/etc/enroot/hooks.d"; done
 }
 
-# One line of each task, in the order of their ranks, from a shell's command in a container.
-in_image() { # NAME SRUN_ARGUMENT... -- SHELL_COMMAND
-    local name=$1 arguments=()
+# One line of each task, in the order of their ranks, from a shell's command in a container. -0 and
+# the like are for run.
+in_image() { # [-STATUS] NAME SRUN_ARGUMENT... -- SHELL_COMMAND
+    local name arguments=() expected=()
+    [[ $1 != -[0-9]* ]] || { expected=("$1") && shift; }
+    name=$1
     shift
     while [[ $1 != -- ]]; do
         arguments+=("$1")
@@ -71,7 +77,7 @@ in_image() { # NAME SRUN_ARGUMENT... -- SHELL_COMMAND
     done
     # Of a job that has to wait, srun's own lines would stand in the output.
     assert_cluster_clean
-    run submit timeout --kill-after=5 60 srun --kill-on-bad-exit=1 \
+    run "${expected[@]}" submit timeout --kill-after=5 60 srun --kill-on-bad-exit=1 \
         --container-image="$images/$name.sqsh" "${arguments[@]}" sh -c "$2"
     echo "$output"
 }

@@ -2,7 +2,6 @@
 # GPUs in a container: an image or its user may leave some of the step's out, by
 # NVIDIA_VISIBLE_DEVICES. A script in place of nvidia-container-cli puts the device files into the
 # container; those of the driver are made up (../integration/gpu_identity.bats).
-# shellcheck disable=SC2154 # containers.bash and run set them
 
 load containers
 load ../integration/binding/cluster
@@ -23,21 +22,16 @@ setup_file() {
     image some NVIDIA_VISIBLE_DEVICES=1,2
 }
 
-teardown_file() { containers_down; }
-
 setup() {
     need_containers
     two_cpus_here
 }
 
-teardown() { ! have_containers || assert_cluster_clean; }
-
 # Fails unless the two tasks print these lines: the GPUs that CUDA gives them, by PCI bus and device
 # file, and their CPUs.
 tasks_have() { # IMAGE SPEC LINE...
-    in_image "$1" -n2 --gres=gpu:4 --container-mounts="$SCRATCH" --distgpu="$2" -- \
+    in_image -0 "$1" -n2 --gres=gpu:4 --container-mounts="$SCRATCH" --distgpu="$2" -- \
         "$SCRATCH/cuda_view.sh"
-    [ "$status" -eq 0 ]
     [ "$(distgpu_free_lines | sort)" = "$(printf '%s\n' "${@:3}")" ]
 }
 
@@ -47,8 +41,7 @@ tasks_have() { # IMAGE SPEC LINE...
 }
 
 @test "some of the step's GPUs: only those, the near one for each task" {
-    in_image some -n1 --gres=gpu:4 -- 'cd /dev; echo nvidia[0-9]'
-    [ "$status" -eq 0 ]
+    in_image -0 some -n1 --gres=gpu:4 -- 'cd /dev; echo nvidia[0-9]'
     [ "$output" = 'nvidia1 nvidia2' ]
     local gpus='93/nvidia2=yes 14/nvidia1=yes'
     tasks_have some pytorch "0: $gpus CPUs 0" "1: $gpus CPUs 1"
@@ -57,8 +50,7 @@ tasks_have() { # IMAGE SPEC LINE...
 }
 
 @test "the user's own choice wins over the image's" {
-    NVIDIA_VISIBLE_DEVICES=0,3 in_image all -n1 --gres=gpu:4 -- 'cd /dev; echo nvidia[0-9]'
-    [ "$status" -eq 0 ]
+    NVIDIA_VISIBLE_DEVICES=0,3 in_image -0 all -n1 --gres=gpu:4 -- 'cd /dev; echo nvidia[0-9]'
     [ "$output" = 'nvidia0 nvidia3' ]
     local gpus='94/nvidia3=yes 13/nvidia0=yes'
     NVIDIA_VISIBLE_DEVICES=0,3 tasks_have all pytorch "0: $gpus CPUs 0" "1: $gpus CPUs 1"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The plugin before pyxis in plugstack.conf, where the container has the last word.
-# shellcheck disable=SC2016 # the shell in the container expands it
 
 load containers
 
@@ -10,10 +9,6 @@ setup_file() {
     image plain
 }
 
-teardown_file() { containers_down; }
-setup() { need_containers; }
-teardown() { ! have_containers || assert_cluster_clean; }
-
 slurmd_log() {
     cat "/run/distgpu-sandbox/$CLUSTER/log/slurmd-node01.log"
 }
@@ -21,10 +16,8 @@ slurmd_log() {
 @test "slurmd's log says so, for a step that uses distgpu alone" {
     submit srun -n1 true
     run ! grep -F 'stands before' <(slurmd_log)
-    in_image plain -n2 --distgpu=pytorch -- 'echo $RANK'
-    [ "$status" -eq 0 ]
+    in_image -0 plain -n2 --distgpu=pytorch -- 'echo $RANK'
     [ "$output" = $'0\n1' ] || [ "$output" = $'1\n0' ]
-    run grep -oF 'distgpu: plugstack.conf: its line stands before that of pyxis, whose containers then replace what distgpu sets; put it after' <(slurmd_log)
-    [ "$status" -eq 0 ]
+    run -0 grep -oF 'distgpu: plugstack.conf: its line stands before that of pyxis, whose containers then replace what distgpu sets; put it after' <(slurmd_log)
     [ "${#lines[@]}" -eq 1 ]
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What users run in containers: training, torchrun, `distgpu check`; in those of pyxis and of
 # charliecloud.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # run and launch set output, status and seconds; options are each test's
 
 load ../frameworks/frameworks
 load containers
@@ -13,18 +12,12 @@ setup_file() {
     containers_up before --nodes 2 --gpus 2
     cp -r "$root/examples" "$SCRATCH"
     chmod -R go+rX "$SCRATCH/examples"
-    for node in node01 node02; do
-        on "$node" bash -c 'for i in 0 1; do rm /dev/nvidia$i; mknod -m 666 /dev/nvidia$i c 1 3; done'
-    done
+    null_gpus 2
     hooks 50-slurm-pytorch.sh 50-slurm-pmi.sh
     # All that an image could set to mislead PyTorch.
     image pytorch PYTORCH_VERSION=2.9.0 RANK=0 LOCAL_RANK=0 WORLD_SIZE=1 MASTER_ADDR=nowhere.example \
         SLURM_PROCID=0 SLURM_LOCALID=0 TORCHELASTIC_USE_AGENT_STORE=True NCCL_DEBUG=VERSION
 }
-
-teardown_file() { containers_down; }
-setup() { need_containers; }
-teardown() { ! have_containers || assert_cluster_clean; }
 
 in_container() { # FOLDER...
     local mounts="$SCRATCH"
@@ -62,7 +55,6 @@ in_container() { # FOLDER...
     options[0]=--container-image="$images/ray.sqsh"
     launch -N2 --ntasks-per-node=1 -c 2 "${options[@]}" --distgpu=ray \
         "$SCRATCH/distgpu" exec -- python3 ray_driver.py 2 7
-    echo "$output"
     [ "$status" -eq 7 ]
     [ "$(grep -E '^(task|token|nodes)' <<<"$output")" = 'task on node01 leaked
 task on node02 leaked
@@ -81,10 +73,8 @@ nodes 2 of 2' ]
     options[0]=--container-image="$images/serving.sqsh"
     for program in 'vllm python3 vllm serve m' 'sglang python3 -m sglang.launch_server --model-path m'; do
         # shellcheck disable=SC2086 # words
-        run submit timeout --kill-after=20 12 srun -N2 --ntasks-per-node=1 "${options[@]}" \
+        run -124 submit timeout --kill-after=20 12 srun -N2 --ntasks-per-node=1 "${options[@]}" \
             --distgpu="${program%% *}" "$SCRATCH/distgpu" exec -- ${program#* } --tensor-parallel-size 2
-        echo "$output"
-        [ "$status" -eq 124 ]
         [ "$(grep -c '^options .* --nnodes 2 --node-rank [01] ' <<<"$output")" -eq 2 ]
         grep -qx "distgpu: ${program%% *}: ready at http://10.77.1.1:[0-9]* after [0-9]* s" <<<"$output"
         assert_cluster_clean
@@ -95,30 +85,20 @@ nodes 2 of 2' ]
 # Its libraries are the machine's, as the image's programs are.
 @test "distgpu check runs in the image, and names what the image sets otherwise" {
     in_container
-    NCCL_DEBUG=INFO run submit srun -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch \
+    NCCL_DEBUG=INFO run -0 submit srun -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch \
         "$SCRATCH/distgpu" check
-    echo "$output"
-    [ "$status" -eq 0 ]
     [[ $output == *'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:'* ]]
     [[ $output == *"NCCL_DEBUG: the container sets another value than you exported; 'INFO' is used; remove it from the image, or do not export it"* ]]
 }
 
 # From outside: the step's processes have other numbers in the container where that has its own.
 @test "distgpu explain shows what a rank in the image got, and what its wrapper changed" {
-    local step
     in_container
-    submit srun --unbuffered -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch sh -c '
+    begin_step 4 -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch sh -c '
         [ $SLURM_PROCID != 3 ] || export NCCL_ALGO=Tree
-        echo waits; sleep 60; exit' >"$SCRATCH/log" 2>&1 3>&- &
-    step=$!
-    for _ in {1..300}; do
-        (($(grep -c waits "$SCRATCH/log") < 4)) || break
-        sleep 0.1
-    done
-    run submit "$SCRATCH/distgpu" explain "$(submit squeue --noheader --format=%i)"
-    echo "$output"
-    submit scancel --user "$(submit id -un)"
-    wait "$step" || true
+        echo waits; sleep 60; exit'
+    run submit "$SCRATCH/distgpu" explain "$job"
+    finish_step
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == 'step '*'.0: 4 ranks on 2 nodes, prepared by --distgpu=pytorch' ]]
     [ "$(grep -A1 '^rank 3 on node02:$' <<<"$output" | tail -1)" = \
@@ -132,10 +112,8 @@ nodes 2 of 2' ]
     unsquashfs -quiet -no-progress -dest "$SCRATCH/charlie" "$images/pytorch.sqsh" >/dev/null
     mkdir -p "$SCRATCH/charlie"/mnt/{0,1,2,3,4,5,6,7,8,9}
     chmod -R a+rX "$SCRATCH/charlie"
-    run submit srun -N2 --ntasks-per-node=2 --distgpu=pytorch \
+    run -0 submit srun -N2 --ntasks-per-node=2 --distgpu=pytorch \
         ch-run --bind=/usr "$SCRATCH/charlie" -- sh -c 'echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR'
-    echo "$output"
-    [ "$status" -eq 0 ]
     [ "$(grep '^[0-9]' <<<"$output" | sort)" = "0 0 4 10.77.1.1
 1 1 4 10.77.1.1
 2 0 4 10.77.1.1

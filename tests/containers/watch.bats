@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # `--distgpu=MODE,watch` of a step in a container, whose image has neither distgpu nor Slurm's
 # commands: the watch is a process of the host.
-# shellcheck disable=SC2016,SC2154 # for the tasks' shells; cluster.bash sets images, run sets output and status
 
 load containers
 
@@ -13,17 +12,7 @@ setup_file() {
     image own PATH=/usr/bin:/bin LD_LIBRARY_PATH=/nowhere SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0
     printf '%s\n' '#!/bin/bash' "exec $SCRATCH/distgpu \"\${@/2m/6s}\"" >"$SCRATCH/hasty"
     chmod 755 "$SCRATCH/hasty"
-    local host
-    for host in node01 node02; do
-        on "$host" sed -i "s|command=[^ ]*|command=$SCRATCH/hasty|" /etc/slurm/plugstack.conf
-    done
-}
-
-teardown_file() { containers_down; }
-
-setup() {
-    need_containers
-    assert_cluster_clean
+    on_nodes sed -i "s|command=[^ ]*|command=$SCRATCH/hasty|" /etc/slurm/plugstack.conf
 }
 
 teardown() {
@@ -35,10 +24,10 @@ teardown() {
 watched() { # SRUN_ARGUMENT...
     local python
     python=$("$root/tests/frameworks/environment" pyspy 3>&-) || skip "py-spy cannot be had here"
-    cp "$root/tests/integration/watch/ranks.py" "$SCRATCH"
+    cp "$root/tests/integration/why/ranks.py" "$SCRATCH"
     run submit env PATH="${python%/*}:$PATH" timeout --kill-after=5 100 srun -N2 -n4 \
         --ntasks-per-node=2 --container-mounts="$SCRATCH" --container-workdir="$SCRATCH" "$@" \
-        --distgpu=pytorch,gpus=keep,watch=2:end /usr/bin/python3 ranks.py hang 3
+        --distgpu=pytorch,gpus=keep,watch=2:end /usr/bin/python3 ranks.py load_batch 3
     echo "$output"
 }
 

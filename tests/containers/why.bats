@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # `distgpu why` beside a step in containers of pyxis: it looks from outside, where the processes have
 # other numbers and other files than they see themselves.
-# shellcheck disable=SC2154 # cluster.bash and containers.bash set their names, run sets output and status
 
 load containers
 
@@ -9,40 +8,21 @@ setup_file() {
     need_containers
     containers_up before --nodes 2
     image plain
-    cp "$root/tests/integration/why/ring.py" "$SCRATCH"
+    cp "$root/tests/integration/why/ranks.py" "$SCRATCH"
 }
 
-teardown_file() { containers_down; }
-
-setup() {
-    need_containers
-    assert_cluster_clean
-}
-
-teardown() {
-    have_containers || return 0
-    submit scancel --quiet --user "$(submit id -un)" || true
-    [[ ! ${step-} ]] || wait "$step" || true
-    assert_cluster_clean
-}
+teardown() { ! have_containers || finish_step; }
 
 @test "names the rank that is elsewhere, and its line" {
     local python
     python=$("$root/tests/frameworks/environment" pyspy 3>&-) || skip "py-spy cannot be had here"
-    submit srun --unbuffered -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
-        --container-mounts="$SCRATCH" --distgpu=pytorch,gpus=keep /usr/bin/python3 "$SCRATCH/ring.py" load_batch 3 \
-        >"$SCRATCH/log" 2>&1 3>&- &
-    step=$!
-    for _ in {1..300}; do
-        (($(grep -o waits "$SCRATCH/log" | wc -l) < 4)) || break
-        sleep 0.1
-    done
+    begin_step 4 -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
+        --container-mounts="$SCRATCH" --distgpu=pytorch,gpus=keep /usr/bin/python3 "$SCRATCH/ranks.py" load_batch 3
     sleep 0.5
-    run submit env PATH="${python%/*}:$PATH" ./distgpu why "$(submit squeue --noheader --format=%i)" --repeat 1
-    echo "$output"
+    run submit env PATH="${python%/*}:$PATH" ./distgpu why "$job" --repeat 1
     cat "$SCRATCH/log"
     [ "$status" -eq 0 ]
-    found='^rank 3 on node02 is in load_batch \(ring\.py:[0-9]+\), asleep, .*; 3 ranks are in all_reduce \(ring\.py:[0-9]+\)$'
+    found='^rank 3 on node02 is in load_batch \(ranks\.py:[0-9]+\), asleep, .*; 3 ranks are in all_reduce \(ranks\.py:[0-9]+\)$'
     [[ ${lines[1]} =~ $found ]]
 }
 
@@ -59,16 +39,9 @@ export PATH=/proc/$$/root/tmp:/tmp VIRTUAL_ENV=/proc/$$/root/tmp
 exec -a /proc/$$/root/tmp/python3 /usr/bin/python3 "$2" load_batch 3
 TEXT
     : >"$caught" && chmod 666 "$caught"
-    submit srun --unbuffered -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
-        --container-mounts="$SCRATCH" --distgpu=pytorch,gpus=keep bash "$SCRATCH/trap.sh" "$caught" "$SCRATCH/ring.py" \
-        >"$SCRATCH/log" 2>&1 3>&- &
-    step=$!
-    for _ in {1..300}; do
-        (($(grep -o waits "$SCRATCH/log" | wc -l) < 8)) || break
-        sleep 0.1
-    done
-    run submit env PATH=/usr/sbin:/sbin:/usr/bin:/bin ./distgpu why "$(submit squeue --noheader --format=%i)" --repeat 1
-    echo "$output"
+    begin_step 8 -N2 -n4 --ntasks-per-node=2 --container-image="$images/plain.sqsh" \
+        --container-mounts="$SCRATCH" --distgpu=pytorch,gpus=keep bash "$SCRATCH/trap.sh" "$caught" "$SCRATCH/ranks.py"
+    run submit env PATH=/usr/sbin:/sbin:/usr/bin:/bin ./distgpu why "$job" --repeat 1
     cat "$SCRATCH/log" "$caught"
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == 'step '*': 4 ranks on 2 nodes, looked at for '* ]]

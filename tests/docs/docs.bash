@@ -1,11 +1,10 @@
-# The cluster of the pages' command lines, and how one of them is run. write_tests.py writes the tests.
+# The cluster of the pages' command lines, and how one of them is run. pages.py writes the tests.
 # shellcheck shell=bash
-# shellcheck disable=SC2016 # the shell on the node expands them
-# shellcheck disable=SC2154 # cluster.bash sets root; run sets output and status
 
 here=$(readlink -f "${BASH_SOURCE[0]%/*}")
 # shellcheck source=tests/integration/cluster.bash
 source "$here/../integration/cluster.bash"
+teardown() { :; } # a page's job may go on
 scaling=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
 
 # Four nodes with 32 CPUs and four GPUs, all made up, and what the pages' lines name: a training
@@ -13,7 +12,7 @@ scaling=${DISTGPU_SCALING:-$root/build/dev/nccl_scaling/nccl-scaling}
 docs_up() {
     plugin_arguments+=("topology=/tmp/distgpu-$cluster_name/topology.xml")
     cluster_up --cpus 32
-    python3 "$root/tests/integration/binding/sandbox_topology.py" >"$SCRATCH/topology.xml"
+    python3 -B "$root/tests/topologies/machines.py" here >"$SCRATCH/topology.xml"
     local node
     for node in node01 node02 node03 node04; do
         # So that a driver seems to answer.
@@ -21,8 +20,9 @@ docs_up() {
     done
     programs
     mkdir -p "$SCRATCH/tests"
-    cp -r "$root"/tests/{topologies,convert} "$SCRATCH/tests"
-    cp "$root/tests/topologies/power9-4v100.xml" "$SCRATCH/node.xml"
+    cp -r "$root/tests/convert" "$SCRATCH/tests"
+    cp "$machines"/*.xml "$SCRATCH"
+    cp "$machines/power9-4v100.xml" "$SCRATCH/node.xml"
     printf '%s\n' "required $SCRATCH/spank_distgpu.so ports=10-20" requiered >"$SCRATCH/zz-distgpu.conf"
     chmod -R go+rX "$SCRATCH"
     export PATH=$SCRATCH/programs:$PATH PYTHONPATH=$SCRATCH/modules
@@ -48,6 +48,7 @@ programs() {
         cp "$here/stand_ins/script.py" "$SCRATCH/examples/${name##*/}"
     done
     cp "$root"/examples/*.sbatch "$SCRATCH/examples"
+    convert_program "$SCRATCH/programs"
 }
 
 # Runs a line of the pages, and judges it.
@@ -61,5 +62,5 @@ runs() { # NUMBER
         run submit timeout --kill-after=5 60 bash -c "$(cat "$file")"
     fi
     echo "$output"
-    python3 "$here/judge.py" "$file" "$status" <<<"$output"
+    python3 "$here/pages.py" judge "$file" "$status" <<<"$output"
 }

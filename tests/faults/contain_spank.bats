@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Jobs with mounts of their own (job_container/tmpfs) and contain_spank, with which Slurm calls
 # plugins inside: user_init and the tasks' callbacks each in a process of its own.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # the steps' shells expand; faults.bash and run set the rest
+# shellcheck disable=SC2034 # faults.bash reads what the tests set
 
 load faults
 
@@ -25,7 +25,6 @@ setup_file() {
         "$sandbox" node --name "$CLUSTER" start "$host"
     done
 }
-teardown_file() { cluster_down; }
 
 namespaces() { # of the calls for tasks on node01
     sed -n 's/.*faults: called in //p' "$(state)/log/slurmd-node01.log" | tail -n 2 | sort -u
@@ -53,7 +52,6 @@ namespaces() { # of the calls for tasks on node01
         scancel "$SLURM_JOB_ID.0"
         wait'
     rm -f "$SCRATCH/first"
-    echo "$output"
     [[ $output == *"distgpu: port 29610 (from port=29610) on node01: step "*".0 has it; "* ]]
     [[ $output != *'ended 0'* ]]
 }

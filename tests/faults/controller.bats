@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # slurmctld does not answer: while srun asks for the layout, for a minute, and while a step is refused.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # the steps' shells expand; faults.bash and run set the rest
+# shellcheck disable=SC2034 # faults.bash reads what the tests set
 
 load faults
 
@@ -10,7 +10,6 @@ setup_file() {
     # Before distgpu in srun, so that slurmctld is stopped when distgpu asks.
     on login sh -c "sed -i '1i required $SCRATCH/spank_faults.so' /etc/slurm/plugstack.conf"
 }
-teardown_file() { cluster_down; }
 
 slurmctld() { on login sh -c "kill -$1 \$(cat $(state)/login/slurmctld.pid)"; }
 

@@ -50,16 +50,9 @@ def main() -> int:
     group, major, *minors = sys.argv[1:]
     text = ctypes.create_string_buffer(program(int(major), [int(minor) for minor in minors]))
     licence = ctypes.create_string_buffer(b"GPL")
-    loaded = bpf(
-        PROG_LOAD,
-        struct.pack(
-            "<IIQQ",
-            TYPE_CGROUP_DEVICE,
-            (len(text) - 1) // 8,
-            ctypes.addressof(text),
-            ctypes.addressof(licence),
-        ),
-    )
+    addresses = ctypes.addressof(text), ctypes.addressof(licence)
+    count = (len(text) - 1) // 8
+    loaded = bpf(PROG_LOAD, struct.pack("<IIQQ", TYPE_CGROUP_DEVICE, count, *addresses))
     folder = os.open(group, os.O_RDONLY)
     bpf(PROG_ATTACH, struct.pack("<IIII", folder, loaded, ATTACH_CGROUP_DEVICE, 0))
     return 0

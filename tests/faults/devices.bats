@@ -2,15 +2,15 @@
 # The device control of version 2 control groups: a program of the kernel's on the unified hierarchy
 # denies GPUs to a node's steps. Slurm has no controller there on this machine, so the test puts
 # slurmd, and with it every step, into such a group.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # the steps' shells expand; faults.bash and run set the rest
+# shellcheck disable=SC2034 # faults.bash reads what the tests set
 
-load faults
 load ../integration/binding/cluster
+load faults
 
 setup_file() {
     plugin_arguments+=("topology=/tmp/distgpu-$cluster_name/topology.xml")
     faults_up --cpus "$(nproc)" --gpus 4
-    python3 "$root/tests/integration/binding/sandbox_topology.py" >"$SCRATCH/topology.xml"
+    python3 -B "$root/tests/topologies/machines.py" here >"$SCRATCH/topology.xml"
     install -m 755 "$root/tests/integration/binding/cuda_view.sh" "$SCRATCH"
     made_up_driver 0 1 2 3
 }

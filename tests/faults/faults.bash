@@ -1,7 +1,7 @@
 # What the tests of faults share: a neighbour whose step nothing may hurt, a launch that has to end
 # in time, what is left behind, and the row of the table of docs/reliability.md.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2034,SC2154 # the tests use what stands here; cluster.bash and run set the rest
+# shellcheck disable=SC2034 # the tests use what stands here
 #
 # A test says
 #
@@ -22,6 +22,7 @@ faults_up() { # SANDBOX_ARGUMENT...
     cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$SCRATCH/spank_faults.so" "$folder/plugin.c"
     printf '%s\n' '#!/bin/sh' 'echo "$RANK/$WORLD_SIZE $MASTER_ADDR"' >"$SCRATCH/show"
     chmod 755 "$SCRATCH/show"
+    cp /bin/sleep "$SCRATCH/doze"
 }
 
 state() { echo "/run/distgpu-sandbox/$CLUSTER"; }
@@ -35,8 +36,9 @@ setup() {
     assert_cluster_clean
     rm -f "$SCRATCH/neighbour.end"
     launched=() # processes of this test's own
-    submit srun --quiet -n1 -w node03 --distgpu=pytorch sh -c \
-        'touch neighbour; until [ -e neighbour.end ]; do sleep 0.1; done
+    # Waits by a program that `things` does not look for, since it is there only now and then.
+    submit srun --quiet -n1 -w node03 --distgpu=pytorch,gpus=keep sh -c \
+        'touch neighbour; until [ -e neighbour.end ]; do ./doze 0.1; done
             rm neighbour; echo "unhurt $RANK/$WORLD_SIZE"' \
         >"$SCRATCH/neighbour.out" 2>&1 </dev/null 3>&- &
     neighbour=$!
@@ -52,18 +54,7 @@ teardown() {
     assert_cluster_clean
 }
 
-# Waits until a condition holds, for 20 s at most.
-until_so() { # COMMAND...
-    local try
-    for ((try = 0; try < 400; try++)); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    echo "never so: $*" >&2
-    return 1
-}
-
-appears() { until_so test -e "$1"; } # FILE
+appears() { until_so 20 test -e "$1"; } # FILE
 
 # Starts a command on the submit host; `ended` waits for it.
 start() { # COMMAND...
@@ -132,10 +123,11 @@ drained() {
     [[ ! $answer ]] || printf 'drained: %s\n' "$answer"
 }
 
-# What is there now and was not before; slurmstepd ends a little after its step.
+# What is there now and was not before; slurmstepd ends a little after its step, and after
+# slurmctld's answer.
 left_behind() {
     local try
-    for ((try = 0; try < 100; try++)); do
+    for ((try = 0; try < 300; try++)); do
         left=$(comm -13 <(echo "$before") <(things | LC_ALL=C sort -k1,9))
         left+=$(drained)
         [[ $left ]] || break
@@ -156,7 +148,7 @@ row() { # INJURED SAW
     }
     touch "$SCRATCH/neighbour.end"
     wait "$neighbour"
-    [ "$(<"$SCRATCH/neighbour.out")" = 'unhurt 0/1' ]
+    diff "$SCRATCH/neighbour.out" - <<<'unhurt 0/1' >&2
     assert_cluster_clean
     echo "# $seconds s: $1: $2" >&3
     [[ -z ${DISTGPU_RESULTS-} ]] ||

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What a node reads and where it writes is injured: full file systems, topology files, hwloc's library,
 # a discovery that hangs.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # the steps' shells expand; faults.bash and run set the rest
+# shellcheck disable=SC2034 # faults.bash reads what the tests set
 
 load faults
 
@@ -63,7 +63,7 @@ empty() { on node01 umount "$1"; } # FOLDER
         launch 10 "${on_node01[@]}" $options ./show
         [ "$status" -eq 0 ]
         [[ $options == --quiet ]] || assert_ranks 2
-        until_so drains node01
+        until_so 20 drains node01
         reasons+=("$(submit sinfo --noheader --nodes=node01 --format=%E)")
         on login scontrol update nodename=node01 state=resume
     done
@@ -194,7 +194,7 @@ frozen() { echo "/sys/fs/cgroup/freezer/distgpu-$CLUSTER"; }
 thaw() {
     [[ -d $(frozen) ]] || return 0
     echo THAWED >"$(frozen)/freezer.state"
-    until_so rmdir "$(frozen)"
+    until_so 20 rmdir "$(frozen)"
 }
 
 @test "a discovery that cannot be killed" {
@@ -211,6 +211,5 @@ thaw() {
     thaw
     usual_discovery
     kept "$(discovery): no answer within 5000 ms"
-    row 'discovery that not even SIGKILL ends' \
-        'a line that says so; the step runs as Slurm binds it'
+    row 'discovery that not even SIGKILL ends' 'a line that says so; the step runs as Slurm binds it'
 }

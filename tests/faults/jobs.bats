@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What Slurm does to jobs: suspended, requeued, in an array, with a terminal; and another plugin that
 # sets the same variables.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # the steps' shells expand; faults.bash and run set the rest
+# shellcheck disable=SC2034 # faults.bash reads what the tests set
 
 load faults
 
@@ -9,7 +9,6 @@ setup_file() {
     faults_up
     install -m 755 "$folder/terminal.py" "$SCRATCH"
 }
-teardown_file() { cluster_down; }
 
 @test "a job is suspended and goes on" {
     start srun -N2 -n4 -w 'node[01-02]' --distgpu=pytorch sh -c \
@@ -40,7 +39,7 @@ teardown_file() { cluster_down; }
     from=$EPOCHREALTIME
     appears "$SCRATCH/running"
     touch "$SCRATCH/go"
-    until_so job_ended "$job"
+    until_so 20 job_ended "$job"
     seconds=$(since "$from")
     [[ $(submit scontrol --oneliner show job "$job") == *' JobState=COMPLETED '*' Restarts=1 '* ]]
     output=$(<"$SCRATCH/requeued.out")
@@ -59,7 +58,7 @@ job_ended() { [[ ! $(submit squeue --noheader --jobs="$1") ]]; }
         'srun sh -c "./show; echo port \$MASTER_PORT"' >"$SCRATCH/job"
     from=$EPOCHREALTIME
     job=$(submit sbatch --parsable --distgpu=pytorch job 2>/dev/null)
-    until_so job_ended "$job"
+    until_so 20 job_ended "$job"
     seconds=$(since "$from")
     for i in {1..8}; do
         status=0 output=$(<"$SCRATCH/array.$i")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Steps that come up against limits: of the user's processes, of the environment, of a node.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # the steps' shells expand; faults.bash and run set the rest
+# shellcheck disable=SC2034 # faults.bash reads what the tests set
 
 load faults
 
@@ -15,7 +15,6 @@ setup_file() {
         'time.sleep(4)' 'END' 'sleep 1' >"$SCRATCH/take_port"
     chmod 755 "$SCRATCH/store" "$SCRATCH/take_port"
 }
-teardown_file() { cluster_down; }
 
 @test "the port is taken after the check" {
     launch 20 srun -N2 -n2 -w 'node[01-02]' --distgpu=pytorch --kill-on-bad-exit=1 \

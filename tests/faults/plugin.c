@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"  // Slurm's signatures
+
 SPANK_PLUGIN(faults, 1)
 
 int slurm_spank_local_user_init(spank_t spank, int ac, char** av) {
-    (void)spank;
-    (void)ac;
-    (void)av;
     const char* const name = getenv("FAULTS_PAUSE");
     if (name == NULL) return 0;
     char paused[256];
@@ -25,9 +24,6 @@ int slurm_spank_local_user_init(spank_t spank, int ac, char** av) {
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int ac, char** av) {
-    (void)spank;
-    (void)ac;
-    (void)av;
     char target[64] = "";
     if (readlink("/proc/self/ns/mnt", target, sizeof target - 1) > 0) {
         slurm_info("faults: called in %s", target);
@@ -36,8 +32,6 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char** av) {
 }
 
 int slurm_spank_task_init(spank_t spank, int ac, char** av) {
-    (void)ac;
-    (void)av;
     char value[8];
     if (spank_getenv(spank, "FAULTS_RIVAL", value, sizeof value) != ESPANK_SUCCESS) return 0;
     spank_setenv(spank, "RANK", "99", 1);

@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # What was written for MPI jobs of Azure ML, unchanged under `srun --distgpu=ompi`: a torch
 # script that reads Open MPI's variables, Lightning and DeepSpeed set up from them.
-# shellcheck disable=SC2016 # the shell inside the sandbox expands them
-# shellcheck disable=SC2154 # run and launch set output, status and seconds
 
 load frameworks
 
@@ -16,45 +14,21 @@ setup_file() {
     chmod -R go+rX "$SCRATCH"
     deepspeed_operator
 }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
-setup() {
-    need torch
-    version=$(version_of torch)
-}
+setup() { need torch torch; }
 
 train=examples/azure_mpi_train.py
+trains() { in_shape "$1" 'pytorch, Azure script' ompi "$python" "$train"; }
 
 @test "azure's torch script without distgpu says how to start it" {
-    launch "${on_one_node[@]}" python "$train"
-    [ "$status" -eq 2 ]
+    launch -2 "${on_one_node[@]}" python "$train"
     [[ $output == *"'OMPI_COMM_WORLD_RANK': not set; start it with 'srun --distgpu=ompi "* ]]
 }
 
-@test "azure's torch script trains on one node" {
-    launch "${on_one_node[@]}" --distgpu=ompi python "$train"
-    assert_trained "${one_node[@]}"
-    result 'pytorch, Azure script' "$version" ompi '2'
-}
-
-@test "azure's torch script trains on two nodes without the user's environment" {
-    launch "${in_blocks[@]}" --export=NONE --distgpu=ompi "$python" "$train"
-    assert_trained "${block[@]}"
-    result 'pytorch, Azure script' "$version" ompi '2 + 2'
-}
-
-@test "azure's torch script trains with ranks dealt out cyclically" {
-    launch "${cyclically[@]}" --distgpu=ompi python "$train"
-    assert_trained "${cyclic[@]}"
-    result 'pytorch, Azure script' "$version" ompi 'cyclic'
-}
-
-@test "azure's torch script trains with three ranks on one node and one on the other" {
-    launch "${unevenly[@]}" --distgpu=ompi python "$train"
-    assert_trained "${uneven[@]}"
-    result 'pytorch, Azure script' "$version" ompi '3 + 1'
-}
+@test "azure's torch script trains on one node" { trains one_node; }
+@test "azure's torch script trains on two nodes without the user's environment" { trains block; }
+@test "azure's torch script trains with ranks dealt out cyclically" { trains cyclic; }
+@test "azure's torch script trains with three ranks on one node and one on the other" { trains uneven; }
 
 # An outer torchrun's variable makes every rank a client of a store that nobody serves.
 @test "a leaked TORCHELASTIC_USE_AGENT_STORE hangs azure's torch script, but not with distgpu" {
@@ -64,45 +38,28 @@ train=examples/azure_mpi_train.py
         exec python examples/azure_mpi_train.py'
     launch "${on_one_node[@]}" bash -c "$by_hand"
     assert_trained "${one_node[@]}"
-    launch_limit=$((2 * seconds + 5)) launch "${on_one_node[@]}" --export=ALL,$leak \
+    hangs "${on_one_node[@]}" --export=ALL,$leak \
         bash -c "$by_hand"
-    [ "$status" -eq 124 ]
 
-    launch "${in_reverse[@]}" --export=ALL,$leak --distgpu=ompi python "$train"
-    assert_trained "${reversed[@]}"
-    result 'pytorch, Azure script' "$version" ompi 'rank 0 on node02'
+    trains_as reversed 'pytorch, Azure script' ompi 'rank 0 on node02' \
+        "${in_reverse[@]}" --export=ALL,$leak --distgpu=ompi python "$train"
 }
 
 # Lightning asks Slurm before it reads such a script's variables, and finds one task per
 # node; per-node hides Slurm from it.
-lightning() { # SRUN_ARGUMENT...
-    launch --distgpu=ompi,per-node "$@" python azure_lightning.py --devices=2
+lightning_trains() {
+    version=$(version_of lightning) in_shape "$1" 'lightning, Azure script' ompi,per-node \
+        python azure_lightning.py --devices=2
 }
 
 @test "azure's lightning script finds Slurm's one task per node without per-node" {
-    launch -N2 --ntasks-per-node=1 --distgpu=ompi python azure_lightning.py --devices=2
-    echo "$output"
-    [ "$status" -ne 0 ]
+    launch ! -N2 --ntasks-per-node=1 --distgpu=ompi python azure_lightning.py --devices=2
     [[ $output == *"ValueError: You set \`devices=2\` in Lightning, but the number of tasks"* ]]
 }
 
-@test "azure's lightning script trains on one node" {
-    lightning -N1 -n1
-    assert_trained "${one_node[@]}"
-    result 'lightning, Azure script' "$(version_of lightning)" ompi,per-node '2'
-}
-
-@test "azure's lightning script trains on two nodes" {
-    lightning -N2 --ntasks-per-node=1
-    assert_trained "${block[@]}"
-    result 'lightning, Azure script' "$(version_of lightning)" ompi,per-node '2 + 2'
-}
-
-@test "azure's lightning script trains with rank 0 on the second node" {
-    lightning "${nodes_in_reverse[@]}"
-    assert_trained "${reversed_blocks[@]}"
-    result 'lightning, Azure script' "$(version_of lightning)" ompi,per-node 'rank 0 on node02'
-}
+@test "azure's lightning script trains on one node" { lightning_trains launcher; }
+@test "azure's lightning script trains on two nodes" { lightning_trains launchers; }
+@test "azure's lightning script trains with rank 0 on the second node" { lightning_trains launchers_reversed; }
 
 # What tells DeepSpeed that it is in such a job. It reads NCCL_SOCKET_IFNAME before it sets it.
 azure_job=AZUREML_EXPERIMENT_ID=1,NCCL_SOCKET_IFNAME=lo
@@ -114,8 +71,7 @@ azure_job=AZUREML_EXPERIMENT_ID=1,NCCL_SOCKET_IFNAME=lo
     local by_hand='OMPI_COMM_WORLD_RANK=$SLURM_PROCID OMPI_COMM_WORLD_SIZE=2 \
         OMPI_COMM_WORLD_LOCAL_RANK=$SLURM_LOCALID OMPI_COMM_WORLD_LOCAL_SIZE=2 \
         AZ_BATCHAI_MPI_MASTER_NODE=10.77.1.1 exec python deepspeed_mpi.py'
-    launch "${on_one_node[@]}" --export=ALL,$azure_job,$leak bash -c "$by_hand"
-    [ "$status" -ne 0 ]
+    launch ! "${on_one_node[@]}" --export=ALL,$azure_job,$leak bash -c "$by_hand"
     [[ $output == *"LOCAL_RANK (0) != OMPI_COMM_WORLD_LOCAL_RANK (1)"* ]]
     [[ $output != *"2 ranks"* ]]
 
@@ -125,17 +81,13 @@ azure_job=AZUREML_EXPERIMENT_ID=1,NCCL_SOCKET_IFNAME=lo
     result 'deepspeed, Azure job' "$(version_of deepspeed)" ompi '2'
 }
 
-@test "deepspeed trains as in azure's jobs on two nodes" {
-    launch "${in_blocks[@]}" --export=ALL,$azure_job --distgpu=ompi python deepspeed_mpi.py
-    assert_trained "${block[@]}"
-    result 'deepspeed, Azure job' "$(version_of deepspeed)" ompi '2 + 2'
+deepspeed_trains() {
+    version=$(version_of deepspeed) in_shape "$1" 'deepspeed, Azure job' ompi --export=ALL,$azure_job \
+        python deepspeed_mpi.py
 }
 
-@test "deepspeed trains as in azure's jobs with rank 0 on the second node" {
-    launch "${in_reverse[@]}" --export=ALL,$azure_job --distgpu=ompi python deepspeed_mpi.py
-    assert_trained "${reversed[@]}"
-    result 'deepspeed, Azure job' "$(version_of deepspeed)" ompi 'rank 0 on node02'
-}
+@test "deepspeed trains as in azure's jobs on two nodes" { deepspeed_trains block; }
+@test "deepspeed trains as in azure's jobs with rank 0 on the second node" { deepspeed_trains reversed; }
 
 @test "deepspeed trains with the ranks that it asks MPI for, dealt out cyclically" {
     launch --mpi=pmix "${cyclically[@]}" --export="ALL,PYTHONPATH=$SCRATCH/mpi" \

@@ -1,30 +1,21 @@
 #!/usr/bin/env bats
 # Every batch script of examples/, as a user submits it, on two nodes with two GPUs each.
-# shellcheck disable=SC2154 # need sets python; run sets output and status
 
 load frameworks
 
-# Under load Open MPI crashes at its start in about one of a hundred runs: MPI_Init is done on one
-# rank, whose first message finds another one still in it. So a test may try twice; bats prints the
-# first failure.
-export BATS_TEST_RETRIES=1
+may_try_twice
 
 setup_file() {
     frameworks_up
     deepspeed_operator
 }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
 # A script on two nodes with two tasks each, or with one launcher or worker each.
 trains() { # SCRIPT ENVIRONMENT PACKAGE TASKS_PER_NODE ROW...
     local script=$1 package=$3 tasks=$4
     need "$2"
     shift 4
-    SECONDS=0
-    batch -N2 --ntasks-per-node="$tasks" --gres=gpu:2 "examples/$script.sbatch"
-    # shellcheck disable=SC2034 # result takes it
-    seconds=$SECONDS
+    timed_batch -N2 --ntasks-per-node="$tasks" --gres=gpu:2 "examples/$script.sbatch"
     assert_trained "$@"
     result "$script" "$(version_of "$package")" "$script.sbatch" '2 nodes'
 }

@@ -1,14 +1,11 @@
 #!/usr/bin/env bats
 # What `distgpu convert` makes of batch scripts as users write them, and of Azure ML jobs
 # (tests/convert), trains: each result is submitted as it is, with a train.py that runs an example.
-# That nothing else of a script changes is shown by the golden tests.
-# shellcheck disable=SC2030,SC2031 # each test exports for itself
-# shellcheck disable=SC2154 # need sets python; run sets output and status
+# That nothing else of a script changes is shown by tests/convert.
 
 load frameworks
 
-# As for the examples' own scripts: batch.bats.
-export BATS_TEST_RETRIES=1
+may_try_twice
 
 setup_file() {
     frameworks_up
@@ -26,12 +23,11 @@ PYTHON
     # As an installation has it.
     install -D -m 755 -t "$SCRATCH/bin" "$root/tools/horovod_rendezvous/horovod-rendezvous"
     export PATH=$SCRATCH/bin:$PATH
+    convert_program "$SCRATCH/bin" || skip "the packages of convert cannot be reached"
     cp "$SCRATCH/train.py" "$SCRATCH/src/main.py"
     cp "$root"/tests/convert/{scripts,azure}/* "$SCRATCH/jobs"
     chmod -R a+rwX "$SCRATCH/src" "$SCRATCH/jobs" "$SCRATCH/train.py"
 }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
 # A script, an environment, the example that it trains; ranks' rows.
 trains() { # FILE ENVIRONMENT EXAMPLE ROW...
@@ -41,10 +37,7 @@ trains() { # FILE ENVIRONMENT EXAMPLE ROW...
     shift 3
     rm -f "$new"
     submit "$SCRATCH/distgpu" convert "jobs/$file" --output "$new"
-    SECONDS=0
-    batch "$new"
-    # shellcheck disable=SC2034 # result takes it
-    seconds=$SECONDS
+    timed_batch "$new"
     assert_trained "$@"
     result convert "${file##*.}" "$(grep -oE -- '--distgpu=[^ ]*' "$new" | head -n 1)" "$file"
 }
@@ -58,9 +51,7 @@ four_each=('0 node01 0' '1 node01 1' '2 node01 2' '3 node01 3' '4 node02 0' '5 n
 @test "variables for a task each" { trains env_per_task.sbatch torch train.py "${block[@]}"; }
 @test "ranks set in each task's shell" { trains rank_in_shell.sbatch torch train.py "${block[@]}"; }
 # bats test_tags=short
-@test "accelerate launch on each machine" {
-    trains accelerate_machines.sbatch torch accelerate_train.py "${block[@]}"
-}
+@test "accelerate launch on each machine" { trains accelerate_machines.sbatch torch accelerate_train.py "${block[@]}"; }
 @test "deepspeed with a hostfile" {
     deepspeed_operator
     trains deepspeed_hostfile.sbatch torch deepspeed_train.py "${block[@]}"
@@ -69,25 +60,16 @@ four_each=('0 node01 0' '1 node01 1' '2 node01 2' '3 node01 3' '4 node02 0' '5 n
 @test "horovodrun" { trains horovodrun.sbatch horovod horovod_train.py "${block[@]}"; }
 @test "Lightning with a port" { trains lightning.sbatch torch lightning_train.py "${block[@]}"; }
 @test "torch.distributed.run by node rank" { trains launch_by_node.sbatch torch train.py "${block[@]}"; }
-@test "torchrun on one node" {
-    trains one_node.sbatch torch train.py "${one_node[@]}"
-}
-
-@test "Azure v1, a process for each GPU" {
-    trains v1_per_process.py torch train.py "${four_each[@]}"
-}
+@test "torchrun on one node" { trains one_node.sbatch torch train.py "${one_node[@]}"; }
+@test "Azure v1, a process for each GPU" { trains v1_per_process.py torch train.py "${four_each[@]}"; }
 @test "Azure v1, torch.distributed.launch" { trains v1_per_node.py torch train.py "${four_each[@]}"; }
 @test "Azure v1, MPI" { trains v1_mpi.py jax mpi4py_train.py "${four_each[@]}"; }
 @test "Azure v1, Lightning" {
     export EXAMPLE_ARGUMENTS=--devices=2
     trains v1_lightning.py torch lightning_train.py "${block[@]}"
 }
-@test "Azure v1, TensorFlow" {
-    trains v1_tensorflow.py tensorflow tensorflow_train.py '0 node01 0' '1 node02 0'
-}
-@test "Azure v2, TensorFlow" {
-    trains v2_tensorflow.py tensorflow tensorflow_train.py '0 node01 0' '1 node02 0'
-}
+@test "Azure v1, TensorFlow" { trains v1_tensorflow.py tensorflow tensorflow_train.py '0 node01 0' '1 node02 0'; }
+@test "Azure v2, TensorFlow" { trains v2_tensorflow.py tensorflow tensorflow_train.py '0 node01 0' '1 node02 0'; }
 @test "Azure v2, PyTorch on GPUs of one a node" {
     export cifar=$SCRATCH
     trains v2_cifar.py torch train.py '0 node01 0' '1 node02 0'

@@ -1,15 +1,10 @@
 #!/usr/bin/env bats
 # Horovod under `srun --distgpu=horovod`, over MPI and over Gloo, and horovod-rendezvous,
 # which starts Horovod's own server for Gloo.
-# shellcheck disable=SC2016 # the shell inside the sandbox expands them
-# shellcheck disable=SC2154 # run and launch set output, status and seconds
 
 load frameworks
 
-# Under load Open MPI crashes at its start in about one of a hundred runs: MPI_Init is done on one
-# rank, whose first message finds another one still in it. So a test may try twice; bats prints the
-# first failure.
-export BATS_TEST_RETRIES=1
+may_try_twice
 
 setup_file() {
     frameworks_up
@@ -17,13 +12,8 @@ setup_file() {
     export OMPI_MCA_mpi_yield_when_idle=1
     install -m 755 "$root/tools/horovod_rendezvous/horovod-rendezvous" "$SCRATCH"
 }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
-setup() {
-    need horovod
-    version=$(version_of horovod)
-}
+setup() { need horovod horovod; }
 
 over_mpi=(--mpi=pmix --distgpu=horovod)
 over_gloo=('--distgpu=horovod,backend=gloo' ./horovod-rendezvous)
@@ -38,100 +28,78 @@ assert_places() { # 'LOCAL SIZE CROSS SIZE'...
         "$(printf '%s\n' "$@")" ]
 }
 
-@test "over MPI it trains on one node" {
-    launch "${on_one_node[@]}" "${over_mpi[@]}" "${train[@]}"
-    assert_trained "${one_node[@]}"
-    result horovod "$version" horovod '2'
-}
+over_mpi_it_trains() { in_shape "$1" horovod horovod --mpi=pmix "$python" examples/horovod_train.py; }
 
-@test "over MPI it trains on two nodes without the user's environment" {
-    launch "${in_blocks[@]}" --export=NONE "${over_mpi[@]}" "$python" examples/horovod_train.py
-    assert_trained "${block[@]}"
-    result horovod "$version" horovod '2 + 2'
-}
+@test "over MPI it trains on one node" { over_mpi_it_trains one_node; }
+@test "over MPI it trains on two nodes without the user's environment" { over_mpi_it_trains block; }
 
 @test "over MPI it trains with three ranks on one node and one on the other" {
-    launch "${unevenly[@]}" "${over_mpi[@]}" "${train[@]}"
-    assert_trained "${uneven[@]}"
+    over_mpi_it_trains uneven
     assert_places "${uneven_places[@]}"
-    result horovod "$version" horovod '3 + 1'
 }
 
 @test "over MPI it trains with rank 0 on the second node" {
-    launch "${in_reverse[@]}" "${over_mpi[@]}" "${train[@]}"
-    assert_trained "${reversed[@]}"
+    over_mpi_it_trains reversed
     assert_places "${reversed_places[@]}"
-    result horovod "$version" horovod 'rank 0 on node02'
 }
 
 # What a Gloo run around it leaves behind. The controller alone fails, with "invalid
 # communicator"; with both settings, every rank finds itself alone in its world.
 @test "over MPI leaked settings of Gloo split it into single ranks, but not with distgpu" {
     local leak=HOROVOD_CONTROLLER=gloo,HOROVOD_CPU_OPERATIONS=gloo
-    launch "${cyclically[@]}" --export=ALL,$leak --mpi=pmix "${train[@]}"
-    [ "$status" -eq 1 ]
+    launch -1 "${cyclically[@]}" --export=ALL,$leak --mpi=pmix "${train[@]}"
     [ "$(grep -c '^1 ranks on 1 node DISAGREE: ' <<<"$output")" -eq 4 ]
 
     leak+=,HOROVOD_RANK=1,HOROVOD_SIZE=9,HOROVOD_LOCAL_RANK=1
     leak+=,HOROVOD_GLOO_RENDEZVOUS_ADDR=node02,HOROVOD_GLOO_RENDEZVOUS_PORT=9
-    launch "${cyclically[@]}" --export=ALL,$leak "${over_mpi[@]}" "${train[@]}"
-    assert_trained "${cyclic[@]}"
-    result horovod "$version" horovod 'cyclic, settings of Gloo leaked'
+    trains_as cyclic horovod horovod 'cyclic, settings of Gloo leaked' \
+        "${cyclically[@]}" --export=ALL,$leak "${over_mpi[@]}" "${train[@]}"
 }
 
 @test "without distgpu the example says how to start it" {
-    launch -N1 -n1 "${train[@]}"
-    [ "$status" -eq 2 ]
+    launch -2 -N1 -n1 "${train[@]}"
     [[ $output == *"start it with 'srun --mpi=pmix --distgpu=horovod python3 "* ]]
 }
 
 # Horovod's own time limit makes it an error and not a hang.
 @test "over Gloo it fails without the server that horovod-rendezvous starts" {
-    launch "${on_one_node[@]}" "${over_gloo[@]}" "${train[@]}"
-    assert_trained "${one_node[@]}"
-    result horovod "$version" horovod,backend=gloo '2'
+    trains_as one_node horovod horovod,backend=gloo '2' "${on_one_node[@]}" "${over_gloo[@]}" "${train[@]}"
 
     HOROVOD_GLOO_TIMEOUT_SECONDS=5 launch "${on_one_node[@]}" --distgpu=horovod,backend=gloo \
         "${train[@]}"
-    echo "$output"
     [[ $status != 0 && $status != 124 ]]
     [[ $output == *'HTTP request failed'* && $output != *' agree: '* ]]
 }
 
 @test "over Gloo it trains on two nodes" {
-    launch "${in_blocks[@]}" "${over_gloo[@]}" "${train[@]}"
-    assert_trained "${block[@]}"
+    trains_as block horovod horovod,backend=gloo '2 + 2' \
+        "${in_blocks[@]}" "${over_gloo[@]}" "${train[@]}"
     assert_places '0 2 0 2' '1 2 0 2' '0 2 1 2' '1 2 1 2'
-    result horovod "$version" horovod,backend=gloo '2 + 2'
 }
 
 @test "over Gloo it trains with ranks dealt out cyclically, over leaked ranks" {
-    launch "${cyclically[@]}" --export=ALL,HOROVOD_RANK=3,HOROVOD_CROSS_SIZE=9 \
+    trains_as cyclic horovod horovod,backend=gloo 'cyclic' \
+        "${cyclically[@]}" --export=ALL,HOROVOD_RANK=3,HOROVOD_CROSS_SIZE=9 \
         "${over_gloo[@]}" "${train[@]}"
-    assert_trained "${cyclic[@]}"
     assert_places '0 2 0 2' '0 2 1 2' '1 2 0 2' '1 2 1 2'
-    result horovod "$version" horovod,backend=gloo 'cyclic'
 }
 
 @test "over Gloo it trains with rank 0 on the second node, without the user's environment" {
-    launch "${in_reverse[@]}" --export=NONE --distgpu=horovod,backend=gloo \
+    trains_as reversed horovod horovod,backend=gloo 'rank 0 on node02' \
+        "${in_reverse[@]}" --export=NONE --distgpu=horovod,backend=gloo \
         "$python" ./horovod-rendezvous "$python" examples/horovod_train.py
-    assert_trained "${reversed[@]}"
     assert_places "${reversed_places[@]}"
-    result horovod "$version" horovod,backend=gloo 'rank 0 on node02'
 }
 
 # The cross size is the number of tasks with this local rank, not that of nodes: local
 # ranks 1 and 2 would wait for a second node's.
 @test "over Gloo three ranks and one fail with the nodes as cross ranks, but not with distgpu" {
-    launch "${unevenly[@]}" "${over_gloo[@]}" "${train[@]}"
-    assert_trained "${uneven[@]}"
+    trains_as uneven horovod horovod,backend=gloo '3 + 1' \
+        "${unevenly[@]}" "${over_gloo[@]}" "${train[@]}"
     assert_places "${uneven_places[@]}"
-    result horovod "$version" horovod,backend=gloo '3 + 1'
 
     HOROVOD_GLOO_TIMEOUT_SECONDS=10 launch "${unevenly[@]}" "${over_gloo[@]}" bash -c \
         'HOROVOD_CROSS_RANK=$SLURM_NODEID HOROVOD_CROSS_SIZE=2 exec "$@"' - "${train[@]}"
-    echo "$output"
     [[ $status != 0 && $status != 124 ]]
     [[ $output == *'Timed out waiting'* && $output != *' agree: '* ]]
 }
@@ -158,8 +126,7 @@ silent() { ! answers "$1"; }
 @test "horovod-rendezvous ends as the program does, and the server with it" {
     local port
     port=$(free_port)
-    run rendezvous 0 "$port" bash -c ': </dev/tcp/127.0.0.1/'"$port"' && exit 7'
-    [ "$status" -eq 7 ]
+    run -7 rendezvous 0 "$port" bash -c ': </dev/tcp/127.0.0.1/'"$port"' && exit 7'
     within_seconds 5 silent "$port"
     run -127 rendezvous 0 "$port" no-such-program
     [ "$output" = "horovod-rendezvous: no-such-program: No such file or directory; check the\
@@ -188,15 +155,13 @@ silent() { ! answers "$1"; }
 @test "horovod-rendezvous: other ranks wait for the server" {
     local port
     port=$(free_port)
-    HOROVOD_GLOO_TIMEOUT_SECONDS=1 run rendezvous 1 "$port" echo started
-    [ "$status" -eq 1 ]
+    HOROVOD_GLOO_TIMEOUT_SECONDS=1 run -1 rendezvous 1 "$port" echo started
     [ "$output" = "horovod-rendezvous: 127.0.0.1:$port: no server after 1 s ([Errno 111]\
  Connection refused); see rank 0's messages" ]
     rendezvous 1 "$port" touch "$BATS_TEST_TMPDIR/started" 3>&- &
     sleep 0.5
     [ ! -e "$BATS_TEST_TMPDIR/started" ]
-    run rendezvous 0 "$port" bash -c 'sleep 2'
-    [ "$status" -eq 0 ]
+    run -0 rendezvous 0 "$port" bash -c 'sleep 2'
     [ -e "$BATS_TEST_TMPDIR/started" ]
     wait
 }
@@ -207,20 +172,16 @@ silent() { ! answers "$1"; }
 print(s.getsockname()[1], flush=True); input()' 3>&-
     holder=$COPROC_PID
     read -r port <&"${COPROC[0]}"
-    run rendezvous 0 "$port" true
-    [ "$status" -eq 1 ]
+    run -1 rendezvous 0 "$port" true
     [ "$output" = "horovod-rendezvous: port $port: Address already in use; choose another with\
  --distgpu=...,port=N" ]
     kill "$holder"
 
-    run "$python" "$SCRATCH/horovod-rendezvous" true
-    [ "$status" -eq 2 ]
+    run -2 "$python" "$SCRATCH/horovod-rendezvous" true
     [[ $output == *'HOROVOD_GLOO_RENDEZVOUS_PORT: not set; start it with srun --distgpu='* ]]
-    run rendezvous 0 "$port"
-    [ "$status" -eq 2 ]
+    run -2 rendezvous 0 "$port"
     python=/usr/bin/python3
-    run rendezvous 0 "$port" true
-    [ "$status" -eq 1 ]
+    run -1 rendezvous 0 "$port" true
     [ "$output" = "horovod-rendezvous: /usr/bin/python3: No module named 'horovod'; put the\
  python3 that has Horovod first in PATH" ]
 }

@@ -1,14 +1,11 @@
 #!/usr/bin/env bats
 # MPI programs under `srun --distgpu=ompi`: MPI's ranks come from Slurm, by PMIx or PMI-2,
 # and OMPI_COMM_WORLD_* must be the same ones.
-# shellcheck disable=SC2154 # run and launch set output, status and seconds
+# shellcheck disable=SC2034 # in_shape takes version
 
 load frameworks
 
-# Under load Open MPI crashes at its start in about one of a hundred runs: MPI_Init is done on one
-# rank, whose first message finds another one still in it. So a test may try twice; bats prints the
-# first failure.
-export BATS_TEST_RETRIES=1
+may_try_twice
 
 setup_file() {
     frameworks_up
@@ -18,15 +15,11 @@ setup_file() {
             "$root/tests/frameworks/programs/mpi_ranks.c"
     done
 }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
-setup() {
-    need jax
-    version=$(version_of mpi4py)
-}
+setup() { need jax mpi4py; }
 
 train=examples/mpi4py_train.py
+trains() { in_shape "$1" mpi4py ompi --mpi=pmix "$python" "$train"; }
 
 # Fails with the output unless mpi_ranks.c's ranks are ROW..., by MPI and by the variables.
 assert_ranks() { # ROW...
@@ -36,17 +29,12 @@ assert_ranks() { # ROW...
     [ "${lines[-1]}" = "$# of $# ranks are those of the variables, sum $(($# * ($# + 1) / 2))" ]
 }
 
-c_ranks() { # SHAPE MPI PMI SRUN_ARGUMENT... -- ROW...
-    local shape=$1 mpi=$2 pmi=$3 arguments=() name
-    shift 3
-    while [[ $1 != -- ]]; do
-        arguments+=("$1")
-        shift
-    done
-    launch "--mpi=$pmi" --distgpu=ompi "${arguments[@]}" "./$mpi"
-    assert_ranks "${@:2}"
+c_ranks() { # SHAPE MPI PMI
+    shape_of "$1"
+    launch "--mpi=$3" --distgpu=ompi "${arguments[@]}" "./$2"
+    assert_ranks "${rows[@]}"
     declare -A name=([openmpi]='Open MPI' [mpich]=MPICH)
-    result "${name[$mpi]}" "$(c_version "$mpi")" "ompi, --mpi=$pmi" "$shape"
+    result "${name[$2]}" "$(c_version "$2")" "ompi, --mpi=$3" "$shape"
 }
 
 c_version() { # MPI
@@ -56,52 +44,22 @@ c_version() { # MPI
     esac
 }
 
-@test "Open MPI's ranks are those of the variables, on one node" {
-    c_ranks '2' openmpi pmix "${on_one_node[@]}" -- "${one_node[@]}"
-}
-
-@test "Open MPI's ranks are those of the variables, without the user's environment" {
-    c_ranks '2 + 2' openmpi pmix "${in_blocks[@]}" --export=NONE -- "${block[@]}"
-}
-
-@test "Open MPI's ranks are those of the variables, dealt out cyclically" {
-    c_ranks 'cyclic' openmpi pmix "${cyclically[@]}" -- "${cyclic[@]}"
-}
-
-@test "Open MPI's ranks are those of the variables, three on one node and one on the other" {
-    c_ranks '3 + 1' openmpi pmix "${unevenly[@]}" -- "${uneven[@]}"
-}
-
-@test "Open MPI's ranks are those of the variables, with rank 0 on the second node" {
-    c_ranks 'rank 0 on node02' openmpi pmix "${in_reverse[@]}" -- "${reversed[@]}"
-}
-
-@test "MPICH's ranks are those of the variables, on one node" {
-    c_ranks '2' mpich pmi2 "${on_one_node[@]}" -- "${one_node[@]}"
-}
-
-@test "MPICH's ranks are those of the variables, without the user's environment" {
-    c_ranks '2 + 2' mpich pmi2 "${in_blocks[@]}" --export=NONE -- "${block[@]}"
-}
-
-@test "MPICH's ranks are those of the variables, dealt out cyclically" {
-    c_ranks 'cyclic' mpich pmi2 "${cyclically[@]}" -- "${cyclic[@]}"
-}
-
-@test "MPICH's ranks are those of the variables, three on one node and one on the other" {
-    c_ranks '3 + 1' mpich pmi2 "${unevenly[@]}" -- "${uneven[@]}"
-}
-
-@test "MPICH's ranks are those of the variables, with rank 0 on the second node" {
-    c_ranks 'rank 0 on node02' mpich pmi2 "${in_reverse[@]}" -- "${reversed[@]}"
-}
+@test "Open MPI's ranks are those of the variables, on one node" { c_ranks one_node openmpi pmix; }
+@test "Open MPI's ranks are those of the variables, without the user's environment" { c_ranks block openmpi pmix; }
+@test "Open MPI's ranks are those of the variables, dealt out cyclically" { c_ranks cyclic openmpi pmix; }
+@test "Open MPI's ranks are those of the variables, three on one node and one on the other" { c_ranks uneven openmpi pmix; }
+@test "Open MPI's ranks are those of the variables, with rank 0 on the second node" { c_ranks reversed openmpi pmix; }
+@test "MPICH's ranks are those of the variables, on one node" { c_ranks one_node mpich pmi2; }
+@test "MPICH's ranks are those of the variables, without the user's environment" { c_ranks block mpich pmi2; }
+@test "MPICH's ranks are those of the variables, dealt out cyclically" { c_ranks cyclic mpich pmi2; }
+@test "MPICH's ranks are those of the variables, three on one node and one on the other" { c_ranks uneven mpich pmi2; }
+@test "MPICH's ranks are those of the variables, with rank 0 on the second node" { c_ranks reversed mpich pmi2; }
 
 # What an outer mpirun left, a program that reads the variables would believe.
 @test "leaked OMPI_COMM_WORLD_* contradict MPI, but not with distgpu" {
     local leak=OMPI_COMM_WORLD_RANK=0,OMPI_COMM_WORLD_SIZE=1
     leak+=,OMPI_COMM_WORLD_LOCAL_RANK=0,OMPI_COMM_WORLD_LOCAL_SIZE=1
-    launch --mpi=pmix "${on_one_node[@]}" "--export=ALL,$leak" ./openmpi
-    [ "$status" -ne 0 ]
+    launch ! --mpi=pmix "${on_one_node[@]}" "--export=ALL,$leak" ./openmpi
     [[ $output == *"0 of 2 ranks are those of the variables, sum 3"* ]]
 
     launch --mpi=pmix "${on_one_node[@]}" "--export=ALL,$leak" --distgpu=mpi ./openmpi
@@ -110,45 +68,19 @@ c_version() { # MPI
 
 # Only srun can offer PMIx. Such a program says little that helps, so distgpu says it.
 @test "with --mpi=none MPI_Init fails, and distgpu says what helps" {
-    launch --mpi=none "${on_one_node[@]}" --distgpu=ompi ./openmpi
-    [ "$status" -ne 0 ]
+    launch ! --mpi=none "${on_one_node[@]}" --distgpu=ompi ./openmpi
     [[ $output == *"An error occurred in MPI_Init"* ]]
     [[ $output == *"distgpu: --distgpu=ompi: with --mpi=none, an MPI program fails in MPI_Init; use srun --mpi=pmix"* ]]
 }
 
 @test "mpi4py without distgpu: the example says how to start it" {
-    launch --mpi=pmix "${on_one_node[@]}" python "$train"
-    [ "$status" -eq 2 ]
+    launch -2 --mpi=pmix "${on_one_node[@]}" python "$train"
     [[ $output == *"OMPI_COMM_WORLD_RANK, "*"not set; start it with 'srun --mpi=pmix "* ]]
 }
 
 # bats test_tags=short
-@test "mpi4py trains on one node" {
-    launch --mpi=pmix "${on_one_node[@]}" --distgpu=ompi python "$train"
-    assert_trained "${one_node[@]}"
-    result mpi4py "$version" ompi '2'
-}
-
-@test "mpi4py trains on two nodes without the user's environment" {
-    launch --mpi=pmix "${in_blocks[@]}" --export=NONE --distgpu=ompi "$python" "$train"
-    assert_trained "${block[@]}"
-    result mpi4py "$version" ompi '2 + 2'
-}
-
-@test "mpi4py trains with ranks dealt out cyclically" {
-    launch --mpi=pmix "${cyclically[@]}" --distgpu=ompi python "$train"
-    assert_trained "${cyclic[@]}"
-    result mpi4py "$version" ompi 'cyclic'
-}
-
-@test "mpi4py trains with three ranks on one node and one on the other" {
-    launch --mpi=pmix "${unevenly[@]}" --distgpu=ompi python "$train"
-    assert_trained "${uneven[@]}"
-    result mpi4py "$version" ompi '3 + 1'
-}
-
-@test "mpi4py trains with rank 0 on the second node" {
-    launch --mpi=pmix "${in_reverse[@]}" --distgpu=ompi python "$train"
-    assert_trained "${reversed[@]}"
-    result mpi4py "$version" ompi 'rank 0 on node02'
-}
+@test "mpi4py trains on one node" { trains one_node; }
+@test "mpi4py trains on two nodes without the user's environment" { trains block; }
+@test "mpi4py trains with ranks dealt out cyclically" { trains cyclic; }
+@test "mpi4py trains with three ranks on one node and one on the other" { trains uneven; }
+@test "mpi4py trains with rank 0 on the second node" { trains reversed; }

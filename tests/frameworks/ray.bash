@@ -1,6 +1,6 @@
 # What the tests of Ray share: a cluster, and a driver.
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # the tests use what stands here; steps.bash sets the rest
+# shellcheck disable=SC2034 # the tests use what stands here
 
 load steps
 
@@ -10,8 +10,7 @@ ray_up() { # SANDBOX_ARGUMENT...
 }
 
 setup() {
-    need ray
-    version=$(version_of ray)
+    need ray ray
     export RAY_TMPDIR=/mnt
     steps_setup '^nodes' 170
 }

@@ -1,19 +1,15 @@
 #!/usr/bin/env bats
 # Ray, a cluster of the step's own on its nodes and the driver on the first, by
 # `srun --distgpu=ray distgpu exec --`. How it ends: ray_ends.bats.
-# shellcheck disable=SC2016,SC2154 # for another shell; run and launch set output, status and seconds
 
 load ray
 
 setup_file() { ray_up; }
-teardown_file() { cluster_down; }
 
 # bats test_tags=short
 @test "a driver's tasks run on all nodes, with the step's CPUs, and a token" {
-    launch "${on_each_node[@]}" --export=ALL,RANK=3,RAY_ADDRESS=10.9.9.9:6379 --distgpu=ray \
+    launch -0 "${on_each_node[@]}" --export=ALL,RANK=3,RAY_ADDRESS=10.9.9.9:6379 --distgpu=ray \
         "$distgpu" exec -- "${driver[@]}"
-    echo "$output"
-    [ "$status" -eq 0 ]
     [ "$(grep -E '^(task|CPUs|token|nodes)' <<<"$output")" = "task on node01 leaked
 task on node02 leaked
 CPUs 2.0 2.0
@@ -24,9 +20,7 @@ nodes 2 of 2" ]
 
 @test "order=: the driver runs on the first node of the order" {
     printf '%s\n' node02 node01 >"$SCRATCH/ring"
-    launch "${on_each_node[@]}" --distgpu=ray,order=./ring "$distgpu" exec -- "${driver[@]}"
-    echo "$output"
-    [ "$status" -eq 0 ]
+    launch -0 "${on_each_node[@]}" --distgpu=ray,order=./ring "$distgpu" exec -- "${driver[@]}"
     [ "$(grep -E '^(driver|nodes)' <<<"$output")" = $'driver on node02\nnodes 2 of 2' ]
     result ray "$version" ray 'order=node02,node01'
 }
@@ -34,9 +28,7 @@ nodes 2 of 2" ]
 @test "the driver's status is the step's, soon after its end" {
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
     injured
-    ends
-    [ "$status" -eq 7 ]
-    within 6
+    ends 7 6
     [[ $output != *'which ends the step'* ]]
 }
 
@@ -106,8 +98,7 @@ refusal='InvalidAuthToken\|Unauthenticated\|AuthenticationError'
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 0 150
     address=$(sed -n 's/.*ray: 2 nodes at \([^ ]*\) after.*/\1/p' "$log")
     # Root is another user; its driver has no token.
-    run on node01 env RAY_ADDRESS="$address" timeout 15 "$python" -c 'import ray; ray.init()'
-    [ "$status" -ne 0 ]
+    run ! on node01 env RAY_ADDRESS="$address" timeout 15 "$python" -c 'import ray; ray.init()'
     grep -q "$refusal" <<<"$output"
     # Nor does its node join.
     run on node01 timeout 30 ray start --address="$address" --temp-dir=/mnt/root --block
@@ -118,7 +109,6 @@ refusal='InvalidAuthToken\|Unauthenticated\|AuthenticationError'
     environment=$(sed -n 's/.*for another step of the job: //p' "$log")
     job=$(submit squeue --noheader --format=%A)
     run submit srun --jobid="$job" --overlap -N1 -n1 -w node01 bash -c "$environment && timeout 60 ray status"
-    echo "$output"
     [[ $output == *'/4.0 CPU'* ]]
 }
 
@@ -128,10 +118,7 @@ refusal='InvalidAuthToken\|Unauthenticated\|AuthenticationError'
     with_packages_of torch
     with_packages_of ray_train
     PATH=$SCRATCH:$PATH
-    SECONDS=0
-    batch -N2 -c 4 examples/ray.sbatch
-    seconds=$SECONDS
-    echo "$output"
+    timed_batch -N2 -c 4 examples/ray.sbatch
     [ "$status" -eq 0 ]
     # Which of its workers is the first, Ray decides.
     [ "$(printed_ranks | cut -d ' ' -f 1 | xargs)" = '0 1' ]
@@ -142,9 +129,7 @@ refusal='InvalidAuthToken\|Unauthenticated\|AuthenticationError'
 
 @test "the oldest Ray that verl asks for, and the line that it knows no token" {
     need ray_oldest
-    launch "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
-    echo "$output"
-    [ "$status" -eq 7 ]
+    launch -7 "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
     grep -qx 'nodes 2 of 2' <<<"$output"
     [ "$(grep -cx "distgpu: ray: Ray before 2.52 knows no token, so whoever reaches this cluster's ports can \
 run programs as you; install a newer one" <<<"$output")" -eq 1 ]
@@ -152,9 +137,7 @@ run programs as you; install a newer one" <<<"$output")" -eq 1 ]
 }
 
 @test "without the plugin a line says that there is no token" {
-    launch "${on_each_node[@]}" "$distgpu" exec ray -- "${driver[@]}"
-    echo "$output"
-    [ "$status" -eq 0 ]
+    launch -0 "${on_each_node[@]}" "$distgpu" exec ray -- "${driver[@]}"
     grep -qx 'token None 0' <<<"$output"
     [ "$(grep -cx "distgpu: ray: no token, so whoever reaches this cluster's ports can run programs as you; start \
 it with srun --distgpu=ray, or export RAY_AUTH_MODE=token and a RAY_AUTH_TOKEN of your own" <<<"$output")" -eq 1 ]
@@ -166,7 +149,6 @@ it with srun --distgpu=ray, or export RAY_AUTH_MODE=token and a RAY_AUTH_TOKEN o
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec --head-options=--num-cpus=1 \
         --worker-options='--num-cpus=3 --resources="{\"x\": 1}"' -- "${driver[@]}"
     injured
-    ends
-    [ "$status" -eq 0 ]
+    ends 0
     grep -qx 'CPUs 1.0 3.0' "$log"
 }

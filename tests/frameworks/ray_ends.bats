@@ -2,14 +2,12 @@
 # How a step of Ray ends, whatever ends it: in how many seconds, with which status, and that nothing is
 # left: processes, folders, shared memory. The table in docs/serving.md has what this prints.
 # DISTGPU_PROCTRACK=cgroup: under Slurm's proctrack/cgroup, where the machine has version 1 of control groups.
-# shellcheck disable=SC2030,SC2031,SC2154 # each test has its own; ray.bash and run set the rest
 
 load ray
 
 proctrack=${DISTGPU_PROCTRACK:-linuxproc}
 
 setup_file() { ray_up --conf SlurmdTimeout=10 --conf "ProctrackType=proctrack/$proctrack"; }
-teardown_file() { cluster_down; }
 
 # A step whose driver waits.
 start_step() { # SRUN_ARGUMENT...
@@ -28,42 +26,33 @@ kill_on() { # NODE PGREP_ARGUMENT...
 @test "driver ends with status 7" {
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
     injured
-    ends
-    [ "$status" -eq 7 ]
-    within 6
+    ends 7 6
 }
 
 @test "driver killed" {
     start_step
     kill_on node01 -f '^python3 ray_driver.py'
-    ends
-    [ "$status" -eq 137 ]
-    within 6
+    ends 137 6
 }
 
 @test "raylet killed on the second node" {
     start_step
     kill_on node02 -x raylet
-    ends
-    [ "$status" -eq 1 ]
-    within 12
+    ends 1 12
     grep -q '^distgpu: ray on node02: ray ended with status' "$log"
 }
 
 @test "the cluster's store killed on the first node" {
     start_step
     kill_on node01 -x gcs_server
-    ends
-    [ "$status" -eq 1 ]
-    within 12
+    ends 1 12
     grep -q '^distgpu: ray on node01: ray ended with status' "$log"
 }
 
 @test "scancel" {
     start_step
     submit scancel --user "$user"
-    ends
-    within 14
+    ends - 14
     [[ $output != *'which ends the step'* ]]
 }
 
@@ -101,9 +90,7 @@ kill_on() { # NODE PGREP_ARGUMENT...
 kill_exec() { # NODE
     start_step
     kill_on "$1" -f "^$distgpu exec"
-    ends
-    [ "$status" -eq 137 ]
-    within 6
+    ends 137 6
     grep -q "^distgpu: ray: lost the connection with $1, which ends the step\$" "$log"
     for _ in {1..50}; do
         [[ $(pids_on "$1" -u "$user") ]] || break
@@ -113,8 +100,7 @@ kill_exec() { # NODE
     [ "$(on "$1" ls /mnt | wc -l)" -eq 1 ]
     on "$1" sh -c 'touch -d "2 minutes ago" /mnt/ray-*/.distgpu'
     start srun "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}"
-    ends
-    [ "$status" -eq 0 ]
+    ends 0
 }
 @test "distgpu exec killed on the second node" { kill_exec node02; }
 @test "distgpu exec killed on the first node" { kill_exec node01; }

@@ -1,6 +1,6 @@
 # Steps in the background, how long their end takes, and what they leave on their nodes.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2034,SC2154 # for shells on the nodes; the tests use what stands here; frameworks.bash sets the rest
+# shellcheck disable=SC2034 # the tests use what stands here
 
 load ../frameworks/frameworks
 
@@ -68,8 +68,9 @@ injured() { from=$EPOCHREALTIME; }
 
 since_injury() { awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to - from }'; }
 
-# Waits for the step; its status, and how many seconds it took, with tenths.
-ends() {
+# Waits for the step; its status, and how many seconds it took, with tenths. Fails unless they are
+# these.
+ends() { # [STATUS|- [SECONDS]]
     status=0
     wait "$step" || status=$?
     unset "steps[-1]"
@@ -77,6 +78,8 @@ ends() {
     output=$(<"$log")
     echo "$output"
     echo "# $BATS_TEST_DESCRIPTION: status $status after $seconds s" >&3
+    [[ ${1--} == - || $status == "$1" ]]
+    [[ ! ${2-} ]] || within "$2"
 }
 
 # Fails unless `ends` took so many seconds at the most.

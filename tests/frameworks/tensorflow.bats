@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # TensorFlow under `srun --distgpu=tensorflow`: workers that train alike, and chief,
 # workers, parameter servers and evaluator.
-# shellcheck disable=SC2154 # run and launch set output, status and seconds
 
 load frameworks
 
@@ -12,13 +11,8 @@ setup_file() {
     cp "$root"/tests/frameworks/programs/tf_*.py "$SCRATCH"
     chmod -R go+rX "$SCRATCH"
 }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
-setup() {
-    need tensorflow
-    version=$(version_of tensorflow_cpu)
-}
+setup() { need tensorflow tensorflow_cpu; }
 
 train=examples/tensorflow_train.py
 
@@ -48,8 +42,7 @@ assert_roles() { # "RANK HOST LOCAL TYPE INDEX"...
 }
 
 @test "tensorflow without distgpu: the example says how to start it" {
-    launch "${on_one_node[@]}" python "$train"
-    [ "$status" -eq 2 ]
+    launch -2 "${on_one_node[@]}" python "$train"
     [[ $output == *"TF_CONFIG: not set; start it with 'srun --distgpu=tensorflow "* ]]
 }
 
@@ -62,41 +55,22 @@ print(tf.distribute.cluster_resolver.SlurmClusterResolver().cluster_spec())'
     [[ $output != *"ClusterSpec("* ]]
 }
 
-# bats test_tags=short
-@test "tensorflow trains on one node" {
-    launch "${on_one_node[@]}" --distgpu=tensorflow python "$train"
-    assert_trained "${one_node[@]}"
+trains() {
+    in_shape "$1" tensorflow tensorflow "$python" "$train"
     assert_addresses
-    result tensorflow "$version" tensorflow '2'
 }
 
-@test "tensorflow trains on two nodes without the user's environment" {
-    launch "${in_blocks[@]}" --export=NONE --distgpu=tensorflow "$python" "$train"
-    assert_trained "${block[@]}"
-    assert_addresses
-    result tensorflow "$version" tensorflow '2 + 2'
-}
+# bats test_tags=short
+@test "tensorflow trains on one node" { trains one_node; }
+@test "tensorflow trains on two nodes without the user's environment" { trains block; }
 
 @test "tensorflow trains with ranks dealt out cyclically" {
-    launch "${cyclically[@]}" --distgpu=tf python "$train"
-    assert_trained "${cyclic[@]}"
+    trains_as cyclic tensorflow tensorflow 'cyclic' "${cyclically[@]}" --distgpu=tf python "$train"
     assert_addresses
-    result tensorflow "$version" tensorflow 'cyclic'
 }
 
-@test "tensorflow trains with three ranks on one node and one on the other" {
-    launch "${unevenly[@]}" --distgpu=tensorflow python "$train"
-    assert_trained "${uneven[@]}"
-    assert_addresses
-    result tensorflow "$version" tensorflow '3 + 1'
-}
-
-@test "tensorflow trains with rank 0 on the second node" {
-    launch "${in_reverse[@]}" --distgpu=tensorflow python "$train"
-    assert_trained "${reversed[@]}"
-    assert_addresses
-    result tensorflow "$version" tensorflow 'rank 0 on node02'
-}
+@test "tensorflow trains with three ranks on one node and one on the other" { trains uneven; }
+@test "tensorflow trains with rank 0 on the second node" { trains reversed; }
 
 @test "tensorflow trains with chief, parameter server and workers" {
     roles "${in_blocks[@]}" --distgpu=tensorflow,chief=1,ps=1

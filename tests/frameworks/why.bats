@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # `distgpu why` beside real frameworks of which one rank hangs: 16 ranks on 4 nodes.
 # DISTGPU_WHY_ROUNDS: how often each (1), every time with another rank.
-# shellcheck disable=SC2016 # the shell inside the sandbox expands them
-# shellcheck disable=SC2030,SC2031,SC2154 # run and launch set output, status and seconds
 
 load frameworks
 
@@ -14,8 +12,6 @@ setup_file() {
     frameworks_up --nodes 4 --cpus 8
     cp "$root/tests/frameworks/programs/"hang*.py "$SCRATCH"
 }
-
-teardown_file() { cluster_down; }
 
 setup() {
     need pyspy
@@ -33,31 +29,20 @@ teardown() {
 
 # Of the user's processes on the nodes.
 assert_nothing_left() {
-    local left node
-    for _ in {1..50}; do
-        left=$(for node in node0{1..4}; do on "$node" ps -o pid=,args= -u "$user" || true; done)
-        [[ $left ]] || return 0
-        sleep 0.1
-    done
-    echo "left behind: $left" >&2
-    return 1
+    until_so 5 eval '[[ ! $(left) ]]' || { left && return 1; }
 }
+
+left() { for node in node0{1..4}; do on "$node" ps -o pid=,args= -u "$user" || true; done; }
 
 # Two ranks may share a line.
 with_three_steps() { grep -o 'three steps' "$SCRATCH/log" | wc -l; }
 
 # A step in the background, until COUNT ranks have taken three steps and one went astray.
 begin() { # COUNT SRUN_ARGUMENT...
-    local count=$1
-    shift
     assert_cluster_clean
-    submit timeout --kill-after=5 170 srun --unbuffered "$@" >"$SCRATCH/log" 2>&1 3>&- &
+    submit timeout --kill-after=5 170 srun --unbuffered "${@:2}" >"$SCRATCH/log" 2>&1 3>&- &
     step=$!
-    for _ in {1..1200}; do
-        (($(with_three_steps) < count)) || break
-        sleep 0.1
-    done
-    (($(with_three_steps) == count)) || { cat "$SCRATCH/log" && return 1; }
+    until_so 120 eval "((\$(with_three_steps) == $1))" || { cat "$SCRATCH/log" && return 1; }
     sleep 1
     job=$(submit squeue --noheader --format=%i)
 }
@@ -80,9 +65,10 @@ why() {
 four_on_each=(-N4 -n16 --ntasks-per-node=4)
 
 # In each round another rank goes astray. FINDING, a regular expression, may hold RANK and NODE.
-finds() { # FINDING COMMAND...; RANK stands in both
-    local finding=$1 rank node
-    shift
+finds() { # ENVIRONMENT FINDING COMMAND...; RANK stands in both
+    local finding=$2 rank node
+    need "$1"
+    shift 2
     for ((round = 0; round < rounds; round++)); do
         rank=$((1 + RANDOM % 15))
         node=node0$((rank / 4 + 1))
@@ -101,44 +87,37 @@ unchanged='unchanged for 3\.[0-9] s'
 
 # bats test_tags=short
 @test "torch: a rank that sleeps" {
-    need torch
-    finds "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
+    finds torch "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
         "${torch[@]}" load_batch RANK
 }
 
 @test "torch: a rank that computes" {
-    need torch
-    finds "rank RANK on NODE is in compute \(hang\.py:[0-9]+\), running, (and moves|$unchanged); $rest" \
+    finds torch "rank RANK on NODE is in compute \(hang\.py:[0-9]+\), running, (and moves|$unchanged); $rest" \
         "${torch[@]}" compute RANK
 }
 
 @test "torch: a DataLoader whose worker blocks" {
-    need torch
-    finds "rank RANK on NODE is in .*__next__ \(hang\.py:[0-9]+\), .*, and waits for its worker process \
+    finds torch "rank RANK on NODE is in .*__next__ \(hang\.py:[0-9]+\), .*, and waits for its worker process \
 [0-9]+, which is in read_from_a_dead_disk \(hang\.py:[0-9]+\), asleep; $rest" "${torch[@]}" dataloader RANK
 }
 
 @test "torch: a rank that SIGSTOP stopped" {
-    need torch
-    finds 'rank RANK on NODE is stopped, by a signal such as SIGSTOP or by a debugger, in stop \(hang\.py:[0-9]+\)' \
+    finds torch 'rank RANK on NODE is stopped, by a signal such as SIGSTOP or by a debugger, in stop \(hang\.py:[0-9]+\)' \
         "${torch[@]}" stop RANK
 }
 
 @test "torch: a rank that was killed, and the others wait" {
-    need torch
-    finds 'rank RANK on NODE has ended, while 15 ranks still run' \
+    finds torch 'rank RANK on NODE has ended, while 15 ranks still run' \
         "${four_on_each[@]}" --kill-on-bad-exit=0 --distgpu=pytorch python3 hang.py die RANK
 }
 
 @test "torch: a rank in another collective" {
-    need torch
-    finds "rank RANK on NODE is in broadcast \(hang\.py:[0-9]+\), but 15 ranks are in all_reduce \(hang\.py:[0-9]+\): \
+    finds torch "rank RANK on NODE is in broadcast \(hang\.py:[0-9]+\), but 15 ranks are in all_reduce \(hang\.py:[0-9]+\): \
 they wait for each other in different collectives" "${torch[@]}" other_collective RANK
 }
 
 @test "torch: a rank in the kernel, whose child by vfork goes on" {
-    need torch
-    finds "rank RANK on NODE waits in the kernel \([a-z_]+\), in vfork \(hang\.py:[0-9]+\), $unchanged" \
+    finds torch "rank RANK on NODE waits in the kernel \([a-z_]+\), in vfork \(hang\.py:[0-9]+\), $unchanged" \
         "${torch[@]}" vfork RANK
 }
 
@@ -155,8 +134,7 @@ signal.pause()'
     need torch
     on node03 /usr/bin/python3 -c "$dead_mount" >"$SCRATCH/mounted" 3>&- &
     local server=$!
-    for _ in {1..50}; do [[ ! -s $SCRATCH/mounted ]] || break; sleep 0.1; done
-    [ -s "$SCRATCH/mounted" ]
+    until_so 5 test -s "$SCRATCH/mounted"
     for ((round = 0; round < rounds; round++)); do
         rank=$((8 + RANDOM % 4))
         begin 16 "${torch[@]}" dead_mount "$rank"
@@ -168,59 +146,48 @@ signal.pause()'
 }
 
 @test "torch: ranks that take slow steps move" {
-    need torch
-    finds 'nothing hangs: (9|1[0-6]) of 16 ranks went on in 3\.[0-9] s' "${torch[@]}" slow RANK
+    finds torch 'nothing hangs: (9|1[0-6]) of 16 ranks went on in 3\.[0-9] s' "${torch[@]}" slow RANK
 }
 
 @test "torchrun: a rank that sleeps" {
-    need torch
-    finds "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
+    finds torch "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
         -N4 --ntasks-per-node=1 --distgpu=torchrun,nproc=4 torchrun hang.py load_batch RANK
 }
 
 @test "accelerate: a rank that sleeps" {
-    need torch
-    finds "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
+    finds torch "rank RANK on NODE is in load_batch \(hang\.py:[0-9]+\), asleep, $unchanged; $rest" \
         -N4 --ntasks-per-node=1 --distgpu=accelerate,per-node bash -c 'exec accelerate launch --multi_gpu \
         --num_machines $SLURM_NNODES --num_processes $((SLURM_NNODES * 4)) --machine_rank $SLURM_NODEID \
         --main_process_ip $MASTER_ADDR --main_process_port $MASTER_PORT hang.py load_batch RANK'
 }
 
 @test "JAX: a rank that sleeps" {
-    need jax
-    finds "rank RANK on NODE is in load_batch \(hang_jax\.py:[0-9]+\), asleep, $unchanged; \
-15 ranks wait in process_allgather \(hang_jax\.py:[0-9]+\)" \
-        "${four_on_each[@]}" --distgpu=jax python3 hang_jax.py RANK
+    finds jax "rank RANK on NODE is in load_batch \(hang_elsewhere\.py:[0-9]+\), asleep, $unchanged; \
+15 ranks wait in process_allgather \(hang_elsewhere\.py:[0-9]+\)" \
+        "${four_on_each[@]}" --distgpu=jax python3 hang_elsewhere.py jax RANK
 }
 
 @test "Horovod over MPI: a rank that sleeps" {
-    need horovod
-    finds "rank RANK on NODE is in load_batch \(hang_horovod\.py:[0-9]+\), asleep, $unchanged; \
-15 ranks wait in allreduce \(hang_horovod\.py:[0-9]+\)" \
-        "${four_on_each[@]}" --mpi=pmix --distgpu=horovod python3 hang_horovod.py RANK
+    finds horovod "rank RANK on NODE is in load_batch \(hang_elsewhere\.py:[0-9]+\), asleep, $unchanged; \
+15 ranks wait in allreduce \(hang_elsewhere\.py:[0-9]+\)" \
+        "${four_on_each[@]}" --mpi=pmix --distgpu=horovod python3 hang_elsewhere.py horovod RANK
 }
 
 @test "MPI: a rank that sleeps" {
-    need jax
-    finds "rank RANK on NODE is in load_batch \(hang_mpi\.py:[0-9]+\), asleep, $unchanged; \
-15 ranks are in main \(hang_mpi\.py:[0-9]+\)" \
-        "${four_on_each[@]}" --mpi=pmix --distgpu=ompi python3 hang_mpi.py RANK
+    finds jax "rank RANK on NODE is in load_batch \(hang_elsewhere\.py:[0-9]+\), asleep, $unchanged; \
+15 ranks are in main \(hang_elsewhere\.py:[0-9]+\)" \
+        "${four_on_each[@]}" --mpi=pmix --distgpu=ompi python3 hang_elsewhere.py mpi RANK
 }
 
 # The loss of a training that is looked at all the time is that of one that is not.
 @test "a training goes on unharmed" {
     need torch
-    launch_limit=170 launch -N2 --ntasks-per-node=2 --distgpu=pytorch python3 examples/train.py
-    [ "$status" -eq 0 ]
+    launch_limit=170 launch -0 -N2 --ntasks-per-node=2 --distgpu=pytorch python3 examples/train.py
     alone=$(grep -o 'agree: loss.*' <<<"$output")
     submit timeout 170 srun -N2 --ntasks-per-node=2 --distgpu=pytorch python3 examples/train.py \
         >"$SCRATCH/log" 2>&1 3>&- &
     step=$!
-    for _ in {1..100}; do
-        job=$(submit squeue --noheader --format=%i)
-        [[ ! $job ]] || break
-        sleep 0.1
-    done
+    until_so 10 eval 'job=$(submit squeue --noheader --format=%i) && [[ $job ]]'
     looks=0
     while kill -0 "$step" 2>/dev/null; do
         run submit env PATH="$tools:$PATH" ./distgpu why "$job" --repeat 1
@@ -262,8 +229,7 @@ signal.pause()'
     need torch
     local key loss=
     for key in check=off watch=1; do
-        launch_limit=170 launch -N2 --ntasks-per-node=2 --distgpu=pytorch,$key python3 examples/train.py
-        [ "$status" -eq 0 ]
+        launch_limit=170 launch -0 -N2 --ntasks-per-node=2 --distgpu=pytorch,$key python3 examples/train.py
         [[ $output != *'distgpu: watch'* ]]
         [[ ! $loss || $loss == $(grep -o 'agree: loss.*' <<<"$output") ]]
         loss=$(grep -o 'agree: loss.*' <<<"$output")

@@ -1,10 +1,13 @@
-// libFuzzer's entry, the same for every target: a text, and the memory that reading it may take.
-#include "require.h"
-#include "target.h"
+// libFuzzer's entry: a text for the target that DISTGPU_FUZZ_TARGET names, and the memory that
+// reading it may take.
+#include "targets.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
 #include <sanitizer/allocator_interface.h>
+#include <string_view>
 
 namespace distgpu {
 namespace {
@@ -12,6 +15,27 @@ namespace {
 // What is live on the heap while an input is tried, at most: a reader in root's slurmstepd must not
 // take more, whatever a user sends.
 constexpr std::int64_t most_memory = std::int64_t{64} << 20U;
+
+const std::map<std::string_view, TryText*> targets{{"bootstrap", try_bootstrap},
+                                                   {"bound_record", try_bound_record},
+                                                   {"check_report", try_check_report},
+                                                   {"handed_layout", try_handed_layout},
+                                                   {"hostlist", try_hostlist},
+                                                   {"node_answers", try_node_answers},
+                                                   {"node_look", try_node_look},
+                                                   {"plugstack", try_plugstack},
+                                                   {"process_text", try_process_text},
+                                                   {"reserved_ports", try_reserved_ports},
+                                                   {"sattach", try_sattach},
+                                                   {"scaling_results", try_scaling_results},
+                                                   {"sent_step", try_sent_step},
+                                                   {"spec", try_spec},
+                                                   {"switches", try_switches},
+                                                   {"tasks_per_node", try_tasks_per_node},
+                                                   {"topology_json", try_topology_json},
+                                                   {"topology_xml", try_topology_xml},
+                                                   {"trial_lines", try_trial_lines}};
+TryText* try_text = nullptr;
 
 bool trying = false;
 std::int64_t live = 0;  // less what was there before and is freed meanwhile
@@ -38,6 +62,10 @@ extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
     using namespace distgpu;
     require(__sanitizer_install_malloc_and_free_hooks(count_allocation, count_release) != 0,
             "the sanitizer tells of allocations");
+    const char* const name = std::getenv("DISTGPU_FUZZ_TARGET");
+    const auto target = targets.find(name == nullptr ? "" : name);
+    require(target != targets.end(), "DISTGPU_FUZZ_TARGET names a target");
+    try_text = target->second;
     return 0;
 }
 

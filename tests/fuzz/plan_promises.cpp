@@ -1,16 +1,15 @@
-// See plan_promises.h.
-#include "plan_promises.h"
-
+// What holds of the plan of every step and of every topology.
 #include "base/values.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/plan/ranks.h"
+#include "mapping/layout/step_layout.h"
 #include "mapping/spec/parse_spec.h"
-#include "require.h"
+#include "targets.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -84,6 +83,46 @@ void require_complete(const Framework& framework, const NodePlan& plan, const St
     for (const Error& warning : plan.warnings) require_line(warning.message());
 }
 
+constexpr std::uint32_t tasks = 3;
+// Dealing them costs the cube of their number.
+constexpr std::size_t most_gpus = 32;
+
+void require_whole(const NodeTopology& topology) {
+    for (const Core& core : topology.cores) {
+        require(core.numa < topology.numas.size() && !core.cpus.empty(), "a core is somewhere");
+    }
+    require(topology.distances.size() == topology.gpus.size(), "a row of distances each GPU");
+    for (const auto& row : topology.distances) {
+        require(row.size() == topology.hcas.size(), "a distance for each HCA");
+    }
+    const auto verdicts = port_verdicts(topology);
+    require(verdicts.size() == topology.hcas.size(), "a verdict of each HCA");
+    for (std::size_t hca = 0; hca < verdicts.size(); ++hca) {
+        require(verdicts[hca].size() == topology.hcas[hca].ports.size(), "and of each port");
+    }
+}
+
+// The topology's CPUs, or, where it tells none, those that Slurm knows all the same.
+CpuSet cpus_of(const NodeTopology& topology) {
+    CpuSet cpus;
+    for (const Core& core : topology.cores) cpus |= core.cpus;
+    return cpus.empty() ? CpuSet::range(0, tasks) : cpus;
+}
+
+NodeFacts facts_of(const NodeTopology& topology) {
+    NodeFacts facts;
+    facts.topology = &topology;
+    facts.cpus = cpus_of(topology).count();
+    facts.confined = true;
+    for (std::uint32_t i = 0; i < std::min(topology.gpus.size(), most_gpus); ++i) {
+        facts.share.gpus.push_back(i);
+        facts.gpu_names.names.push_back(std::to_string(i));
+    }
+    facts.gpus = static_cast<std::uint32_t>(facts.share.gpus.size());
+    facts.gpu_names.variables = {"CUDA_VISIBLE_DEVICES"};
+    return facts;
+}
+
 }  // namespace
 
 void require_complete_plans(const Request& request, const Step& step, NodeFacts facts) {
@@ -106,6 +145,26 @@ void require_complete_plans(const Step& step, const NodeFacts& facts) {
         require(request.has_value(), "a known SPEC");
         require_complete_plans(*request, step, facts);
     }
+}
+
+Step two_nodes_with(std::uint32_t tasks_each) {
+    auto layout =
+        StepLayout::from_task_map(*HostList::parse("n[1-2]"), {TaskMapBlock{0, 2, tasks_each, 1}});
+    return {*std::move(layout)};
+}
+
+void require_plans_on(const NodeTopology& topology) {
+    require_whole(topology);
+    const Step step = two_nodes_with(tasks);
+    NodeFacts facts = facts_of(topology);
+    const CpuSet all = cpus_of(topology);
+    facts.share.masks.assign(tasks, all);
+    require_complete_plans(step, facts);
+    const std::vector<std::uint32_t> cpus = all.cpus();
+    for (std::uint32_t task = 0; task < tasks; ++task) {
+        facts.share.masks[task] = CpuSet{cpus[task * cpus.size() / tasks]};
+    }
+    require_complete_plans(step, facts);
 }
 
 bool is_small(const StepLayout& layout) {

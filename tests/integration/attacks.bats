@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What a hostile user can try against the plugin in root's slurmstepd. Every variable of a step can
 # be forged, here by an srun without the plugin; only what SPANK says is Slurm's word.
-# shellcheck disable=SC2016,SC2154 # the job's shell expands; run and cluster.bash set
 
 load cluster
 
@@ -11,9 +10,6 @@ setup_file() {
     cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$SCRATCH/forge.so" \
         "$BATS_TEST_DIRNAME/attacks/forge.c"
 }
-
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
 # A step of an allocation with forged variables, in whose values %j is the job's number, whatever
 # srun itself sets.
@@ -81,7 +77,8 @@ memory_of() {
         'addresses=b[1-16000000] layout=node01 0.1.1.1'
         "x=$(printf '[%.0s' {1..100000})"
     )
-    unforged=$(memory_of X=1 -- sleep 1)
+    # Slurm itself copies the variables of a step: the unforged step has one that is as long.
+    unforged=$(memory_of "X=$(printf 'x%.0s' {1..120000})" -- sleep 1)
     ((unforged > 1000))
     for row in "${rows[@]}"; do
         most=$(memory_of "$(sent "$row")" -- sleep 1)
@@ -131,7 +128,6 @@ rpcs() {
         sh -c 'echo rank=$RANK/$WORLD_SIZE'
     on login scancel "$hidden"
     wait $! || true
-    echo "$output"
     [ "$status" -ne 0 ]
     [ "$(distgpu_lines)" = "distgpu: heterogeneous step 0: slurmctld reports 1 of its 6 tasks; make sure that no component ends before all have started" ]
 }

@@ -11,13 +11,6 @@ setup_file() {
         --cgroup ConstrainDevices=yes
 }
 
-teardown_file() { cluster_down; }
-
-setup() {
-    two_cpus_here
-    assert_cluster_clean
-}
-
 @test "every request with Slurm's own binding" {
     as_planned --gpus 0,1 -- -n2 --gres=gpu:2
     as_planned --gpus 0,1,2,3 -- -n2 --gres=gpu:4

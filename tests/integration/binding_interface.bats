@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The interface for NCCL's and Gloo's sockets where slurm.conf names nodes instead of addresses, and
 # a node takes its own name for the loopback, as Debian's installer writes /etc/hosts.
-# shellcheck disable=SC2154 # cluster.bash sets sandbox; run sets output and status
 
 load cluster
 
@@ -11,16 +10,10 @@ setup_file() {
         --conf 'NodeName=node02 NodeAddr=node02 CPUs=2 RealMemory=65536' --gpus 0
 }
 
-teardown_file() { cluster_down; }
-
-setup() { assert_cluster_clean; }
-
-# shellcheck disable=SC2016 # for the tasks' shell
 show='echo $(hostname) ${NCCL_SOCKET_IFNAME:-none} ${GLOO_SOCKET_IFNAME:-none}'
 
 @test "a node's name is looked up" {
-    run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
-    [ "$status" -eq 0 ]
+    run -0 submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
     [ "$(sort <<<"$output")" = "node01 =eth0 eth0
 node02 =eth0 eth0" ]
 }
@@ -30,16 +23,18 @@ node02 =eth0 eth0" ]
         >"$SCRATCH/hosts"
     on node01 mount --bind "$SCRATCH/hosts" /etc/hosts
     run submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
+    local alone
+    alone=$(submit srun -w node01 -n2 --distgpu=pytorch bash -c "$show" 2>&1)
     on node01 umount /etc/hosts
     [ "$status" -eq 0 ]
+    [ "$(sort -u <<<"$alone")" = 'node01 none none' ]
     [ "$(sort <<<"$output")" = "distgpu: node01: resolves to 127.0.1.1 on its own node, so other nodes cannot reach it; remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf
 node01 none none
 node02 =eth0 eth0" ]
 }
 
 @test "a step on one node needs no interface" {
-    run submit srun -N1 -n2 --distgpu=pytorch bash -c "$show"
-    [ "$status" -eq 0 ]
+    run -0 submit srun -N1 -n2 --distgpu=pytorch bash -c "$show"
     [ "$(sort -u <<<"$output")" = "node01 none none" ]
 }
 

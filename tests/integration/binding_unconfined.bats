@@ -7,19 +7,11 @@ load binding/cluster
 
 setup_file() { binding_cluster_up --nodes 1; }
 
-teardown_file() { cluster_down; }
-
-setup() {
-    two_cpus_here
-    assert_cluster_clean
-}
-
 @test "two jobs on a node keep all its CPUs" {
     submit srun -n1 --gres=gpu:2 --distgpu=pytorch,cpus=near \
         bash -c './show_task.sh >first; sleep 60' 3>&- &
     until [[ -s $SCRATCH/first ]]; do sleep 0.1; done
-    run submit srun -n1 --gres=gpu:2 --distgpu=pytorch,cpus=near ./show_task.sh
-    [ "$status" -eq 0 ]
+    run -0 submit srun -n1 --gres=gpu:2 --distgpu=pytorch,cpus=near ./show_task.sh
     [[ $output == *"node01 0 0,1 2,3" ]]
     [ "$(<"$SCRATCH/first")" = "node01 0 0,1 0,1" ]
     submit scancel --user="$(submit id -un)"
@@ -27,8 +19,7 @@ setup() {
 }
 
 @test "verbose says why, once per node" {
-    run submit srun -n1 --gres=gpu:4 --distgpu=pytorch,verbose true
-    [ "$status" -eq 0 ]
+    run -0 submit srun -n1 --gres=gpu:4 --distgpu=pytorch,verbose true
     [ "$(grep -c 'does not confine' <<<"$output")" -eq 1 ]
     [[ $output == *"distgpu: node01: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores"* ]]
 }

@@ -1,7 +1,7 @@
 # A sandbox cluster of its own for each bats file, with the plugin loaded.
 # shellcheck shell=bash
 #
-# A file's setup_file calls cluster_up, its teardown_file cluster_down; tests say
+# A file's setup_file calls cluster_up; tests say
 # `run submit srun ...`. The plugin is $DISTGPU_PLUGIN, the command by which nodes
 # discover their topology $DISTGPU_COMMAND, else the dev preset's. Where DISTGPU_SANITIZED names a
 # build with sanitizers, slurmstepd has its plugin: ./sanitized.
@@ -11,6 +11,8 @@ root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
 sandbox=$root/tools/sandbox/sandbox
 plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
 command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
+# shellcheck disable=SC2034 # bats files read it
+machines=${DISTGPU_MACHINES:-$root/build/dev/tests/topologies} # made-up ones, as hwloc XML
 plugin_arguments=() # of the plugin's line in plugstack.conf, besides the command
 plugins_before=()   # arguments of `sandbox up` for the plugins before it
 cluster_name=test$$ # a file that raises several gives each its own
@@ -53,11 +55,16 @@ skip_if_sanitized() { # WHY
 }
 
 cluster_down() {
+    [[ ${CLUSTER-} ]] || return 0
     "$sandbox" down --name "$CLUSTER"
     rm -rf "$SCRATCH"
     # The last of those that run side by side: what others have mounted there goes with the folder.
     compgen -G '/run/distgpu-sandbox/*' >/dev/null || rmdir /run/distgpu 2>/dev/null || true
 }
+
+# A file may have others; its teardown_file then calls cluster_down.
+teardown_file() { cluster_down; }
+teardown() { [[ ! ${CLUSTER-} ]] || assert_cluster_clean; }
 
 # Runs a command on the submit host as an ordinary user, in $SCRATCH.
 submit() {
@@ -76,11 +83,42 @@ batch() { # SBATCH_ARGUMENT...
     [[ $(submit scontrol --oneliner show job "$job") == *" JobState=COMPLETED "* ]] || status=1
 }
 
+# Puts distgpu-convert, from this checkout, into a folder of PATH.
+convert_program() { # FOLDER
+    local python
+    python=$("$root/tests/frameworks/environment" convert 3>&-) || return
+    cp -r "$root/tools/convert" "$SCRATCH/convert"
+    printf '#!/bin/sh\nPYTHONPATH=%q exec %q -B -m distgpu_convert "$@"\n' "$SCRATCH/convert" \
+        "$python" >"$1/distgpu-convert"
+    chmod +x "$1/distgpu-convert"
+    chmod -R go+rX "$SCRATCH/convert"
+}
+
 # Runs a command as root on one host: on node01 COMMAND...
 on() {
-    local host=$1
-    shift
-    "$sandbox" on --name "$CLUSTER" "$host" -- "$@"
+    "$sandbox" on --name "$CLUSTER" "$1" -- "${@:2}"
+}
+
+# The same on every node, and on the host of srun before.
+on_nodes() {
+    local node
+    for node in "/run/distgpu-sandbox/$CLUSTER"/node*/; do on "$(basename "$node")" "$@"; done
+}
+on_all() { on login "$@" && on_nodes "$@"; }
+
+# The null device stands in for the driver that no machine here has: it can be opened.
+null_gpus() { # COUNT, on every node
+    on_nodes bash -c 'for ((i = 0; i < $1; ++i)); do
+        rm /dev/nvidia$i && mknod -m 666 /dev/nvidia$i c 1 3; done' null "$1"
+}
+
+# Takes the plugin from the host of srun, and gives it back.
+without_plugin_on_login() {
+    on login sh -c 'mv /etc/slurm/plugstack.conf /etc/slurm/plugstack.conf.away; : >/etc/slurm/plugstack.conf'
+}
+
+with_plugin_on_login() {
+    on login mv /etc/slurm/plugstack.conf.away /etc/slurm/plugstack.conf
 }
 
 # Whether Slurm is of this release, as in 26.05, or newer.
@@ -95,6 +133,22 @@ mpi_type() {
     [[ $(submit srun --mpi=list 2>&1) == *pmix* ]] && echo pmix || echo pmi2
 }
 
+# Waits until a command succeeds, for so many seconds at most.
+until_so() { # SECONDS COMMAND...
+    local try
+    for ((try = 0; try < 20 * $1; try++)); do
+        ! "${@:2}" || return 0
+        sleep 0.05
+    done
+    echo "not within $1 s: ${*:2}" >&2
+    return 1
+}
+
+# Waits until so many ranks of the step that writes to $SCRATCH/log have said that they wait.
+ranks_wait() { # COUNT
+    until_so 30 eval '(($(grep -os waits "$SCRATCH/log" | wc -l) >= '"$1"'))' || { cat "$SCRATCH/log" && return 1; }
+}
+
 # Fails with the output unless every node is idle again and no job is left.
 assert_cluster_clean() {
     local state
@@ -107,10 +161,31 @@ assert_cluster_clean() {
     return 1
 }
 
+# A step in the background as $step, until so many of its ranks wait; $job is its job.
+begin_step() { # COUNT SRUN_ARGUMENT...
+    submit srun --unbuffered "${@:2}" >"$SCRATCH/log" 2>&1 3>&- &
+    step=$!
+    ranks_wait "$1"
+    job=$(submit squeue --noheader --format=%i)
+}
+
+# Ends the step that the test has in the background as $step, if any, and empties its log, from which
+# ranks_wait would take the next step's ranks for waiting.
+finish_step() {
+    submit scancel --quiet --user "$(submit id -un)" || true
+    [[ ! ${step-} ]] || wait "$step" || true
+    : >"$SCRATCH/log"
+    assert_cluster_clean
+}
+
 # The output of the last `run`, without what Slurm itself says.
 distgpu_lines() {
-    # shellcheck disable=SC2154 # set by run
     grep -o 'distgpu: .*' <<<"$output"
+}
+
+# What refusals.txt has under a name; of a name that it lacks, a line that nothing else says.
+said() { # NAME
+    sed -n "s/^$1: //p" "$root/tests/integration/refusals.txt" | grep . || echo "refusals.txt has no $1"
 }
 
 # What srun says when a job or a step had to wait, as may be where the one before has just ended.

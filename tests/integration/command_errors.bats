@@ -1,12 +1,11 @@
 #!/usr/bin/env bats
 # Every error of command_errors.txt, with its exit status and its message. Needs no cluster.
-# shellcheck disable=SC2154 # cluster.bash sets root and command; run sets output and status
 
 load cluster
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    cp "$root/tests/topologies/one-socket-gpus.xml" node.xml
+    cp "$machines/one-socket-gpus.xml" node.xml
     head -c 3000 node.xml >cut.xml
     echo '<topology version="3.0"><object type="Machine"/></topology>' >hwloc3.xml
     echo '{"schema": "other"}' >other.json
@@ -29,17 +28,20 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
 }
 
 @test "each error says what, where and what to do" {
-    local line arguments='' code message count=0
+    local line count=0
     while read -r line; do
-        if [[ $line =~ ^([0-9]+)\ (distgpu:\ .*)$ ]]; then
-            code=${BASH_REMATCH[1]} message=${BASH_REMATCH[2]}
-            ends_so "$arguments" "$code" "$message"
-            ((count += 1))
-        else
-            arguments=$line
-        fi
+        [[ $line =~ ^([0-9]+)\ (.*)\ \|\ (.*)$ ]]
+        ends_so "${BASH_REMATCH[2]}" "${BASH_REMATCH[1]}" "distgpu: ${BASH_REMATCH[3]}"
+        ((count += 1))
     done < <(grep -vE '^(#|$)' "$root/tests/integration/command_errors.txt")
     ((count >= 25))
+}
+
+@test "a missing distgpu-convert is named, with the way to get it" {
+    cp "$command" distgpu
+    run --separate-stderr -3 env PATH=/usr/bin:/bin ./distgpu convert windows.sbatch
+    [ -z "$output" ]
+    [ "$stderr" = "distgpu: distgpu-convert: not found; install it: pipx install distgpu-convert" ]
 }
 
 @test "the name alone lists the subcommands, as a mistake" {
@@ -49,7 +51,7 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     [ "${lines[0]}" = "usage: distgpu SUBCOMMAND [ARGUMENT]..." ]
     [ "${lines[2]}" = "  check-config  Check plugstack.conf on this host" ]
     [ "${lines[-1]}" = "see distgpu --help, distgpu SUBCOMMAND --help" ]
-    for name in check check-config convert exec plan self-test topo vars; do
+    for name in check check-config convert exec plan topo vars; do
         grep -qE "^  $name +[A-Z].*[a-z]$" <<<"$stderr"
     done
 }

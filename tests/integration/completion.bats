@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What bash offers behind `distgpu`. Needs no cluster.
-# shellcheck disable=SC2154 # set by cluster.bash and bats
+# What bash offers behind `distgpu`, and zsh and fish, which ask bash's completion, in the shells
+# themselves. Needs no cluster.
 
 load cluster
 
@@ -21,120 +21,146 @@ tab() { # LINE
     _distgpu "$command"
 }
 
-# offered LINE WORD...: exactly these words, in any order.
-offered() {
-    tab "$1"
-    shift
-    diff <(printf '%s\n' "${COMPREPLY[@]}" | sort) <(printf '%s\n' "$@" | sort)
-}
-
-# offers LINE WORD...: these words among others.
-offers() {
-    tab "$1"
-    shift
-    for word; do
-        printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -e "$word"
+# Each line of standard input: a line to complete, and the words that are offered, exactly and in any
+# order; behind |+ some of them.
+all_offered() {
+    local line words word
+    while IFS='|' read -r line words; do
+        tab "$line"
+        echo "$line: ${COMPREPLY[*]}"
+        if [[ $words == +* ]]; then
+            for word in ${words#+}; do printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -e "$word"; done
+        else
+            [ "$(printf '%s\n' "${COMPREPLY[@]}" | sort | xargs)" = "$words" ]
+        fi
     done
 }
 
-@test "subcommands" {
-    offered "distgpu v" vars
-    offered "distgpu check" check check-config
-    offered "distgpu ex" exec explain
-    offers "distgpu " exec plan self-test topo vars --help --version
+@test "subcommands, their options and values, and checks, each once" {
+    all_offered <<'LINES'
+distgpu v|vars
+distgpu check|check check-config
+distgpu ex|exec explain
+distgpu |+exec plan topo vars --help --version
+distgpu vars --f|--format
+distgpu vars -|--format --help
+distgpu plan pytorch --n|+--nodelist --ntasks-per-node
+distgpu topo --format |json table
+distgpu topo --format=j|json
+distgpu plan pytorch --gpus |
+distgpu explain 4711 --format |json table
+distgpu check --only |cpus fabric gpus interfaces memory names network nodes ports variables
+distgpu check --skip=n|names network nodes
+distgpu check --only gpus,g|
+distgpu check --only gpus,f|gpus,fabric
+LINES
+    tab "distgpu "
     [ -z "$compopts" ]
 }
 
-@test "options of a subcommand" {
-    offered "distgpu vars --f" --format
-    offered "distgpu vars -" --format --help
-    offers "distgpu plan pytorch --n" --nodelist --ntasks-per-node
-}
-
-@test "values of an option" {
-    offered "distgpu topo --format " json table
-    offered "distgpu topo --format=j" json
-    offered "distgpu plan pytorch --gpus " ""
-    offered "distgpu explain 4711 --format " json table
-}
-
-@test "checks, each once" {
-    offered "distgpu check --only " variables ports cpus gpus memory fabric interfaces names nodes network
-    offered "distgpu check --skip=n" names nodes network
-    offered "distgpu check --only gpus,g" ""
-    offered "distgpu check --only gpus,f" gpus,fabric
-}
-
-@test "files for --topology, and for check-config" {
-    touch node.xml
+@test "files, and a program and its files behind --" {
+    touch node.xml train.py job.sbatch
     mkdir nodes
-    offered "distgpu check-config no" node.xml nodes/
-    offered "distgpu check-config node.xml no" ""
-    offered "distgpu topo --topology no" node.xml nodes/
-    offered "distgpu topo --topology=node." node.xml
-    offered "distgpu plan pytorch --topology n1=node." node.xml
-    offered "distgpu why 4711 --html no" node.xml nodes/
-    offered "distgpu topo --save nodes" nodes/
+    all_offered <<'LINES'
+distgpu check-config no|node.xml nodes/
+distgpu check-config node.xml no|
+distgpu topo --topology no|node.xml nodes/
+distgpu topo --topology=node.|node.xml
+distgpu plan pytorch --topology n1=node.|node.xml
+distgpu why 4711 --html no|node.xml nodes/
+distgpu exec pytorch -- mkdi|+mkdir
+distgpu exec pytorch -- python3 tr|train.py
+distgpu exec pytorch -- python3 --|
+distgpu plan -- srun --ntasks 4 tr|train.py
+distgpu plan job|job.sbatch
+distgpu plan ./job|./job.sbatch
+distgpu vars job|
+distgpu topo --save nodes|nodes/
+LINES
     [ "$compopts" = " -o nospace" ]
 }
 
-@test "a program and its files behind --, and a script for plan" {
-    touch train.py job.sbatch
-    offers "distgpu exec pytorch -- mkdi" mkdir
-    offered "distgpu exec pytorch -- python3 tr" train.py
-    offered "distgpu exec pytorch -- python3 --" ""
-    offered "distgpu plan -- srun --ntasks 4 tr" train.py
-    offered "distgpu plan job" job.sbatch
-    offered "distgpu plan ./job" ./job.sbatch
-    offered "distgpu vars job" ""
-}
-
-@test "modes and aliases" {
-    offered "distgpu vars t" tensorflow tf torchrun transformers
-    offered "distgpu plan --gpus 0 torch" torchrun
-    offers "distgpu plan " pytorch jax mpi off
-    offers "distgpu exec " pytorch jax mpi off
-}
-
-@test "no second SPEC" {
-    offered "distgpu plan pytorch t" ""
-    offered "distgpu plan --gpus 0 pytorch t" ""
-    offered "distgpu exec pytorch -- tensorf" ""
-    offered "distgpu topo t" ""
-}
-
-@test "keys with what they want" {
-    offered "distgpu vars pytorch,v" pytorch,verbose
+# bash replaces what stands behind the last `=`.
+@test "modes and aliases, no second SPEC, keys of the mode, and values that stand for themselves" {
+    all_offered <<'LINES'
+distgpu vars t|tensorflow tf torchrun transformers
+distgpu plan --gpus 0 torch|torchrun
+distgpu plan |+pytorch jax mpi off
+distgpu exec |+pytorch jax mpi off
+distgpu plan pytorch t|
+distgpu plan --gpus 0 pytorch t|
+distgpu exec pytorch -- tensorf|
+distgpu topo t|
+distgpu vars pytorch,gpus=keep,po|keep,port=
+distgpu vars tensorflow,chief=1,p|1,port= 1,ps=
+distgpu vars tf,p|tf,port= tf,ps=
+distgpu vars jax,p|jax,port=
+distgpu vars pytorch,port=1234,p|1234,per-node
+distgpu vars pytorch,gpus=|isolate keep near
+distgpu vars torchrun,rdzv=c|c10d
+distgpu vars pytorch,master=|addr name
+distgpu vars pytorch,order=|slurm switch
+distgpu vars pytorch,port=|
+distgpu vars pytorch,v|pytorch,verbose
+LINES
     [ -z "$compopts" ]
-    offered "distgpu vars pytorch,po" pytorch,port=
+    all_offered <<<"distgpu vars pytorch,po|pytorch,port="
     [ "$compopts" = " -o nospace" ]
-    # bash replaces what stands behind the last `=`.
-    offered "distgpu vars pytorch,gpus=keep,po" keep,port=
-}
-
-@test "keys of the mode alone, also by its alias, and each once" {
-    offered "distgpu vars tensorflow,chief=1,p" 1,port= 1,ps=
-    offered "distgpu vars tf,p" tf,port= tf,ps=
-    offered "distgpu vars jax,p" jax,port=
-    offered "distgpu vars pytorch,port=1234,p" 1234,per-node
-}
-
-@test "values of a key that stand for themselves" {
-    offered "distgpu vars pytorch,gpus=" isolate keep near
-    offered "distgpu vars torchrun,rdzv=c" c10d
-    offered "distgpu vars pytorch,master=" addr name
-    offered "distgpu vars pytorch,order=" slurm switch
-    offered "distgpu vars pytorch,port=" ""
-}
-
-@test "a shell that does not break words at = gets whole words" {
+    # A shell that does not break words at = gets whole words.
     COMP_WORDBREAKS=$' \t\n'
-    offered "distgpu vars pytorch,gpus=n" pytorch,gpus=near
-    offered "distgpu topo --format=j" --format=json
+    all_offered <<<$'distgpu vars pytorch,gpus=n|pytorch,gpus=near\ndistgpu topo --format=j|--format=json'
 }
 
 @test "a command that is not there offers nothing and says nothing" {
     command=/nonexistent/distgpu
     run --separate-stderr -0 tab "distgpu "
     [ -z "$output$stderr" ]
+}
+
+# As an installation has them, with the command.
+install_completions() {
+    share=$BATS_TEST_TMPDIR/share
+    install -D -m 644 "$root/packaging/completion/distgpu" "$share/bash-completion/completions/distgpu"
+    install -D -m 644 "$root/packaging/completion/_distgpu" "$share/zsh/site-functions/_distgpu"
+    install -D -m 644 "$root/packaging/completion/distgpu.fish" -t "$share/fish/vendor_completions.d"
+    install -D "$command" "$BATS_TEST_TMPDIR/bin/distgpu"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+fish_offers() { # LINE WORDS
+    run -0 fish --no-config --command \
+        "source $share/fish/vendor_completions.d/distgpu.fish; complete --do-complete '$1'"
+    [ "$(sort <<<"$output" | xargs)" = "$2" ]
+}
+
+@test "fish offers subcommands, options, modes, keys and values" {
+    install_completions
+    fish_offers 'distgpu conv' convert
+    fish_offers 'distgpu topo --f' --format
+    fish_offers 'distgpu plan pytorch,gpus=' 'pytorch,gpus=isolate pytorch,gpus=keep pytorch,gpus=near'
+}
+
+# The line after Tab was pressed behind it, in a zsh of its own with a terminal.
+zsh_makes_of() { # LINE WHOLE_LINE
+    : >"$SHOWN"
+    run -0 timeout 30 zsh -f -c '
+        zmodload zsh/zpty
+        zpty shell zsh -f -i
+        zpty -w shell "unsetopt prompt_cr prompt_sp; PS1=; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
+        zpty -w shell "show() { print -r -- \"<\$BUFFER>\" >\$SHOWN }; zle -N show; bindkey \"^Y\" show; print ready"
+        zpty -r shell text "*ready*ready*"
+        zpty -w -n shell "$2"$'"'\\t\\C-y'"'
+        for i in {1..100}; do [[ -s $SHOWN ]] && break; sleep 0.1; done
+        zpty -d shell
+        cat $SHOWN' zsh "$share/zsh/site-functions" "$1"
+    [ "${lines[-1]}" = "<$2>" ]
+}
+
+@test "zsh completes subcommands, options, modes, keys and values" {
+    install_completions
+    export SHOWN=$BATS_TEST_TMPDIR/shown
+    zsh_makes_of 'distgpu conv' 'distgpu convert '
+    zsh_makes_of 'distgpu topo --fo' 'distgpu topo --format '
+    zsh_makes_of 'distgpu plan torchrun,rd' 'distgpu plan torchrun,rdzv='
+    zsh_makes_of 'distgpu plan torchrun,rdzv=c' 'distgpu plan torchrun,rdzv=c10d '
 }

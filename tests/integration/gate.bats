@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # `--distgpu=MODE,check`: the step's own check before its program starts.
-# shellcheck disable=SC2030,SC2031,SC2154,SC2016 # cluster.bash sets sandbox; run sets output and status
 
 load cluster
 load gate/faults
@@ -10,12 +9,7 @@ setup_file() {
     gate_cluster_up 4
 }
 
-teardown_file() { cluster_down; }
-
-setup() {
-    assert_cluster_clean
-    eight=(srun -N4 -n8 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
-}
+eight=(srun -N4 -n8 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
 
 @test "all is well: one line, and every rank runs, with nothing of the check left" {
     run --separate-stderr submit srun -N4 -n4 --cpus-per-task=2 --gres=gpu:1 --distgpu=pytorch,check bash -c \
@@ -29,13 +23,11 @@ setup() {
 }
 
 @test "not asked for, nothing is opened or started" {
-    printf '#!/bin/sh\necho "$*" >>%s/asked\nexec %s/distgpu "$@"\n' "$SCRATCH" "$SCRATCH" \
-        >"$SCRATCH/noted"
+    printf '#!/bin/sh\necho "$*" >>%s/asked\nexec %s/distgpu "$@"\n' "$SCRATCH" "$SCRATCH" >"$SCRATCH/noted"
     chmod 755 "$SCRATCH/noted"
     set_plugstack "required $SCRATCH/${plugin##*/} command=$SCRATCH/noted"
     run submit "${eight[@]}" --distgpu=pytorch true
-    run submit "${eight[@]}" --distgpu=pytorch,check=off true
-    [ "$status" -eq 0 ]
+    run -0 submit "${eight[@]}" --distgpu=pytorch,check=off true
     [ ! -e "$SCRATCH/asked" ]
     run submit "${eight[@]}" --distgpu=pytorch,check true
     restore_plugstack
@@ -59,7 +51,6 @@ END
     run submit srun -w 'node[03-04]' -n2 -c2 --propagate=NOFILE --distgpu=pytorch,check \
         bash -c 'bash "$1/self" >"$1/task.$SLURMD_NODENAME"' - "$SCRATCH"
     restore_plugstack
-    echo "$output"
     [ "$status" -eq 0 ]
     grep -q '^CapEff:[[:space:]]*0*$' "$SCRATCH/check.node03"
     diff "$SCRATCH/task.node03" "$SCRATCH/check.node03"
@@ -67,43 +58,20 @@ END
 
 # The step ends before its program starts, with the finding, who is to be left out, and status 1.
 refused() { # FAULT
-    run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/started-$1"
-    echo "$output"
-    [ "$status" -ne 0 ]
+    run ! submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/started-$1"
     [ ! -e "$SCRATCH/started-$1" ]
     grep "^distgpu: check: .*$(said_of "$1")" <<<"$output"
     grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
 }
 
-@test "a GPU that is missing, one of another model, and an HCA that is down" {
+@test "each fault of a node's GPUs, HCAs, links, interfaces and clock" {
     local fault
-    for fault in missing-gpu other-gpu hca-down; do
+    for fault in missing-gpu other-gpu hca-down slow-link one-way closed-port no-interface clock; do
         plant $fault
-        refused $fault
+        if [[ $fault == no-interface ]]; then NCCL_SOCKET_IFNAME="=eth0" refused $fault; else refused $fault; fi
         mend $fault
         [ "$status" -eq 1 ]
     done
-}
-
-@test "a slow link, one that is cut in one direction, and a firewall between two nodes" {
-    local fault
-    for fault in slow-link one-way closed-port; do
-        plant $fault
-        refused $fault
-        mend $fault
-        [ "$status" -eq 1 ]
-    done
-}
-
-@test "an interface that one node has not, and a clock that is wrong" {
-    plant no-interface
-    NCCL_SOCKET_IFNAME="=eth0" refused no-interface
-    mend no-interface
-    [ "$status" -eq 1 ]
-    plant clock
-    refused clock
-    mend clock
-    [ "$status" -eq 1 ]
 }
 
 @test "a node without the plugin: the others do not wait for it, and its program is ended" {
@@ -111,27 +79,18 @@ refused() { # FAULT
     SECONDS=0
     run submit "${eight[@]}" --distgpu=pytorch,check sleep 60
     mend no-plugin
-    echo "$output"
     [ "$status" -ne 0 ]
     ((SECONDS < 20))
     grep "^distgpu: check: ranks 4-5 $(said_of no-plugin)" <<<"$output"
     grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
 }
 
-@test "the line to leave the node out leads to a step that runs" {
+@test "one node that is slow: the line to leave it out leads to a step that runs, and check=warn goes on" {
     plant slow-link
-    run submit srun -N3 -n3 --exclude=node03 --distgpu=pytorch,check echo runs
-    mend slow-link
-    echo "$output"
-    [ "$status" -eq 0 ]
+    run -0 submit srun -N3 -n3 --exclude=node03 --distgpu=pytorch,check echo runs
     [ "$(grep -c '^runs$' <<<"$output")" -eq 3 ]
-}
-
-@test "check=warn tells it and goes on" {
-    plant slow-link
     run submit "${eight[@]}" --distgpu=pytorch,check=warn bash -c 'echo "$RANK runs"'
     mend slow-link
-    echo "$output"
     [ "$status" -eq 0 ]
     grep "^distgpu: check: .*$(said_of slow-link)" <<<"$output"
     [ "$(grep -c '^distgpu: check=warn: the program starts all the same$' <<<"$output")" -eq 1 ]
@@ -139,17 +98,13 @@ refused() { # FAULT
 }
 
 @test "one node's variables that a wrapper changes, by the gate in its place" {
-    run submit "${eight[@]}" --distgpu=pytorch "${gate_in_wrapper[@]}"
-    echo "$output"
-    [ "$status" -eq 1 ]
+    run -1 submit "${eight[@]}" --distgpu=pytorch "${gate_in_wrapper[@]}"
     grep "^distgpu: check: ranks 4-5 on $(said_of wrapper)" <<<"$output"
 }
 
 @test "heterogeneous steps, per-node launchers, distgpu exec, and what the site asks for" {
-    run submit srun --quiet -w node01 -n3 --distgpu=pytorch,check bash -c 'echo "$RANK runs"' : \
+    run -0 submit srun --quiet -w node01 -n3 --distgpu=pytorch,check bash -c 'echo "$RANK runs"' : \
         -w node02 -n1 bash -c 'echo "$RANK runs"'
-    echo "$output"
-    [ "$status" -eq 0 ]
     [[ $output == *'distgpu: check: 4 ranks on 2 nodes ready in '* ]]
     [ "$(grep -c '^[0-3] runs$' <<<"$output")" -eq 4 ]
     local mode
@@ -161,16 +116,11 @@ refused() { # FAULT
     run submit "${eight[@]}" ./distgpu exec pytorch,check -- echo runs
     [[ $output == *'distgpu: check: 8 ranks on 4 nodes ready in '* ]]
     [ "$(grep -c '^runs$' <<<"$output")" -eq 8 ]
-    local node
-    for node in $(node_names); do
-        on "$node" sed -i 's/$/ check=warn/' /etc/slurm/plugstack.conf
-    done
+    on_nodes sed -i 's/$/ check=warn/' /etc/slurm/plugstack.conf
     run submit "${eight[@]}" --distgpu=pytorch echo runs
     run -0 submit "${eight[@]}" --distgpu=pytorch,check=off echo runs
     local without=$output
-    for node in $(node_names); do
-        on "$node" sed -i 's/ check=warn$//' /etc/slurm/plugstack.conf
-    done
+    on_nodes sed -i 's/ check=warn$//' /etc/slurm/plugstack.conf
     [[ $without != *check* ]]
 }
 
@@ -210,7 +160,6 @@ freeze() { # NODE KIND
     on node01 ip link set lo down
     run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/ran-alone"
     on node01 ip link set lo up
-    echo "$output"
     [ "$status" -ne 0 ]
     [ ! -e "$SCRATCH/ran-alone" ]
     grep '^distgpu: check: rank 1 on node01: no report within 10 s; ' <<<"$output"
@@ -218,15 +167,9 @@ freeze() { # NODE KIND
 }
 
 @test "a command that cannot be started is an error that says so, once" {
-    local node
-    for node in $(node_names); do
-        on "$node" sed -i "s|command=.*|command=/no/distgpu|" /etc/slurm/plugstack.conf
-    done
+    on_nodes sed -i "s|command=.*|command=/no/distgpu|" /etc/slurm/plugstack.conf
     run submit "${eight[@]}" --distgpu=pytorch,check echo runs
-    for node in $(node_names); do
-        on "$node" sed -i "s|command=.*|command=$SCRATCH/distgpu|" /etc/slurm/plugstack.conf
-    done
-    echo "$output"
+    on_nodes sed -i "s|command=.*|command=$SCRATCH/distgpu|" /etc/slurm/plugstack.conf
     [ "$status" -ne 0 ]
     [ "$(grep -c 'distgpu: check: /no/distgpu on node01: cannot be started; name the command with command=PATH in plugstack.conf, or leave the key check out' <<<"$output")" -eq 1 ]
     [[ $output != *runs* ]]

@@ -1,14 +1,12 @@
 #!/usr/bin/env bats
 # The programs that check and watch start, where control groups confine a step: they are a task's
 # own by what they may use, and none outlives the step.
-# shellcheck disable=SC2016,SC2154 # the tasks' shells expand; run and cluster.bash set
 
 load cluster
 
 setup_file() {
     cluster_up --nodes 1 --gpus 4 --conf TaskPlugin=task/cgroup \
-        --conf ProctrackType=proctrack/cgroup --cgroup ConstrainCores=yes \
-        --cgroup ConstrainDevices=yes
+        --conf ProctrackType=proctrack/cgroup --cgroup ConstrainCores=yes --cgroup ConstrainDevices=yes
     cat >"$SCRATCH/self" <<'END'
 grep -E '^(Uid|Gid|Groups|CapEff|Cpus_allowed_list)' /proc/self/status
 cat /proc/self/cgroup
@@ -27,8 +25,6 @@ END
     on node01 sed -i "s|command=.*|command=$SCRATCH/noted|" /etc/slurm/plugstack.conf
 }
 
-teardown_file() { cluster_down; }
-
 setup() { assert_cluster_clean; }
 
 teardown() {
@@ -37,21 +33,15 @@ teardown() {
 }
 
 @test "check and watch have the control group, GPUs and CPUs of their task" {
-    run submit srun -n2 --gres=gpu:2 --distgpu=pytorch,check=warn,watch=30 bash -c '
+    run -0 submit srun -n2 --gres=gpu:2 --distgpu=pytorch,check=warn,watch=30 bash -c '
         bash "$1/self" >"$1/task.$SLURM_PROCID.is"; sleep 1' - "$SCRATCH"
-    echo "$output"
-    [ "$status" -eq 0 ]
     grep -c 'Operation not permitted' "$SCRATCH/task.0.is" | grep -qx 2
     diff "$SCRATCH/task.0.is" "$SCRATCH"/why.*.is
     diff <(sort "$SCRATCH"/task.*.is) <(sort "$SCRATCH"/check.*.is)
 }
 
 none_is_left() {
-    for _ in {1..50}; do
-        on node01 pgrep -f "$SCRATCH/(noted|distgpu)|^sleep 60" >/dev/null || break
-        sleep 0.1
-    done
-    run -1 on node01 pgrep -af "$SCRATCH/(noted|distgpu)|^sleep 60"
+    until_so 5 eval '! on node01 pgrep -af "$SCRATCH/(noted|distgpu)|^sleep 60"'
     run -1 on node01 pgrep -ax distgpu
 }
 
@@ -76,11 +66,9 @@ none_is_left() {
 
 @test "the watch ends with its step, whose end it does not hold up" {
     SECONDS=0
-    run submit srun -n2 --distgpu=pytorch,watch=30 true
-    [ "$status" -eq 0 ]
+    run -0 submit srun -n2 --distgpu=pytorch,watch=30 true
     ((SECONDS < 10))
     none_is_left
-    run submit srun -n2 --time=0:10 --distgpu=pytorch,watch=30 bash -c 'kill -9 $$'
-    [ "$status" -ne 0 ]
+    run ! submit srun -n2 --time=0:10 --distgpu=pytorch,watch=30 bash -c 'kill -9 $$'
     none_is_left
 }

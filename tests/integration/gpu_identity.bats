@@ -3,7 +3,6 @@
 # and its CPUs are near it. GPUs 13 and 14 (their PCI bus) are near CPU 1, GPUs 93 and 94 near CPU 0.
 # The driver that tells their minors is made up; the device files are real, and so is the control
 # group that denies some.
-# shellcheck disable=SC2030,SC2031,SC2154 # each test has its own; cluster.bash and run set the rest
 
 load cluster
 load binding/cluster
@@ -14,7 +13,7 @@ constrained=("${confined[@]}" --cgroup ConstrainDevices=yes)
 
 setup() { two_cpus_here; }
 
-teardown() { [[ ! ${CLUSTER-} ]] || cluster_down; }
+teardown() { cluster_down; }
 
 # Fails unless the tasks of the step print these lines: the GPUs that CUDA gives them, by PCI bus and
 # device file, and their CPUs.
@@ -127,12 +126,6 @@ stays_as_slurm_set_it() { # WHY
     on node01 mknod -m 666 /dev/nvidia0 c 120 0
     stays_as_slurm_set_it \
         'GPUs: the task can open 3, but Slurm gave it 2; list every GPU of the node in gres.conf'
-}
-
-@test "a driver that does not tell the minors" {
-    binding_cluster_up "${constrained[@]}"
-    on node01 umount /proc/driver
-    stays_as_slurm_set_it 'GPUs: the driver does not report which device file is whose'
 }
 
 @test "a user's CUDA_DEVICE_ORDER where the driver does not tell the UUIDs" {

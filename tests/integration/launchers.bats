@@ -1,12 +1,9 @@
 #!/usr/bin/env bats
 # Launchers beside and inside distgpu: mpirun, --pty, and nodes without the plugin.
-# shellcheck disable=SC2016,SC2030,SC2031 # the shell inside the sandbox expands them
 
 load cluster
 
 setup_file() { cluster_up --conf LaunchParameters=use_interactive_step; }
-teardown_file() { cluster_down; }
-teardown() { assert_cluster_clean; }
 
 @test "mpirun under #SBATCH --distgpu: its daemons and ranks are left alone" {
     command -v mpirun >/dev/null || {
@@ -20,54 +17,33 @@ mpirun sh -c 'echo "mpi $OMPI_COMM_WORLD_RANK rank=$RANK master=$MASTER_ADDR lef
 srun sh -c 'echo "srun $RANK"'
 TEXT
     # srun waits, and says so, where the step of mpirun's daemons is not over yet.
-    run submit sbatch --quiet --wait -o "$SCRATCH/out" -e "$SCRATCH/err" "$SCRATCH/job"
-    [ "$status" -eq 0 ]
-    run sort "$SCRATCH/out"
-    [ "$status" -eq 0 ]
+    run -0 submit sbatch --quiet --wait -o "$SCRATCH/out" -e "$SCRATCH/err" "$SCRATCH/job"
+    run -0 sort "$SCRATCH/out"
     [ "$output" = "$(printf '%s\n' 'mpi 0 rank= master= left=0' 'mpi 1 rank= master= left=0' \
         'mpi 2 rank= master= left=0' 'mpi 3 rank= master= left=0' 'srun 0' 'srun 1' 'srun 2' 'srun 3')" ]
 }
 
-@test "srun --pty on a terminal" {
-    run submit script -qec 'srun -n1 --pty --distgpu=pytorch sh -c "tty >/dev/null && echo terminal rank=\$RANK"' /dev/null
-    [ "$status" -eq 0 ]
+@test "a terminal by --pty, salloc's interactive shell, which gets nothing, and an empty twin" {
+    run -0 submit script -qec 'srun -n1 --pty --distgpu=pytorch sh -c "tty >/dev/null && echo terminal rank=\$RANK"' /dev/null
     [[ $output == *"terminal rank=0"* ]]
-}
-
-@test "salloc's interactive shell gets nothing, the srun in it does" {
-    run submit script -qec 'salloc --quiet -n1 --distgpu=pytorch' /dev/null <<<'echo "shell=$RANK"; srun sh -c "echo \"task=\$RANK\""; exit'
-    [ "$status" -eq 0 ]
+    run -0 submit script -qec 'salloc --quiet -n1 --distgpu=pytorch' /dev/null <<<'echo "shell=$RANK"; srun sh -c "echo \"task=\$RANK\""; exit'
     [[ $output == *"shell="$'\r'* ]]
     [[ $output == *"task=0"* ]]
-}
-
-@test "an empty twin asks for nothing" {
-    run submit env SLURM_DISTGPU= srun -n1 sh -c 'echo "rank=$RANK"'
-    [ "$status" -eq 0 ]
+    run -0 submit env SLURM_DISTGPU= srun -n1 sh -c 'echo "rank=$RANK"'
     [ "$output" = "rank=" ]
 }
 
 @test "--mpi=pmix: MPI keeps Slurm's ranks, the variables agree" {
     [ "$(mpi_type)" = pmix ] || skip "Slurm's PMIx plugin is not installed"
-    run submit srun -N2 -n4 --mpi=pmix --distgpu=pytorch sh -c 'echo $PMIX_RANK $RANK'
-    [ "$status" -eq 0 ]
+    run -0 submit srun -N2 -n4 --mpi=pmix --distgpu=pytorch sh -c 'echo $PMIX_RANK $RANK'
     [ "$(sort <<<"$output")" = "$(printf '%s\n' '0 0' '1 1' '2 2' '3 3')" ]
 }
 
-@test "batch, interactive and extern steps get nothing" {
-    run submit salloc --quiet -n1 --distgpu=pytorch \
+@test "the command of an allocation gets nothing" {
+    run -0 submit salloc --quiet -n1 --distgpu=pytorch \
         sh -c 'env | grep -cE "^(RANK|MASTER_ADDR)="; srun sh -c "echo rank=\$RANK"'
-    [ "$status" -eq 0 ]
     # The srun inside has what its allocation asked for.
     [ "${lines[-2]} ${lines[-1]}" = "0 rank=0" ]
-    cat >"$SCRATCH/job" <<'TEXT'
-#!/bin/bash
-#SBATCH --distgpu=pytorch -n1
-env | grep -cE "^(RANK|MASTER_ADDR|SLURM_DISTGPU)="
-srun sh -c 'echo "rank=$RANK"'
-TEXT
-    submit sbatch --quiet --wait -o "$SCRATCH/out" "$SCRATCH/job"
-    [ "$(cat "$SCRATCH/out")" = $'0\nrank=0' ]
 }
 
 # without_plugin NODE COMMAND...
@@ -81,12 +57,9 @@ without_plugin() {
 address='echo "$(hostname) $RANK ${MASTER_ADDR:-none}"'
 not_loaded=distgpu-is-not-loaded-on-this-node
 
-@test "on a node without the plugin the tasks run, and name it by what survived" {
+@test "on a node without the plugin the tasks run, and MASTER_ADDR says so, on no other" {
     without_plugin node02 srun -N3 -n3 --distgpu=pytorch sh -c 'echo "$(hostname) rank=$RANK ${SLURM_DISTGPU_STEP:+carried}"'
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 'node01 rank=0 ' 'node02 rank= carried' 'node03 rank=2 ')" ]
-}
-
-@test "on a node without the plugin MASTER_ADDR says so, and on no other" {
     local mode
     for mode in '--distgpu=pytorch' '--export=ALL,A=1 --distgpu=megatron'; do
         # shellcheck disable=SC2086 # several words
@@ -125,8 +98,7 @@ not_loaded=distgpu-is-not-loaded-on-this-node
 @test "the nodes with the plugin leave nothing of the address that srun sends" {
     local step
     for step in pytorch torchrun ray pytorch,check; do
-        run submit srun -N2 -n2 --distgpu="$step" sh -c 'env | grep "=distgpu-is-not" || echo clean'
-        [ "$status" -eq 0 ]
+        run -0 submit srun -N2 -n2 --distgpu="$step" sh -c 'env | grep "=distgpu-is-not" || echo clean'
         [ "$(grep -c clean <<<"$output")" -eq 2 ]
         [[ $output != *distgpu-is-not* ]]
     done

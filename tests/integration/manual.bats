@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The manual says what the command and the plugin do, in both directions. Needs no cluster.
-# shellcheck disable=SC2154 # set by cluster.bash and bats
 
 load cluster
 
@@ -62,44 +61,36 @@ same() { # TEXT TEXT
     done
 }
 
-@test "options can be copied from a page to a shell" {
-    format distgpu-plan.1 | grep -qF -e '--ntasks-per-node COUNTS'
-}
+@test "options can be copied from a page to a shell" { format distgpu-plan.1 | grep -qF -e '--ntasks-per-node COUNTS'; }
 
-@test "each subcommand has its page, and each page its subcommand" {
+@test "each subcommand has its page, and that page its options" {
     same "$(subcommands)" "$(printf '%s\n' distgpu-*.1 | sed 's/distgpu-\(.*\)\.1/\1/')"
     same "$(subcommands)" "$(items DESCRIPTION distgpu.1)"
-}
-
-@test "each subcommand's options are those of its page" {
     same "$(help_options)" "$(page_options distgpu.1)"
     for subcommand in $(subcommands); do
         same "$(help_options "$subcommand")" "$(page_options "distgpu-$subcommand.1")"
     done
 }
 
-@test "distgpu-check(1) has the checks" {
-    same "$("$command" check --list | sed -nE 's/^([a-z]+) .*/\1/p')" \
-        "$(items DESCRIPTION distgpu-check.1)"
-}
-
 @test "nccl-scaling's options are those of its page, those of subcommands are in its synopsis" {
     local name
     same "$(scaling_help_options)" "$(scaling_page_options)"
-    for name in times page diff; do
-        same "$(scaling_help_options "$name")" "--help"$'\n'"$(sed -n \
+    for name in times diff; do
+        same "$(scaling_help_options "$name")" "$(echo --help && sed -n \
             "/^\\.Cm $name\$/,/^\\.\\(Nm\\|Sh .*\\)\$/s/^\\.Op Fl \\(.*\\) Ar /-\\1 /p" nccl-scaling.1)"
     done
 }
 
-@test "distgpu-spec(7) has the modes, and their aliases" {
+@test "the tables of checks, modes, aliases, keys, twins and plugstack.conf are those of the programs" {
     local aliases
+    same "$("$command" check --list | sed -nE 's/^([a-z]+) .*/\1/p')" "$(items DESCRIPTION distgpu-check.1)"
     aliases=$("$command" vars help | sed -n 's/.*(also: \(.*\))$/\1/p' | sed 's/, /\n/g')
     same "$(help_words Modes)"$'\n'"$aliases" "$(items MODES distgpu-spec.7)"
-}
-
-@test "distgpu-spec(7) has the keys with their values" {
     same "$(help_words Keys)" "$(items KEYS distgpu-spec.7)"
+    same "$("$command" vars help | grep -oE '[A-Z]+_DISTGPU' | sort -u)" \
+        "$(sed -n 's/^\.It Ev \([A-Z]*_DISTGPU\)$/\1/p' distgpu-spec.7)"
+    same "$(sed -nE 's/.*name == "([a-z]+)".*/\1=/p' "$root/libmapping/slurm/plugstack_arguments.cpp")" \
+        "$(items ARGUMENTS spank_distgpu.8 | sed 's/ Ns .*//; s/^off$/off=/' | uniq)"
 }
 
 @test "distgpu-spec(7) says of which modes a key is" {
@@ -110,16 +101,6 @@ for mode in json.load(sys.stdin)["modes"]:
         "$(awk '/^\.It Cm / { key = $3; sub("=.*", "", key) }
             sub("^Modes: ", "") { gsub("[,.]", ""); for (i = 1; i <= NF; i++) print key, $i }' \
             distgpu-spec.7)"
-}
-
-@test "distgpu-spec(7) has the environment twins" {
-    same "$("$command" vars help | grep -oE '[A-Z]+_DISTGPU' | sort -u)" \
-        "$(sed -n 's/^\.It Ev \([A-Z]*_DISTGPU\)$/\1/p' distgpu-spec.7)"
-}
-
-@test "spank_distgpu(8) has the arguments of plugstack.conf" {
-    same "$(sed -nE 's/.*name == "([a-z]+)".*/\1=/p' "$root/libmapping/slurm/plugstack_arguments.cpp")" \
-        "$(items ARGUMENTS spank_distgpu.8 | sed 's/ Ns .*//; s/^off$/off=/' | uniq)"
 }
 
 @test "pages refer to pages that are there" {

@@ -2,11 +2,9 @@
 # The plugin as a file: what it exports and what it pulls into Slurm's daemons.
 
 load cluster
-# shellcheck disable=SC2154 # plugin: set by cluster.bash
 
 @test "only SPANK's symbols are exported" {
-    run nm -D --defined-only --format=just-symbols "$plugin"
-    [ "$status" -eq 0 ]
+    run -0 nm -D --defined-only --format=just-symbols "$plugin"
     [ "$output" = "$(printf '%s\n' plugin_name plugin_type plugin_version \
         slurm_spank_exit slurm_spank_init slurm_spank_init_post_opt slurm_spank_local_user_init \
         slurm_spank_task_exit slurm_spank_task_init slurm_spank_task_init_privileged \
@@ -14,8 +12,7 @@ load cluster
 }
 
 @test "neither libslurm nor a dynamic libstdc++ is linked" {
-    run ldd "$plugin"
-    [ "$status" -eq 0 ]
+    run -0 ldd "$plugin"
     [[ $output == *libc.so.6* ]]
     run -1 grep -E 'slurm|stdc\+\+|libgcc|fmt|json' <<<"$output"
 }

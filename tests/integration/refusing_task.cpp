@@ -1,7 +1,7 @@
 // In the place of task_start.cpp: the plugin with a task_init that finds a reason to refuse on
 // the hosts that the user names in REFUSE, or throws on those in THROW.
 #include "node/machine.h"
-#include "task_start.h"
+#include "stepd_side.h"
 
 #include <stdexcept>
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Each signal reaches a server below `distgpu exec` once, whichever processes of a step Slurm signals.
-# shellcheck disable=SC2154 # cluster.bash sets root
 
 load cluster
 
@@ -18,13 +17,7 @@ teardown() { cluster_down; }
 
 # Waits until the log has that many such lines.
 await() { # NUMBER LINE
-    for _ in {1..100}; do
-        [ "$(grep -cx "$2" "$log")" -lt "$1" ] || return 0
-        sleep 0.1
-    done
-    echo "no $1 lines: $2"
-    cat "$log"
-    return 1
+    until_so 10 eval '(($(grep -cx '"'$2'"' "$log") >= '"$1"'))' || { cat "$log" && return 1; }
 }
 
 # Raises a cluster with these settings.
@@ -57,9 +50,7 @@ assert_each_arrives_once() { # SANDBOX_ARGUMENT...
     assert_cluster_clean
 }
 
-@test "proctrack/linuxproc, which signals every process" {
-    cluster_name+=l assert_each_arrives_once
-}
+@test "proctrack/linuxproc, which signals every process" { cluster_name+=l assert_each_arrives_once; }
 
 @test "proctrack/cgroup, which signals exec alone" {
     cluster_name+=c assert_each_arrives_once --conf ProctrackType=proctrack/cgroup

@@ -19,7 +19,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,28 +45,22 @@ env -0 >env.$rank
 """
 
 
-@dataclass(frozen=True)
-class Shape:
-    """One shape, as a launcher and as `distgpu plan` are told it."""
-
-    launch: list[str]
-    plan: list[str]
+Shape = tuple[list[str], list[str]]  # as a launcher and as `distgpu plan` are told it
 
 
 def plain_shape(tasks: int, nodes: int, distribution: str) -> Shape:
     """Tasks dealt by Slurm over the first nodes."""
-    names = f"node[01-{nodes:02}]" if nodes > 1 else "node01"
-    return Shape(
+    names = f"node[01-{nodes:02}]"
+    return (
         [f"-N{nodes}", f"-n{tasks}", "-w", names, "-m", distribution],
         ["--nodelist", names, "--ntasks", str(tasks), "--distribution", distribution],
     )
 
 
 def arbitrary_shape(order: list[str]) -> Shape:
-    """A node for each task."""
-    listed = ",".join(order)
-    nodes = ",".join(sorted(set(order)))  # as Slurm numbers them
-    return Shape(
+    """A node for each task; Slurm numbers the nodes by their names."""
+    listed, nodes = ",".join(order), ",".join(sorted(set(order)))
+    return (
         [f"-n{len(order)}", "-m", "arbitrary", "-w", listed],
         ["--nodelist", nodes, "--distribution", f"arbitrary={listed}"],
     )
@@ -75,10 +68,10 @@ def arbitrary_shape(order: list[str]) -> Shape:
 
 def mpirun_shape(tasks_per_node: int, nodes: int) -> Shape:
     """As many tasks on each node, all of an allocation."""
-    names = f"node[01-{nodes:02}]" if nodes > 1 else "node01"
+    names = f"node[01-{nodes:02}]"
     allocation = ["salloc", "--quiet", "--exclusive", f"-N{nodes}", "-w", names]
-    return Shape(
-        allocation + [f"--ntasks-per-node={tasks_per_node}", "mpirun", "--bind-to", "none"],
+    return (
+        [*allocation, f"--ntasks-per-node={tasks_per_node}", "mpirun", "--bind-to", "none"],
         ["--nodelist", names, "--ntasks", str(nodes * tasks_per_node)],
     )
 
@@ -87,8 +80,7 @@ def random_shape(mode: str, source: random.Random, launcher: str) -> Shape:
     """Up to four nodes and twelve tasks."""
     nodes = source.randint(1, 4)
     if launcher == "mpirun":
-        tasks_per_node = 1 if mode in PER_NODE else source.randint(1, 3)
-        return mpirun_shape(tasks_per_node, nodes)
+        return mpirun_shape(1 if mode in PER_NODE else source.randint(1, 3), nodes)
     if mode in PER_NODE:
         return plain_shape(nodes, nodes, "block")
     kind = source.choice(["block", "cyclic", "plane", "arbitrary"])
@@ -107,34 +99,19 @@ def mpi_type() -> str:
     return "pmix" if "pmix" in listed.stdout + listed.stderr else "pmi2"
 
 
-def command_line(options: argparse.Namespace, spec: str, shape: Shape, folder: str) -> list[str]:
+def command_line(options: argparse.Namespace, spec: str, launch: list[str]) -> list[str]:
     """What a user types."""
+    by_exec = [options.distgpu, "exec", spec, "--"]
+    if options.launcher == "mpirun":
+        return launch + by_exec
     step = [
+        "srun",
         f"--mpi={mpi_type()}",
         f"--cpus-per-task={CPUS_PER_TASK}",
         "--exclusive",
-        "--chdir",
-        folder,
+        *launch,
     ]
-    by_exec = [options.distgpu, "exec", spec, "--"]
-    if options.launcher == "mpirun":
-        return shape.launch + by_exec
-    if options.launcher == "exec":
-        return ["srun"] + step + shape.launch + by_exec
-    return ["srun"] + step + shape.launch + [f"--distgpu={spec}"]
-
-
-def launch(command: list[str], folder: str) -> str:
-    """Runs the step; its standard error."""
-    step = subprocess.run(
-        command + ["bash", "-c", SAVE], cwd=folder, capture_output=True, text=True, check=False
-    )
-    return step.stderr if step.returncode else ""
-
-
-def read_environment(path: Path) -> dict[str, str]:
-    entries = path.read_bytes().decode().rstrip("\0").split("\0")
-    return dict(entry.split("=", 1) for entry in entries)
+    return step + (by_exec if options.launcher == "exec" else [f"--distgpu={spec}"])
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -145,7 +122,8 @@ def differences(task: dict[str, Any], folder: Path, unknown: set[str]) -> list[s
     """Where a task is not what the plan has for its rank."""
     rank = task["rank"]
     found = []
-    environment = read_environment(folder / f"env.{rank}")
+    entries = (folder / f"env.{rank}").read_bytes().decode().rstrip("\0").split("\0")
+    environment = dict(entry.split("=", 1) for entry in entries)
     node, local_rank, cpus = (folder / f"place.{rank}").read_text().split()
     if node != task["node"]:
         found.append(f"rank {rank}: on {node}, planned on {task['node']}")
@@ -163,42 +141,31 @@ def differences(task: dict[str, Any], folder: Path, unknown: set[str]) -> list[s
     return found
 
 
-def topology_options(topology: str) -> list[str]:
-    """A node without GPUs whose tasks have the CPUs of this process."""
-    masks = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    return ["--topology", topology, "--gpus-per-node", "0", "--cpu-masks", masks]
-
-
 def compare(options: argparse.Namespace, mode: str, port: int, shape: Shape) -> bool:
     """One launch; whether it is as planned."""
+    launch, planned = shape
     spec = f"{mode},master=name,port={port}"
-    print(spec, *shape.launch, flush=True)
-    plan = subprocess.run(
-        [options.distgpu, "plan", spec, "--format", "json", "--cpus-per-task", str(CPUS_PER_TASK)]
-        + shape.plan
-        + (topology_options(options.topology) if options.launcher == "plugin" else []),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    print(spec, *launch, flush=True)
+    command = [options.distgpu, "plan", spec, "--format", "json", *planned]
+    command += ["--cpus-per-task", str(CPUS_PER_TASK)]
+    if options.launcher == "plugin":  # a node without GPUs whose tasks have this process's CPUs
+        masks = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        command += ["--topology", options.topology, "--gpus-per-node", "0", "--cpu-masks", masks]
+    plan = subprocess.run(command, capture_output=True, text=True, check=False)
     with tempfile.TemporaryDirectory(dir=os.getcwd()) as name:
-        folder = Path(name)
-        problem = launch(command_line(options, spec, shape, name), name)
-        if plan.returncode:  # the framework cannot run so: the step says the same
-            print(f"  plan: {plan.stderr.strip()}\n  srun: {problem.strip()}")
-            return plan.stderr.strip() in problem
-        if problem:
-            print(f"  srun: {problem.strip()}")
-            return False
+        program = [*command_line(options, spec, launch), "bash", "-c", SAVE]
+        step = subprocess.run(program, cwd=name, capture_output=True, text=True, check=False)
+        if plan.returncode or step.returncode:  # the framework cannot run so: both say the same
+            print(f"  plan: {plan.stderr.strip()}\n  step: {step.stderr.strip()}")
+            return plan.returncode != 0 and plan.stderr.strip() in step.stderr
         tasks = json.loads(plan.stdout)["tasks"]
         unknown = UNKNOWN_BEFOREHAND | (
             UNKNOWN_TO_MPIRUN if options.launcher == "mpirun" else set()
         )
-        found = [line for task in tasks for line in differences(task, folder, unknown)]
-        if len(list(folder.glob("env.*"))) != len(tasks):
-            found.append(f"{len(list(folder.glob('env.*')))} tasks, planned {len(tasks)}")
-    for line in found:
-        print(f"  {line}")
+        found = [line for task in tasks for line in differences(task, Path(name), unknown)]
+        if len(list(Path(name).glob("env.*"))) != len(tasks):
+            found.append(f"not {len(tasks)} tasks as planned")
+    print("".join(f"  {line}\n" for line in found), end="")
     return not found
 
 

@@ -1,12 +1,10 @@
 #!/usr/bin/env bats
 # The options that distgpu reads on a line of srun or sbatch are those that the running release has,
 # each with the next word for its value where Slurm takes it so.
-# shellcheck disable=SC2154 # cluster.bash sets root; run sets output and status
 
 load cluster
 
 setup_file() { cluster_up; }
-teardown_file() { cluster_down; }
 
 # names_of COMMAND: its options, as its help shows them and, from 23.02 on, as it completes them.
 names_of() {
@@ -18,7 +16,7 @@ names_of() {
 }
 
 # options_of COMMAND: with a value where it asks for one; without those that only its help still has
-# (--power, 24.11). It starts nothing, having no program.
+# (--power, 24.11). It starts nothing, having no program, but for sbatch's --external (26.05).
 options_of() {
     local name
     for name in $(names_of "$1"); do
@@ -28,6 +26,7 @@ options_of() {
             *) echo "$name" ;;
         esac
     done
+    finish_step >&2
 }
 
 # is_read OPTION: the last answer says nothing that a wrong reading of the option would bring about.

@@ -1,6 +1,6 @@
 // A plugin whose every callback throws, to see guarded() keep it from Slurm. Its
 // arguments in plugstack.conf are the callbacks that throw ("task_init", ...).
-#include "guarded.h"
+#include "spank_access.h"
 
 #include <algorithm>
 #include <new>
@@ -32,21 +32,15 @@ extern const char plugin_type[] = "spank";
 extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern const unsigned int spank_plugin_version = 1;
 
-int slurm_spank_init(spank_t /*spank*/, int ac, char** av) {
-    return run("init", ac, av);
-}
-int slurm_spank_init_post_opt(spank_t /*spank*/, int ac, char** av) {
-    return run("init_post_opt", ac, av);
-}
-int slurm_spank_user_init(spank_t /*spank*/, int ac, char** av) {
-    return run("user_init", ac, av);
-}
-int slurm_spank_task_init(spank_t /*spank*/, int ac, char** av) {
-    return run("task_init", ac, av);
-}
-int slurm_spank_exit(spank_t /*spank*/, int ac, char** av) {
-    return run("exit", ac, av);
-}
+#define CALLBACK(NAME)                                             \
+    int slurm_spank_##NAME(spank_t /*spank*/, int ac, char** av) { \
+        return run(#NAME, ac, av);                                 \
+    }
+CALLBACK(init)
+CALLBACK(init_post_opt)
+CALLBACK(user_init)
+CALLBACK(task_init)
+CALLBACK(exit)
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -3,10 +3,8 @@
 # tasks of a block step go to the nodes in the order of the switches, and no variable says so.
 # Whoever starts the tasks, they are right. On older releases the order is that of the names.
 #
-# DISTGPU_MATRIX_SHAPES=N tries N random shapes of each kind, of which there are 12, and
-# DISTGPU_ORDER_SHAPES=N that many in random orders of the nodes.
-# shellcheck disable=SC2154,SC2016 # cluster.bash sets root; run sets output; the tasks expand
-# shellcheck disable=SC2030,SC2031,SC2034 # run in a test sets what a function of it reads; cluster.bash reads
+# DISTGPU_MATRIX_SHAPES=N tries N random shapes of each kind, of which there are 12.
+# shellcheck disable=SC2034 # shapes.bash and cluster.bash read what is set here
 
 load cluster
 load matrix/shapes
@@ -25,7 +23,6 @@ setup_file() {
             "${stepmgr[@]}"
         CLUSTERS+=" $CLUSTER"
         install_matrix
-        cp "$root/tests/integration/order/random_orders.py" "$SCRATCH"
         printf '%s\n' node04 'node[02-03]' node01 >"$SCRATCH/ring"
     done
 }
@@ -95,38 +92,19 @@ switch_order() {
     [ "$output" = 'node01 node02 node03 node04' ]
 }
 
-@test "from 26.05 on, block follows the switches and cyclic the names" {
-    on_each switch_order
-}
-
-@test "-N4 -n8, with more tasks on the first node" {
-    right 8 srun --distgpu=pytorch -N4 -n8
-}
-
-@test "-N4 -n4" {
-    right 4 srun --distgpu=pytorch -N4 -n4
-}
-
-@test "-N4 -n8 --ntasks-per-node=2" {
-    right 8 srun --distgpu=pytorch -N4 -n8 --ntasks-per-node=2
-}
+@test "from 26.05 on, block follows the switches and cyclic the names" { on_each switch_order; }
+@test "-N4 -n8, with more tasks on the first node" { right 8 srun --distgpu=pytorch -N4 -n8; }
+@test "-N4 -n4" { right 4 srun --distgpu=pytorch -N4 -n4; }
+@test "-N4 -n8 --ntasks-per-node=2" { right 8 srun --distgpu=pytorch -N4 -n8 --ntasks-per-node=2; }
 
 @test "-N4 -n8 -m block, and with packing" {
     right 8 srun --distgpu=pytorch -N4 -n8 -m block
     right 8 srun --distgpu=pytorch -N4 -n8 -m block,pack
 }
 
-@test "-N4 -n8 -m cyclic" {
-    right 8 srun --distgpu=pytorch -N4 -n8 -m cyclic
-}
-
-@test "-N4 -n8 -m plane=2" {
-    right 8 srun --distgpu=pytorch -N4 -n8 -m plane=2
-}
-
-@test "-N3 -n7 of four nodes" {
-    right 7 srun --distgpu=pytorch -N3 -n7
-}
+@test "-N4 -n8 -m cyclic" { right 8 srun --distgpu=pytorch -N4 -n8 -m cyclic; }
+@test "-N4 -n8 -m plane=2" { right 8 srun --distgpu=pytorch -N4 -n8 -m plane=2; }
+@test "-N3 -n7 of four nodes" { right 7 srun --distgpu=pytorch -N3 -n7; }
 
 @test "a step on some nodes of its allocation" {
     right 3 salloc -Q -N4 -n32 srun --distgpu=pytorch --relative=1 -N2 -n3
@@ -156,9 +134,7 @@ het_is_right() { # COMMAND...
     on_each het_is_right salloc -Q -N4 -n32 srun --distgpu=pytorch -N1 -n2 ./probe : -N2 -n3
 }
 
-@test "a heterogeneous job" {
-    on_each het_is_right srun -Q --distgpu=pytorch -N1 -n2 ./probe : -N2 -n3
-}
+@test "a heterogeneous job" { on_each het_is_right srun -Q --distgpu=pytorch -N1 -n2 ./probe : -N2 -n3; }
 
 # No task starts: each says why, or is ended with the step.
 exec_refuses() { # COMMAND...
@@ -183,12 +159,10 @@ async_is_right() {
         cat async.[0-7] >async.out'
     echo "$CLUSTER: $output"
     [ "$status" -eq 0 ]
-    run python3 -c 'import sys
+    run -0 python3 -c 'import sys
 sys.path.insert(0, sys.argv[1])
 from task_check import check, parse_tasks
 print("\n".join(check(parse_tasks(open(sys.argv[1] + "/async.out").read()), 8)))' "$SCRATCH"
-    echo "$output"
-    [ "$status" -eq 0 ]
     [ "$output" = '' ]
 }
 
@@ -260,9 +234,7 @@ or use srun -m plane=N"
     [[ $output != *'order of the nodes'* && $output == *node04* ]]
 }
 
-@test "distgpu plan in an allocation says that it cannot know the order" {
-    on_each plan_says_what_it_knows
-}
+@test "distgpu plan in an allocation says that it cannot know the order" { on_each plan_says_what_it_knows; }
 
 # The nodes of the ranks in turn, and MASTER_ADDR.
 in_order() { # ORDER SRUN_ARGUMENT...
@@ -276,9 +248,7 @@ order_is_right() {
     local shape by_switch='node01 10.77.1.1 node03 10.77.1.1 node02 10.77.1.1 node04 10.77.1.1'
     for shape in '-N4 -n4' '-N4 -n8 --ntasks-per-node=2' '-N4 -n8 -m block' '-N4 -n4 -m cyclic'; do
         # shellcheck disable=SC2086 # words
-        run in_order switch $shape
-        echo "$output"
-        [ "$status" -eq 0 ]
+        run -0 in_order switch $shape
         [ "${lines[-1]}" = "$by_switch" ]
         # shellcheck disable=SC2086 # words
         run in_order ./ring $shape
@@ -287,21 +257,6 @@ order_is_right() {
 }
 
 # Also where Slurm deals the tasks in the order of the switches by itself.
-@test "order=switch and order=PATH" {
-    on_each order_is_right
-}
+@test "order=switch and order=PATH" { on_each order_is_right; }
 
-random_orders() {
-    run submit salloc -Q -N4 -n32 ./random_orders.py "${DISTGPU_ORDER_SHAPES:-5}"
-    echo "$output"
-    tail -n 1 <<<"$output" | sed "s/^/# $CLUSTER: /" >&3
-    [ "$status" -eq 0 ]
-}
-
-@test "random shapes in random orders" {
-    on_each random_orders
-}
-
-@test "the clusters are left clean" {
-    on_each assert_cluster_clean
-}
+@test "the clusters are left clean" { on_each assert_cluster_clean; }

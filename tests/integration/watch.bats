@@ -1,15 +1,13 @@
 #!/usr/bin/env bats
 # `--distgpu=MODE,watch`: the step that says itself where it hangs. `watch=1` takes its minute in one
 # test; in the others the command that the plugin starts makes six seconds of `watch=2`.
-# shellcheck disable=SC2016 # the shells inside the sandbox expand them
-# shellcheck disable=SC2154 # cluster.bash sets sandbox, run sets output and status
 
 load cluster
 load why/py_spy
 
 setup_file() {
     cluster_up --cpus 16
-    cp "$root/tests/integration/watch/ranks.py" "$SCRATCH"
+    cp "$root/tests/integration/why/ranks.py" "$SCRATCH"
     # Also which of them were started. No user may add to another's file in a folder such as /tmp.
     mkdir -m 777 "$SCRATCH/notes"
     printf '%s\n' '#!/bin/bash' "[[ \$1 != why ]] || echo \"\$*\" >>$SCRATCH/notes/asked" \
@@ -18,15 +16,10 @@ setup_file() {
     plugstack command=hasty
 }
 
-teardown_file() { cluster_down; }
-
 # The plugin's line on all hosts.
 plugstack() { # command=FILE [ARGUMENT...]
-    local host
-    for host in login node0{1..4}; do
-        on "$host" sh -c 'echo "$1" >/etc/slurm/plugstack.conf' line \
-            "required $SCRATCH/${plugin##*/} command=$SCRATCH/${1#command=} ${*:2}"
-    done
+    on_all sh -c 'echo "$1" >/etc/slurm/plugstack.conf' line \
+        "required $SCRATCH/${plugin##*/} command=$SCRATCH/${1#command=} ${*:2}"
 }
 
 setup() {
@@ -61,19 +54,14 @@ begin() { # SRUN_ARGUMENT...
 
 # Until the text is there.
 await() { # TEXT SECONDS
-    for ((turn = 0; turn < 10 * $2; turn++)); do
-        ! grep -q "$1" "$SCRATCH/log" || return 0
-        sleep 0.1
-    done
-    cat "$SCRATCH/log"
-    return 1
+    until_so "$2" grep -q "$1" "$SCRATCH/log" || { cat "$SCRATCH/log" && return 1; }
 }
 
 hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged for [0-9.]+ s; 7 ranks are in all_reduce'
 
 @test "a minute without movement is told once, and the step goes on" {
     with_py_spy
-    begin "${eight[@]}" --label --distgpu=pytorch,gpus=keep,watch=1 python3 ranks.py hang 5
+    begin "${eight[@]}" --label --distgpu=pytorch,gpus=keep,watch=1 python3 ranks.py load_batch 5
     await 'distgpu: watch: nothing moved in 1 min' 100
     told=$SECONDS
     sleep 12
@@ -89,17 +77,25 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     [ "$(submit squeue --noheader --steps --format=%i | grep -c "^ *$job\.[0-9]*$")" = 1 ]
 }
 
-@test ":end ends the step, with the reason and a status that is not 0" {
+@test ":end ends the step, with the reason and a status that is not 0, also for a rank beside the watch" {
     with_py_spy
-    begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py hang 5
-    status=0
-    wait "$step" || status=$?
-    echo "# ended with status $status after $SECONDS s" >&3
-    cat "$SCRATCH/log"
-    ((status != 0 && SECONDS < 40))
-    grep -E "^$hang" "$SCRATCH/log"
-    grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
-    [ "$(<"$SCRATCH/notes/asked")" = "why $(sed -n 's/^step \([0-9.]*\): .*/\1/p' "$SCRATCH/log") --watch 2m:end" ]
+    local rank status
+    # The second is where the watch's own looks make it switch.
+    for rank in 5 0; do
+        begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py load_batch "$rank"
+        status=0
+        wait "$step" || status=$?
+        echo "# ended with status $status after $SECONDS s" >&3
+        cat "$SCRATCH/log"
+        ((status != 0 && SECONDS < 40))
+        grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
+        if ((rank == 0)); then
+            grep -E '^rank 0 on node01 is in load_batch ' "$SCRATCH/log"
+        else
+            grep -E "^$hang" "$SCRATCH/log"
+            [ "$(<"$SCRATCH/notes/asked")" = "why $(sed -n 's/^step \([0-9.]*\): .*/\1/p' "$SCRATCH/log") --watch 2m:end" ]
+        fi
+    done
 }
 
 # What six samples of a stack do not show: a rank that waits a little again and again, and one whose
@@ -122,19 +118,6 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     grep '^distgpu: watch: the step goes on, because nothing proves that a rank hangs: one is still active, or all wait$' "$SCRATCH/log"
 }
 
-# Where the watch's own looks make it switch.
-@test ":end ends the step also for a rank beside the watch" {
-    with_py_spy
-    begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py hang 0
-    status=0
-    wait "$step" || status=$?
-    echo "# ended with status $status after $SECONDS s" >&3
-    cat "$SCRATCH/log"
-    ((status != 0 && SECONDS < 40))
-    grep -E '^rank 0 on node01 is in load_batch ' "$SCRATCH/log"
-    grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
-}
-
 @test "a step that moves is not told, nor one that sends, from rank 0's node or between others" {
     with_py_spy
     local to
@@ -155,13 +138,19 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     done
 }
 
-@test "without py-spy a line says early that no hang can be seen" {
-    PATH=/usr/bin:/bin begin -N1 -n1 --distgpu=pytorch,gpus=keep,watch=2:end /usr/bin/python3 ranks.py hang 0
+@test "without py-spy a line says early that no hang can be seen, without the command that it cannot start" {
+    PATH=/usr/bin:/bin begin -N1 -n1 --distgpu=pytorch,gpus=keep,watch=2:end /usr/bin/python3 ranks.py load_batch 0
     await 'no hang can be seen' 5
     [ "$(grep distgpu: "$SCRATCH/log")" = 'distgpu: watch: no hang can be seen on node01: py-spy: not found on the node; pip install py-spy, in your environment or on the nodes' ]
     sleep 14
     kill -0 "$step"
     [ "$(grep -c distgpu: "$SCRATCH/log")" -eq 1 ]
+    plugstack command=nothing
+    run submit srun -N2 -n4 --distgpu=pytorch,watch=2 echo runs
+    plugstack command=hasty
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "distgpu: watch=2: $SCRATCH/nothing on node01: cannot be started; the step goes on without" <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^runs$' <<<"$output")" -eq 4 ]
 }
 
 @test "the program has no child of ours, no file, and the step ends with it" {
@@ -174,7 +163,6 @@ try: print(os.waitpid(-1, os.WNOHANG))
 except ChildProcessError: print("no child", sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:3])
 time.sleep(1)'
         echo "# $watched: $(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }') s" >&3
-        echo "$output"
         [ "$status" -eq 0 ]
         [ "$(grep -c '^no child \[0, 1, 2\]$' <<<"$output")" -eq 4 ]
         ((SECONDS < 5))
@@ -186,7 +174,7 @@ time.sleep(1)'
 @test "a program may send signals to its group, and Slurm to the step; the watch ends with the task" {
     begin -N1 -n1 --distgpu=pytorch,watch=2 bash -c 'trap : USR1 TERM; kill -TERM 0; echo waits; sleep 60 & wait; kill $!; exit 3'
     await waits 10
-    for _ in {1..50}; do ! on node01 pgrep -f 'why .* --watch' >/dev/null || break; sleep 0.1; done
+    until_so 5 on node01 pgrep -f 'why .* --watch'
     job=$(submit squeue --noheader --format=%i)
     submit scancel --signal=USR1 "$job.0"
     wait "$step" || status=$?
@@ -217,30 +205,12 @@ time.sleep(1)'
     rm -r "$traces"
 }
 
-@test "frameworks are told to keep what why reads, unless the user did" {
-    run submit env NCCL_RAS_ENABLE=0 TORCH_NCCL_TRACE_BUFFER_SIZE=7 srun -n1 --distgpu=pytorch,watch \
-        bash -c 'env | grep -E "^(MASTER_PORT|NCCL_RAS|TORCH_)" | sort'
-    echo "$output"
-    local port=${lines[0]#MASTER_PORT=} job
-    job=$(submit squeue --noheader --format=%i --states=all | sort -n | tail -n 1)
-    [ "$output" = "MASTER_PORT=$port
-NCCL_RAS_ADDR=localhost:$((port + 15))
-NCCL_RAS_ENABLE=0
-TORCH_FR_DUMP_TEMP_FILE=distgpu-${job//[[:space:]]/}.0-rank_
-TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
-}
-
 @test "why shows what NCCL says, by a stand-in for it, and which files torch wrote" {
     begin -N2 -n4 --unbuffered --distgpu=pytorch,watch /usr/bin/python3 ranks.py offer
-    for _ in {1..100}; do
-        (($(grep -o waits "$SCRATCH/log" | wc -l) < 4)) || break
-        sleep 0.1
-    done
+    ranks_wait 4
     sleep 0.5
     job=$(submit squeue --noheader --format=%i)
-    run submit ./distgpu why "$job" --repeat 1
-    echo "$output"
-    [ "$status" -eq 0 ]
+    run -0 submit ./distgpu why "$job" --repeat 1
     [[ $output == *$'\nNCCL says of the job:\n  3 ranks are missing\n'* ]]
     [[ $output == *"torch's flight recorder wrote 4 files: torchfrtrace $SCRATCH/ --prefix distgpu-$job.0-rank_"* ]]
     run submit ./distgpu why "$job" --repeat 1 --format json
@@ -254,18 +224,10 @@ TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
     run submit srun -n2 --distgpu=pytorch,watch=off true
     run submit srun -n1 --distgpu=vllm sleep 0
     # Components are watched by nobody.
-    run submit srun --quiet -w node01 -n1 --distgpu=pytorch true : -w node02 -n1 true
-    [ "$status" -eq 0 ]
+    run -0 submit srun --quiet -w node01 -n1 --distgpu=pytorch true : -w node02 -n1 true
     plugstack command=hasty
     [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
-    local wrong
-    for wrong in 0 x 30:stop 1441; do
-        run submit srun -n1 --distgpu=pytorch,watch=$wrong true
-        [ "$status" -ne 0 ]
-        [[ $output == *"distgpu: --distgpu=pytorch,watch=$wrong: watch=$wrong: unknown value; give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or off"* ]] || { echo "$output" && return 1; }
-    done
-    run submit srun --quiet -w node01 -n1 --distgpu=pytorch,watch=2 true : -w node02 -n1 true
-    [ "$status" -ne 0 ]
+    run ! submit srun --quiet -w node01 -n1 --distgpu=pytorch,watch=2 true : -w node02 -n1 true
     [[ $output == *'distgpu: watch=2: not for a heterogeneous step; write watch alone'* ]]
     [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
     run submit srun -n1 --distgpu=vllm,watch=2 true
@@ -273,26 +235,13 @@ TORCH_NCCL_TRACE_BUFFER_SIZE=7" ]
 }
 
 @test "per-node launchers, --pty and distgpu exec are watched too" {
-    run submit srun -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,watch=2 true
-    [ "$status" -eq 0 ]
-    run submit script --quiet --return --command \
+    run -0 submit srun -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,watch=2 true
+    run -0 submit script --quiet --return --command \
         "srun -n1 --pty --distgpu=pytorch,watch=2 bash -c 'sleep 1; echo ends'" /dev/null
-    [ "$status" -eq 0 ]
     [[ $output == *ends* ]]
     [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 2 ]
     with_py_spy
-    begin -N2 -n4 "$SCRATCH/distgpu" exec pytorch,gpus=keep,watch=2 -- python3 ranks.py hang 1
+    begin -N2 -n4 "$SCRATCH/distgpu" exec pytorch,gpus=keep,watch=2 -- python3 ranks.py load_batch 1
     await waits 10
-    for _ in {1..50}; do ! on node01 pgrep -f 'why .* --watch 2m' >/dev/null || break; sleep 0.1; done
-    on node01 pgrep -f 'why .* --watch 2m'
-}
-
-@test "a command that is not there is told once, and the step goes on" {
-    plugstack command=nothing
-    run submit srun -N2 -n4 --distgpu=pytorch,watch=2 echo runs
-    plugstack command=hasty
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [ "$(grep -c "distgpu: watch=2: $SCRATCH/nothing on node01: cannot be started; the step goes on without" <<<"$output")" -eq 1 ]
-    [ "$(grep -c '^runs$' <<<"$output")" -eq 4 ]
+    until_so 5 on node01 pgrep -f 'why .* --watch 2m'
 }

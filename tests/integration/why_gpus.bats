@@ -2,20 +2,17 @@
 # How busy the ranks' GPUs are, in `distgpu why`. A library stands in for NVIDIA's management library
 # (tests/unit/node/discovery/fake_nvml.c, with the addresses of these nodes' made-up GPUs), for real
 # GPUs it shows nothing.
-# shellcheck disable=SC2154 # cluster.bash sets sandbox, run sets output and status
 
 load cluster
 load binding/cluster
 
 setup_file() {
     binding_cluster_up --nodes 1
-    cp "$root/tests/integration/why/ring.py" "$SCRATCH"
+    cp "$root/tests/integration/why/ranks.py" "$SCRATCH"
     stand_in quick ''
     stand_in hanging 'for (;;) sleep(9);'
     on node01 mount --bind "$SCRATCH/quick.cache" /etc/ld.so.cache
 }
-
-teardown_file() { cluster_down; }
 
 # A library, and a cache of the loader by which the node's programs find it. GPUs 1 and 3 are at 97 %.
 stand_in() { # NAME STATEMENT_AT_THE_BEGINNING
@@ -31,26 +28,14 @@ stand_in() { # NAME STATEMENT_AT_THE_BEGINNING
 
 setup() {
     assert_cluster_clean
-    submit srun --unbuffered -N1 -n2 --overcommit --gres=gpu:4 --distgpu=pytorch,gpus=isolate \
-        /usr/bin/python3 ring.py load_batch 1 >"$SCRATCH/log" 2>&1 3>&- &
-    step=$!
-    for _ in {1..200}; do
-        (($(grep -o waits "$SCRATCH/log" | wc -l) < 2)) || break
-        sleep 0.1
-    done
-    job=$(submit squeue --noheader --format=%i)
+    begin_step 2 -N1 -n2 --overcommit --gres=gpu:4 --distgpu=pytorch,gpus=isolate \
+        /usr/bin/python3 ranks.py load_batch 1
 }
 
-teardown() {
-    submit scancel --quiet --user "$(submit id -un)" || true
-    wait "$step" || true
-    assert_cluster_clean
-}
+teardown() { finish_step; }
 
 why() { # ARGUMENT...
-    run submit ./distgpu why "$job" --repeat 1 "$@"
-    echo "$output"
-    [ "$status" -eq 0 ]
+    run -0 submit ./distgpu why "$job" --repeat 1 "$@"
 }
 
 @test "a column where the library tells, and each GPU at each moment in the JSON" {

@@ -1,7 +1,6 @@
 """Holds the tree to its layers: which folder may include which, and that the pure ones stay pure.
 
     check_layers.py [ROOT]              status 1 and a line for each wrong include or call
-    check_layers.py --circles [ROOT]    the folders that include each other, in any tree
     check_layers.py --table             the rules, as CONTRIBUTING shows them
 """
 
@@ -12,18 +11,14 @@ import sys
 
 TOPS = ("libmapping", "spank_plugin", "tools/distgpu", "tools/nccl_scaling")
 
-MAPPING = [
-    "layout",
-    "topology",
-    "request",
-    "rendezvous",
-    "frameworks",
-    "binding",
-    "spec",
-    "plan",
-    "texts",
-]
-PURE_LIBRARY = ["base", *(f"mapping/{folder}" for folder in MAPPING)]
+MAPPING = "layout topology request rendezvous frameworks binding spec plan texts"
+
+
+def within(folders: str) -> list[str]:
+    return [f"mapping/{folder}" for folder in folders.split()]
+
+
+PURE_LIBRARY = ["base", *within(MAPPING)]
 LIBRARY = [*PURE_LIBRARY, "base/io", "slurm", "node"]
 COMMAND = [*LIBRARY, "tools/distgpu"]
 SCALING = [f"tools/nccl_scaling/{folder}" for folder in ("results", "analysis")]
@@ -37,35 +32,10 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "mapping/topology": ["base"],
     "mapping/request": ["base"],
     "mapping/rendezvous": ["base", "mapping/request"],
-    "mapping/frameworks": [
-        "base",
-        "mapping/layout",
-        "mapping/request",
-        "mapping/rendezvous",
-    ],
-    "mapping/binding": [
-        "base",
-        "mapping/layout",
-        "mapping/topology",
-        "mapping/request",
-        "mapping/frameworks",
-    ],
-    "mapping/spec": [
-        "base",
-        "mapping/request",
-        "mapping/rendezvous",
-        "mapping/frameworks",
-        "mapping/binding",
-    ],
-    "mapping/plan": [
-        "base",
-        "mapping/layout",
-        "mapping/topology",
-        "mapping/request",
-        "mapping/rendezvous",
-        "mapping/frameworks",
-        "mapping/binding",
-    ],
+    "mapping/frameworks": ["base", "mapping/layout", "mapping/request", "mapping/rendezvous"],
+    "mapping/binding": ["base", *within("layout topology request frameworks")],
+    "mapping/spec": ["base", *within("request rendezvous frameworks binding")],
+    "mapping/plan": ["base", *within("layout topology request rendezvous frameworks binding")],
     "mapping/texts": [
         each for each in PURE_LIBRARY if each not in ("mapping/spec", "mapping/texts")
     ],
@@ -74,18 +44,15 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "node/discovery": LIBRARY,
     "meet": LIBRARY,
     "inspect": [*LIBRARY, "node/discovery"],
-    "c_api": [*PURE_LIBRARY, "distgpu"],
     "spank_plugin": LIBRARY,
     "tools/distgpu": ["base", "base/io", "node"],
     "tools/distgpu/check": [*COMMAND, "node/discovery", "meet", "tools/distgpu/check/pairs"],
     "tools/distgpu/check/pairs": [*LIBRARY, "meet"],
     "tools/distgpu/check_config": COMMAND,
-    "tools/distgpu/convert": COMMAND,
     "tools/distgpu/exec": [*COMMAND, "meet", "inspect"],
     "tools/distgpu/explain": [*COMMAND, "inspect"],
     "tools/distgpu/picture": PURE_LIBRARY,
     "tools/distgpu/plan": [*COMMAND, "node/discovery", "tools/distgpu/picture"],
-    "tools/distgpu/self_test": [*COMMAND, "node/discovery", "meet"],
     "tools/distgpu/topo": [*COMMAND, "node/discovery", "tools/distgpu/picture"],
     "tools/distgpu/vars": COMMAND,
     "tools/distgpu/why": [*COMMAND, "inspect", "tools/distgpu/picture"],
@@ -93,13 +60,12 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "tools/nccl_scaling/analysis": ["base", "tools/nccl_scaling/results"],
     "tools/nccl_scaling/bootstrap": [*LIBRARY, "meet", "tools/nccl_scaling/results"],
     "tools/nccl_scaling/backend": [*LIBRARY, *SCALING],
-    "tools/nccl_scaling/facts": [*LIBRARY, *SCALING],
     "tools/nccl_scaling/report": [*LIBRARY, *SCALING, "tools/nccl_scaling/report/page"],
     "tools/nccl_scaling/report/page": [],
     "tools/nccl_scaling/run": [
         *LIBRARY,
         *SCALING,
-        *(f"tools/nccl_scaling/{folder}" for folder in ("bootstrap", "backend", "facts", "report")),
+        *(f"tools/nccl_scaling/{folder}" for folder in ("bootstrap", "backend", "report")),
     ],
 }
 
@@ -124,14 +90,12 @@ def sources(root: pathlib.Path) -> list[pathlib.Path]:
 
 def folder_of(file: pathlib.Path) -> str:
     """As the rules call it: "mapping/plan", "tools/distgpu/why"."""
-    folder = str(file.parent).removeprefix("libmapping/")
-    return "c_api" if folder.startswith("c_api/") else folder
+    return str(file.parent).removeprefix("libmapping/")
 
 
 def target_of(root: pathlib.Path, file: pathlib.Path, header: str) -> str | None:
     """The folder of a header that a file includes; nothing: it is none of the product's."""
-    roots = ("libmapping", "libmapping/c_api/include", "/".join(file.parts[:2]))
-    for around in (str(file.parent), *roots):
+    for around in (str(file.parent), "libmapping", "/".join(file.parts[:2])):
         if (root / around / header).is_file():
             return folder_of(pathlib.Path(around, header))
     return None
@@ -187,27 +151,6 @@ def reached(edges: dict[str, set[str]], start: str) -> set[str]:
     return seen
 
 
-def print_circles(root: pathlib.Path) -> int:
-    """Prints each group of folders that include each other; status 1: there is one."""
-    edges: dict[str, set[str]] = {folder_of(file): set() for file in sources(root)}
-    for file in sources(root):
-        for line in (root / file).read_text().splitlines():
-            include = INCLUDE.match(line)
-            target = target_of(root, file, include[2]) if include and include[1] == '"' else None
-            if target is not None and target != folder_of(file):
-                edges[folder_of(file)].add(target)
-    reach = {folder: reached(edges, folder) for folder in edges}
-    groups = {
-        tuple(sorted(other for other in reach[folder] if folder in reach[other]))
-        for folder in edges
-        if folder in reach[folder]
-    }
-    for group in sorted(groups):
-        print(" <-> ".join(group))
-    print(f"circles: {len(groups)}, of {len(edges)} folders")
-    return 1 if groups else 0
-
-
 def table() -> str:
     """The rules in Markdown. A list of several folders that is the same has a short name."""
     rows = ["| Folder | May include |", "|---|---|"]
@@ -229,15 +172,13 @@ def table() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--circles", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("root", nargs="?", default=pathlib.Path(__file__).resolve().parents[2])
     arguments = parser.parse_args()
     if arguments.table:
         print(table(), end="")
         return 0
-    root = pathlib.Path(arguments.root).resolve()
-    return print_circles(root) if arguments.circles else check(root)
+    return check(pathlib.Path(arguments.root).resolve())
 
 
 if __name__ == "__main__":

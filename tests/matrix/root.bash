@@ -3,7 +3,6 @@
 
 # Debian's mirror, by this machine's own apt.
 mirror() {
-    # shellcheck disable=SC2016 # apt expands it
     apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | head -n 1
 }
 

@@ -67,7 +67,6 @@ build_as() { # LINE...
 
 @test "the owner's addresses are in the packages, or root's and no page" {
     run build_as maintainer_address=us@site.test homepage=https://site.test/distgpu
-    echo "$output"
     [ "$output" = "Maintainer: distgpu maintainers <us@site.test>
 Homepage: https://site.test/distgpu
  -- distgpu maintainers <us@site.test>

@@ -46,7 +46,7 @@ first_instructions() { # FILE
 }
 
 # What is installed, of all packages together.
-programs=(spank_distgpu.so distgpu nccl-scaling libnccl_scaling_mpi.so "libdistgpu.so.$version")
+programs=(spank_distgpu.so distgpu nccl-scaling libnccl_scaling_mpi.so)
 
 # Fails with what each program and library below the folder lacks; and unless it is these, by name.
 all_hardened() { # FOLDER NAME...

@@ -1,6 +1,6 @@
 # The packages under test, which `packaging/build` made, and what is expected of them.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2034 # dpkg-query reads names; the tests use what is set here
+# shellcheck disable=SC2034 # the tests use what is set here
 bats_require_minimum_version 1.5.0
 
 root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
@@ -17,7 +17,7 @@ needs_root() {
     }
 }
 
-# Compares what lines_of tells of each package with its list, a line each in any order:
+# Compares what KIND_lines tells of each package with its list, a line each in any order:
 # KIND/NAME.txt beside the tests, where comments say why.
 all_as_listed() { # KIND
     local list name failed=0
@@ -26,7 +26,7 @@ all_as_listed() { # KIND
         echo "$name"
         diff <(sed -e '/^#/d' -e '/^$/d' -e "s/VERSION/$version/g" -e "s/SLURM/$slurm/g" \
             -e "s/NEXT/$next/g" -e "s/TRIPLET/$(gcc -print-multiarch)/g" "$list" | sort) \
-            <(lines_of "$name" | sort) || failed=1
+            <("$1_lines" "$name" | sort) || failed=1
     done
     return "$failed"
 }
@@ -37,4 +37,11 @@ state_of_etc() { # ROOT
     (cd "$1/etc" && find . ! -name ld.so.cache \
         \( -type f -printf '%p %m %u:%g ' -exec sha256sum {} \; -o -printf '%p %m %u:%g %l\n' \)) |
         sort
+}
+
+# What of the /etc of $ROOT, which a file sets, differs from $BATS_FILE_TMPDIR/before, a name a line.
+# shellcheck disable=SC2153
+changed() {
+    diff "$BATS_FILE_TMPDIR/before" <(state_of_etc "$ROOT") | sed -n 's/^[<>] \([^ ]*\) .*/\1/p' |
+        sort -u
 }

@@ -2,8 +2,6 @@
 # The portable command in a container of pyxis whose image has a C library older than the machine's
 # and no hwloc, put there by enroot's fstab line of packaging/recipes. Needs root, `packaging/build
 # portable`, and the archives that DISTGPU_CONTAINERS names.
-# shellcheck disable=SC2016 # the shell in the container expands it
-# shellcheck disable=SC2154 # run sets output and status
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 # shellcheck source=tests/matrix/root.bash
@@ -30,24 +28,19 @@ setup_file() {
     chmod 644 "$images/bullseye.sqsh"
 }
 
-teardown_file() { containers_down; }
-setup() { need_containers; }
-teardown() { ! have_containers || assert_cluster_clean; }
-
-@test "self-test, topo and plan run in the image" {
-    in_image bullseye -N1 -n1 -- 'distgpu self-test && distgpu topo --format json &&
+@test "topo, exec and plan run in the image" {
+    in_image -0 bullseye -N1 -n1 -- 'ldd --version && distgpu topo --format json &&
+        distgpu exec pytorch -- sh -c "echo rank \$RANK of \$WORLD_SIZE" &&
         distgpu plan pytorch -N2 --ntasks-per-node=2'
-    [ "$status" -eq 0 ]
-    [[ $output == *"C library 2.31"* ]]
-    [[ $output == *"rank 0 of 1 on node01"* ]]
+    [[ $output == *"GLIBC 2.31"* ]]
+    [[ $output == *"rank 0 of 1"* ]]
     [[ $output == *'"distgpu.topo/1"'* ]]
     [ "$(grep -cE '^ +[0-3] +node[12] ' <<<"$output")" -eq 4 ]
 }
 
 @test "exec prepares each task in the image, without the plugin" {
-    in_image bullseye -N2 --ntasks-per-node=2 --distgpu=off -- \
+    in_image -0 bullseye -N2 --ntasks-per-node=2 --distgpu=off -- \
         'exec distgpu exec pytorch -- sh -c "echo rank \$RANK of \$WORLD_SIZE"'
-    [ "$status" -eq 0 ]
     [ "$(grep '^rank' <<<"$output" | sort)" = "rank 0 of 4
 rank 1 of 4
 rank 2 of 4
@@ -55,7 +48,6 @@ rank 3 of 4" ]
 }
 
 @test "check runs in the image" {
-    in_image bullseye -N2 --ntasks-per-node=2 --distgpu=pytorch -- 'exec distgpu check'
-    [ "$status" -eq 0 ]
+    in_image -0 bullseye -N2 --ntasks-per-node=2 --distgpu=pytorch -- 'exec distgpu check'
     [[ $output == *'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:'* ]]
 }

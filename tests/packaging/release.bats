@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # packaging/release in a small repository: what it refuses, and what it leaves to do.
 # shellcheck source=tests/packaging/packages.bash
-# shellcheck disable=SC2154 # run sets stderr
 source "$BATS_TEST_DIRNAME/packages.bash"
 
 # As much of a checkout as it reads, where 1.2.3 is ready.

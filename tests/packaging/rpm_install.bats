@@ -5,7 +5,7 @@
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 
-names=(distgpu distgpu-devel distgpu-libs distgpu-nccl-scaling slurm-spank-distgpu)
+names=(distgpu distgpu-nccl-scaling slurm-spank-distgpu)
 folder=etc/slurm/plugstack.conf.d
 sample=./slurm/plugstack.conf.d/zz-distgpu.conf.sample
 
@@ -51,12 +51,6 @@ new_packages() {
     for name in "${names[@]}"; do
         printf '%s\n' "$packages/$name-$version-1.slurm$slurm.$(uname -m).rpm"
     done
-}
-
-# What of /etc differs from before, a name a line.
-changed() {
-    diff "$BATS_FILE_TMPDIR/before" <(state_of_etc "$ROOT") | sed -n 's/^[<>] \([^ ]*\) .*/\1/p' |
-        sort -u
 }
 
 @test "installing adds the sample to /etc, and nothing that enables" {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SGLang's own ServerArgs and PortArgs read what `distgpu exec` gives each node. No server: that needs GPUs.
-# shellcheck disable=SC2154 # steps.bash and run set them
 
 load ../frameworks/steps
 
@@ -9,7 +8,6 @@ setup_file() {
     cp "$root/tests/serving/sglang_options.py" "$SCRATCH"
     echo '{"architectures": ["LlamaForCausalLM"], "model_type": "llama"}' >"$SCRATCH/config.json"
 }
-teardown_file() { cluster_down; }
 
 setup() {
     need sglang

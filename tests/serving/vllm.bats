@@ -2,7 +2,6 @@
 # vLLM itself, its build for CPUs, over two nodes by `srun --distgpu=vllm distgpu exec --`: that it answers,
 # and how a step of it ends, in how many seconds, with which status, and that nothing is left. The table in
 # docs/serving.md has what this prints. With a stand-in, on every commit: ../integration/serving.bats.
-# shellcheck disable=SC2030,SC2031,SC2154 # each test has its own; steps.bash and run set the rest
 
 load ../frameworks/steps
 
@@ -18,7 +17,6 @@ setup_file() {
     cp "$root/tests/serving/external_launcher.py" "$SCRATCH"
     chmod -R a+rX "$SCRATCH/model"
 }
-teardown_file() { cluster_down; }
 
 setup() {
     need vllm
@@ -77,17 +75,14 @@ kill_on() { # NODE PID...
     [ "$(complete)" = 5 ]
     submit scancel --user "$user"
     injured
-    ends
-    within 14
+    ends - 14
     [[ $output != *'which ends the step'* ]]
 }
 
 @test "server killed on the second node" {
     start_servers 2 -tp 2
     kill_on node02 "$(server_on node02)"
-    ends
-    [ "$status" -eq 137 ]
-    within 14
+    ends 137 14
     grep -q '^distgpu: vllm on node02: ended with status 137 after .* which ends the step$' "$log"
 }
 
@@ -97,9 +92,7 @@ kill_on() { # NODE PID...
     mapfile -t pids < <(tree_on node02 "$(server_on node02)")
     ((${#pids[@]} > 1))
     kill_on node02 "${pids[@]}"
-    ends
-    [ "$status" -eq 137 ]
-    within 14
+    ends 137 14
 }
 
 # vLLM ends with status 0 then.
@@ -115,17 +108,14 @@ kill_on() { # NODE PID...
 @test "server killed on the first node" {
     start_servers 2 -tp 2
     kill_on node01 "$(server_on node01)"
-    ends
-    [ "$status" -eq 137 ]
-    within 14
+    ends 137 14
 }
 
 @test "distgpu exec gets SIGTERM on the second node" {
     start_servers 2 -tp 2
     on node02 kill "$(pids_on node02 -f "^$distgpu exec")"
     injured
-    ends
-    within 14
+    ends - 14
     [[ $output != *'which ends the step'* ]]
 }
 
@@ -134,8 +124,7 @@ kill_on() { # NODE PID...
     [ "$(complete)" = 5 ]
     submit scancel --user "$user"
     injured
-    ends
-    within 14
+    ends - 14
 }
 
 @test "data parallel over two nodes answers completions" {
@@ -143,8 +132,7 @@ kill_on() { # NODE PID...
     for _ in {1..4}; do [ "$(complete)" = 5 ]; done
     submit scancel --user "$user"
     injured
-    ends
-    within 14
+    ends - 14
 }
 
 # Over two nodes its build for CPUs looks for the other rank's shared memory on its own (0.32.0).
@@ -152,7 +140,6 @@ kill_on() { # NODE PID...
     # What it leaves there is its own matter: distgpu is gone when it runs.
     export TMPDIR=$HOME
     launch -N1 --ntasks-per-node=2 -c 2 --distgpu=pytorch python3 external_launcher.py "$SCRATCH/model"
-    echo "$output"
     [ "$status" -eq 0 ]
     [ "$(grep -c '^rank [01] of 2: 5 tokens$' <<<"$output")" -eq 2 ]
 }

@@ -1,7 +1,6 @@
 """What a machine consists of, and its hwloc 2 XML in the form that lstopo writes."""
 
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Iterable, Iterator
 from xml.etree import ElementTree
 
@@ -14,13 +13,8 @@ GPU, NET, OPENFABRICS = 1, 2, 3
 ATTRIBUTES = {
     "Group": {"kind": "1001", "subkind": "0"},  # hwloc's group of one NUMA node
     # A cache says where devices hang, its size decides nothing: 32 MB, as on a die of eight cores.
-    "L3Cache": {
-        "cache_size": "33554432",
-        "depth": "3",
-        "cache_linesize": "64",
-        "cache_associativity": "16",
-        "cache_type": "0",
-    },
+    "L3Cache": {"cache_size": "33554432", "depth": "3", "cache_linesize": "64"}
+    | {"cache_associativity": "16", "cache_type": "0"},
 }
 
 
@@ -125,81 +119,73 @@ def info(parent: ElementTree.Element, name: str, value: str) -> None:
     ElementTree.SubElement(parent, "info", name=name, value=value)
 
 
-class _Writer:
-    """Numbers the objects as it writes them, as hwloc does."""
+def topology(machine: Machine) -> ElementTree.Element:
+    root = ElementTree.Element("topology", version="2.0")
+    cpus = set[int]().union(*(package.cpus() for package in machine.packages))
+    numas = set(machine.cpuless_numas).union(*(p.numas() for p in machine.packages))
+    allowed = {"allowed_cpuset": bitmap(cpus), "allowed_nodeset": bitmap(numas)}
+    top = add(root, {"type": "Machine", "os_index": "0"} | sets(cpus, numas) | allowed)
+    for numa in machine.cpuless_numas:
+        add_numa_node(top, numa, set())
+    for number, package in enumerate(machine.packages):
+        add_place(top, package, package.numas(), number)
+    for bridge in machine.io:
+        add_pci(top, bridge, 0)
+    for number, each in enumerate(root.iter("object"), 1):
+        each.set("gp_index", str(number))
+    return root
 
-    def __init__(self) -> None:
-        self._numbers: Iterator[int] = count(1)
 
-    def topology(self, machine: Machine) -> ElementTree.Element:
-        root = ElementTree.Element("topology", version="2.0")
-        cpus = set[int]().union(*(package.cpus() for package in machine.packages))
-        numas = set(machine.cpuless_numas).union(*(p.numas() for p in machine.packages))
-        allowed = {"allowed_cpuset": bitmap(cpus), "allowed_nodeset": bitmap(numas)}
-        top = self._object(root, {"type": "Machine", "os_index": "0"} | sets(cpus, numas) | allowed)
-        for numa in machine.cpuless_numas:
-            self._numa_node(top, numa, set())
-        for number, package in enumerate(machine.packages):
-            self._place(top, package, package.numas(), number)
-        for bridge in machine.io:
-            self._pci(top, bridge, 0)
-        return root
+def add(parent: ElementTree.Element, attributes: dict[str, str]) -> ElementTree.Element:
+    return ElementTree.SubElement(parent, "object", attributes)
 
-    def _object(
-        self, parent: ElementTree.Element, attributes: dict[str, str]
-    ) -> ElementTree.Element:
-        number = {"gp_index": str(next(self._numbers))}
-        return ElementTree.SubElement(parent, "object", attributes | number)
 
-    def _numa_node(self, parent: ElementTree.Element, numa: int, cpus: set[int]) -> None:
-        own = {"type": "NUMANode", "os_index": str(numa), "local_memory": str(64 << 30)}
-        self._object(parent, own | sets(cpus, {numa}))
+def add_numa_node(parent: ElementTree.Element, numa: int, cpus: set[int]) -> None:
+    own = {"type": "NUMANode", "os_index": str(numa), "local_memory": str(64 << 30)}
+    add(parent, own | sets(cpus, {numa}))
 
-    def _place(
-        self, parent: ElementTree.Element, place: Place, numas: set[int], number: int
-    ) -> None:
-        own = {"type": place.kind, **ATTRIBUTES.get(place.kind, {"os_index": str(number)})}
-        here = self._object(parent, own | sets(place.cpus(), numas))
-        if place.numa is not None:
-            self._numa_node(here, place.numa, place.cpus())
-        for position, inner in enumerate(place.inner):
-            self._place(here, inner, inner.numas() or numas, position)
-        for position, threads in enumerate(place.cores):
-            core = {"type": "Core", "os_index": str(position)} | sets(set(threads), numas)
-            in_core = self._object(here, core)
-            for cpu in threads:
-                self._object(in_core, {"type": "PU", "os_index": str(cpu)} | sets({cpu}, numas))
-        for bridge in place.io:
-            self._pci(here, bridge, 0)
 
-    def _pci(self, parent: ElementTree.Element, part: Bridge | Device, depth: int) -> None:
-        own = {"type": "PCIDev"}
-        if isinstance(part, Bridge):
-            own = {"type": "Bridge", "depth": str(depth), "bridge_pci": buses_below(part)}
-            own["bridge_type"] = "1-1" if part.model else "0-1"
-        if part.model:
-            own["pci_busid"] = full_address(part.address)
-            own["pci_type"] = f"{part.model.pci_class} [{part.model.ids}] [0000:0000] 00"
-            own["pci_link_speed"] = f"{part.model.speed:f}"
-        here = self._object(parent, own)
-        if part.model:
-            info(here, "PCIDevice", part.model.name)
-        if isinstance(part, Bridge):
-            for inner in part.below:
-                self._pci(here, inner, depth + 1)
-        else:
-            for os_device in part.os_devices:
-                self._os_device(here, os_device)
+def add_place(parent: ElementTree.Element, place: Place, numas: set[int], number: int) -> None:
+    own = {"type": place.kind, **ATTRIBUTES.get(place.kind, {"os_index": str(number)})}
+    here = add(parent, own | sets(place.cpus(), numas))
+    if place.numa is not None:
+        add_numa_node(here, place.numa, place.cpus())
+    for position, inner in enumerate(place.inner):
+        add_place(here, inner, inner.numas() or numas, position)
+    for position, threads in enumerate(place.cores):
+        core = {"type": "Core", "os_index": str(position)} | sets(set(threads), numas)
+        in_core = add(here, core)
+        for cpu in threads:
+            add(in_core, {"type": "PU", "os_index": str(cpu)} | sets({cpu}, numas))
+    for bridge in place.io:
+        add_pci(here, bridge, 0)
 
-    def _os_device(self, parent: ElementTree.Element, device: OsDevice) -> None:
+
+def add_pci(parent: ElementTree.Element, part: Bridge | Device, depth: int) -> None:
+    own = {"type": "PCIDev"}
+    if isinstance(part, Bridge):
+        own = {"type": "Bridge", "depth": str(depth), "bridge_pci": buses_below(part)}
+        own["bridge_type"] = "1-1" if part.model else "0-1"
+    if part.model:
+        own["pci_busid"] = full_address(part.address)
+        own["pci_type"] = f"{part.model.pci_class} [{part.model.ids}] [0000:0000] 00"
+        own["pci_link_speed"] = f"{part.model.speed:f}"
+    here = add(parent, own)
+    if part.model:
+        info(here, "PCIDevice", part.model.name)
+    if isinstance(part, Bridge):
+        for inner in part.below:
+            add_pci(here, inner, depth + 1)
+        return
+    for device in part.os_devices:
         own = {"type": "OSDev", "name": device.name, "osdev_type": str(device.kind)}
-        here = self._object(parent, own | ({"subtype": device.subtype} if device.subtype else {}))
+        inside = add(here, own | ({"subtype": device.subtype} if device.subtype else {}))
         for name, value in device.infos.items():
-            info(here, name, value)
+            info(inside, name, value)
 
 
 def xml_text(machine: Machine) -> str:
-    root = _Writer().topology(machine)
+    root = topology(machine)
     ElementTree.indent(root)
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n'
     return head + ElementTree.tostring(root, encoding="unicode") + "\n"

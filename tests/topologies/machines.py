@@ -1,8 +1,17 @@
-"""The machines: their CPUs and NUMA nodes, and which devices hang where."""
+#!/usr/bin/env python3
+"""The machines: their CPUs, NUMA nodes and devices. README.md says which they are.
+
+machines.py FOLDER      writes the hwloc XML of each
+machines.py here        prints that of a node with the CPUs of this machine, for a sandbox's nodes
+"""
+
+import os
+import sys
+from pathlib import Path
 
 import devices as pci
 from devices import amd, bmc, bridge, hca, host, nic, nvidia, nvidia_without_nvml, switch
-from hwloc_xml import Bridge, Machine, Place, Threads
+from hwloc_xml import Bridge, Device, Machine, Place, Threads, xml_text
 
 
 def x86_cores(first: int, last: int, sibling: int) -> tuple[Threads, ...]:
@@ -18,6 +27,10 @@ def adjacent_cores(first: int, last: int, threads: int) -> tuple[Threads, ...]:
 def package(numa: int, cores: tuple[Threads, ...], *io: Bridge) -> Place:
     """A socket that is one NUMA node."""
     return Place("Package", numa, cores, io=io)
+
+
+def machine(*packages: Place, io: tuple[Bridge, ...] = ()) -> Machine:
+    return Machine(packages, io=io)
 
 
 def h200_8numa() -> Machine:
@@ -48,37 +61,27 @@ def h200_8numa() -> Machine:
         cores = x86_cores(16 * numa, 16 * numa + 15, 128)
         nodes.append(Place("Group", numa, cores, io=io.get(numa, ())))
     sockets = (Place("Package", inner=tuple(half)) for half in (nodes[:4], nodes[4:]))
-    return Machine(tuple(sockets))
+    return machine(*sockets)
 
 
 def mi250x_ex235a() -> Machine:
     """Each GPU hangs at one die of eight cores, its pair's second one beside a NIC."""
-    # By die: bus of the GPU, its number, bus of the NIC.
-    dies = [
-        (0xD1, 4, 0),
-        (0xD6, 5, 0xD5),
-        (0xC9, 2, 0),
-        (0xCE, 3, 0xCD),
-        (0xD9, 6, 0),
-        (0xDE, 7, 0xDD),
-        (0xC1, 0, 0),
-        (0xC6, 1, 0xC5),
-    ]
+    buses = (0xD1, 0xD6, 0xC9, 0xCE, 0xD9, 0xDE, 0xC1, 0xC6)  # of the GPUs, by die
 
     def die(number: int) -> Place:
-        bus, gpu, nic_bus = dies[number]
-        root = (nic_bus or bus) - 1
+        bus, gpu = buses[number], (4, 5, 2, 3, 6, 7, 0, 1)[number]
+        root = bus - 1 - number % 2
         below = [
             bridge(f"{root:02x}:07.1", pci.TRENTO_PORT, amd(f"{bus:02x}:00.0", pci.MI250X, gpu))
         ]
-        if nic_bus:
-            slingshot = nic(f"{nic_bus:02x}:00.0", pci.SLINGSHOT, f"hsn{gpu // 2}")
+        if number % 2:
+            slingshot = nic(f"{bus - 1:02x}:00.0", pci.SLINGSHOT, f"hsn{gpu // 2}")
             below.insert(0, bridge(f"{root:02x}:01.1", pci.TRENTO_PORT, slingshot))
         cores = x86_cores(8 * number, 8 * number + 7, 64)
         return Place("L3Cache", cores=cores, io=(host(*below),))
 
     numas = [Place("Group", n, inner=(die(2 * n), die(2 * n + 1))) for n in range(4)]
-    return Machine((Place("Package", inner=tuple(numas)),))
+    return machine(Place("Package", inner=tuple(numas)))
 
 
 def power9_4v100() -> Machine:
@@ -95,32 +98,23 @@ def power9_4v100() -> Machine:
         )
         return host(bridge(f"{domain}:00:00.0", pci.POWER9_PORT, *ports))
 
-    return Machine(
-        (
-            package(0, adjacent_cores(8, 87, 4), dual_port_card("0003", 0), gpus("0004", 0x04, 0)),
-            package(
-                8, adjacent_cores(96, 175, 4), dual_port_card("0033", 2), gpus("0035", 0x03, 2)
-            ),
-        )
+    return machine(
+        package(0, adjacent_cores(8, 87, 4), dual_port_card("0003", 0), gpus("0004", 0x04, 0)),
+        package(8, adjacent_cores(96, 175, 4), dual_port_card("0033", 2), gpus("0035", 0x03, 2)),
     )
 
 
 def one_socket_gpus() -> Machine:
     """Everything at socket 0: the first GPU shares a switch with the HCA."""
-    gpu_and_hca = switch(
-        "03",
-        pci.PLX_SWITCH,
-        nvidia("05:00.0", pci.P100, 0),
-        hca("06:00.0", pci.CONNECTX5_IB, "mlx5_0"),
-    )
+    first, card = nvidia("05:00.0", pci.P100, 0), hca("06:00.0", pci.CONNECTX5_IB, "mlx5_0")
     io = host(
-        bridge("00:02.0", pci.XEON_V4_PORT, gpu_and_hca),
+        bridge("00:02.0", pci.XEON_V4_PORT, switch("03", pci.PLX_SWITCH, first, card)),
         bridge("00:03.0", pci.XEON_V4_PORT, nvidia("0a:00.0", pci.P100, 1)),
         bmc("00:1c.2", pci.XEON_V4_PORT, 0x0B),
     )
     ethernet = host(bridge("80:02.0", pci.XEON_V4_PORT, nic("81:00.0", pci.I350, "eno1")))
-    return Machine(
-        (package(0, x86_cores(0, 17, 36), io), package(1, x86_cores(18, 35, 36), ethernet))
+    return machine(
+        package(0, x86_cores(0, 17, 36), io), package(1, x86_cores(18, 35, 36), ethernet)
     )
 
 
@@ -128,25 +122,17 @@ def efa_8gpu() -> Machine:
     """Four GPUs a socket, each at a port of its own; the only EFA is at socket 1."""
 
     def pair(root: int, first: int) -> Bridge:
-        ports = (
-            bridge(
-                f"{root:02x}:0{2 * n}.0",
-                pci.SKYLAKE_PORT,
-                nvidia(f"{root + 1 + n:02x}:00.0", pci.T4, first + n),
-            )
-            for n in range(2)
-        )
+        gpus = [nvidia(f"{root + 1 + n:02x}:00.0", pci.T4, first + n) for n in range(2)]
+        ports = (bridge(f"{root:02x}:0{2 * n}.0", pci.SKYLAKE_PORT, gpus[n]) for n in range(2))
         return host(*ports)
 
     network = host(
         bridge("c2:00.0", pci.SKYLAKE_PORT, hca("c5:00.0", pci.EFA, "rdmap197s0")),
         bridge("c2:02.0", pci.SKYLAKE_PORT, nic("c6:00.0", pci.ENA, "eth0")),
     )
-    return Machine(
-        (
-            package(0, x86_cores(0, 23, 48), pair(0x17, 0), pair(0x34, 2)),
-            package(1, x86_cores(24, 47, 48), network, pair(0xE6, 4), pair(0xF3, 6)),
-        )
+    return machine(
+        package(0, x86_cores(0, 23, 48), pair(0x17, 0), pair(0x34, 2)),
+        package(1, x86_cores(24, 47, 48), network, pair(0xE6, 4), pair(0xF3, 6)),
     )
 
 
@@ -158,21 +144,10 @@ def dgx2() -> Machine:
         board = switch(f"{root + 1:02x}", pci.PLX_SWITCH, *gpus)
         return host(bridge(f"{root:02x}:00.0", pci.SKYLAKE_PORT, board))
 
-    return Machine(
-        (
-            package(
-                0,
-                x86_cores(0, 23, 48),
-                four(0x30, (0x34, 0x36, 0x39, 0x3B), 0),
-                four(0x53, (0x57, 0x59, 0x5C, 0x5E), 4),
-            ),
-            package(
-                1,
-                x86_cores(24, 47, 48),
-                four(0xB3, (0xB7, 0xB9, 0xBC, 0xBE), 8),
-                four(0xDC, (0xE0, 0xE2, 0xE5, 0xE7), 12),
-            ),
-        )
+    first = four(0x30, (0x34, 0x36, 0x39, 0x3B), 0), four(0x53, (0x57, 0x59, 0x5C, 0x5E), 4)
+    second = four(0xB3, (0xB7, 0xB9, 0xBC, 0xBE), 8), four(0xDC, (0xE0, 0xE2, 0xE5, 0xE7), 12)
+    return machine(
+        package(0, x86_cores(0, 23, 48), *first), package(1, x86_cores(24, 47, 48), *second)
     )
 
 
@@ -181,17 +156,12 @@ def mi300a(partitions: int) -> Machine:
 
     def apu(n: int) -> Place:
         gpu = amd(f"000{n}:01:00.0", pci.MI300A, n * partitions, partitions)
-        io = host(
-            bridge(f"000{n}:00:01.1", pci.ZEN4_PORT, gpu),
-            bridge(
-                f"000{n}:00:03.1",
-                pci.ZEN4_PORT,
-                nic(f"000{n}:21:00.0", pci.SLINGSHOT, f"hsn{n}", "Slingshot"),
-            ),
-        )
-        return package(n, x86_cores(24 * n, 24 * n + 23, 96), io)
+        slingshot = nic(f"000{n}:21:00.0", pci.SLINGSHOT, f"hsn{n}", "Slingshot")
+        gpu_port = bridge(f"000{n}:00:01.1", pci.ZEN4_PORT, gpu)
+        nic_port = bridge(f"000{n}:00:03.1", pci.ZEN4_PORT, slingshot)
+        return package(n, x86_cores(24 * n, 24 * n + 23, 96), host(gpu_port, nic_port))
 
-    return Machine(tuple(apu(n) for n in range(4)))
+    return machine(*map(apu, range(4)))
 
 
 def coherent_gpu_numa() -> Machine:
@@ -208,21 +178,32 @@ def coherent_gpu_numa() -> Machine:
 
 def cloud_flat() -> Machine:
     """A virtual machine: all devices on one bus that belongs to no NUMA node."""
-    management = bridge("00:01.0", pci.QEMU_PORT, hca("01:00.0", pci.CONNECTX_VF, "mlx5_0"))
-    gpus = [
-        bridge(f"00:02.{n}", pci.QEMU_PORT, nvidia(f"{2 + n:02x}:00.0", pci.H100, n))
-        for n in range(8)
-    ]
-    hcas = [
-        bridge(
-            f"00:03.{n}",
-            pci.QEMU_PORT,
-            hca(f"{10 + n:02x}:00.0", pci.CONNECTX7_ROCE, f"mlx5_{1 + n}"),
-        )
-        for n in range(8)
-    ]
-    packages = (package(0, adjacent_cores(0, 47, 2)), package(1, adjacent_cores(48, 95, 2)))
-    return Machine(packages, io=(host(management, *gpus, *hcas),))
+
+    def port(slot: int, n: int, device: Device) -> Bridge:
+        return bridge(f"00:0{slot}.{n}", pci.QEMU_PORT, device)
+
+    management = port(1, 0, hca("01:00.0", pci.CONNECTX_VF, "mlx5_0"))
+    gpus = [port(2, n, nvidia(f"{2 + n:02x}:00.0", pci.H100, n)) for n in range(8)]
+    roce = [hca(f"{10 + n:02x}:00.0", pci.CONNECTX7_ROCE, f"mlx5_{1 + n}") for n in range(8)]
+    hcas = [port(3, n, roce[n]) for n in range(8)]
+    packages = package(0, adjacent_cores(0, 47, 2)), package(1, adjacent_cores(48, 95, 2))
+    return machine(*packages, io=(host(management, *gpus, *hcas),))
+
+
+def this_machine() -> Machine:
+    """Its CPUs as cores of one thread each: two NUMA nodes, each with half of them, two GPUs and an
+    HCA behind one switch. The first half of the CPUs is near the second half of the GPUs."""
+
+    def side(bus: int, first: int, name: str) -> Bridge:
+        gpus = [nvidia(f"{bus + 3 + n:02x}:00.0", pci.H200, first + n) for n in range(2)]
+        card = hca(f"{bus + 5:02x}:00.0", pci.CONNECTX7_IB, name)
+        below = switch(f"{bus + 1:02x}", pci.PEX_SWITCH, *gpus, card)
+        return host(bridge(f"{bus:02x}:01.1", pci.ZEN4_PORT, below))
+
+    cpus = [(cpu,) for cpu in sorted(os.sched_getaffinity(0))]
+    half = len(cpus) // 2
+    near, far = side(0x90, 2, "mlx5_1"), side(0x10, 0, "mlx5_0")
+    return machine(package(0, tuple(cpus[:half]), near), package(1, tuple(cpus[half:]), far))
 
 
 MACHINES = {
@@ -238,3 +219,14 @@ MACHINES = {
     "coherent-gpu-numa": coherent_gpu_numa(),
     "cloud-flat": cloud_flat(),
 }
+
+if __name__ == "__main__":
+    if sys.argv[1] == "here":
+        print(xml_text(this_machine()), end="")
+        sys.exit()
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.xml"):
+        old.unlink()
+    for name, made in MACHINES.items():
+        (folder / f"{name}.xml").write_text(xml_text(made))

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace distgpu {
@@ -27,6 +28,18 @@ class MadeUpFolder {
     void write(const std::string& file, const std::string& text) const {
         std::filesystem::create_directories(std::filesystem::path(path(file)).parent_path());
         std::ofstream(path(file)) << text;
+    }
+
+    std::string read(const std::string& file) const {
+        std::ifstream stream(path(file));
+        return {std::istreambuf_iterator(stream), {}};
+    }
+
+    // Its path.
+    std::string write_program(const std::string& file, const std::string& text) const {
+        write(file, text);
+        std::filesystem::permissions(path(file), std::filesystem::perms::owner_all);
+        return path(file);
     }
 
   private:

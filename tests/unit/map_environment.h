@@ -1,7 +1,7 @@
 // An environment of which each variable's length is limited, as that of a process is.
 #pragma once
 
-#include "base/environment_copy.h"
+#include "base/environment.h"
 
 #include <string>
 

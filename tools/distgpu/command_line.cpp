@@ -1,21 +1,18 @@
 #include "command_line.h"
 
 #include "base/format.h"
-#include "base/nearest_word.h"
-#include "base/result.h"
+#include "base/values.h"
 #include "output.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 #include <type_traits>
 
 namespace distgpu {
 namespace {
 
-CLI::Option* add(CLI::App& app, const Option& option) {
+void declare(CLI::App& app, const Option& option) {
     const auto with = [&](auto* target) {
         if constexpr (std::is_same_v<decltype(target), bool*>) {
             return app.add_flag(option.name, *target, option.help);
@@ -23,11 +20,7 @@ CLI::Option* add(CLI::App& app, const Option& option) {
             return app.add_option(option.name, *target, option.help);
         }
     };
-    return std::visit(with, option.target);
-}
-
-void declare(CLI::App& app, const Option& option) {
-    CLI::Option* const declared = add(app, option);
+    CLI::Option* const declared = std::visit(with, option.target);
     const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
     if (is_list && option.name.front() == '-') {
         // Else it would swallow a "--" behind its value.
@@ -41,36 +34,32 @@ void declare(CLI::App& app, const Option& option) {
     for (const std::string& other : option.excludes) declared->excludes(app.get_option(other));
 }
 
-bool takes_program(const Subcommand& subcommand) {
-    return std::any_of(subcommand.options.begin(), subcommand.options.end(),
-                       [](const Option& option) {
-                           return option.required && option.name.front() != '-' &&
-                                  std::holds_alternative<std::vector<std::string>*>(option.target);
-                       });
-}
-
 // The words behind the program's name, with an empty one for an argument that was left out: CLI11
 // would take the next word for it, past a "--".
 std::vector<std::string> completed(const Program& program, int argc, const char* const* argv) {
     std::vector<std::string> words(argv + 1, argv + argc);
-    const auto named = std::find_if(
-        program.subcommands.begin(), program.subcommands.end(),
-        [&](const Subcommand& subcommand) { return subcommand.name == words.front(); });
-    if (named == program.subcommands.end() || words.size() < 2) return words;
+    if (words.size() < 2) return words;
     const std::string& next = words[1];
-    const bool has_optional = !named->options.empty() && named->options.front().may_be_left_out;
-    if (has_optional && next.starts_with('-') && next != "-h" && next != "--help") {
-        words.insert(words.begin() + 1, "");
+    const bool is_named = next.starts_with('-') && next != "-h" && next != "--help";
+    for (const Subcommand& subcommand : program.subcommands) {
+        if (subcommand.name != words.front() || subcommand.options.empty()) continue;
+        if (is_named && subcommand.options.front().may_be_left_out) {
+            words.insert(words.begin() + 1, "");
+            break;
+        }
     }
     return words;
 }
 
 // What was left over, in the order in which it was typed.
 Error unexpected(const Program& program, const Subcommand& subcommand, const CLI::App& declared) {
-    const std::string help = formatted("see {} {} --help", program.name, subcommand.name);
-    return {
-        "command line", formatted("not expected: {}", join(declared.remaining(), " ")),
-        takes_program(subcommand) ? formatted("write -- before the program, or {}", help) : help};
+    std::string help = formatted("see {} {} --help", program.name, subcommand.name);
+    for (const Option& option : subcommand.options) {
+        if (option.required && std::holds_alternative<std::vector<std::string>*>(option.target)) {
+            help.insert(0, "write -- before the program, or ");
+        }
+    }
+    return {"command line", formatted("not expected: {}", join(declared.remaining(), " ")), help};
 }
 
 // What was wrong with the command line, and whose help to read.
@@ -86,6 +75,10 @@ Error usage_error(const Program& program, const Subcommand* named, const CLI::Pa
     }
     const auto other = std::find_if(program.others.begin(), program.others.end(),
                                     [&](const auto& each) { return each.first == first; });
+    if (other != program.others.end() && other->second.find(' ') != std::string_view::npos) {
+        return {formatted("{} {}", program.name, first), "no longer a subcommand",
+                formatted("write {} {}", program.name, other->second)};
+    }
     std::vector<std::string_view> names;
     for (const Subcommand& subcommand : program.subcommands) names.push_back(subcommand.name);
     const auto nearest =

@@ -1,5 +1,5 @@
 // The command `distgpu`.
-#include "subcommands.h"
+#include "command_line.h"
 
 #include <cstdio>
 #include <exception>
@@ -12,8 +12,8 @@ Program command() {
             DISTGPU_VERSION,
             "Variables, GPUs, CPUs and HCAs for the tasks of distributed GPU training.",
             {check_subcommand(), check_config_subcommand(), convert_subcommand(), exec_subcommand(),
-             explain_subcommand(), plan_subcommand(), self_test_subcommand(), topo_subcommand(),
-             vars_subcommand(), why_subcommand()},
+             explain_subcommand(), plan_subcommand(), topo_subcommand(), vars_subcommand(),
+             why_subcommand()},
             {{"run", "exec"},
              {"launch", "exec"},
              {"start", "exec"},
@@ -21,6 +21,7 @@ Program command() {
              {"diagnose", "check"},
              {"test", "check"},
              {"verify", "check"},
+             {"self-test", "check --node"},
              {"config", "check-config"},
              {"validate", "check-config"},
              {"dry-run", "plan"},

@@ -1,7 +1,7 @@
 #include "output.h"
 
 #include "base/format.h"
-#include "node/process_environment.h"
+#include "node/machine.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -17,7 +17,7 @@ Result<Done> print(std::string_view text) {
 
 bool wants_colour() {
     const ProcessEnvironment environment;
-    return isatty(STDOUT_FILENO) == 1 && environment.get("NO_COLOR").value_or("").empty() &&
+    return isatty(STDOUT_FILENO) == 1 && environment.text("NO_COLOR").empty() &&
            environment.get("TERM") != "dumb";
 }
 

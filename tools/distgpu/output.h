@@ -1,8 +1,7 @@
 // Where a subcommand's result goes.
 #pragma once
 
-#include "base/exit_code.h"
-#include "base/io/write.h"
+#include "base/io/files.h"
 #include "base/result.h"
 
 #include <functional>

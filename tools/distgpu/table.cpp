@@ -10,6 +10,7 @@ namespace distgpu {
 namespace {
 
 constexpr std::size_t gap = 2;
+constexpr std::size_t most_nodes = 4;  // that are named
 
 void hide_control_characters(std::string& cell) {
     std::replace_if(
@@ -63,6 +64,20 @@ std::string table(std::vector<Row> rows, const TableForm& form) {
         text += styled(form.bold_heading && &row == rows.data(), "1", line) + '\n';
     }
     return text;
+}
+
+std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+    return formatted("rank{} {}", ranks.size() == 1 ? "" : "s", number_ranges(ranks));
+}
+
+std::string ranks_on(const std::vector<std::uint32_t>& ranks,
+                     const std::vector<std::string>& nodes) {
+    const bool names_nodes = !nodes.empty() && nodes.size() <= most_nodes;
+    return ranks_text(ranks) + (names_nodes ? " on " + join(nodes, ", ") : "");
+}
+
+std::string nodes_cell(const std::vector<std::string>& nodes) {
+    return nodes.size() <= most_nodes ? join(nodes, ",") : counted(nodes.size(), "node");
 }
 
 }  // namespace distgpu

@@ -1,7 +1,8 @@
-// A table for people, of cells that others may have written.
+// Texts for people: tables, of cells that others may have written, and ranks.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -21,5 +22,15 @@ struct TableForm {
 // on below its own beginning. Control characters become '?', so that no cell steers the terminal.
 // Rows may differ in length, but none is empty.
 std::string table(std::vector<Row> rows, const TableForm& form = {});
+
+// "rank 3", "ranks 0-3,5".
+std::string ranks_text(const std::vector<std::uint32_t>& ranks);
+
+// "ranks 4-7 on node02, node03"; on more than four nodes, or none, the ranks alone.
+std::string ranks_on(const std::vector<std::uint32_t>& ranks,
+                     const std::vector<std::string>& nodes);
+
+// "node02,node03" in a table; "12 nodes" of more than four.
+std::string nodes_cell(const std::vector<std::string>& nodes);
 
 }  // namespace distgpu

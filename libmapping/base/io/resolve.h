@@ -1,11 +1,10 @@
-// The addresses of a host.
+// The addresses of a host, by a deadline.
 #pragma once
 
-#include "base/io/deadline.h"
+#include "base/io/descriptor.h"
 #include "base/result.h"
 
-#include <cstdint>
-#include <string>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <vector>
 
@@ -20,16 +19,29 @@ struct Address {
     std::string to_string() const;  // without the port
 };
 
-// As getaddrinfo(3) answers, which may block for long. `flags`: AI_...
-struct HostAddresses {
-    int problem = 0;                   // EAI_...; 0: none
-    std::vector<Address> addresses{};  // with the port, in the order in which to try them
-};
-HostAddresses addresses_of(const std::string& host, std::uint16_t port, int flags);
-
 // `host`: a name, an IPv4 or a bare IPv6 address. In the order in which to try them, with the port.
 // Errors (object: host): it has none, or nobody said so by the deadline.
 Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port,
                                      Deadline deadline);
+
+// How long the start of a step waits for a name.
+inline constexpr std::chrono::seconds name_patience{1};
+
+// The addresses of a name, as getaddrinfo(3) answers.
+struct NameLookup {
+    int problem = EAI_AGAIN;           // EAI_...; 0: none
+    std::vector<Address> addresses{};  // in the order in which to try them
+
+    // There is no such name, or it has no address.
+    bool is_unknown() const;
+    // The name service failed, or did not answer by the deadline.
+    bool is_unanswered() const { return problem != 0 && !is_unknown(); }
+};
+
+// For slurmstepd, where a name service that does not answer must not cost much time and no thread
+// may be left waiting for it: up to 16 addresses, with port 0. `host`: a name, an IPv4 or a bare
+// IPv6 address. A number is read here; a name is looked up by a child process, which is killed at
+// the deadline.
+NameLookup look_up_name(const std::string& host, Deadline deadline);
 
 }  // namespace distgpu

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace distgpu {
@@ -33,22 +32,25 @@ bool set(const Socket& socket, int level, int option, int value) {
     return setsockopt(socket.fd(), level, option, &value, sizeof value) == 0;
 }
 
-// Of IPv6 and, through it, IPv4; closed where this machine has no IPv6.
-Socket dual_stack_socket() {
-    Socket listener(socket(AF_INET6, kinds, 0));
-    return listener.is_open() && set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0) ? std::move(listener)
-                                                                             : Socket();
-}
-
-bool bind_any(const Socket& listener, int family, std::uint16_t port) {
-    sockaddr_storage any{};  // all zero: every address
-    any.ss_family = static_cast<sa_family_t>(family);
-    const std::uint16_t wire_port = htons(port);
+// Bound to the port on every address of this machine, of IPv6 and, through it, IPv4; closed: errno
+// says why not. SO_REUSEADDR passes over connections in TIME_WAIT but over no listener;
+// SO_REUSEPORT is not set, or two listeners of one user would both succeed.
+Socket bound_everywhere(std::uint16_t port) {
     static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
-    std::memcpy(reinterpret_cast<char*>(&any) + offsetof(sockaddr_in, sin_port), &wire_port,
-                sizeof wire_port);
-    const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    return bind(listener.fd(), reinterpret_cast<const sockaddr*>(&any), length) == 0;
+    for (const int family : {AF_INET6, AF_INET}) {
+        sockaddr_in6 any{};  // all zero: every address
+        any.sin6_family = static_cast<sa_family_t>(family);
+        any.sin6_port = htons(port);
+        const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+        Socket bound(socket(family, kinds, 0));
+        if (!bound.is_open() || !set(bound, SOL_SOCKET, SO_REUSEADDR, 1) ||
+            (family == AF_INET6 && !set(bound, IPPROTO_IPV6, IPV6_V6ONLY, 0))) {
+            continue;
+        }
+        if (bind(bound.fd(), reinterpret_cast<const sockaddr*>(&any), length) == 0) return bound;
+        if (errno == EADDRINUSE) break;  // else this machine may have no IPv6
+    }
+    return {};
 }
 
 // 0, or errno.
@@ -62,6 +64,20 @@ int connect_socket(const Socket& socket, const Address& address, Deadline deadli
     return problem;
 }
 
+// As bind(2) and connect(2) take a name: it begins with a zero byte and ends where its length says.
+struct AbstractName {
+    explicit AbstractName(std::string_view name) {
+        address.sun_family = AF_UNIX;
+        const std::size_t size = std::min(name.size(), sizeof address.sun_path - 1);
+        std::memcpy(&address.sun_path[1], name.data(), size);
+        length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
+    }
+    const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&address); }
+
+    sockaddr_un address{};
+    socklen_t length = 0;
+};
+
 Error closed() {
     return {"connection", "closed by the other end", "see its messages"};
 }
@@ -73,16 +89,14 @@ Error too_late() {
 }  // namespace
 
 Result<Socket> listen_on(std::uint16_t port) {
-    Socket listener = dual_stack_socket();
-    const int family = listener.is_open() ? AF_INET6 : AF_INET;
-    if (!listener.is_open()) listener = Socket(socket(AF_INET, kinds, 0));
-    // Over connections of an earlier listener that are not over yet, but over no other listener.
-    if (listener.is_open() && set(listener, SOL_SOCKET, SO_REUSEADDR, 1) &&
-        bind_any(listener, family, port) && listen(listener.fd(), SOMAXCONN) == 0) {
-        return listener;
-    }
+    Socket listener = bound_everywhere(port);
+    if (listener.is_open() && listen(listener.fd(), SOMAXCONN) == 0) return listener;
     return Error{formatted("port {}", port), std::strerror(errno),
                  "choose another with the key port=N"};
+}
+
+bool is_port_taken(std::uint16_t port) {
+    return !bound_everywhere(port).is_open() && errno == EADDRINUSE;
 }
 
 std::uint16_t port_of(const Socket& socket) {
@@ -150,6 +164,29 @@ Result<std::string> receive_line(const Socket& socket, std::size_t longest, Dead
     }
     return Error{"connection", formatted("a line of more than {} bytes", longest),
                  "check which program listens there"};
+}
+
+Socket listen_by_name(std::string_view name, int flags) {
+    const AbstractName own(name);
+    Socket listener(socket(AF_UNIX, SOCK_STREAM | flags, 0));
+    const bool listens = bind(listener.fd(), own.generic(), own.length) == 0 &&
+                         listen(listener.fd(), SOMAXCONN) == 0;
+    return listens ? std::move(listener) : Socket();
+}
+
+Socket connect_by_name(std::string_view name) {
+    const AbstractName other(name);
+    Socket connection(socket(AF_UNIX, kinds, 0));
+    const bool is_met =
+        connect(connection.fd(), other.generic(), other.length) == 0 && is_own_users(connection);
+    return is_met ? std::move(connection) : Socket();
+}
+
+bool is_own_users(const Socket& socket) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == geteuid();
 }
 
 }  // namespace distgpu

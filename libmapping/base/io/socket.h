@@ -1,15 +1,12 @@
-// TCP connections each wait of which has an end.
+// TCP connections each wait of which has an end, and the names of Unix sockets.
 #pragma once
 
-#include "base/io/deadline.h"
-#include "base/io/unique_fd.h"
+#include "base/io/descriptor.h"
 #include "base/result.h"
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
+#include <sys/socket.h>
 #include <variant>
 
 namespace distgpu {
@@ -20,6 +17,10 @@ using Socket = UniqueFd;
 // Listens on every address of this machine, IPv6 and IPv4. 0: a port that is free.
 // Errors (object: "port N"): taken, or not allowed.
 Result<Socket> listen_on(std::uint16_t port);
+
+// Whether another process listens on this port of this machine, of IPv6 or IPv4, on any address.
+// Connections in TIME_WAIT do not count. False where the machine gives no socket to find out.
+bool is_port_taken(std::uint16_t port);
 
 // The port that a socket has. Precondition: it listens or is connected.
 std::uint16_t port_of(const Socket& socket);
@@ -41,5 +42,18 @@ Result<std::monostate> send_all(const Socket& socket, std::string_view text, Dea
 // The text before the next '\n', which is read too, and what came behind it stays to be read.
 // Errors (object: "connection"): closed or not complete by the deadline; longer than `longest`.
 Result<std::string> receive_line(const Socket& socket, std::size_t longest, Deadline deadline);
+
+// Unix sockets with a name that is in no file system and is gone with its socket: by it processes
+// of one machine find each other, and the kernel tells whose process listens. Up to 107 bytes of
+// `name` count.
+
+// Closed: errno says why it cannot listen there. `flags`: of socket(2).
+Socket listen_by_name(std::string_view name, int flags = SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+// Closed: no process of the effective user listens there.
+Socket connect_by_name(std::string_view name);
+
+// Whether the process at the other end has the effective user of this one.
+bool is_own_users(const Socket& socket);
 
 }  // namespace distgpu

@@ -1,15 +1,121 @@
 // Who gets what: GPUs first, then the CPUs near them, then a port near the GPU.
-#include "mapping/binding/assignment.h"
-#include "mapping/binding/binding.h"
+#include "base/format.h"
 #include "mapping/binding/cpu_shares.h"
-#include "mapping/binding/locality.h"
-#include "mapping/topology/port_verdicts.h"
 
 #include <algorithm>
 #include <map>
 
 namespace distgpu {
 namespace {
+
+// Compared from the first member on, so that no member has to outweigh the next.
+struct Cost {
+    std::int64_t above_share = 0;  // items beyond an owner's floor(items/owners)
+    std::int64_t cost = 0;
+    std::int64_t disorder = 0;
+
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 in it for a pointer.
+    auto operator<=>(const Cost&) const = default;
+    friend Cost operator+(const Cost& a, const Cost& b) {
+        return {a.above_share + b.above_share, a.cost + b.cost, a.disorder + b.disorder};
+    }
+    friend Cost operator-(const Cost& a, const Cost& b) {
+        return {a.above_share - b.above_share, a.cost - b.cost, a.disorder - b.disorder};
+    }
+};
+
+using Costs = std::vector<std::vector<std::int64_t>>;  // [item][owner], 0 or more
+
+// The exact assignment of items to owners by least total cost: every owner has floor(items/owners)
+// or one more, and among such assignments items and owners run in the same order as far as the
+// costs let them. Preconditions: at least one owner, items >= owners, every row of one length.
+// Time: items * owners * (items + owners^2). Successive shortest paths: items come one by one, and
+// each may push items that came before it on to other owners; the owners are the graph's nodes.
+class Assignment {
+  public:
+    explicit Assignment(const Costs& costs) : costs_(costs), items_of_(costs.front().size()) {
+        for (std::size_t item = 0; item < costs.size(); ++item) assign(item);
+    }
+
+    std::vector<std::size_t> owners() const {
+        std::vector<std::size_t> owner_of(costs_.size());
+        for (std::size_t owner = 0; owner < items_of_.size(); ++owner) {
+            for (const std::size_t item : items_of_[owner]) owner_of[item] = owner;
+        }
+        return owner_of;
+    }
+
+  private:
+    // The cheapest way on which an item comes to an owner.
+    struct Path {
+        Cost cost;
+        std::size_t item;                 // that comes
+        std::optional<std::size_t> from;  // the owner who passes it on; nothing: it is the new item
+    };
+
+    Cost cost(std::size_t item, std::size_t owner) const {
+        // Equal products pair small with small (rearrangement inequality).
+        return {0, costs_[item][owner], -static_cast<std::int64_t>(item * owner)};
+    }
+
+    void assign(std::size_t item) {
+        const std::vector<Path> paths = paths_of(item);
+        for (std::optional<std::size_t> owner = end_of(paths); owner; owner = paths[*owner].from) {
+            const Path& path = paths[*owner];
+            items_of_[*owner].push_back(path.item);
+            if (path.from) std::erase(items_of_[*path.from], path.item);
+        }
+    }
+
+    // To each owner. Bellman-Ford: passing an item on may lower the cost.
+    std::vector<Path> paths_of(std::size_t item) const {
+        std::vector<Path> paths;
+        paths.reserve(items_of_.size());
+        for (std::size_t owner = 0; owner < items_of_.size(); ++owner) {
+            paths.push_back({cost(item, owner), item, std::nullopt});
+        }
+        for (bool cheaper = true; cheaper;) {
+            cheaper = false;
+            for (std::size_t from = 0; from < items_of_.size(); ++from) {
+                for (const std::size_t passed : items_of_[from]) {
+                    cheaper = pass_on(passed, from, paths) || cheaper;
+                }
+            }
+        }
+        return paths;
+    }
+
+    // Whether passing the item on makes a way cheaper.
+    bool pass_on(std::size_t item, std::size_t from, std::vector<Path>& paths) const {
+        const Cost start = paths[from].cost - cost(item, from);
+        bool cheaper = false;
+        for (std::size_t to = 0; to < paths.size(); ++to) {
+            const Cost whole = start + cost(item, to);
+            if (to == from || !(whole < paths[to].cost)) continue;
+            paths[to] = {whole, item, from};
+            cheaper = true;
+        }
+        return cheaper;
+    }
+
+    // Some owner always has room: there are fewer items than places.
+    std::size_t end_of(const std::vector<Path>& paths) const {
+        const std::size_t share = costs_.size() / items_of_.size();
+        std::optional<std::size_t> last;
+        Cost least;
+        for (std::size_t owner = 0; owner < items_of_.size(); ++owner) {
+            const std::size_t count = items_of_[owner].size();
+            const Cost whole = paths[owner].cost + Cost{count < share ? 0 : 1, 0, 0};
+            if (count > share || (last && !(whole < least))) continue;
+            last = owner;
+            least = whole;
+        }
+        return last.value_or(0);
+    }
+
+    const Costs& costs_;
+    std::vector<std::vector<std::size_t>> items_of_;  // by owner
+};
 
 using GpuLists = std::vector<std::vector<std::uint32_t>>;  // by local rank
 
@@ -28,40 +134,23 @@ GpuLists share_in_order(const std::vector<std::uint32_t>& gpus, std::size_t task
 // By least total distance from the tasks' masks.
 GpuLists share_by_distance(const Locality& locality, const std::vector<std::uint32_t>& gpus,
                            const std::vector<CpuSet>& masks) {
+    // The more numerous are dealt to the others.
     const bool gpus_are_dealt = masks.size() <= gpus.size();
-    const std::size_t items = gpus_are_dealt ? gpus.size() : masks.size();
-    const std::size_t owners = gpus_are_dealt ? masks.size() : gpus.size();
-    std::vector<std::vector<std::int64_t>> costs(items, std::vector<std::int64_t>(owners));
-    for (std::size_t item = 0; item < items; ++item) {
-        for (std::size_t owner = 0; owner < owners; ++owner) {
-            costs[item][owner] = gpus_are_dealt ? locality.distance(masks[owner], gpus[item])
-                                                : locality.distance(masks[item], gpus[owner]);
+    Costs costs(std::max(gpus.size(), masks.size()));
+    for (std::size_t item = 0; item < costs.size(); ++item) {
+        for (std::size_t owner = 0; owner < std::min(gpus.size(), masks.size()); ++owner) {
+            const auto [task, gpu] =
+                gpus_are_dealt ? std::pair(owner, item) : std::pair(item, owner);
+            costs[item].push_back(locality.distance(masks[task], gpus[gpu]));
         }
     }
-    const std::vector<std::uint32_t> owner_of = assign(costs);
+    const std::vector<std::size_t> owner_of = Assignment(costs).owners();
     GpuLists lists(masks.size());
-    for (std::size_t item = 0; item < items; ++item) {
-        if (gpus_are_dealt) {
-            lists[owner_of[item]].push_back(gpus[item]);
-        } else {
-            lists[item].push_back(gpus[owner_of[item]]);
-        }
+    for (std::size_t item = 0; item < costs.size(); ++item) {
+        lists[gpus_are_dealt ? owner_of[item] : item].push_back(
+            gpus[gpus_are_dealt ? item : owner_of[item]]);
     }
     return lists;
-}
-
-// By local rank. `one_mask`: all tasks have the same.
-GpuLists share_gpus(const Locality& locality, const std::vector<std::uint32_t>& gpus,
-                    const SlurmShare& share, bool one_mask) {
-    if (!share.bound.empty()) return share.bound;
-    if (gpus.empty() || one_mask) return share_in_order(gpus, share.masks.size());
-    return share_by_distance(locality, gpus, share.masks);
-}
-
-void nearest_first(const Locality& locality, TaskBinding& task) {
-    std::stable_sort(task.gpus.begin(), task.gpus.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return locality.distance(task.cpus, a) < locality.distance(task.cpus, b);
-    });
 }
 
 // Every task's first GPU in the place of its local rank; the others behind them.
@@ -72,22 +161,9 @@ std::vector<std::uint32_t> gpu_order(const std::vector<std::uint32_t>& gpus,
     order.reserve(gpus.size());
     for (const TaskBinding& task : tasks) order.push_back(task.gpus.front());
     for (const std::uint32_t gpu : gpus) {
-        if (std::find(order.begin(), order.end(), gpu) == order.end()) order.push_back(gpu);
+        if (std::ranges::find(order, gpu) == order.end()) order.push_back(gpu);
     }
     return order;
-}
-
-std::vector<PortRef> eligible_ports(const NodeTopology& topology) {
-    std::vector<PortRef> ports;
-    const auto verdicts = port_verdicts(topology);
-    for (std::uint32_t hca = 0; hca < verdicts.size(); ++hca) {
-        // NCCL and UCX name verbs devices only.
-        if (topology.hcas[hca].kind != HcaKind::verbs) continue;
-        for (std::uint32_t port = 0; port < verdicts[hca].size(); ++port) {
-            if (verdicts[hca][port].eligible) ports.push_back({hca, port});
-        }
-    }
-    return ports;
 }
 
 Distance port_distance(const NodeTopology& topology, const TaskBinding& task, std::uint32_t hca) {
@@ -98,7 +174,7 @@ Distance port_distance(const NodeTopology& topology, const TaskBinding& task, st
 
 // Equally near ports are dealt in turn.
 void deal_ports(const NodeTopology& topology, std::vector<TaskBinding>& tasks) {
-    const std::vector<PortRef> ports = eligible_ports(topology);
+    const std::vector<PortRef> ports = rank_ports(topology);
     if (ports.empty()) return;
     std::map<std::vector<PortRef>, std::size_t> dealt;
     for (TaskBinding& task : tasks) {
@@ -118,24 +194,47 @@ void deal_ports(const NodeTopology& topology, std::vector<TaskBinding>& tasks) {
 
 }  // namespace
 
+std::vector<PortRef> rank_ports(const NodeTopology& topology) {
+    std::vector<PortRef> ports;
+    const auto verdicts = port_verdicts(topology);
+    for (std::uint32_t hca = 0; hca < verdicts.size(); ++hca) {
+        if (topology.hcas[hca].kind != HcaKind::verbs) continue;
+        for (std::uint32_t port = 0; port < verdicts[hca].size(); ++port) {
+            if (verdicts[hca][port].eligible) ports.push_back({hca, port});
+        }
+    }
+    return ports;
+}
+
+std::string port_name(const NodeTopology& topology, PortRef port) {
+    const Hca& hca = topology.hcas[port.hca];
+    return formatted("{}:{}", hca.name, hca.ports[port.port].number);
+}
+
 NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
                  const SlurmShare& share) {
     const Locality locality(topology);
     std::vector<std::uint32_t> gpus = share.gpus;
-    std::sort(gpus.begin(), gpus.end());
+    std::ranges::sort(gpus);
     const CpuSet& mask = share.masks.front();
-    const bool one_mask = std::all_of(share.masks.begin(), share.masks.end(),
-                                      [&](const CpuSet& other) { return other == mask; });
-    GpuLists lists = share_gpus(locality, gpus, share, one_mask);
+    const bool one_mask =
+        std::ranges::all_of(share.masks, [&](const CpuSet& other) { return other == mask; });
+    GpuLists lists = share.bound;
+    if (lists.empty()) {
+        lists = gpus.empty() || one_mask ? share_in_order(gpus, share.masks.size())
+                                         : share_by_distance(locality, gpus, share.masks);
+    }
     // A mask with other CPUs than the topology's: it is not this node's.
-    const bool divides = policy.near_cpus && one_mask && locality.all().contains(mask);
+    const bool divides = policy.near_cpus && one_mask && locality.all.contains(mask);
     const std::vector<CpuSet> cpus =
         divides ? divide_cpus(topology, locality, mask, lists, share.cpus_per_task) : share.masks;
 
     NodeBinding node;
     for (std::size_t task = 0; task < cpus.size(); ++task) {
         node.tasks.push_back({cpus[task], std::move(lists[task]), std::nullopt, Distance::sys});
-        nearest_first(locality, node.tasks.back());
+        std::ranges::stable_sort(node.tasks.back().gpus, [&](std::uint32_t a, std::uint32_t b) {
+            return locality.distance(cpus[task], a) < locality.distance(cpus[task], b);
+        });
     }
     node.gpu_order = share.bound.empty() ? gpu_order(gpus, node.tasks) : gpus;
     if (policy.near_hcas) deal_ports(topology, node.tasks);

@@ -1,15 +1,41 @@
-// First each task's near CPUs are found, then the cores near to the same tasks
-// are split evenly among them, whole cores while there are enough; last, a task that was left with
-// less than it asked for is given what the others can spare.
+// First each task's near CPUs are found, then the cores near to the same tasks are split evenly
+// among them, whole cores while there are enough; last, a task that was left with less than it
+// asked for is given what the others can spare.
 #include "mapping/binding/cpu_shares.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <tuple>
 
 namespace distgpu {
+
+Locality::Locality(const NodeTopology& topology) {
+    for (const Core& core : topology.cores) {
+        all |= core.cpus;
+        if (core.package >= packages.size()) packages.resize(core.package + 1);
+        packages[core.package] |= core.cpus;
+    }
+    for (const Gpu& gpu : topology.gpus) {
+        gpu_cpus.push_back(gpu.cpus.empty() ? all : gpu.cpus);
+        gpu_packages.push_back(package_of(gpu_cpus.back()));
+    }
+}
+
+CpuSet Locality::package_of(const CpuSet& cpus) const {
+    CpuSet found;
+    for (const CpuSet& package : packages) {
+        if (package.intersects(cpus)) found |= package;
+    }
+    return found;
+}
+
+std::int64_t Locality::distance(const CpuSet& mask, std::uint32_t gpu) const {
+    const std::int64_t all_cpus = mask.count();
+    const std::int64_t same_package = mask.count_in(gpu_packages[gpu]);
+    const std::int64_t far = all_cpus - same_package;
+    return 1000 * (same_package - mask.count_in(gpu_cpus[gpu]) + 2 * far) / all_cpus;
+}
+
 namespace {
 
 // What cannot be split further in one step of the division: a core's CPUs within the mask.
@@ -27,13 +53,10 @@ Pieces cores_in(const NodeTopology& topology, const CpuSet& mask) {
     return pieces;
 }
 
-CpuSet near_gpus(const NodeTopology& topology, const Locality& locality, const CpuSet& mask,
+CpuSet near_gpus(const Locality& locality, const CpuSet& mask,
                  const std::vector<std::uint32_t>& gpus) {
     CpuSet near;
-    for (const std::uint32_t gpu : gpus) {
-        const CpuSet& cpus = topology.gpus[gpu].cpus;
-        near |= cpus.empty() ? mask : cpus;
-    }
+    for (const std::uint32_t gpu : gpus) near |= locality.gpu_cpus[gpu];
     for (const CpuSet& candidate : {near & mask, locality.package_of(near) & mask}) {
         if (!candidate.empty()) return candidate;
     }
@@ -41,37 +64,25 @@ CpuSet near_gpus(const NodeTopology& topology, const Locality& locality, const C
 }
 
 // Without GPUs: every task in the NUMA node that holds the middle of its even part of the cores.
-std::vector<CpuSet> by_own_numa(const Pieces& cores, std::map<std::uint32_t, CpuSet>& numa_cpus,
-                                std::size_t tasks) {
-    std::vector<CpuSet> near;
-    for (std::size_t task = 0; task < tasks; ++task) {
-        const Piece& middle = cores[(2 * task + 1) * cores.size() / (2 * tasks)];
-        near.push_back(numa_cpus[middle.numa]);
-    }
-    return near;
-}
-
-// The same where tasks have several NUMA nodes: every node goes to the task in whose even part
-// its middle core stands.
-std::vector<CpuSet> by_whole_numas(const Pieces& cores,
-                                   const std::map<std::uint32_t, CpuSet>& numa_cpus,
-                                   std::size_t tasks) {
-    std::vector<CpuSet> near(tasks);
-    for (const auto& [numa, cpus] : numa_cpus) {
-        const auto in_numa = [id = numa](const Piece& core) { return core.numa == id; };
-        const auto first = std::find_if(cores.begin(), cores.end(), in_numa);
-        const auto count = std::count_if(cores.begin(), cores.end(), in_numa);
-        const auto middle = static_cast<std::size_t>(first - cores.begin() + count / 2);
-        near[middle * tasks / cores.size()] |= cpus;
-    }
-    return near;
-}
-
+// Where tasks have several NUMA nodes, every node goes to the task in whose even part its middle
+// core stands.
 std::vector<CpuSet> near_numas(const Pieces& cores, const CpuSet& mask, std::size_t tasks) {
     std::map<std::uint32_t, CpuSet> numa_cpus;
     for (const Piece& core : cores) numa_cpus[core.numa] |= core.cpus;
-    auto near = tasks >= numa_cpus.size() ? by_own_numa(cores, numa_cpus, tasks)
-                                          : by_whole_numas(cores, numa_cpus, tasks);
+    std::vector<CpuSet> near(tasks);
+    if (tasks >= numa_cpus.size()) {
+        for (std::size_t task = 0; task < tasks; ++task) {
+            near[task] = numa_cpus[cores[(2 * task + 1) * cores.size() / (2 * tasks)].numa];
+        }
+    } else {
+        for (const auto& [numa, cpus] : numa_cpus) {
+            const auto in_numa = [id = numa](const Piece& core) { return core.numa == id; };
+            const auto first = std::find_if(cores.begin(), cores.end(), in_numa);
+            const auto count = std::count_if(cores.begin(), cores.end(), in_numa);
+            const auto middle = static_cast<std::size_t>(first - cores.begin() + count / 2);
+            near[middle * tasks / cores.size()] |= cpus;
+        }
+    }
     const auto is_empty = [](const CpuSet& cpus) { return cpus.empty(); };
     if (std::any_of(near.begin(), near.end(), is_empty)) near.assign(tasks, mask);
     return near;
@@ -85,20 +96,9 @@ Pieces single_threads(const Pieces& cores) {
     return threads;
 }
 
-// Splits the cores evenly, or their threads where there are fewer cores than tasks. With fewer
-// threads still, some tasks get none here.
-void split(const Pieces& cores, const std::vector<std::uint32_t>& tasks,
-           std::vector<Pieces>& shares) {
-    const Pieces pieces = cores.size() < tasks.size() ? single_threads(cores) : cores;
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-        const std::size_t end = (k + 1) * pieces.size() / tasks.size();
-        for (std::size_t i = k * pieces.size() / tasks.size(); i < end; ++i) {
-            shares[tasks[k]].push_back(pieces[i]);
-        }
-    }
-}
-
-// Cores near to the same tasks are one class. Gives back the cores near to none.
+// Splits the cores that are near to the same tasks evenly among these, or their threads where there
+// are fewer cores than tasks. With fewer threads still, some tasks get none here. Gives back the
+// cores near to none.
 Pieces split_classes(const Pieces& cores, const std::vector<CpuSet>& near,
                      std::vector<Pieces>& shares) {
     std::map<std::vector<std::uint32_t>, Pieces> classes;
@@ -109,15 +109,16 @@ Pieces split_classes(const Pieces& cores, const std::vector<CpuSet>& near,
         }
         classes[std::move(tasks)].push_back(core);
     }
-    Pieces unused;
-    for (const auto& [tasks, members] : classes) {
-        if (tasks.empty()) {
-            unused = members;
-        } else {
-            split(members, tasks, shares);
+    for (auto& [tasks, pieces] : classes) {
+        if (pieces.size() < tasks.size()) pieces = single_threads(pieces);
+        for (std::size_t k = 0; k < tasks.size(); ++k) {
+            const std::size_t end = (k + 1) * pieces.size() / tasks.size();
+            for (std::size_t i = k * pieces.size() / tasks.size(); i < end; ++i) {
+                shares[tasks[k]].push_back(pieces[i]);
+            }
         }
     }
-    return unused;
+    return classes[{}];
 }
 
 std::uint32_t count(const Pieces& pieces) {
@@ -127,59 +128,41 @@ std::uint32_t count(const Pieces& pieces) {
 }
 
 // How far pieces are from a task: in its NUMA nodes, in its packages, elsewhere.
-class Surroundings {
-  public:
-    Surroundings(const NodeTopology& topology, const Locality& locality, const CpuSet& near)
-        : package_(locality.package_of(near)) {
-        for (const NumaNode& numa : topology.numas) {
-            if (numa.cpus.intersects(near)) numas_ |= numa.cpus;
-        }
-    }
-
+struct Surroundings {
     int distance(const Piece& piece) const {
-        return piece.cpus.intersects(numas_) ? 0 : piece.cpus.intersects(package_) ? 1 : 2;
+        return piece.cpus.intersects(numas) ? 0 : piece.cpus.intersects(packages) ? 1 : 2;
     }
 
-  private:
-    CpuSet numas_;
-    CpuSet package_;
+    CpuSet numas;
+    CpuSet packages;
 };
-
-// The first of the nearest.
-Piece take_nearest(Pieces& free, const Surroundings& task) {
-    const auto nearest = std::min_element(
-        free.begin(), free.end(),
-        [&](const Piece& a, const Piece& b) { return task.distance(a) < task.distance(b); });
-    Piece taken = std::move(*nearest);
-    free.erase(nearest);
-    return taken;
-}
 
 // The nearest core, or one thread of it, of a task that has more than it needs: among equally near
 // ones the last of the task that has most.
 std::optional<Piece> take_surplus(std::vector<Pieces>& shares, const Surroundings& task,
                                   std::uint32_t at_least) {
     Pieces* giver = nullptr;
+    Pieces::iterator piece;
     std::tuple<int, std::int64_t> least;
     for (Pieces& share : shares) {
         const std::int64_t cpus = count(share);
         if (cpus <= at_least) continue;
-        int distance = task.distance(share.front());
-        for (const Piece& piece : share) distance = std::min(distance, task.distance(piece));
-        if (giver != nullptr && least <= std::tuple(distance, -cpus)) continue;
-        giver = &share;
-        least = {distance, -cpus};
+        for (auto at = share.begin(); at != share.end(); ++at) {
+            const std::tuple cost(task.distance(*at), -cpus);
+            const bool is_same = giver == &share && cost == least;
+            if (giver != nullptr && !is_same && cost >= least) continue;
+            giver = &share;
+            piece = at;
+            least = cost;
+        }
     }
     if (giver == nullptr) return std::nullopt;
-    const auto piece = std::find_if(giver->rbegin(), giver->rend(), [&](const Piece& candidate) {
-        return task.distance(candidate) == std::get<0>(least);
-    });
     Piece surplus = *piece;
     if (count(*giver) - at_least < piece->cpus.count()) {
         surplus.cpus = {piece->cpus.cpus().back()};
         piece->cpus -= surplus.cpus;
     } else {
-        giver->erase(std::next(piece).base());
+        giver->erase(piece);
     }
     return surplus;
 }
@@ -193,7 +176,11 @@ void fill_up(const std::vector<Surroundings>& tasks, std::uint32_t at_least, Pie
                 if (!piece) return;
                 free.push_back(*std::move(piece));
             }
-            shares[task].push_back(take_nearest(free, tasks[task]));
+            // The first of the nearest.
+            const auto nearest = std::ranges::min_element(
+                free, {}, [&](const Piece& piece) { return tasks[task].distance(piece); });
+            shares[task].push_back(std::move(*nearest));
+            free.erase(nearest);
         }
     }
 }
@@ -213,15 +200,17 @@ std::vector<CpuSet> divide_cpus(const NodeTopology& topology, const Locality& lo
     if (gpus_of.front().empty()) {
         near = near_numas(cores, mask, tasks);
     } else {
-        for (const auto& gpus : gpus_of) {
-            near.push_back(near_gpus(topology, locality, mask, gpus));
-        }
+        for (const auto& gpus : gpus_of) near.push_back(near_gpus(locality, mask, gpus));
     }
     std::vector<Pieces> shares(tasks);
     Pieces unused = split_classes(cores, near, shares);
     std::vector<Surroundings> surroundings;
-    surroundings.reserve(tasks);
-    for (const CpuSet& own : near) surroundings.emplace_back(topology, locality, own);
+    for (const CpuSet& own : near) {
+        surroundings.push_back({{}, locality.package_of(own)});
+        for (const NumaNode& numa : topology.numas) {
+            if (numa.cpus.intersects(own)) surroundings.back().numas |= numa.cpus;
+        }
+    }
     fill_up(surroundings, std::clamp(at_least, 1U, even), std::move(unused), shares);
     for (std::size_t task = 0; task < tasks; ++task) {
         cpus[task] = {};

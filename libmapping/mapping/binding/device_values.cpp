@@ -1,80 +1,270 @@
 #include "mapping/binding/device_values.h"
 
-#include "mapping/binding/binding_policy.h"
-#include "mapping/binding/network_values.h"
-#include "mapping/binding/visible_gpus.h"
+#include "base/format.h"
+#include "base/values.h"
 
 #include <array>
-#include <optional>
+#include <iterator>
+#include <numeric>
 
 namespace distgpu {
 namespace {
 
-using Value = std::optional<std::string>;
+using Indices = std::vector<std::uint32_t>;
+
+// AMD's kernel driver reports a UUID of zeros where it has none.
+bool has_uuid(const Gpu& gpu) {
+    return gpu.uuid.find_first_of("123456789abcdefABCDEF", gpu.uuid.find('-') + 1) !=
+           std::string::npos;
+}
+
+bool all_have_uuids(const NodeFacts& node) {
+    return std::all_of(node.share.gpus.begin(), node.share.gpus.end(),
+                       [&](std::uint32_t gpu) { return has_uuid(node.topology->gpus[gpu]); });
+}
+
+// Whether a number means the GPU that PCI_BUS_ID gives it.
+bool numbers_follow_pci(const NodeFacts& node) {
+    const auto& gpus = node.share.gpus;
+    return node.gpu_names.in_pci_order || gpus.empty() ||
+           node.topology->gpus[gpus.front()].vendor != GpuVendor::nvidia;
+}
+
+// Why it is not clear which GPUs the step's numbers name; empty: it is. Precondition, as of the two
+// above: the node's topology is known.
+std::string unclear_gpus(const NodeFacts& node) {
+    if (!node.gpu_names.unclear.empty()) return node.gpu_names.unclear;
+    if (numbers_follow_pci(node) || all_have_uuids(node)) return {};
+    return "CUDA_DEVICE_ORDER: your value gives the GPUs' numbers another meaning than PCI_BUS_ID "
+           "does, and the driver does not report the UUID of every GPU";
+}
+
+// "0,2" as numbers below the limit, ascending; nothing where it is another text.
+std::optional<Indices> numbers(std::string_view list, std::size_t limit) {
+    Indices result;
+    for (const std::string_view item : comma_items(list)) {
+        const auto number = number_below(item, limit);
+        if (!number || (!result.empty() && *number <= result.back())) return std::nullopt;
+        result.push_back(*number);
+    }
+    return result;
+}
+
+Error unclear(std::string problem) {
+    return {"GPUs", std::move(problem), ""};
+}
+
+}  // namespace
+
+BindingPolicy binding_policy(const Request& request, const NodeFacts& node) {
+    const bool near = !request.keep_all;
+    BindingPolicy policy;
+    policy.gpus = request.gpus.value_or(near ? GpuPolicy::near : GpuPolicy::keep);
+    // What Slurm gave each task by its own binding is more than a default.
+    const bool unclear = node.topology != nullptr && !unclear_gpus(node).empty();
+    if (!node.share.bound.empty() || unclear) policy.gpus = GpuPolicy::keep;
+    const auto is_near = [near](std::optional<BindingChoice> choice) {
+        return choice.value_or(near ? BindingChoice::near : BindingChoice::keep) ==
+               BindingChoice::near;
+    };
+    policy.near_cpus = node.confined && !unclear && is_near(request.cpus) &&
+                       (!node.user_bound || request.cpus == BindingChoice::near);
+    policy.near_hcas = is_near(request.hcas);
+    return policy;
+}
+
+bool needs_topology(const Request& request) {
+    const BindingPolicy policy = binding_policy(request, NodeFacts{.confined = true});
+    return policy.gpus != GpuPolicy::keep || policy.near_cpus || policy.near_hcas;
+}
+
+Numbering likely_numbering(const NodeTopology& topology, const std::optional<Indices>& usable) {
+    return usable && usable->size() == topology.gpus.size() ? Numbering::node : Numbering::opened;
+}
+
+Result<StepGpus> step_gpus(const NodeTopology& topology, const std::optional<Indices>& usable,
+                           std::string_view visible, Numbering numbering) {
+    const auto given = numbers(visible, topology.gpus.size());
+    if (!given || given->empty()) return StepGpus{};
+    Indices counted(topology.gpus.size());
+    std::iota(counted.begin(), counted.end(), 0U);
+    if (usable) counted = *usable;
+    StepGpus gpus;
+    if (numbering == Numbering::opened) {
+        // All that can be opened, where that is not more than Slurm gave.
+        if (!usable) return unclear("the driver does not report which device file is whose");
+        if (usable->size() > given->size()) {
+            return unclear(
+                formatted("the task can open {}, but Slurm gave it {}; list every GPU of the "
+                          "node in gres.conf",
+                          usable->size(), given->size()));
+        }
+        gpus.indices = *usable;
+    } else {
+        std::set_intersection(given->begin(), given->end(), counted.begin(), counted.end(),
+                              std::back_inserter(gpus.indices));
+    }
+    if (gpus.indices.empty()) return unclear("the task can open none of those that Slurm gave it");
+    if (std::any_of(counted.begin(), counted.end(),
+                    [&](std::uint32_t gpu) { return !topology.gpus[gpu].mig.empty(); })) {
+        return unclear("some of them are divided (MIG), and numbers do not count those");
+    }
+    // A GPU is named by its place among those that the task can open.
+    for (const std::uint32_t index : gpus.indices) {
+        const auto at = std::lower_bound(counted.begin(), counted.end(), index) - counted.begin();
+        gpus.names.push_back(std::to_string(at));
+    }
+    return gpus;
+}
+
+namespace {
+
+// Puts the GPUs into the one variable that the maker's runtime reads first: HIP numbers anew what
+// ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice, and the
+// numbers that Slurm sets in CUDA_VISIBLE_DEVICES, which HIP reads too, may be past them.
+void set_visible(const NodeFacts& node, bool uuids, bool own_alone, const Indices& gpus,
+                 DeviceValues& values) {
+    const auto& all = node.share.gpus;
+    std::vector<std::string> list;
+    for (const std::uint32_t gpu : gpus) {
+        const auto place = std::find(all.begin(), all.end(), gpu) - all.begin();
+        list.push_back(uuids ? node.topology->gpus[gpu].uuid
+                             : node.gpu_names.names[static_cast<std::size_t>(place)]);
+    }
+    const auto slurm_sets = [&names = node.gpu_names.variables](std::string_view variable) {
+        return std::find(names.begin(), names.end(), variable) != names.end();
+    };
+    const GpuVendor vendor = node.topology->gpus[all.front()].vendor;
+    if (vendor == GpuVendor::intel) {
+        // Level Zero takes its mask for a set, in which an order has no effect.
+        if (own_alone && slurm_sets("ZE_AFFINITY_MASK")) values.ze_affinity_mask = join(list, ",");
+    } else if (vendor == GpuVendor::amd && slurm_sets("ROCR_VISIBLE_DEVICES")) {
+        values.rocr_visible_devices = join(list, ",");
+        if (slurm_sets("CUDA_VISIBLE_DEVICES")) {
+            Indices from_zero(gpus.size());
+            std::iota(from_zero.begin(), from_zero.end(), 0U);
+            values.cuda_visible_devices = join(from_zero, ",");
+        }
+    } else if (slurm_sets("CUDA_VISIBLE_DEVICES")) {
+        values.cuda_visible_devices = join(list, ",");
+        // By default CUDA counts the fastest GPU first.
+        if (!uuids) values.cuda_device_order = "PCI_BUS_ID";
+    }
+}
+
+// The ports that NCCL shall use, where it would use others too: it leaves out by itself those that
+// are not ACTIVE. Exact names: without '=' it would take mlx5_1 for mlx5_10 as well.
+std::string nccl_ib_hca(const NodeTopology& topology, const std::vector<PortRef>& eligible) {
+    constexpr std::size_t most = 32;  // MAX_IF of src/include/socket.h, NCCL 2.28
+    std::size_t active = 0;
+    for (const Hca& hca : topology.hcas) {
+        if (hca.kind != HcaKind::verbs) continue;
+        for (const HcaPort& port : hca.ports) active += port.state == HcaPort::State::active;
+    }
+    if (active <= eligible.size() || eligible.empty() || eligible.size() > most) return {};
+    std::vector<std::string> names;
+    names.reserve(eligible.size());
+    for (const PortRef port : eligible) names.push_back(port_name(topology, port));
+    return "=" + join(names, ",");
+}
 
 template <std::string DeviceValues::*field>
-Value value(const TaskContext& task) {
+std::optional<std::string> value(const TaskContext& task) {
     if (task.devices == nullptr || (task.devices->*field).empty()) return std::nullopt;
     return task.devices->*field;
 }
 
 // Exactly this interface: without '=' NCCL would take eth0 for eth01 as well.
-Value nccl_interface(const TaskContext& task) {
-    if (task.devices == nullptr || task.devices->interface.empty()) return std::nullopt;
-    return "=" + task.devices->interface;
+std::optional<std::string> nccl_interface(const TaskContext& task) {
+    const auto name = value<&DeviceValues::interface>(task);
+    return name ? std::optional("=" + *name) : std::nullopt;
 }
 
 }  // namespace
 
+std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFacts& node) {
+    if (node.topology == nullptr) return {};
+    if (const std::string unclear = unclear_gpus(node); !unclear.empty()) {
+        return {unclear + "; GPUs and CPUs stay as Slurm set them"};
+    }
+    std::vector<std::string> lines;
+    if (node.share.gpus.empty() || !request.gpu_uuids) return lines;
+    if (!all_have_uuids(node)) {
+        lines.emplace_back(
+            "gpu-ids=uuid: the driver does not report the UUID of every GPU; using numbers "
+            "instead");
+    }
+    if (!node.share.bound.empty()) {
+        lines.emplace_back(
+            "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use "
+            "--gpus-per-node instead of --gpus-per-task and --gpu-bind");
+    }
+    return lines;
+}
+
 std::vector<DeviceValues> device_values(const Request& request, const NodeFacts& node,
                                         const NodeBinding* binding, std::uint32_t tasks,
                                         std::uint32_t step_nodes) {
-    const bool near_hcas = binding_policy(request, node).near_hcas;
+    const BindingPolicy policy = binding_policy(request, node);
     std::vector<DeviceValues> values(tasks);
-    for (DeviceValues& task : values) {
-        if (near_hcas && step_nodes > 1) task.interface = node.interface;
+    if (policy.near_hcas && step_nodes > 1) {
+        for (DeviceValues& task : values) task.interface = node.interface;
     }
     if (binding == nullptr) return values;
-    set_visible_gpus(request, node, *binding, values);
-    if (near_hcas) set_ports(request, node, *binding, values);
+    if (policy.gpus != GpuPolicy::keep && !node.share.gpus.empty()) {
+        // A UUID means the same in every order, which a number does not.
+        const bool uuids = (request.gpu_uuids || !numbers_follow_pci(node)) && all_have_uuids(node);
+        const bool own_alone = policy.gpus == GpuPolicy::isolate;
+        for (std::size_t task = 0; task < tasks; ++task) {
+            set_visible(node, uuids, own_alone,
+                        own_alone ? binding->tasks[task].gpus : binding->gpu_order, values[task]);
+        }
+    }
+    if (!policy.near_hcas) return values;
+    const std::vector<PortRef> eligible = rank_ports(*node.topology);
+    // One task on the node may use all ports, and a launcher's processes would inherit one.
+    const bool one_each = tasks > 1 && !request.framework->launcher_per_node && eligible.size() > 1;
+    const std::string ib_hca = nccl_ib_hca(*node.topology, eligible);
+    for (std::size_t task = 0; task < tasks; ++task) {
+        values[task].nccl_ib_hca = ib_hca;
+        if (!one_each) continue;
+        values[task].ucx_net_devices = port_name(*node.topology, *binding->tasks[task].port);
+    }
     return values;
 }
 
 std::span<const SetVariable> device_variables() {
-    static constexpr std::array variables{
-        SetVariable{"CUDA_VISIBLE_DEVICES",
-                    "the step's GPUs on the node, ordered so that device `LOCAL_RANK` is near the "
-                    "task's CPUs (`gpus=near`), or only the task's own (`gpus=isolate`)",
-                    value<&DeviceValues::cuda_visible_devices>},
-        SetVariable{
-            "CUDA_DEVICE_ORDER",
-            "`PCI_BUS_ID`, with the numbers in `CUDA_VISIBLE_DEVICES`: CUDA would otherwise "
-            "count the fastest GPU first. If you set another order, GPUs are named by UUID",
-            value<&DeviceValues::cuda_device_order>, true},
-        SetVariable{
-            "ROCR_VISIBLE_DEVICES",
-            "the same for AMD GPUs, if Slurm sets this variable; `CUDA_VISIBLE_DEVICES`, if "
-            "Slurm sets it too, then numbers these GPUs from 0, as HIP does",
-            value<&DeviceValues::rocr_visible_devices>},
-        SetVariable{
-            "ZE_AFFINITY_MASK",
-            "the task's own Intel GPUs, only with `gpus=isolate` (their order has no effect)",
-            value<&DeviceValues::ze_affinity_mask>},
-        SetVariable{"NCCL_IB_HCA",
-                    "the InfiniBand and RoCE ports of the compute network, the same for all tasks "
-                    "of the node; set only if other ports are ACTIVE too",
-                    value<&DeviceValues::nccl_ib_hca>, true},
-        SetVariable{"UCX_NET_DEVICES",
-                    "the port nearest to the task's GPU; set only if the node has several tasks "
-                    "and several ports to choose from",
-                    value<&DeviceValues::ucx_net_devices>, true},
-        SetVariable{"NCCL_SOCKET_IFNAME",
-                    "the interface that has the node's address, in steps with several nodes",
-                    nccl_interface, true},
-        SetVariable{"GLOO_SOCKET_IFNAME",
-                    "the same for Gloo, which otherwise uses the address of the host name",
-                    value<&DeviceValues::interface>, true},
-    };
+    static constexpr auto variables = std::to_array<SetVariable>({
+        {"CUDA_VISIBLE_DEVICES",
+         "the step's GPUs on the node, ordered so that device `LOCAL_RANK` is near the "
+         "task's CPUs (`gpus=near`), or only the task's own (`gpus=isolate`)",
+         value<&DeviceValues::cuda_visible_devices>},
+        {"CUDA_DEVICE_ORDER",
+         "`PCI_BUS_ID`, with the numbers in `CUDA_VISIBLE_DEVICES`: CUDA would otherwise "
+         "count the fastest GPU first. If you set another order, GPUs are named by UUID",
+         value<&DeviceValues::cuda_device_order>, true},
+        {"ROCR_VISIBLE_DEVICES",
+         "the same for AMD GPUs, if Slurm sets this variable; `CUDA_VISIBLE_DEVICES`, if "
+         "Slurm sets it too, then numbers these GPUs from 0, as HIP does",
+         value<&DeviceValues::rocr_visible_devices>},
+        {"ZE_AFFINITY_MASK",
+         "the task's own Intel GPUs, only with `gpus=isolate` (their order has no effect)",
+         value<&DeviceValues::ze_affinity_mask>},
+        {"NCCL_IB_HCA",
+         "the InfiniBand and RoCE ports of the compute network, the same for all tasks "
+         "of the node; set only if other ports are ACTIVE too",
+         value<&DeviceValues::nccl_ib_hca>, true},
+        {"UCX_NET_DEVICES",
+         "the port nearest to the task's GPU; set only if the node has several tasks "
+         "and several ports to choose from",
+         value<&DeviceValues::ucx_net_devices>, true},
+        {"NCCL_SOCKET_IFNAME",
+         "the interface that has the node's address, in steps with several nodes", nccl_interface,
+         true},
+        {"GLOO_SOCKET_IFNAME",
+         "the same for Gloo, which otherwise uses the address of the host name",
+         value<&DeviceValues::interface>, true},
+    });
     return variables;
 }
 

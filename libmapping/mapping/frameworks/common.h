@@ -2,14 +2,12 @@
 #pragma once
 
 #include "base/format.h"
+#include "base/values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/request/request.h"
 
 #include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
 
 namespace distgpu::contract {
 
@@ -27,33 +25,53 @@ constexpr auto joined(const std::array<Row, Sizes>&... tables) {
     return all;
 }
 
-inline Value rank(const TaskContext& task) {
-    return std::to_string(task.rank.value);
+// A word that is the same for every task.
+template <std::size_t size>
+struct Literal {
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays): what a literal is.
+    consteval Literal(const char (&word)[size]) { std::copy_n(word, size, text.begin()); }
+    std::array<char, size> text{};
+};
+template <Literal word>
+Value constant(const TaskContext& /*task*/) {
+    return word.text.data();
 }
-inline Value world_size(const TaskContext& task) {
-    return std::to_string(task.world_size);
+
+// A list of words.
+template <Literal... each>
+inline constexpr std::array<std::string_view, sizeof...(each)> words{each.text.data()...};
+
+// A field of the task's context.
+template <auto field>
+Value value_of(const TaskContext& task) {
+    const auto& value = task.*field;
+    if constexpr (requires { value.value; }) {
+        return std::to_string(value.value);
+    } else if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+        return std::to_string(value);
+    } else {
+        return std::string(value);
+    }
 }
-inline Value local_rank(const TaskContext& task) {
-    return std::to_string(task.local_rank.value);
+
+inline constexpr auto rank = value_of<&TaskContext::rank>;
+inline constexpr auto world_size = value_of<&TaskContext::world_size>;
+inline constexpr auto local_rank = value_of<&TaskContext::local_rank>;
+inline constexpr auto local_world_size = value_of<&TaskContext::local_world_size>;
+inline constexpr auto node_rank = value_of<&TaskContext::node_rank>;
+inline constexpr auto node_count = value_of<&TaskContext::node_count>;
+inline constexpr auto processes = value_of<&TaskContext::processes_per_node>;
+inline constexpr auto master_address = value_of<&TaskContext::master_address>;
+inline constexpr auto master_port = value_of<&TaskContext::master_port>;
+
+inline Value master_endpoint(const TaskContext& task) {
+    return host_and_port(task.master_address, task.master_port);
 }
-inline Value local_world_size(const TaskContext& task) {
-    return std::to_string(task.local_world_size);
-}
-inline Value node_rank(const TaskContext& task) {
-    return std::to_string(task.node_rank.value);
-}
-inline Value node_count(const TaskContext& task) {
-    return std::to_string(task.node_count);
-}
-inline Value processes(const TaskContext& task) {
-    return std::to_string(task.processes_per_node);
-}
-inline Value master_address(const TaskContext& task) {
-    return std::string(task.master_address);
-}
-inline Value master_port(const TaskContext& task) {
-    return std::to_string(task.master_port);
-}
+
+// The keys of a mode whose own launcher may run once a node instead, and the record for that.
+inline constexpr auto per_node_keys = words<"per-node", "nproc">;
+template <const Framework& launcher>
+inline constexpr std::array per_node_variant{Variant{"per-node", &launcher}};
 
 inline constexpr SetVariable master_addr_variable{
     "MASTER_ADDR", "address of the node that runs rank 0", master_address};
@@ -64,29 +82,24 @@ inline constexpr SetVariable node_rank_variable{
 
 // Lightning's own switch: it does not look for Slurm in a job of this name
 // (lightning/fabric/plugins/environments/slurm.py, 2.6).
-inline Value interactive(const TaskContext& /*task*/) {
-    return "interactive";
-}
 inline constexpr SetVariable hidden_slurm{
     "SLURM_JOB_NAME",
     "hides Slurm from Lightning, which would mistake this task for the only process of its node",
-    interactive};
+    constant<"interactive">};
 
-// torch.distributed's env:// rendezvous: torch/distributed/rendezvous.py reads RANK,
-// WORLD_SIZE, MASTER_ADDR and MASTER_PORT; scripts written for torchrun read the
-// others as well (torch 2.15).
-inline constexpr std::array env_rendezvous{
+// torch.distributed's env:// rendezvous: torch/distributed/rendezvous.py reads RANK, WORLD_SIZE,
+// MASTER_ADDR and MASTER_PORT; scripts written for torchrun read the others as well (torch 2.15).
+inline constexpr auto env_rendezvous = std::to_array<SetVariable>({
     master_addr_variable,
     master_port_variable,
-    SetVariable{"WORLD_SIZE", "number of tasks in the step", world_size},
-    SetVariable{"RANK", "this task's rank, from 0: its SLURM_PROCID, unless `order=` is given",
-                rank},
-    SetVariable{"LOCAL_RANK", "this task's number on its node, from 0", local_rank},
-    SetVariable{"LOCAL_WORLD_SIZE", "number of the step's tasks on this node", local_world_size},
+    {"WORLD_SIZE", "number of tasks in the step", world_size},
+    {"RANK", "this task's rank, from 0: its SLURM_PROCID, unless `order=` is given", rank},
+    {"LOCAL_RANK", "this task's number on its node, from 0", local_rank},
+    {"LOCAL_WORLD_SIZE", "number of the step's tasks on this node", local_world_size},
     node_rank_variable,
-    SetVariable{"GROUP_RANK", "torchrun's name for NODE_RANK", node_rank},
-    SetVariable{"GROUP_WORLD_SIZE", "number of nodes in the step", node_count},
-};
+    {"GROUP_RANK", "torchrun's name for NODE_RANK", node_rank},
+    {"GROUP_WORLD_SIZE", "number of nodes in the step", node_count},
+});
 
 // torch/distributed/elastic sets TORCHELASTIC_*; rendezvous.py makes every rank
 // a client of a store that nobody serves when TORCHELASTIC_USE_AGENT_STORE leaks.
@@ -106,14 +119,14 @@ inline constexpr std::array env_rendezvous_leftovers{
 };
 
 // What a launcher sets for the processes that it starts.
-inline constexpr std::array launcher_owned{
-    UnsetVariable{"RANK", "the launcher owns the ranks"},
-    UnsetVariable{"LOCAL_RANK", "the launcher owns the ranks"},
-    UnsetVariable{"WORLD_SIZE", "the launcher owns the world size"},
-    UnsetVariable{"LOCAL_WORLD_SIZE", "the launcher owns the local world size"},
-    UnsetVariable{"GROUP_RANK", "the launcher owns the group rank"},
-    UnsetVariable{"GROUP_WORLD_SIZE", "the launcher owns the group size"},
-};
+inline constexpr auto launcher_owned = std::to_array<UnsetVariable>({
+    {"RANK", "the launcher owns the ranks"},
+    {"LOCAL_RANK", "the launcher owns the ranks"},
+    {"WORLD_SIZE", "the launcher owns the world size"},
+    {"LOCAL_WORLD_SIZE", "the launcher owns the local world size"},
+    {"GROUP_RANK", "the launcher owns the group rank"},
+    {"GROUP_WORLD_SIZE", "the launcher owns the group size"},
+});
 
 // The same for a launcher that takes nothing from PET_*.
 inline constexpr auto launcher_unsets = joined(launcher_owned, env_rendezvous_leftovers);
@@ -125,10 +138,10 @@ inline constexpr std::array node_rendezvous{
     node_rank_variable,
 };
 
-// Refuses more than one task on a node: the launcher starts the processes itself.
 // The options of srun for one task on each node, whatever else it has or inherits.
 std::string one_task_each(const StepView& step);
 
+// Refuses more than one task on a node: the launcher starts the processes itself.
 std::optional<Error> one_task_per_node(const StepView& step);
 
 }  // namespace distgpu::contract

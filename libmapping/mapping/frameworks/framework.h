@@ -1,20 +1,11 @@
-// The contract between distgpu and a training framework: which variables a
-// task gets, which inherited ones must go, and what the step has to look like.
-// One framework is one constant record in its own file under
-// libmapping/mapping/frameworks/; registry.cpp lists them. The SPEC parser, --distgpu=help
-// and docs/variables.md all read these records.
+// The contract between distgpu and a training framework: which variables a task gets, which
+// inherited ones must go, and what the step has to look like. One framework is one constant record
+// in this folder. Adding one: its record, its declaration below, its row in framework.cpp.
 #pragma once
 
-#include "base/result.h"
 #include "mapping/layout/hostlist.h"
-#include "mapping/layout/ids.h"
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace distgpu {
 
@@ -39,13 +30,10 @@ struct StepFacts {
     // NodeAddr of each node, by NodeIndex; empty: the nodes are reached by their names.
     HostList node_addresses{};
     std::vector<std::string> program{};  // with its arguments; empty: not known
-    // Nodes of the allocation, where it is not the user who chose those of the step; 0: he did, or
-    // it is not known.
-    std::uint32_t allocated_nodes = 0;
+    std::uint32_t allocated_nodes = 0;   // 0: the user chose the step's nodes, or it is not known
     // `distgpu exec` is put before a service's program that lacks it (Slurm 23.11 and newer).
     bool puts_exec_in_front = false;
-    // Nobody said how many nodes, tasks or GPUs the step shall have.
-    bool size_by_default = false;
+    bool size_by_default = false;  // nobody gave the step's number of nodes, tasks or GPUs
     TasksFrom tasks_from = TasksFrom::nodes;
     // One task, in a job that asked for distgpu, whose own srun line does not: seldom a training.
     bool is_helper = false;
@@ -93,10 +81,8 @@ struct SetVariable {
     std::string_view meaning;  // for documentation: a phrase without a full stop
     // Nothing: this task does not get the variable.
     std::optional<std::string> (*value)(const TaskContext&);
-    // Stays as it is where the user exported it.
-    bool users_own = false;
-    // Its name in earlier releases, the export of which counts too; empty: it had none.
-    std::string_view older_name{};
+    bool users_own = false;         // stays as it is where the user exported it
+    std::string_view older_name{};  // the export of which counts too; empty: it had none
 };
 
 // Variables that must not reach the program although they were inherited.
@@ -121,14 +107,12 @@ struct ServiceToken {
     std::string_view variable;          // that holds it
     std::string_view mode_variable;     // that has "token" where the service asks for it
     std::string_view address_variable;  // by which another step finds the service
-    // A command that an older companion does not know, and ends with status 2; and what the user is
-    // then told.
+    // A command that an older companion ends with status 2; and what the user is then told.
     std::span<const std::string_view> query;
     std::string_view unknown;
 };
 
-// A program that runs on every node until the job ends, and that `distgpu exec` starts, because it
-// wants options, and somebody who sees to its end.
+// A program on every node that `distgpu exec` starts, with options, and ends.
 struct Service {
     std::span<const ProgramOption> options{};
     // A program of the framework's that gets these options and runs on every node, below the
@@ -137,8 +121,9 @@ struct Service {
     std::span<const std::string_view> companion{};
     std::string_view up_text{};        // what the companion prints once it is ready
     std::string_view folder_option{};  // by which rank 0's node gets the step's folder
-    // Names the folder around the step's own on a node, which goes with the step. Without a
-    // companion it then names that to the program, whose temporary files are in it.
+    // The variable that names the parent of the step's private folder on a node, which is removed
+    // at the end. Without a companion the program gets the private folder in this variable, for its
+    // temporary files.
     std::string_view folder_variable{};
     std::size_t longest_folder = 0;       // of its path in bytes, for the sockets in it
     const ServiceToken* token = nullptr;  // null: it knows none
@@ -161,36 +146,27 @@ struct Framework {
     // Keys of SPEC that not every framework takes, the variants' included.
     std::span<const std::string_view> keys{};
     std::span<const Variant> variants{};
-    // The framework's own launcher runs once a node and starts the processes.
-    bool launcher_per_node = false;
+    bool launcher_per_node = false;  // its own launcher runs once a node, starts the processes
     // That launcher, as launchers.h reads it, the usual way to write it first; none: any program.
     std::span<const std::string_view> launchers{};
     // What its own options say of the step, which may differ; null: it is not read.
     const LauncherOptions* launcher_options = nullptr;
-    // Plain Python fits as well: a script may start the processes itself.
-    bool scripts_launch = false;
+    bool scripts_launch = false;  // plain Python fits as well
     // Programs that start ranks themselves; srun starts the tasks instead.
     std::span<const std::string_view> replaces{};
     // What `distgpu exec` has to do for it; null: nothing, the variables are enough.
     const Service* service = nullptr;
-    // Every task uses the one GPU with its local rank's number.
-    bool one_gpu_per_task = false;
-    // It chooses OMP_NUM_THREADS itself.
-    bool chooses_threads = false;
-    // Its programs are often for CPUs.
-    bool for_cpus_too = false;
-    // Ports from MASTER_PORT on that rank 0's node listens on.
-    std::uint16_t ports = 1;
-    // All nodes listen on them, and not rank 0's alone.
-    bool ports_on_all_nodes = false;
-    // Every task listens on the port MASTER_PORT + its local rank.
-    bool port_per_task = false;
+    bool one_gpu_per_task = false;    // every task uses the one with its local rank's number
+    bool chooses_threads = false;     // it chooses OMP_NUM_THREADS itself
+    bool for_cpus_too = false;        // its programs are often for CPUs
+    std::uint16_t ports = 1;          // from MASTER_PORT on, on which rank 0's node listens
+    bool ports_on_all_nodes = false;  // not on rank 0's alone
+    bool port_per_task = false;       // every task listens on MASTER_PORT + its local rank
     // Where its processes have their ranks from, if not from what the contract sets: "JAX takes its
     // ranks from SLURM_PROCID"; and what to do where another order of them is wanted.
     std::string_view own_ranks{};
     std::string_view instead_of_order = "leave it out";
-    // The contract names the address of every node.
-    bool names_all_nodes = false;
+    bool names_all_nodes = false;  // the contract names the address of every node
     std::span<const SetVariable> sets{};
     std::span<const UnsetVariable> unsets{};
     // Refuses a step that the framework cannot run in; null: any step will do.
@@ -198,6 +174,21 @@ struct Framework {
     // Warns of a step in which the framework may not do what was meant; null: none is known.
     std::optional<Error> (*warn)(const StepView&) = nullptr;
 };
+
+extern const Framework pytorch;
+extern const Framework torchrun;
+extern const Framework lightning;
+extern const Framework accelerate;
+extern const Framework deepspeed;
+extern const Framework megatron;
+extern const Framework composer;
+extern const Framework ompi;
+extern const Framework horovod;
+extern const Framework tensorflow;
+extern const Framework jax;
+extern const Framework ray;
+extern const Framework vllm;
+extern const Framework sglang;
 
 // All frameworks, in the order of the help text; variants hang on their framework.
 std::span<const Framework* const> frameworks();

@@ -1,19 +1,12 @@
 // JAX: jax.distributed.initialize() takes count and rank from SLURM_*, and would
 // take the first node of the list for rank 0's.
 // Source: jax/_src/distributed.py and clusters/slurm_cluster.py (0.10).
-#include "base/values.h"
 #include "mapping/frameworks/common.h"
-#include "mapping/frameworks/registry.h"
-#include "mapping/rendezvous/rendezvous.h"
 
 namespace distgpu {
 namespace {
 
 using namespace contract;
-
-Value coordinator(const TaskContext& task) {
-    return host_and_port(task.master_address, task.master_port);
-}
 
 // An even share of the visible GPUs in order; one that is alone is number 0.
 Value local_devices(const TaskContext& task) {
@@ -28,19 +21,18 @@ Value local_devices(const TaskContext& task) {
     return list;
 }
 
-constexpr std::array sets{
-    SetVariable{"JAX_COORDINATOR_ADDRESS", "address and port of rank 0", coordinator},
-    SetVariable{"JAX_LOCAL_DEVICE_IDS",
-                "this task's share of the GPUs that it sees; not set if there is none",
-                local_devices},
+constexpr auto sets = std::to_array<SetVariable>({
+    {"JAX_COORDINATOR_ADDRESS", "address and port of rank 0", master_endpoint},
+    {"JAX_LOCAL_DEVICE_IDS", "this task's share of the GPUs that it sees; not set if there is none",
+     local_devices},
     master_addr_variable,
     master_port_variable,
-};
+});
 
-constexpr std::array unsets{
-    UnsetVariable{"OMPI_MCA_orte_hnp_uri", "JAX would use an outer mpirun's ranks"},
-    UnsetVariable{"JAX_COORDINATOR_PORT", "the address has the port"},
-};
+constexpr auto unsets = std::to_array<UnsetVariable>({
+    {"OMPI_MCA_orte_hnp_uri", "JAX would use an outer mpirun's ranks"},
+    {"JAX_COORDINATOR_PORT", "the address has the port"},
+});
 
 }  // namespace
 

@@ -1,40 +1,105 @@
 #include "mapping/frameworks/launchers.h"
 
-#include "base/excerpt.h"
-#include "base/file_name.h"
-#include "base/format.h"
-#include "mapping/frameworks/common.h"
-#include "mapping/frameworks/program_options.h"
-#include "mapping/frameworks/remote_commands.h"
+#include "mapping/frameworks/serving.h"
 #include "mapping/frameworks/started_commands.h"
-#include "mapping/layout/step_layout.h"
-#include "mapping/request/request.h"
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
+bool is_for_a_shell(std::string_view word) {
+    return word.find_first_of("$`") != std::string_view::npos;
+}
+
+bool is_script(std::string_view word) {
+    return word.ends_with(".py") || word.ends_with(".sh");
+}
+
+// The option that a word names; null: none, or it may be either of two.
+const LauncherOption* find_option(const LauncherOptions& launcher, std::string_view name) {
+    constexpr std::size_t shortest = 4;  // "--nn"
+    const bool is_flag = has_word(launcher.flags, name);
+    const LauncherOption* found = nullptr;
+    for (const LauncherOption& option : launcher.options) {
+        const bool by_letter = !is_flag && !option.letter.empty() && !name.starts_with("--") &&
+                               name.starts_with(option.letter);
+        if (option.name == name || by_letter) return &option;
+        const bool may_be_cut = !is_flag && launcher.abbreviated && name.size() >= shortest;
+        if (!may_be_cut || !option.name.starts_with(name)) continue;
+        if (found != nullptr) return nullptr;
+        found = &option;
+    }
+    return found;
+}
+
+// The option at this place, and its value, which may be the next word. `option` is null where the
+// launcher's table lacks it.
+GivenOption option_at(const LauncherOptions& launcher, std::span<const std::string> words,
+                      std::size_t& at) {
+    const std::string& word = words[at];
+    const std::size_t equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    // "--nproc-per-node" of "--nproc_per_node=4"
+    if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
+    const LauncherOption* const option = find_option(launcher, name);
+    if (has_word(launcher.flags, name) ||
+        (option != nullptr && option->meaning == OptionMeaning::one_node)) {
+        return {option, word, ""};
+    }
+    const std::size_t letter = option == nullptr ? 0 : option->letter.size();
+    GivenOption given{option, word, ""};
+    if (equals != std::string::npos) {
+        given.value = word.substr(equals + 1);
+    } else if (letter > 0 && !word.starts_with("--") && word.size() > letter) {  // "-n4"
+        given.value = word.substr(letter);
+    } else if (at + 1 < words.size() && !is_script(words[at + 1])) {
+        given.value = words[++at];
+        given.text += ' ' + *given.value;
+    }
+    if (is_for_a_shell(*given.value)) given.value.reset();
+    return given;
+}
+
+}  // namespace
+
+const GivenOption* GivenOptions::find(std::string_view name) const {
+    const auto last =
+        std::find_if(options.rbegin(), options.rend(),
+                     [name](const GivenOption& given) { return given.option->name == name; });
+    return last == options.rend() ? nullptr : &*last;
+}
+
+GivenOptions read_options(const LauncherOptions& launcher, std::span<const std::string> words) {
+    GivenOptions given;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const std::string_view word = words[at];
+        if (word.size() > 1 && word.front() == '-') {
+            GivenOption option = option_at(launcher, words, at);
+            if (option.option != nullptr) given.options.push_back(std::move(option));
+        } else if (is_for_a_shell(word)) {
+            // Options, or the script.
+            given.complete = is_script(word);
+            break;
+        } else if (!launcher.behind_the_script) {
+            break;
+        }
+    }
+    if (launcher.settle != nullptr) launcher.settle(given);
+    return given;
+}
+
+namespace {
+
 using Arguments = std::span<const std::string>;
+
+constexpr std::string_view python = "python";
 
 // A command line as the records write one.
 struct Command {
     // "torchrun", "train.py"; of a script of Python's the script, of a module "python", "-m" and
     // it.
     std::vector<std::string_view> words;
-    bool python = false;
+    bool is_pythons = false;
 };
-
-// "python", "python3", "python3.11"
-bool is_python(std::string_view name) {
-    constexpr std::string_view python = "python";
-    return name.starts_with(python) &&
-           name.find_first_not_of("0123456789.", python.size()) == std::string_view::npos;
-}
 
 // What Python's own options come to: a module, or where the program begins (python(1), 3.14).
 struct PythonOptions {
@@ -61,35 +126,32 @@ PythonOptions python_options(Arguments arguments) {
 }
 
 Command read_command(Arguments arguments) {
-    Command command;
-    std::size_t rest = 1;
     const std::string_view program = file_name(arguments.front());
-    command.python = is_python(program);
-    if (!command.python) {
-        // A script that the system hands to Python.
-        command.python = program.ends_with(".py");
-        command.words = {program};
-    } else if (const PythonOptions options = python_options(arguments); !options.module.empty()) {
-        command.words = {"python", "-m", options.module};
+    const std::string_view version = program.substr(std::min(program.size(), python.size()));
+    const bool is_python = program.starts_with(python) &&
+                           version.find_first_not_of("0123456789.") == std::string_view::npos;
+    Command command{{program}, is_python || program.ends_with(".py")};
+    std::size_t rest = 1;
+    if (is_python) {
+        const PythonOptions options = python_options(arguments);
         rest = options.end;
-    } else if (options.end < arguments.size()) {
-        command.words = {file_name(arguments[options.end])};
-        rest = options.end + 1;
-    } else {
-        rest = arguments.size();
+        if (!options.module.empty()) {
+            command.words = {python, "-m", options.module};
+        } else if (rest < arguments.size()) {
+            command.words = {file_name(arguments[rest++])};
+        } else {
+            command.words.clear();
+        }
     }
-    command.words.insert(command.words.end(), arguments.begin() + static_cast<std::ptrdiff_t>(rest),
-                         arguments.end());
+    for (const std::string& word : arguments.subspan(rest)) command.words.emplace_back(word);
     return command;
 }
 
 // `words`: as a record writes them.
 bool begins_with(const Command& command, std::string_view words) {
     for (const std::string_view word : command.words) {
-        const std::string_view next = words.substr(0, words.find(' '));
-        if (word != next) return false;
-        if (next.size() == words.size()) return true;
-        words.remove_prefix(next.size() + 1);
+        if (word != take_until(words, ' ')) return false;
+        if (words.empty()) return true;
     }
     return false;
 }
@@ -182,45 +244,36 @@ Misfit no_launcher(const StepView& step, Arguments program) {
 // What prepares a program, and starts none itself.
 bool is_preparation(const Command& command) {
     if (command.words.empty()) return false;  // Python without a script
-    constexpr std::array<std::string_view, 25> names{
-        "cd", "source", ".",    "export", "set",  "unset", "ulimit",  "umask", "module",
-        "ml", "echo",   "exit", "printf", "true", "date",  "mkdir",   "sleep", "test",
-        "[",  "tee",    "ls",   "cat",    "wait", "env",   "hostname"};
-    return std::find(names.begin(), names.end(), command.words.front()) != names.end();
+    return has_word(
+        "cd source . export set unset ulimit umask module ml echo exit printf true date mkdir "
+        "sleep "
+        "test [ tee ls cat wait env hostname",
+        command.words.front());
 }
 
 // Nothing but scripts of Python's are started, none of which is the mode's launcher.
 bool is_python_alone(const std::vector<UnwrappedCommand>& commands, const Framework& mode) {
-    bool python = false;
+    bool any = false;
     for (const UnwrappedCommand& started : commands) {
         const Command command = read_command(started.words);
         if (is_preparation(command)) continue;
         const bool is_script =
-            command.python && launcher(command, mode, &Framework::launchers).empty();
+            command.is_pythons && launcher(command, mode, &Framework::launchers).empty();
         if (!is_script || !started.certain) return false;
-        python = true;
+        any = true;
     }
-    return python;
+    return any;
 }
 
 // A script or module of Python's or a launcher, which may train.
 bool may_train(const Command& command) {
     if (owner(command, &Framework::launchers).record != nullptr) return true;
     if (owner(command, &Framework::replaces).record != nullptr) return true;
-    if (!command.python || command.words.empty()) return false;
-    constexpr std::array<std::string_view, 7> tools{
-        "pip", "venv", "json.tool", "http.server", "site", "timeit", "torch.utils.collect_env"};
+    if (!command.is_pythons || command.words.empty()) return false;
+    constexpr std::string_view tools =
+        "pip venv json.tool http.server site timeit torch.utils.collect_env";
     const bool is_module = command.words.front() == "python" && command.words.size() > 2;
-    return !is_module || std::find(tools.begin(), tools.end(), command.words[2]) == tools.end();
-}
-
-// Whether a word hands on a variable that the mode sets, as in `ssh n2 env RANK=$RANK ...`.
-bool mentions_variables(const Framework& mode, Arguments words) {
-    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-        return std::any_of(mode.sets.begin(), mode.sets.end(), [&](const SetVariable& set) {
-            return word.find(set.name) != std::string::npos;
-        });
-    });
+    return !is_module || !has_word(tools, command.words[2]);
 }
 
 // ssh and its like, where nothing else of the step trains: a helper may run anywhere.
@@ -234,11 +287,15 @@ std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& command
             if (!is_preparation(read_command(started.words))) return std::nullopt;
             continue;
         }
-        if (remote->sends_variables || mentions_variables(mode, started.words)) return std::nullopt;
-        const bool trains = std::any_of(
-            remote->commands.begin(), remote->commands.end(), [](const UnwrappedCommand& each) {
-                return each.certain && may_train(read_command(each.words));
-            });
+        // As in `ssh n2 env RANK=$RANK ...`.
+        const std::string words = join(started.words, " ");
+        const bool mentions = std::ranges::any_of(mode.sets, [&](const SetVariable& set) {
+            return words.find(set.name) != std::string::npos;
+        });
+        if (remote->sends_variables || mentions) return std::nullopt;
+        const bool trains = std::ranges::any_of(remote->commands, [](const UnwrappedCommand& each) {
+            return each.certain && may_train(read_command(each.words));
+        });
         if (trains && started.certain && training == nullptr) training = &started;
     }
     if (training == nullptr) return std::nullopt;
@@ -292,7 +349,7 @@ bool is_launcher(const StepView& step) {
     const Framework& mode = *step.request.framework;
     const Command command = read_command(program);
     const bool is_driver = mode.service != nullptr && !mode.service->companion.empty();
-    return is_driver ? command.python : !launcher(command, mode, &Framework::launchers).empty();
+    return is_driver ? command.is_pythons : !launcher(command, mode, &Framework::launchers).empty();
 }
 
 std::optional<Misfit> program_misfit(const StepView& step) {
@@ -317,7 +374,7 @@ std::optional<GivenLauncher> given_launcher(const StepView& step) {
         const Command command = read_command(started.words);
         const std::string_view name = launcher(command, mode, &Framework::launchers);
         if (name.empty() || !started.certain) continue;
-        const auto words = static_cast<std::size_t>(std::count(name.begin(), name.end(), ' ')) + 1;
+        const auto words = static_cast<std::size_t>(std::ranges::count(name, ' ')) + 1;
         const std::vector<std::string> options(
             command.words.begin() + static_cast<std::ptrdiff_t>(words), command.words.end());
         return GivenLauncher{name, read_options(*mode.launcher_options, options)};

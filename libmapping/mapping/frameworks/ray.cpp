@@ -3,8 +3,6 @@
 // can be given stands in the step's block, and the workers' are chosen by the kernel: two jobs on a
 // node share nothing. Ray counts the machine's CPUs, GPUs and memory where it is not told the
 // step's.
-#include "base/values.h"
-#include "mapping/frameworks/registry.h"
 #include "mapping/frameworks/serving.h"
 
 namespace distgpu {
@@ -12,55 +10,17 @@ namespace {
 
 using namespace contract;
 
-constexpr std::uint16_t client_offset = 1;
-constexpr std::uint16_t node_manager_offset = 2;
-constexpr std::uint16_t object_manager_offset = 3;
-constexpr std::uint16_t runtime_environment_offset = 4;
-constexpr std::uint16_t agent_grpc_offset = 5;
-constexpr std::uint16_t agent_http_offset = 6;
-constexpr std::uint16_t metrics_offset = 7;
-constexpr std::uint16_t dashboard_offset = 8;
-constexpr std::uint16_t autoscaler_metrics_offset = 10;
-constexpr std::uint16_t dashboard_metrics_offset = 11;
-
-template <std::uint16_t Offset>
-Value port(const TaskContext& task) {
-    return port_behind(task, Offset);
-}
-
-bool is_head(const TaskContext& task) {
-    return task.node_rank == NodeRank{0};
-}
-template <Value (*Get)(const TaskContext&)>
-Value of_head(const TaskContext& task) {
-    return is_head(task) ? Get(task) : std::nullopt;
-}
-
-Value nothing(const TaskContext& /*task*/) {
-    return "";
-}
-Value endpoint(const TaskContext& task) {
-    return host_and_port(task.master_address, task.master_port);
-}
 Value heads_endpoint(const TaskContext& task) {
-    return is_head(task) ? std::nullopt : endpoint(task);
+    return task.node_rank == NodeRank{0} ? std::nullopt : master_endpoint(task);
 }
 Value no_dashboard(const TaskContext& task) {
     return task.step->request.dashboard ? std::nullopt : Value("false");
 }
-Value first_worker_port(const TaskContext& task) {
+using PortPair = std::pair<std::uint16_t, std::uint16_t>;
+template <auto end>
+Value worker_port(const TaskContext& task) {
     const auto& range = task.step->request.worker_ports;
-    return std::to_string(range ? range->first : 0);
-}
-Value last_worker_port(const TaskContext& task) {
-    const auto& range = task.step->request.worker_ports;
-    return std::to_string(range ? range->second : 0);
-}
-Value cpus(const TaskContext& task) {
-    return std::to_string(task.cpus);
-}
-Value gpus(const TaskContext& task) {
-    return std::to_string(task.gpus);
+    return std::to_string(range ? (*range).*end : 0);
 }
 
 // In bytes; Ray's own share of a machine for its object store is 30 %.
@@ -79,47 +39,40 @@ Value memory(const TaskContext& task) {
     return std::to_string(task.memory * mebibyte - object_store_bytes(task));
 }
 
-constexpr std::array options{
-    ProgramOption{"--head", "", "on rank 0's node", of_head<nothing>},
-    ProgramOption{"--address", "", "on the others: MASTER_ADDR:MASTER_PORT", heads_endpoint},
-    ProgramOption{"--port", "", "MASTER_PORT: rank 0's node serves the cluster's store there",
-                  of_head<master_port>},
-    ProgramOption{"--ray-client-server-port", "", "the port behind it",
-                  of_head<port<client_offset>>},
-    ProgramOption{"--dashboard-host", "", "rank 0's node's address", of_head<node_address>},
-    ProgramOption{"--dashboard-port", "", "the 8th port behind MASTER_PORT",
-                  of_head<port<dashboard_offset>>},
-    ProgramOption{"--include-dashboard", "", "false, with `dashboard=off`", of_head<no_dashboard>},
-    ProgramOption{"--node-ip-address", "", "this node's address", node_address},
-    ProgramOption{"--node-manager-port", "", "the 2nd port behind MASTER_PORT",
-                  port<node_manager_offset>},
-    ProgramOption{"--object-manager-port", "", "the 3rd port", port<object_manager_offset>},
-    ProgramOption{"--runtime-env-agent-port", "", "the 4th port", port<runtime_environment_offset>},
-    ProgramOption{"--dashboard-agent-grpc-port", "", "the 5th port", port<agent_grpc_offset>},
-    ProgramOption{"--dashboard-agent-listen-port", "", "the 6th port", port<agent_http_offset>},
-    ProgramOption{"--metrics-export-port", "", "the 7th port", port<metrics_offset>},
-    ProgramOption{"--min-worker-port", "", "0: the kernel chooses; or the first of `worker-ports=`",
-                  first_worker_port},
-    ProgramOption{"--max-worker-port", "", "0, or the last of `worker-ports=`", last_worker_port},
-    ProgramOption{"--num-cpus", "", "the step's CPUs on this node", cpus},
-    ProgramOption{"--num-gpus", "", "the step's GPUs on this node", gpus},
-    ProgramOption{"--object-store-memory", "",
-                  "30 % of the step's memory on this node, if that is known", object_store},
-    ProgramOption{"--memory", "", "the rest of it", memory},
-    ProgramOption{"--disable-usage-stats", "", "nothing is sent to Ray's makers", nothing},
-    ProgramOption{"--block", "", "it stays, so that its end is known", nothing},
-};
-
-constexpr std::array<std::string_view, 2> companion{"ray", "start"};
-
-// Its subcommand came with the tokens, in 2.52; it is click that ends an unknown one with status 2.
-constexpr std::array<std::string_view, 2> token_query{"ray", "get-auth-token"};
+constexpr auto options = std::to_array<ProgramOption>({
+    {"--head", "", "on rank 0's node", of_rank0<constant<"">>},
+    {"--address", "", "on the others: MASTER_ADDR:MASTER_PORT", heads_endpoint},
+    {"--port", "", "MASTER_PORT: rank 0's node serves the cluster's store there",
+     of_rank0<master_port>},
+    {"--ray-client-server-port", "", "the port behind it", of_rank0<port<1>>},
+    {"--dashboard-host", "", "rank 0's node's address", of_rank0<node_address>},
+    {"--dashboard-port", "", "the 8th port behind MASTER_PORT", of_rank0<port<8>>},
+    {"--include-dashboard", "", "false, with `dashboard=off`", of_rank0<no_dashboard>},
+    {"--node-ip-address", "", "this node's address", node_address},
+    {"--node-manager-port", "", "the 2nd port behind MASTER_PORT", port<2>},
+    {"--object-manager-port", "", "the 3rd port", port<3>},
+    {"--runtime-env-agent-port", "", "the 4th port", port<4>},
+    {"--dashboard-agent-grpc-port", "", "the 5th port", port<5>},
+    {"--dashboard-agent-listen-port", "", "the 6th port", port<6>},
+    {"--metrics-export-port", "", "the 7th port", port<7>},
+    {"--min-worker-port", "", "0: the kernel chooses; or the first of `worker-ports=`",
+     worker_port<&PortPair::first>},
+    {"--max-worker-port", "", "0, or the last of `worker-ports=`", worker_port<&PortPair::second>},
+    {"--num-cpus", "", "the step's CPUs on this node", value_of<&TaskContext::cpus>},
+    {"--num-gpus", "", "the step's GPUs on this node", value_of<&TaskContext::gpus>},
+    {"--object-store-memory", "", "30 % of the step's memory on this node, if that is known",
+     object_store},
+    {"--memory", "", "the rest of it", memory},
+    {"--disable-usage-stats", "", "nothing is sent to Ray's makers", constant<"">},
+    {"--block", "", "it stays, so that its end is known", constant<"">},
+});
 
 constexpr ServiceToken token{
     .variable = "RAY_AUTH_TOKEN",
     .mode_variable = "RAY_AUTH_MODE",
     .address_variable = "RAY_ADDRESS",
-    .query = token_query,
+    // It came with the tokens, in 2.52; it is click that ends an unknown one with status 2.
+    .query = words<"ray", "get-auth-token">,
     .unknown =
         "Ray before 2.52 knows no token, so whoever reaches this "
         "cluster's ports can run programs as you; install a newer one",
@@ -127,7 +80,7 @@ constexpr ServiceToken token{
 
 constexpr Service service{
     .options = options,
-    .companion = companion,
+    .companion = words<"ray", "start">,
     .up_text = "Ray runtime started.",
     .folder_option = "--temp-dir",
     .folder_variable = "RAY_TMPDIR",
@@ -138,29 +91,24 @@ constexpr Service service{
 
 constexpr auto sets = joined(
     service_rendezvous,
-    std::array{
-        SetVariable{
-            "RAY_ADDRESS",
-            "MASTER_ADDR:MASTER_PORT: without it, a driver would start a cluster of its own",
-            endpoint},
-        SetVariable{"AUTOSCALER_METRIC_PORT", "the 10th port behind MASTER_PORT; Ray's is fixed",
-                    port<autoscaler_metrics_offset>},
-        SetVariable{"DASHBOARD_METRIC_PORT", "the 11th port behind MASTER_PORT; Ray's is fixed",
-                    port<dashboard_metrics_offset>},
-    });
+    std::to_array<SetVariable>({
+        {"RAY_ADDRESS",
+         "MASTER_ADDR:MASTER_PORT: without it, a driver would start a cluster of its own",
+         master_endpoint},
+        {"AUTOSCALER_METRIC_PORT", "the 10th port behind MASTER_PORT; Ray's is fixed", port<10>},
+        {"DASHBOARD_METRIC_PORT", "the 11th port behind MASTER_PORT; Ray's is fixed", port<11>},
+    }));
 
 constexpr auto unsets = joined(
-    launcher_unsets,
-    std::array{UnsetVariable{"RAY_JOB_ID", "the driver would take itself for another cluster's"}});
-
-constexpr std::array<std::string_view, 2> keys{"worker-ports", "dashboard"};
+    launcher_unsets, std::to_array<UnsetVariable>(
+                         {{"RAY_JOB_ID", "the driver would take itself for another cluster's"}}));
 
 }  // namespace
 
 const Framework ray{
     .mode = "ray",
     .summary = "Ray, one ray start per node and the driver on the first, by distgpu exec",
-    .keys = keys,
+    .keys = words<"worker-ports", "dashboard">,
     .launcher_per_node = true,
     .service = &service,
     .chooses_threads = true,

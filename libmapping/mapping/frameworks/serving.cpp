@@ -1,32 +1,68 @@
 #include "mapping/frameworks/serving.h"
 
-#include "base/excerpt.h"
-#include "base/format.h"
-#include "base/values.h"
-#include "mapping/frameworks/framework.h"
 #include "mapping/frameworks/launchers.h"
 
-#include <algorithm>
-#include <vector>
+namespace distgpu {
 
-namespace distgpu::contract {
+StartedProgram started_program(std::span<const std::string> command_line) {
+    const bool is_exec = command_line.size() > 2 && file_name(command_line[0]) == "distgpu" &&
+                         command_line[1] == "exec";
+    if (!is_exec) return {command_line};
+    const auto dashes = std::find(command_line.begin(), command_line.end(), "--");
+    if (dashes == command_line.end()) return {command_line};
+    return {command_line.subspan(static_cast<std::size_t>(dashes - command_line.begin()) + 1),
+            true};
+}
+
+std::optional<std::string_view> given_value(std::span<const std::string> words,
+                                            std::string_view names) {
+    std::optional<std::string_view> value;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::string_view word = words[i];
+        const std::size_t equals = word.find('=');
+        std::string name(word.substr(0, equals));
+        // Both vLLM's and Python's own parsers take --node_rank for --node-rank.
+        std::replace(name.begin(), name.end(), '_', '-');
+        if (word.size() < 2 || word.front() != '-' || !has_word(names, name)) continue;
+        if (equals != std::string_view::npos) {
+            value = word.substr(equals + 1);
+        } else {
+            const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with('-');
+            value = has_value ? std::string_view(words[i + 1]) : std::string_view{};
+        }
+    }
+    return value;
+}
+
+std::optional<std::string_view> given_value(std::span<const std::string> words,
+                                            const ProgramOption& option) {
+    const auto own = given_value(words, option.name);
+    return own ? own : given_value(words, option.others);
+}
+
+std::vector<std::string> options_of(const Service& service, const TaskContext& task) {
+    const auto users = started_program(task.step->facts.program).words;
+    std::vector<std::string> options;
+    for (const ProgramOption& option : service.options) {
+        auto value = option.value(task);
+        const bool is_users = service.companion.empty() && given_value(users, option);
+        if (!value || is_users) continue;
+        options.emplace_back(option.name);
+        if (!value->empty()) options.push_back(*std::move(value));
+    }
+    return options;
+}
+
+namespace contract {
+
 namespace {
 
 using Words = std::span<const std::string>;
 
-// The line that starts it as it is meant.
-std::string line_for(const StepView& step, Words program) {
-    return formatted("srun --ntasks-per-node=1 {} distgpu exec -- {}", option_of(step.request),
-                     excerpt(join(program, " ")));
-}
-
 // `bash -c TEXT` without "$@" in the text: what is appended becomes $0 and $1.
 bool swallows_options(Words program) {
-    constexpr std::array<std::string_view, 5> shells{"sh", "bash", "dash", "zsh", "ksh"};
     if (program.size() < 3) return false;
-    const std::string_view path = program[0];
-    const std::string_view name = path.substr(path.rfind('/') + 1);
-    const bool is_shell = std::find(shells.begin(), shells.end(), name) != shells.end();
+    const bool is_shell = has_word("sh bash dash zsh ksh", file_name(program[0]));
     return is_shell && program[1].starts_with('-') && program[1].ends_with('c') &&
            program[2].find('@') == std::string::npos;
 }
@@ -53,11 +89,13 @@ bool lacks_exec(const StepView& step) {
 
 Error without_exec(const StepView& step) {
     const bool is_driver = !step.request.framework->service->companion.empty();
-    return {excerpt(join(step.facts.program, " ")),
+    const std::string program = excerpt(join(step.facts.program, " "));
+    return {program,
             is_driver ? "each node would run it, and none would start the cluster"
                       : "it takes its place in the step from its options alone, so each node would "
                         "run a server of its own",
-            formatted("write {}", line_for(step, step.facts.program))};
+            formatted("write srun --ntasks-per-node=1 {} distgpu exec -- {}",
+                      option_of(step.request), program)};
 }
 
 std::optional<Error> no_service(const StepView& step) {
@@ -83,20 +121,20 @@ std::optional<Error> no_service(const StepView& step) {
     return own_option_given(step, program.words);
 }
 
-std::optional<Error> uneven_sizes(const StepView& step, std::span<const ParallelSize> sizes) {
+std::optional<Error> uneven_sizes(const StepView& step, std::span<const std::string_view> sizes) {
     constexpr std::uint32_t most = 1U << 20U;
     const auto program = started_program(step.facts.program).words;
     const std::uint32_t nodes = step.layout.node_count();
     std::uint64_t product = 1;
     std::vector<std::string> written;
-    for (const ParallelSize& size : sizes) {
-        const auto value = given_value(program, size.names);
+    for (const std::string_view names : sizes) {
+        const auto value = given_value(program, names);
         if (!value) continue;
         const auto count = whole_number(*value);
         // Not for us to judge.
         if (!count || *count == 0 || *count > most || product > most) return std::nullopt;
         product *= *count;
-        written.push_back(formatted("{} {}", size.names.substr(0, size.names.find(' ')), *count));
+        written.push_back(formatted("{} {}", names.substr(0, names.find(' ')), *count));
     }
     if (written.empty() || product % nodes == 0) return std::nullopt;
     std::uint32_t fewer = nodes - 1;
@@ -107,4 +145,6 @@ std::optional<Error> uneven_sizes(const StepView& step, std::span<const Parallel
                  formatted("use -N{}, or sizes whose product is a multiple of {}", fewer, nodes)};
 }
 
-}  // namespace distgpu::contract
+}  // namespace contract
+
+}  // namespace distgpu

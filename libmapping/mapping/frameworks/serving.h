@@ -1,16 +1,32 @@
-// What the modes share whose program `distgpu exec` starts on every node: ports, variables and
-// refusals.
+// The modes whose program `distgpu exec` starts on every node (ray, vllm, sglang): their command
+// lines, ports, variables and refusals.
 #pragma once
 
 #include "mapping/frameworks/common.h"
-#include "mapping/frameworks/program_options.h"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
+namespace distgpu {
 
-namespace distgpu::contract {
+// A command line, without `distgpu exec [SPEC] --` before it.
+struct StartedProgram {
+    std::span<const std::string> words;
+    bool by_exec = false;  // `distgpu exec` stood before it
+};
+StartedProgram started_program(std::span<const std::string> command_line);
+
+// The last value that `words` give the option whose name is one of `names`, which stand between
+// blanks, as "--port=8000" or "--port 8000"; '_' counts as '-'. Nothing: it is not there; empty: no
+// value stands behind it.
+std::optional<std::string_view> given_value(std::span<const std::string> words,
+                                            std::string_view names);
+
+// The same of one of the service's options.
+std::optional<std::string_view> given_value(std::span<const std::string> words,
+                                            const ProgramOption& option);
+
+// What this node's program gets besides: no option that the user gave it.
+std::vector<std::string> options_of(const Service& service, const TaskContext& task);
+
+namespace contract {
 
 // The ports from MASTER_PORT on that such a step has: all of a slot.
 inline constexpr std::uint16_t service_ports = 16;
@@ -26,27 +42,27 @@ constexpr Service server(std::span<const ProgramOption> options) {
             .health = "/health"};
 }
 
-inline std::string port_behind(const TaskContext& task, std::uint16_t offset) {
+template <std::uint16_t offset>
+Value port(const TaskContext& task) {
     return std::to_string(task.master_port + offset);
 }
 
-inline Value node_address(const TaskContext& task) {
-    return std::string(task.node_address);
+// What the program on rank 0's node gets alone.
+template <Value (*get)(const TaskContext&)>
+Value of_rank0(const TaskContext& task) {
+    return task.node_rank == NodeRank{0} ? get(task) : std::nullopt;
 }
+
+inline constexpr auto node_address = value_of<&TaskContext::node_address>;
 
 // By these `distgpu exec` knows its place in a task that the plugin prepared. Its program gets them
 // as options, and not as variables.
-inline constexpr std::array service_rendezvous{
+inline constexpr auto service_rendezvous = std::to_array<SetVariable>({
     master_addr_variable,
     master_port_variable,
     node_rank_variable,
-    SetVariable{"NODE_ADDR", "this node's address, for `distgpu exec`", node_address},
-};
-
-// One of the sizes of a model's parallel layout, as the user writes it.
-struct ParallelSize {
-    std::string_view names;  // between blanks, the usual one first
-};
+    {"NODE_ADDR", "this node's address, for `distgpu exec`", node_address},
+});
 
 // Whether it is a program that `distgpu exec` has to start, and does not; and the words for that.
 bool lacks_exec(const StepView& step);
@@ -56,8 +72,11 @@ Error without_exec(const StepView& step);
 // shell's text, to which nothing can be appended; an option that is each node's own.
 std::optional<Error> no_service(const StepView& step);
 
-// Refuses sizes whose product the step's nodes cannot share out evenly. Sizes that are not given
-// are 1; without any of them nothing is known.
-std::optional<Error> uneven_sizes(const StepView& step, std::span<const ParallelSize> sizes);
+// Refuses sizes of a model's parallel layout whose product the step's nodes cannot share out
+// evenly. `sizes`: the names of each option between blanks, the usual one first. Sizes that are not
+// given are 1; without any of them nothing is known.
+std::optional<Error> uneven_sizes(const StepView& step, std::span<const std::string_view> sizes);
 
-}  // namespace distgpu::contract
+}  // namespace contract
+
+}  // namespace distgpu

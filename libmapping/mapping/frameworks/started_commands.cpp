@@ -1,13 +1,10 @@
 #include "mapping/frameworks/started_commands.h"
 
-#include "base/file_name.h"
-#include "base/word_list.h"
+#include "base/format.h"
+#include "base/shell_words.h"
+#include "base/values.h"
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <optional>
-#include <string_view>
 
 namespace distgpu {
 namespace {
@@ -19,102 +16,86 @@ using Arguments = std::span<const std::string>;
 constexpr int most_nested = 8;
 
 // A program that starts the command behind its own words. Options that are in neither list have no
-// value, or have it behind '='.
+// value, or have it behind '='. Lists have blanks between their words.
 struct Wrapper {
-    std::string_view name;
+    std::string_view names;
     std::string_view letters{};      // of short options with a value
-    std::string_view options{};      // long ones with a value, between blanks
-    std::string_view subcommands{};  // one of which stands first, between blanks; empty: none does
-    std::size_t own_words = 0;       // before the command: a duration, an image
+    std::string_view options{};      // long ones with a value
+    std::string_view subcommands{};  // one of which stands first; empty: none does
+    std::size_t own_words = 0;       // before the command: a duration, an image, a host
     bool assigns = false;            // NAME=VALUE may stand before the command
     bool is_pythons = false;         // -m MODULE and FILE.py are for Python
     bool all_have_values = false;    // its options
+    bool is_remote = false;  // joins its words for the shell of another node; options may follow
+                             // its own words
 };
 
 // From the manuals of coreutils 9.4, util-linux 2.39, numactl 2.0, Nsight Systems 2025, Nsight
-// Compute 2025, conda 25, uv 0.9, Apptainer 1.4, strace 6.8 and hwloc 2.12.
-constexpr std::array wrappers{
-    Wrapper{.name = "timeout", .letters = "ks", .options = "--kill-after --signal", .own_words = 1},
-    Wrapper{.name = "env", .letters = "uC", .options = "--unset --chdir", .assigns = true},
-    Wrapper{.name = "nice", .letters = "n", .options = "--adjustment"},
-    Wrapper{.name = "ionice", .letters = "cn", .options = "--class --classdata"},
-    Wrapper{.name = "chrt", .letters = "TPD", .own_words = 1},
-    Wrapper{.name = "numactl",
-            .letters = "iNmCpPw",
-            .options = "--interleave --cpunodebind --membind --physcpubind --preferred "
-                       "--preferred-many --localalloc-nodes --weighted-interleave"},
-    Wrapper{.name = "taskset", .own_words = 1},
-    Wrapper{.name = "hwloc-bind", .options = "--membind --mempolicy", .own_words = 1},
-    Wrapper{.name = "time", .letters = "of", .options = "--format --output"},
-    Wrapper{.name = "stdbuf", .letters = "ioe", .options = "--input --output --error"},
-    Wrapper{.name = "nohup"},
-    Wrapper{.name = "setsid"},
-    Wrapper{.name = "unbuffer"},
-    Wrapper{.name = "catchsegv"},
-    Wrapper{.name = "prlimit"},
-    Wrapper{.name = "tini", .letters = "pe"},
-    Wrapper{.name = "dumb-init", .letters = "r", .options = "--rewrite"},
-    Wrapper{.name = "strace",
-            .letters = "eopsuEaIOPSXbU",
-            .options = "--trace --output --attach --string-limit --user --env"},
-    Wrapper{.name = "ltrace", .letters = "eopsuanlxFA"},
-    Wrapper{.name = "valgrind"},
-    Wrapper{.name = "compute-sanitizer", .options = "--tool --log-file --save --kernel-name"},
-    Wrapper{.name = "perf",
-            .letters = "eFopCcmGtuDj",
-            .options = "--event --freq --output --call-graph --count",
-            .subcommands = "record stat"},
-    Wrapper{.name = "py-spy",
-            .letters = "odrf",
-            .options = "--output --duration --rate --format",
-            .subcommands = "record"},
-    Wrapper{.name = "nsys", .subcommands = "profile launch", .all_have_values = true},
-    Wrapper{.name = "ncu",
-            .letters = "okcsi",
-            .options =
-                "--export --kernel-name --launch-count --launch-skip --set --section "
-                "--metrics --target-processes --log-file --mode --replay-mode --page "
-                "--clock-control --cache-control --nvtx-include --nvtx-exclude --graph-profiling"},
-    Wrapper{
-        .name = "conda", .letters = "np", .options = "--name --prefix --cwd", .subcommands = "run"},
-    Wrapper{
-        .name = "mamba", .letters = "np", .options = "--name --prefix --cwd", .subcommands = "run"},
-    Wrapper{.name = "micromamba",
-            .letters = "npre",
-            .options = "--name --prefix --root-prefix --cwd --env",
-            .subcommands = "run"},
-    Wrapper{.name = "uv",
-            .letters = "pwCfi",
-            .options = "--python --with --with-requirements --with-editable --extra --group "
-                       "--only-group --no-group --no-extra --project --directory --env-file "
-                       "--package --index --default-index --index-url --extra-index-url "
-                       "--find-links --cache-dir --config-file --color --link-mode "
-                       "--refresh-package --python-platform",
-            .subcommands = "run",
-            .is_pythons = true},
-    Wrapper{.name = "poetry",
-            .letters = "CP",
-            .options = "--directory --project",
-            .subcommands = "run"},
-    Wrapper{.name = "pipenv", .subcommands = "run"},
-    Wrapper{.name = "pdm", .letters = "p", .options = "--project --venv", .subcommands = "run"},
-    Wrapper{.name = "pixi",
-            .letters = "e",
-            .options = "--environment --manifest-path",
-            .subcommands = "run"},
-    Wrapper{.name = "apptainer",
-            .letters = "BHWSo",
-            .options = "--bind --home --workdir --scratch --overlay --env --env-file --pwd --cwd "
-                       "--mount --cpus --memory --network --security --fusemount",
-            .subcommands = "exec",
-            .own_words = 1},
-    Wrapper{.name = "singularity",
-            .letters = "BHWSo",
-            .options = "--bind --home --workdir --scratch --overlay --env --env-file --pwd --mount "
-                       "--network --security --fusemount",
-            .subcommands = "exec",
-            .own_words = 1},
-};
+// Compute 2025, conda 25, uv 0.9, Apptainer 1.4, strace 6.8, hwloc 2.12, OpenSSH 9.6, rsh-client
+// 0.17, pdsh 2.34, ClusterShell 1.9 and pssh 2.3.
+constexpr auto wrappers = std::to_array<Wrapper>({
+    {"timeout", "ks", "--kill-after --signal", "", 1},
+    {.names = "env", .letters = "uC", .options = "--unset --chdir", .assigns = true},
+    {"nice", "n", "--adjustment"},
+    {"ionice", "cn", "--class --classdata"},
+    {"chrt", "TPD", "", "", 1},
+    {"numactl", "iNmCpPw",
+     "--interleave --cpunodebind --membind --physcpubind --preferred --preferred-many "
+     "--localalloc-nodes --weighted-interleave"},
+    {"taskset", "", "", "", 1},
+    {"hwloc-bind", "", "--membind --mempolicy", "", 1},
+    {"time", "of", "--format --output"},
+    {"stdbuf", "ioe", "--input --output --error"},
+    {"nohup setsid unbuffer catchsegv prlimit valgrind"},
+    {"tini", "pe"},
+    {"dumb-init", "r", "--rewrite"},
+    {"strace", "eopsuEaIOPSXbU", "--trace --output --attach --string-limit --user --env"},
+    {"ltrace", "eopsuanlxFA"},
+    {"compute-sanitizer", "", "--tool --log-file --save --kernel-name"},
+    {"perf", "eFopCcmGtuDj", "--event --freq --output --call-graph --count", "record stat"},
+    {"py-spy", "odrf", "--output --duration --rate --format", "record"},
+    {.names = "nsys", .subcommands = "profile launch", .all_have_values = true},
+    {"ncu", "okcsi",
+     "--export --kernel-name --launch-count --launch-skip --set --section --metrics "
+     "--target-processes --log-file --mode --replay-mode --page --clock-control --cache-control "
+     "--nvtx-include --nvtx-exclude --graph-profiling"},
+    {"conda mamba micromamba", "npre", "--name --prefix --root-prefix --cwd --env", "run"},
+    {.names = "uv",
+     .letters = "pwCfi",
+     .options = "--python --with --with-requirements --with-editable --extra --group --only-group "
+                "--no-group --no-extra --project --directory --env-file --package --index "
+                "--default-index --index-url --extra-index-url --find-links --cache-dir "
+                "--config-file --color --link-mode --refresh-package --python-platform",
+     .subcommands = "run",
+     .is_pythons = true},
+    {"poetry", "CP", "--directory --project", "run"},
+    {"pipenv", "", "", "run"},
+    {"pdm", "p", "--project --venv", "run"},
+    {"pixi", "e", "--environment --manifest-path", "run"},
+    {"apptainer singularity", "BHWSo",
+     "--bind --home --workdir --scratch --overlay --env --env-file --pwd --cwd --mount --cpus "
+     "--memory --network --security --fusemount",
+     "exec", 1},
+    {.names = "ssh", .letters = "BbcDEeFIiJLlmOoPpQRSWw", .own_words = 1, .is_remote = true},
+    {.names = "rsh", .letters = "l", .own_words = 1, .is_remote = true},
+    {.names = "pdsh", .letters = "wxtuflRMgXPjFC", .is_remote = true},
+    {.names = "clush",
+     .letters = "wxgXlftumoROEs",
+     .options = "--hostfile --group --exgroup --fanout --user --mode --worker --option --engine "
+                "--groupsource --topology --outdir --errdir --pick",
+     .is_remote = true},
+    {.names = "pssh parallel-ssh",
+     .letters = "HhlpoetOxX",
+     .options = "--host --hosts --user --par --outdir --errdir --timeout --option",
+     .is_remote = true},
+});
+
+const Wrapper* find_wrapper(std::string_view program, bool is_remote) {
+    const auto at = std::ranges::find_if(wrappers, [&](const Wrapper& known) {
+        return known.is_remote == is_remote && has_word(known.names, file_name(program));
+    });
+    return at == wrappers.end() ? nullptr : &*at;
+}
 
 // "NAME=VALUE"
 bool is_assignment(std::string_view word) {
@@ -136,54 +117,34 @@ bool takes_next_word(const Wrapper& wrapper, std::string_view option) {
     return letter != std::string_view::npos && letter + 1 == option.size();
 }
 
-Words words_from(Arguments line, std::size_t at) {
-    return {line.begin() + static_cast<std::ptrdiff_t>(at), line.end()};
+bool names_module(std::string_view option) {
+    return option == "-m" || option == "--module";
 }
 
-Words for_python(Words words) {
-    words.insert(words.begin(), "python");
-    return words;
-}
-
-// Behind the wrapper's name and subcommand. Nothing: it has none that starts a command.
-std::optional<std::size_t> first_own_word(const Wrapper& wrapper, Arguments line) {
+// The place of the command behind the wrapper's own words; line.size(): it starts none.
+std::size_t command_at(const Wrapper& wrapper, Arguments line) {
     std::size_t at = 1;
-    if (wrapper.subcommands.empty()) return at;
-    while (at < line.size() && line[at].starts_with('-')) ++at;
-    if (at == line.size() || !has_word(wrapper.subcommands, line[at])) return std::nullopt;
-    return at + 1;
-}
-
-bool names_module(const Wrapper& wrapper, std::string_view option) {
-    return wrapper.is_pythons && (option == "-m" || option == "--module");
-}
-
-// What stands behind the wrapper's own words; nothing: no command does.
-Words behind(const Wrapper& wrapper, Arguments line) {
+    if (!wrapper.subcommands.empty()) {
+        while (at < line.size() && line[at].starts_with('-')) ++at;
+        if (at == line.size() || !has_word(wrapper.subcommands, line[at++])) return line.size();
+    }
     bool options_end = false;
     std::size_t own_words = wrapper.own_words;
-    for (std::size_t at = first_own_word(wrapper, line).value_or(line.size()); at < line.size();
-         ++at) {
+    for (; at < line.size(); ++at) {
         const std::string_view word = line[at];
         if (word == "--") {
             options_end = true;
         } else if (!options_end && word.size() > 1 && word.front() == '-') {
-            if (names_module(wrapper, word)) return for_python(words_from(line, at));
+            if (wrapper.is_pythons && names_module(word)) return at;
             if (takes_next_word(wrapper, word)) ++at;
         } else if (own_words > 0) {
             --own_words;
-            options_end = true;
+            options_end = options_end || !wrapper.is_remote;
         } else if (!wrapper.assigns || !is_assignment(word)) {
-            Words words = words_from(line, at);
-            const bool is_file = wrapper.is_pythons && word.ends_with(".py");
-            return is_file ? for_python(std::move(words)) : words;
+            return at;
         }
     }
-    return {};
-}
-
-bool is_shell(std::string_view name) {
-    return has_word("sh bash dash zsh ksh", name);
+    return line.size();
 }
 
 // The text behind -c. Nothing: the shell runs a script, or what it is told.
@@ -203,161 +164,36 @@ std::optional<std::string> text_of_shell(Arguments line) {
     return std::nullopt;
 }
 
-// Takes the simple commands of a shell's text apart. It gives up where more than their order says
-// what runs.
-class ShellText {
-  public:
-    explicit ShellText(std::string_view text) : text_(text) {}
-
-    std::vector<UnwrappedCommand> read() && {
-        while (at_ < text_.size() && !unclear_) next();
-        end_command(true);
-        if (unclear_) return {};
-        return std::move(commands_);
+// The commands of a shell's text. Nothing: more than their order says what runs.
+std::vector<UnwrappedCommand> commands_of(std::string_view text) {
+    constexpr std::string_view reserved =
+        "if then elif else fi for while until do done case esac select function { } ! [[";
+    ShellText read = read_shell_text(text, Redirections::dropped);
+    std::vector<UnwrappedCommand> commands;
+    bool certain = true;
+    for (ShellCommand& command : read.commands) {
+        const std::string& first = command.words.front();
+        if (!read.is_simple || has_word(reserved, first)) return {};
+        const bool is_test = has_word("[ test grep false", first);
+        commands.push_back({std::move(command.words), certain});
+        certain = !command.end.starts_with('|') && !(is_test && command.end == "&&");
     }
-
-  private:
-    char character() const { return text_[at_]; }
-    bool is_at(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-
-    void next() {
-        constexpr std::string_view separators = ";\n&|";
-        if (character() == '<' || character() == '>' || is_at("&>")) {
-            skip_redirection();
-        } else if (separators.find(character()) != std::string_view::npos) {
-            separate();
-        } else if (character() == ' ' || character() == '\t' || character() == '\r') {
-            end_word();
-            ++at_;
-        } else if (character() == '#' && !in_word_) {
-            at_ = std::min(text_.find('\n', at_), text_.size());
-        } else if (character() == '(' || character() == ')') {
-            unclear_ = true;
-        } else {
-            take_part();
-        }
-    }
-
-    void separate() {
-        const bool is_double = is_at("&&") || is_at("||");
-        const bool other_way = character() == '|';
-        const bool on_success = is_at("&&");
-        at_ += is_double ? 2 : 1;
-        end_command(!other_way && !(on_success && begins_with_test()));
-    }
-
-    bool begins_with_test() {
-        end_word();
-        return !words_.empty() && has_word("[ [[ test grep ! false", words_.front());
-    }
-
-    // A part of a word: quoted, replaced by the shell, or a character.
-    void take_part() {
-        in_word_ = true;
-        if (character() == '\'') {
-            take_to('\'', false);
-        } else if (character() == '"') {
-            take_to('"', true);
-        } else if (character() == '`') {
-            word_ += '$';
-            take_to('`', false);
-        } else if (is_at("$(")) {
-            take_substitution();
-        } else if (character() == '\\') {
-            if (++at_ == text_.size()) return;
-            if (character() == '\n') {
-                in_word_ = !word_.empty();
-            } else {
-                word_ += character();
-            }
-            ++at_;
-        } else {
-            word_ += text_[at_++];
-        }
-    }
-
-    void take_to(char quote, bool with_backslash) {
-        for (++at_; at_ < text_.size() && character() != quote; ++at_) {
-            if (with_backslash && character() == '\\' && at_ + 1 < text_.size()) ++at_;
-            word_ += character();
-        }
-        if (at_ == text_.size()) unclear_ = true;
-        ++at_;
-    }
-
-    void take_substitution() {
-        int depth = 0;
-        do {
-            if (character() == '(') ++depth;
-            if (character() == ')') --depth;
-            word_ += text_[at_++];
-        } while (at_ < text_.size() && (depth > 0 || is_at("(")));
-        if (depth > 0) unclear_ = true;
-    }
-
-    // "2>&1", "> log": neither it nor its file is a word of the command.
-    void skip_redirection() {
-        if (is_at("<<")) {
-            unclear_ = true;
-            return;
-        }
-        if (word_.find_first_not_of("0123456789&") == std::string::npos) {
-            word_.clear();
-            in_word_ = false;
-        }
-        end_word();
-        at_ = std::min(text_.find_first_not_of("<>&|", at_), text_.size());
-        at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size());
-        if (is_at("(")) unclear_ = true;
-        at_ = std::min(text_.find_first_of(" \t\n;|&<>", at_), text_.size());
-    }
-
-    void end_word() {
-        if (in_word_) words_.push_back(std::move(word_));
-        word_.clear();
-        in_word_ = false;
-    }
-
-    void end_command(bool next_is_certain) {
-        end_word();
-        if (!words_.empty()) {
-            constexpr std::string_view reserved =
-                "if then elif else fi for while until do done case esac select function { } ! [[";
-            if (has_word(reserved, words_.front())) unclear_ = true;
-            commands_.push_back({std::move(words_), certain_});
-        }
-        words_.clear();
-        certain_ = next_is_certain;
-    }
-
-    std::string_view text_;
-    std::size_t at_ = 0;
-    std::string word_;
-    bool in_word_ = false;
-    Words words_;
-    bool certain_ = true;
-    bool unclear_ = false;
-    std::vector<UnwrappedCommand> commands_;
-};
-
-// In a shell's text other words may stand before a command.
-Words without_shells_prefix(Words words) {
-    const auto first = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-        return !is_assignment(word) && !has_word("exec command builtin", word);
-    });
-    words.erase(words.begin(), first);
-    return words;
+    return commands;
 }
 
 std::vector<UnwrappedCommand> started(Arguments line, int nested) {
     Words words = behind_wrappers(line);
     if (words.empty()) return {};
-    const bool starts_shell = is_shell(file_name(words.front())) && nested < most_nested;
+    const bool starts_shell =
+        has_word("sh bash dash zsh ksh", file_name(words.front())) && nested < most_nested;
     const auto text = starts_shell ? text_of_shell(words) : std::nullopt;
     std::vector<UnwrappedCommand> all;
-    for (UnwrappedCommand& command : ShellText(text.value_or("")).read()) {
-        const Words inner = without_shells_prefix(std::move(command.words));
-        for (UnwrappedCommand& found : started(inner, nested + 1)) {
+    for (const UnwrappedCommand& command : commands_of(text.value_or(""))) {
+        // In a shell's text other words may stand before a command.
+        const auto first = std::ranges::find_if(command.words, [](const std::string& word) {
+            return !is_assignment(word) && !has_word("exec command builtin", word);
+        });
+        for (UnwrappedCommand& found : started({first, command.words.end()}, nested + 1)) {
             all.push_back({std::move(found.words), command.certain && found.certain});
         }
     }
@@ -368,20 +204,37 @@ std::vector<UnwrappedCommand> started(Arguments line, int nested) {
 }  // namespace
 
 std::vector<std::string> behind_wrappers(std::span<const std::string> line) {
-    Words words = words_from(line, 0);
+    Words words(line.begin(), line.end());
     for (int nested = 0; nested < most_nested && !words.empty(); ++nested) {
-        const std::string_view name = file_name(words.front());
-        const auto wrapper =
-            std::find_if(wrappers.begin(), wrappers.end(),
-                         [name](const Wrapper& known) { return known.name == name; });
-        if (wrapper == wrappers.end()) return words;
-        words = behind(*wrapper, words);
+        const Wrapper* const wrapper = find_wrapper(words.front(), false);
+        if (wrapper == nullptr) return words;
+        words.erase(words.begin(),
+                    words.begin() + static_cast<std::ptrdiff_t>(command_at(*wrapper, words)));
+        const bool for_python = wrapper->is_pythons && !words.empty() &&
+                                (names_module(words.front()) || words.front().ends_with(".py"));
+        if (for_python) words.insert(words.begin(), "python");
     }
     return {};
 }
 
 std::vector<UnwrappedCommand> started_commands(std::span<const std::string> line) {
     return started(line, 0);
+}
+
+std::optional<RemoteCommands> remote_commands(std::span<const std::string> line) {
+    const Wrapper* const shell = line.empty() ? nullptr : find_wrapper(line.front(), true);
+    if (shell == nullptr) return std::nullopt;
+    const std::size_t command = command_at(*shell, line);
+    RemoteCommands remote;
+    for (const std::string& word : line.first(command)) {
+        remote.sends_variables = remote.sends_variables ||
+                                 word.find("SendEnv") != std::string::npos ||
+                                 word.find("SetEnv") != std::string::npos;
+    }
+    if (command == line.size()) return remote;
+    const std::array<std::string, 3> as_shell{"sh", "-c", join(line.subspan(command), " ")};
+    remote.commands = started_commands(as_shell);
+    return remote;
 }
 
 }  // namespace distgpu

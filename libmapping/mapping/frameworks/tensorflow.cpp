@@ -2,13 +2,8 @@
 // Source: tensorflow/python/distribute/cluster_resolver/tfconfig_cluster_resolver.py
 // and distribute_coordinator (2.21): types chief, worker, ps and evaluator, at most
 // one chief and one evaluator; the evaluator stands outside the cluster.
-#include "base/values.h"
 #include "mapping/frameworks/common.h"
-#include "mapping/frameworks/framework.h"
-#include "mapping/frameworks/registry.h"
 #include "mapping/rendezvous/rendezvous.h"
-
-#include <algorithm>
 
 namespace distgpu {
 namespace {
@@ -65,14 +60,14 @@ Value tf_config(const TaskContext& task) {
     return config(cluster(*task.step, task.master_port), *task.step, task.rank.value);
 }
 
-constexpr std::array sets{
-    SetVariable{"TF_CONFIG",
-                "the addresses of all tasks and this task's type and index: chief, ps, worker and "
-                "evaluator in rank order, each on MASTER_PORT plus its local rank",
-                tf_config},
+constexpr auto sets = std::to_array<SetVariable>({
+    {"TF_CONFIG",
+     "the addresses of all tasks and this task's type and index: chief, ps, worker and "
+     "evaluator in rank order, each on MASTER_PORT plus its local rank",
+     tf_config},
     master_addr_variable,
     master_port_variable,
-};
+});
 
 Error refusal(const StepView& step, std::string problem, std::string remedy) {
     return {option_of(step.request), std::move(problem), std::move(remedy)};
@@ -121,16 +116,13 @@ std::optional<Error> impossible(const StepView& step) {
     return too_long(step);
 }
 
-constexpr std::array<std::string_view, 1> aliases{"tf"};
-constexpr std::array<std::string_view, 3> keys{"chief", "ps", "evaluator"};
-
 }  // namespace
 
 const Framework tensorflow{
     .mode = "tensorflow",
     .summary = "TensorFlow (tf.distribute), one worker per task",
-    .aliases = aliases,
-    .keys = keys,
+    .aliases = words<"tf">,
+    .keys = words<"chief", "ps", "evaluator">,
     .port_per_task = true,
     .names_all_nodes = true,
     .sets = sets,

@@ -1,93 +1,54 @@
-// The compressed form of a host list and the questions asked of it.
 #include "mapping/layout/hostlist.h"
 
 #include "base/format.h"
-
-#include <algorithm>
-#include <array>
+#include "base/values.h"
 
 namespace distgpu {
-
 namespace {
 
-// A name's number is its last digits, at most this many: every such number and
-// the one after it fit 64 bits. Digits before them belong to the prefix.
+// A name's number is its last digits, at most this many: every such number and the one after it fit
+// 64 bits. Digits before them belong to the prefix.
 constexpr std::uint32_t max_digits = 18;
 
-// Slurm refuses more in one range (MAX_RANGE) or more ranges in one bracket
-// (MAX_RANGES): src/common/hostlist.c.
+// Slurm refuses more in one range (MAX_RANGE in src/common/hostlist.c).
 constexpr std::uint32_t slurm_max_range = 65536;
-constexpr std::uint32_t slurm_max_ranges = 65536;
 
-constexpr std::array<std::uint64_t, max_digits + 1> powers_of_ten = [] {
-    std::array<std::uint64_t, max_digits + 1> powers{};
+std::uint64_t power_of_ten(std::uint32_t digits) {
     std::uint64_t power = 1;
-    for (auto& p : powers) {
-        p = power;
-        power *= 10;
-    }
-    return powers;
-}();
+    while (digits-- > 0) power *= 10;
+    return power;
+}
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
 std::uint32_t digits_of(std::uint64_t number) {
-    std::uint32_t digits = 1;
-    while (digits < max_digits && number >= powers_of_ten[digits]) ++digits;
-    return digits;
+    return static_cast<std::uint32_t>(std::to_string(number).size());
 }
 
-// How many digits at the end of text, at most `most`.
-std::uint32_t trailing_digits(std::string_view text, std::uint32_t most) {
-    std::uint32_t digits = 0;
-    while (digits < most && digits < text.size() && is_digit(text[text.size() - 1 - digits])) {
-        ++digits;
-    }
-    return digits;
+// The prefix and the digits of a name.
+std::pair<std::string_view, std::string_view> parts_of(std::string_view name) {
+    std::size_t at = name.size();
+    while (at > 0 && name.size() - at < max_digits && is_digit(name[at - 1])) --at;
+    return {name.substr(0, at), name.substr(at)};
 }
 
-// Precondition: at most 18 digits and nothing else.
+// Of at most 18 digits; of none 0.
 std::uint64_t to_number(std::string_view digits) {
-    std::uint64_t number = 0;
-    for (const char c : digits) number = number * 10 + static_cast<std::uint64_t>(c - '0');
-    return number;
+    return whole_number_64(digits).value_or(0);
 }
 
 }  // namespace
 
-void HostList::append_name(std::string_view name) {
-    const auto digits = trailing_digits(name, max_digits);
-    const auto prefix = name.substr(0, name.size() - digits);
-    append_same_length(prefix, to_number(name.substr(prefix.size())), 1, digits);
-}
-
-// Numbers first, first + 1, ... padded to width. Cut where the number of digits
-// grows, so that digits that end the prefix can join the number: n1[1-2] and
-// n[11-12] are the same names and have to compare equal.
-void HostList::append_numbers(std::string_view prefix, std::uint64_t first, std::uint64_t count,
-                              std::uint32_t width) {
-    const std::uint64_t end = first + count;
-    while (first < end) {
-        const auto digits = std::max(width, digits_of(first));
-        const auto chunk_end = std::min(end, powers_of_ten[digits]);
-        const auto moved = trailing_digits(prefix, max_digits - digits);
-        const auto head = to_number(prefix.substr(prefix.size() - moved)) * powers_of_ten[digits];
-        append_same_length(prefix.substr(0, prefix.size() - moved), head + first,
-                           static_cast<std::uint32_t>(chunk_end - first), digits + moved);
-        first = chunk_end;
-    }
-}
-
-// All numbers print with the same number of digits. Joins the last range when
-// its padding gives the same names.
-void HostList::append_same_length(std::string_view prefix, std::uint64_t first, std::uint32_t count,
-                                  std::uint32_t digits) {
-    if (digits > 0 && !ranges_.empty()) {
+// Joins the last range when its padding gives the same names.
+void HostList::append(std::string_view name, std::uint32_t count) {
+    const auto [prefix, digits] = parts_of(name);
+    const auto first = to_number(digits);
+    if (!digits.empty() && !ranges_.empty()) {
         auto& last = ranges_.back();
         if (last.width > 0 && last.first_number + last.count == first && last.prefix == prefix &&
-            std::max(last.width, digits_of(first)) == digits &&
+            std::max(last.width, digits_of(first)) == digits.size() &&
             last.count + std::uint64_t{count} <= max_hosts) {
             last.count += count;
             return;
@@ -97,27 +58,38 @@ void HostList::append_same_length(std::string_view prefix, std::uint64_t first, 
                        .first_number = first,
                        .first_index = size(),
                        .count = count,
-                       .width = digits});
+                       .width = static_cast<std::uint32_t>(digits.size())});
+}
+
+// Numbers first, first + 1, ... padded to width. Cut where the number of digits grows, so that
+// digits that end the prefix join the number: n1[1-2] and n[11-12] are the same names and have to
+// compare equal.
+void HostList::append_numbers(std::string_view prefix, std::uint64_t first, std::uint64_t count,
+                              std::uint32_t width) {
+    for (const std::uint64_t end = first + count; first < end;) {
+        const auto chunk_end = std::min(end, power_of_ten(std::max(width, digits_of(first))));
+        append(formatted("{}{:0{}}", prefix, first, width),
+               static_cast<std::uint32_t>(chunk_end - first));
+        first = chunk_end;
+    }
 }
 
 HostList HostList::from_names(std::span<const std::string> names) {
     HostList list;
-    for (const auto& name : names) list.append_name(name);
+    for (const auto& name : names) list.append(name);
     return list;
 }
 
 HostList HostList::concatenate(std::span<const HostList> lists) {
     HostList all;
     for (const auto& list : lists) {
-        for (const auto& range : list.ranges_) {
-            if (range.width == 0) {
-                all.append_name(range.prefix);
-            } else {
-                all.append_numbers(range.prefix, range.first_number, range.count, range.width);
-            }
-        }
+        for (const auto& range : list.ranges_) all.append(range.name(0), range.count);
     }
     return all;
+}
+
+std::string HostList::Range::name(std::uint64_t offset) const {
+    return width == 0 ? prefix : formatted("{}{:0{}}", prefix, first_number + offset, width);
 }
 
 std::uint64_t HostList::size() const {
@@ -125,23 +97,19 @@ std::uint64_t HostList::size() const {
 }
 
 std::string HostList::name(NodeIndex index) const {
-    const auto after =
-        std::upper_bound(ranges_.begin(), ranges_.end(), index.value,
-                         [](std::uint64_t i, const Range& range) { return i < range.first_index; });
+    const auto after = std::ranges::upper_bound(ranges_, index.value, {}, &Range::first_index);
     const auto& range = *(after - 1);
-    if (range.width == 0) return range.prefix;
-    return formatted("{}{:0{}}", range.prefix,
-                     range.first_number + (index.value - range.first_index), range.width);
+    return range.name(index.value - range.first_index);
 }
 
 std::optional<NodeIndex> HostList::find(std::string_view name) const {
-    const auto digits = trailing_digits(name, max_digits);
-    const auto prefix = name.substr(0, name.size() - digits);
-    const auto number = to_number(name.substr(prefix.size()));
+    const auto [prefix, digits] = parts_of(name);
+    const auto number = to_number(digits);
     for (const auto& range : ranges_) {
         if (number < range.first_number || number - range.first_number >= range.count) continue;
-        const bool as_written =
-            range.width == 0 ? digits == 0 : digits == std::max(range.width, digits_of(number));
+        const bool as_written = range.width == 0
+                                    ? digits.empty()
+                                    : digits.size() == std::max(range.width, digits_of(number));
         if (!as_written || prefix != range.prefix) continue;
         return NodeIndex{
             static_cast<std::uint32_t>(range.first_index + (number - range.first_number))};
@@ -157,12 +125,10 @@ std::string HostList::to_string() const {
         text += first.prefix;
         // The numbers of one prefix share a bracket.
         std::string numbers;
-        std::uint32_t pieces = 0;
-        constexpr auto most_pieces = slurm_max_ranges - max_hosts / slurm_max_range;
-        for (; i < ranges_.size() && first.width > 0 && pieces < most_pieces; ++i) {
+        for (; i < ranges_.size() && first.width > 0; ++i) {
             const auto& range = ranges_[i];
             if (range.width == 0 || range.prefix != first.prefix) break;
-            for (std::uint32_t done = 0; done < range.count; ++pieces) {
+            for (std::uint32_t done = 0; done < range.count;) {
                 const auto piece = std::min(range.count - done, slurm_max_range);
                 const auto low = range.first_number + done;
                 if (!numbers.empty()) numbers += ',';
@@ -176,6 +142,234 @@ std::string HostList::to_string() const {
         text += single ? numbers : '[' + numbers + ']';
     }
     return text;
+}
+
+namespace {
+
+// Slurm turns each value of a bracket that does not end its name into ranges of
+// its own, and so does HostList. This bounds what a short text can make: 32,768
+// ranges take 10 MiB with the longest names.
+constexpr std::uint64_t max_multiplied_ranges = std::uint64_t{1} << 15U;
+
+struct Numbers {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    std::uint32_t width = 0;
+};
+
+struct Bracket {
+    std::vector<Numbers> ranges;
+    std::uint64_t count = 0;
+    std::size_t longest = 0;  // digits of its longest number
+};
+
+// A name as written: text, bracket, text, bracket, ..., and text at the end.
+struct Pattern {
+    std::size_t offset = 0;
+    std::vector<std::string> texts;  // one more than brackets
+    std::vector<Bracket> brackets;
+};
+
+bool is_separator(char c) {
+    return c == ',' || c == ' ' || c == '\t';
+}
+
+// 'c' is shown as itself, or as its number where it cannot be printed.
+std::string show(char c) {
+    if (c >= ' ' && c <= '~') return formatted("'{}'", c);
+    return formatted("byte {:#04x}", static_cast<unsigned char>(c));
+}
+
+}  // namespace
+
+class HostList::Parser {
+  public:
+    Parser(std::string_view text, std::uint64_t most) : text_{text}, most_{most} {}
+
+    Result<HostList> parse() {
+        while (true) {
+            while (!at_end() && is_separator(peek())) ++at_;
+            if (at_end()) break;
+            const auto pattern = read_pattern();
+            if (!pattern) return pattern.error();
+            if (auto error = check_bounds(*pattern)) return *std::move(error);
+            std::vector<std::string> numbers(pattern->brackets.size());
+            expand(*pattern, numbers.empty() ? 0 : numbers.size() - 1, numbers);
+        }
+        if (!list_.empty()) return std::move(list_);
+        return refuse(0, "names no host", "give at least one name, such as n[1-4]");
+    }
+
+  private:
+    Error refuse(std::size_t offset, std::string problem, std::string remedy) const {
+        return {.object = place_in_text("host list", text_, offset),
+                .problem = std::move(problem),
+                .remedy = std::move(remedy)};
+    }
+
+    // A name ends at a separator outside brackets.
+    Result<Pattern> read_pattern() {
+        Pattern pattern{at_, {""}, {}};
+        while (!at_end() && !is_separator(peek())) {
+            const char c = peek();
+            if (c == '[') {
+                auto bracket = read_bracket();
+                if (!bracket) return bracket.error();
+                pattern.brackets.push_back(*std::move(bracket));
+                pattern.texts.emplace_back();
+                continue;
+            }
+            if (c == ']') {
+                return refuse(at_, "']' without a '[' before it", "write ranges such as n[1-4]");
+            }
+            if (!is_host_character(c)) {
+                return refuse(at_, show(c) + " cannot be part of a host name",
+                              "use letters, digits and the characters . - _ :");
+            }
+            pattern.texts.back() += c;
+            ++at_;
+        }
+        return pattern;
+    }
+
+    // From '[' past ']'.
+    Result<Bracket> read_bracket() {
+        const auto open = at_;
+        Bracket bracket;
+        do {
+            ++at_;  // '[' or ','
+            auto range = read_range();
+            if (!range) return range.error();
+            const auto last = range->first + range->count - 1;
+            bracket.longest =
+                std::max({bracket.longest, std::size_t{range->width}, std::to_string(last).size()});
+            bracket.count += range->count;
+            if (bracket.count > max_hosts) {
+                return refuse(open, formatted("a bracket of more than {} numbers", max_hosts),
+                              "check the ranges");
+            }
+            bracket.ranges.push_back(*range);
+        } while (peek() == ',');
+        if (at_end()) return refuse(open, "'[' without a ']' after it", "close the bracket");
+        if (peek() != ']') {
+            return refuse(at_, show(peek()) + " inside a bracket",
+                          "write only numbers and ranges, such as n[1-4,7]");
+        }
+        ++at_;
+        return bracket;
+    }
+
+    // "7" or "1-4". The first number's length is the padding of all.
+    Result<Numbers> read_range() {
+        const auto begin = at_;
+        const auto low = read_number();
+        if (!low) return low.error();
+        auto high = low;
+        if (peek() == '-') {
+            ++at_;
+            high = read_number();
+            if (!high) return high.error();
+        }
+        const auto first = to_number(*low);
+        const auto last = to_number(*high);
+        if (last < first) {
+            return refuse(begin, formatted("the range {}-{} runs backwards", *low, *high),
+                          "write the smaller number first");
+        }
+        return Numbers{.first = first,
+                       .count = last - first + 1,
+                       .width = static_cast<std::uint32_t>(low->size())};
+    }
+
+    Result<std::string_view> read_number() {
+        const auto begin = at_;
+        while (!at_end() && is_digit(peek())) ++at_;
+        const auto digits = text_.substr(begin, at_ - begin);
+        if (digits.empty()) {
+            const auto found = at_end() ? std::string{"the end of the list"} : show(peek());
+            return refuse(begin, formatted("expected a number, found {}", found),
+                          "write only numbers and ranges, such as n[1-4,7]");
+        }
+        if (digits.size() > max_digits) {
+            return refuse(begin, formatted("a number of {} digits", digits.size()),
+                          formatted("numbers in brackets have at most {}", max_digits));
+        }
+        return digits;
+    }
+
+    // Everything that makes a name's expansion large is known before it is expanded.
+    std::optional<Error> check_bounds(const Pattern& pattern) {
+        std::size_t length = 0;
+        for (const auto& text : pattern.texts) length += text.size();
+        for (const auto& bracket : pattern.brackets) length += bracket.longest;
+        if (length > max_name_length) {
+            return refuse(pattern.offset, formatted("a name of {} characters", length),
+                          formatted("host names have at most {}", max_name_length));
+        }
+        std::uint64_t hosts = 1;
+        for (const auto& bracket : pattern.brackets) {
+            hosts *= bracket.count;
+            if (hosts > most_) break;
+        }
+        if (list_.size() + hosts > most_) {
+            return refuse(pattern.offset, formatted("more than {} hosts", most_),
+                          "check the ranges");
+        }
+        const bool ends_in_bracket = pattern.texts.back().empty();
+        if (pattern.brackets.size() > 1 || (!pattern.brackets.empty() && !ends_in_bracket)) {
+            const auto& last = pattern.brackets.back();
+            multiplied_ranges_ += ends_in_bracket ? hosts / last.count * last.ranges.size() : hosts;
+        }
+        if (multiplied_ranges_ > max_multiplied_ranges) {
+            return refuse(pattern.offset,
+                          formatted("brackets in the middle of names make more than {} ranges",
+                                    max_multiplied_ranges),
+                          "split the list, or end each name with its longest range");
+        }
+        return std::nullopt;
+    }
+
+    // Slurm's order (_push_range_list in src/common/hostlist.c): of the brackets before the last,
+    // the first turns fastest. `outer`: brackets still to be set, the last one not counted.
+    void expand(const Pattern& pattern, std::size_t outer, std::vector<std::string>& numbers) {
+        if (outer > 0) {
+            for (const auto& range : pattern.brackets[outer - 1].ranges) {
+                for (std::uint64_t i = 0; i < range.count; ++i) {
+                    numbers[outer - 1] = formatted("{:0{}}", range.first + i, range.width);
+                    expand(pattern, outer - 1, numbers);
+                }
+            }
+            return;
+        }
+        std::string prefix = pattern.texts.front();
+        if (pattern.brackets.empty()) return list_.append(prefix);
+        for (std::size_t i = 0; i + 1 < pattern.brackets.size(); ++i) {
+            prefix += numbers[i] + pattern.texts[i + 1];
+        }
+        const auto& suffix = pattern.texts.back();
+        for (const auto& range : pattern.brackets.back().ranges) {
+            if (suffix.empty()) {
+                list_.append_numbers(prefix, range.first, range.count, range.width);
+                continue;
+            }
+            for (std::uint64_t i = 0; i < range.count; ++i) {
+                list_.append(formatted("{}{:0{}}{}", prefix, range.first + i, range.width, suffix));
+            }
+        }
+    }
+
+    bool at_end() const { return at_ == text_.size(); }
+    char peek() const { return at_end() ? '\0' : text_[at_]; }
+
+    std::string_view text_;
+    std::uint64_t most_;
+    std::size_t at_ = 0;
+    std::uint64_t multiplied_ranges_ = 0;
+    HostList list_;
+};
+
+Result<HostList> HostList::parse(std::string_view text, std::uint64_t most) {
+    return Parser{text, most}.parse();
 }
 
 }  // namespace distgpu

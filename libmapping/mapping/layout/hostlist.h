@@ -5,20 +5,15 @@
 #include "base/result.h"
 #include "mapping/layout/ids.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace distgpu {
 
-// An ordered list of host names; a name may stand in it several times, as a
-// heterogeneous step names a node once per component. Immutable. Two lists are
-// equal exactly when they expand to the same names in the same order: the
-// compressed form is canonical, however a list was written or made.
+// An ordered list of host names; a name may stand in it several times, as a heterogeneous step
+// names a node once per component. Immutable. Two lists are equal exactly when they expand to the
+// same names in the same order: the compressed form is canonical.
 class HostList {
   public:
     // Most hosts that parse() accepts. Slurm bounds each range by 65,536
@@ -28,69 +23,53 @@ class HostList {
     // Most characters of one expanded name (POSIX: host names end at 255).
     static constexpr std::size_t max_name_length = 255;
 
-    // The empty list.
-    HostList() = default;
+    HostList() = default;  // the empty list
 
-    // Reads what Slurm writes into SLURM_STEP_NODELIST and users into -w:
-    // names separated by commas, blanks or tabs, each with any number of
-    // brackets of numbers and ranges. As in `scontrol show hostnames`:
-    //  - the first number of a range sets the zero padding: n[08-10] is
-    //    n08,n09,n10 and n[8-010] is n8,n9,n10;
-    //  - the last bracket of a name turns fastest, then the first, then the
-    //    second, and so on: a[1-2]b[3-4]c[5-6] starts a1b3c5, a1b3c6, a2b3c5;
+    // Reads what Slurm writes into SLURM_STEP_NODELIST and users into -w, as `scontrol show
+    // hostnames` does: names separated by commas, blanks or tabs, each with any number of brackets
+    // of numbers and ranges, which do not nest.
+    //  - the first number of a range sets the zero padding: n[8-010] is n8,n9,n10;
+    //  - the last bracket of a name turns fastest, then the first, then the second, and so on:
+    //    a[1-2]b[3-4]c[5-6] starts a1b3c5, a1b3c6, a2b3c5;
     //  - duplicates stay, empty names between separators are skipped;
-    //  - brackets do not nest.
-    // Text after a name's last bracket, n[1-2]-ib, is taken as from Slurm 23.11
-    // on; earlier ones refuse it.
-    // Stricter than Slurm 22.05, which makes these a host that nobody meant:
-    // n[1 is "n]", n[1-] is n1, n[+1] is n01, a number past 2^64 is 2^64-1. They
+    //  - text after a name's last bracket, n[1-2]-ib, is taken as from Slurm 23.11 on.
+    // Slurm 22.05 makes a host that nobody meant of n[1, n[1-], n[+1] and a number past 2^64: they
     // are refused, and so are numbers of more than 18 digits in brackets.
-    // Errors: a list that names no host, malformed text, more than `most`
-    // hosts, a name longer than max_name_length, a byte that no host name has,
-    // brackets that do not end their names and make more than 32,768 ranges in
-    // all. The object is the list, shortened to 60 characters around
-    // the place, with the place's 1-based position.
-    // Memory is proportional to the ranges written; as in Slurm, each value of
-    // a bracket that does not end its name makes a range of its own. Of a list
-    // of more than `most` hosts it is what its first `most` take: nothing is
-    // expanded before it is counted.
+    // Errors: a list that names no host, malformed text, more than `most` hosts, a name longer than
+    // max_name_length, a byte that no host name has, brackets that do not end their names and make
+    // more than 32,768 ranges in all. The object is the list, shortened to 60 characters around the
+    // place, with the place's 1-based position.
+    // Memory is proportional to the ranges written; as in Slurm, each value of a bracket that does
+    // not end its name makes a range of its own. Nothing is expanded before it is counted.
     static Result<HostList> parse(std::string_view text, std::uint64_t most = max_hosts);
 
-    // Compresses names in the order given. Numbered neighbours (n8,n9,n10 or
-    // n08,n09,n10) become a range; n9,n010 stay apart. Precondition: each name
-    // is a host name as `scontrol show hostnames` prints it: not empty, without
-    // brackets, commas and blanks.
+    // Compresses names in the order given. Numbered neighbours (n8,n9,n10 or n08,n09,n10) become a
+    // range; n9,n010 stay apart. Precondition: each name is a host name as `scontrol show
+    // hostnames` prints it: not empty, without brackets, commas and blanks.
     static HostList from_names(std::span<const std::string> names);
 
-    // The lists one after the other: the nodes of a heterogeneous step.
-    // The sum of hosts is not bounded here.
+    // The lists one after the other: the nodes of a heterogeneous step. Their sum is not bounded.
     static HostList concatenate(std::span<const HostList> lists);
 
-    // Number of hosts, duplicates counted each time.
-    std::uint64_t size() const;
+    std::uint64_t size() const;  // duplicates counted each time
     bool empty() const { return ranges_.empty(); }
 
-    // Number of ranges kept: the measure of memory and of find()'s cost.
-    std::size_t range_count() const { return ranges_.size(); }
-
-    // The name at a position. Precondition: index < size(). Cost: logarithmic
-    // in ranges.
+    // The name at a position. Precondition: index < size(). Cost: logarithmic in ranges.
     std::string name(NodeIndex index) const;
 
     // The first position of a name, or none. A number is compared as written:
     // n1 is not found in n[01-04]. Cost: linear in ranges, not in hosts.
     std::optional<NodeIndex> find(std::string_view name) const;
 
-    // Compressed in Slurm's notation, one bracket a name. parse() reads it back
-    // to an equal list, and `scontrol show hostnames` expands it to the same
-    // names: ranges are cut at its bound of 65,536. Empty list: empty text.
+    // Compressed in Slurm's notation, one bracket a name, with ranges cut at Slurm's bound of
+    // 65,536. parse() reads it back to an equal list. Empty list: empty text.
     std::string to_string() const;
 
     bool operator==(const HostList&) const = default;
 
   private:
-    // prefix followed by count consecutive numbers, each padded with zeros to
-    // width digits; width 0 is a name without a number (count 1).
+    // prefix followed by count consecutive numbers, each padded with zeros to width digits; width
+    // 0 is a name without a number (count 1).
     struct Range {
         std::string prefix;
         std::uint64_t first_number = 0;
@@ -98,16 +77,16 @@ class HostList {
         std::uint32_t count = 0;
         std::uint32_t width = 0;
 
+        std::string name(std::uint64_t offset) const;
         bool operator==(const Range&) const = default;
     };
 
     class Parser;
 
-    void append_name(std::string_view name);
+    // A name and those after it whose last number has as many digits.
+    void append(std::string_view name, std::uint32_t count = 1);
     void append_numbers(std::string_view prefix, std::uint64_t first, std::uint64_t count,
                         std::uint32_t width);
-    void append_same_length(std::string_view prefix, std::uint64_t first, std::uint32_t count,
-                            std::uint32_t digits);
 
     std::vector<Range> ranges_;
 };

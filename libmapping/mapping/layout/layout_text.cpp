@@ -1,16 +1,66 @@
 #include "mapping/layout/layout_text.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 
-#include <algorithm>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <charconv>
 
 namespace distgpu {
+
+Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text, StepSize most) {
+    constexpr const char* as_in = "write counts such as 4(x2),1";
+    std::size_t at = 0;
+    const auto refuse = [&](std::size_t offset, std::string problem, std::string remedy) {
+        return Error{place_in_text("tasks per node", text, offset), std::move(problem),
+                     std::move(remedy)};
+    };
+    const auto skip = [&](std::string_view expected) {
+        const bool is_there = text.substr(at).starts_with(expected);
+        if (is_there) at += expected.size();
+        return is_there;
+    };
+    const auto read_count = [&](std::string_view of, std::uint64_t limit) -> Result<std::uint32_t> {
+        const auto rest = text.substr(at);
+        std::uint64_t count = 0;
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
+        if (error == std::errc::invalid_argument) {
+            return refuse(at, formatted("expected a number of {}", of), as_in);
+        }
+        if (error == std::errc::result_out_of_range || count > limit) {
+            return refuse(at, formatted("more than {} {}", limit, of), "check the counts");
+        }
+        if (count == 0) return refuse(at, formatted("0 {}", of), "each count must be at least 1");
+        at += static_cast<std::size_t>(end - rest.data());
+        return static_cast<std::uint32_t>(count);
+    };
+    std::vector<TasksRun> runs;
+    std::uint64_t nodes = 0;
+    std::uint64_t tasks = 0;
+    do {
+        const auto begin = at;
+        const auto each = read_count("tasks", most.tasks);
+        if (!each) return each.error();
+        runs.push_back({*each, 1});
+        if (skip("(x")) {
+            const auto count = read_count("nodes", most.nodes);
+            if (!count) return count.error();
+            if (!skip(")")) return refuse(at, "expected ')'", as_in);
+            runs.back().nodes = *count;
+        }
+        nodes += runs.back().nodes;
+        tasks += std::uint64_t{*each} * runs.back().nodes;
+        if (nodes > most.nodes) {
+            return refuse(begin, formatted("more than {} nodes", most.nodes),
+                          "check the counts after 'x'");
+        }
+        if (tasks > most.tasks) {
+            return refuse(begin, formatted("more than {} tasks", most.tasks), "check the counts");
+        }
+    } while (skip(","));
+    if (at < text.size()) return refuse(at, "expected ',' or the end", as_in);
+    return runs;
+}
+
 namespace {
 
 constexpr const char* advice = "see distgpu plan --help";
@@ -36,7 +86,7 @@ Result<HostList> read_hosts(const LayoutText& text) {
         return refuse("--nodes", text.nodes,
                       "given together with --nodelist, which already counts them");
     }
-    return count("--nodes ", text.nodes, StepLayout::max_nodes).and_then([](std::uint32_t nodes) {
+    return count("--nodes ", text.nodes, max_step_size.nodes).and_then([](std::uint32_t nodes) {
         return HostList::parse(formatted("node[1-{}]", nodes));
     });
 }
@@ -64,7 +114,7 @@ std::uint32_t tasks_on(std::uint32_t tasks, std::uint32_t nodes, std::uint32_t n
 Result<std::vector<TasksRun>> deal_tasks(std::string_view ntasks, std::uint32_t nodes,
                                          Distribution distribution) {
     const std::uint32_t plane = std::max(distribution.plane_size, 1U);
-    return count("--ntasks ", ntasks, StepLayout::max_tasks)
+    return count("--ntasks ", ntasks, max_step_size.tasks)
         .and_then([&](std::uint32_t tasks) -> Result<std::vector<TasksRun>> {
             if (tasks < nodes) {
                 return refuse("--ntasks", ntasks, formatted("fewer than the {} nodes", nodes));
@@ -103,7 +153,7 @@ Result<StepLayout> read_arbitrary(HostList hosts, std::string_view nodes) {
         }
         node_of_task.push_back(node->value);
     }
-    return StepLayout::from_assignment(std::move(hosts), node_of_task);
+    return StepLayout::from_assignment(std::move(hosts), std::move(node_of_task));
 }
 
 // What follows the prefix, where the text begins with it.
@@ -116,7 +166,7 @@ Result<Distribution> read_distribution(std::string_view text) {
     if (text.empty() || text == "block") return Distribution{};
     if (text == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
     if (const auto size = after("plane=", text)) {
-        return count("--distribution plane=", *size, StepLayout::max_tasks)
+        return count("--distribution plane=", *size, max_step_size.tasks)
             .transform([](std::uint32_t tasks) {
                 return Distribution{Distribution::Kind::plane, tasks};
             });

@@ -1,10 +1,7 @@
-// The layout of a step as people write it: on the command line of `distgpu plan` and in the C API.
+// The layout of a step as people write it, on the command line of `distgpu plan` and in the C API.
 #pragma once
 
-#include "base/result.h"
 #include "mapping/layout/step_layout.h"
-
-#include <string>
 
 namespace distgpu {
 

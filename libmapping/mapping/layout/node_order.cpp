@@ -1,88 +1,12 @@
-// See node_order.h, and the ranks of a step whose nodes have an order of their own.
 #include "mapping/layout/node_order.h"
 
 #include "base/format.h"
-#include "task_map.h"
+#include "base/values.h"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
+#include <map>
+#include <numeric>
 
 namespace distgpu {
-namespace {
-
-// Of ranks in turns: 8192 nodes with 16 tasks. A layout whose text a user wrote takes 8 MiB then.
-constexpr std::size_t most_blocks = std::size_t{1} << 17U;
-
-// The nodes as Slurm dealt tasks to them: by their first task.
-std::vector<NodeIndex> slurms_order(const StepLayout& layout) {
-    std::vector<std::uint32_t> first;
-    std::vector<NodeIndex> order;
-    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
-        order.push_back(NodeIndex{i});
-        first.push_back(layout.task(order.back(), LocalRank{0}).value);
-    }
-    std::sort(order.begin(), order.end(),
-              [&](NodeIndex a, NodeIndex b) { return first[a.value] < first[b.value]; });
-    return order;
-}
-
-std::vector<NodeRank> inverse(const std::vector<NodeIndex>& order) {
-    std::vector<NodeRank> ranks(order.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) ranks[order[i].value] = NodeRank{i};
-    return ranks;
-}
-
-bool have_same_counts(const StepLayout& layout, const std::vector<NodeIndex>& slurms,
-                      const std::vector<NodeIndex>& order) {
-    return std::equal(order.begin(), order.end(), slurms.begin(), [&](NodeIndex a, NodeIndex b) {
-        return layout.tasks_on(a) == layout.tasks_on(b);
-    });
-}
-
-bool is_in_blocks(const StepLayout& layout) {
-    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
-        const NodeIndex node{i};
-        const std::uint32_t last = layout.tasks_on(node) - 1;
-        const TaskId first = layout.task(node, LocalRank{0});
-        if (layout.task(node, LocalRank{last}).value != first.value + last) return false;
-    }
-    return true;
-}
-
-std::vector<TaskMapBlock> dealt_in_blocks(const StepLayout& layout,
-                                          const std::vector<NodeIndex>& order) {
-    layout::TaskMapBuilder map;
-    for (const NodeIndex node : order) {
-        map.add(
-            {.node = node.value, .nodes = 1, .tasks_per_node = layout.tasks_on(node), .repeat = 1});
-    }
-    return std::move(map).take();
-}
-
-// order[i] in the place of the i-th node that Slurm dealt to. Nothing: the map would be too long.
-std::optional<std::vector<TaskMapBlock>> dealt_in_turns(const StepLayout& layout,
-                                                        const std::vector<NodeIndex>& slurms,
-                                                        const std::vector<NodeIndex>& order) {
-    const std::vector<NodeRank> position = inverse(slurms);
-    layout::TaskMapBuilder map;
-    for (const TaskMapBlock& block : layout.task_map()) {
-        layout::TaskMapBuilder round;
-        for (std::uint32_t i = 0; i < block.nodes; ++i) {
-            const NodeIndex node = order[position[block.node + i].value];
-            round.add({.node = node.value,
-                       .nodes = 1,
-                       .tasks_per_node = block.tasks_per_node,
-                       .repeat = 1});
-        }
-        const bool added = map.add_rounds(std::move(round).take(), block.repeat);
-        if (!added || map.size() > most_blocks) return std::nullopt;
-    }
-    return std::move(map).take();
-}
-
-}  // namespace
 
 std::unordered_map<std::string, NodeIndex> by_name(const HostList& nodes) {
     std::unordered_map<std::string, NodeIndex> found;
@@ -132,48 +56,87 @@ Result<StepLayout> in_order(const StepLayout& layout, std::string_view text) {
             [&](std::vector<NodeIndex> order) { return layout.with_order(std::move(order)); });
 }
 
-Result<StepLayout> StepLayout::with_order(std::vector<NodeIndex> order) const {
-    const std::vector<NodeIndex> slurms = slurms_order(*this);
-    std::optional<std::vector<TaskMapBlock>> map;
-    if (is_in_blocks(*this)) {
-        map = dealt_in_blocks(*this, order);
-    } else if (have_same_counts(*this, slurms, order)) {
-        map = dealt_in_turns(*this, slurms, order);
-        if (!map) {
-            return Error{"order",
-                         formatted("tasks that are dealt in turns would take {} blocks or more",
-                                   most_blocks),
-                         "use srun -m block"};
-        }
-    } else {
-        return Error{"order",
-                     formatted("the tasks are dealt to the nodes in turns, and those have {} to {}",
-                               min_tasks_per_node(), max_tasks_per_node()),
-                     "use srun -m block, or the same --ntasks-per-node on all nodes"};
+namespace {
+
+// Nothing: no switch, or one of more nodes than `most`.
+std::optional<Switch> read_switch(std::string_view line, std::uint64_t most) {
+    HostList name;
+    if (value_in(line, "AggregatedBlock").empty()) {
+        const std::string_view block = value_in(line, "BlockName");
+        const std::string_view own = block.empty() ? value_in(line, "SwitchName") : block;
+        if (own.empty()) return std::nullopt;
+        if (auto read = HostList::parse(own, 1)) name = *std::move(read);
     }
-    auto ranks = from_task_map(hosts_, *std::move(map));
-    if (!ranks) return ranks.error();
-    StepLayout layout = *this;
-    layout.node_ranks_ = inverse(order);
-    layout.order_ = std::move(order);
-    layout.by_rank_ = std::make_shared<const StepLayout>(*std::move(ranks));
-    return layout;
+    auto nodes = HostList::parse(value_in(line, "Nodes"), most);
+    if (!nodes) return std::nullopt;
+    const auto level = whole_number(value_in(line, "Level"));
+    return Switch{std::move(name), level.value_or(0), *std::move(nodes)};
 }
 
-Placement StepLayout::place(GlobalRank rank) const {
-    const StepLayout& ranks = by_rank_ ? *by_rank_ : *this;
-    return ranks.place(TaskId{rank.value});
+}  // namespace
+
+std::vector<Switch> read_switches(std::string_view topology) {
+    std::uint64_t left = std::uint64_t{1} << 17U;
+    std::vector<Switch> switches;
+    while (!topology.empty()) {
+        auto one = read_switch(take_until(topology, '\n'), left);
+        if (!one) continue;
+        left -= one->nodes.size();
+        switches.push_back(*std::move(one));
+    }
+    return switches;
 }
 
-GlobalRank StepLayout::rank(NodeIndex node, LocalRank local_rank) const {
-    const StepLayout& ranks = by_rank_ ? *by_rank_ : *this;
-    return GlobalRank{ranks.task(node, local_rank).value};
+std::vector<SwitchPath> switches_above(const HostList& nodes, const std::vector<Switch>& switches) {
+    const auto nodes_by_name = by_name(nodes);
+    std::vector<SwitchPath> paths(nodes.size());
+    // The top first. Blocks have no level, but their sizes tell.
+    std::vector<std::uint32_t> indices(switches.size());
+    std::iota(indices.begin(), indices.end(), 0U);
+    std::stable_sort(indices.begin(), indices.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(switches[a].level, switches[a].nodes.size()) >
+               std::pair(switches[b].level, switches[b].nodes.size());
+    });
+    for (const std::uint32_t index : indices) {
+        const HostList& below = switches[index].nodes;
+        for (std::uint32_t i = 0; i < below.size(); ++i) {
+            const auto found = nodes_by_name.find(below.name(NodeIndex{i}));
+            if (found != nodes_by_name.end()) paths[found->second.value].push_back(index);
+        }
+    }
+    return paths;
 }
 
-NodeRank StepLayout::node_rank(NodeIndex node) const {
-    if (!node_ranks_.empty()) return node_ranks_[node.value];
-    // The ranks are the task ids, and a node's first task has its lowest.
-    return NodeRank{nodes_before(task(node, LocalRank{0}))};
+std::vector<NodeIndex> order_by_switch(const std::vector<SwitchPath>& paths) {
+    // For each beginning of a path the first node there is.
+    std::map<SwitchPath, std::uint32_t> first;
+    std::vector<std::vector<std::uint32_t>> keys(paths.size());
+    std::vector<NodeIndex> order;
+    for (std::uint32_t node = 0; node < paths.size(); ++node) {
+        SwitchPath beginning;
+        for (const std::uint32_t one : paths[node]) {
+            beginning.push_back(one);
+            keys[node].push_back(first.try_emplace(beginning, node).first->second);
+        }
+        keys[node].push_back(node);
+        order.push_back(NodeIndex{node});
+    }
+    std::sort(order.begin(), order.end(),
+              [&](NodeIndex a, NodeIndex b) { return keys[a.value] < keys[b.value]; });
+    return order;
+}
+
+std::uint32_t ring_crossings(const std::vector<SwitchPath>& paths,
+                             std::span<const NodeIndex> order) {
+    const auto own_switch = [&](std::size_t i) {
+        const SwitchPath& path = paths[order[i % order.size()].value];
+        return path.empty() ? std::nullopt : std::optional(path.back());
+    };
+    std::uint32_t crossings = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (own_switch(i) != own_switch(i + 1)) ++crossings;
+    }
+    return crossings;
 }
 
 }  // namespace distgpu

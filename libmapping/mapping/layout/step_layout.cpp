@@ -1,97 +1,196 @@
-// The placement of every task: making it from a task map, and its queries.
 #include "mapping/layout/step_layout.h"
 
 #include "base/format.h"
-#include "node_counts.h"
-#include "task_map.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 namespace distgpu {
+namespace {
 
-// The single way to a layout: whatever the source, the map is checked here.
-Result<StepLayout> StepLayout::assemble(HostList hosts, std::vector<TaskMapBlock> blocks) {
-    if (hosts.empty() || hosts.size() > max_nodes) {
-        return Error{.object = "task map",
-                     .problem = formatted("a host list of {} nodes", hosts.size()),
-                     .remedy = formatted("name 1 to {} hosts", max_nodes)};
-    }
-    const auto tasks = layout::check_blocks(blocks, hosts.size());
-    if (!tasks) return tasks.error();
-
-    StepLayout layout;
-    layout.node_count_ = static_cast<std::uint32_t>(hosts.size());
-    layout.task_count_ = *tasks;
-    layout::NodeCounts counts{blocks, layout.node_count_};
-    std::uint32_t first_task = 0;
-    layout.starts_.reserve(blocks.size());
-    for (const auto& block : blocks) {
-        const auto before = counts.of(block);
-        layout.starts_.push_back({.first_task = first_task,
-                                  .first_local = before.min,
-                                  .equal_before = before.min == before.max});
-        counts.add(block, block.tasks_per_node * block.repeat);
-        first_task += block.nodes * block.tasks_per_node * block.repeat;
-    }
-    layout.min_on_a_node_ = counts.all().min;
-    layout.max_on_a_node_ = counts.all().max;
-    if (layout.min_on_a_node_ == 0) {
-        const NodeIndex empty{counts.first_empty()};
-        return Error{
-            .object = "task map",
-            .problem = formatted("no task on node {} ({})", empty.value, hosts.name(empty)),
-            .remedy = "place at least one task on each host, or leave the host out"};
-    }
-    layout.hosts_ = std::move(hosts);
-    layout.blocks_ = std::move(blocks);
-    layout.by_node_.resize(layout.blocks_.size());
-    std::iota(layout.by_node_.begin(), layout.by_node_.end(), 0U);
-    std::stable_sort(layout.by_node_.begin(), layout.by_node_.end(),
-                     [&map = layout.blocks_](std::uint32_t a, std::uint32_t b) {
-                         return map[a].node < map[b].node;
-                     });
-    layout.reach_.resize(layout.blocks_.size());
-    layout.build_node_tree(0, layout.by_node_.size());
-    return layout;
+Error bad_map(std::string problem, std::string remedy) {
+    return {"task map", std::move(problem), std::move(remedy)};
 }
 
-Result<StepLayout> StepLayout::from_task_map(HostList hosts, std::vector<TaskMapBlock> blocks) {
-    // Joining blocks multiplies and adds their fields: checked before.
-    const auto tasks = layout::check_blocks(blocks, hosts.size());
-    if (!tasks) return tasks.error();
-    layout::TaskMapBuilder map;
-    for (const auto& block : blocks) map.add(block);
-    return assemble(std::move(hosts), std::move(map).take());
+Error bad_counts(std::string problem, std::string remedy) {
+    return {"tasks per node", std::move(problem), std::move(remedy)};
 }
 
-Result<StepLayout> StepLayout::from_assignment(HostList hosts,
-                                               std::span<const std::uint32_t> node_of_task) {
-    if (node_of_task.size() > max_tasks) {
-        return Error{.object = "task map",
-                     .problem = formatted("{} tasks", node_of_task.size()),
-                     .remedy = formatted("a step has at most {}", max_tasks)};
-    }
-    layout::TaskMapBuilder map;
-    for (std::size_t task = 0; task < node_of_task.size();) {
-        const auto node = node_of_task[task];
-        if (node >= hosts.size()) {
-            return Error{
-                .object = "task map",
-                .problem = formatted("task {} is on node {}, but the host list has {} nodes", task,
-                                     node, hosts.size()),
-                .remedy = "number the nodes from 0 in the order of the host list"};
+Error node_past_end(std::string what, std::uint64_t node, std::uint64_t nodes) {
+    return bad_map(formatted("{} node {}, but the host list has {} nodes", what, node, nodes),
+                   "number the nodes from 0 in the order of the host list");
+}
+
+struct OpenNode {
+    std::uint32_t node = 0;
+    std::uint32_t left = 0;  // tasks that it still takes
+};
+
+Result<std::vector<OpenNode>> open_nodes(std::span<const TasksRun> counts, const HostList& hosts) {
+    std::vector<OpenNode> open;
+    std::uint64_t nodes = 0;
+    std::uint64_t tasks = 0;
+    for (const auto& run : counts) {
+        if (run.tasks == 0 || run.nodes == 0) {
+            return bad_counts(formatted("{} tasks on {} nodes", run.tasks, run.nodes),
+                              "each node needs at least one task");
         }
-        const auto begin = task;
-        while (task < node_of_task.size() && node_of_task[task] == node) ++task;
-        map.add({.node = node,
-                 .nodes = 1,
-                 .tasks_per_node = static_cast<std::uint32_t>(task - begin),
-                 .repeat = 1});
-        if (map.size() > max_blocks) return layout::too_many_blocks();
+        nodes += run.nodes;
+        tasks += std::uint64_t{run.tasks} * run.nodes;
+        if (nodes > hosts.size()) break;
+        if (tasks > StepLayout::max_tasks) {
+            return bad_counts(formatted("more than {} tasks", StepLayout::max_tasks),
+                              "check the counts");
+        }
+        while (open.size() < nodes) {
+            open.push_back({static_cast<std::uint32_t>(open.size()), run.tasks});
+        }
     }
-    return assemble(std::move(hosts), std::move(map).take());
+    if (nodes != hosts.size()) {
+        return bad_counts(formatted("counts for {}{} nodes, but the host list has {}",
+                                    nodes > hosts.size() ? "at least " : "", nodes, hosts.size()),
+                          "give one count per host");
+    }
+    return open;
+}
+
+// Joins `block` to `last` if the result is one block.
+bool join(TaskMapBlock& last, const TaskMapBlock& block) {
+    if (last.tasks_per_node != block.tasks_per_node) return false;
+    if (last.repeat == 1 && block.repeat == 1 && block.node == last.node + last.nodes) {
+        last.nodes += block.nodes;
+        return true;
+    }
+    if (last.node != block.node || last.nodes != block.nodes) return false;
+    last.repeat += block.repeat;
+    return true;
+}
+
+}  // namespace
+
+Result<std::uint32_t> tasks_in(std::span<const TaskMapBlock> blocks, std::uint64_t node_count) {
+    if (blocks.empty()) return bad_map("no block", "give at least one [nodeid,nnodes,ppn,repeat]");
+    std::uint64_t tasks = 0;
+    for (const TaskMapBlock& block : blocks) {
+        const auto shown = [&] {
+            return formatted("block {} [{},{},{},{}]", &block - blocks.data(), block.node,
+                             block.nodes, block.tasks_per_node, block.repeat);
+        };
+        if (block.nodes == 0 || block.tasks_per_node == 0 || block.repeat == 0) {
+            return bad_map(shown() + " has a zero count",
+                           "nnodes, ppn and repeat must be at least 1");
+        }
+        const auto end = std::uint64_t{block.node} + block.nodes;
+        if (end > node_count) return node_past_end(shown() + " ends at", end - 1, node_count);
+        // Both products are of two numbers of 32 bits: they fit 64.
+        const auto round = std::uint64_t{block.nodes} * block.tasks_per_node;
+        if (round > StepLayout::max_tasks || round * block.repeat > StepLayout::max_tasks - tasks) {
+            return bad_map(formatted("{} makes more than {} tasks", shown(), StepLayout::max_tasks),
+                           "check ppn and repeat");
+        }
+        tasks += round * block.repeat;
+    }
+    return static_cast<std::uint32_t>(tasks);
+}
+
+StepLayout::Dealing::Dealing(std::vector<std::uint32_t> node_of_number, std::uint32_t nodes)
+    : node_of(std::move(node_of_number)),
+      first(nodes + 1),
+      by_node(node_of.size()),
+      turn_of(nodes, nodes) {
+    for (const std::uint32_t node : node_of) ++first[node + 1];
+    for (std::uint32_t node = 0; node < nodes; ++node) first[node + 1] += first[node];
+    std::vector<std::uint32_t> end(first.begin(), first.end() - 1);
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        least = std::min(least, first[node + 1] - first[node]);
+        most = std::max(most, first[node + 1] - first[node]);
+    }
+    std::uint32_t turn = 0;
+    for (std::uint32_t number = 0; number < node_of.size(); ++number) {
+        const std::uint32_t node = node_of[number];
+        if (end[node] == first[node]) turn_of[node] = turn++;
+        by_node[end[node]++] = number;
+    }
+}
+
+Placement StepLayout::Dealing::place(std::uint32_t number) const {
+    const NodeIndex node{node_of[number]};
+    const auto numbers = of(node);
+    const auto at = std::lower_bound(numbers.begin(), numbers.end(), number) - numbers.begin();
+    return {node, LocalRank{static_cast<std::uint32_t>(at)}};
+}
+
+// Every layout is made and checked here.
+Result<StepLayout> StepLayout::from_assignment(HostList hosts,
+                                               std::vector<std::uint32_t> node_of_task) {
+    if (hosts.empty() || hosts.size() > max_nodes) {
+        return bad_map(formatted("a host list of {} nodes", hosts.size()),
+                       formatted("name 1 to {} hosts", max_nodes));
+    }
+    if (node_of_task.size() > max_tasks) {
+        return bad_map(formatted("{} tasks", node_of_task.size()),
+                       formatted("a step has at most {}", max_tasks));
+    }
+    if (node_of_task.empty()) return tasks_in({}, hosts.size()).error();
+    const auto nodes = static_cast<std::uint32_t>(hosts.size());
+    for (std::size_t task = 0; task < node_of_task.size(); ++task) {
+        if (node_of_task[task] >= nodes) {
+            return node_past_end(formatted("task {} is on", task), node_of_task[task], nodes);
+        }
+    }
+    std::vector<bool> used(std::min<std::size_t>(nodes, node_of_task.size() + 1));
+    for (const std::uint32_t node : node_of_task) {
+        if (node < used.size()) used[node] = true;
+    }
+    const auto unused = std::find(used.begin(), used.end(), false);
+    if (unused != used.end()) {
+        const NodeIndex node{static_cast<std::uint32_t>(unused - used.begin())};
+        return bad_map(formatted("no task on node {} ({})", node.value, hosts.name(node)),
+                       "place at least one task on each host, or leave the host out");
+    }
+    return StepLayout(std::move(hosts), Dealing(std::move(node_of_task), nodes));
+}
+
+Result<StepLayout> StepLayout::distribute(HostList hosts, std::span<const TasksRun> tasks_per_node,
+                                          Distribution distribution) {
+    if (hosts.empty() || hosts.size() > max_nodes) {
+        return bad_counts(formatted("a host list of {} nodes", hosts.size()),
+                          formatted("name 1 to {} hosts", max_nodes));
+    }
+    auto open = open_nodes(tasks_per_node, hosts);
+    if (!open) return open.error();
+    // Block is a plane that no node fills.
+    std::uint32_t a_round = max_tasks;
+    if (distribution.kind == Distribution::Kind::cyclic) a_round = 1;
+    if (distribution.kind == Distribution::Kind::plane) a_round = distribution.plane_size;
+    if (a_round == 0) {
+        return Error{"plane size", "0 tasks per round", "give at least 1, such as plane=4"};
+    }
+    std::vector<std::uint32_t> node_of_task;
+    while (!open->empty()) {
+        for (OpenNode& node : *open) {
+            const std::uint32_t tasks = std::min(a_round, node.left);
+            node_of_task.insert(node_of_task.end(), tasks, node.node);
+            node.left -= tasks;
+        }
+        std::erase_if(*open, [](const OpenNode& node) { return node.left == 0; });
+    }
+    return from_assignment(std::move(hosts), std::move(node_of_task));
+}
+
+Result<StepLayout> StepLayout::from_task_map(HostList hosts,
+                                             const std::vector<TaskMapBlock>& blocks) {
+    const auto tasks = tasks_in(blocks, hosts.size());
+    if (!tasks) return tasks.error();
+    std::vector<std::uint32_t> node_of_task;
+    node_of_task.reserve(*tasks);
+    for (const auto& block : blocks) {
+        for (std::uint32_t round = 0; round < block.repeat; ++round) {
+            for (std::uint32_t i = 0; i < block.nodes; ++i) {
+                node_of_task.insert(node_of_task.end(), block.tasks_per_node, block.node + i);
+            }
+        }
+    }
+    return from_assignment(std::move(hosts), std::move(node_of_task));
 }
 
 Result<StepLayout> StepLayout::from_task_lists(
@@ -103,169 +202,98 @@ Result<StepLayout> StepLayout::from_task_lists(
     for (std::uint32_t node = 0; node < tasks_of_nodes.size(); ++node) {
         for (const std::uint32_t task : tasks_of_nodes[node]) {
             if (task >= count || node_of_task[task] != nobody) {
-                return Error{
-                    .object = "task map",
-                    .problem = formatted("task {} of {}, on node {}, {}", task, count, node,
+                return bad_map(formatted("task {} of {}, on node {}, {}", task, count, node,
                                          task >= count ? "does not exist" : "is on a node already"),
-                    .remedy = "name each task on one node"};
+                               "name each task on one node");
             }
             node_of_task[task] = node;
         }
     }
-    return from_assignment(std::move(hosts), node_of_task);
+    return from_assignment(std::move(hosts), std::move(node_of_task));
 }
 
 Result<StepLayout> StepLayout::from_components(std::span<const StepLayout> components) {
-    if (components.empty()) {
-        return Error{.object = "heterogeneous step",
-                     .problem = "no component",
-                     .remedy = "give at least one"};
-    }
+    const auto refuse = [](std::string problem, std::string remedy) {
+        return Error{"heterogeneous step", std::move(problem), std::move(remedy)};
+    };
+    if (components.empty()) return refuse("no component", "give at least one");
     std::vector<HostList> lists;
-    layout::TaskMapBuilder map;
+    std::vector<std::uint32_t> node_of_task;
     std::uint64_t nodes = 0;
-    std::uint64_t tasks = 0;
     for (const auto& component : components) {
         const auto first_node = static_cast<std::uint32_t>(nodes);
         nodes += component.node_count();
-        tasks += component.task_count();
+        const std::uint64_t tasks = node_of_task.size() + component.task_count();
         if (nodes > max_nodes || tasks > max_tasks) {
-            return Error{
-                .object = "heterogeneous step",
-                .problem = formatted("{} nodes and {} tasks or more", nodes, tasks),
-                .remedy = formatted("use at most {} nodes and {} tasks", max_nodes, max_tasks)};
+            return refuse(formatted("{} nodes and {} tasks or more", nodes, tasks),
+                          formatted("use at most {} nodes and {} tasks", max_nodes, max_tasks));
         }
         lists.push_back(component.hosts());
-        for (auto block : component.task_map()) {
-            block.node += first_node;
-            map.add(block);
+        for (const std::uint32_t node : component.tasks_.node_of) {
+            node_of_task.push_back(first_node + node);
         }
     }
-    return assemble(HostList::concatenate(lists), std::move(map).take());
+    return from_assignment(HostList::concatenate(lists), std::move(node_of_task));
 }
 
-Placement StepLayout::place(TaskId task) const {
-    const auto after = std::upper_bound(
-        starts_.begin(), starts_.end(), task.value,
-        [](std::uint32_t t, const BlockStart& start) { return t < start.first_task; });
-    const auto index = static_cast<std::size_t>(after - starts_.begin()) - 1;
-    const auto& block = blocks_[index];
-    const auto& start = starts_[index];
-    const auto a_round = static_cast<std::uint32_t>(layout::tasks_a_round(block));
-    const auto offset = task.value - start.first_task;
-    const auto in_round = offset % a_round;
-    const NodeIndex node{block.node + in_round / block.tasks_per_node};
-    auto local = offset / a_round * block.tasks_per_node + in_round % block.tasks_per_node;
-    if (start.equal_before) {
-        local += start.first_local;
+Result<StepLayout> StepLayout::with_order(std::vector<NodeIndex> order) const {
+    std::vector<std::uint32_t> node_of_rank;
+    bool is_in_blocks = true;
+    for (std::uint32_t i = 0; i < node_count(); ++i) {
+        const auto tasks = tasks_.of(NodeIndex{i});
+        is_in_blocks = is_in_blocks && tasks.back() - tasks.front() + 1 == tasks.size();
+    }
+    if (is_in_blocks) {
+        for (const NodeIndex node : order) {
+            node_of_rank.insert(node_of_rank.end(), tasks_on(node), node.value);
+        }
     } else {
-        for (const auto earlier : blocks_of(node)) {
-            if (earlier >= index) break;
-            local += blocks_[earlier].tasks_per_node * blocks_[earlier].repeat;
+        // In the place of each node to which Slurm dealt, the one with its turn in the order.
+        for (const std::uint32_t node : tasks_.node_of) {
+            const NodeIndex instead = order[tasks_.turn_of[node]];
+            if (tasks_on(instead) != tasks_on(NodeIndex{node})) {
+                return Error{
+                    "order",
+                    formatted("the tasks are dealt to the nodes in turns, and those have {} to {}",
+                              min_tasks_per_node(), max_tasks_per_node()),
+                    "use srun -m block, or the same --ntasks-per-node on all nodes"};
+            }
+            node_of_rank.push_back(instead.value);
         }
     }
-    return {.node = node, .local_rank = LocalRank{local}};
-}
-
-TaskId StepLayout::task(NodeIndex node, LocalRank local_rank) const {
-    TaskId found;
-    for (const auto& run : tasks_of(node)) {
-        if (local_rank.value < run.first_local.value) break;
-        const auto offset = local_rank.value - run.first_local.value;
-        found.value = run.first.value + offset / run.count * run.stride + offset % run.count;
-    }
-    return found;
-}
-
-std::uint32_t StepLayout::nodes_before(TaskId task) const {
-    struct Stretch {
-        std::uint32_t begin = 0;
-        std::uint32_t end = 0;
-    };
-    std::vector<Stretch> reached;
-    for (std::size_t i = 0; i < blocks_.size() && starts_[i].first_task < task.value; ++i) {
-        const auto& block = blocks_[i];
-        const auto tasks = task.value - starts_[i].first_task;
-        const auto begun = (tasks - 1) / block.tasks_per_node + 1;
-        reached.push_back({block.node, block.node + std::min(begun, block.nodes)});
-    }
-    std::sort(reached.begin(), reached.end(),
-              [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
-    std::uint32_t nodes = 0;
-    std::uint32_t counted = 0;  // nodes up to here are
-    for (const auto& stretch : reached) {
-        const auto begin = std::max(stretch.begin, counted);
-        if (stretch.end <= begin) continue;
-        nodes += stretch.end - begin;
-        counted = stretch.end;
-    }
-    return nodes;
-}
-
-std::uint32_t StepLayout::tasks_on(NodeIndex node) const {
-    std::uint32_t tasks = 0;
-    for (const auto index : blocks_of(node)) {
-        tasks += blocks_[index].tasks_per_node * blocks_[index].repeat;
-    }
-    return tasks;
-}
-
-std::vector<TaskRun> StepLayout::tasks_of(NodeIndex node) const {
-    std::vector<TaskRun> runs;
-    std::uint32_t local = 0;
-    for (const auto index : blocks_of(node)) {
-        const auto& block = blocks_[index];
-        const auto skipped = (node.value - block.node) * block.tasks_per_node;
-        runs.push_back({.first = TaskId{starts_[index].first_task + skipped},
-                        .first_local = LocalRank{local},
-                        .count = block.tasks_per_node,
-                        .stride = static_cast<std::uint32_t>(layout::tasks_a_round(block)),
-                        .repeat = block.repeat});
-        local += block.tasks_per_node * block.repeat;
-    }
-    return runs;
-}
-
-// The middle of [begin, end) is the subtree's root. Returns its reach.
-std::uint32_t StepLayout::build_node_tree(std::size_t begin, std::size_t end) {
-    if (begin == end) return 0;
-    const auto middle = begin + (end - begin) / 2;
-    const auto& block = blocks_[by_node_[middle]];
-    reach_[middle] = std::max({block.node + block.nodes, build_node_tree(begin, middle),
-                               build_node_tree(middle + 1, end)});
-    return reach_[middle];
-}
-
-void StepLayout::collect_blocks(NodeIndex node, std::size_t begin, std::size_t end,
-                                std::vector<std::uint32_t>& found) const {
-    if (begin == end) return;
-    const auto middle = begin + (end - begin) / 2;
-    if (reach_[middle] <= node.value) return;
-    collect_blocks(node, begin, middle, found);
-    const auto& block = blocks_[by_node_[middle]];
-    if (block.node > node.value) return;
-    if (node.value < block.node + block.nodes) found.push_back(by_node_[middle]);
-    collect_blocks(node, middle + 1, end, found);
-}
-
-// The indices of the blocks that hold a node, in task order.
-std::vector<std::uint32_t> StepLayout::blocks_of(NodeIndex node) const {
-    std::vector<std::uint32_t> found;
-    collect_blocks(node, 0, by_node_.size(), found);
-    std::sort(found.begin(), found.end());
-    return found;
+    StepLayout layout = *this;
+    layout.ranks_ = Dealing(std::move(node_of_rank), node_count());
+    layout.order_ = std::move(order);
+    return layout;
 }
 
 std::vector<TaskId> StepLayout::task_ids(NodeIndex node) const {
     std::vector<TaskId> ids;
-    for (const TaskRun& run : tasks_of(node)) {
-        for (std::uint32_t group = 0; group < run.repeat; ++group) {
-            for (std::uint32_t i = 0; i < run.count; ++i) {
-                ids.push_back(TaskId{run.first.value + group * run.stride + i});
-            }
-        }
-    }
+    for (const std::uint32_t task : tasks_.of(node)) ids.push_back(TaskId{task});
     return ids;
+}
+
+std::vector<TaskMapBlock> StepLayout::task_map() const {
+    std::vector<TaskMapBlock> map;
+    const auto& nodes = tasks_.node_of;
+    for (auto begin = nodes.begin(); begin != nodes.end();) {
+        const auto end = std::find_if(
+            begin, nodes.end(), [node = *begin](std::uint32_t other) { return other != node; });
+        map.push_back({*begin, 1, static_cast<std::uint32_t>(end - begin), 1});
+        // A block that grew may now continue or repeat the one before it.
+        while (map.size() > 1 && join(map[map.size() - 2], map.back())) map.pop_back();
+        begin = end;
+    }
+    return map;
+}
+
+GlobalRank rank_of(const StepLayout& layout, TaskId task) {
+    const Placement place = layout.place(task);
+    return layout.rank(place.node, place.local_rank);
+}
+
+NodeIndex rank0_node(const StepLayout& layout) {
+    return layout.place(GlobalRank{0}).node;
 }
 
 }  // namespace distgpu

@@ -1,48 +1,128 @@
-// The pure function from facts to plan.
 #include "mapping/plan/plan.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "mapping/binding/binding_policy.h"
+#include "base/values.h"
 #include "mapping/binding/device_values.h"
-#include "mapping/frameworks/framework.h"
-#include "mapping/frameworks/launchers.h"
-#include "mapping/frameworks/program_options.h"
-#include "mapping/plan/addresses.h"
-#include "mapping/plan/launcher_line.h"
-#include "mapping/plan/listening_ports.h"
+#include "mapping/frameworks/serving.h"
 #include "mapping/plan/plan_warnings.h"
-#include "mapping/plan/processes.h"
-#include "mapping/plan/rendezvous_address.h"
 
-#include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace distgpu {
-namespace {
 
-std::vector<std::string> unset_names(const Framework& framework) {
-    std::vector<std::string> names;
-    names.reserve(framework.unsets.size());
-    for (const UnsetVariable& variable : framework.unsets) names.emplace_back(variable.name);
-    return names;
+RendezvousNeeds rendezvous_needs(const Framework& framework, const StepLayout& layout) {
+    const std::uint32_t most = layout.max_tasks_per_node();
+    const std::uint32_t ports = framework.port_per_task ? most : framework.ports;
+    return {layout.hosts().name(rank0_node(layout)), std::max(1U, ports), most};
 }
 
-bool is_users_own(const SetVariable& variable, const NodeFacts& node) {
-    return variable.users_own &&
-           std::any_of(node.exported.begin(), node.exported.end(), [&](const std::string& name) {
-               return name == variable.name || name == variable.older_name;
-           });
+std::vector<std::uint16_t> ports_on(const Framework& framework, const StepLayout& layout,
+                                    NodeIndex node, std::uint16_t first) {
+    std::uint32_t count = 0;
+    if (framework.port_per_task) {
+        count = layout.tasks_on(node);
+    } else if (framework.ports_on_all_nodes || node == rank0_node(layout)) {
+        count = framework.ports;
+    }
+    std::vector<std::uint16_t> ports(count);
+    std::iota(ports.begin(), ports.end(), first);
+    return ports;
+}
+
+namespace {
+
+// What every node takes for itself; to connect to 0.0.0.0 or :: is to connect to the loopback.
+bool is_loopback(std::string_view host) {
+    constexpr std::string_view names =
+        "localhost localhost.localdomain localhost6 ip6-localhost ::1 0:0:0:0:0:0:0:1 ::";
+    const bool number = host.find_first_not_of("0123456789.") == std::string_view::npos;
+    return has_word(names, host) || (number && (host.starts_with("127.") || host == "0.0.0.0"));
+}
+
+bool is_of_another_node(const StepView& step, const RendezvousFacts& facts, std::string_view host) {
+    const HostList& nodes = step.layout.hosts();
+    const HostList& addresses = step.facts.node_addresses;
+    const NodeIndex rank0 = rank0_node(step.layout);
+    if (host == facts.rank0_address || host == nodes.name(rank0)) return false;
+    // Several nodes of one machine can have one address.
+    if (!addresses.empty() && host == addresses.name(rank0)) return false;
+    return nodes.find(host).has_value() || addresses.find(host).has_value();
+}
+
+}  // namespace
+
+std::optional<ChosenAddress> chosen_address(const Request& request, const RendezvousFacts& facts) {
+    const std::optional<Master>& master = request.master;
+    const bool by_key = master && master->form == Master::Form::host;
+    const bool exported = !master && facts.exported_address;
+    const bool meets = request.framework->ports > 0;
+    if (!meets || !(by_key || exported)) return std::nullopt;
+    const std::string& host = by_key ? master->text : *facts.exported_address;
+    return ChosenAddress{host, formatted("{}={}", by_key ? "master" : "MASTER_ADDR", excerpt(host)),
+                         by_key ? "leave master= out" : "unset MASTER_ADDR"};
+}
+
+std::optional<std::string> wrong_host(const StepView& step, const RendezvousFacts& facts,
+                                      std::string_view host) {
+    if (step.layout.node_count() == 1) return std::nullopt;
+    if (is_loopback(host)) {
+        return formatted("each of the step's {} nodes would look for rank 0 on itself",
+                         step.layout.node_count());
+    }
+    if (!is_of_another_node(step, facts, host)) return std::nullopt;
+    return formatted("rank 0 runs on {}", step.layout.hosts().name(rank0_node(step.layout)));
+}
+
+namespace {
+
+// OMP_NUM_THREADS of each process of one of the node's `local_tasks` tasks; 0: it is left alone.
+// `cpus_of_task`: where the task will run; null: not known.
+std::uint32_t threads(const Request& request, const NodeFacts& node, std::uint32_t local_tasks,
+                      const CpuSet* cpus_of_task) {
+    if (request.keep_omp || request.framework->chooses_threads) return 0;
+    std::uint32_t cpus = node.cpus_per_task;
+    if (cpus <= 1) {
+        // Slurm counts one CPU per task where none was asked for: then the task's share of the
+        // node, within the CPUs on which it runs.
+        cpus = node.cpus / local_tasks;
+        if (cpus_of_task != nullptr) cpus = std::min(cpus, cpus_of_task->count());
+    }
+    if (request.framework->launcher_per_node) cpus /= processes_on(request, node);
+    return std::max(cpus, 1U);
+}
+
+// An address for each node, in the form that the request chose, and of rank 0's node
+// `rank0_address`, where that is not empty. Empty: the framework does not name them.
+HostList addresses_of_nodes(const Request& request, const Step& step,
+                            const std::string& rank0_address) {
+    if (!request.framework->names_all_nodes) return {};
+    const StepLayout& layout = step.layout;
+    const HostList& known = step.facts.node_addresses;
+    std::vector<std::string> addresses;
+    addresses.reserve(layout.node_count());
+    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
+        const NodeIndex node{i};
+        addresses.push_back(reachable_as(request, step.rendezvous, layout.hosts().name(node),
+                                         known.empty() ? std::string{} : known.name(node)));
+    }
+    if (!rank0_address.empty()) addresses[rank0_node(layout).value] = rank0_address;
+    return HostList::from_names(addresses);
 }
 
 void add_values(const Framework& framework, const NodeFacts& node, const TaskContext& context,
                 TaskPlan& task) {
-    task.set.reserve(framework.sets.size());
+    for (const UnsetVariable& variable : framework.unsets) task.unset.emplace_back(variable.name);
     for (const auto variables : {framework.sets, common_variables(), device_variables()}) {
         for (const SetVariable& variable : variables) {
             auto value = variable.value(context);
             if (!value) continue;
-            auto& values = is_users_own(variable, node) ? task.yielded : task.set;
-            values.emplace_back(variable.name, *std::move(value));
+            const bool yields =
+                variable.users_own &&
+                std::ranges::any_of(node.exported, [&variable](const std::string& name) {
+                    return name == variable.name || name == variable.older_name;
+                });
+            (yields ? task.yielded : task.set).emplace_back(variable.name, *std::move(value));
         }
     }
 }
@@ -64,9 +144,17 @@ std::optional<Error> not_watched(const StepView& step) {
                  "write watch alone, and ask distgpu why yourself"};
 }
 
+// An address that the user chose, at which the nodes do not find rank 0.
+std::optional<Error> misleading_address(const StepView& step, const RendezvousFacts& facts) {
+    auto chosen = chosen_address(step.request, facts);
+    auto problem = chosen ? wrong_host(step, facts, chosen->host) : std::nullopt;
+    if (!problem) return std::nullopt;
+    return Error{std::move(chosen->object), *std::move(problem), std::move(chosen->remedy)};
+}
+
 std::optional<Error> first_impossible(std::vector<Misfit> misfits) {
-    const auto found = std::find_if(misfits.begin(), misfits.end(),
-                                    [](const Misfit& misfit) { return misfit.impossible; });
+    const auto found =
+        std::ranges::find_if(misfits, [](const Misfit& misfit) { return misfit.impossible; });
     return found == misfits.end() ? std::nullopt : std::optional(std::move(found->error));
 }
 
@@ -85,18 +173,6 @@ std::optional<Error> refusal_of(const StepView& step, const RendezvousFacts& fac
     auto misfit = program_misfit(step);
     if (misfit && misfit->impossible) return std::move(misfit->error);
     return first_impossible(launcher_misfits(step, facts));
-}
-
-std::optional<NodeBinding> bind_node(const Request& request, const NodeFacts& node) {
-    if (node.topology == nullptr || node.share.masks.empty()) return std::nullopt;
-    return bind(*node.topology, binding_policy(request, node), node.share);
-}
-
-// On which CPUs a task will run; null: not known.
-const CpuSet* cpus_of(const NodeFacts& node, const std::optional<NodeBinding>& binding,
-                      std::size_t task) {
-    if (binding) return &binding->tasks[task].cpus;
-    return node.share.masks.empty() ? nullptr : &node.share.masks[task];
 }
 
 // What the tasks of the planned node have in common. Points into its arguments.
@@ -131,7 +207,10 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
     context.step_name = step_name;
     context.spare_port = spare_port(facts.step, facts.derived_ports, room_of(needs));
 
-    const std::optional<NodeBinding> binding = bind_node(request, node);
+    std::optional<NodeBinding> binding;
+    if (node.topology != nullptr && !node.share.masks.empty()) {
+        binding = bind(*node.topology, binding_policy(request, node), node.share);
+    }
     const std::vector<DeviceValues> devices = device_values(
         request, node, binding ? &*binding : nullptr, context.local_world_size, context.node_count);
     std::vector<TaskPlan> tasks;
@@ -141,15 +220,11 @@ std::vector<TaskPlan> plan_tasks(const StepView& view, const RendezvousFacts& fa
         context.local_rank = LocalRank{static_cast<std::uint32_t>(local)};
         context.rank = view.layout.rank(plan.node, context.local_rank);
         context.devices = &devices[local];
-        context.threads =
-            threads(request, node, context.local_world_size, cpus_of(node, binding, local));
-        TaskPlan& task = tasks.emplace_back(TaskPlan{id,
-                                                     context.rank,
-                                                     context.node_rank,
-                                                     context.local_rank,
-                                                     unset_names(*request.framework),
-                                                     {},
-                                                     std::nullopt});
+        const CpuSet* cpus = node.share.masks.empty() ? nullptr : &node.share.masks[local];
+        if (binding) cpus = &binding->tasks[local].cpus;
+        context.threads = threads(request, node, context.local_world_size, cpus);
+        TaskPlan& task = tasks.emplace_back(
+            TaskPlan{id, context.rank, context.node_rank, context.local_rank, {}, {}});
         add_values(*request.framework, node, context, task);
         if (const Service* const service = request.framework->service; service != nullptr) {
             task.options = options_of(*service, context);
@@ -180,8 +255,13 @@ Result<NodePlan> plan(const Request& request, const Step& step, const NodeFacts&
     const RendezvousNeeds needs = rendezvous_needs(framework, layout);
     return rendezvous(request, step.rendezvous, needs)
         .and_then([&](Rendezvous meeting_point) -> Result<NodePlan> {
-            if (auto error = past_the_last_port(meeting_point, needs.ports)) {
-                return *std::move(error);
+            constexpr std::uint32_t last = std::numeric_limits<std::uint16_t>::max();
+            if (needs.ports > 1 && meeting_point.port + (needs.ports - 1) > last) {
+                return Error{formatted("port {} (from {})", meeting_point.port,
+                                       source_of_port(meeting_point)),
+                             formatted("{} consecutive ports are needed from here", needs.ports),
+                             formatted("give one up to {} with --distgpu=...,port=N",
+                                       last - needs.ports + 1)};
             }
             const HostList addresses = addresses_of_nodes(request, step, meeting_point.address);
             const StepView view{request, layout, step.facts, addresses};

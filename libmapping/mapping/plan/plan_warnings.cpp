@@ -1,27 +1,29 @@
 #include "mapping/plan/plan_warnings.h"
 
 #include "base/format.h"
-#include "mapping/binding/binding_policy.h"
-#include "mapping/binding/visible_gpus.h"
-#include "mapping/frameworks/launchers.h"
-#include "mapping/layout/step_layout.h"
-#include "mapping/plan/processes.h"
-#include "mapping/request/request.h"
-
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string_view>
+#include "base/values.h"
+#include "mapping/binding/device_values.h"
+#include "mapping/plan/plan.h"
 
 namespace distgpu {
+
+std::uint32_t processes_on(const Request& request, const NodeFacts& node) {
+    return request.nproc.value_or(node.gpus > 0 ? node.gpus : node.cpus);
+}
+
 namespace {
 
-// What goes wrong with a launcher's processes on a node.
-std::optional<std::string> launcher_warning(const Request& request, const NodeFacts& node) {
-    const std::uint32_t processes = processes_on(request, node);
-    if (node.gpus == 0 || processes <= node.gpus) return std::nullopt;
-    return formatted("nproc={} on a node with {} in this step; use nproc={}, or ask for more GPUs",
-                     processes, counted(node.gpus, "GPU"), node.gpus);
+// CPUs of the task that gets most, where the node's `local_tasks` tasks share those of the step as
+// far as Slurm lets each run on them.
+std::uint32_t cpus_of_each(const NodeFacts& node, std::uint32_t local_tasks) {
+    const std::uint32_t share = node.cpus / local_tasks;
+    std::uint32_t most = 0;
+    for (const CpuSet& mask : node.share.masks) most = std::max(most, mask.count());
+    return most == 0 ? share : std::min(share, most);
+}
+
+std::string idle_text(std::uint32_t gpus) {
+    return gpus == 1 ? "one is idle" : formatted("{} are idle", gpus);
 }
 
 // So many tasks on each node, whatever the step's line or its job has.
@@ -63,15 +65,14 @@ std::optional<std::string> gpu_warning(const StepView& step, const NodeFacts& no
             remedy += formatted(", or a launcher with --distgpu={}", variant.framework->mode);
         }
     }
-    return formatted("{} on a node with {} GPUs, of which {} idle; {}", counted(tasks, "task"),
-                     gpus, gpus - tasks == 1 ? "one is" : formatted("{} are", gpus - tasks),
-                     remedy);
+    return formatted("{} on a node with {} GPUs, of which {}; {}", counted(tasks, "task"), gpus,
+                     idle_text(gpus - tasks), remedy);
 }
 
 // What goes wrong where nobody asked for GPUs.
 std::optional<Error> no_gpus(const StepView& step, const NodeFacts& node) {
     const Framework& framework = *step.request.framework;
-    const bool left_alone = binding_policy(step.request, node).gpus->seen_by == nullptr;
+    const bool left_alone = binding_policy(step.request, node).gpus == GpuPolicy::keep;
     if (!node.gpus_by_slurm || node.gpus > 0 || framework.for_cpus_too || left_alone ||
         node.topology == nullptr || node.topology->gpus.empty()) {
         return std::nullopt;
@@ -86,23 +87,6 @@ std::optional<Error> no_gpus(const StepView& step, const NodeFacts& node) {
                   other_tasks ? formatted(" with --ntasks-per-node={}", gpus) : "")};
 }
 
-std::optional<std::string> idle_nodes_warning(const StepView& step) {
-    const std::uint32_t nodes = step.layout.node_count();
-    const std::uint32_t allocated = step.facts.allocated_nodes;
-    if (allocated <= nodes) return std::nullopt;
-    return formatted(
-        "the step runs on {} of the {} nodes of the allocation; use -N{}, or -N{} if "
-        "that is meant",
-        nodes, allocated, allocated, nodes);
-}
-
-std::optional<std::string> alone_warning(const StepView& step) {
-    const bool alone = step.layout.task_count() == 1 && !step.request.framework->launcher_per_node;
-    if (!step.facts.size_by_default || !alone) return std::nullopt;
-    return "the step has one task, which trains alone, as rank 0 of 1; use -N NODES, "
-           "--ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant";
-}
-
 }  // namespace
 
 std::vector<Error> step_warnings(const StepView& step) {
@@ -114,8 +98,24 @@ std::vector<Error> step_warnings(const StepView& step) {
     if (framework.warn != nullptr) {
         if (auto warning = framework.warn(step)) warnings.push_back(*std::move(warning));
     }
-    for (const auto& text : {idle_nodes_warning(step), alone_warning(step)}) {
-        if (text) warnings.push_back({option_of(step.request), *text, ""});
+    const std::uint32_t nodes = step.layout.node_count();
+    const std::uint32_t allocated = step.facts.allocated_nodes;
+    if (allocated > nodes) {
+        warnings.push_back(
+            {option_of(step.request),
+             formatted(
+                 "the step runs on {} of the {} nodes of the allocation; use -N{}, or -N{} if "
+                 "that is meant",
+                 nodes, allocated, allocated, nodes),
+             ""});
+    }
+    if (step.facts.size_by_default && step.layout.task_count() == 1 &&
+        !framework.launcher_per_node) {
+        warnings.push_back(
+            {option_of(step.request),
+             "the step has one task, which trains alone, as rank 0 of 1; use -N NODES, "
+             "--ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant",
+             ""});
     }
     return warnings;
 }
@@ -134,7 +134,11 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     if (step.facts.is_helper) return warnings;
     for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);
     if (auto warning = no_gpus(step, node)) warnings.push_back(*std::move(warning));
-    if (framework.launcher_per_node) add(launcher_warning(step.request, node));
+    const std::uint32_t processes = processes_on(step.request, node);
+    if (framework.launcher_per_node && node.gpus > 0 && processes > node.gpus) {
+        add(formatted("nproc={} on a node with {} in this step; use nproc={}, or ask for more GPUs",
+                      processes, counted(node.gpus, "GPU"), node.gpus));
+    }
     if (!framework.one_gpu_per_task) return warnings;
     add(gpu_warning(step, node));
     if (node.gpus > 0 && node.cpus_per_task == 1 && cpus_of_each(node, local_tasks) <= 1) {
@@ -142,6 +146,173 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
             "(srun does not inherit it from sbatch)");
     }
     return warnings;
+}
+
+namespace {
+
+using Meaning = OptionMeaning;
+
+// The step's modes give launchers that take them from variables what these options say.
+std::string remedy_of(const GivenOption& given, const StepView& step) {
+    if (!given.option->instead.empty()) return formatted("write {}", given.option->instead);
+    if (given.option->meaning == Meaning::one_node) return "leave it out";
+    return formatted("leave it out: {} sets it", option_of(step.request));
+}
+
+Misfit misfit(const GivenLauncher& launcher, const GivenOption& given, std::string problem,
+              std::string remedy, bool impossible) {
+    return {{excerpt(formatted("{} {}", launcher.name, given.text)), std::move(problem),
+             std::move(remedy)},
+            impossible};
+}
+
+// What is wrong with the option in the step as a whole.
+std::optional<std::string> step_problem(const GivenOption& given, const StepView& step,
+                                        const RendezvousFacts& facts) {
+    const std::string_view value = *given.value;
+    const auto number = whole_number(value);
+    const std::uint32_t nodes = step.layout.node_count();
+    const auto each_alone = [nodes] {
+        return formatted("each of the step's {} nodes would train alone", nodes);
+    };
+    const Meaning meaning = given.option->meaning;
+    switch (meaning) {
+        case Meaning::nodes:
+        case Meaning::node_range: {
+            // "2" or "1:4"
+            const std::size_t colon = value.find(':');
+            const auto least = whole_number(value.substr(0, colon));
+            const auto most =
+                colon == std::string_view::npos ? least : whole_number(value.substr(colon + 1));
+            if (!least || !most || *most == nodes) return std::nullopt;
+            const bool is_within = *least <= nodes && nodes <= *most;
+            if (meaning == Meaning::node_range && is_within) return std::nullopt;
+            if (*most == 1) return each_alone();
+            return formatted("the step has {}, so the launchers would wait for each other in vain",
+                             counted(nodes, "node"));
+        }
+        case Meaning::own_rank:
+            if (nodes > 1) {
+                return "the same on every node, as the command line is, but each needs its own";
+            }
+            if (number.value_or(0) == 0) return std::nullopt;
+            return "the step has one node, whose number is 0";
+        case Meaning::address:
+        case Meaning::endpoint: {
+            // "host" of "host:29500" and "[::1]:29500"
+            std::string_view host = value;
+            if (value.starts_with('[')) {
+                host = value.substr(1, value.find(']') - 1);
+            } else if (meaning == Meaning::endpoint) {
+                host = value.substr(0, value.find(':'));
+            }
+            return wrong_host(step, facts, host);
+        }
+        case Meaning::processes_in_all:
+        case Meaning::world:
+            // What no node shows is told by the step's own size.
+            if (!number || *number >= nodes) return std::nullopt;
+            return formatted("fewer processes than the step's {} nodes", nodes);
+        case Meaning::one_node:
+            return nodes == 1 ? std::nullopt : std::optional(each_alone());
+        default:
+            return std::nullopt;
+    }
+}
+
+std::string processes_text(std::uint64_t count) {
+    return count == 1 ? "1 process" : formatted("{} processes", count);
+}
+
+std::string with_key(const StepView& step, std::string_view key, std::string_view value) {
+    return formatted("leave it out, or write {},{}={}", option_of(step.request), key, value);
+}
+
+std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOption& given,
+                                    const StepView& step, const NodeFacts& node) {
+    const auto number = whole_number(*given.value);
+    // Without GPUs the node has none, or is not known yet.
+    if (!number || (node.gpus == 0 && !step.request.nproc)) return std::nullopt;
+    const std::uint32_t nodes = step.layout.node_count();
+    const std::uint32_t each = processes_on(step.request, node);
+    const std::uint64_t all = std::uint64_t{each} * nodes;
+    switch (given.option->meaning) {
+        case Meaning::processes:
+        case Meaning::processes_in_all: {
+            // Where the node can do otherwise.
+            const bool in_all = given.option->meaning == Meaning::processes_in_all;
+            const std::uint32_t processes = in_all ? *number / nodes : *number;
+            if (node.gpus == 0 || processes == node.gpus) return std::nullopt;
+            const std::string on_node = formatted("{} on a node with", processes_text(processes));
+            std::string problem =
+                processes > node.gpus
+                    ? formatted("{} {} in this step", on_node, counted(node.gpus, "GPU"))
+                    : formatted("{} {} GPUs, of which {}", on_node, node.gpus,
+                                idle_text(node.gpus - processes));
+            return misfit(
+                launcher, given, std::move(problem),
+                formatted("use {}", in_all ? std::uint64_t{node.gpus} * nodes : node.gpus), false);
+        }
+        case Meaning::processes_of_world:
+            if (*number == each) return std::nullopt;
+            return misfit(launcher, given,
+                          formatted("{} counts {} on each node", option_of(step.request),
+                                    processes_text(each)),
+                          with_key(step, "nproc", *given.value), true);
+        case Meaning::world:
+            if (*number == all) return std::nullopt;
+            return misfit(launcher, given,
+                          formatted("the step has {}, {} on each node", processes_text(all), each),
+                          with_key(step, "nproc", "N"), true);
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<Misfit> port_misfit(const GivenLauncher& launcher, const GivenOption& given,
+                                  const StepView& step, const Rendezvous& rendezvous) {
+    const auto port = whole_number(*given.value);
+    if (!port || *port == rendezvous.port) return std::nullopt;
+    return misfit(launcher, given,
+                  formatted("not the port that distgpu tests, which is {}", rendezvous.port),
+                  given.option->instead.empty() ? with_key(step, "port", *given.value)
+                                                : remedy_of(given, step),
+                  false);
+}
+
+}  // namespace
+
+std::vector<Misfit> launcher_misfits(const StepView& step, const RendezvousFacts& facts) {
+    const auto launcher = given_launcher(step);
+    if (!launcher) return {};
+    std::vector<Misfit> misfits;
+    for (const GivenOption& given : launcher->options.options) {
+        if (!given.value) continue;
+        if (auto problem = step_problem(given, step, facts)) {
+            misfits.push_back(
+                misfit(*launcher, given, *std::move(problem), remedy_of(given, step), true));
+        }
+    }
+    const auto judge = step.request.framework->launcher_options->judge;
+    if (auto other = judge == nullptr ? std::nullopt : judge(step, launcher->options)) {
+        misfits.push_back(*std::move(other));
+    }
+    return misfits;
+}
+
+std::vector<Misfit> launcher_misfits_on(const StepView& step, const NodeFacts& node,
+                                        const Rendezvous& rendezvous) {
+    const auto launcher = given_launcher(step);
+    if (!launcher) return {};
+    std::vector<Misfit> misfits;
+    for (const GivenOption& given : launcher->options.options) {
+        if (!given.value) continue;
+        auto found = given.option->meaning == Meaning::port
+                         ? port_misfit(*launcher, given, step, rendezvous)
+                         : number_misfit(*launcher, given, step, node);
+        if (found) misfits.push_back(*std::move(found));
+    }
+    return misfits;
 }
 
 }  // namespace distgpu

@@ -4,12 +4,14 @@
 #include "base/result.h"
 #include "mapping/request/request.h"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
 namespace distgpu {
+
+// A host name, an IPv4 or a bare IPv6 address: 1 to 253 letters, digits, '.', '-', '_' and ':', but
+// not one colon alone (HOST:PORT).
+bool is_host(std::string_view text);
+
+// A TCP port of an ordinary user, 1024 .. 65535. An error's object is "<what>=<text>", shortened.
+Result<std::uint16_t> parse_port(std::string_view what, std::string_view text);
 
 // A contiguous range of TCP ports, both ends included.
 struct PortRange {
@@ -19,10 +21,9 @@ struct PortRange {
     bool operator==(const PortRange&) const = default;
 };
 
-// The range from which ports are derived where the administrator names none.
-// It ends well below 32768, where Linux's ephemeral ports begin
-// (net.ipv4.ip_local_port_range), so that no outgoing connection takes a
-// rendezvous port, and below 29400 and 29500, torch's own defaults.
+// The range from which ports are derived where the administrator names none. It ends well below
+// 32768, where Linux's ephemeral ports begin (net.ipv4.ip_local_port_range), so that no outgoing
+// connection takes a rendezvous port, and below 29400 and 29500, torch's own defaults.
 inline constexpr PortRange default_ports{24608, 29343};
 
 // Reads "A-B" with 1024 <= A and at least 512 ports (32 slots of 16).
@@ -73,8 +74,7 @@ struct Rendezvous {
     bool operator==(const Rendezvous&) const = default;
 };
 
-// Where the port is from, for messages: "port=29500" as the user wrote it, "the exported
-// MASTER_PORT", ...
+// For messages: "port=29500" as the user wrote it, "the exported MASTER_PORT", ...
 std::string source_of_port(const Rendezvous& rendezvous);
 
 // What to do where another program listens on it.
@@ -85,31 +85,27 @@ std::string_view taken_port_remedy(PortSource source);
 std::string reachable_as(const Request& request, const RendezvousFacts& facts,
                          const std::string& name, const std::string& address);
 
-// Decides both. Address, the first that applies: the key master=, the exported
-// MASTER_ADDR, the administrator's default (else NodeAddr). Port: the key
-// port=, the exported MASTER_PORT, the first reserved ports that are contiguous
-// and enough, the derived one. Error: an exported MASTER_PORT that is no port, or
-// an exported MASTER_ADDR that is no host.
+// Address, the first that applies: the key master=, the exported MASTER_ADDR, the administrator's
+// default (else NodeAddr). Port: the key port=, the exported MASTER_PORT, the first reserved ports
+// that are contiguous and enough, the derived one. Errors: an exported one is no port or no host.
 Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
                               const RendezvousNeeds& needs);
 
 // How many ports a step with these needs is dealt at the least.
 std::uint32_t room_of(const RendezvousNeeds& needs);
 
-// The port that job, step and restart count give within `ports`. The range is
-// dealt in slots of 16 ports, without the slots that hold a well-known service:
-// 293 in the default range. Steps of one job and neighbouring jobs get different
-// slots, two unrelated jobs on one node the same one in 0.34 % of cases. A step
-// that needs room for more than 16 ports gets that many slots, of which there
-// are fewer: 145 for 32 ports.
+// The port that job, step and restart count give within `ports`. The range is dealt in slots of 16
+// ports, without the slots that hold a well-known service: 293 in the default range. Steps of one
+// job and neighbouring jobs get different slots, two unrelated jobs on one node the same one in
+// 0.34 % of cases. A step that needs room for more than 16 ports gets that many slots, of which
+// there are fewer: 145 for 32 ports.
 std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t room);
 
 // The last port of the step's slots; nothing: its processes need them all.
 std::optional<std::uint16_t> spare_port(const StepId& step, PortRange ports, std::uint32_t room);
 
-// The first port of a stretch of `needed` contiguous ports in a list such as
-// "20830-20832,20840" (the form of SLURM_STEP_RESV_PORTS); nothing when there
-// is none or the text is not such a list.
+// The first port of a stretch of `needed` contiguous ports in a list such as "20830-20832,20840"
+// (the form of SLURM_STEP_RESV_PORTS); nothing when there is none or the text is not such a list.
 std::optional<std::uint16_t> first_contiguous_port(std::string_view list, std::uint32_t needed);
 
 }  // namespace distgpu

@@ -10,7 +10,6 @@
 namespace distgpu {
 
 struct Framework;
-struct GpuPolicy;
 
 // How MASTER_ADDR names the node of rank 0.
 struct Master {
@@ -41,33 +40,54 @@ struct RankOrder {
 };
 
 // As the user writes it.
-std::string to_string(const RankOrder& order);
+inline std::string to_string(const RankOrder& order) {
+    using Source = RankOrder::Source;
+    if (order.source == Source::slurm) return "slurm";
+    if (order.source == Source::switches) return "switch";
+    return order.source == Source::file ? order.text : "$" + order.text;
+}
+
+// What gpus= chooses: which of the step's GPUs a task sees, and in which order.
+enum class GpuPolicy : std::uint8_t {
+    near,     // all, so that cuda:LOCAL_RANK is near; the order is the same for all tasks of the
+              // node, so that they agree on device numbers and peers
+    isolate,  // its own alone
+    keep,     // what Slurm gave it, as Slurm named it
+};
 
 // Where CPUs or network devices are to be.
 enum class BindingChoice : std::uint8_t { near, keep };
 
-// What becomes of a step in which `distgpu check` finds something wrong before its program starts.
+// What to do when the check before the program fails.
 enum class CheckChoice : std::uint8_t {
-    off,   // nobody looks
-    warn,  // it is told, and the step goes on
-    stop,  // it is told, and the step ends
+    stop,  // print the findings and end the step
+    warn,  // print the findings and start the program
+    off,   // there is no check
 };
 
 // Whether a step is watched for ranks that hang.
 struct Watch {
     bool on = false;  // the tasks are prepared, so that `distgpu why` sees what it can
-    std::uint32_t minutes =
-        0;              // without any movement, after which it looks by itself; 0: it does not
+    // Without any movement, after which it looks by itself; 0: it does not.
+    std::uint32_t minutes = 0;
     bool ends = false;  // and then ends the step
 
     bool operator==(const Watch&) const = default;
 };
 
 // As the user writes it, with the unit of the minutes where one is given: "30:end", "30m:end".
-std::string to_string(const Watch& watch, std::string_view unit = "");
+inline std::string to_string(const Watch& watch, std::string_view unit = "") {
+    if (watch.minutes == 0) return watch.on ? "on" : "off";
+    return std::to_string(watch.minutes).append(unit) + (watch.ends ? ":end" : "");
+}
 
 // Removes the ":end" of such a text. False: it has none.
-bool take_end(std::string_view& text);
+inline bool take_end(std::string_view& text) {
+    constexpr std::string_view end = ":end";
+    const bool ends = text.ends_with(end);
+    if (ends) text.remove_suffix(end.size());
+    return ends;
+}
 
 struct Request {
     const Framework* framework = nullptr;  // null: off
@@ -79,8 +99,7 @@ struct Request {
     std::optional<std::uint32_t> nproc;
     std::optional<RankOrder> order{};  // nothing: the administrator's, else Slurm's
     bool keep_omp = false;             // omp=keep: OMP_NUM_THREADS is left alone
-    // Nothing, or null: the administrator's default, else near.
-    const GpuPolicy* gpus = nullptr;
+    std::optional<GpuPolicy> gpus{};   // nothing: the administrator's default, else near; so below
     std::optional<BindingChoice> cpus;
     std::optional<BindingChoice> hcas;
     bool keep_all = false;             // bind=none: those of the three that are not given are kept
@@ -101,9 +120,13 @@ struct Request {
 };
 
 // Whether the ranks shall be dealt to the nodes in another order than Slurm's.
-bool reorders(const Request& request);
+inline bool reorders(const Request& request) {
+    return request.order && request.order->source != RankOrder::Source::slurm;
+}
 
 // What the key watch= asks for, which is nothing where nobody gave it.
-Watch watch_of(const Request& request);
+inline Watch watch_of(const Request& request) {
+    return request.watch.value_or(Watch{});
+}
 
 }  // namespace distgpu

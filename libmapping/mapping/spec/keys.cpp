@@ -1,24 +1,34 @@
 // The keys of SPEC: their names, help and effect on the request, in one table.
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/take_until.h"
 #include "base/values.h"
-#include "mapping/binding/gpu_policies.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/rendezvous/host_port.h"
+#include "mapping/rendezvous/rendezvous.h"
 #include "mapping/spec/parse_spec.h"
 
 #include <array>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
-Error unknown_value(std::string_view key, std::string_view value, std::string_view valid) {
-    return {formatted("{}={}", key, excerpt(value)), "unknown value", formatted("give {}", valid)};
+// The value's place among the words, between which bars stand.
+Result<std::size_t> place_of(std::string_view key, std::string_view words, std::string_view value) {
+    std::string valid;
+    for (std::size_t place = 0;; ++place) {
+        const std::string_view word = take_until(words, '|');
+        if (word == value) return place;
+        valid += formatted("{}{}", place == 0 ? "" : words.empty() ? " or " : ", ", word);
+        if (words.empty()) {
+            return Error{formatted("{}={}", key, excerpt(value)), "unknown value", "give " + valid};
+        }
+    }
+}
+
+// The same as a value of an enumeration.
+template <class Choice>
+Result<Choice> choice_of(std::string_view key, std::string_view words, std::string_view value) {
+    return place_of(key, words, value).transform([](std::size_t place) {
+        return static_cast<Choice>(place);
+    });
 }
 
 // Puts into the member what `read` makes of the value, or of the key's name and the value.
@@ -39,28 +49,19 @@ Result<Request> put(Request request, const SpecKey& key, std::string_view value)
 // first of them; by the other, the opposite.
 template <bool Request::*member, bool by_first>
 Result<Request> choose(Request request, const SpecKey& key, std::string_view value) {
-    std::string_view other = key.placeholder;
-    const std::string_view first = take_until(other, '|');
-    const bool is_other = !other.empty() && value == other;
-    if (value != first && !is_other) {
-        return unknown_value(key.name, value,
-                             formatted("{}{}{}", first, other.empty() ? "" : " or ", other));
-    }
-    request.*member = is_other != by_first;
-    return request;
+    return place_of(key.name, key.placeholder, value).transform([&](std::size_t place) {
+        request.*member = (place == 0) == by_first;
+        return std::move(request);
+    });
 }
 
-// More processes than this on one node is a typing error: the largest nodes have
-// some hundred cores.
-constexpr std::uint32_t max_processes_per_node = 4096;
-
 Result<std::uint32_t> read_nproc(std::string_view value) {
+    // More processes on one node are a typing error: the largest nodes have some hundred cores.
+    constexpr std::uint32_t most = 4096;
     const auto nproc = whole_number(value);
-    if (!nproc || *nproc == 0 || *nproc > max_processes_per_node) {
-        return Error{formatted("nproc={}", value), "not a number of processes",
-                     formatted("give a number from 1 to {}", max_processes_per_node)};
-    }
-    return *nproc;
+    if (nproc && *nproc > 0 && *nproc <= most) return *nproc;
+    return Error{formatted("nproc={}", value), "not a number of processes",
+                 formatted("give a number from 1 to {}", most)};
 }
 
 // A number of tasks with one of TensorFlow's roles.
@@ -172,24 +173,16 @@ std::span<const SpecKey> spec_keys() {
     return keys;
 }
 
-Result<const GpuPolicy*> parse_gpu_policy(std::string_view text) {
-    for (const GpuPolicy* const policy : gpu_policies()) {
-        if (policy->word == text) return policy;
-    }
-    return unknown_value("gpus", text, "near, isolate or keep");
+Result<GpuPolicy> parse_gpu_policy(std::string_view text) {
+    return choice_of<GpuPolicy>("gpus", "near|isolate|keep", text);
 }
 
 Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text) {
-    if (text == "near") return BindingChoice::near;
-    if (text == "keep") return BindingChoice::keep;
-    return unknown_value(name, text, "near or keep");
+    return choice_of<BindingChoice>(name, "near|keep", text);
 }
 
 Result<CheckChoice> parse_check_choice(std::string_view text) {
-    if (text == "stop") return CheckChoice::stop;
-    if (text == "warn") return CheckChoice::warn;
-    if (text == "off") return CheckChoice::off;
-    return unknown_value("check", text, "stop, warn or off");
+    return choice_of<CheckChoice>("check", "stop|warn|off", text);
 }
 
 std::string key_usage(const SpecKey& key) {
@@ -200,7 +193,7 @@ std::string key_usage(const SpecKey& key) {
 
 Result<Master> parse_master(std::string_view text) {
     constexpr std::string_view suffix = "suffix:";
-    const bool is_suffix = text.substr(0, suffix.size()) == suffix;
+    const bool is_suffix = text.starts_with(suffix);
     const std::string_view host = is_suffix ? text.substr(suffix.size()) : text;
     if (!is_host(host)) {
         return Error{formatted("master={}", excerpt(text)), "not a host name or address",

@@ -1,38 +1,16 @@
 // SPEC = MODE[,KEY[=VALUE]]...: the grammar, its refusals, and its help text.
 #include "mapping/spec/parse_spec.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/nearest_word.h"
+#include "base/values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/spec/misplaced_option.h"
-#include "mapping/spec/other_words.h"
-
-#include <algorithm>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
 constexpr std::string_view off_mode = "off";
 constexpr std::string_view help_mode = "help";
-
-std::vector<std::string_view> mode_words() {
-    std::vector<std::string_view> words;
-    for (const Framework* framework : frameworks()) {
-        words.push_back(framework->mode);
-        words.insert(words.end(), framework->aliases.begin(), framework->aliases.end());
-    }
-    words.push_back(off_mode);
-    words.push_back(help_mode);
-    return words;
-}
-
-std::vector<std::string_view> key_words() {
-    std::vector<std::string_view> words;
-    for (const SpecKey& key : spec_keys()) words.push_back(key.name);
-    return words;
-}
 
 bool lists(const Framework& framework, std::string_view key) {
     return std::find(framework.keys.begin(), framework.keys.end(), key) != framework.keys.end();
@@ -69,8 +47,7 @@ std::string write_instead(std::string text, std::size_t wrong, char right) {
 
 const SpecKey* find_key(std::string_view name) {
     const auto keys = spec_keys();
-    const auto key =
-        std::find_if(keys.begin(), keys.end(), [name](const SpecKey& k) { return k.name == name; });
+    const auto key = std::ranges::find(keys, name, &SpecKey::name);
     return key == keys.end() ? nullptr : &*key;
 }
 
@@ -97,17 +74,17 @@ std::optional<SecondMode> as_mode(std::string_view word) {
     return SecondMode{formatted("{} ('{}')", *meant, excerpt(word)), framework};
 }
 
-std::string_view form(const Framework& framework) {
-    return framework.launcher_per_node ? "one launcher per node" : "one process per task";
-}
-
 // Which of two modes to write.
 std::string choice(const Framework* first, const Framework* second) {
     const bool differ = first != nullptr && second != nullptr && first->service == nullptr &&
-                        second->service == nullptr && form(*first) != form(*second);
+                        second->service == nullptr &&
+                        first->launcher_per_node != second->launcher_per_node;
     if (!differ) return "write one of the two";
-    return formatted("write {} for {}, or {} for {}", first->mode, form(*first), second->mode,
-                     form(*second));
+    const auto form = [](const Framework* mode) {
+        return mode->launcher_per_node ? "one launcher per node" : "one process per task";
+    };
+    return formatted("write {} for {}, or {} for {}", first->mode, form(first), second->mode,
+                     form(second));
 }
 
 // Reads one SPEC; keeps the words that error messages quote.
@@ -127,24 +104,23 @@ class Parser {
   private:
     // Takes the text up to the next comma. more_ is false after the last item.
     std::string_view next_item() {
-        const std::size_t comma = rest_.find(',');
-        const std::string_view item = rest_.substr(0, comma);
-        more_ = comma != std::string_view::npos;
-        rest_ = more_ ? rest_.substr(comma + 1) : std::string_view{};
-        return item;
+        more_ = rest_.find(',') != std::string_view::npos;
+        return take_until(rest_, ',');
     }
 
     Result<Request> parse_mode(std::string_view mode) const {
         Request request;
-        if (mode == off_mode) return request;
-        if (mode == help_mode) {
-            request.help = true;
-            return request;
-        }
+        request.help = mode == help_mode;
+        if (mode == off_mode || request.help) return request;
         request.framework = find_framework(mode);
         request.mode = mode;
         if (request.framework != nullptr) return request;
-        const auto words = mode_words();
+        std::vector<std::string_view> words;
+        for (const Framework* framework : frameworks()) {
+            words.push_back(framework->mode);
+            words.insert(words.end(), framework->aliases.begin(), framework->aliases.end());
+        }
+        words.insert(words.end(), {off_mode, help_mode});
         if (mode.empty()) {
             return refuse("no mode", formatted("modes are {}", join(words, ", ")));
         }
@@ -157,10 +133,19 @@ class Parser {
             return refuse("unknown mode",
                           write_instead(formatted("{}{}{}", mode, comma, rest_), end, ','));
         }
-        if (const auto problem = taken_for_mode(mode)) {
-            return refuse(std::string(*problem), instead_of_program(mode));
+        const auto problem = taken_for_mode(mode);
+        if (!problem) {
+            return refuse("unknown mode", suggestion(mode, mode_meant_by(mode), "modes", words));
         }
-        return refuse("unknown mode", suggestion(mode, mode_meant_by(mode), "modes", words));
+        // The option takes the next word for its value, which a variable cannot.
+        std::string remedy = "give a mode, such as pytorch";
+        if (origin_.starts_with("--")) {
+            remedy =
+                formatted("write the mode before it, as in {}=pytorch {}", origin_, excerpt(mode));
+        } else if (!origin_.empty()) {
+            remedy = formatted("give a mode, as in {}=pytorch", origin_);
+        }
+        return refuse(std::string(*problem), std::move(remedy));
     }
 
     Result<Request> parse_keys(Request request) {
@@ -170,26 +155,27 @@ class Parser {
             if (!next) return next;
             request = *std::move(next);
         }
-        const bool starts_nothing =
-            request.framework != nullptr && !request.framework->launcher_per_node;
-        if (request.nproc && starts_nothing) return refuse_nproc(request);
-        if (request.framework != nullptr && reorders(request) &&
-            !request.framework->own_ranks.empty()) {
-            return refuse(
-                formatted("{}, which 'order' does not change", request.framework->own_ranks),
-                std::string(request.framework->instead_of_order));
+        if (request.framework == nullptr) return request;
+        const Framework& mode = *request.framework;
+        if (request.nproc && !mode.launcher_per_node) {
+            // A number of processes that nobody starts.
+            std::string remedy = "leave it out";
+            for (const Variant& variant : mode.variants) {
+                if (!variant.framework->launcher_per_node) continue;
+                remedy = formatted(
+                    "write {0},nproc={1} with --ntasks-per-node=1, or leave nproc out and use "
+                    "--ntasks-per-node={1}",
+                    variant.framework->mode, *request.nproc);
+            }
+            return refuse(formatted("nproc is for a launcher, but {} has a task for each process",
+                                    request.mode),
+                          std::move(remedy));
+        }
+        if (reorders(request) && !mode.own_ranks.empty()) {
+            return refuse(formatted("{}, which 'order' does not change", mode.own_ranks),
+                          std::string(mode.instead_of_order));
         }
         return request;
-    }
-
-    // The option takes the next word for its value, which a variable cannot.
-    std::string instead_of_program(std::string_view program) const {
-        if (origin_.empty()) return "give a mode, such as pytorch";
-        if (origin_.starts_with("--")) {
-            return formatted("write the mode before it, as in {}=pytorch {}", origin_,
-                             excerpt(program));
-        }
-        return formatted("give a mode, as in {}=pytorch", origin_);
     }
 
     Error two_modes(std::string_view first, const SecondMode& second) const {
@@ -200,21 +186,6 @@ class Parser {
         }
         return refuse(formatted("{} and {} are both modes, and a step has one", first, second.name),
                       choice(framework, second.framework));
-    }
-
-    // A number of processes that nobody starts.
-    Error refuse_nproc(const Request& request) const {
-        std::string remedy = "leave it out";
-        for (const Variant& variant : request.framework->variants) {
-            if (!variant.framework->launcher_per_node) continue;
-            remedy = formatted(
-                "write {},nproc={} with --ntasks-per-node=1, or leave nproc out and "
-                "use --ntasks-per-node={}",
-                variant.framework->mode, *request.nproc, *request.nproc);
-        }
-        return refuse(
-            formatted("nproc is for a launcher, but {} has a task for each process", request.mode),
-            std::move(remedy));
     }
 
     Result<Request> parse_key(Request request, std::string_view item,
@@ -260,8 +231,12 @@ class Parser {
         const std::size_t end = end_of_word(name);
         const SpecKey* const known =
             end == std::string_view::npos ? nullptr : find_key(name.substr(0, end));
-        if (known == nullptr) return suggestion(name, key_meant_by(name), "keys", key_words());
-        return write_instead(std::string(item), end, known->placeholder.empty() ? ',' : '=');
+        if (known != nullptr) {
+            return write_instead(std::string(item), end, known->placeholder.empty() ? ',' : '=');
+        }
+        std::vector<std::string_view> words;
+        for (const SpecKey& key : spec_keys()) words.push_back(key.name);
+        return suggestion(name, key_meant_by(name), "keys", words);
     }
 
     Error refuse(std::string problem, std::string remedy) const {

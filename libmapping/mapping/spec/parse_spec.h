@@ -6,33 +6,18 @@
 #include "base/result.h"
 #include "mapping/request/request.h"
 
-#include <cstddef>
 #include <span>
-#include <string>
-#include <string_view>
 
 namespace distgpu {
 
-// Reads `name`, `addr`, `suffix:S` or a host name or address. The error's object is
-// "master=<text>", the text shortened.
-Result<Master> parse_master(std::string_view text);
-
-// Reads `slurm`, `switch`, a path with a slash or `$NAME`. The error's object is "order=<text>",
-// the text shortened.
-Result<RankOrder> parse_rank_order(std::string_view text);
-
-// The values of the keys gpus=, cpus= and hcas=, also of plugstack.conf's arguments. The errors'
-// object is "<name>=<text>", the text shortened.
-Result<const GpuPolicy*> parse_gpu_policy(std::string_view text);
+// The values of keys, also of plugstack.conf's arguments. An error's object is "<key>=<text>", the
+// text shortened.
+Result<Master> parse_master(std::string_view text);  // name, addr, suffix:S, a host or address
+Result<RankOrder> parse_rank_order(std::string_view text);  // slurm, switch, a path with a /, $NAME
+Result<GpuPolicy> parse_gpu_policy(std::string_view text);
 Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text);
-
-// The values of the key check=, also of plugstack.conf's argument. The error's object is
-// "check=<text>", the text shortened.
 Result<CheckChoice> parse_check_choice(std::string_view text);
-
-// The values of the key watch=, also of plugstack.conf's argument: `on`, `off`, MINUTES (1 to
-// 1440), MINUTES:end. The error's object is "watch=<text>", the text shortened.
-Result<Watch> parse_watch(std::string_view text);
+Result<Watch> parse_watch(std::string_view text);  // on, off, MINUTES (1 to 1440), MINUTES:end
 
 // Longest SPEC that is read, in bytes. Every word of the grammar fits many times.
 inline constexpr std::size_t max_spec_length = 1024;

@@ -1,16 +1,12 @@
 #include "mapping/texts/sent_step.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "base/take_until.h"
 #include "base/values.h"
-#include "mapping/rendezvous/host_port.h"
-#include "mapping/texts/layout_line.h"
+#include "mapping/layout/node_order.h"
+#include "mapping/rendezvous/rendezvous.h"
 #include "mapping/texts/variables.h"
 
-#include <algorithm>
 #include <array>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -90,9 +86,7 @@ Result<SentStep> read_words(std::string_view text, const KnownStep& known) {
     }
     if (!text.empty() && known.size.nodes > 0) {
         auto layout = read_layout_line(text.substr(layout_word.size()), known.size);
-        if (!layout) {
-            return refusal(formatted("{}: {}", layout.error().object, layout.error().problem));
-        }
+        if (!layout) return refusal(layout.error().cause());
         step.layout = *std::move(layout);
     }
     const std::uint64_t addresses = step.node_addresses.size();
@@ -100,6 +94,33 @@ Result<SentStep> read_words(std::string_view text, const KnownStep& known) {
         return refusal("not an address for each node");
     }
     return step;
+}
+
+Result<std::vector<TaskMapBlock>> read_task_map(std::string_view text) {
+    std::vector<TaskMapBlock> blocks;
+    for (std::string_view item : comma_items(text)) {
+        std::array<std::uint32_t, 4> numbers{};
+        bool fits = std::count(item.begin(), item.end(), '.') == 3;
+        for (std::uint32_t& number : numbers) {
+            const auto read = whole_number(take_until(item, '.'));
+            fits = fits && read;
+            number = read.value_or(0);
+        }
+        if (!fits) {
+            return Error{formatted("task map {}", excerpt(text)), "not blocks of four numbers", ""};
+        }
+        blocks.push_back({numbers[0], numbers[1], numbers[2], numbers[3]});
+    }
+    return blocks;
+}
+
+Error differs(std::string problem) {
+    return {"task map", std::move(problem), formatted("run again without {}", sent_variable)};
+}
+
+Error other_size(std::uint64_t tasks, std::uint64_t nodes, StepSize started) {
+    return differs(formatted("{} tasks on {} nodes, but Slurm started {} on {}", tasks, nodes,
+                             started.tasks, started.nodes));
 }
 
 }  // namespace
@@ -146,6 +167,94 @@ bool settles_layout(std::string_view text, std::uint32_t job, std::uint32_t step
         return text.find(formatted(" {}", word)) != std::string_view::npos;
     };
     return text.starts_with(beginning(job, step)) && (has(layout_word) || has("refused"));
+}
+
+std::string layout_line(const StepLayout& layout) {
+    std::string line = layout.hosts().to_string();
+    char separator = ' ';
+    for (const TaskMapBlock& block : layout.task_map()) {
+        line += formatted("{}{}.{}.{}.{}", separator, block.node, block.nodes, block.tasks_per_node,
+                          block.repeat);
+        separator = ',';
+    }
+    if (!layout.order().empty()) line += ' ' + order_text(layout);
+    return line;
+}
+
+Result<StepLayout> read_layout_line(std::string_view line, StepSize most) {
+    const std::string_view nodes = take_until(line, ' ');
+    const std::string_view map = line.substr(0, line.find(' '));
+    const auto blocks = read_task_map(map);
+    if (!blocks) return blocks.error();
+    auto hosts = HostList::parse(nodes, most.nodes);
+    if (!hosts) return hosts.error();
+    const auto tasks = tasks_in(*blocks, hosts->size());
+    if (!tasks) return tasks.error();
+    // A layout that is a little too large is left to check_size(), which every reader calls.
+    constexpr std::uint64_t spare = std::uint64_t{1} << 16U;
+    if (*tasks > most.tasks + spare) return other_size(*tasks, hosts->size(), most);
+    auto layout = StepLayout::from_task_map(*std::move(hosts), *blocks);
+    if (!layout || map.size() == line.size()) return layout;
+    return in_order(*layout, line.substr(map.size() + 1));
+}
+
+std::optional<Error> check_size(const StepLayout& layout, StepSize started) {
+    if (layout.node_count() == started.nodes && layout.task_count() == started.tasks) {
+        return std::nullopt;
+    }
+    return other_size(layout.task_count(), layout.node_count(), started);
+}
+
+std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& started) {
+    if (started.node.value >= layout.node_count()) {
+        return differs(formatted("{} nodes, but Slurm started a task on node number {}",
+                                 layout.node_count(), started.node.value));
+    }
+    const std::string name = layout.hosts().name(started.node);
+    const std::vector<TaskId> planned = layout.task_ids(started.node);
+    if (planned.size() != started.tasks.size()) {
+        return differs(formatted("{} tasks on {}, but Slurm started {}", planned.size(), name,
+                                 started.tasks.size()));
+    }
+    for (std::size_t local = 0; local < planned.size(); ++local) {
+        if (planned[local] == started.tasks[local]) continue;
+        return differs(formatted("task {} has local rank {} on {}, but Slurm started task {}",
+                                 planned[local].value, local, name, started.tasks[local].value));
+    }
+    return std::nullopt;
+}
+
+std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalRank local,
+                                         NodeIndex node, TaskId task) {
+    const ComponentTaskId own = component.tasks[local.value];
+    if (node.value < component.node.value || task.value < own.value) return std::nullopt;
+    return ComponentOffset{node.value - component.node.value, task.value - own.value};
+}
+
+std::vector<ComponentOffset> possible_offsets(const StepLayout& whole,
+                                              const ComponentTasks& component,
+                                              const std::string& host) {
+    std::vector<ComponentOffset> anywhere;
+    std::vector<ComponentOffset> on_host;
+    ComponentOffset before;
+    while (component.node.value + before.nodes < whole.node_count()) {
+        const LocalTasks here = in_step(component, before);
+        if (!check_layout(whole, here)) {
+            anywhere.push_back(before);
+            if (whole.hosts().name(here.node) == host) on_host.push_back(before);
+        }
+        before.tasks += whole.tasks_on(NodeIndex{before.nodes});
+        ++before.nodes;
+    }
+    return on_host.empty() ? anywhere : on_host;
+}
+
+LocalTasks in_step(const ComponentTasks& component, ComponentOffset before) {
+    LocalTasks whole{NodeIndex{component.node.value + before.nodes}, {}};
+    for (const ComponentTaskId task : component.tasks) {
+        whole.tasks.push_back(TaskId{task.value + before.tasks});
+    }
+    return whole;
 }
 
 }  // namespace distgpu

@@ -1,26 +1,11 @@
 #include "mapping/topology/cpu_set.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace distgpu {
-namespace {
-
-struct Position {
-    std::size_t word;
-    CpuSet::Word bit;
-};
-
-Position position(std::uint32_t cpu) {
-    return {cpu / CpuSet::word_bits, CpuSet::Word{1} << (cpu % CpuSet::word_bits)};
-}
-
-}  // namespace
-
 CpuSet::CpuSet(std::initializer_list<std::uint32_t> cpus) {
     for (const std::uint32_t cpu : cpus) add(cpu);
 }
@@ -57,28 +42,14 @@ void CpuSet::trim() {
 }
 
 void CpuSet::add(std::uint32_t cpu) {
-    const auto [word, bit] = position(cpu);
+    const std::size_t word = cpu / word_bits;
     if (word >= words_.size()) words_.resize(word + 1);
-    words_[word] |= bit;
+    words_[word] |= Word{1} << (cpu % word_bits);
 }
 
 bool CpuSet::contains(std::uint32_t cpu) const {
-    const auto [word, bit] = position(cpu);
-    return word < words_.size() && (words_[word] & bit) != 0;
-}
-
-bool CpuSet::contains(const CpuSet& other) const {
-    return count_in(other) == other.count();
-}
-
-bool CpuSet::intersects(const CpuSet& other) const {
-    return count_in(other) > 0;
-}
-
-std::uint32_t CpuSet::count() const {
-    std::uint32_t count = 0;
-    for (const Word word : words_) count += static_cast<std::uint32_t>(std::popcount(word));
-    return count;
+    const std::size_t word = cpu / word_bits;
+    return word < words_.size() && (words_[word] >> (cpu % word_bits) & 1U) != 0;
 }
 
 std::uint32_t CpuSet::count_in(const CpuSet& other) const {
@@ -121,16 +92,7 @@ CpuSet& CpuSet::operator-=(const CpuSet& other) {
 }
 
 std::string CpuSet::to_string() const {
-    std::string text;
-    const std::vector<std::uint32_t> all = cpus();
-    for (std::size_t i = 0; i < all.size();) {
-        std::size_t end = i;
-        while (end + 1 < all.size() && all[end + 1] == all[end] + 1) ++end;
-        if (!text.empty()) text += ',';
-        text += end == i ? std::to_string(all[i]) : formatted("{}-{}", all[i], all[end]);
-        i = end + 1;
-    }
-    return text;
+    return number_ranges(cpus());
 }
 
 }  // namespace distgpu

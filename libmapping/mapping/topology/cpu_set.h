@@ -3,12 +3,9 @@
 
 #include "base/result.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace distgpu {
@@ -38,10 +35,10 @@ class CpuSet {
 
     void add(std::uint32_t cpu);  // precondition: cpu < cpu_limit
     bool contains(std::uint32_t cpu) const;
-    bool contains(const CpuSet& other) const;  // whether it holds all of other's CPUs
-    bool intersects(const CpuSet& other) const;
+    bool contains(const CpuSet& other) const { return count_in(other) == other.count(); }
+    bool intersects(const CpuSet& other) const { return count_in(other) > 0; }
     bool empty() const { return words_.empty(); }
-    std::uint32_t count() const;
+    std::uint32_t count() const { return count_in(*this); }
     std::uint32_t count_in(const CpuSet& other) const;  // CPUs that both have
     std::vector<std::uint32_t> cpus() const;            // ascending
 

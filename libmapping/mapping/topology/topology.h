@@ -1,15 +1,12 @@
-// What a node consists of, as far as it decides where a rank runs: cores, NUMA nodes,
-// GPUs, HCAs and how near they are to each other. A plain value: discover.h makes one
-// of a machine or an hwloc XML, topology_json.h writes and reads it as distgpu.topo/1.
+// What a node consists of, as far as it decides where a rank runs: cores, NUMA nodes, GPUs, HCAs
+// and how near they are to each other. A plain value, made of a machine or an hwloc XML
+// (node/discovery), written and read as distgpu.topo/1 (topology_json).
 #pragma once
 
+#include "base/values.h"
 #include "mapping/topology/cpu_set.h"
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace distgpu {
 
@@ -21,7 +18,10 @@ enum class Distance : std::uint8_t {
     node,  // through another host bridge of the same NUMA node
     sys,   // between NUMA nodes
 };
-std::string_view word(Distance distance);  // "PIX", "PXB", "PHB", "NODE", "SYS"
+inline constexpr EnumWords<Distance> distance_words{{"PIX", "PXB", "PHB", "NODE", "SYS"}};
+inline std::string_view word(Distance distance) {
+    return distance_words.word_of(distance);
+}
 
 struct Core {
     CpuSet cpus;                // its hardware threads
@@ -104,5 +104,17 @@ struct NodeTopology {
 
     bool operator==(const NodeTopology&) const = default;
 };
+
+// Whether ranks should use a port, and why not: for one port of one HCA.
+struct PortVerdict {
+    bool eligible = false;
+    std::string why;  // "down"; empty where eligible
+
+    bool operator==(const PortVerdict&) const = default;
+};
+
+// [hca][port]. Eligible: the port is ACTIVE, at least half as fast as the node's fastest one, and
+// not Ethernet beside InfiniBand. A management NIC and a storage network fail this.
+std::vector<std::vector<PortVerdict>> port_verdicts(const NodeTopology& topology);
 
 }  // namespace distgpu

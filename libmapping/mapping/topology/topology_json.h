@@ -2,13 +2,7 @@
 // `distgpu topo --save` keeps for the steps of this boot.
 #pragma once
 
-#include "base/result.h"
 #include "mapping/topology/topology.h"
-
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace distgpu {
 

@@ -1,23 +1,14 @@
-// See discover.h: loads hwloc's topology and puts what the parts find in it together.
 #include "node/discovery/discover.h"
 
 #include "base/format.h"
-#include "base/io/file_text.h"
-#include "node/discovery/cores.h"
-#include "node/discovery/gpus.h"
-#include "node/discovery/hcas.h"
-#include "node/discovery/hwloc_values.h"
-#include "node/discovery/hwloc_version.h"
-#include "node/discovery/pci_distance.h"
-#include "node/discovery/source.h"
-#include "node/gpu_devices.h"
+#include "base/io/files.h"
+#include "node/discovery/hwloc_machine.h"
+#include "node/gpus.h"
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -34,19 +25,11 @@ Topology new_topology() {
     return Topology(topology);
 }
 
-// Of this machine, what hwloc reads in /proc and /sys is enough. The first six would initialise
-// GPUs, which takes a second and more; `pci` would take half of the time to read the list of all
-// PCI devices' names.
-void skip_slow_components(hwloc_topology_t topology) {
-    for (const char* const name : {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl", "pci"}) {
-        hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, name);
-    }
-}
-
 NodeTopology node_topology(hwloc_topology_t topology, const MachineRoots* roots) {
     const Source source{topology, roots, numa_nodes(topology)};
     NodeTopology node;
-    node.host = machine_info(topology, "HostName");
+    const char* const host = host_name_of(topology);
+    node.host = host == nullptr ? "" : host;
     node.numas = source.numas;
     node.cores = cores(topology, source.numas);
     const auto gpus = find_gpus(source);
@@ -62,17 +45,13 @@ NodeTopology node_topology(hwloc_topology_t topology, const MachineRoots* roots)
     return node;
 }
 
-// The digit with which the version in the XML begins; '0': it has none, as that of hwloc 1.
-char xml_version(std::string_view xml) {
-    constexpr std::string_view mark = "<topology version=\"";
-    const std::size_t at = xml.find(mark);
-    return at == std::string_view::npos || at + mark.size() == xml.size() ? '0'
-                                                                          : xml[at + mark.size()];
-}
-
 Error refused_xml(const std::string& path, std::string_view xml) {
     const unsigned major = hwloc_major();
-    const char version = xml_version(xml);
+    constexpr std::string_view mark = "<topology version=\"";
+    const std::size_t at = xml.find(mark);
+    // The digit with which the version begins; '0': it has none, as that of hwloc 1.
+    const bool has_version = at != std::string_view::npos && at + mark.size() < xml.size();
+    const char version = has_version ? xml[at + mark.size()] : '0';
     // hwloc reads XML of the next version from 2.10 on.
     if (version > static_cast<char>('0' + major)) {
         return {path,
@@ -106,7 +85,14 @@ Result<NodeTopology> discover(const MachineRoots& roots) {
                      "run it where sysfs is mounted on /sys"};
     }
     const Topology topology = new_topology();
-    if (topology) skip_slow_components(topology.get());
+    // What hwloc reads in /proc and /sys is enough. The first six would initialise GPUs, which
+    // takes a second and more; `pci` would take half of the time to read the list of all PCI
+    // devices' names.
+    for (const char* const name : {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl", "pci"}) {
+        if (!topology) break;
+        hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      name);
+    }
     if (!topology || hwloc_topology_load(topology.get()) != 0) {
         return Error{"this machine", formatted("hwloc cannot read it: {}", std::strerror(errno)),
                      "see whether lstopo can"};
@@ -118,11 +104,6 @@ Result<NodeTopology> discover(const MachineRoots& roots) {
     return node;
 }
 
-Result<NodeTopology> load_xml(const std::string& path) {
-    return read_regular_file(path).and_then(
-        [&](const std::string& text) { return parse_xml(path, text); });
-}
-
 Result<NodeTopology> load_topology(const std::string& path) {
     return read_regular_file(path).and_then([&](const std::string& text) {
         const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -131,6 +112,13 @@ Result<NodeTopology> load_topology(const std::string& path) {
             return std::move(saved.topology);
         });
     });
+}
+
+void take_hwloc_environment() {
+    ProcessEnvironment own;
+    for (const std::string& name : own.names()) {
+        if (name.starts_with("HWLOC_")) own.unset(name);
+    }
 }
 
 }  // namespace distgpu

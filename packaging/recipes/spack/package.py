@@ -35,5 +35,5 @@ class Distgpu(Package):
 
     @run_after("install")
     @on_package_attributes(run_tests=True)
-    def self_test(self):
-        Executable(self.prefix.bin.distgpu)("self-test")
+    def show_devices(self):
+        Executable(self.prefix.bin.distgpu)("topo")

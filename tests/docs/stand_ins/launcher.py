@@ -6,125 +6,69 @@ variables that it gives them: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MAST
 stand in the launchers' place because tests/frameworks starts the real ones.
 """
 
-import argparse
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-
-
-@dataclass
-class Launch:
-    first_rank: int  # of this node
-    processes: int  # on this node
-    ranks: int
-    address: str
-    port: str
-    program: list[str]
 
 
 def number(name: str) -> int:
     return int(os.environ[name])
 
 
-def arguments(names: list[str], words: list[str]) -> argparse.Namespace:
-    """These options, all of them needed, and the program."""
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    for name in names:
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("program", nargs=argparse.REMAINDER)
-    return parser.parse_args(words)
+def given(names: str, words: list[str]) -> list[str]:
+    """The values of these options, all of which have to stand before the program, which stays."""
+    values = {}
+    while words and words[0].startswith("--"):
+        name, _, value = words.pop(0)[2:].partition("=")
+        values[name] = value or words.pop(0)
+    return [values.pop(name) for name in names.split()] + list(values)
 
 
-def torchrun(words: list[str]) -> Launch:
-    count = number("PET_NPROC_PER_NODE")
-    return Launch(
-        number("PET_NODE_RANK") * count,
-        count,
-        number("PET_NNODES") * count,
-        os.environ["PET_MASTER_ADDR"],
-        os.environ["PET_MASTER_PORT"],
-        words,
-    )
-
-
-def torch_launch(words: list[str]) -> Launch:
-    names = ["nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port"]
-    given = arguments(names, words)
-    count = int(given.nproc_per_node)
-    first, ranks = int(given.node_rank) * count, int(given.nnodes) * count
-    return Launch(first, count, ranks, given.master_addr, given.master_port, given.program)
-
-
-def composer(words: list[str]) -> Launch:
-    return Launch(
-        number("BASE_RANK"),
-        number("LOCAL_WORLD_SIZE"),
-        number("WORLD_SIZE"),
-        os.environ["MASTER_ADDR"],
-        os.environ["MASTER_PORT"],
-        words,
-    )
-
-
-def accelerate(words: list[str]) -> Launch:
-    if words[:2] != ["launch", "--multi_gpu"]:
-        sys.exit(f"stand-in: accelerate {' '.join(words)}: not accelerate launch --multi_gpu")
-    names = ["num_machines", "num_processes", "machine_rank"]
-    given = arguments([*names, "main_process_ip", "main_process_port"], words[2:])
-    ranks, count = int(given.num_processes), int(given.num_processes) // int(given.num_machines)
-    address, port = given.main_process_ip, given.main_process_port
-    return Launch(int(given.machine_rank) * count, count, ranks, address, port, given.program)
-
-
-def deepspeed(words: list[str]) -> Launch:
-    """Of a hostfile it reads the number of hosts and their slots, without ssh."""
+def launch(name: str, words: list[str]) -> tuple[int, int, int, str, str]:
+    """Of this node: its first rank and its ranks; all ranks; the address and port of rank 0. What
+    is left of the words is the program."""
+    if name == "torchrun":
+        count, address, port = number("PET_NPROC_PER_NODE"), "PET_MASTER_ADDR", "PET_MASTER_PORT"
+        first, ranks = number("PET_NODE_RANK") * count, number("PET_NNODES") * count
+        return first, count, ranks, os.environ[address], os.environ[port]
+    if name == "composer":
+        first, count, ranks = map(number, ("BASE_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE"))
+        return first, count, ranks, os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]
+    if name == "launch.py":
+        names = "nproc_per_node nnodes node_rank master_addr master_port"
+        per_node, nodes, node, address, port = given(names, words)
+        return int(node) * int(per_node), int(per_node), int(nodes) * int(per_node), address, port
+    if name == "accelerate":
+        if [words.pop(0), words.pop(0)] != ["launch", "--multi_gpu"]:
+            sys.exit("stand-in: not accelerate launch --multi_gpu")
+        names = "num_machines num_processes machine_rank main_process_ip main_process_port"
+        nodes, ranks_text, node, address, port = given(names, words)
+        count = int(ranks_text) // int(nodes)
+        return int(node) * count, count, int(ranks_text), address, port
+    # deepspeed: of a hostfile it reads the number of hosts and their slots, without ssh.
     words.remove("--no_ssh")
-    given = arguments(["hostfile", "node_rank", "master_addr", "master_port"], words)
-    slots = [int(count) for count in re.findall(r"slots=(\d+)", Path(given.hostfile).read_text())]
-    node = int(given.node_rank)
-    first = sum(slots[:node])
-    return Launch(
-        first, slots[node], sum(slots), given.master_addr, given.master_port, given.program
-    )
-
-
-def start(launch: Launch) -> int:
-    world = {
-        "WORLD_SIZE": str(launch.ranks),
-        "MASTER_ADDR": launch.address,
-        "MASTER_PORT": launch.port,
-        "STAND_IN_PROCESSES": str(launch.processes),
-    }
-    children = [
-        subprocess.Popen(
-            [sys.executable, *launch.program],
-            env=os.environ
-            | world
-            | {"RANK": str(launch.first_rank + local), "LOCAL_RANK": str(local)},
-        )
-        for local in range(launch.processes)
-    ]
-    return max(child.wait() for child in children)
-
-
-LAUNCHERS: dict[str, Callable[[list[str]], Launch]] = {
-    "torchrun": torchrun,
-    "launch.py": torch_launch,
-    "composer": composer,
-    "accelerate": accelerate,
-    "deepspeed": deepspeed,
-}
+    hosts, node, address, port = given("hostfile node_rank master_addr master_port", words)
+    slots = [int(count) for count in re.findall(r"slots=(\d+)", Path(hosts).read_text())]
+    return sum(slots[: int(node)]), slots[int(node)], sum(slots), address, port
 
 
 def main() -> int:
-    name = Path(sys.argv[0]).name
+    name, words = Path(sys.argv[0]).name, sys.argv[1:]
     if name == "horovod-rendezvous":  # its server is the stand-in's rank 0
-        os.execvp(sys.argv[1], sys.argv[1:])
-    return start(LAUNCHERS[name](sys.argv[1:]))
+        os.execvp(words[0], words)
+    first, count, ranks, address, port = launch(name, words)
+    world = os.environ | {"WORLD_SIZE": str(ranks), "MASTER_ADDR": address, "MASTER_PORT": port}
+    world["STAND_IN_PROCESSES"] = str(count)
+    children = [
+        subprocess.Popen(
+            [sys.executable, *words],
+            env=world | {"RANK": str(first + local), "LOCAL_RANK": str(local)},
+        )
+        for local in range(count)
+    ]
+    return max(child.wait() for child in children)
 
 
 if __name__ == "__main__":

@@ -120,19 +120,15 @@ def found_process() -> Process:
     return next((readers[name] for name in readers if name in os.environ), torch_process)()
 
 
+# By the script's name; the others read what torch reads.
 READERS: dict[str, Callable[[], Process]] = {
     "train": found_process,
-    "accelerate_train": torch_process,
     "azure_mpi_train": azure_process,
-    "composer_train": torch_process,
-    "deepspeed_train": torch_process,
     "horovod_train": horovod_process,
     "jax_train": jax_process,
     "lightning_train": lightning_process,
-    "megatron_train": torch_process,
     "mpi4py_train": mpi4py_process,
     "tensorflow_train": tensorflow_process,
-    "transformers_train": torch_process,
 }
 
 
@@ -201,10 +197,7 @@ def problems(own: Process, met: list[Process]) -> list[str]:
 def start_processes(count: int) -> int:
     """As Lightning's Trainer does by itself where each node has one task."""
     first = number("NODE_RANK") * count
-    world = {
-        "WORLD_SIZE": str(number("SLURM_NNODES") * count),
-        "STAND_IN_PROCESSES": str(count),
-    }
+    world = {"WORLD_SIZE": str(number("SLURM_NNODES") * count), "STAND_IN_PROCESSES": str(count)}
     children = [
         subprocess.Popen(
             [sys.executable, Path(sys.argv[0]).with_name("train.py")],
@@ -219,7 +212,7 @@ def main() -> int:
     devices = next((word for word in sys.argv[1:] if word.startswith("--devices=")), "")
     if devices:
         return start_processes(int(devices.partition("=")[2]))
-    own = READERS[Path(sys.argv[0]).stem]()
+    own = READERS.get(Path(sys.argv[0]).stem, torch_process)()
     if own.rank:
         report(own)
         return 0

@@ -23,12 +23,8 @@ def main() -> int:
     wanted, status, seconds = [int(word) for word in (sys.argv[1:] + ["0", "0"])[:3]]
     ray.init(logging_level="warning")
     nodes = [node for node in ray.nodes() if node["Alive"]]
-    tasks = [
-        where.options(
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        ).remote()
-        for node in nodes
-    ]
+    places = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes]
+    tasks = [where.options(scheduling_strategy=place).remote() for place in places]
     for host, leaked in sorted(ray.get(tasks)):
         print("task on", host, "leaked", *leaked, flush=True)
     print("CPUs", *sorted(node["Resources"]["CPU"] for node in nodes))

@@ -1,15 +1,77 @@
-"""The folder of the kit, the machine around it, and how its programs are run there."""
+"""What a case is; the folder of the kit, the machine around it, and how its programs are run there."""
 
 import contextlib
 import dataclasses
+import enum
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Status(enum.Enum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How a case ended: one line, and what is worth keeping."""
+
+    status: Status
+    line: str
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    text: str = ""  # as a machine printed it
+
+
+def passed(line: str, text: str = "", **facts: Any) -> Outcome:
+    return Outcome(Status.PASSED, line, facts, text)
+
+
+class Wrong(Exception):
+    """What a case saw is not what it must be."""
+
+    def __init__(self, line: str, text: str = "") -> None:
+        super().__init__(line)
+        self.outcome = Outcome(Status.FAILED, line, {}, text)
+
+
+def expect(condition: bool, line: str, text: str = "") -> None:
+    if not condition:
+        raise Wrong(line, text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One thing to find out. `limit`: the seconds that it may take. `needs`: of "gpu" (a real one),
+    "torch" (one that sees the GPU) and "sanitizer"; without them it is skipped by name."""
+
+    name: str
+    about: str
+    limit: int
+    needs: tuple[str, ...]
+    run: "Callable[[Kit], Outcome]"
+
+
+CASES: list[Case] = []  # the most valuable first: the minutes may end before the last
+
+
+def case(name: str, about: str, limit: int, *needs: str) -> "Callable[[Run], Run]":
+    """Adds the function below to the cases."""
+
+    def add(function: "Run") -> "Run":
+        CASES.append(Case(name, about, limit, needs, function))
+        return function
+
+    return add
+
 
 GPU_FIELDS = ("index", "uuid", "pci.bus_id", "name", "driver_version", "mig.mode.current")
 
@@ -38,6 +100,11 @@ class Done:
     @property
     def text(self) -> str:
         return self.output + self.errors
+
+
+def host_name() -> str:
+    """As Slurm names this node."""
+    return socket.gethostname().split(".")[0]
 
 
 class Kit:
@@ -103,7 +170,6 @@ class Kit:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
             errors="replace",
             start_new_session=True,
         )
@@ -173,3 +239,6 @@ def gpu_of(line: str) -> Gpu:
     """A line of nvidia-smi's answer; its PCI domain has eight digits, Linux's has four."""
     index, uuid, pci, name, driver, mig = (field.strip() for field in line.split(","))
     return Gpu(int(index), uuid, pci.lower()[-12:], name, driver, mig)
+
+
+Run = Callable[[Kit], Outcome]

@@ -3,7 +3,7 @@
 // another id than ncclGetUniqueId() gave, a split while work is outstanding. What ends for all
 // ranks together in NCCL waits for all of them here too.
 //
-// WITHOUT_ALL_TO_ALL, WITHOUT_MEM_ALLOC, WITHOUT_SPLIT   when compiled: an older library
+// WITHOUT_ALL_TO_ALL, WITHOUT_SPLIT   when compiled: an older library
 // VERSION                             when compiled: another than 22807
 // FAKE_NCCL_VERSION=RANK:VERSION      another version on this rank
 // FAKE_NCCL_ERROR=RANK:FUNCTION       on this rank the function fails
@@ -12,7 +12,6 @@
 // FAKE_NCCL_HANG=RANK                 all-reduces of this rank do not end, as another one is lost
 #include "fake.h"
 
-#include <math.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -28,20 +27,8 @@
 
 // ncclResult_t
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
-// ncclRedOp_t
-enum { SUM = 0, PROD = 1, MAX = 2, MIN = 3, AVG = 4 };
-// ncclDataType_t
-enum {
-    INT8 = 0,
-    INT32 = 2,
-    INT64 = 4,
-    FLOAT16 = 6,
-    FLOAT32 = 7,
-    FLOAT64 = 8,
-    BFLOAT16 = 9,
-    FLOAT8E4M3 = 10,
-    FLOAT8E5M2 = 11
-};
+enum { SUM = 0 };                                 // ncclRedOp_t
+enum { FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };  // ncclDataType_t
 
 struct id {
     char bytes[128];
@@ -51,7 +38,6 @@ struct comm {
     MPI_Comm mpi;
     int is_world;
     int failed;
-    int registered;  // buffers
 };
 
 // A send or receive between group start and end.
@@ -64,22 +50,19 @@ struct exchange {
     void* stream;
 };
 
-static const double milliseconds_of_collective = 8;
-
 static char last_error[256];
 static struct exchange queue[1024];
 static int queued;
 static int groups;
 static int group_status;  // the first failure in a group, which its end returns
 
-static int own_rank(void) {
-    const char* rank = getenv("RANK");
-    return rank != NULL ? atoi(rank) : 0;
+static int number(const char* variable, int otherwise) {
+    const char* text = getenv(variable);
+    return text != NULL ? atoi(text) : otherwise;
 }
 
-static int is_own(const char* variable) {
-    const char* rank = getenv(variable);
-    return rank != NULL && atoi(rank) == own_rank();
+static int own_rank(void) {
+    return number("RANK", 0);
 }
 
 static int fail(int status, const char* text) {
@@ -108,68 +91,9 @@ static int enter(const char* function) {
         if (entered != SUCCESS) return entered; \
     } while (0)
 
-// Numbers of 16 bits: sign, 5 bits of exponent with bias 15, 10 of mantissa.
-static float half_value(uint16_t bits) {
-    const int exponent = bits >> 10 & 31;
-    const int mantissa = bits & 1023;
-    const float value = exponent != 0 ? ldexpf((float)(mantissa | 1024), exponent - 25)
-                                      : ldexpf((float)mantissa, -24);
-    return bits & 0x8000 ? -value : value;
-}
-
-// Of what half_value() gives, and of sums that it can hold without rounding.
-static uint16_t half_bits(float value) {
-    int exponent = 0;
-    const float mantissa = frexpf(fabsf(value), &exponent);
-    if (mantissa == 0) return 0;
-    const int bits = (exponent + 14) << 10 | ((int)ldexpf(mantissa, 11) & 1023);
-    return (uint16_t)(bits | (value < 0 ? 0x8000 : 0));
-}
-
-static float bfloat_value(uint16_t bits) {
-    const uint32_t wide = (uint32_t)bits << 16;
-    float value = 0;
-    memcpy(&value, &wide, sizeof value);
-    return value;
-}
-
-static uint16_t bfloat_bits(float value) {
-    uint32_t wide = 0;
-    memcpy(&wide, &value, sizeof wide);
-    return (uint16_t)(wide >> 16);
-}
-
-// Numbers of 8 bits: sign, 4 bits of exponent with bias 7, 3 of mantissa; and the upper half of 16.
-static float e4m3_value(uint8_t bits) {
-    return half_value((uint16_t)((bits & 0x80) << 8 | (bits & 0x7F) << 7)) * 256;
-}
-
-static uint8_t e4m3_bits(float value) {
-    const uint16_t bits = half_bits(value / 256);
-    return (uint8_t)((bits >> 8 & 0x80) | (bits >> 7 & 0x7F));
-}
-
 static MPI_Datatype mpi_type(int type) {
-    switch (type) {
-        case INT8:
-            return MPI_INT8_T;
-        case FLOAT8E4M3:
-        case FLOAT8E5M2:
-            return VERSION < 22400 ? MPI_DATATYPE_NULL : MPI_UINT8_T;
-        case INT32:
-            return MPI_INT32_T;
-        case INT64:
-            return MPI_INT64_T;
-        case FLOAT32:
-            return MPI_FLOAT;
-        case FLOAT64:
-            return MPI_DOUBLE;
-        case FLOAT16:
-        case BFLOAT16:
-            return MPI_UINT16_T;
-        default:
-            return MPI_DATATYPE_NULL;
-    }
+    if (type == FLOAT32) return MPI_FLOAT;
+    return type == FLOAT16 || type == BFLOAT16 ? MPI_UINT16_T : MPI_DATATYPE_NULL;
 }
 
 static size_t bytes_of(size_t count, int type) {
@@ -197,95 +121,46 @@ static void* copy_of(const void* buffer, size_t bytes) {
     return copy;
 }
 
-static double load(int type, const void* element) {
-    switch (type) {
-        case INT8:
-            return *(const int8_t*)element;
-        case INT32:
-            return *(const int32_t*)element;
-        case INT64:
-            return (double)*(const int64_t*)element;
-        case FLOAT16:
-            return half_value(*(const uint16_t*)element);
-        case BFLOAT16:
-            return bfloat_value(*(const uint16_t*)element);
-        case FLOAT8E4M3:
-            return e4m3_value(*(const uint8_t*)element);
-        case FLOAT8E5M2:
-            return half_value((uint16_t)(*(const uint8_t*)element << 8));
-        case FLOAT32:
-            return *(const float*)element;
-        default:
-            return *(const double*)element;
-    }
+// A bfloat16 is the upper half of a float. Sums here need no rounding.
+static float load(int type, const void* element) {
+    if (type == FLOAT32) return *(const float*)element;
+    if (type == FLOAT16) return (float)*(const _Float16*)element;
+    const uint32_t bits = (uint32_t) * (const uint16_t*)element << 16;
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
-static void store(int type, double value, void* element) {
-    switch (type) {
-        case INT8:
-            *(int8_t*)element = (int8_t)(int64_t)value;
-            break;
-        case INT32:
-            *(int32_t*)element = (int32_t)(int64_t)value;
-            break;
-        case INT64:
-            *(int64_t*)element = (int64_t)value;
-            break;
-        case FLOAT16:
-            *(uint16_t*)element = half_bits((float)value);
-            break;
-        case BFLOAT16:
-            *(uint16_t*)element = bfloat_bits((float)value);
-            break;
-        case FLOAT8E4M3:
-            *(uint8_t*)element = e4m3_bits((float)value);
-            break;
-        case FLOAT8E5M2:
-            *(uint8_t*)element = (uint8_t)(half_bits((float)value) >> 8);
-            break;
-        case FLOAT32:
-            *(float*)element = (float)value;
-            break;
-        default:
-            *(double*)element = value;
-    }
-}
-
-static double combined(int op, double a, double b) {
-    switch (op) {
-        case PROD:
-            return a * b;
-        case MAX:
-            return a > b ? a : b;
-        case MIN:
-            return a < b ? a : b;
-        default:
-            return a + b;
-    }
+static void store(int type, float value, void* element) {
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    if (type == FLOAT32) *(float*)element = value;
+    if (type == FLOAT16) *(_Float16*)element = (_Float16)value;
+    if (type == BFLOAT16) *(uint16_t*)element = (uint16_t)(bits >> 16);
 }
 
 // Elements `first` to `first + count` of all ranks' `all` elements, computed by every rank.
 static void reduce(const struct comm* comm, const void* sent, void* receive, size_t all,
-                   size_t first, size_t count, int type, int op) {
+                   size_t first, size_t count, int type) {
     const size_t size = bytes_of(1, type);
     const int ranks = ranks_of(comm);
     char* gathered = malloc((size_t)ranks * all * size + 1);
     MPI_Allgather(sent, (int)(all * size), MPI_BYTE, gathered, (int)(all * size), MPI_BYTE,
                   comm->mpi);
     for (size_t i = 0; i < count; ++i) {
-        double result = load(type, gathered + (first + i) * size);
+        float result = load(type, gathered + (first + i) * size);
         for (int rank = 1; rank < ranks; ++rank) {
             const size_t at = (size_t)rank * all + first + i;
-            result = combined(op, result, load(type, gathered + at * size));
+            result += load(type, gathered + at * size);
         }
-        store(type, op == AVG ? result / ranks : result, (char*)receive + i * size);
+        store(type, result, (char*)receive + i * size);
     }
     free(gathered);
 }
 
 static int done(void* copy, void* stream) {
     free(copy);
-    fake_cuda_collective(stream, milliseconds_of_collective);
+    fake_cuda_put(stream, 8);
     return SUCCESS;
 }
 
@@ -299,18 +174,12 @@ int ncclGetVersion(int* version) {
 }
 
 const char* ncclGetErrorString(int status) {
-    switch (status) {
-        case SYSTEM_ERROR:
-            return "unhandled system error";
-        case INVALID_ARGUMENT:
-            return "invalid argument";
-        case INVALID_USAGE:
-            return "invalid usage";
-        case REMOTE_ERROR:
-            return "remote process exited or there was a network error";
-        default:
-            return "no error";
-    }
+    static const char* const texts[] = {
+        [SYSTEM_ERROR] = "unhandled system error",
+        [INVALID_ARGUMENT] = "invalid argument",
+        [INVALID_USAGE] = "invalid usage",
+        [REMOTE_ERROR] = "remote process exited or there was a network error"};
+    return texts[status] != NULL ? texts[status] : "no error";
 }
 
 const char* ncclGetLastError(void* comm) {
@@ -335,7 +204,7 @@ static int judge_devices(int ranks) {
     const char* node = getenv("NCCL_HOSTID");
     if (node == NULL) node = getenv("SLURMD_NODENAME");
     snprintf(own.node, sizeof own.node, "%s", node != NULL ? node : "");
-    own.device = fake_cuda_device();
+    own.device = fake_cuda_device;
     MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
     for (int second = 0; second < ranks; ++second) {
         for (int first = 0; first < second; ++first) {
@@ -350,17 +219,6 @@ static int judge_devices(int ranks) {
     return SUCCESS;
 }
 
-static int judge_versions(int ranks) {
-    int own = 0;
-    int all[64];
-    ncclGetVersion(&own);
-    MPI_Allgather(&own, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
-    for (int rank = 0; rank < ranks; ++rank) {
-        if (all[rank] != own) return fail(INVALID_USAGE, "Mismatched NCCL version detected");
-    }
-    return SUCCESS;
-}
-
 int ncclCommInitRank(struct comm** made, int ranks, struct id id, int rank) {
     ENTER();
     struct id right;
@@ -369,12 +227,11 @@ int ncclCommInitRank(struct comm** made, int ranks, struct id id, int rank) {
     int is_begun = 0;
     MPI_Initialized(&is_begun);
     if (!is_begun) MPI_Init(NULL, NULL);
-    struct comm world = {MPI_COMM_WORLD, 1, SUCCESS, 0};
+    struct comm world = {MPI_COMM_WORLD, 1, SUCCESS};
     if (ranks_of(&world) != ranks || ranks > 64 || rank_in(&world) != rank) {
         return fail(INVALID_ARGUMENT, "not MPI's ranks");
     }
-    int status = judge_versions(ranks);
-    if (status == SUCCESS) status = judge_devices(ranks);
+    const int status = judge_devices(ranks);
     if (status != SUCCESS) return status;
     *made = copy_of(&world, sizeof world);
     return SUCCESS;
@@ -385,7 +242,7 @@ int ncclCommSplit(struct comm* from, int colour, int key, struct comm** made, vo
     ENTER();
     if (config != NULL) return fail(INVALID_ARGUMENT, "a configuration");
     if (groups > 0 || fake_cuda_is_busy()) return fail(INVALID_USAGE, "work is outstanding");
-    struct comm part = {MPI_COMM_NULL, 0, SUCCESS, 0};
+    struct comm part = {MPI_COMM_NULL, 0, SUCCESS};
     MPI_Comm_split(from->mpi, colour == -1 ? MPI_UNDEFINED : colour, key, &part.mpi);
     *made = part.mpi == MPI_COMM_NULL ? NULL : copy_of(&part, sizeof part);
     return SUCCESS;
@@ -394,8 +251,6 @@ int ncclCommSplit(struct comm* from, int colour, int key, struct comm** made, vo
 
 int ncclCommDestroy(struct comm* comm) {
     ENTER();
-    if (fake_cuda_graphs() > 0) return fail(INVALID_USAGE, "a graph is left");
-    if (comm->registered > 0) return fail(INVALID_USAGE, "a buffer is registered");
     MPI_Barrier(comm->mpi);
     if (comm->is_world) {
         MPI_Finalize();
@@ -406,37 +261,6 @@ int ncclCommDestroy(struct comm* comm) {
     return SUCCESS;
 }
 
-#ifndef WITHOUT_MEM_ALLOC
-static char* allocated[16];  // by ncclMemAlloc
-static int allocations;
-
-int ncclMemAlloc(void** memory, size_t bytes) {
-    ENTER();
-    if (allocations == 16) return fail(SYSTEM_ERROR, "too many buffers");
-    *memory = allocated[allocations++] = malloc(bytes);
-    memset(*memory, 0x55, bytes);
-    return SUCCESS;
-}
-
-int ncclCommRegister(struct comm* comm, void* buffer, size_t bytes, void** handle) {
-    ENTER();
-    for (int i = 0; i < allocations; ++i) {
-        if (allocated[i] != buffer || bytes == 0) continue;
-        ++comm->registered;
-        *handle = buffer;
-        return SUCCESS;
-    }
-    return fail(INVALID_ARGUMENT, "not a buffer of ncclMemAlloc");
-}
-
-int ncclCommDeregister(struct comm* comm, void* handle) {
-    ENTER();
-    if (comm->registered == 0 || handle == NULL) return fail(INVALID_ARGUMENT, "no such buffer");
-    --comm->registered;
-    return SUCCESS;
-}
-#endif
-
 int ncclCommGetAsyncError(struct comm* comm, int* error) {
     *error = comm->failed;
     return SUCCESS;
@@ -445,12 +269,12 @@ int ncclCommGetAsyncError(struct comm* comm, int* error) {
 int ncclAllReduce(const void* send, void* receive, size_t count, int type, int op,
                   struct comm* comm, void* stream) {
     ENTER();
-    if (op < SUM || op > AVG) return fail(INVALID_ARGUMENT, "not an operation");
+    if (op != SUM) return fail(INVALID_ARGUMENT, "not a sum");
     void* sent = copy_of(send, bytes_of(count, type));
-    reduce(comm, sent, receive, count, 0, count, type, op);
+    reduce(comm, sent, receive, count, 0, count, type);
     if (count == 1) return done(sent, stream);  // a barrier
-    if (is_own("FAKE_NCCL_DIES")) _exit(1);
-    if (is_own("FAKE_NCCL_HANG")) {
+    if (number("FAKE_NCCL_DIES", -1) == own_rank()) _exit(1);
+    if (number("FAKE_NCCL_HANG", -1) == own_rank()) {
         fake_cuda_hang(stream);
         comm->failed = fail(REMOTE_ERROR, "connection closed by remote peer 10.0.0.7");
     }
@@ -467,15 +291,6 @@ int ncclBroadcast(const void* send, void* receive, size_t count, int type, int r
     return done(sent, stream);
 }
 
-int ncclReduce(const void* send, void* receive, size_t count, int type, int op, int root,
-               struct comm* comm, void* stream) {
-    ENTER();
-    if (op < SUM || op > AVG) return fail(INVALID_ARGUMENT, "not an operation");
-    void* sent = copy_of(send, bytes_of(count, type));
-    reduce(comm, sent, receive, count, 0, rank_in(comm) == root ? count : 0, type, op);
-    return done(sent, stream);
-}
-
 int ncclAllGather(const void* send, void* receive, size_t count, int type, struct comm* comm,
                   void* stream) {
     ENTER();
@@ -487,10 +302,10 @@ int ncclAllGather(const void* send, void* receive, size_t count, int type, struc
 int ncclReduceScatter(const void* send, void* receive, size_t count, int type, int op,
                       struct comm* comm, void* stream) {
     ENTER();
-    if (op < SUM || op > AVG) return fail(INVALID_ARGUMENT, "not an operation");
+    if (op != SUM) return fail(INVALID_ARGUMENT, "not a sum");
     const size_t all = count * (size_t)ranks_of(comm);
     void* sent = copy_of(send, bytes_of(all, type));
-    reduce(comm, sent, receive, all, (size_t)rank_in(comm) * count, count, type, op);
+    reduce(comm, sent, receive, all, (size_t)rank_in(comm) * count, count, type);
     return done(sent, stream);
 }
 

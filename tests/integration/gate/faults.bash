@@ -1,7 +1,7 @@
 # Faults of a cluster that the check before the program has to name, each planted on node03 and
-# mended again. Loaded after ../cluster.bash, by gate.bats and by tests/gate/run.
+# mended again. Loaded after ../cluster.bash, by gate.bats.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2034,SC2154 # cluster.bash sets sandbox, plugin and root; for shells on the nodes
+# shellcheck disable=SC2034 # gate.bats uses what stands here
 
 # Raises a cluster of nodes with two GPUs and one port of Slingshot each, as their saved topology
 # has it. All links have the same limit: a slow one is then measured, and not this machine's CPUs.
@@ -9,12 +9,11 @@ gate_cluster_up() { # NODES [SANDBOX_UP_ARGUMENT...]
     local node
     nodes=$1
     cluster_up --nodes "$@" --gpus 2
+    null_gpus 2
     for node in $(node_names); do
         "$sandbox" link --name "$CLUSTER" slow "$node" 100mbit
         own_runtime_folder "$node"
-        # The null device stands in for the driver that no machine here has: it can be opened.
-        on "$node" bash -c 'for i in 0 1; do rm /dev/nvidia$i; mknod -m 666 /dev/nvidia$i c 1 3; done
-            ip link add hsn0 type veth peer name hsn0-switch
+        on "$node" bash -c 'ip link add hsn0 type veth peer name hsn0-switch
             ip link set hsn0-switch up; ip link set hsn0 up'
         save_topology "$node" H100
     done

@@ -7,80 +7,47 @@ usage: freeze.py first|second|rank0
   rank0: rank 0, in the trial, so behind the reports of all
 """
 
-import glob
+import collections
 import os
+import pathlib
+import re
 import signal
+import subprocess
 import sys
 import time
 
-LISTENS = "0A"
-ESTABLISHED = "01"
+
+def sockets() -> dict[int, collections.Counter[str]]:
+    """Of each check on this node, how many it has in each state, and of Unix domain."""
+    found: dict[int, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for family in ("--tcp", "--unix"):
+        command = ["ss", family, "--all", "--numeric", "--processes", "--no-header"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for line in listed.splitlines():
+            for pid in re.findall(r"pid=(\d+)", line):
+                found[int(pid)][line.split()[0] if family == "--tcp" else "unix"] += 1
+    return {pid: states for pid, states in found.items() if is_check(pid)}
 
 
-def tcp_states() -> dict[str, str]:
-    states = {}
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(path, encoding="ascii") as table:
-            for row in list(table)[1:]:
-                fields = row.split()
-                states[fields[9]] = fields[3]
-    return states
-
-
-def unix_sockets() -> set[str]:
-    with open("/proc/net/unix", encoding="utf-8", errors="replace") as table:
-        return {row.split()[6] for row in list(table)[1:]}
-
-
-def sockets_of(pid: int) -> list[str]:
-    found = []
-    for path in glob.glob(f"/proc/{pid}/fd/*"):
-        try:
-            target = os.readlink(path)
-        except OSError:
-            continue
-        if target.startswith("socket:["):
-            found.append(target[len("socket:[") : -1])
-    return found
-
-
-def content(path: str) -> bytes:
+def is_check(pid: int) -> bool:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return b"check\0--gate" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return b""
-
-
-def checks() -> list[int]:
-    here = os.stat("/proc/self/ns/net").st_ino
-    found = []
-    for folder in glob.glob("/proc/[0-9]*"):
-        if b"check\0--gate" not in content(f"{folder}/cmdline"):
-            continue
-        try:
-            if os.stat(f"{folder}/ns/net").st_ino == here:
-                found.append(int(os.path.basename(folder)))
-        except OSError:
-            continue
-    return found
+        return False
 
 
 def main() -> None:
-    kind = sys.argv[1]
     end = time.monotonic() + 20
     while time.monotonic() < end:
         time.sleep(0.005)
-        for pid in checks():
-            inodes = sockets_of(pid)
-            states = tcp_states()
-            own = [states[inode] for inode in inodes if inode in states]
+        for pid, states in sockets().items():
+            tcp = states["LISTEN"] + states["ESTAB"]
             there = {
-                "first": own.count(ESTABLISHED) >= 2,
-                "second": not own and any(inode in unix_sockets() for inode in inodes),
-                "rank0": own.count(LISTENS) == 1 and own.count(ESTABLISHED) >= 3,
+                "first": states["ESTAB"] >= 2,
+                "second": tcp == 0 and states["unix"] > 0,
+                "rank0": states["LISTEN"] == 1 and states["ESTAB"] >= 3,
             }
-            if there[kind]:
+            if there[sys.argv[1]]:
                 os.kill(pid, signal.SIGSTOP)
                 print(pid)
                 return

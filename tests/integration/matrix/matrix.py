@@ -2,7 +2,7 @@
 """Launches shapes and compares what their tasks were given.
 
     matrix.py random GROUP COUNT [--by WAY]  random shapes of a group (random_shapes.py);
-                                         --image FILE: one in ten in a container of pyxis;
+                                         --image FILE: one in three in a container of pyxis;
                                          --distinct: an arbitrary job names each host once
     matrix.py one PLACEMENT -- srun ...  one command; PLACEMENT as '0-4:node01 5:node02'
     matrix.py any COUNT [--by WAY] -- srun ...  one command of so many tasks, placed anywhere
@@ -16,17 +16,79 @@ rejected more than one random shape in twenty.
 """
 
 import argparse
+import enum
 import os
+import re
+import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
 
-from launch_shape import WAYS, Result, Shape, Verdict, launch
-from random_shapes import GROUPS, random_shapes
-from task_check import parse_placement
+from random_shapes import GROUPS, WAYS, Shape, random_shapes
+from task_check import check, parse_placement, parse_tasks
 
 FIXED_SEED = 20_221_103
 ENDLESS_SHAPES = 3
+SECONDS_PER_LAUNCH = 20
+TIMEOUT_STATUSES = (124, 137)
+
+# What srun says of a request that it or slurmctld refuses before anything starts.
+REJECTED = re.compile(
+    r"^srun: (error: (Unable to create step|Unable to allocate resources|Invalid |Requested "
+    r"nodelist|--?[a-z-]+|Allocation failure)|fatal: )",
+    re.MULTILINE,
+)
+
+
+class Verdict(enum.Enum):
+    """What came of a launch."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    TOO_LONG = "too long"
+    NOT_LAUNCHED = "not launched"
+
+
+@dataclass
+class Result:
+    """A shape, its verdict, and why."""
+
+    shape: Shape
+    verdict: Verdict
+    problems: list[str]
+    output: str
+
+
+def launch(shape: Shape) -> Result:
+    """Runs the command in the current folder and judges its tasks."""
+    for name, text in shape.files.items():
+        Path(name).write_text(text, encoding="ascii")
+    # On SIGTERM srun takes its job along.
+    done = subprocess.run(
+        ["timeout", "--kill-after=10", str(SECONDS_PER_LAUNCH), *shape.command],
+        env=os.environ | shape.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return judge(shape, done.returncode, done.stdout, done.stderr)
+
+
+def judge(shape: Shape, status: int, out: str, err: str) -> Result:
+    """The verdict on what a launch printed, and its exit status under timeout(1)."""
+    tasks = parse_tasks(out)
+    if status in TIMEOUT_STATUSES:
+        problems = [f"not ended after {SECONDS_PER_LAUNCH} s"]
+        return Result(shape, Verdict.TOO_LONG, problems, out + err)
+    # A refusal of the plugin's is a wrong answer, one of Slurm's is none.
+    if status != 0 and not tasks and "distgpu:" not in err and REJECTED.search(err):
+        return Result(shape, Verdict.NOT_LAUNCHED, [], out + err)
+    problems = [f"srun ended with status {status}"] if status != 0 else []
+    problems += check(tasks, shape.task_count, shape.placement, shape.master)
+    return Result(shape, Verdict.WRONG if problems else Verdict.RIGHT, problems, out + err)
 
 
 def report(results: list[Result], title: str) -> int:
@@ -69,7 +131,7 @@ def main() -> int:
     many = commands.add_parser("random")
     many.add_argument("group", choices=GROUPS)
     many.add_argument("count", type=int)
-    many.add_argument("--image")
+    many.add_argument("--image", default="")
     many.add_argument("--distinct", action="store_true")
     any_place = commands.add_parser("any")
     any_place.add_argument("count", type=int)

@@ -14,23 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char* const names[] = {
-    "RANK",
-    "WORLD_SIZE",
-    "LOCAL_RANK",
-    "LOCAL_WORLD_SIZE",
-    "NODE_RANK",
-    "GROUP_RANK",
-    "GROUP_WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "SLURM_PROCID",
-    "SLURM_LOCALID",
-    "SLURM_NODEID",
-    "SLURM_STEP_NUM_TASKS",
-    "SLURM_JOB_ID",
-    "SLURM_STEP_ID",
-};
+static char names[] =
+    "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK GROUP_WORLD_SIZE "
+    "MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_LOCALID SLURM_NODEID "
+    "SLURM_STEP_NUM_TASKS SLURM_JOB_ID SLURM_STEP_ID";
 
 // The IPv4 address of eth0, or "none".
 static void read_address(char text[INET_ADDRSTRLEN]) {
@@ -73,10 +60,10 @@ int main(int argc, char** argv) {
     read_address(address);
     size_t used = (size_t)snprintf(line, sizeof(line), "task HOST=%s ADDRESS=%s COMPONENT=%s", host,
                                    address, argc > 1 ? argv[1] : "0");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        const char* value = getenv(names[i]);
+    for (const char* name = strtok(names, " "); name != NULL; name = strtok(NULL, " ")) {
+        const char* value = getenv(name);
         if (value == NULL) continue;
-        used += (size_t)snprintf(line + used, sizeof(line) - used, " %s=%s", names[i], value);
+        used += (size_t)snprintf(line + used, sizeof(line) - used, " %s=%s", name, value);
         if (used >= sizeof(line) - 1) return 1;
     }
     line[used++] = '\n';

@@ -1,4 +1,4 @@
-"""Random launch shapes for a cluster of four nodes, node01 to node04, 8 CPUs each.
+"""A launch shape, one srun command with what it needs, and random ones for four nodes of 8 CPUs each.
 
 Every group needs its own surroundings: a job makes its allocation, a step runs
 in one of all four nodes, and a heterogeneous one has several components.
@@ -6,16 +6,58 @@ in one of all four nodes, and a heterogeneous one has several components.
 
 import os
 import random
+import shlex
+from dataclasses import dataclass, field, replace
 from typing import Callable
 
-from launch_shape import Shape
-
+OPTION = "--distgpu=pytorch"
+PROBE = "./probe"
+# The plugin on all hosts; on the nodes but not where srun runs; `distgpu exec`.
+WAYS = ["plugin", "nodes", "exec"]
 CPUS = 8
 HOSTS = ["node01", "node02", "node03", "node04"]
 
 # The allocation that group `het-group` expects, a component each: its nodes are
 # not in alphabetic order, its second component has two.
 HET_ALLOCATION = [["node03"], ["node01", "node02"], ["node04"]]
+
+
+@dataclass
+class Shape:
+    """A command line and the tasks that it must start."""
+
+    command: list[str]
+    task_count: int
+    placement: list[str] | None = None  # the host of each rank; None: any
+    files: dict[str, str] = field(default_factory=dict)  # in the current folder
+    environment: dict[str, str] = field(default_factory=dict)
+    master: str = "ADDRESS"  # of MASTERS
+
+    def started_by(self, way: str) -> "Shape":
+        """The same shape, started by one of WAYS."""
+        if way == "plugin":
+            return self
+        command = [word for word in self.command if word != OPTION]
+        if way == "nodes":
+            variables = {**self.environment, "SLURM_DISTGPU": "pytorch"}
+            return replace(self, command=command, environment=variables)
+        by_exec = ["./distgpu", "exec", "pytorch", "--", PROBE]
+        words = [by_exec if word == PROBE else [word] for word in command]
+        files = {
+            name: text.replace(PROBE, shlex.join(by_exec)) for name, text in self.files.items()
+        }
+        return replace(self, command=sum(words, []), files=files, master="HOST")
+
+    def as_shell(self, allocation: str = "") -> str:
+        """The same as commands to type, in a folder that has probe.c's program."""
+        lines = [
+            f"printf '%s\\n' {shlex.join(text.splitlines())} >{name}"
+            for name, text in self.files.items()
+        ]
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        # Not set for salloc, which would take the host file for its own.
+        command = shlex.join([*(["env", *variables] if variables else []), *self.command])
+        return "\n".join([*lines, f"{allocation} {command}" if allocation else command])
 
 
 class ShapeMaker:
@@ -168,28 +210,26 @@ GROUPS: dict[str, tuple[bool, Callable[[ShapeMaker], Shape]]] = {
 }
 
 
-def put_into(image: str, shape: Shape) -> None:
-    """Runs every component of the shape in a container of pyxis, in the same folder."""
+def in_container(shape: Shape, image: str) -> Shape:
+    """The same, every component in a container of pyxis and in the same folder."""
     here = os.getcwd()
     options = [
-        f"--container-image={image}",
-        f"--container-mounts={here}",
-        f"--container-workdir={here}",
+        f"--container-{name}" for name in (f"image={image}", f"mounts={here}", f"workdir={here}")
     ]
-    command: list[str] = []
-    for word in shape.command:
-        command += [word, *options] if word in ("srun", ":") else [word]
-    shape.command = command
+    for at in reversed(range(len(shape.command))):
+        if shape.command[at] in ("srun", ":"):
+            shape.command[at + 1 : at + 1] = options
+    return shape
 
 
 def random_shapes(
-    group: str, seed: int, count: int, image: str | None = None, distinct: bool = False
+    group: str, seed: int, count: int, image: str = "", distinct: bool = False
 ) -> list[Shape]:
-    """The first `count` shapes of a group; with an image, one in ten runs in it; distinct: an
+    """The first `count` shapes of a group; with an image, one in three runs in it; distinct: an
     arbitrary job names each host once."""
     in_allocation, draw = GROUPS[group]
     shapes = [draw(ShapeMaker(seed, number, in_allocation, distinct)) for number in range(count)]
-    if image is not None:
-        for shape in shapes[::10]:
-            put_into(image, shape)
-    return shapes
+    return [
+        in_container(shape, image) if image and number % 3 == 0 else shape
+        for number, shape in enumerate(shapes)
+    ]

@@ -12,7 +12,6 @@ shape_cluster=(--conf "SchedulerParameters=batch_sched_delay=0,sched_interval=2,
 
 # To be called when the file's cluster is up.
 install_matrix() {
-    # shellcheck disable=SC2154 # cluster.bash sets it
     local matrix=$root/tests/integration/matrix
     cc -std=gnu11 -Wall -Wextra -Werror -O1 -o "$SCRATCH/probe" "$matrix/probe.c"
     cp "$matrix"/*.py "$SCRATCH"
@@ -25,10 +24,8 @@ random_shapes() { # GROUP COUNT [COMMAND...]
     local group=$1 count=$2
     shift 2
     ALLOCATION="$*" run submit "$@" ./matrix.py random "$group" "$count" "${shape_options[@]}"
-    # shellcheck disable=SC2154 # run sets it
     echo "$output"
     tail -n 1 <<<"$output" | sed 's/^/# /' >&3
-    # shellcheck disable=SC2154 # run sets it
     [ "$status" -eq 0 ]
     [[ $output =~ ([0-9]+)" shapes checked, 0 wrong, "([0-9]+)" not launched"$ ]]
     ((BASH_REMATCH[1] + BASH_REMATCH[2] == count))

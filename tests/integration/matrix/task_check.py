@@ -108,10 +108,7 @@ def numbering_problems(tasks: list[Task]) -> list[str]:
 
 
 def check(
-    tasks: list[Task],
-    task_count: int,
-    placement: list[str] | None = None,
-    master: str = "ADDRESS",
+    tasks: list[Task], task_count: int, placement: list[str] | None = None, master: str = "ADDRESS"
 ) -> list[str]:
     """What is wrong with the tasks, a line each; `placement` is each rank's host."""
     if len(tasks) != task_count:

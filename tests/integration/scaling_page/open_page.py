@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 """Opens pages in headless Chromium and says what is on them.
 
-open_page.py CHROMIUM PAGE...
+open_page.py [--judge] CHROMIUM PAGE...
     A line for each page: its name, points of lines, pictures, filled cells of the heat map,
     rows of the table of results. Then, of windows of 1280 and 390 pixels, light and dark, all
     together: texts that leave their picture, texts below 12 pixels, whether the page is wider
     than its window, what is wrong with the tips, the requests besides the page itself, and
     the errors.
-open_page.py CHROMIUM --picture PNG [--dark] [--width PIXELS] [--height PIXELS] PAGE
-    A picture of the page, or of its top.
+--judge: and a line of how many texts were judged in all these windows, how many have a contrast below
+    4.5 (WCAG 2.1, AA), how many reach beyond the window, how many elements could run or load
+    something, and how many branches can be closed; of the texts in a picture's boxes, how many were
+    judged, how many leave their box and how many are pale on it.
 
 Chromium is driven over its DevTools protocol: JSON, each message ended by a null byte, on
 the file descriptors 3 and 4 (--remote-debugging-pipe).
 """
 
-import argparse
-import base64
+import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -24,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from types import TracebackType
 from typing import Any
 
 Message = dict[str, Any]
@@ -60,8 +61,56 @@ COUNT = """(() => {
     leaving: [...document.querySelectorAll("svg")].reduce((sum, svg) => sum + leaves(svg), 0),
     small: small.length,
     wide: document.documentElement.scrollWidth > window.innerWidth,
-    height: document.documentElement.scrollHeight,
   };
+})()"""
+
+JUDGE = """(() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const brightness = (colour) => {
+    const [r, g, b] = parts(colour).map((part) => {
+      const value = part / 255;
+      return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const isPale = (...colours) => {
+    const values = colours.map(brightness);
+    return (Math.max(...values) + 0.05) / (Math.min(...values) + 0.05) < 4.5;
+  };
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (parts(colour)[3] !== 0) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const count = (selector) => document.querySelectorAll(selector).length;
+  const seen = {judged: 0, pale: 0, wide: 0, active: count("script, img, iframe, object, embed, link, a"),
+                branches: count("details"), boxed: 0, leaving: 0, faint: 0};
+  const judge = (element, colour) => {
+    seen.judged += 1;
+    seen.pale += isPale(ground(element), colour);
+  };
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.getClientRects().length === 0 || element.closest("svg")) continue;
+    if (element.getBoundingClientRect().right > innerWidth + 0.5) seen.wide += 1;
+    if ([...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) {
+      judge(element, getComputedStyle(element).color);
+    }
+    const before = getComputedStyle(element, "::before");
+    if (before.content !== "none") judge(element, before.color);
+  }
+  const fill = (element) => getComputedStyle(element).fill;
+  let box = null;
+  for (const element of document.querySelectorAll("svg > *")) {
+    if (element.tagName === "rect") box = /^(c\\d|many|idle|out)$/.test(element.className.baseVal) ? element : null;
+    if (element.tagName !== "text" || !box || box.getBBox().height < 40) continue;
+    const [text, rect] = [element.getBBox(), box.getBBox()];
+    seen.boxed += 1;
+    seen.leaving += text.x + text.width > rect.x + rect.width - 2;
+    seen.faint += isPale(fill(fill(box) === "none" ? document.querySelector(".panel") : box), fill(element));
+  }
+  return seen;
 })()"""
 
 # Of the last picture: the middle of its first mark, which is scrolled to and which another one may
@@ -93,29 +142,20 @@ SECOND_MARK = (
 
 
 class Browser:
-    """A Chromium of its own, with a profile that goes with it."""
+    """A Chromium of its own, until the program ends, with a profile that goes with it."""
 
     def __init__(self, program: str, deadline: float = 300) -> None:
         self.deadline = time.monotonic() + deadline
         self.profile = tempfile.TemporaryDirectory(prefix="scaling-page-")
         from_us, self.to_chromium = os.pipe()
         self.from_chromium, to_us = os.pipe()
-        arguments = [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--hide-scrollbars",
-            "--remote-debugging-pipe",
-            f"--window-size={WIDTHS[0]},{HEIGHT}",
-            f"--user-data-dir={self.profile.name}",
-            "about:blank",
-        ]
+        options = f"""--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage
+            --no-first-run --disable-background-networking --hide-scrollbars
+            --remote-debugging-pipe --window-size={WIDTHS[0]},{HEIGHT}
+            --user-data-dir={self.profile.name} about:blank"""
         script = f'exec "$0" "$@" 3<&{from_us} 4>&{to_us}'
         self.process = subprocess.Popen(
-            ["bash", "-c", script, program, *arguments],
+            ["bash", "-c", script, program, *options.split()],
             pass_fds=(from_us, to_us),
             stderr=subprocess.DEVNULL,
         )
@@ -125,15 +165,7 @@ class Browser:
         self.last_id = 0
         self.events: list[Message] = []
 
-    def __enter__(self) -> "Browser":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         try:
             self.call("Browser.close")
             self.process.wait(timeout=10)
@@ -183,35 +215,17 @@ class Browser:
             self.call(f"{domain}.enable", session)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", session, features=[scheme])
-        self.resize(session, width, HEIGHT)
+        metrics = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", session, **metrics)
         self.events.clear()
         self.call("Page.navigate", session, url=page.resolve().as_uri())
         self.wait_for("Page.loadEventFired")
         return session
 
-    def resize(self, session: str, width: int, height: int) -> None:
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            session,
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-
     def evaluate(self, session: str, expression: str) -> Any:
-        result = self.call(
-            "Runtime.evaluate",
-            session,
-            expression=expression,
-            returnByValue=True,
-            awaitPromise=True,
-        )
+        how = {"returnByValue": True, "awaitPromise": True}
+        result = self.call("Runtime.evaluate", session, expression=expression, **how)
         return result["result"].get("value")
-
-    def count(self, session: str) -> Message:
-        value: Message = self.evaluate(session, COUNT)
-        return value
 
     def tips(self, session: str) -> set[str]:
         """What is wrong with the tips of the pointer and of the keyboard."""
@@ -236,11 +250,8 @@ class Browser:
 
     def requests(self) -> list[str]:
         """What was asked for since the page was opened, besides the page."""
-        asked = [
-            event for event in self.events if event.get("method") == "Network.requestWillBeSent"
-        ]
-        urls = [event["params"]["request"]["url"] for event in asked]
-        return urls[1:]
+        asked = [each for each in self.events if each.get("method") == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"] for event in asked[1:]]
 
     def errors(self) -> list[str]:
         """What went wrong: on the console, in a script, by the page's own policy."""
@@ -260,54 +271,38 @@ def joined(words: set[str] | list[str]) -> str:
     return " ".join(sorted(words)) or "none"
 
 
-def describe(browser: Browser, page: pathlib.Path) -> str:
+def describe(browser: Browser, page: pathlib.Path, judge: bool) -> str:
     counted, leaving, small, wide = [], 0, 0, False
-    tips: set[str] = set()
-    requests: set[str] = set()
-    errors: set[str] = set()
+    judged: collections.Counter[str] = collections.Counter()
+    tips, requests, errors = set[str](), set[str](), set[str]()
     for width in WIDTHS:
         for dark in (False, True):
             session = browser.open(page, width, dark)
-            seen = browser.count(session)
+            seen = browser.evaluate(session, COUNT)
             counted.append([seen[key] for key in ("points", "plots", "cells", "rows")])
             leaving += seen["leaving"]
             small += seen["small"]
             wide = wide or seen["wide"]
+            judged.update(browser.evaluate(session, JUDGE))
             tips |= browser.tips(session)
             requests |= set(browser.requests())
             errors |= set(browser.errors())
     if any(numbers != counted[0] for numbers in counted):
         errors.add("another page in another window")
     numbers = " ".join(map(str, [*counted[0], leaving, small]))
-    return (
+    line = (
         f"{page.name} {numbers} {'wide' if wide else 'fits'} wrong tips: {joined(tips)} "
         f"requests: {joined(requests)} errors: {joined(errors)}"
     )
-
-
-def picture(browser: Browser, options: argparse.Namespace) -> None:
-    session = browser.open(options.pages[0], options.width, options.dark)
-    height = options.height or browser.count(session)["height"]
-    browser.resize(session, options.width, height)
-    data = browser.call("Page.captureScreenshot", session, format="png")["data"]
-    pathlib.Path(options.picture).write_bytes(base64.b64decode(data))
+    return f"{line}\n" + " ".join(f"{name} {judged[name]}" for name in judged) if judge else line
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("chromium")
-    parser.add_argument("--picture")
-    parser.add_argument("--dark", action="store_true")
-    parser.add_argument("--width", type=int, default=WIDTHS[0])
-    parser.add_argument("--height", type=int, default=0)
-    parser.add_argument("pages", nargs="+", type=pathlib.Path)
-    options = parser.parse_args()
-    with Browser(options.chromium) as browser:
-        if options.picture:
-            picture(browser, options)
-            return 0
-        for page in options.pages:
-            print(describe(browser, page), flush=True)
+    judge = sys.argv[1] == "--judge"
+    chromium, *pages = sys.argv[1 + judge :]
+    with contextlib.closing(Browser(chromium)) as browser:
+        for page in pages:
+            print(describe(browser, pathlib.Path(page), judge), flush=True)
     return 0
 
 

@@ -1,6 +1,5 @@
 # Where a test's stacks come from. Loaded after ../cluster.bash, by why.bats and watch.bats.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # cluster.bash sets root
 
 # Puts py-spy into PATH, or skips the test.
 with_py_spy() {

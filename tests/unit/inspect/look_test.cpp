@@ -1,12 +1,13 @@
 // What a node sends of its look, and what is made of it.
 #include "inspect/look.h"
 
-#include "base/format.h"
 #include "tools/why/made_up_looks.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
@@ -29,21 +30,32 @@ NodeLook full_look() {
     process.moments[1].stack = std::nullopt;
     process.connections = {{"[2001:db8::1]:22", 1, 18'446'744'073'709'551'615U}};
     process.exit_code = 139;
-    process.gpus = {"0000:06:00.0"};
+    process.gpus = {{"0", "0000:06:00.0", "/dev/nvidia0", "H100"}, {"1"}};
+    process.is_task = true;
     process.work_before = {1, 2, 3, 4, 5};
     process.work_after = {6, 7, 8, 9, 18'446'744'073'709'551'615U};
     look.gpus = {{"0000:06:00.0", {97, std::nullopt}}};
+    look.spec = "pytorch";
+    process.facts = RankFacts{.task = 4'294'967'295U,
+                              .launchers = {"811 bash wrap.sh \"x\"\n"},
+                              .cpus = "0-3",
+                              .open_gpus = {"/dev/nvidia0"},
+                              .variables = {{"NCCL_DEBUG", "WARN"}},
+                              .changes = {{Change::Since::start, "NCCL_ALGO", std::nullopt, "Tree"},
+                                          {Change::Since::given, "NCCL_IB_HCA", "mlx5_0", ""},
+                                          {Change::Since::planned, "RANK", "1", std::nullopt},
+                                          {Change::Since::others, "NCCL_P2P_DISABLE", "0", "1"}},
+                              .is_hidden = true};
     return look;
 }
 
 TEST(NodeLook, IsReadAsItWasWritten) {
-    EXPECT_EQ(read_node_look(to_json(full_look()).line()), full_look());
+    const std::string line = to_json(full_look()).line();
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_EQ(read_node_look(line), full_look());
+    EXPECT_FALSE(read_node_look(line.substr(0, line.size() / 2)));
     const NodeLook failed{.node = "node02", .problem = "distgpu: scontrol: did not end in time"};
     EXPECT_EQ(read_node_look(to_json(failed).line()), failed);
-}
-
-TEST(NodeLook, IsOneLine) {
-    EXPECT_EQ(to_json(full_look()).line().find('\n'), std::string::npos);
 }
 
 std::string with(const std::string& from, const std::string& to) {
@@ -53,64 +65,51 @@ std::string with(const std::string& from, const std::string& to) {
     return text.replace(at, from.size(), to);
 }
 
-TEST(NodeLook, OfAnotherReleaseIsNone) {
-    EXPECT_FALSE(read_node_look(with("distgpu.look/1", "distgpu.look/2")));
-    EXPECT_FALSE(read_node_look(with(R"("schema")", R"("scheme")")));
-    EXPECT_FALSE(read_node_look(with(R"("wakings")", R"("switches")")));
-    EXPECT_FALSE(read_node_look(with(R"("work_before")", R"("work")")));
-    EXPECT_FALSE(read_node_look(with(R"("times")", R"("seconds")")));
-    EXPECT_FALSE(read_node_look(with(R"("stacks")", R"("trees")")));
-    // What a later one adds is no harm.
+TEST(NodeLook, IsReadWithWhatALaterReleaseAddsOrSays) {
     EXPECT_TRUE(read_node_look(with(R"("node")", R"("new": {"x": [1]}, "node")")));
-}
-
-TEST(NodeLook, IsNothingElse) {
-    for (const std::string text : {"", "{}", "[]", "null", R"({"schema": "distgpu.look/1"})",
-                                   "Traceback (most recent call last):"}) {
-        EXPECT_FALSE(read_node_look(text)) << text;
-    }
-    const std::string text = to_json(full_look()).line();
-    EXPECT_FALSE(read_node_look(text.substr(0, text.size() / 2)));
-}
-
-TEST(NodeLook, HasNoNumberOutOfItsRange) {
-    EXPECT_FALSE(read_node_look(with(R"("pid":2147483647)", R"("pid":2147483648)")));
-    EXPECT_FALSE(read_node_look(with(R"("pid":2147483647)", R"("pid":-1)")));
-    EXPECT_FALSE(read_node_look(with(R"("rank":4294967295)", R"("rank":4294967296)")));
-    EXPECT_FALSE(read_node_look(with(R"("rank":4294967295)", R"("rank":"3")")));
-    EXPECT_FALSE(read_node_look(with(R"("tasks":[0,1])", R"("tasks":[0,4294967296])")));
-    EXPECT_FALSE(read_node_look(with(R"("tasks":[0,1])", R"("tasks":[0,"1"])")));
-    EXPECT_FALSE(read_node_look(with(R"("times":[0.5,3.5])", R"("times":[0.5,null])")));
-    EXPECT_FALSE(read_node_look(with(R"("times":[0.5,3.5])", R"("times":[0.5,1e999])")));
-}
-
-TEST(NodeLook, HasALetterForAState) {
     EXPECT_TRUE(read_node_look(with(R"("state":"S")", R"("state":"R")")));
-    EXPECT_FALSE(read_node_look(with(R"("state":"S")", R"("state":"")")));
-    EXPECT_FALSE(read_node_look(with(R"("state":"S")", R"("state":"sleeping")")));
-}
-
-TEST(NodeLook, HasAPercentageForEachTime) {
-    EXPECT_FALSE(read_node_look(with(R"("busy":[97,null])", R"("busy":[97])")));
-    EXPECT_FALSE(read_node_look(with(R"("busy":[97,null])", R"("busy":[101,null])")));
-    EXPECT_FALSE(read_node_look(with(R"("busy":[97,null])", R"("busy":["97",null])")));
-    EXPECT_FALSE(read_node_look(with(R"("exit_code":139)", R"("exit_code":-1)")));
-}
-
-// What diagnose() takes for granted.
-TEST(NodeLook, HasNoIndexOutOfItsRange) {
     EXPECT_TRUE(read_node_look(with(R"("stack":0)", R"("stack":1)")));
-    EXPECT_FALSE(read_node_look(with(R"("stack":0)", R"("stack":2)")));
-    EXPECT_FALSE(read_node_look(with(R"("stack":0)", R"("stack":4294967295)")));
+}
+
+// Fields that are missing, numbers out of their range, indices of nothing, and a moment or a
+// percentage for each time, which diagnose() takes for granted.
+TEST(NodeLook, OfAnotherReleaseOrOfOtherValuesIsNone) {
+    const std::vector<std::pair<std::string, std::string>> changes{
+        {"distgpu.look/2", "distgpu.look/3"},
+        {R"("schema")", R"("scheme")"},
+        {R"("wakings")", R"("switches")"},
+        {R"("work_before")", R"("work")"},
+        {R"("times")", R"("seconds")"},
+        {R"("stacks")", R"("trees")"},
+        {R"("since":"start")", R"("since":"birth")"},
+        {R"("hidden":true)", R"("hidden":1)"},
+        {R"("pid":2147483647)", R"("pid":2147483648)"},
+        {R"("pid":2147483647)", R"("pid":-1)"},
+        {R"("rank":4294967295)", R"("rank":4294967296)"},
+        {R"("rank":4294967295)", R"("rank":"3")"},
+        {R"("tasks":[0,1])", R"("tasks":[0,4294967296])"},
+        {R"("tasks":[0,1])", R"("tasks":[0,"1"])"},
+        {R"("times":[0.5,3.5])", R"("times":[0.5,null])"},
+        {R"("times":[0.5,3.5])", R"("times":[0.5,1e999])"},
+        {R"("times":[0.5,3.5])", R"("times":[0.5])"},
+        {R"("times":[0.5,3.5])", R"("times":[])"},
+        {R"("state":"S")", R"("state":"")"},
+        {R"("state":"S")", R"("state":"sleeping")"},
+        {R"("busy":[97,null])", R"("busy":[97])"},
+        {R"("busy":[97,null])", R"("busy":[101,null])"},
+        {R"("busy":[97,null])", R"("busy":["97",null])"},
+        {R"("exit_code":139)", R"("exit_code":-1)"},
+        {R"("stack":0)", R"("stack":2)"},
+        {R"("stack":0)", R"("stack":4294967295)"}};
+    for (const auto& [from, to] : changes) EXPECT_FALSE(read_node_look(with(from, to))) << to;
     NodeLook none = full_look();
     none.processes.resize(1);
     none.stacks.clear();
     EXPECT_FALSE(read_node_look(to_json(none).line()));
-}
-
-TEST(NodeLook, HasAMomentForEachTime) {
-    EXPECT_FALSE(read_node_look(with(R"("times":[0.5,3.5])", R"("times":[0.5])")));
-    EXPECT_FALSE(read_node_look(with(R"("times":[0.5,3.5])", R"("times":[])")));
+    for (const std::string text : {"", "{}", "[]", "null", R"({"schema": "distgpu.look/2"})",
+                                   "Traceback (most recent call last):"}) {
+        EXPECT_FALSE(read_node_look(text)) << text;
+    }
 }
 
 TEST(NodeLook, OfAMillionStacksIsRead) {

@@ -1,27 +1,40 @@
-// What /proc tells of a process.
+// What /proc and /sys tell of a process, its connections and a node's traffic.
 #include "inspect/process_facts.h"
 
+#include "base/format.h"
+#include "base/io/descriptor.h"
+#include "base/io/socket.h"
 #include "child_process.h"
+#include "inspect/sleeper.h"
+#include "made_up_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <optional>
 #include <sched.h>
-#include <spawn.h>
 #include <string>
 #include <sys/wait.h>
+#include <tuple>
 #include <unistd.h>
+#include <vector>
 
 namespace distgpu {
 namespace {
 
+using testing::AnyOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::EndsWith;
+using testing::IsEmpty;
+using testing::Pair;
 
 // A line of Linux 6.1, of which a hundred ticks are a second: 250 of the user's, 50 of the
 // system's.
@@ -33,49 +46,27 @@ std::string stat_line(const std::string& name) {
 }
 
 TEST(ParseStat, TellsWhatProc5Says) {
-    const auto stat = parse_stat(stat_line("python3"));
-    ASSERT_TRUE(stat);
-    EXPECT_EQ(stat->name, "python3");
-    EXPECT_EQ(stat->state, 'S');
-    EXPECT_EQ(stat->parent, 2000);
-    EXPECT_DOUBLE_EQ(stat->cpu, 300.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
-    EXPECT_EQ(stat->begin, 123'456U);
-}
-
-TEST(ParseStat, TellsHowAProcessEnded) {
-    std::string line = stat_line("python3");
-    EXPECT_EQ(parse_stat(line)->exit_code, std::nullopt);  // it has not
-    line.replace(line.find(") S "), 4, ") Z ");
-    EXPECT_EQ(parse_stat(line)->exit_code, 0);
-    line.replace(line.rfind(" 0\n"), 3, " 9\n");
-    EXPECT_EQ(parse_stat(line)->exit_code, 9);
-    // An older kernel tells less.
-    line.resize(line.find(" 9375744"));
-    EXPECT_EQ(parse_stat(line)->exit_code, std::nullopt);
-}
-
-TEST(ParseStat, TakesAnyName) {
-    for (const std::string name : {"", "my prog", "(odd)", ") R 1 (", "a\nb", "))))"}) {
+    for (const std::string name : {"python3", "", "my prog", "(odd)", ") R 1 (", "a\nb", "))))"}) {
         const auto stat = parse_stat(stat_line(name));
         ASSERT_TRUE(stat) << name;
         EXPECT_EQ(stat->name, name);
-        EXPECT_EQ(stat->parent, 2000);
+        EXPECT_EQ(std::tuple(stat->state, stat->parent, stat->ticks, stat->reaped_ticks,
+                             stat->begin, stat->exit_code),
+                  std::tuple('S', 2000, 300U, 15U, 123'456U, std::nullopt));
     }
-}
-
-TEST(ParseStat, IsNothingOfOtherText) {
     for (const std::string text : {"", "5846", "5846 (python3", "5846 python3) S 1", ")(", "1 (a)",
                                    "1 (a) S 1", "1 (a) S x 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
                                    "1 (a) S 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 x"}) {
         EXPECT_FALSE(parse_stat(text)) << text;
     }
-}
-
-TEST(StartEnvironment, HasAllVariablesOnce) {
-    const EnvironmentCopy all = StartEnvironment(getpid()).variables();
-    EXPECT_EQ(all.get("PATH"), StartEnvironment(getpid()).get("PATH"));
-    EXPECT_FALSE(all.variables().empty());
-    EXPECT_TRUE(StartEnvironment(-1).variables().variables().empty());
+    std::string ended = stat_line("python3");
+    ended.replace(ended.find(") S "), 4, ") Z ");
+    EXPECT_EQ(parse_stat(ended)->exit_code, 0);
+    ended.replace(ended.rfind(" 0\n"), 3, " 9\n");
+    EXPECT_EQ(parse_stat(ended)->exit_code, 9);
+    // An older kernel tells less.
+    ended.resize(ended.find(" 9375744"));
+    EXPECT_EQ(parse_stat(ended)->exit_code, std::nullopt);
 }
 
 TEST(ProcessFacts, OfThisProcess) {
@@ -84,8 +75,8 @@ TEST(ProcessFacts, OfThisProcess) {
     EXPECT_EQ(stat->parent, getppid());
     EXPECT_GT(stat->begin, 0U);
     EXPECT_THAT(read_program(getpid()), EndsWith("/unit_tests"));
-    EXPECT_THAT(list_processes(), Contains(getpid()));
-    EXPECT_TRUE(StartEnvironment(getpid()).is_readable());
+    EXPECT_EQ(read_parents().at(getpid()), getppid());
+    EXPECT_FALSE(read_environment(getpid())->variables().empty());
     EXPECT_EQ(read_owner(getpid()), geteuid());
     EXPECT_EQ(read_own_program(getpid()), read_program(getpid()));
 }
@@ -100,10 +91,9 @@ TEST(ProcessFacts, OfOneThatIsGone) {
     EXPECT_FALSE(read_stat(gone));
     EXPECT_EQ(read_switches(gone), 0U);
     EXPECT_EQ(read_wait_channel(gone) + read_command(gone) + read_program(gone), "");
-    EXPECT_FALSE(StartEnvironment(gone).is_readable());
+    EXPECT_FALSE(read_environment(gone));
     EXPECT_EQ(read_owner(gone), std::nullopt);
     EXPECT_EQ(read_own_program(gone), "");
-    EXPECT_EQ(StartEnvironment(gone).get("RANK"), std::nullopt);
 }
 
 // A child that this process looks at while it stands in a world of its own.
@@ -135,39 +125,8 @@ TEST(OwnProgram, IsNotThatOfAProcessInAnotherWorld) {
     EXPECT_THAT(program_seen_of([] { return setuid(12'345) == 0; }), is_empty);
 }
 
-// Another program, which sleeps.
-class Sleeper {
-  public:
-    Sleeper() {
-        std::string name = "sleep";
-        std::string seconds = "60";
-        std::string rank = "RANK=3";
-        std::string empty = "EMPTY=";
-        std::string decoy = "MY_RANK=4";
-        const std::array<char*, 3> words{name.data(), seconds.data(), nullptr};
-        const std::array<char*, 4> variables{decoy.data(), rank.data(), empty.data(), nullptr};
-        EXPECT_EQ(
-            posix_spawn(&pid_, "/bin/sleep", nullptr, nullptr, words.data(), variables.data()), 0);
-        // The kernel lets this process go on a little before it has laid out the other's words.
-        for (int turn = 0; turn < 1000 && read_command(pid_).empty(); ++turn) usleep(1000);
-    }
-    Sleeper(const Sleeper&) = delete;
-    Sleeper& operator=(const Sleeper&) = delete;
-    Sleeper(Sleeper&&) = delete;
-    Sleeper& operator=(Sleeper&&) = delete;
-    ~Sleeper() {
-        kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
-    }
-
-    pid_t pid() const { return pid_; }
-
-  private:
-    pid_t pid_ = -1;
-};
-
 TEST(ReadWork, GrowsOnlyOfOneThatDoesSomething) {
-    const Sleeper sleeper;
+    const Sleeper sleeper({});
     while (read_wait_channel(sleeper.pid()).empty() && read_stat(sleeper.pid())->state != 'S') {
         usleep(1000);
     }
@@ -195,22 +154,114 @@ TEST(ReadWork, CountsTheCpuOfChildrenThatEnded) {
 }
 
 TEST(ProcessFacts, OfAnotherProgram) {
-    const Sleeper sleeper;
+    const Sleeper sleeper({"MY_RANK=4", "RANK=3", "EMPTY="});
     EXPECT_EQ(read_command(sleeper.pid()), "sleep 60");
     EXPECT_EQ(read_stat(sleeper.pid())->name, "sleep");
-    const StartEnvironment environment(sleeper.pid());
-    EXPECT_EQ(environment.get("RANK"), "3");
-    EXPECT_EQ(environment.get("EMPTY"), "");
-    EXPECT_EQ(environment.get("RAN"), std::nullopt);
-    EXPECT_EQ(environment.get("WORLD_SIZE"), std::nullopt);
-}
-
-TEST(ProcessFacts, TellOneThatIsStopped) {
-    const Sleeper sleeper;
+    const EnvironmentCopy environment = *read_environment(sleeper.pid());
+    EXPECT_THAT(environment.variables(),
+                ElementsAre(Pair("EMPTY", ""), Pair("MY_RANK", "4"), Pair("RANK", "3")));
     kill(sleeper.pid(), SIGSTOP);
     int status = 0;
     ASSERT_EQ(waitpid(sleeper.pid(), &status, WUNTRACED), sleeper.pid());
     EXPECT_EQ(read_stat(sleeper.pid())->state, 'T');
+}
+
+const std::string heading =
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+    "inode\n";
+
+// Of /proc/net/tcp and tcp6 on x86-64.
+TEST(ParseTcp, TellsPeersAndQueues) {
+    EXPECT_THAT(
+        parse_tcp(heading +
+                  "   0: 0100000A:6020 0200000A:D2F0 01 0000002A:0000001F 00:00000000 00000000  "
+                  "1000        0 4711 1 0000000000000000 20 4 30 10 -1\n"
+                  "   1: 00000000000000000000000001000000:1F90 "
+                  "B80D0120000000000000000001000000:0016 01 00000000:00000000 00:00000000 00000000 "
+                  " 1000        0 4712 1 0000000000000000 20 4 30 10 -1\n"),
+        ElementsAre(Pair(4711, Connection{"10.0.0.2:54000", 42, 31}),
+                    Pair(4712, Connection{"[2001:db8::1]:22", 0, 0})));
+}
+
+TEST(ParseTcp, ReadsNothingIntoOtherLines) {
+    const auto line = [](const std::string& peer, const char* queues = "0:0",
+                         const char* inode = "7", const char* state = "01") {
+        return formatted("0: 0100000A:6020 {} {} {} 00:0 0 1000 0 {}\n", peer, state, queues,
+                         inode);
+    };
+    const std::string peer = "0200000A:6020";
+    EXPECT_EQ(parse_tcp(line(peer)).size(), 1U);
+    std::vector<std::string> lines{"", heading + "\n0: 1\n", line(peer, "0:0", "x"),
+                                   line("00000000:0000", "0:0", "7", "0A"),
+                                   line(peer, "0:0", "7", "06")};
+    for (const char* const other :
+         {"0200000A", ":", ":6020", "0200000A:", "0200000:6020", "0200000A0:6020", "0200000X:6020",
+          "0200000A:6020:1", "0200000A:10000", "0200000A:-1", "0200000A0200000A:6020"}) {
+        lines.push_back(line(other));
+    }
+    for (const char* const queues : {"0", ":", "0:", ":0", "x:0", "0:11112222333344445"}) {
+        lines.push_back(line(peer, queues));
+    }
+    for (const std::string& text : lines) EXPECT_THAT(parse_tcp(text), IsEmpty()) << text;
+}
+
+TEST(OpenConnections, AreThoseOfTheProcess) {
+    const auto soon = Clock::now() + std::chrono::seconds(5);
+    const Socket listener = *listen_on(0);
+    const Socket client = *connect_to("127.0.0.1", port_of(listener), soon);
+    std::optional<Socket> server;
+    while (!server && Clock::now() < soon) server = accept_from(listener);
+    EXPECT_EQ(open_connections(getpid()).size(), 2U);
+    ASSERT_TRUE(send_all(client, "ten bytes.", soon));
+    const std::string port = std::to_string(port_of(client));
+    const auto connections = open_connections(getpid());
+    ASSERT_EQ(connections.size(), 2U);
+    EXPECT_THAT(connections[0], AnyOf(Connection{"127.0.0.1:" + port, 0, 10},
+                                      Connection{"[::ffff:127.0.0.1]:" + port, 0, 10}));
+    // The other end, from which nothing came.
+    EXPECT_EQ(connections[1].unsent + connections[1].unread, 0U);
+    EXPECT_THAT(open_connections(-1), IsEmpty());
+}
+
+// As Linux 6.1 prints it.
+TEST(Traffic, InterfacesCountButTheLoopback) {
+    const std::string text =
+        R"(Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 5000000   10    0    0    0     0          0         0  5000000   10    0    0    0     0       0          0
+  eth0:    1000   10    0    0    0     0          0         0      200   10    0    0    0     0       0          0
+ibp1s0:18446744073709551615 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0
+)";
+    EXPECT_EQ(parse_net_dev(text), 1200U);  // what is counted modulo 2^64 goes round
+    EXPECT_EQ(parse_net_dev(""), 0U);
+    EXPECT_EQ(parse_net_dev("eth0: 7"), 7U);
+}
+
+TEST(Traffic, AProcessCountsWhatItReadsAndWrites) {
+    EXPECT_EQ(parse_process_io("rchar: 30\nwchar: 12\nsyscr: 900\nread_bytes: 4096\n"), 42U);
+    EXPECT_EQ(parse_process_io(""), 0U);
+    const Traffic traffic = read_traffic({{.pid = getpid()}});
+    std::ofstream("/dev/null") << std::string(1 << 20, 'x') << std::flush;
+    EXPECT_GE(bytes_since(traffic), 1U << 20);
+}
+
+TEST(Traffic, PortsCountWordsAndEfaBytes) {
+    const MadeUpFolder folder;
+    folder.write("mlx5_0/ports/1/counters/port_rcv_data", "100\n");
+    folder.write("mlx5_0/ports/1/counters/port_xmit_data", "20\n");
+    folder.write("mlx5_1/ports/2/counters/port_rcv_data", "3\n");
+    folder.write("efa_0/ports/1/hw_counters/rx_bytes", "5000\n");
+    folder.write("efa_0/ports/1/hw_counters/tx_bytes", "600\n");
+    EXPECT_EQ(read_port_bytes(folder.path()), 4U * 123 + 5600);
+    EXPECT_EQ(read_port_bytes("/nowhere"), 0U);
+}
+
+TEST(Traffic, SomeBytesProveNoWork) {
+    EXPECT_FALSE(is_at_work(0, 0, 0));
+    EXPECT_FALSE(is_at_work(10 * 65'536, 10, 0));
+    EXPECT_TRUE(is_at_work(10 * 65'536 + 1, 10, 0));
+    EXPECT_FALSE(is_at_work(10 * (65'536 + 1024 * 1024), 10, 1024));
+    EXPECT_TRUE(is_at_work(10 * (65'536 + 1024 * 1024) + 1, 10, 1024));
 }
 
 }  // namespace

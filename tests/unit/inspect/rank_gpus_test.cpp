@@ -1,18 +1,26 @@
-// Which GPUs of the node a rank's variables name.
+// Which GPUs a rank's variables name, and how busy they are by a library that stands in for
+// NVIDIA's.
 #include "inspect/rank_gpus.h"
 
-#include "base/environment_copy.h"
+#include "base/environment.h"
+#include "made_up_folder.h"
 #include "mapping/binding/two_socket_node.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fcntl.h>
+#include <filesystem>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 namespace distgpu {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 std::vector<std::string> addresses(const EnvironmentCopy::Variables& variables,
                                    const BoundRecord& bound) {
@@ -26,32 +34,24 @@ std::vector<std::string> addresses(const EnvironmentCopy::Variables& variables,
     return found;
 }
 
-TEST(NamedGpus, AreThoseThatDistgpuRecorded) {
+TEST(NamedGpus, AreThoseThatAreKnown) {
+    using Found = std::vector<std::string>;
     const NodeTopology topology = two_socket_node({0, 2});
+    const std::string first = topology.gpus[0].pci;
+    const std::string second = topology.gpus[1].pci + " /dev/nvidia7";
     const BoundRecord bound{{}, {{"0", topology.gpus[1].pci}}};
-    EXPECT_EQ(addresses({{"CUDA_VISIBLE_DEVICES", "0"}}, bound),
-              (std::vector<std::string>{"0 " + topology.gpus[1].pci + " /dev/nvidia7"}));
+    const auto visible = [](const char* names, const char* on_node = "2") {
+        return EnvironmentCopy::Variables{{"CUDA_VISIBLE_DEVICES", names},
+                                          {"SLURM_GPUS_ON_NODE", on_node}};
+    };
+    EXPECT_EQ(addresses(visible("0"), bound), Found{"0 " + second});
     // Of which the record has nothing.
-    EXPECT_EQ(addresses({{"CUDA_VISIBLE_DEVICES", "1"}, {"SLURM_GPUS_ON_NODE", "2"}}, bound),
-              (std::vector<std::string>{"1  "}));
-}
-
-TEST(NamedGpus, AreCountedWhereTheStepHasAll) {
-    const NodeTopology topology = two_socket_node({0, 2});
-    EXPECT_EQ(addresses({{"CUDA_VISIBLE_DEVICES", "1,0,9"}, {"SLURM_GPUS_ON_NODE", "2"}}, {}),
-              (std::vector<std::string>{"1 " + topology.gpus[1].pci + " /dev/nvidia7",
-                                        "0 " + topology.gpus[0].pci + " ", "9  "}));
-    // Another step may have the first.
-    EXPECT_EQ(addresses({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_GPUS_ON_NODE", "1"}}, {}),
-              (std::vector<std::string>{"0  "}));
-}
-
-TEST(NamedGpus, AreKnownByUuid) {
-    const NodeTopology topology = two_socket_node({0, 2});
-    EXPECT_EQ(
-        addresses({{"CUDA_VISIBLE_DEVICES", "GPU-1,GPU-2"}}, {}),
-        (std::vector<std::string>{"GPU-1 " + topology.gpus[1].pci + " /dev/nvidia7", "GPU-2  "}));
-    EXPECT_EQ(addresses({}, {}), std::vector<std::string>{});
+    EXPECT_EQ(addresses(visible("1"), bound), Found{"1  "});
+    // Without a record they are counted where the step has all: another may have the first.
+    EXPECT_EQ(addresses(visible("1,0,9"), {}), (Found{"1 " + second, "0 " + first + " ", "9  "}));
+    EXPECT_EQ(addresses(visible("0", "1"), {}), Found{"0  "});
+    EXPECT_EQ(addresses(visible("GPU-1,GPU-2"), {}), (Found{"GPU-1 " + second, "GPU-2  "}));
+    EXPECT_EQ(addresses({}, {}), Found{});
 }
 
 TEST(OpenGpuFiles, AreNoOtherFiles) {
@@ -59,6 +59,48 @@ TEST(OpenGpuFiles, AreNoOtherFiles) {
     EXPECT_EQ(open_gpu_files(getpid()), std::vector<std::string>{});
     close(null);
     EXPECT_EQ(open_gpu_files(-1), std::vector<std::string>{});
+}
+
+TEST(GpuLoadLines, HaveEachGpuThatTheLibraryKnows) {
+    EXPECT_EQ(gpu_load_lines("0000:06:00.0,0000:07:00.0,x", DISTGPU_FAKE_NVML),
+              "0000:07:00.0 97\n");
+    EXPECT_EQ(gpu_load_lines("0000:07:00.0", "libdistgpu-no-such-library.so"), "");
+    EXPECT_EQ(gpu_load_lines("", DISTGPU_FAKE_NVML), "");
+}
+
+TEST(ParseGpuLoad, FollowsTheOrderOfTheGpus) {
+    EXPECT_THAT(parse_gpu_load("b 97\na 0\n", {"a", "b", "c"}), ElementsAre(0U, 97U, std::nullopt));
+    EXPECT_THAT(parse_gpu_load("a 101\nb x\nc\n\nd 1 2", {"a", "b", "c", "d"}),
+                ElementsAre(std::nullopt, std::nullopt, std::nullopt, std::nullopt));
+    EXPECT_THAT(parse_gpu_load("", {}), IsEmpty());
+}
+
+// Of a program that stands in for `distgpu why --gpus`, asked twice; of a driver that hangs, and
+// where there is no library, only once.
+TEST(AskGpuLoad, AsksAProcessOfItsOwn) {
+    const MadeUpFolder folder;
+    const std::string program = folder.path("distgpu");
+    struct Case {
+        const char* script;
+        std::vector<Busy> busy;
+        std::uintmax_t calls;
+    };
+    const std::vector<Case> cases{
+        {"echo \"b 5\"; [ \"$1 $2 $3\" = \"why --gpus a,b\" ]", {std::nullopt, 5U}, 2},
+        {"echo \"a 5\"; sleep 60", {std::nullopt, std::nullopt}, 1},
+        {"exit 0", {std::nullopt, std::nullopt}, 1}};
+    for (const auto& [script, busy, calls] : cases) {
+        folder.write("calls", "");
+        folder.write_program("distgpu",
+                             "#!/bin/sh\necho >>" + folder.path("calls") + "\n" + script);
+        bool answers = true;
+        const auto begun = std::chrono::steady_clock::now();
+        EXPECT_EQ(ask_gpu_load({"a", "b"}, program, answers), busy);
+        EXPECT_EQ(ask_gpu_load({"a", "b"}, program, answers), busy);
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+        EXPECT_EQ(std::filesystem::file_size(folder.path("calls")), calls) << script;
+        EXPECT_THAT(ask_gpu_load({}, program, answers), IsEmpty());
+    }
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Which processes are the ranks.
-#include "inspect/ranks.h"
-
+#include "inspect/look.h"
 #include "tools/why/made_up_looks.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 struct Made {
@@ -51,8 +51,6 @@ std::vector<std::pair<std::uint32_t, pid_t>> seen(const Ranks& ranks) {
     for (const RankLook& rank : ranks.seen) seen.emplace_back(rank.rank, rank.process->pid);
     return seen;
 }
-
-using testing::Pair;
 
 TEST(FindRanks, AreTheEldestPythonOfEachTask) {
     const std::vector<NodeLook> looks{
@@ -102,15 +100,12 @@ TEST(FindRanks, HaveWorkersBelow) {
     EXPECT_THAT(seen(ranks), ElementsAre(Pair(0, 20), Pair(1, 25)));
     EXPECT_THAT(pids(ranks.seen[0].workers), ElementsAre(21, 22));
     EXPECT_THAT(pids(ranks.seen[1].workers), IsEmpty());
-}
-
-// Each other's parent: pids that were read at different times.
-TEST(FindRanks, EndWhereParentsGoRound) {
-    const std::vector<NodeLook> looks{look_at("n1", {{20, 1, "python3", 0},
+    // Each other's parent: pids that were read at different times.
+    const std::vector<NodeLook> round{look_at("n1", {{20, 1, "python3", 0},
                                                      {21, 22, "python3", 0},
                                                      {22, 21, "python3", 0},
                                                      {23, 23, "python3", 0}})};
-    EXPECT_THAT(pids(find_ranks(looks, 1).seen[0].workers), IsEmpty());
+    EXPECT_THAT(pids(find_ranks(round, 1).seen[0].workers), IsEmpty());
 }
 
 // The launcher, a task of Slurm's, has no RANK.
@@ -148,24 +143,17 @@ TEST(FindRanks, ThatEndedAreMissing) {
     const Ranks ranks = find_ranks(looks, 3);
     EXPECT_THAT(seen(ranks), ElementsAre(Pair(2, 22)));
     EXPECT_THAT(ranks.missing, ElementsAre(0, 1));
-}
-
-// Two trainings in one step.
-TEST(FindRanks, MayComeTwice) {
-    const std::vector<NodeLook> looks{look_at("n1", {{20, 1, "python3", 0}}),
-                                      look_at("n2", {{30, 1, "python3", 0}})};
-    EXPECT_THAT(find_ranks(looks, 2).seen, SizeIs(2));
-    EXPECT_THAT(find_ranks(looks, 2).missing, ElementsAre(1));
-}
-
-TEST(FindRanks, AreNoneWhereNothingWasSeen) {
-    EXPECT_THAT(find_ranks({}, 0).seen, IsEmpty());
-    EXPECT_THAT(find_ranks({}, 0).missing, IsEmpty());
-    EXPECT_THAT(find_ranks({}, 2).missing, ElementsAre(0, 1));
+    // Two trainings in one step.
+    const std::vector<NodeLook> two{look_at("n1", {{20, 1, "python3", 0}}),
+                                    look_at("n2", {{30, 1, "python3", 0}})};
+    EXPECT_THAT(find_ranks(two, 2).seen, SizeIs(2));
+    EXPECT_THAT(find_ranks(two, 2).missing, ElementsAre(1));
 }
 
 // What a user's variables say decides no loop.
 TEST(FindRanks, CountNoFurtherThanItMakesSense) {
+    EXPECT_THAT(find_ranks({}, 0).missing, IsEmpty());
+    EXPECT_THAT(find_ranks({}, 2).missing, ElementsAre(0, 1));
     std::vector<NodeLook> looks{look_at("n1", {{20, 1, "python3", 4'294'967'295U}})};
     looks[0].processes[0].world_size = 4'294'967'295U;
     const Ranks ranks = find_ranks(looks, 1);

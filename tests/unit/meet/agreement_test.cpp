@@ -1,22 +1,15 @@
 // The verdict from a node's first rank to its others.
 #include "meet/agreement.h"
 
-#include "base/io/abstract_socket.h"
+#include "base/io/socket.h"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <future>
-#include <set>
-#include <string>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -39,7 +32,7 @@ TEST(Agreement, EveryOtherRankHearsTheVerdict) {
     std::vector<std::future<std::optional<int>>> others;
     others.push_back(other_rank(name, 1));
     others.push_back(other_rank(name, 2));
-    Socket ear = listen_for_agreement(name);
+    Socket ear = listen_by_name(name);
     ASSERT_TRUE(ear.is_open());
     others.push_back(other_rank(name, 3, 100ms));
     OtherRanks(std::move(ear), {1, 2, 3}).announce(4, Clock::now() + 10s);
@@ -50,7 +43,7 @@ TEST(Agreement, WhoDoesNotAnswerIsNamedBeforeTheVerdict) {
     const std::string name = agreement_name("1.2", 7, secret);
     auto first = other_rank(name, 21);
     auto late = other_rank(name, 23, 100ms);
-    OtherRanks ranks(listen_for_agreement(name), {21, 22, 23});
+    OtherRanks ranks(listen_by_name(name), {21, 22, 23});
     EXPECT_EQ(ranks.ask(Clock::now() + 1s), (std::set<std::uint32_t>{22}));
     const auto start = Clock::now();
     ranks.announce(4, start + 10s);
@@ -61,7 +54,7 @@ TEST(Agreement, WhoDoesNotAnswerIsNamedBeforeTheVerdict) {
 
 TEST(Agreement, AllThereAnswerAtOnce) {
     const std::string name = agreement_name("1.3", 7, secret);
-    OtherRanks ranks(listen_for_agreement(name), {1, 2});
+    OtherRanks ranks(listen_by_name(name), {1, 2});
     auto one = other_rank(name, 1);
     auto two = other_rank(name, 2);
     const auto start = Clock::now();
@@ -75,7 +68,7 @@ TEST(Agreement, AllThereAnswerAtOnce) {
 // It connected, and says nothing more, or has ended.
 TEST(Agreement, AConnectionIsNoAnswer) {
     const std::string name = agreement_name("1.4", 7, secret);
-    OtherRanks ranks(listen_for_agreement(name), {1});
+    OtherRanks ranks(listen_by_name(name), {1});
     // Its wait for the first rank's words is over at once.
     EXPECT_EQ(await_verdict(name, 1, Clock::now() + 5s, Clock::now()), std::nullopt);
     EXPECT_EQ(ranks.ask(Clock::now() + 100ms), (std::set<std::uint32_t>{1}));
@@ -85,7 +78,7 @@ TEST(Agreement, NobodyWaitsLongerThanTheDeadline) {
     const std::string name = agreement_name("1.1", 7, secret);
     const auto start = Clock::now();
     EXPECT_EQ(await_verdict(name, 1, start + 100ms, start + 10s), std::nullopt);
-    OtherRanks ranks(listen_for_agreement(name), {1, 2, 3, 4, 5});
+    OtherRanks ranks(listen_by_name(name), {1, 2, 3, 4, 5});
     EXPECT_EQ(await_verdict(name, 1, start + 300ms, start + 300ms), std::nullopt);
     ranks.announce(0, Clock::now() + 100ms);
     EXPECT_LT(Clock::now() - start, 5s);
@@ -95,7 +88,7 @@ TEST(Agreement, NobodyWaitsLongerThanTheDeadline) {
 TEST(Agreement, AnotherUserInALoopKeepsNobodyBeyondTheDeadline) {
     ASSERT_EQ(geteuid(), 0U) << "as root, which can be another user";
     const std::string name = agreement_name("1.5", 7, secret);
-    OtherRanks ranks(listen_for_agreement(name), {1, 2});
+    OtherRanks ranks(listen_by_name(name), {1, 2});
     // As many as leave no moment in which nobody waits; for a time, so that the test has an end.
     std::vector<pid_t> strangers(6);
     const Deadline end = Clock::now() + 6s;
@@ -104,11 +97,7 @@ TEST(Agreement, AnotherUserInALoopKeepsNobodyBeyondTheDeadline) {
         if (stranger != 0) continue;
         constexpr uid_t nobody = 65534;
         const bool is_another = setresuid(nobody, nobody, nobody) == 0;
-        const AbstractName listener = abstract_name(name);
-        while (is_another && Clock::now() < end) {
-            const Socket connection(socket(AF_UNIX, SOCK_STREAM, 0));
-            static_cast<void>(connect(connection.fd(), listener.generic(), listener.length));
-        }
+        while (is_another && Clock::now() < end) static_cast<void>(connect_by_name(name));
         _exit(is_another ? 0 : 1);
     }
     auto one = other_rank(name, 1);
@@ -134,8 +123,8 @@ TEST(Agreement, ANameIsOfOneNodeOfOneStep) {
     // The secret itself is read by everybody in /proc/net/unix.
     EXPECT_EQ(name.find("5555"), std::string::npos);
     // A second one of the name is refused.
-    const Socket first = listen_for_agreement(name);
-    EXPECT_FALSE(listen_for_agreement(name).is_open());
+    const Socket first = listen_by_name(name);
+    EXPECT_FALSE(listen_by_name(name).is_open());
 }
 
 }  // namespace

@@ -1,18 +1,19 @@
-// What the plugin and `distgpu exec` collect alike.
+// What the plugin and `distgpu exec` collect alike, and what the tasks of a node tell each other.
 #include "node/collect.h"
 
+#include "child_process.h"
 #include "map_environment.h"
+#include "mapping/plan/plan_testing.h"
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <sched.h>
 
 namespace distgpu {
 namespace {
 
 StepLayout one_node() {
-    const std::vector<TasksRun> runs{{2, 1}};
-    return *StepLayout::distribute(*HostList::parse("n1"), runs, {});
+    return plan_testing::layout("n1", {{0, 1, 2, 1}});
 }
 
 TEST(CollectStep, ReadsWhatSlurmAndTheUserSay) {
@@ -73,6 +74,103 @@ TEST(SetGpus, SaysWhyItIsNotClearWhichTheyAre) {
     EXPECT_EQ(facts.gpu_names.unclear, "");
     set_gpus(facts, Error{"GPUs", "nobody knows", ""});
     EXPECT_EQ(facts.gpu_names.unclear, "GPUs: nobody knows");
+}
+
+// ---- What a node's tasks tell each other through the memory that they share: with real children,
+// each of which tells its own GPUs and waits for the others, and whose affinity is set before they
+// are released, as slurmstepd does it.
+
+using Lists = std::vector<std::vector<std::uint32_t>>;
+using namespace std::chrono_literals;
+
+// A CPU for each of two tasks: different ones where this process may use several.
+std::vector<CpuSet> two_masks() {
+    const auto cpus = own_cpus().cpus();
+    return {{cpus.back()}, {cpus.front()}};
+}
+
+void bind_task(pid_t task, const CpuSet& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const std::uint32_t cpu : cpus.cpus()) CPU_SET(cpu, &set);
+    ASSERT_EQ(sched_setaffinity(task, sizeof set, &set), 0);
+}
+
+TEST(TaskBoard, EveryTaskLearnsTheCpusAndGpusOfAll) {
+    const std::vector<CpuSet> masks = two_masks();
+    const Lists gpus{{3, 1}, {0}};
+    TaskBoard board;
+    board.create(2);
+    const auto task = [&](std::uint32_t rank) {
+        return [&, rank] {
+            board.tell_gpus(LocalRank{rank}, gpus[rank]);
+            return board.gpus(10s) == gpus && board.cpus() == masks;
+        };
+    };
+    ChildProcess first(task(0));
+    ChildProcess second(task(1));
+    bind_task(first.pid(), masks[0]);
+    board.record_cpus(0, first.pid());
+    bind_task(second.pid(), masks[1]);
+    board.record_cpus(1, second.pid());
+    // Each is waited for here; so the second must not need the first to be released.
+    board.tell_gpus(LocalRank{1}, gpus[1]);
+    EXPECT_TRUE(first.release());
+    EXPECT_TRUE(second.release());
+    EXPECT_EQ(board.cpus(), masks);
+}
+
+TEST(TaskBoard, GpusAreNotKnownWhereOneIsSilentOrDoesNotKnow) {
+    TaskBoard board;
+    board.create(2);
+    board.tell_gpus(LocalRank{0}, {1});
+    EXPECT_EQ(board.gpus(5ms), std::nullopt);
+    board.tell_gpus(LocalRank{1}, {});
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(board.gpus(10s), std::nullopt);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+    board.tell_gpus(LocalRank{1}, std::vector<std::uint32_t>(129));
+    EXPECT_EQ(board.gpus(10s), std::nullopt);
+    board.tell_gpus(LocalRank{1}, std::vector<std::uint32_t>(128));
+    EXPECT_EQ(board.gpus(10s)->at(1).size(), 128U);
+}
+
+TEST(TaskBoard, CpusAreNotKnownWhereOneIsMissing) {
+    ChildProcess gone([] { return true; });
+    const pid_t ended = gone.pid();
+    ASSERT_TRUE(gone.release());
+    for (const std::size_t recorded : {0U, 1U}) {
+        TaskBoard board;
+        board.create(2);
+        EXPECT_TRUE(board.cpus().empty());
+        board.record_cpus(recorded, getpid());
+        EXPECT_TRUE(board.cpus().empty()) << recorded;
+        board.record_cpus(1 - recorded, ended);
+        EXPECT_TRUE(board.cpus().empty()) << recorded;
+        board.record_cpus(1 - recorded, getpid());
+        EXPECT_EQ(board.cpus().size(), 2U) << recorded;
+    }
+}
+
+// A local rank that Slurm did not announce, and no memory: more than the address space.
+TEST(TaskBoard, HasNoPlaceForOthers) {
+    TaskBoard one;
+    one.create(1);
+    TaskBoard none;
+    none.create(SIZE_MAX / sizeof(KernelCpuSet) / 2);
+    for (TaskBoard* board : {&one, &none}) {
+        board->tell_gpus(LocalRank{1}, {7});
+        board->tell_gpus(LocalRank{UINT32_MAX}, {7});
+        board->record_cpus(1, getpid());
+        board->record_cpus(SIZE_MAX, getpid());
+        EXPECT_TRUE(board->cpus().empty());
+        board->tell_gpus(LocalRank{0}, {2});
+        board->record_cpus(0, getpid());
+    }
+    EXPECT_EQ(one.gpus(0s), Lists{{2}});
+    EXPECT_EQ(one.cpus().size(), 1U);
+    EXPECT_EQ(none.gpus(10s), std::nullopt);
+    EXPECT_TRUE(none.cpus().empty());
 }
 
 }  // namespace

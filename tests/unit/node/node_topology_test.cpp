@@ -2,44 +2,36 @@
 // script stands here that writes down what it was asked.
 #include "node/node_topology.h"
 
+#include "base/io/files.h"
 #include "made_up_folder.h"
 #include "mapping/binding/two_socket_node.h"
+#include "mapping/message_of.h"
 #include "mapping/topology/topology_json.h"
-#include "node/silent_discovery.h"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
+#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <string_view>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
 TEST(ExpandPath, PutsTheNodesNamesIn) {
-    struct Row {
-        const char* pattern;
-        const char* path;
-    };
-    const std::vector<Row> rows = {
-        {"/run/distgpu/topology.json", "/run/distgpu/topology.json"},
-        {"/shared/%n.xml", "/shared/node07.xml"},
-        {"/shared/%h.xml", "/shared/node07.cluster.xml"},
-        {"/%h/%n/%n", "/node07.cluster/node07/node07"},
-        {"/100%%n", "/100%n"},
-        {"/%%%n", "/%node07"},
-        {"/%x/%N", "/%x/%N"},
-        {"/ends with %", "/ends with %"},
-        {"", ""},
-    };
-    for (const auto& row : rows) {
-        EXPECT_EQ(expand_path(row.pattern, "node07", "node07.cluster"), row.path);
+    for (const auto& [pattern, path] :
+         {std::pair{"/run/distgpu/topology.json", "/run/distgpu/topology.json"},
+          {"/shared/%n.xml", "/shared/node07.xml"},
+          {"/shared/%h.xml", "/shared/node07.cluster.xml"},
+          {"/%h/%n/%n", "/node07.cluster/node07/node07"},
+          {"/100%%n", "/100%n"},
+          {"/%%%n", "/%node07"},
+          {"/%x/%N", "/%x/%N"},
+          {"/ends with %", "/ends with %"},
+          {"", ""}}) {
+        EXPECT_EQ(expand_path(pattern, "node07", "node07.cluster"), path);
     }
     // What follows the pattern is not its.
     EXPECT_EQ(expand_path(std::string_view("/%n").substr(0, 2), "node07", "host"), "/%");
@@ -74,9 +66,7 @@ class FindTopology : public testing::Test {
         return folder_.path(file);
     }
 
-    void set_command(const std::string& script) {
-        std::filesystem::permissions(write("distgpu", script), std::filesystem::perms::owner_all);
-    }
+    void set_command(const std::string& script) { folder_.write_program("distgpu", script); }
 
     Result<FoundTopology> find(const std::string& file, bool given = true) const {
         return find_topology({file, given, folder_.path("distgpu")},
@@ -85,10 +75,9 @@ class FindTopology : public testing::Test {
 
     // What the command was asked since the last call; "" if it was not.
     std::string asked() const {
-        std::stringstream arguments;
-        arguments << std::ifstream(folder_.path("asked")).rdbuf();
+        const auto arguments = read_regular_file(folder_.path("asked"));
         std::filesystem::remove(folder_.path("asked"));
-        return arguments.str();
+        return arguments ? *arguments : "";
     }
 
     // The file is passed over for the reason, and the command discovers.
@@ -110,11 +99,15 @@ TEST_F(FindTopology, ATopologyOfThisBootIsUsed) {
         const auto found = find(file, given);
         ASSERT_TRUE(found) << found.error().message();
         EXPECT_EQ(found->topology.gpus, saved_node.gpus);
-        EXPECT_EQ(found->topology.cores, saved_node.cores);
-        EXPECT_EQ(found->topology.distances, saved_node.distances);
         EXPECT_EQ(found->ignored, "");
         EXPECT_EQ(asked(), "");
     }
+    // One that an administrator wrote for all nodes of a kind is used as it is.
+    const auto found = find(write("saved.json", to_json(saved_node, std::nullopt)));
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->topology, saved_node);
+    EXPECT_EQ(found->ignored, "");
+    EXPECT_EQ(asked(), "");
 }
 
 // A link may have come up, or gone down, since the boot.
@@ -130,34 +123,20 @@ TEST_F(FindTopology, ThePortsOfASavedTopologyAreReadAnew) {
     EXPECT_EQ(found->topology.hcas[1].ports, std::vector<HcaPort>{});
 }
 
-// One that an administrator wrote for all nodes of a kind.
-TEST_F(FindTopology, ATopologyOfNoMachineIsUsedAsItIs) {
-    const auto found = find(write("saved.json", to_json(saved_node, std::nullopt)));
-    ASSERT_TRUE(found) << found.error().message();
-    EXPECT_EQ(found->topology, saved_node);
-    EXPECT_EQ(found->ignored, "");
-    EXPECT_EQ(asked(), "");
-}
-
 TEST_F(FindTopology, AStaleTopologyIsPassedOver) {
     const std::string other_boot = "saved before the last boot, or on another machine";
     const std::string other_devices = "PCI devices have changed since it was saved";
-    struct Row {
-        MachineIdentity identity;
-        std::string why;
-    };
-    const std::vector<Row> rows = {
-        {{"boot-0", machine.pci}, other_boot},
-        {{"boot-0", {}}, other_boot},
-        {{"boot-1", {"0000:01:00.0"}}, other_devices},
-        {{"boot-1", {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"}}, other_devices},
-        {{"boot-1", {"0000:01:00.0", "0000:03:00.0"}}, other_devices},
-    };
-    for (const auto& row : rows) {
-        const std::string file = write("saved.json", to_json(saved_node, row.identity));
-        expect_discovered(file, file + ": " + row.why);
+    for (const MachineIdentity& identity :
+         {MachineIdentity{"boot-0", machine.pci},
+          {"boot-0", {}},
+          {"boot-1", {"0000:01:00.0"}},
+          {"boot-1", {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"}},
+          {"boot-1", {"0000:01:00.0", "0000:03:00.0"}}}) {
+        const std::string file = write("saved.json", to_json(saved_node, identity));
+        const std::string why = identity.boot_id == "boot-0" ? other_boot : other_devices;
+        expect_discovered(file, file + ": " + why);
         // The file at its usual place is nobody's wish, but an unused one is worth a line.
-        expect_discovered(file, file + ": " + row.why, false);
+        expect_discovered(file, file + ": " + why, false);
     }
 }
 
@@ -175,30 +154,20 @@ TEST_F(FindTopology, WhatIsNoTopologyIsPassedOver) {
         ASSERT_FALSE(refused);
         expect_discovered(file, file + ": " + refused.error().problem);
     }
-}
-
-// As a full disk leaves one.
-TEST_F(FindTopology, AnEmptyFileIsPassedOver) {
+    // As a full disk leaves one.
     for (const char* text : {"", " \n"}) {
         const std::string file = write("saved.json", text);
         expect_discovered(file, file + ": neither JSON of distgpu topo nor XML of lstopo");
     }
-}
-
-TEST_F(FindTopology, AMissingFileIsWorthALineWhereItWasGiven) {
-    const std::string file = folder_.path("missing.json");
-    expect_discovered(file, file + ": No such file or directory");
-    expect_discovered(file, "", false);
-}
-
-// A FIFO without a writer would make slurmstepd wait for ever.
-TEST_F(FindTopology, WhatIsNoFileIsPassedOver) {
+    // One that is missing is worth a line where it was given.
+    const std::string missing = folder_.path("missing.json");
+    expect_discovered(missing, missing + ": No such file or directory");
+    expect_discovered(missing, "", false);
+    // A FIFO without a writer would make slurmstepd wait for ever.
     const std::string fifo = folder_.path("fifo");
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
     alarm(10);
-    for (const std::string& path : {fifo, folder_.path("sys"), std::string("/dev/null")}) {
-        expect_discovered(path, path + ": not a regular file");
-    }
+    expect_discovered(fifo, fifo + ": not a regular file");
     alarm(0);
 }
 
@@ -212,24 +181,16 @@ TEST_F(FindTopology, AnXmlIsTheCommandsToConvert) {
 }
 
 TEST_F(FindTopology, WhatTheCommandCannotDoIsTold) {
-    set_command("#!/bin/sh\necho 'hwloc: no memory' >&2\nexit 3\n");
-    const std::string command = folder_.path("distgpu") + " topo --format json";
-    const auto failed = find(folder_.path("missing.json"));
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().message(), "distgpu: " + command + ": hwloc: no memory");
-    const std::string xml = write("node.xml", "<topology");
-    const auto unconverted = find(xml);
-    ASSERT_FALSE(unconverted);
-    EXPECT_EQ(unconverted.error().message(),
-              "distgpu: " + command + " --topology " + xml + ": hwloc: no memory");
-}
-
-TEST_F(FindTopology, AnAnswerOfTheCommandIsDistrusted) {
-    write("answer.json", "{}");
-    const auto found = find(folder_.path("missing.json"));
-    ASSERT_FALSE(found);
+    const auto problem = [&](const std::string& file) { return message_of(find(file)); };
+    const std::string missing = folder_.path("missing.json");
     const std::string command = folder_.path("distgpu");
-    EXPECT_EQ(found.error(), parse_topology(command, "{}").error());
+    write("answer.json", "{}");
+    EXPECT_EQ(problem(missing), parse_topology(command, "{}").error().message());
+    set_command("#!/bin/sh\necho 'hwloc: no memory' >&2\nexit 3\n");
+    const std::string asks = "distgpu: " + command + " topo --format json";
+    EXPECT_EQ(problem(missing), asks + ": hwloc: no memory");
+    const std::string xml = write("node.xml", "<topology");
+    EXPECT_EQ(problem(xml), asks + " --topology " + xml + ": hwloc: no memory");
 }
 
 TEST_F(FindTopology, ACommandThatHangsHasFiveSeconds) {
@@ -237,9 +198,7 @@ TEST_F(FindTopology, ACommandThatHangsHasFiveSeconds) {
     using namespace std::chrono_literals;
     set_command("#!/bin/sh\nsleep 30\n");
     const auto begin = Clock::now();
-    const auto found = find(folder_.path("missing.json"));
-    ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().problem, "no answer within 5000 ms");
+    EXPECT_EQ(find(folder_.path("missing.json")).error().problem, "no answer within 5000 ms");
     EXPECT_GT(Clock::now() - begin, 4s);
     EXPECT_LT(Clock::now() - begin, 7s);
 }
@@ -261,6 +220,100 @@ TEST_F(FindTopology, ACommandThatIsKnownToHangIsNotAsked) {
                   "distgpu: " + source.command +
                       ": did not answer an earlier step of yours, and is not asked again for 10 "
                       "minutes");
+    }
+}
+
+// ---- For how long a discovery that did not end is remembered, and of whom. A script stands here
+// for the command.
+
+constexpr uid_t user = 1000;
+
+class SilentDiscovery : public testing::Test {
+  protected:
+    SilentDiscovery() {
+        folder_.write("run/nothing", "");
+        folder_.write_program("distgpu", "#!/bin/sh\nsleep 30\n");
+    }
+
+    bool silent(const TopologySource& source, uid_t of = user) const {
+        return is_silent(source, of, roots_);
+    }
+
+    const MadeUpFolder folder_;
+    const MachineRoots roots_{.run = folder_.path("run")};
+    const TopologySource source_{folder_.path("node.xml"), true, folder_.path("distgpu")};
+};
+
+// Longer than a file system's clock ticks.
+void let_a_tick_pass() {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+}
+
+TEST_F(SilentDiscovery, IsRememberedOfItsUserAndSource) {
+    EXPECT_FALSE(silent(source_));
+    note_silent(source_, user, roots_);
+    EXPECT_TRUE(silent(source_));
+    EXPECT_FALSE(silent(source_, user + 1));
+    const TopologySource other{folder_.path("other.xml"), true, source_.command};
+    EXPECT_FALSE(silent(other));
+    EXPECT_FALSE(silent({source_.file, true, folder_.path("other")}));
+    // A note is replaced by the next.
+    note_silent(other, user, roots_);
+    EXPECT_TRUE(silent(other));
+    EXPECT_FALSE(silent(source_));
+    // Where it cannot be written, nothing is remembered.
+    const MachineRoots nowhere{.run = folder_.path("missing")};
+    note_silent(source_, user, nowhere);
+    EXPECT_FALSE(is_silent(source_, user, nowhere));
+}
+
+TEST_F(SilentDiscovery, AChangeOfTheCommandOrTheFileEndsIt) {
+    for (const std::string& changed : {source_.command, source_.file}) {
+        note_silent(source_, user, roots_);
+        ASSERT_TRUE(silent(source_)) << changed;
+        let_a_tick_pass();
+        // Its text, whatever the time of it that a package brings.
+        folder_.write(std::filesystem::path(changed).filename(), "another");
+        const std::array<timespec, 2> long_ago{};
+        ASSERT_EQ(utimensat(AT_FDCWD, changed.c_str(), long_ago.data(), 0), 0);
+        EXPECT_FALSE(silent(source_)) << changed;
+        let_a_tick_pass();
+    }
+}
+
+TEST_F(SilentDiscovery, EveryUserCanReadItsNoteWhateverTheUmask) {
+    const mode_t before = umask(0777);
+    note_silent(source_, user, roots_);
+    umask(before);
+    for (const auto& [path, mode] :
+         {std::pair{"run/distgpu", 0755U}, std::pair{"run/distgpu/silent-discovery.1000", 0644U}}) {
+        struct stat status {};
+        ASSERT_EQ(stat(folder_.path(path).c_str(), &status), 0) << path;
+        EXPECT_EQ(status.st_mode & 07777U, mode) << path;
+    }
+}
+
+TEST_F(SilentDiscovery, ALinkInItsPlaceIsReplacedAndNotFollowed) {
+    folder_.write("run/distgpu/other", "");
+    folder_.write("precious", "kept");
+    std::filesystem::create_symlink(folder_.path("precious"),
+                                    folder_.path("run/distgpu/silent-discovery.1000"));
+    note_silent(source_, user, roots_);
+    EXPECT_TRUE(silent(source_));
+    EXPECT_EQ(std::filesystem::file_size(folder_.path("precious")), 4U);
+}
+
+// Of a command that is missing, since every file that is there would be newer than the note.
+TEST_F(SilentDiscovery, LastsTenMinutesOfTheClock) {
+    const TopologySource missing{folder_.path("none.xml"), true, folder_.path("none")};
+    note_silent(missing, user, roots_);
+    for (const auto& [age, remembered] :
+         {std::pair<time_t, bool>{0, true}, {590, true}, {610, false}, {-60, false}}) {
+        const timespec then{std::time(nullptr) - age, 0};
+        const std::array<timespec, 2> times{then, then};
+        const std::string note = folder_.path("run/distgpu/silent-discovery.1000");
+        ASSERT_EQ(utimensat(AT_FDCWD, note.c_str(), times.data(), 0), 0);
+        EXPECT_EQ(silent(missing), remembered) << age << " s";
     }
 }
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 namespace distgpu {
 namespace {
 
@@ -14,11 +12,9 @@ TEST(ParseMasks, ReadsOneForEachTask) {
 }
 
 TEST(ParseMasks, TakesNothingElse) {
-    EXPECT_TRUE(parse_masks("0x3", 2).empty());
-    EXPECT_TRUE(parse_masks("0x3,0x4,0x8", 2).empty());
-    EXPECT_TRUE(parse_masks("0x3,", 2).empty());
-    EXPECT_TRUE(parse_masks("0x3,0x0", 2).empty());
-    EXPECT_TRUE(parse_masks("0x3,0xG", 2).empty());
+    for (const char* list : {"0x3", "0x3,0x4,0x8", "0x3,", "0x3,0x0", "0x3,0xG", ""}) {
+        EXPECT_TRUE(parse_masks(list, 2).empty()) << list;
+    }
     EXPECT_TRUE(parse_masks("", 1).empty());
 }
 

@@ -5,9 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <utility>
-
 namespace distgpu {
 namespace {
 

@@ -1,12 +1,11 @@
-// What a task's environment says, and the plan applied to it.
+// What a task's environment says, the plan applied to it, and how it differs from the plan.
 #include "node/task_environment.h"
 
 #include "map_environment.h"
+#include "mapping/message_of.h"
 #include "mapping/texts/variables.h"
 
 #include <gtest/gtest.h>
-
-#include <string>
 
 namespace distgpu {
 namespace {
@@ -23,17 +22,16 @@ NodePlan plan_with(std::vector<std::string> unset,
 }
 
 TEST(Exported, IsWhatTheUserSetAndNotWhatAnOuterStepGave) {
-    const Variables outer{{"MASTER_ADDR", "n1"}, {"SLURM_DISTGPU_GIVEN", "A=1 MASTER_ADDR=n1"}};
-    EXPECT_EQ(exported(MapEnvironment(Variables{{"MASTER_ADDR", "n1"}}), "MASTER_ADDR"), "n1");
-    EXPECT_EQ(exported(MapEnvironment(Variables{{"MASTER_ADDR", ""}}), "MASTER_ADDR"),
-              std::nullopt);
-    EXPECT_EQ(exported(MapEnvironment(Variables{}), "MASTER_ADDR"), std::nullopt);
-    EXPECT_EQ(exported(MapEnvironment(outer), "MASTER_ADDR"), std::nullopt);
-    Variables changed = outer;
-    changed["MASTER_ADDR"] = "n2";
-    EXPECT_EQ(exported(MapEnvironment(changed), "MASTER_ADDR"), "n2");
-    changed["MASTER_ADDR"] = not_loaded_address;
-    EXPECT_EQ(exported(MapEnvironment(changed), "MASTER_ADDR"), std::nullopt);
+    const auto exported_by = [](const Variables& variables) {
+        return exported(MapEnvironment(variables), "MASTER_ADDR");
+    };
+    const char* const given = "A=1 MASTER_ADDR=n1";
+    EXPECT_EQ(exported_by({{"MASTER_ADDR", "n1"}}), "n1");
+    EXPECT_EQ(exported_by({{"MASTER_ADDR", ""}}), std::nullopt);
+    EXPECT_EQ(exported_by({}), std::nullopt);
+    EXPECT_EQ(exported_by({{"MASTER_ADDR", "n1"}, {"SLURM_DISTGPU_GIVEN", given}}), std::nullopt);
+    EXPECT_EQ(exported_by({{"MASTER_ADDR", "n2"}, {"SLURM_DISTGPU_GIVEN", given}}), "n2");
+    EXPECT_EQ(exported_by({{"MASTER_ADDR", not_loaded_address}}), std::nullopt);
 }
 
 TEST(RemoveRequest, TakesTheAddressThatSrunSentAndNoOther) {
@@ -173,15 +171,64 @@ TEST(PreparedSpec, IsOfThisStepAlone) {
 
 TEST(TaskEnvironment, SaysWhatWasNotTakenAndSetsTheRest) {
     MapEnvironment environment(Variables{});
-    const auto done = set_task_environment(
-        environment, "tensorflow",
-        plan_with({},
-                  {{"TF_CONFIG", std::string(MapEnvironment::longest + 1, 'x')}, {"RANK", "0"}}),
-        LocalRank{0});
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().message(),
+    EXPECT_EQ(message_of(set_task_environment(
+                  environment, "tensorflow",
+                  plan_with({}, {{"TF_CONFIG", std::string(MapEnvironment::longest + 1, 'x')},
+                                 {"RANK", "0"}}),
+                  LocalRank{0})),
               "distgpu: variable TF_CONFIG: could not be set (201 bytes); please report this");
     EXPECT_EQ(environment.get("RANK"), "0");
+}
+
+// ---- A task's variables beside those of the plan.
+
+TaskPlan task() {
+    TaskPlan task;
+    task.unset = {"PET_*", "OMPI_COMM_WORLD_RANK"};
+    task.set = {{"RANK", "1"},       {"MASTER_ADDR", "10"}, {"MASTER_PORT", "2000"},
+                {"TF_CONFIG", "{}"}, {"PET_NNODES", "2"},   {"OMP_NUM_THREADS", "4"}};
+    return task;
+}
+
+Variables prepared() {
+    return {{"RANK", "1"},
+            {"MASTER_ADDR", "10"},
+            {"MASTER_PORT", "2000"},
+            {"TF_CONFIG", "{}"},
+            {"PET_NNODES", "2"}};
+}
+
+TEST(Differences, AreRanksAndWhatIsMissingOrLeft) {
+    struct Row {
+        Variables changed;  // empty: as if unset
+        std::vector<Difference> differences;
+    };
+    for (const auto& [changed, expected] :
+         {// Not OMP_NUM_THREADS, which the user may have taken away.
+          Row{{}, {}},
+          // Nor addresses, ports and texts.
+          Row{{{"MASTER_ADDR", "11"},
+               {"MASTER_PORT", "3000"},
+               {"TF_CONFIG", "{\"cluster\": {}}"},
+               {"OMP_NUM_THREADS", "8"}},
+              {}},
+          Row{{{"RANK", "2"}}, {{"RANK", "2", "1"}}},
+          Row{{{"RANK", ""}, {"MASTER_PORT", ""}, {"TF_CONFIG", ""}},
+              {{"RANK", std::nullopt, "1"},
+               {"MASTER_PORT", std::nullopt, "2000"},
+               {"TF_CONFIG", std::nullopt, "{}"}}},
+          // Left, although it was to be removed; the size is not named.
+          Row{{{"PET_NPROC_PER_NODE", "8"},
+               {"OMPI_COMM_WORLD_RANK", "0"},
+               {"OMPI_COMM_WORLD_SIZE", "1"}},
+              {{"OMPI_COMM_WORLD_RANK", "0", std::nullopt},
+               {"PET_NPROC_PER_NODE", "8", std::nullopt}}}}) {
+        Variables variables = prepared();
+        for (const auto& [name, value] : changed) variables[name] = value;
+        EXPECT_EQ(differences(MapEnvironment(variables), task()), expected);
+        std::erase_if(variables, [](const auto& variable) { return variable.second.empty(); });
+        EXPECT_EQ(differences(MapEnvironment(variables), task()), expected);
+    }
 }
 
 }  // namespace

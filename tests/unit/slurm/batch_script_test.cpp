@@ -5,14 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <filesystem>
 #include <vector>
 
 namespace distgpu {
 namespace {
-
-// A script that names no file, or none that is there.
-const ScriptFiles no_files = [](std::string_view) { return std::optional<std::string>(); };
 
 TEST(BatchScript, StartsNoStep) {
     for (const char* script : {
@@ -29,7 +26,7 @@ TEST(BatchScript, StartsNoStep) {
              "python3 train.py --out srun_results \"$@\"",
              "true",
          }) {
-        EXPECT_TRUE(starts_no_step(script, no_files)) << script;
+        EXPECT_TRUE(starts_no_step(script, "")) << script;
     }
 }
 
@@ -57,43 +54,40 @@ TEST(BatchScript, MayStartAStep) {
              "make train",
              "sbatch next.sbatch",
          }) {
-        EXPECT_FALSE(starts_no_step(script, no_files)) << script;
+        EXPECT_FALSE(starts_no_step(script, "")) << script;
     }
 }
 
+// In its folder, and the folders of PATH.
 TEST(BatchScript, MayStartAStepByOtherFiles) {
-    const ScriptFiles files = [](std::string_view name) -> std::optional<std::string> {
-        if (name == "./steps") return "run() {\n    srun \"$@\"\n}\n";
-        if (name == "./names") return "DATA=/data # for srun\n";
-        if (name == "launch") return "#!/bin/bash\nexec srun python3 \"$@\"\n";
-        if (name == "plain") return "#!/bin/bash\nexec python3 \"$@\"\n";
-        if (name == "binary") return "\177ELF srun ";
-        if (name == "submit.py") return "subprocess.run([\"srun\", \"hostname\"])\n";
-        if (name == "train.py") return "# srun python3 train.py\nimport torch\n";
-        return std::nullopt;
-    };
+    const MadeUpFolder folder;
+    const std::string bin = folder.path("bin");
+    for (const auto& [name, text] : {std::pair{"steps", "run() {\n    srun \"$@\"\n}\n"},
+                                     {"names", "DATA=/data # for srun\n"},
+                                     {"submit.py", "subprocess.run([\"srun\", \"hostname\"])\n"},
+                                     {"train.py", "# srun python3 train.py\nimport torch\n"},
+                                     {"bin/launch", "#!/bin/bash\nexec srun python3 \"$@\"\n"},
+                                     {"bin/plain", "#!/bin/bash\nexec python3 \"$@\"\n"},
+                                     {"bin/binary", "\177ELF srun "}}) {
+        folder.write_program(name, text);
+    }
+    folder.write("bin/data", "#!/bin/bash\nsrun true\n");  // no command
+    const std::string path = "/none:" + bin;
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path());
     for (const char* script :
          {"source ./steps\nrun python3 train.py", ". steps; run python3 train.py",
           "launch train.py", "python3 submit.py", "source ./missing", "source $SETUP",
           "python3 -u submit.py --nodes 2"}) {
-        EXPECT_FALSE(starts_no_step(script, files)) << script;
+        EXPECT_FALSE(starts_no_step(script, path)) << script;
     }
     for (const char* script :
-         {"source ./names\npython3 train.py", "plain train.py", "binary", "python3 train.py",
-          "python3 train.py launch", "source $VENV/bin/activate\npython3 train.py",
-          ". /etc/profile; python3 train.py"}) {
-        EXPECT_TRUE(starts_no_step(script, files)) << script;
+         {"source ./names\npython3 train.py", "plain train.py", "binary", "data", "none",
+          "python3 train.py", "python3 train.py launch",
+          "source $VENV/bin/activate\npython3 train.py", ". /etc/profile; python3 train.py"}) {
+        EXPECT_TRUE(starts_no_step(script, path)) << script;
     }
-}
-
-TEST(BatchScript, NamesFilesOfItsFolderAndCommands) {
-    MadeUpFolder folder;
-    folder.write("steps", "srun true\n");
-    EXPECT_EQ(read_script_file(folder.path("steps"), ""), "srun true\n");
-    EXPECT_EQ(read_script_file("none", "/bin:" + folder.path()), std::nullopt);
-    EXPECT_EQ(read_script_file("steps", folder.path()), std::nullopt);  // no command
-    EXPECT_NE(read_script_file("env", "/none:/usr/bin"), std::nullopt);
-    EXPECT_EQ(read_script_file(folder.path(), ""), std::nullopt);
+    std::filesystem::current_path(before);
 }
 
 // The name and the text of what is found; empty: nothing.
@@ -126,9 +120,9 @@ TEST(BatchScript, IsWhatIsWrapped) {
 TEST(BatchScript, OfSallocIsPython) {
     const auto program = [](const std::vector<std::string>& line) {
         const auto script = find_python_of_salloc(line);
-        return script ? script->name +
-                            (starts_no_step(script->text, no_files) ? "" : ", which starts steps")
-                      : "none";
+        return script
+                   ? script->name + (starts_no_step(script->text, "") ? "" : ", which starts steps")
+                   : "none";
     };
     EXPECT_EQ(program({"salloc", "-N", "2", "python3", "train.py"}), "python3 train.py");
     EXPECT_EQ(program({"salloc", "-N2", "/opt/bin/python3.11", "-u", "train.py"}),

@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 namespace distgpu {
 namespace {
 
@@ -24,26 +21,14 @@ std::string refused(const Words& words) {
     return read ? "read" : read.error().message();
 }
 
-TEST(SrunLine, ShortAndLongOptionsInEveryForm) {
-    const LayoutText expected{.nodes = "2", .ntasks = "8", .distribution = "cyclic"};
-    for (const Words& options :
-         {Words{"-N2", "-n8", "-m", "cyclic:block", "-c", "4", "./a"},
-          Words{"-N", "2", "-n", "8", "-mcyclic", "-c4", "./a"},
-          Words{"--nodes=2", "--ntasks", "8", "--distribution=cyclic", "--cpus-per-task=4", "./a"},
-          Words{"--nodes", "2", "--ntasks=8", "--distr", "cyclic", "-c4", "./a"}}) {
-        const SrunLine read = line(options);
-        EXPECT_EQ(read.shape.layout, expected) << testing::PrintToString(options);
-        EXPECT_EQ(read.shape.cpus_per_task, "4");
-        EXPECT_EQ(read.program, Words{"./a"});
-        EXPECT_EQ(read.spec, "pytorch");
-    }
-}
-
-TEST(SrunLine, TheProgramKeepsItsOptions) {
-    const SrunLine read = line({"-N2", "-p", "gpu", "--mem", "4G", "--exclusive", "-t", "1:00:00",
-                                "-K", "python3", "train.py", "-n", "3", "--nodes=9"});
+TEST(SrunLine, HasItsOptionsAndTheProgramItsOwn) {
+    const SrunLine read = line({"-N", "2", "--ntasks=8", "-m", "cyclic:block", "-c4", "-p", "gpu",
+                                "--exclusive", "python3", "train.py", "-n", "3", "--nodes=9"});
+    EXPECT_EQ(read.shape.layout,
+              (LayoutText{.nodes = "2", .ntasks = "8", .distribution = "cyclic"}));
+    EXPECT_EQ(read.shape.cpus_per_task, "4");
     EXPECT_EQ(read.program, (Words{"python3", "train.py", "-n", "3", "--nodes=9"}));
-    EXPECT_EQ(read.shape.layout, LayoutText{.nodes = "2"});
+    EXPECT_EQ(read.spec, "pytorch");
 }
 
 TEST(SrunLine, NodesFollowFromTasks) {

@@ -1,7 +1,7 @@
 // What checks found, for comparison: "failed OBJECT: PROBLEM" a line.
 #pragma once
 
-#include "check/finding.h"
+#include "check/checks.h"
 
 #include <string>
 

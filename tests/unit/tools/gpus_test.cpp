@@ -1,13 +1,12 @@
-// The device nodes of a task's GPUs, on file systems of the test's own.
-#include "check/gpus.h"
-
+// A task's GPUs: their device nodes on file systems of the test's own, and their memory.
+#include "check/checks.h"
+#include "made_up_folder.h"
 #include "map_environment.h"
 #include "tools/findings_text.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -21,17 +20,12 @@ using Variables = MapEnvironment::Variables;
 
 class Gpus : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = fs::temp_directory_path() / "distgpu-gpus-XXXXXX";
-        folder_ = mkdtemp(pattern.data());
-        fs::create_directories(roots().dev + "/dri");
-    }
-    void TearDown() override { fs::remove_all(folder_); }
+    Gpus() { fs::create_directories(roots().dev + "/dri"); }
 
-    DeviceRoots roots() const { return {folder_ + "/dev", folder_ + "/sys"}; }
+    MachineRoots roots() const { return {.sys = folder_.path("sys"), .dev = folder_.path("dev")}; }
 
     // A plain file stands for a device that opens.
-    void device(const std::string& name) const { std::ofstream(roots().dev + "/" + name); }
+    void device(const std::string& name) const { folder_.write("dev/" + name, ""); }
     // A socket cannot be opened: ENXIO, as of a device without a driver.
     void dead_device(const std::string& name) const {
         ASSERT_EQ(mknod((roots().dev + "/" + name).c_str(), S_IFSOCK | 0666U, 0), 0);
@@ -48,7 +42,7 @@ class Gpus : public testing::Test {
     }
 
   private:
-    std::string folder_;
+    MadeUpFolder folder_;
 };
 
 NodeTopology with_gpus(GpuVendor vendor, std::size_t count) {
@@ -79,10 +73,7 @@ TEST_F(Gpus, ANodeIsMissingOrDead) {
               "failed /dev/nvidia2: No such file or directory\n");
     // Nobody asked for the second.
     EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "0"}}, nullptr), "");
-}
-
-TEST_F(Gpus, TheControlNodeIsNeededWhereItIs) {
-    device("nvidia0");
+    // The control node is needed where it is.
     dead_device("nvidiactl");
     EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "0"}}, nullptr),
               "failed /dev/nvidiactl: no driver answers\n");
@@ -110,9 +101,8 @@ TEST_F(Gpus, ByUuidOneHasToOpen) {
 }
 
 TEST_F(Gpus, AmdsAreKfdAndARenderNode) {
-    const NodeTopology topology = with_gpus(GpuVendor::amd, 1);
-    fs::create_directories(roots().sys + "/bus/pci/devices/0000:01:00.0/drm/renderD128");
-    fs::create_directories(roots().sys + "/bus/pci/devices/0000:01:00.0/drm/card0");
+    NodeTopology topology = with_gpus(GpuVendor::amd, 1);
+    topology.gpus[0].minor = 128;
     dead_device("dri/renderD128");
     // ROCR_VISIBLE_DEVICES comes with CUDA_VISIBLE_DEVICES.
     const Variables task{{"CUDA_VISIBLE_DEVICES", "0"}, {"ROCR_VISIBLE_DEVICES", "0"}};
@@ -126,8 +116,8 @@ TEST_F(Gpus, AmdsAreKfdAndARenderNode) {
 }
 
 TEST_F(Gpus, IntelsAreARenderNodeAlsoOfATile) {
-    const NodeTopology topology = with_gpus(GpuVendor::intel, 2);
-    fs::create_directories(roots().sys + "/bus/pci/devices/0000:02:00.0/drm/renderD129");
+    NodeTopology topology = with_gpus(GpuVendor::intel, 2);
+    topology.gpus[1].minor = 129;
     dead_device("dri/renderD129");
     EXPECT_EQ(findings({{"ZE_AFFINITY_MASK", "0"}}, &topology), "");
     EXPECT_EQ(findings({{"ZE_AFFINITY_MASK", "1.0"}}, &topology),
@@ -138,6 +128,26 @@ TEST_F(Gpus, NoneInTheStepIsAWarningWhereTheNodeHasSome) {
     const NodeTopology topology = with_gpus(GpuVendor::nvidia, 4);
     EXPECT_EQ(findings({}, &topology), "warning GPUs: none in this step, but 4 on this node\n");
     EXPECT_EQ(findings({}, nullptr), "");
+}
+
+TEST(GpuMemory, OfAGpuInUseIsAFinding) {
+    NodeTopology topology = with_gpus(GpuVendor::nvidia, 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        topology.gpus[i].pci = "0000:0" + std::to_string(i + 6) + ":00.0";
+    }
+    const auto found = [&](const Variables& variables, const char* library = DISTGPU_FAKE_NVML) {
+        return text(check_gpu_memory(MapEnvironment(variables), topology, library));
+    };
+    EXPECT_EQ(found({{"CUDA_VISIBLE_DEVICES", "0,1"}}),
+              "failed GPU 0 (0000:06:00.0): 20.0 of 80.0 GiB of its memory are in use before the "
+              "program starts\n");
+    // What the driver takes, another job's, and what is not known without the library.
+    EXPECT_EQ(found({{"CUDA_VISIBLE_DEVICES", "1"}}), "");
+    EXPECT_EQ(found({}), "");
+    EXPECT_EQ(found({{"CUDA_VISIBLE_DEVICES", "2,7,MIG-1"}}), "");
+    EXPECT_EQ(found({{"CUDA_VISIBLE_DEVICES", "0"}, {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"}}),
+              "");
+    EXPECT_EQ(found({{"CUDA_VISIBLE_DEVICES", "0"}}, "libdistgpu-no-such-library.so"), "");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The only task of a step on node n1, and its plan.
 #pragma once
 
-#include "mapping/spec/parse_spec.h"
+#include "mapping/plan/plan_testing.h"
 #include "node/own_task.h"
 
 #include <cstdint>
@@ -11,17 +11,9 @@
 namespace distgpu {
 
 inline OwnTask made_up_task(const std::string& spec, std::uint16_t port) {
-    const std::vector<TasksRun> runs{{1, 1}};
-    OwnTask own{*parse_spec("SPEC", spec),
-                {Launcher::slurm,
-                 *StepLayout::distribute(*HostList::parse("n1"), runs, {}),
-                 {},
-                 {},
-                 {},
-                 true},
-                {},
-                {},
-                {}};
+    const StepLayout layout = plan_testing::layout("n1", {{0, 1, 1, 1}});
+    const Place place{Launcher::slurm, layout, {}, {}, {}, true};
+    OwnTask own{*parse_spec("SPEC", spec), place, {}, {}, {}};
     own.plan.rendezvous = {"n1", port, PortSource::key};
     own.plan.tasks.resize(1);
     own.plan.tasks[0].set = {{"RANK", "0"}};

@@ -1,6 +1,5 @@
 // What has gone from a node since its topology was saved.
-#include "check/node_health.h"
-
+#include "check/checks.h"
 #include "made_up_folder.h"
 
 #include <gmock/gmock.h>
@@ -30,13 +29,10 @@ class NodeHealth : public testing::Test {
         saved_.gpus[0].pci = "0000:06:00.0";
         saved_.gpus[1].pci = "0000:16:00.0";
         saved_.gpus[1].model = "H100";
-        Hca hca;
+        Hca& hca = saved_.hcas.emplace_back();
         hca.name = "mlx5_0";
         hca.pci = "0000:05:00.0";
-        hca.ports.resize(1);
-        hca.ports[0].number = 1;
-        hca.ports[0].state = HcaPort::State::active;
-        saved_.hcas.push_back(hca);
+        hca.ports = {{1, HcaPort::State::active, HcaPort::Link::infiniband, 400}};
     }
 
     void set_port(const std::string& state) const {
@@ -49,27 +45,20 @@ class NodeHealth : public testing::Test {
     void remove(const std::string& path) const { std::filesystem::remove_all(folder_.path(path)); }
 
     std::vector<std::string> faults() const {
-        return node_faults(saved_, {folder_.path("proc"), folder_.path("sys"), folder_.path("run")},
-                           {folder_.path("dev"), folder_.path("sys")});
+        return node_faults(&saved_, {folder_.path("proc"), folder_.path("sys"), folder_.path("run"),
+                                     folder_.path("dev")});
     }
 
     MadeUpFolder folder_;
     NodeTopology saved_;
 };
 
-TEST_F(NodeHealth, OfAWellNodeThereIsNothing) {
+TEST_F(NodeHealth, AGpuIsGone) {
     EXPECT_THAT(faults(), IsEmpty());
-}
-
-TEST_F(NodeHealth, AGpuThatIsGone) {
-    remove("sys/bus/pci/devices/0000:16:00.0");
-    remove("dev/nvidia1");
-    EXPECT_THAT(faults(), ElementsAre("GPU 0000:16:00.0 (H100): gone from the PCI bus"));
-}
-
-TEST_F(NodeHealth, AGpuWithoutADeviceNode) {
     remove("dev/nvidia1");
     EXPECT_THAT(faults(), ElementsAre(folder_.path("dev/nvidia1") + ": No such file or directory"));
+    remove("sys/bus/pci/devices/0000:16:00.0");
+    EXPECT_THAT(faults(), ElementsAre("GPU 0000:16:00.0 (H100): gone from the PCI bus"));
 }
 
 TEST_F(NodeHealth, APortThatIsDownAndAnHcaThatIsGone) {

@@ -1,6 +1,5 @@
 // What is read of a node for the comparison.
-#include "check/node_traits.h"
-
+#include "check/checks.h"
 #include "made_up_folder.h"
 #include "map_environment.h"
 
@@ -18,16 +17,10 @@ std::string value_of(const std::vector<NodeTrait>& traits, const std::string& na
     return "no such trait";
 }
 
-Gpu gpu(const char* model) {
-    Gpu gpu;
-    gpu.model = model;
-    return gpu;
-}
-
 TEST(NodeTraits, DevicesInTheirOrder) {
     NodeTopology node;
     EXPECT_EQ(value_of(device_traits(&node), "GPUs"), "none");
-    node.gpus = {gpu("H100"), gpu("H100"), gpu(""), gpu("H100")};
+    for (const char* model : {"H100", "H100", "", "H100"}) node.gpus.emplace_back().model = model;
     EXPECT_EQ(value_of(device_traits(&node), "GPUs"), "2 x H100, 1 x unknown model, 1 x H100");
     Hca hca;
     hca.name = "mlx5_0";

@@ -1,5 +1,5 @@
 // A process that puts the nodes of its step into an order by itself, as distgpu exec does.
-#include "base/environment_copy.h"
+#include "base/environment.h"
 #include "mapping/spec/parse_spec.h"
 #include "node/own_task.h"
 

@@ -1,23 +1,22 @@
-// How `distgpu exec` ends with what it started, and how its nodes find each other. Each of its
-// processes is one of the test's own.
+// How `distgpu exec` ends with what it started, how its nodes find each other, and what it makes of
+// the plan. Each of its processes is one of the test's own.
 #include "exec/supervise.h"
 
-#include "base/io/process_tree.h"
+#include "base/environment.h"
+#include "base/io/programs.h"
 #include "base/io/socket.h"
-#include "exec/companion.h"
-#include "exec/control.h"
-#include "exec/readiness.h"
 #include "made_up_folder.h"
-#include "node/step_secret.h"
+#include "made_up_task.h"
+#include "mapping/texts/variables.h"
+#include "node/step_variables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -38,7 +37,7 @@ std::uint16_t free_port() {
 
 struct End {
     int status = -1;
-    std::string errors;
+    std::string errors{};
 };
 
 // In a process of its own, whose signals and children it takes.
@@ -51,6 +50,11 @@ struct Running {
         EXPECT_EQ(pipe(ends.data()), 0);
         pid = fork();
         if (pid == 0) {
+            // Ignored where the tests run behind nohup or in the background, which a shell
+            // inherits.
+            for (const int signal_number : {SIGINT, SIGQUIT, SIGHUP}) {
+                signal(signal_number, SIG_DFL);
+            }
             dup2(ends[1], STDERR_FILENO);
             close(ends[0]);
             close(ends[1]);
@@ -78,7 +82,7 @@ struct Running {
 Supervision shell(const std::string& script) {
     Supervision supervision;
     supervision.mode = "vllm";
-    supervision.node_names = {"n0"};
+    supervision.step.names = {"n0"};
     supervision.step.meeting.step = "1.0";
     supervision.parts.program = {"sh", "-c", script};
     return supervision;
@@ -87,9 +91,8 @@ Supervision shell(const std::string& script) {
 // Of two nodes, both on this machine.
 Supervision of_two(std::uint32_t node, std::uint16_t port, const std::string& script) {
     Supervision supervision = shell(script);
-    supervision.node_names = {"n0", "n1"};
-    supervision.node = node;
-    supervision.step.nodes = 2;
+    supervision.step.names = {"n0", "n1"};
+    supervision.step.own = node;
     supervision.step.head = "127.0.0.1";
     supervision.step.port = port;
     supervision.step.meeting.secret = Secret(Secret::Bytes{1, 2, 3});
@@ -105,67 +108,29 @@ TEST(Supervise, AnyEndBeforeASignalIsAFailure) {
     EXPECT_EQ(Running(shell("kill -KILL $$")).end().status, 137);
 }
 
+// Reads what the program prints until this line.
+void await(const Running& running, const std::string& word) {
+    std::string text;
+    std::array<char, 256> piece{};
+    while (text.find(word + "\n") == std::string::npos) {
+        const ssize_t got = read(running.errors, piece.data(), piece.size());
+        ASSERT_GT(got, 0);
+        text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+}
+
 TEST(Supervise, AfterASignalTheStatusIsTheProgramsOwn) {
     for (const auto& [script, status] : std::vector<std::pair<std::string, int>>{
              {"trap 'exit 0' TERM; echo up >&2; while :; do sleep 0.05; done", 0},
              {"trap 'exit 9' TERM; echo up >&2; while :; do sleep 0.05; done", 9},
              {"echo up >&2; sleep 60 & wait", 143}}) {
         const Running running(shell(script));
-        std::array<char, 3> up{};
-        ASSERT_EQ(read(running.errors, up.data(), up.size()), 3);
+        await(running, "up");
         kill(running.pid, SIGTERM);
         const auto end = running.end();
         EXPECT_EQ(end.status, status) << script;
         EXPECT_EQ(end.errors, "") << script;
     }
-}
-
-// The children of a process, as /proc lists them.
-std::vector<pid_t> children_of(pid_t parent) {
-    std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
-                       "/children");
-    return {std::istream_iterator<pid_t>(list), {}};
-}
-
-// Slurm signals all processes of a step, or its own children alone, as the site has it.
-TEST(Supervise, EachSignalReachesTheProgramOnce) {
-    for (const bool everybody : {false, true}) {
-        const Running running(
-            shell("for s in USR1 USR2 HUP INT TERM; do trap \"echo $s >&2\" $s; done; echo up >&2; "
-                  "while :; do sleep 0.01; done"));
-        std::array<char, 3> up{};
-        ASSERT_EQ(read(running.errors, up.data(), up.size()), 3);
-        std::string expected;
-        const auto send = [&](int signal, const std::string& name) {
-            const auto children = children_of(running.pid);
-            kill(running.pid, signal);
-            for (const pid_t child : everybody ? children : std::vector<pid_t>{}) {
-                kill(child, signal);
-            }
-            expected += name;
-            std::this_thread::sleep_for(600ms);
-        };
-        for (int round = 0; round < 3; ++round) {
-            send(SIGUSR1, "USR1\n");
-            send(SIGUSR2, "USR2\n");
-        }
-        send(SIGINT, "INT\n");
-        send(SIGHUP, "HUP\n");
-        send(SIGTERM, "TERM\n");
-        kill(children_of(running.pid).back(), SIGKILL);
-        kill(children_of(running.pid).front(), SIGKILL);
-        EXPECT_EQ(running.end().errors, expected) << everybody;
-    }
-}
-
-TEST(Supervise, KillsWhatIgnoresTheSignal) {
-    Supervision supervision = shell("trap '' TERM; echo up >&2; while :; do sleep 1; done");
-    supervision.grace = 1s;
-    const Running running(supervision);
-    std::array<char, 3> up{};
-    ASSERT_EQ(read(running.errors, up.data(), up.size()), 3);
-    kill(running.pid, SIGTERM);
-    EXPECT_EQ(running.end().status, 137);
 }
 
 // A daemon of its own session holds the pipe open until it is dead, too.
@@ -196,13 +161,13 @@ TEST(Supervise, WaitsForAResourceTracker) {
 
 TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
     Supervision supervision = shell("");
+    supervision.parts.program = {"/etc/passwd"};
+    EXPECT_EQ(Running(supervision).end().status, 126);
     supervision.parts.program = {"/none"};
     const auto end = Running(supervision).end();
     EXPECT_EQ(end.status, 127);
     EXPECT_EQ(end.errors,
               "distgpu: /none: No such file or directory; name a program that can be run\n");
-    supervision.parts.program = {"/etc/passwd"};
-    EXPECT_EQ(Running(supervision).end().status, 126);
 }
 
 // vLLM and SGLang leave files there, killed or not.
@@ -220,19 +185,6 @@ TEST(Supervise, TemporaryFilesOfAProgramGoWithIt) {
     unsetenv("TMPDIR");
 }
 
-TEST(Supervise, OneNodesEndIsTheOthers) {
-    for (const std::uint32_t failing : {0U, 1U}) {
-        const std::uint16_t port = free_port();
-        const auto script = [&](std::uint32_t node) {
-            return node == failing ? "sleep 0.5; exit 5" : "sleep 60";
-        };
-        const Running other(of_two(1, port, script(1)));
-        const Running head(of_two(0, port, script(0)));
-        EXPECT_EQ(head.end().status, 5) << failing;
-        EXPECT_EQ(other.end().status, failing == 1 ? 5 : 0) << failing;
-    }
-}
-
 TEST(Supervise, AStepThatIsOverTellsWhoComesLate) {
     const std::uint16_t port = free_port();
     const Running head(of_two(0, port, "exit 5"));
@@ -241,18 +193,6 @@ TEST(Supervise, AStepThatIsOverTellsWhoComesLate) {
     const Running other(of_two(1, port, "sleep 60"));
     EXPECT_EQ(other.end().status, 0);
     EXPECT_EQ(head.end().status, 5);
-    EXPECT_LT(Clock::now() - begin, 20s);
-}
-
-TEST(Supervise, AStepThatIsOverIsNotHeldByWhoNeverComes) {
-    Supervision supervision = of_two(0, free_port(), "exit 5");
-    supervision.late_limit = 1s;
-    supervision.end_step = [] { std::cerr << "cancelled\n"; };
-    const auto begin = Clock::now();
-    const auto end = Running(supervision).end();
-    EXPECT_EQ(end.status, 5);
-    EXPECT_THAT(end.errors, HasSubstr("distgpu: vllm: the step ends without n1, where distgpu exec "
-                                      "did not start\ncancelled\n"));
     EXPECT_LT(Clock::now() - begin, 20s);
 }
 
@@ -274,7 +214,7 @@ TEST(Supervise, SaysWhoIsMissing) {
     EXPECT_EQ(head.errors,
               "distgpu: vllm: not there after 1 s: n1; look there why distgpu exec did "
               "not start\n");
-    alone.node = 1;
+    alone.step.own = 1;
     alone.usual_start = 0s;
     const auto other = Running(alone).end();
     EXPECT_EQ(other.status, 125);
@@ -283,6 +223,12 @@ TEST(Supervise, SaysWhoIsMissing) {
     EXPECT_THAT(other.errors, HasSubstr("distgpu: vllm: still waiting for n0: " + refused));
     EXPECT_THAT(other.errors, HasSubstr("\ndistgpu: " + refused));
 }
+
+// Where the folders of steps are made, as long as it lives.
+struct RayFolder : MadeUpFolder {
+    RayFolder() { setenv("RAY_TMPDIR", path().c_str(), 1); }
+    ~RayFolder() { unsetenv("RAY_TMPDIR"); }
+};
 
 // Of one node, below whose program a companion runs: `ray start` is such a one.
 Supervision with_companion(const std::string& companion, const std::string& script) {
@@ -296,29 +242,18 @@ Supervision with_companion(const std::string& companion, const std::string& scri
     return supervision;
 }
 
-// Until the program says "driver".
-void await_driver(const Running& running) {
-    std::string text;
-    std::array<char, 256> piece{};
-    while (text.find("driver\n") == std::string::npos) {
-        const ssize_t got = read(running.errors, piece.data(), piece.size());
-        ASSERT_GT(got, 0);
-        text.append(piece.data(), static_cast<std::size_t>(got));
-    }
-}
-
 TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
+    const RayFolder around;
     const std::string companion = "touch \"$1/seen\"; echo it is up; sleep 60";
-    Supervision supervision =
-        with_companion(companion, "cat /tmp/ray-*/env >&2; ls /tmp/ray-*/seen >&2; exit 7");
+    Supervision supervision = with_companion(
+        companion, "cat $RAY_TMPDIR/ray-*/env >&2; ls $RAY_TMPDIR/ray-*/seen >&2; exit 7");
     const auto begin = Clock::now();
     const auto end = Running(supervision).end();
     EXPECT_EQ(end.status, 7);
     EXPECT_THAT(end.errors, HasSubstr("export A=b\n"));
     EXPECT_THAT(end.errors, HasSubstr("distgpu: ray: 1 node at "));
-    const std::size_t name = end.errors.find("/tmp/ray-");
-    ASSERT_NE(name, std::string::npos);
-    EXPECT_NE(access(end.errors.substr(name, sizeof "/tmp/ray-XXXXXX" - 1).c_str(), F_OK), 0);
+    EXPECT_THAT(end.errors, HasSubstr(around.path() + "/ray-"));
+    EXPECT_TRUE(std::filesystem::is_empty(around.path()));
     EXPECT_LT(Clock::now() - begin, 20s);
     supervision.parts.program = {"true"};
     EXPECT_EQ(Running(supervision).end().status, 0);
@@ -327,16 +262,13 @@ TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
 // What fails on the head before it starts anything, the others are told as everything else.
 TEST(Supervise, AHeadThatCannotBeginTellsTheOthers) {
     for (const bool has_folder : {false, true}) {
-        const MadeUpFolder around;
-        setenv("RAY_TMPDIR", (has_folder ? around.path() : around.path("none")).c_str(), 1);
+        const RayFolder around;
+        if (!has_folder) setenv("RAY_TMPDIR", around.path("none").c_str(), 1);
         const std::uint16_t port = free_port();
         const auto part = [&](std::uint32_t node) {
-            Supervision supervision = with_companion("", "sleep 60");
+            Supervision supervision = of_two(node, port, "");
+            supervision.parts = with_companion("", "sleep 60").parts;
             supervision.parts.companion = {"/none"};
-            const Supervision two = of_two(node, port, "");
-            supervision.node_names = two.node_names;
-            supervision.node = two.node;
-            supervision.step = two.step;
             return supervision;
         };
         const auto begin = Clock::now();
@@ -347,7 +279,6 @@ TEST(Supervise, AHeadThatCannotBeginTellsTheOthers) {
         EXPECT_EQ(other.end().status, 0);
         EXPECT_LT(Clock::now() - begin, 20s);
     }
-    unsetenv("RAY_TMPDIR");
 }
 
 // A status of 2 is that of a companion which does not know the word, and nobody sees its text.
@@ -368,8 +299,7 @@ TEST(Supervise, SaysWhatAnOlderCompanionDoesNotKnow) {
 
 // Nobody else is there to end what the companion started.
 TEST(Supervise, ACompanionEndsItselfWhenTheProcessAboveItIsKilled) {
-    const MadeUpFolder around;  // of the step's, which is left
-    setenv("RAY_TMPDIR", around.path().c_str(), 1);
+    const RayFolder around;  // of the step's, which is left
     std::array<int, 2> pipe_ends{};
     ASSERT_EQ(pipe(pipe_ends.data()), 0);
     const std::string to_test = std::to_string(pipe_ends[1]);
@@ -379,13 +309,12 @@ TEST(Supervise, ACompanionEndsItselfWhenTheProcessAboveItIsKilled) {
                        "echo driver >&2; exec sleep 60");
     const Running running(supervision);
     close(pipe_ends[1]);
-    await_driver(running);
+    await(running, "driver");
     kill(running.pid, SIGKILL);
     std::array<char, 256> piece{};
     EXPECT_EQ(read(pipe_ends[0], piece.data(), piece.size()), 6);  // "ended\n"
     close(pipe_ends[0]);
     running.end();
-    unsetenv("RAY_TMPDIR");
 }
 
 TEST(Supervise, ACompanionThatEndsFirstIsAFailure) {
@@ -397,23 +326,22 @@ TEST(Supervise, ACompanionThatEndsFirstIsAFailure) {
 }
 
 TEST(Supervise, AfterASignalTheProgramHasItsCompanionUntilItsEnd) {
+    const RayFolder around;
     Supervision supervision = with_companion(
-        "trap 'rm /tmp/ray-*/here' TERM; touch \"$1/here\"; echo it is up; while :; do sleep 0.1; "
-        "done",
-        "trap 'sleep 0.5; ls /tmp/ray-*/here >/dev/null && exit 5' TERM; echo driver >&2; while :; "
-        "do "
-        "sleep 0.05; done");
+        "trap 'rm $1/here' TERM; touch \"$1/here\"; echo it is up; while :; do sleep 0.1; done",
+        "trap 'sleep 0.5; ls $RAY_TMPDIR/ray-*/here >/dev/null && exit 5' TERM; echo driver >&2; "
+        "while :; do sleep 0.05; done");
     const Running running(supervision);
-    await_driver(running);
+    await(running, "driver");
     kill(running.pid, SIGTERM);
     EXPECT_EQ(running.end().status, 5);
 }
 
-// Who joins, as soon as somebody does.
-std::vector<std::pair<std::uint32_t, Peer>> joined_within(Head& head, std::chrono::seconds limit) {
+// The nodes that connect, as soon as one does.
+std::vector<std::uint32_t> joined_within(Nodes& head, std::chrono::seconds limit) {
     const Deadline deadline = Clock::now() + limit;
     while (Clock::now() < deadline) {
-        if (auto joined = head.take(); !joined.empty()) return joined;
+        if (auto joined = head.greet(); !joined.empty()) return joined;
         std::this_thread::sleep_for(1ms);
     }
     return {};
@@ -422,18 +350,14 @@ std::vector<std::pair<std::uint32_t, Peer>> joined_within(Head& head, std::chron
 // A step's other nodes may hear of its end before the signal that ended it.
 TEST(Supervise, WhatASignalBrokeIsNoFailure) {
     const ControlledStep step = of_two(0, free_port(), "").step;
-    auto head = Head::listen(step);
-    ASSERT_TRUE(head);
-    Supervision supervision = with_companion("echo it is up; sleep 60", "");
-    const Supervision two = of_two(1, step.port, "");
-    supervision.node_names = two.node_names;
-    supervision.node = 1;
-    supervision.step = step;
+    std::optional<Nodes> head(step);
+    ASSERT_FALSE(head->open());
+    Supervision supervision = of_two(1, step.port, "");
+    supervision.parts = with_companion("echo it is up; sleep 60", "").parts;
     const Running running(supervision);
-    auto joined = joined_within(*head, 5s);
-    ASSERT_EQ(joined.size(), 1U);
+    ASSERT_EQ(joined_within(*head, 5s).size(), 1U);
     std::this_thread::sleep_for(200ms);
-    joined.clear();  // the connection
+    head.reset();  // the connection
     std::this_thread::sleep_for(150ms);
     kill(running.pid, SIGTERM);
     const auto end = running.end();
@@ -441,28 +365,21 @@ TEST(Supervise, WhatASignalBrokeIsNoFailure) {
     EXPECT_EQ(end.errors, "");
 }
 
-// What another process prints into its pipe is not waited for.
-TEST(Companion, SaysWhatItSaidByThen) {
-    Companion companion;
-    ASSERT_FALSE(companion.start({"sh", "-c", "yes more & sleep 0.3; kill -KILL $$"}, "up", 100));
-    const pid_t child = companion.pid();
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_THAT(companion.last_output(), HasSubstr("more\n"));
-    kill(-child, SIGKILL);
-}
-
 // Rank 0's node is none of the others, and there are two.
-TEST(Control, TakesOnlyNodesOfTheStep) {
+TEST(Nodes, TakesOnlyNodesOfTheStep) {
     const ControlledStep step = of_two(0, free_port(), "").step;
-    auto head = Head::listen(step);
-    ASSERT_TRUE(head);
+    Nodes head(step);
+    ASSERT_FALSE(head.open());
     for (const std::uint32_t node : {0U, 2U, 1U}) {
-        std::optional<Result<Peer>> reached;
-        std::thread other([&] { reached = reach_head(step, node); });
-        const auto joined = joined_within(*head, 1s);
+        std::optional<Error> refused;
+        std::thread other([&] {
+            ControlledStep others = step;
+            others.own = node;
+            refused = Nodes(others).reach();
+        });
+        const auto joined = joined_within(head, 1s);
         other.join();
-        EXPECT_EQ(reached->has_value(), node == 1) << node;
+        EXPECT_EQ(!refused, node == 1) << node;
         EXPECT_EQ(joined.size(), node == 1 ? 1U : 0U) << node;
     }
 }
@@ -488,6 +405,59 @@ TEST(HealthCheck, IsThatOfAServerThatAnswersWith200) {
     }
     EXPECT_FALSE(is_healthy({"127.0.0.1", free_port(), "/health"}));
     EXPECT_EQ(url_of({"fd00::1", 8000, "/health"}), "http://[fd00::1]:8000");
+}
+
+constexpr std::uint16_t port = 2000;
+
+// Rank 0's part of a step of ray's in this environment.
+PartCommands ray_parts(EnvironmentCopy& environment) {
+    const OwnTask own = made_up_task("ray", port);
+    return supervision_of(own, {"python", "train.py"}, environment).parts;
+}
+
+TEST(SupervisionOf, MakesATokenOfTheStepsSecret) {
+    const std::string secret(64, 'a');
+    EnvironmentCopy environment({{secret_variable, secret}, {"RAY_ADDRESS", "n1:2000"}});
+    const PartCommands parts = ray_parts(environment);
+    EXPECT_EQ(environment.get("RAY_AUTH_MODE"), "token");
+    const std::string token = environment.get("RAY_AUTH_TOKEN").value_or("");
+    EXPECT_EQ(token.size(), 64U);
+    EXPECT_NE(token, secret);
+    EXPECT_EQ(parts.query, (std::vector<std::string>{"ray", "get-auth-token"}));
+    EXPECT_EQ(parts.environment,
+              "export RAY_ADDRESS='n1:2000'\nexport RAY_AUTH_MODE='token'\n"
+              "export RAY_AUTH_TOKEN='" +
+                  token + "'\n");
+}
+
+TEST(SupervisionOf, KeepsATokenOfTheUsers) {
+    EnvironmentCopy environment({{secret_variable, std::string(64, 'a')},
+                                 {"RAY_AUTH_MODE", "token"},
+                                 {"RAY_AUTH_TOKEN", "it's mine"}});
+    const PartCommands parts = ray_parts(environment);
+    EXPECT_EQ(parts.environment,
+              "export RAY_AUTH_MODE='token'\nexport RAY_AUTH_TOKEN='it'\\''s mine'\n");
+    EXPECT_FALSE(parts.query.empty());
+}
+
+TEST(SupervisionOf, SaysWhereThereIsNoToken) {
+    EnvironmentCopy environment;
+    testing::internal::CaptureStderr();
+    const PartCommands parts = ray_parts(environment);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "distgpu: ray: no token, so whoever reaches this cluster's ports can run programs as "
+              "you; start it with srun --distgpu=ray, or export RAY_AUTH_MODE=token and a "
+              "RAY_AUTH_TOKEN of your own\n");
+    EXPECT_TRUE(parts.query.empty());
+    EXPECT_EQ(parts.environment, "");
+}
+
+TEST(SupervisionOf, AServerHasNoToken) {
+    EnvironmentCopy environment({{"RAY_AUTH_MODE", "token"}, {"RAY_AUTH_TOKEN", "x"}});
+    const OwnTask own = made_up_task("vllm", port);
+    const PartCommands parts = supervision_of(own, {"vllm", "serve"}, environment).parts;
+    EXPECT_EQ(parts.environment, "");
+    EXPECT_TRUE(parts.query.empty());
 }
 
 }  // namespace

@@ -8,42 +8,23 @@ namespace {
 
 TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
     EXPECT_EQ(table({{"A", "b", "c"}, {"LONG", "", "c"}}), "A     b  c\nLONG     c\n");
-}
-
-TEST(Table, RowsMayDifferInLengthAndEndWithoutBlanks) {
     EXPECT_EQ(table({{"A", "b", "c"}, {"A", "longer"}, {"A", "", ""}}),
-              "A  b       c\n"
-              "A  longer\n"
-              "A\n");
+              "A  b       c\nA  longer\nA\n");
 }
 
 TEST(Table, NoCellSteersTheTerminal) {
     EXPECT_EQ(table({{"a\tb\n", "\x1b[1mc\x7f"}}), "a?b?  ?[1mc?\n");
 }
 
-TEST(Table, BlanksWithinTheLastCellStay) {
-    EXPECT_EQ(table({{"A", "  b  c"}}, {.width = 9}), "A    b  c\n");
-}
-
 TEST(Table, TheLastCellIsBrokenAtSpaces) {
     // Six columns are left for the words: "one two" has seven.
     EXPECT_EQ(table({{"A", "one two three"}, {"LONG", "x"}}, {.indent = 2, .width = 14}),
-              "  A     one\n"
-              "        two\n"
-              "        three\n"
-              "  LONG  x\n");
-}
-
-TEST(Table, ALineMayFillTheWidth) {
+              "  A     one\n        two\n        three\n  LONG  x\n");
     EXPECT_EQ(table({{"A", "one two"}}, {.width = 10}), "A  one two\n");
     EXPECT_EQ(table({{"A", "one two"}}, {.width = 9}), "A  one\n   two\n");
-}
-
-TEST(Table, AWordLongerThanTheColumnStaysWhole) {
+    EXPECT_EQ(table({{"A", "  b  c"}}, {.width = 9}), "A    b  c\n");
     EXPECT_EQ(table({{"A", "x incomprehensible y"}}, {.width = 8}),
-              "A  x\n"
-              "   incomprehensible\n"
-              "   y\n");
+              "A  x\n   incomprehensible\n   y\n");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// What rank 0 says of all the reports.
-#include "check/verdict.h"
-
-#include "check/rate_text.h"
+// What rank 0 makes of all the reports.
+#include "base/format.h"
+#include "check/step_check.h"
+#include "mapping/plan/plan_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,14 +17,72 @@ namespace distgpu {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
-using Weight = Finding::Weight;
 
-StepLayout two_nodes() {
-    const std::vector<TasksRun> runs{{2, 2}};
-    return *StepLayout::distribute(*HostList::parse("n[1-2]"), runs, {});
+// One rank a node, with this value of a trait; empty: the node has not told it.
+std::vector<Report> reports_of(const std::vector<std::string>& values) {
+    std::vector<Report> reports;
+    for (std::uint32_t i = 0; i < values.size(); ++i) {
+        Report& report = reports.emplace_back(Report{i, i});
+        if (!values[i].empty()) report.traits = {{"GPUs", values[i]}};
+    }
+    return reports;
+}
+
+StepLayout nodes(std::uint32_t count) {
+    return plan_testing::layout(formatted("n[1-{}]", count).c_str(), {{0, count, 1, 1}});
+}
+
+// What each node is told, by its first letters: "2: message".
+std::string told(const std::vector<std::string>& values) {
+    std::vector<Report> reports = reports_of(values);
+    compare_nodes(reports, nodes(static_cast<std::uint32_t>(values.size())));
+    std::string text;
+    for (const Report& report : reports) {
+        for (const Finding& finding : report.findings) {
+            EXPECT_TRUE(is_fatal(finding));
+            text += std::to_string(report.node + 1) + ": " + finding.error.message() + "\n";
+        }
+    }
+    return text;
+}
+
+TEST(CompareNodes, AlikeNothingIsTold) {
+    EXPECT_EQ(told({"4 x A", "4 x A", "4 x A"}), "");
+    EXPECT_EQ(told({"4 x A"}), "");
+    EXPECT_EQ(told({"", "", ""}), "");
+    EXPECT_EQ(told({"4 x A", "", "4 x A"}), "");
+}
+
+TEST(CompareNodes, TheOddNodesAreTold) {
+    EXPECT_EQ(told({"4 x A", "3 x A", "4 x A", "4 x A"}),
+              "2: distgpu: GPUs: 3 x A, but 3 other nodes have 4 x A; make them alike, or leave "
+              "out what differs with --exclude=n2\n");
+    EXPECT_EQ(told({"B", "A", "A", "B", "A"}),
+              "1: distgpu: GPUs: B, but 3 other nodes have A; make them alike, or leave out what "
+              "differs with --exclude=n[1,4]\n"
+              "4: distgpu: GPUs: B, but 3 other nodes have A; make them alike, or leave out what "
+              "differs with --exclude=n[1,4]\n");
+    // Of two the second differs from the first.
+    EXPECT_EQ(told({"B", "A"}),
+              "2: distgpu: GPUs: A, but n1 has B; make them alike, or leave out what differs with "
+              "--exclude=n2\n");
+}
+
+TEST(CompareNodes, AllRanksOfTheNodeHaveIt) {
+    std::vector<Report> reports = reports_of({"A", "A", "B"});
+    for (Report& report : reports) report.traits[0].weight = Finding::Weight::warning;
+    Report second = reports[2];
+    second.rank = 3;
+    second.traits.clear();
+    reports.push_back(second);
+    compare_nodes(reports, nodes(3));
+    ASSERT_EQ(reports[2].findings.size(), 1U);
+    EXPECT_FALSE(is_fatal(reports[2].findings[0]));
+    EXPECT_EQ(reports[3].findings, reports[2].findings);
 }
 
 Report report(std::uint32_t rank) {
@@ -38,7 +96,8 @@ std::vector<Report> all() {
 const Checks every_check(all_checks().begin(), all_checks().end());
 
 Verdict full_verdict_of(const std::vector<Report>& reports, const Checks& checks = every_check) {
-    return distgpu::verdict_of("pytorch", two_nodes(), reports, seconds(20), checks);
+    const StepLayout two_nodes = plan_testing::layout("n[1-2]", {{0, 2, 2, 1}});
+    return distgpu::verdict_of("pytorch", two_nodes, reports, seconds(20), checks);
 }
 
 struct TextVerdict {
@@ -67,7 +126,7 @@ TEST(Verdict, Ready) {
 
 TEST(Verdict, ReadyWithWarnings) {
     auto reports = all();
-    for (Report& each : reports) each.findings = {{Weight::warning, {"CPUs", "one", "more"}}};
+    for (Report& each : reports) each.findings = {warning("CPUs", "one", "more")};
     const TextVerdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::done);
     EXPECT_THAT(verdict.text, HasSubstr("\nwarning: ranks 0-3 on n[1-2]: CPUs: one; more\n"));
@@ -76,10 +135,9 @@ TEST(Verdict, ReadyWithWarnings) {
 
 TEST(Verdict, TheFirstFailureIsTheVerdict) {
     auto reports = all();
-    reports[1].findings = {{Weight::warning, {"CPUs", "one", "more"}}};
-    reports[2].findings = {{Weight::fatal, {"RANK", "not set", "set it"}}};
-    reports[3].findings = {{Weight::fatal, {"RANK", "not set", "set it"}},
-                           {Weight::fatal, {"GPU", "dead", "revive it"}}};
+    reports[1].findings = {warning("CPUs", "one", "more")};
+    reports[2].findings = {fatal("RANK", "not set", "set it")};
+    reports[3].findings = {fatal("RANK", "not set", "set it"), fatal("GPU", "dead", "revive it")};
     const TextVerdict verdict = verdict_of(reports);
     EXPECT_EQ(verdict.code, ExitCode::check_failed);
     EXPECT_THAT(verdict.text, EndsWith("failed: ranks 2-3 on n2: RANK: not set; set it\n"
@@ -102,14 +160,17 @@ TEST(Verdict, MissingRanksAreATimeOut) {
 }
 
 TEST(Verdict, OfAWholeNodeMissing) {
-    const TextVerdict verdict = verdict_of({report(0), report(1)});
-    EXPECT_THAT(verdict.text, HasSubstr(" 2 of 2 missing\n"));
-    EXPECT_THAT(verdict.text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
-    EXPECT_THAT(verdict.text, EndsWith("\nleave out: --exclude=n2\n"));
+    const std::string text = verdict_of({report(0), report(1)}).text;
+    EXPECT_THAT(text, HasSubstr(" 2 of 2 missing\n"));
+    EXPECT_THAT(text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
+    EXPECT_THAT(text, EndsWith("\nleave out: --exclude=n2\n"));
 }
 
-TEST(Verdict, NamesTheChecksThatWereLeftOut) {
+TEST(Verdict, NamesInfiniBandAndTheChecksThatWereLeftOut) {
     auto reports = all();
+    reports[2].ports = "mlx5_0:1 400 Gb/s";
+    EXPECT_THAT(verdict_of(reports).text,
+                AllOf(Not(HasSubstr("no InfiniBand")), HasSubstr(" mlx5_0:1 400 Gb/s ")));
     for (Report& each : reports) each.ports = "not checked";
     EXPECT_THAT(verdict_of(reports, *choose_checks(std::nullopt, "gpus,fabric")).text,
                 EndsWith("n2    2-3    0-1,4-5  2          eth0       not checked  ok\n"
@@ -141,18 +202,10 @@ TEST(Verdict, ARankWithoutARendezvousContradictsNone) {
     EXPECT_THAT(verdict_of(reports).text, HasSubstr("rendezvous not known\n"));
 }
 
-TEST(Verdict, InfiniBandOnAnyNodeIsNotNone) {
-    auto reports = all();
-    reports[2].ports = "mlx5_0:1 400 Gb/s";
-    const std::string text = verdict_of(reports).text;
-    EXPECT_THAT(text, Not(HasSubstr("no InfiniBand")));
-    EXPECT_THAT(text, HasSubstr(" mlx5_0:1 400 Gb/s "));
-}
-
 TEST(Verdict, InJson) {
     auto reports = all();
     reports.pop_back();
-    reports[1].findings = {{Weight::fatal, {"port 1", "taken", "take another"}, "gpus"}};
+    reports[1].findings = {fatal("port 1", "taken", "take another", "gpus")};
     const auto expected = nlohmann::json::parse(R"({
 "schema": "distgpu.check/1",
 "ready": false,
@@ -167,14 +220,15 @@ TEST(Verdict, InJson) {
 "not_checked": []
 })");
     Verdict verdict = full_verdict_of(reports);
-    add_rates(verdict, {{0, 1.25e9, 1e9, 0.0001}});
+    verdict.nodes[0].rates = {0, 1.25e9, 1e9, 0.0001};
     verdict.took = std::chrono::milliseconds(1500);
     EXPECT_EQ(nlohmann::json::parse(verdict_json(verdict)), expected);
 }
 
 TEST(Verdict, ShowsWhatTheNetworkGave) {
     Verdict verdict = full_verdict_of(all());
-    add_rates(verdict, {{0, 1.25e9, 11.78e6, 0.0001}, {1, std::nullopt, 0.125e9, {}}});
+    verdict.nodes[0].rates = {0, 1.25e9, 11.78e6, 0.0001};
+    verdict.nodes[1].rates = {1, std::nullopt, 0.125e9, {}};
     EXPECT_THAT(verdict_text(verdict, false),
                 HasSubstr("node  ranks  CPUs     GPUs/rank  interface  sends    takes      "
                           "InfiniBand  state\n"
@@ -191,14 +245,14 @@ TEST(Verdict, LeavesOutTheNodesAtFault) {
     };
     auto reports = all();
     EXPECT_EQ(excluded(reports), "");
-    reports[1].findings = {{Weight::warning, {"CPUs", "one", "more"}, "cpus"}};
-    reports[2].findings = {{Weight::fatal, {"RANK", "not set", "set it"}, "variables"}};
+    reports[1].findings = {warning("CPUs", "one", "more", "cpus")};
+    reports[2].findings = {fatal("RANK", "not set", "set it", "variables")};
     EXPECT_EQ(excluded(reports), "");
-    reports[3].findings = {{Weight::fatal, {"/dev/nvidia0", "dead", "revive it"}, "gpus"}};
+    reports[3].findings = {fatal("/dev/nvidia0", "dead", "revive it", "gpus")};
     EXPECT_EQ(excluded(reports), "n2");
     reports[0].findings = reports[3].findings;
     EXPECT_EQ(excluded(reports), "");
-    reports[3].findings = {{Weight::fatal, {"plugin", "not loaded", "load it"}, "plugin"}};
+    reports[3].findings = {fatal("plugin", "not loaded", "load it", "plugin")};
     reports[0].findings = {};
     EXPECT_EQ(excluded(reports), "n2");
 }
@@ -211,8 +265,8 @@ TEST(VerdictInBrief, IsOneLineWhereAllIsWell) {
 
 TEST(VerdictInBrief, TellsWhatIsWrongAndWhatToLeaveOut) {
     auto reports = all();
-    reports[0].findings = {{Weight::warning, {"CPUs", "one", "more"}, "cpus"}};
-    reports[3].findings = {{Weight::fatal, {"/dev/nvidia0", "dead", "revive it"}, "gpus"}};
+    reports[0].findings = {warning("CPUs", "one", "more", "cpus")};
+    reports[3].findings = {fatal("/dev/nvidia0", "dead", "revive it", "gpus")};
     EXPECT_EQ(verdict_brief(full_verdict_of(reports)),
               "distgpu: check: rank 3 on n2: /dev/nvidia0: dead; revive it\n"
               "distgpu: check: warning: rank 0 on n1: CPUs: one; more\n"
@@ -225,7 +279,7 @@ TEST(VerdictInBrief, TellsWhatIsWrongAndWhatToLeaveOut) {
 TEST(VerdictInBrief, IsNoFlood) {
     auto reports = all();
     for (int i = 0; i < 20; ++i) {
-        reports[3].findings.push_back({Weight::fatal, {"GPU " + std::to_string(i), "dead", ""}});
+        reports[3].findings.push_back(fatal("GPU " + std::to_string(i), "dead", ""));
     }
     const std::string text = verdict_brief(full_verdict_of(reports));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 18);
@@ -242,9 +296,8 @@ TEST(RateText, IsInBits) {
 }
 
 TEST(Verdict, InColours) {
-    const std::string text = verdict_text(full_verdict_of(all()), true);
-    EXPECT_THAT(text, HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"));
-    EXPECT_THAT(text, HasSubstr("\n\x1b[1mnode  "));
+    EXPECT_THAT(verdict_text(full_verdict_of(all()), true),
+                AllOf(HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"), HasSubstr("\n\x1b[1mnode  ")));
 }
 
 }  // namespace

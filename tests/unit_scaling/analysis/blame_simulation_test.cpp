@@ -2,7 +2,7 @@
 // table, 1,000 clusters a row, and 10,000 healthy clusters take minutes and run by name:
 //   scaling_analysis_tests --gtest_also_run_disabled_tests --gtest_filter='*WholeTable'
 #include "base/format.h"
-#include "simulated_rows.h"
+#include "simulated_cluster.h"
 
 #include <gtest/gtest.h>
 
@@ -44,8 +44,8 @@ void add(Tally& tally, const SimulatedRow& row, std::uint32_t nodes, const Blame
     const bool paths_alone = limiters.size() == 1 && is_paths(limiters.front());
     if (row.paths)
         limiters.erase(std::remove_if(limiters.begin(), limiters.end(), is_paths), limiters.end());
-    const bool wrong = std::any_of(limiters.begin(), limiters.end(), [&](const Limiter& limiter) {
-        return std::find(right.begin(), right.end(), limiter) == right.end();
+    const bool wrong = std::ranges::any_of(limiters, [&](const Limiter& limiter) {
+        return std::ranges::find(right, limiter) == right.end();
     });
     const bool undecided = result.findings.empty() && result.doubt.kind != Doubt::Kind::none;
     if (wrong) {

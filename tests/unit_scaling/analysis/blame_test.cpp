@@ -47,6 +47,11 @@ Evidence slowed(Evidence evidence, double rate, Hits hits) {
     return evidence;
 }
 
+Evidence with_error(Evidence evidence, double error) {
+    for (auto& match : evidence.matches) match.error = error;
+    return evidence;
+}
+
 Limiters limiters_of(const Evidence& evidence) {
     Limiters limiters;
     for (const auto& finding : blame(evidence).findings) limiters.push_back(finding.limiter);
@@ -55,7 +60,7 @@ Limiters limiters_of(const Evidence& evidence) {
 
 Evidence with_rails(Evidence evidence, const std::vector<double>& rails) {
     for (std::uint32_t rail = 0; rail < rails.size(); ++rail) {
-        evidence.rails.push_back({rail, rails[rail]});
+        evidence.rails[rail] = {rails[rail]};
     }
     return evidence;
 }
@@ -111,37 +116,196 @@ TEST(Blame, TheSlowNodeWithItsRate) {
     }
 }
 
-TEST(Blame, SeveralSlowNodes) {
-    EXPECT_EQ(limiters_of(played({0.8, 1, 0.8, 1, 1})), (Limiters{node(0), node(2)}));
-    EXPECT_EQ(limiters_of(played({0.5, 0.85, 1, 1, 1, 1})), (Limiters{node(0), node(1)}));
+bool leaves_first(Pair pair) {
+    return pair.first < 4 && pair.second >= 4;
+}
+bool goes_between(Pair pair) {
+    return pair.first / 4 != pair.second / 4;
 }
 
-TEST(Blame, LessThanSevenPercentIsNotCalledSlow) {
-    EXPECT_EQ(limiters_of(played({1, 1, 0.94, 1, 1, 1, 1, 1})), Limiters{});
-    EXPECT_EQ(limiters_of(played({1, 1, 0.90, 1, 1, 1, 1, 1})), Limiters{node(2)});
+// Of 16 nodes, four on each switch.
+Evidence sixteen(const std::map<std::uint32_t, double>& slow) {
+    std::vector<double> rates(16, 1);
+    for (const auto& [index, rate] : slow) rates[index] = rate;
+    return on_switches(played(rates), 16, 4);
 }
 
-// 12 % is much among nodes that are equal, and little among those that differ by 10 % anyway.
-TEST(Blame, NotWithinTheUsualSpread) {
-    EXPECT_EQ(limiters_of(played({1, 1, 1, 1, 1, 1, 1, 0.88})), Limiters{node(7)});
-    EXPECT_EQ(limiters_of(played({1.1, 1.1, 1.1, 1, 1, 1, 1, 0.88})), Limiters{});
+TEST(Blame, NamesWhatIsSlow) {
+    const Limiters nobody;
+    const Limiters spine{{.kind = Kind::spine}};
+    const Limiter uplink{.kind = Kind::uplink, .node = 0};
+    const auto healthy = [](std::uint32_t nodes) { return played(std::vector<double>(nodes, 1)); };
+    // Nodes 1 and 5 are slow; which of them by rail 3 only their rates or other figures say.
+    const std::vector<double> rail_3{1, 1, 1, 0.5};
+    const auto alike = with_rails(played({1, 0.5, 1, 1, 1, 0.5, 1, 1}), rail_3);
+    auto inside = alike;
+    for (std::uint32_t one = 0; one < 8; ++one) inside.alone[one] = {one == 5 ? 0.5 : 1};
+    const auto one_slow = played({1, 0.85, 1, 1});
+    const auto low_pair = slowed(healthy(8), 0.5, [](Pair pair) { return pair == Pair{0, 2}; });
+    const auto third_slow = played({1, 1, 0.85, 1, 1, 1, 1, 1});
+    auto drift = played({1, 1, 1, 1, 1, 0.85, 1, 1});
+    const double rounds = drift.matches.back().round;
+    for (auto& match : drift.matches) match.bandwidth *= 1 - 0.3 * match.round / rounds;
+    // Without node 2 all that is left involves the first leaf: what would say that it is slow?
+    auto two_leaves = on_switches(played({1, 1, 0.1, 1}), 4, 2);
+    double noise = 0;
+    for (auto& match : two_leaves.matches) {
+        noise = noise > 0.2 ? 0 : noise + 0.03;
+        match.bandwidth *= 1 - noise;
+    }
+    auto one_match = healthy(4);
+    one_match.matches.front().bandwidth = 0.1;
+    // Of three nodes all that is known is how its rails differ.
+    auto three = played({1, 0.5, 1});
+    three.pair_rails = {{{0, 1}, 0, 1}, {{0, 1}, 1, 0.5}, {{1, 2}, 0, 1}, {{1, 2}, 1, 0.5}};
+    auto slow_inside = healthy(4);
+    slow_inside.alone = {{0, {480}}, {1, {480}}, {2, {400}}, {3, {480}}};
+    auto disturbed = slow_inside;
+    disturbed.alone[2] = {400, 480, 400};
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> ports{{{1, 0}, 0.5}};
+    for (std::uint32_t one = 0; one < 4; ++one) ports[{one, 1}] = 0.8;
+    struct Row {
+        const char* about;
+        Evidence evidence;
+        Limiters right;
+    };
+    const std::vector<Row> rows{
+        {"two slow nodes", played({0.8, 1, 0.8, 1, 1}), {node(0), node(2)}},
+        {"by two rates", played({0.5, 0.85, 1, 1, 1, 1}), {node(0), node(1)}},
+        {"less than 7 % is not slow", played({1, 1, 0.94, 1, 1, 1, 1, 1}), nobody},
+        {"10 % is", played({1, 1, 0.90, 1, 1, 1, 1, 1}), {node(2)}},
+        {"12 % among nodes that are equal", played({1, 1, 1, 1, 1, 1, 1, 0.88}), {node(7)}},
+        {"among nodes that differ by 10 %", played({1.1, 1.1, 1.1, 1, 1, 1, 1, 0.88}), nobody},
+        {"each of many by its own share is nobody's design",
+         played({0.8, 0.7, 0.6, 1, 1, 1, 1, 1}),
+         {node(0), node(1), node(2)}},
+        {"between two switches", on_switches(slowed(healthy(8), 0.5, goes_between), 8, 4), spine},
+        {"of unknown switches", slowed(healthy(8), 0.5, goes_between), spine},
+        {"between pairs of one switch",
+         on_switches(slowed(healthy(8), 0.5, goes_between), 8, 8),
+         {}},
+        {"between four switches", slowed(sixteen({}), 0.5, goes_between), spine},
+        {"of four unknown ones", slowed(healthy(16), 0.5, goes_between), spine},
+        {"what leaves a switch", slowed(sixteen({}), 0.5, leaves_first), {uplink}},
+        {"all of a switch",
+         sixteen({{4, 0.8}, {5, 0.8}, {6, 0.8}, {7, 0.8}}),
+         {{.kind = Kind::leaf, .node = 4}}},
+        {"but one: the switch is well",
+         sixteen({{4, 0.8}, {6, 0.8}, {7, 0.8}}),
+         {node(4), node(6), node(7)}},
+        {"a node beside an uplink",
+         slowed(sixteen({{9, 0.7}}), 0.5, leaves_first),
+         {node(9), uplink}},
+        {"a slow node and rail are one port", with_rails(one_slow, {1, 1, 0.85, 1}), {port(1, 2)}},
+        {"of two rails", with_rails(one_slow, {1, 0.85}), {port(1, 1)}},
+        {"two ports", with_rails(one_slow, {1, 0.85, 1, 0.85, 1}), {port(1, 1), port(1, 3)}},
+        {"slow altogether", with_rails(one_slow, {0.85, 0.85, 0.85}), {node(1)}},
+        {"a rail without a slow node", with_rails(healthy(4), {1, 1, 0.85, 1}), {rail_of_all(2)}},
+        {"of two nodes", with_rails(healthy(2), {1, 0.85}), {rail_of_all(1)}},
+        {"a rail without peers", with_rails(healthy(3), {0.1}), nobody},
+        {"a rail that is hardly slower", with_rails(healthy(3), {1, 0.94}), nobody},
+        {"the node that is as slow as the rail",
+         with_rails(played({1, 0.5, 1, 1, 1, 0.7, 1, 1}), rail_3),
+         {port(1, 3), node(5)}},
+        {"both are", alike, {node(1), node(5)}},
+        {"but one of them inside", inside, {port(1, 3), node(5)}},
+        {"the rails of the pairs tell",
+         with_pair_rails(alike, 8, 4, {{{1, 3}, 0.5}}),
+         {port(1, 3), node(5)}},
+        {"a port of each",
+         with_pair_rails(alike, 8, 4, {{{1, 3}, 0.5}, {{5, 0}, 0.5}}),
+         {port(1, 3), port(5, 0)}},
+        {"none of which is the rail",
+         with_pair_rails(alike, 8, 4, {{{1, 0}, 0.5}, {{1, 1}, 0.5}, {{5, 0}, 0.5}}),
+         {port(1, 0), port(1, 1), port(5, 0), rail_of_all(3)}},
+        {"all ports of a node",
+         with_pair_rails(played({1, 0.5, 1, 1}), 4, 2, {{{1, 0}, 0.5}, {{1, 1}, 0.5}}),
+         {node(1)}},
+        {"a port is held against the same rail of others",
+         with_pair_rails(with_rails(played({1, 0.5, 1, 1}), {0.5, 0.8, 1, 1}), 4, 4, ports),
+         {port(1, 0), rail_of_all(1)}},
+        {"the rails of one of three nodes are held against each other", three, {port(1, 1)}},
+        {"inside, though no match shows it", slow_inside, {node(2)}},
+        {"but not always: something disturbed it", disturbed, nobody},
+        {"a drift of all is nobody's fault", drift, {node(5)}},
+        {"a leaf needs a match beside it to be slow", two_leaves, {node(2)}},
+        {"a disturbed match is no path", one_match, nobody},
+        {"a low pair beside the error of its iterations",
+         with_error(low_pair, 0.05),
+         {{.kind = Kind::paths}}},
+        {"a slow node, likewise", with_error(third_slow, 0.05), {node(2)}},
+        {"which the error may explain", with_error(third_slow, 0.2), nobody},
+    };
+    for (const auto& [about, evidence, right] : rows) {
+        EXPECT_EQ(limiters_of(evidence), right) << about;
+    }
 }
 
-TEST(Blame, AThirdOfTheNodesAlikeMayBeOfAnotherKind) {
-    const auto result = blame(played({0.8, 0.8, 0.8, 1, 1, 1, 1, 1}));
-    EXPECT_TRUE(result.findings.empty());
-    EXPECT_EQ(result.doubt.kind, Doubt::Kind::alike);
-    EXPECT_EQ(result.doubt.nodes, (std::vector<std::uint32_t>{0, 1, 2}));
-    EXPECT_NEAR(result.doubt.relative, 0.8, 3e-3);
-    // Each by its own share: that is nobody's design.
-    EXPECT_EQ(limiters_of(played({0.8, 0.7, 0.6, 1, 1, 1, 1, 1})),
-              (Limiters{node(0), node(1), node(2)}));
+// Why nobody is named. As with few iterations on too few CPUs: a pair may be low by their error.
+TEST(Blame, SaysWhatIsInDoubt) {
+    const auto low_pair = slowed(played(std::vector<double>(8, 1)), 0.5, [](Pair pair) {
+        return pair == Pair{0, 2};
+    });
+    auto together = played({1, 1, 1, 1});
+    together.all_nodes = 0.4;
+    auto noisy = played({1, 1, 1, 1});
+    std::uint32_t state = 1;
+    for (auto& match : noisy.matches) {
+        state = state * 1664525U + 1013904223U;
+        match.bandwidth *= 0.3 + 1.4 * (state >> 8U) / 16777216.0;
+    }
+    struct Row {
+        Evidence evidence;
+        Doubt doubt;
+    };
+    for (const auto& [evidence, right] : std::vector<Row>{
+             {played({0.8, 0.8, 0.8, 1, 1, 1, 1, 1}), {Doubt::Kind::alike, {0, 1, 2}, 0.8}},
+             {played({0.5, 0.8, 1, 1}), {Doubt::Kind::alike, {0, 1}, 0}},
+             {on_switches(slowed(played(std::vector<double>(8, 1)), 0.5, goes_between), 8, 8),
+              {Doubt::Kind::noise, {}, 0}},
+             {on_switches(played({1, 1, 1, 1, 1, 0.5}), 6, 5),
+              {Doubt::Kind::alone_on_switch, {5}, 0.5}},
+             {with_error(low_pair, 0.1), {Doubt::Kind::noise, {}, 0.5}},
+             {noisy, {Doubt::Kind::noise, {}, 0}},
+             {together, {Doubt::Kind::all_nodes, {}, 0.4}}}) {
+        const auto result = blame(evidence);
+        EXPECT_TRUE(result.findings.empty());
+        EXPECT_EQ(result.doubt.kind, right.kind);
+        EXPECT_EQ(result.doubt.nodes, right.nodes);
+        if (right.relative > 0) {
+            EXPECT_NEAR(result.doubt.relative, right.relative, 1e-2);
+        }
+        for (const auto& pair : result.pairs) EXPECT_FALSE(pair.collision);
+    }
+    together.all_nodes = 0.5;
+    EXPECT_EQ(blame(together).doubt, Doubt{});
 }
 
-TEST(Blame, HalfOfTheNodesLeaveItOpen) {
-    const auto result = blame(played({0.5, 0.8, 1, 1}));
-    EXPECT_TRUE(result.findings.empty());
-    EXPECT_EQ(result.doubt.kind, Doubt::Kind::alike);
+// What a straight line through so large a change would make less than nothing.
+TEST(Blame, ARunThatIsTenTimesFasterInTheEndHasNoNegativeRates) {
+    for (const double share : {0.34, 0.45}) {
+        auto evidence = played(std::vector<double>(16, 1));
+        std::uint32_t state = 1;
+        const double rounds = evidence.matches.back().round + 1.0;
+        for (auto& match : evidence.matches) {
+            state = state * 1664525U + 1013904223U;
+            match.bandwidth *= 0.98 + 0.04 * (state >> 8U) / 16777216.0;
+            if (match.round < share * rounds) match.bandwidth *= 0.1;
+        }
+        EXPECT_GE(blame(evidence).doubt.relative, 0);
+    }
+}
+
+// How much single matches differ by chance is not known without any.
+TEST(Blame, WithoutMatchesNoSignificanceIsKnown) {
+    Evidence evidence;
+    for (std::uint32_t rail = 0; rail < 4; ++rail) {
+        evidence.rails[rail] = std::vector<double>(6, rail == 2 ? 0.85 : 1);
+    }
+    const auto result = blame(evidence);
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_EQ(result.findings.front().limiter.kind, Limiter::Kind::rail);
+    EXPECT_EQ(result.findings.front().deviations, 0);
 }
 
 TEST(Blame, TwoNodesAccuseEachOther) {
@@ -157,47 +321,6 @@ TEST(Blame, OnePartnerIsNotEnough) {
     EXPECT_FALSE(blame(evidence).decidable);
     EXPECT_TRUE(blame(evidence).findings.empty());
     EXPECT_FALSE(blame({}).decidable);
-}
-
-TEST(BlameOfSwitches, WhatGoesBetweenThemIsTheSpine) {
-    const auto between = [](Pair pair) { return pair.first / 4 != pair.second / 4; };
-    for (const std::uint32_t nodes : {8U, 16U}) {
-        const auto matches = slowed(played(std::vector<double>(nodes, 1)), 0.5, between);
-        EXPECT_EQ(limiters_of(on_switches(matches, nodes, 4)), Limiters{{.kind = Kind::spine}});
-        EXPECT_EQ(limiters_of(matches), Limiters{{.kind = Kind::spine}}) << "switches unknown";
-    }
-}
-
-TEST(BlameOfSwitches, WhatLeavesOneIsItsUplink) {
-    const auto leaves_first = [](Pair pair) { return pair.first < 4 && pair.second >= 4; };
-    const auto matches = slowed(played(std::vector<double>(16, 1)), 0.5, leaves_first);
-    EXPECT_EQ(limiters_of(on_switches(matches, 16, 4)),
-              (Limiters{{.kind = Kind::uplink, .node = 0}}));
-}
-
-TEST(BlameOfSwitches, AllOfItsNodesAreTheSwitch) {
-    std::vector<double> rates(16, 1);
-    for (std::uint32_t slow = 4; slow < 8; ++slow) rates[slow] = 0.8;
-    EXPECT_EQ(limiters_of(on_switches(played(rates), 16, 4)),
-              (Limiters{{.kind = Kind::leaf, .node = 4}}));
-    rates[5] = 1;  // one is well: so is the switch
-    EXPECT_EQ(limiters_of(on_switches(played(rates), 16, 4)),
-              (Limiters{node(4), node(6), node(7)}));
-}
-
-TEST(BlameOfSwitches, ANodeAloneOnOneIsNotToldFromIt) {
-    const auto result = blame(on_switches(played({1, 1, 1, 1, 1, 0.5}), 6, 5));
-    EXPECT_TRUE(result.findings.empty());
-    EXPECT_EQ(result.doubt.kind, Doubt::Kind::alone_on_switch);
-    EXPECT_EQ(result.doubt.nodes, std::vector<std::uint32_t>{5});
-}
-
-TEST(BlameOfSwitches, ASlowNodeBesideASlowUplink) {
-    std::vector<double> rates(16, 1);
-    rates[9] = 0.7;
-    const auto leaves_first = [](Pair pair) { return pair.first < 4 && pair.second >= 4; };
-    EXPECT_EQ(limiters_of(on_switches(slowed(played(rates), 0.5, leaves_first), 16, 4)),
-              (Limiters{node(9), {.kind = Kind::uplink, .node = 0}}));
 }
 
 // Of the node's matches, those that `when` is true of.
@@ -226,24 +349,6 @@ TEST(BlameOfTheMoment, HalfOfItsMatchesOrTheLastPart) {
     }
 }
 
-TEST(BlameOfTheMoment, ADriftOfAllIsNobodysFault) {
-    auto evidence = played({1, 1, 1, 1, 1, 0.85, 1, 1});
-    const double rounds = evidence.matches.back().round;
-    for (auto& match : evidence.matches) match.bandwidth *= 1 - 0.3 * match.round / rounds;
-    EXPECT_EQ(limiters_of(evidence), Limiters{node(5)});
-}
-
-// Without node 2 all that is left involves the first leaf: what would say that it is slow?
-TEST(BlameOfSwitches, ALeafNeedsAMatchBesideItToBeSlow) {
-    auto evidence = on_switches(played({1, 1, 0.1, 1}), 4, 2);
-    double noise = 0;
-    for (auto& match : evidence.matches) {
-        noise = noise > 0.2 ? 0 : noise + 0.03;
-        match.bandwidth *= 1 - noise;
-    }
-    EXPECT_EQ(limiters_of(evidence), Limiters{node(2)});
-}
-
 TEST(BlameOfPaths, ALowPairOfTwoWellNodesIsACollision) {
     for (const std::size_t nodes : {4U, 8U}) {
         const auto result = blame(slowed(played(std::vector<double>(nodes, 1)), 0.5, [](Pair pair) {
@@ -258,12 +363,6 @@ TEST(BlameOfPaths, ALowPairOfTwoWellNodesIsACollision) {
     }
 }
 
-TEST(BlameOfPaths, OneDisturbedMatchIsNone) {
-    auto evidence = played({1, 1, 1, 1});
-    evidence.matches.front().bandwidth = 0.1;
-    EXPECT_EQ(limiters_of(evidence), Limiters{});
-}
-
 TEST(BlameOfPaths, TheSlowNodesPairsAreNoCollisions) {
     const auto result = blame(slowed(played({0.5, 1, 1, 1, 1, 1}), 0.7, [](Pair pair) {
         return pair == Pair{1, 2};
@@ -274,104 +373,25 @@ TEST(BlameOfPaths, TheSlowNodesPairsAreNoCollisions) {
     for (const auto& pair : result.pairs) {
         EXPECT_EQ(pair.collision, pair.pair == (Pair{1, 2})) << pair.pair.second;
     }
-    EXPECT_TRUE(std::is_sorted(result.pairs.begin(), result.pairs.end(),
-                               [](const auto& a, const auto& b) { return a.pair < b.pair; }));
+    EXPECT_TRUE(std::ranges::is_sorted(
+        result.pairs, [](const auto& a, const auto& b) { return a.pair < b.pair; }));
 }
 
-TEST(BlameOfRails, SlowNodeAndSlowRailAreOnePort) {
-    const auto matches = played({1, 0.85, 1, 1});
-    EXPECT_EQ(limiters_of(with_rails(matches, {1, 1, 0.85, 1})), Limiters{port(1, 2)});
-    EXPECT_EQ(limiters_of(with_rails(matches, {1, 0.85})), Limiters{port(1, 1)});
-    EXPECT_EQ(limiters_of(with_rails(matches, {1, 0.85, 1, 0.85, 1})),
-              (Limiters{port(1, 1), port(1, 3)}));
-    // The node is slow altogether.
-    EXPECT_EQ(limiters_of(with_rails(matches, {0.85, 0.85, 0.85})), Limiters{node(1)});
+Finding slow(Limiter limiter, double relative) {
+    return {limiter, relative, 10};
 }
 
-TEST(BlameOfRails, ASlowRailWithoutASlowNodeIsSlowEverywhere) {
-    EXPECT_EQ(limiters_of(with_rails(played({1, 1, 1, 1}), {1, 1, 0.85, 1})),
-              Limiters{rail_of_all(2)});
-    EXPECT_EQ(limiters_of(with_rails(played({1, 1}), {1, 0.85})), Limiters{rail_of_all(1)});
-    EXPECT_EQ(limiters_of(with_rails(played({1, 1, 1}), {0.1})), Limiters{}) << "no peers";
-    EXPECT_EQ(limiters_of(with_rails(played({1, 1, 1}), {1, 0.94})), Limiters{});
-}
-
-// Nodes 1 and 5 are slow; which of them by rail 3 only their rates or other figures say.
-TEST(BlameOfRails, APortOfTheOneThatIsAsSlow) {
-    const std::vector<double> rails{1, 1, 1, 0.5};
-    EXPECT_EQ(limiters_of(with_rails(played({1, 0.5, 1, 1, 1, 0.7, 1, 1}), rails)),
-              (Limiters{port(1, 3), node(5)}));
-    auto alike = with_rails(played({1, 0.5, 1, 1, 1, 0.5, 1, 1}), rails);
-    EXPECT_EQ(limiters_of(alike), (Limiters{node(1), node(5)}));
-    for (std::uint32_t one = 0; one < 8; ++one) alike.alone.push_back({one, one == 5 ? 0.5 : 1});
-    EXPECT_EQ(limiters_of(alike), (Limiters{port(1, 3), node(5)}));
-}
-
-// What the rates could not tell apart, the rails of their pairs do.
-TEST(BlameOfRails, APortThatWasMeasuredWithOthers) {
-    const auto alike = with_rails(played({1, 0.5, 1, 1, 1, 0.5, 1, 1}), {1, 1, 1, 0.5});
-    EXPECT_EQ(limiters_of(with_pair_rails(alike, 8, 4, {{{1, 3}, 0.5}})),
-              (Limiters{port(1, 3), node(5)}));
-    EXPECT_EQ(limiters_of(with_pair_rails(alike, 8, 4, {{{1, 3}, 0.5}, {{5, 0}, 0.5}})),
-              (Limiters{port(1, 3), port(5, 0)}));
-    EXPECT_EQ(
-        limiters_of(with_pair_rails(alike, 8, 4, {{{1, 0}, 0.5}, {{1, 1}, 0.5}, {{5, 0}, 0.5}})),
-        (Limiters{port(1, 0), port(1, 1), port(5, 0), rail_of_all(3)}));
-}
-
-TEST(BlameOfRails, ANodeWithAllPortsSlowKeepsItsName) {
-    EXPECT_EQ(
-        limiters_of(with_pair_rails(played({1, 0.5, 1, 1}), 4, 2, {{{1, 0}, 0.5}, {{1, 1}, 0.5}})),
-        Limiters{node(1)});
-}
-
-// The rail of all nodes is no fault of the one's port.
-TEST(BlameOfRails, APortIsHeldAgainstTheSameRailOfOthers) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double> ports{{{1, 0}, 0.5}};
-    for (std::uint32_t one = 0; one < 4; ++one) ports[{one, 1}] = 0.8;
-    const auto evidence = with_rails(played({1, 0.5, 1, 1}), {0.5, 0.8, 1, 1});
-    EXPECT_EQ(limiters_of(with_pair_rails(evidence, 4, 4, ports)),
-              (Limiters{port(1, 0), rail_of_all(1)}));
-}
-
-// Of three nodes all that is known is how its rails differ.
-TEST(BlameOfRails, OfThreeNodesANodesRailsAreHeldAgainstEachOther) {
-    auto evidence = played({1, 0.5, 1});
-    evidence.pair_rails = {{{0, 1}, 0, 1}, {{0, 1}, 1, 0.5}, {{1, 2}, 0, 1}, {{1, 2}, 1, 0.5}};
-    EXPECT_EQ(limiters_of(evidence), Limiters{port(1, 1)});
-}
-
-TEST(BlameOfNodesAlone, OneThatIsSlowInsideIsNamedThoughNoMatchShowsIt) {
-    auto evidence = played({1, 1, 1, 1});
-    for (std::uint32_t one = 0; one < 4; ++one)
-        evidence.alone.push_back({one, one == 2 ? 400.0 : 480.0});
-    EXPECT_EQ(limiters_of(evidence), Limiters{node(2)});
-    // Not always: something disturbed it.
-    evidence.alone.push_back({2, 480});
-    evidence.alone.push_back({2, 400});
-    EXPECT_EQ(limiters_of(evidence), Limiters{});
-}
-
-TEST(BlameOfNothing, NeverBesideAllNodesThatAreFarSlowerThanTwo) {
-    auto evidence = played({1, 1, 1, 1});
-    evidence.all_nodes = 0.4;
-    const auto result = blame(evidence);
-    EXPECT_EQ(result.doubt.kind, Doubt::Kind::all_nodes);
-    EXPECT_NEAR(result.doubt.relative, 0.4, 1e-2);
-    evidence.all_nodes = 0.5;
-    EXPECT_EQ(blame(evidence).doubt, Doubt{});
-}
-
-TEST(BlameOfNothing, NeverBesideNoiseThatWouldHideAFault) {
-    auto evidence = played({1, 1, 1, 1});
-    std::uint32_t state = 1;
-    for (auto& match : evidence.matches) {
-        state = state * 1664525U + 1013904223U;
-        match.bandwidth *= 0.3 + 1.4 * (state >> 8U) / 16777216.0;
-    }
-    const auto result = blame(evidence);
-    EXPECT_TRUE(result.findings.empty());
-    EXPECT_EQ(result.doubt.kind, Doubt::Kind::noise);
+TEST(NodesToRetest, AreThoseThatAreNamedTheSlowestFirst) {
+    Blame blame;
+    blame.findings = {slow({.kind = Kind::node_rail, .node = 3}, 0.8),
+                      slow({.kind = Kind::node_rail, .node = 3, .local_rank = 1}, 0.7),
+                      slow({.node = 5, .intermittent = true}, 0.4),
+                      slow({.kind = Kind::rail}, 0.5),
+                      slow({.kind = Kind::uplink, .node = 1}, 0.5),
+                      slow({.kind = Kind::paths}, 0.5)};
+    EXPECT_EQ(nodes_to_retest(blame, 8), (std::vector<std::uint32_t>{5, 3}));
+    EXPECT_EQ(nodes_to_retest(blame, 3), std::vector<std::uint32_t>{5});
+    EXPECT_TRUE(nodes_to_retest(Blame{}, 8).empty());
 }
 
 }  // namespace

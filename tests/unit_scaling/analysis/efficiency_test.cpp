@@ -6,148 +6,120 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace distgpu::scaling {
 namespace {
 
-std::vector<double> efficiencies(Scaling scaling, std::vector<NodesTime> times) {
-    const auto points = scaling_efficiency(scaling, std::move(times));
+std::vector<double> strong(std::vector<NodesTime> times) {
     std::vector<double> values;
-    if (!points) return values;
-    for (const auto& point : *points) values.push_back(point.efficiency);
+    const auto points = scaling_efficiency(std::move(times));
+    for (const auto& point : *points) values.push_back(point.strong);
     return values;
 }
 
-TEST(ScalingEfficiency, TheGuidesLinearCase) {
-    // 100 s on one machine, 50 s on two, 25 s on four.
-    EXPECT_EQ(efficiencies(Scaling::strong, {{1, 100}, {2, 50}, {4, 25}}),
-              (std::vector<double>{1, 1, 1}));
-}
-
-TEST(ScalingEfficiency, OneSecondThatIsNotHidden) {
-    // 100 s / 8 and 1 s more: 12.5 of 13.5.
-    const auto values = efficiencies(Scaling::strong, {{8, 13.5}, {1, 100}});
-    ASSERT_EQ(values.size(), 2);
-    EXPECT_NEAR(values[1], 0.926, 0.0005);
-    EXPECT_DOUBLE_EQ(values[1], 12.5 / 13.5);
+// The guide's linear case, and 12.5 of 13.5: 100 s / 8 and 1 s more that is not hidden.
+TEST(ScalingEfficiency, StrongIsOfTheSameWorkForAll) {
+    EXPECT_EQ(strong({{1, 100}, {2, 50}, {4, 25}}), (std::vector<double>{1, 1, 1}));
+    EXPECT_DOUBLE_EQ(strong({{8, 13.5}, {1, 100}}).back(), 12.5 / 13.5);
+    // 2 nodes 50 s, 8 nodes 20 s: linear would be 12.5.
+    EXPECT_EQ(strong({{8, 20}, {2, 50}}), (std::vector<double>{1, 0.625}));
 }
 
 TEST(ScalingEfficiency, WeakIsTheRatioOfTimes) {
-    EXPECT_EQ(efficiencies(Scaling::weak, {{1, 10}, {8, 10}, {16, 12.5}}),
-              (std::vector<double>{1, 1, 0.8}));
-}
-
-TEST(ScalingEfficiency, TheFewestNodesAreTheBaseline) {
-    // 2 nodes 50 s, 8 nodes 20 s: linear would be 12.5.
-    EXPECT_EQ(efficiencies(Scaling::strong, {{8, 20}, {2, 50}}), (std::vector<double>{1, 0.625}));
-}
-
-TEST(ScalingEfficiency, PointsCarryTheirTimesInOrder) {
-    const auto points = scaling_efficiency(Scaling::weak, {{4, 25}, {1, 100}});
+    const auto points = scaling_efficiency({{16, 12.5}, {1, 10}, {8, 10}});
     ASSERT_TRUE(points);
-    EXPECT_EQ((*points)[0].nodes, 1);
-    EXPECT_EQ((*points)[0].seconds, 100);
-    EXPECT_EQ((*points)[1].nodes, 4);
-    EXPECT_EQ((*points)[1].seconds, 25);
+    EXPECT_EQ((*points)[1].nodes, 8U);
+    EXPECT_EQ((*points)[1].weak, 1);
+    EXPECT_EQ((*points)[2].seconds, 12.5);
+    EXPECT_EQ((*points)[2].weak, 0.8);
 }
 
-TEST(ScalingEfficiency, TimesThatCannotBeComparedSayWhich) {
-    using Reason = UnusableTimes::Reason;
+TEST(ScalingEfficiency, SaysWhyTimesCannotBeCompared) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     struct Row {
         std::vector<NodesTime> times;
-        UnusableTimes why;
+        std::string message;
     };
     const std::vector<Row> rows = {
-        {{}, {Reason::too_few, 0, {}}},
-        {{{1, 100}}, {Reason::too_few, 1, {}}},
-        {{{1, 100}, {0, 50}}, {Reason::no_nodes, 2, {0, 50}}},
-        {{{1, 100}, {2, 0}}, {Reason::not_positive, 2, {2, 0}}},
-        {{{1, 100}, {2, -5}}, {Reason::not_positive, 2, {2, -5}}},
-        {{{1, infinity}, {2, 50}}, {Reason::not_positive, 2, {1, infinity}}},
-        {{{2, 50}, {1, 100}, {2, 50}}, {Reason::twice, 3, {2, 50}}},
+        {{}, "0 given; give times for at least two numbers of nodes, such as 1=100 2=50"},
+        {{{1, 100}}, "1 given; give times for at least two numbers of nodes, such as 1=100 2=50"},
+        {{{1, 100}, {0, 50}}, "0 nodes; the number of nodes must be at least 1"},
+        {{{1, 100}, {2, 0}}, "0 s for 2 nodes; give seconds above 0"},
+        {{{1, 100}, {2, -5}}, "-5 s for 2 nodes; give seconds above 0"},
+        {{{1, infinity}, {2, 50}}, "inf s for 1 node; give seconds above 0"},
+        {{{1, 100}, {2, nan}}, "nan s for 2 nodes; give seconds above 0"},
+        {{{2, 50}, {1, 100}, {2, 50}},
+         "2 nodes given twice; give one time for each number of nodes"},
     };
-    for (const auto& row : rows) {
-        const auto points = scaling_efficiency(Scaling::strong, row.times);
+    for (const auto& [times, message] : rows) {
+        const auto points = scaling_efficiency(times);
         ASSERT_FALSE(points);
-        EXPECT_EQ(points.error(), row.why);
+        EXPECT_EQ(points.error().message(), "distgpu: times: " + message);
     }
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    const auto points = scaling_efficiency(Scaling::weak, {{1, 100}, {2, nan}});
-    ASSERT_FALSE(points);
-    EXPECT_EQ(points.error().reason, Reason::not_positive);
 }
 
-TEST(CommunicationEfficiency, IsRelativeToOneFullNode) {
+// Groups of one and two nodes of two ranks.
+Results growing() {
     auto results = made_up_results(2, 2);
-    const auto one = add_nodes(results, 1);
-    const auto two = add_nodes(results, 2);
-    EXPECT_EQ(communication_baseline(results), one);
-    // One node: factor 1, 100 B/s. Two: factor 1.5, 100 / 3 * 1.5 = 50 B/s.
-    add_measurement(results, two, {.bytes = 100, .seconds = 3});
-    add_measurement(results, one, {.bytes = 100, .seconds = 1});
-    // A pair is no step on the way from one node to all.
-    const auto pair =
-        add_group(results, {.kind = Group::Kind::pair, .nodes = {0, 1}, .ranks = 4, .number = 0});
-    add_measurement(results, pair, {.bytes = 100, .seconds = 1});
-    const auto efficiencies = communication_efficiency(results);
-    ASSERT_EQ(efficiencies.size(), 2);
-    EXPECT_EQ(efficiencies[0].measurement, 0);
-    EXPECT_DOUBLE_EQ(efficiencies[0].efficiency, 0.5);
-    EXPECT_EQ(efficiencies[1].measurement, 1);
-    EXPECT_DOUBLE_EQ(efficiencies[1].efficiency, 1);
-}
-
-TEST(CommunicationEfficiency, OfOneGpuANodeTheBaselineIsTwoNodes) {
-    auto results = made_up_results(4, 1);
-    const auto four = add_nodes(results, 4);
-    const auto one = add_nodes(results, 1);
-    const auto two = add_nodes(results, 2);
-    EXPECT_EQ(communication_baseline(results), two);
-    add_measurement(results, one, {.bytes = 100, .seconds = 1});
-    add_measurement(results, two, {.bytes = 100, .seconds = 1});
-    add_measurement(results, four, {.bytes = 100, .seconds = 2});
-    // 100 * 1.5 / 2 = 75 against 100.
-    const auto efficiencies = communication_efficiency(results);
-    ASSERT_EQ(efficiencies.size(), 2);
-    EXPECT_EQ(efficiencies[1].measurement, 2);
-    EXPECT_DOUBLE_EQ(efficiencies[1].efficiency, 0.75);
-}
-
-TEST(CommunicationEfficiency, ComparesOnlyTheSameSubject) {
-    auto results = made_up_results(2, 2);
-    const auto one = add_nodes(results, 1);
-    const auto two = add_nodes(results, 2);
-    add_measurement(results, one, {.bytes = 100, .seconds = 1});
-    add_measurement(results, two, {.bytes = 200, .seconds = 1});
-    add_measurement(results, two, {.type = DataType::f16, .bytes = 100, .seconds = 1});
-    add_measurement(results, two, {.in_place = true, .bytes = 100, .seconds = 1});
-    add_measurement(results, two, {.bytes = 100, .seconds = 1, .op = Op::max});
-    add_measurement(results, two,
-                    {.collective = Collective::broadcast, .bytes = 100, .seconds = 1});
-    EXPECT_EQ(communication_efficiency(results).size(), 1);
-}
-
-TEST(CommunicationCurves, EachOperationHasOne) {
-    auto results = made_up_results(2, 2);
-    const auto one = add_nodes(results, 1);
-    for (const Op op : {Op::sum, Op::max}) {
-        add_measurement(results, one, {.bytes = 100, .seconds = 1, .op = op});
-    }
-    const auto curves = communication_curves(results);
-    ASSERT_EQ(curves.size(), 2U);
-    EXPECT_EQ(curves[1].subject.op, Op::max);
-}
-
-TEST(CommunicationEfficiency, OfOtherGroupsThereIsNone) {
-    auto results = made_up_results(1, 1);
     add_nodes(results, 1);
-    const auto gpus =
-        add_group(results, {.kind = Group::Kind::gpus, .nodes = {0}, .ranks = 2, .number = 2});
-    add_measurement(results, gpus, {.bytes = 100, .seconds = 1});
-    EXPECT_FALSE(communication_baseline(results));
-    EXPECT_TRUE(communication_efficiency(results).empty());
+    add_nodes(results, 2);
+    return results;
+}
+
+void on_both(Results& results, Timed timed) {
+    timed.seconds = 1;
+    add_measurement(results, 0, timed);
+    add_measurement(results, 1, timed);
+}
+
+TEST(CommunicationEfficiency, IsRelativeToTheFewestNodesWithTwoRanks) {
+    auto results = growing();
+    EXPECT_EQ(communication_baseline(results), 0U);
+    // One node: factor 1, 100 B/s. Two: factor 1.5, 100 / 3 * 1.5 = 50 B/s.
+    add_measurement(results, 1, {.bytes = 100, .seconds = 3});
+    EXPECT_FALSE(communication_efficiency(results, results.measurements[0]));
+    add_measurement(results, 0, {.bytes = 100, .seconds = 1});
+    EXPECT_EQ(communication_efficiency(results, results.measurements[0]), 0.5);
+    EXPECT_EQ(communication_efficiency(results, results.measurements[1]), 1.0);
+    auto single = made_up_results(4, 1);
+    add_nodes(single, 1);
+    add_nodes(single, 2);
+    EXPECT_EQ(communication_baseline(single), 1U);
+    EXPECT_FALSE(communication_baseline({}));
+}
+
+// Whichever placement was measured first.
+TEST(EfficiencyCurves, OfTheLargestSizeOfEachCollectiveAndType) {
+    auto results = growing();
+    for (const std::uint64_t bytes : {8U, 1024U, 1048576U}) {
+        for (const bool in_place : {false, true}) {
+            on_both(results, {.in_place = in_place, .bytes = bytes});
+            on_both(results, {.type = DataType::f16, .in_place = !in_place, .bytes = bytes});
+        }
+        on_both(results, {.collective = Collective::broadcast, .in_place = true, .bytes = bytes});
+    }
+    std::vector<Subject> subjects;
+    for (const auto& curve : efficiency_curves(results)) subjects.push_back(curve.subject);
+    EXPECT_EQ(subjects,
+              (std::vector<Subject>{{Collective::all_reduce, DataType::f32, false, 1048576},
+                                    {Collective::all_reduce, DataType::f16, false, 1048576},
+                                    {Collective::broadcast, DataType::f32, true, 1048576}}));
+}
+
+// Bus bandwidth is (8/1 s)(2 (n-1) / n): 8 B/s of 2 ranks, 12 B/s of 4. A clock that saw no time
+// pass must not become a division by zero.
+TEST(EfficiencyCurves, HaveTheirPoints) {
+    auto results = growing();
+    on_both(results, {.bytes = 8});
+    add_measurement(results, 0, {.bytes = 16, .seconds = 0});
+    add_measurement(results, 1, {.bytes = 16, .seconds = 0});
+    const auto curves = efficiency_curves(results);
+    ASSERT_EQ(curves.size(), 1U);
+    EXPECT_EQ(curves[0].baseline_nodes, 1U);
+    EXPECT_EQ(curves[0].points, (std::vector<EfficiencyCurve::Point>{{1, 1}, {2, 1.5}}));
 }
 
 }  // namespace

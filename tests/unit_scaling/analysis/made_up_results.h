@@ -43,19 +43,13 @@ struct Timed {
     bool in_place = false;
     std::uint64_t bytes = 0;
     double seconds = 0;  // median
-    Op op = Op::sum;
 };
 
 inline void add_measurement(Results& results, std::size_t group, const Timed& timed) {
     Statistics time;
     time.median = timed.seconds;
-    results.measurements.push_back({.group = group,
-                                    .collective = timed.collective,
-                                    .type = timed.type,
-                                    .in_place = timed.in_place,
-                                    .bytes = timed.bytes,
-                                    .time = time,
-                                    .op = timed.op});
+    results.measurements.push_back(
+        {group, {timed.collective, timed.type, timed.in_place, timed.bytes}, time});
 }
 
 }  // namespace distgpu::scaling

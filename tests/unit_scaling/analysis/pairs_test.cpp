@@ -80,14 +80,10 @@ TEST(Tournament, SmallClustersPlayWholeOnesUntilEachNodeHasEnoughMatches) {
         EXPECT_EQ(times.size(), std::size_t{row.nodes} * (row.nodes - 1) / 2) << row.nodes;
         for (const auto& [pair, count] : times) EXPECT_EQ(count, row.times) << row.nodes;
     }
-}
-
-TEST(Tournament, RepeatedOnesTakeTurnsWithTheirRounds) {
     // One after the other, so that what disturbs for a while meets different pairs.
     const auto rounds = tournament(4, 6);
-    ASSERT_EQ(rounds.size(), 6);
-    EXPECT_NE(rounds[0], rounds[1]);
-    EXPECT_EQ(rounds[0], rounds[3]);
+    EXPECT_NE(rounds.at(0), rounds.at(1));
+    EXPECT_EQ(rounds.at(0), rounds.at(3));
 }
 
 TEST(Tournament, LargeClustersPlayPartOfOne) {
@@ -97,7 +93,7 @@ TEST(Tournament, LargeClustersPlayPartOfOne) {
         EXPECT_EQ(rounds.size(), 24 + nodes % 2) << nodes;
         for (const auto& [pair, count] : times_of_pairs(rounds)) ASSERT_EQ(count, 1) << nodes;
         const auto matches = matches_of_nodes(rounds, nodes);
-        EXPECT_GE(*std::min_element(matches.begin(), matches.end()), 24) << nodes;
+        EXPECT_GE(*std::ranges::min_element(matches), 24) << nodes;
     }
 }
 
@@ -123,6 +119,42 @@ TEST(Tournament, TwoNodesAreOnePairAndFewerNone) {
     EXPECT_EQ(tournament(2), std::vector<Round>(1, Round(1, Pair{0, 1})));
     EXPECT_TRUE(tournament(1).empty());
     EXPECT_TRUE(tournament(0).empty());
+}
+
+TEST(RetestRounds, ThoseNamedMeetOthersAndEachOtherNever) {
+    for (const std::uint32_t nodes : {3U, 4U, 7U, 8U, 33U}) {
+        const std::vector<std::uint32_t> named =
+            nodes < 6 ? std::vector<std::uint32_t>{1} : std::vector<std::uint32_t>{2, 0};
+        const auto rounds = retest_rounds(named, nodes);
+        EXPECT_EQ(rounds.size(), 8U);
+        for (const Round& round : rounds) {
+            std::set<std::uint32_t> playing;
+            for (const Pair& pair : round) {
+                EXPECT_LT(pair.first, pair.second);
+                EXPECT_LT(pair.second, nodes);
+                EXPECT_TRUE(playing.insert(pair.first).second) << nodes;
+                EXPECT_TRUE(playing.insert(pair.second).second) << nodes;
+                EXPECT_FALSE(std::ranges::count(named, pair.first) +
+                                 std::ranges::count(named, pair.second) >
+                             1);
+            }
+            for (const auto node : named) EXPECT_EQ(playing.count(node), 1U);
+            EXPECT_GE(playing.size() + 1, nodes);  // all play, but one where they are odd
+        }
+    }
+}
+
+// Or else one bad path or one slow partner would decide.
+TEST(RetestRounds, PartnersAreSpreadOverTheCluster) {
+    std::set<std::uint32_t> partners;
+    for (const Round& round : retest_rounds({0}, 33)) {
+        for (const Pair& pair : round) {
+            if (pair.first == 0) partners.insert(pair.second);
+        }
+    }
+    EXPECT_EQ(partners.size(), 8U);
+    EXPECT_GE(*partners.rbegin() - *partners.begin(), 24U);
+    EXPECT_TRUE(retest_rounds({}, 8).empty());
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
-// A made-up cluster with faults, and what a run would measure of it.
+// Made-up clusters with faults, what a run would measure of them, and what is right to say.
 #pragma once
 
 #include "analysis/blame.h"
-#include "analysis/evidence.h"
 #include "analysis/pairs.h"
-#include "analysis/retest.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -75,7 +73,7 @@ struct SimulatedCluster {
     void play(Evidence& evidence, const Round& round, double moment, Random& random) const {
         const auto number = evidence.matches.empty() ? 0 : evidence.matches.back().round + 1;
         const auto crossing = static_cast<std::uint32_t>(
-            std::count_if(round.begin(), round.end(), [this](Pair pair) { return crosses(pair); }));
+            std::ranges::count_if(round, [this](Pair pair) { return crosses(pair); }));
         for (const auto pair : round) {
             double rate = std::min(rate_of(pair.first), rate_of(pair.second));
             if (path) rate = std::min(1.0, rate * path(pair, moment, crossing, random));
@@ -111,14 +109,14 @@ struct SimulatedCluster {
         }
         for (std::uint32_t time = 0; time < matches_per_node; ++time) {
             for (std::uint32_t one = 0; one < rails; ++one) {
-                evidence.rails.push_back({one, measured(rate_of_rail(one), random)});
+                evidence.rails[one].push_back(measured(rate_of_rail(one), random));
             }
         }
         for (std::uint32_t time = 0; time < 3 * nodes; ++time) {
             const auto one = time % nodes;
             const auto found = inside.find(one);
-            evidence.alone.push_back(
-                {one, measured(found == inside.end() ? 1 : found->second, random)});
+            evidence.alone[one].push_back(
+                measured(found == inside.end() ? 1 : found->second, random));
         }
         if (leaves > 1 && switches_known) {
             for (std::uint32_t one = 0; one < nodes; ++one) {
@@ -129,5 +127,19 @@ struct SimulatedCluster {
         return evidence;
     }
 };
+
+struct SimulatedRow {
+    std::string about;
+    std::vector<std::uint32_t> sizes;
+    std::function<SimulatedCluster(std::uint32_t nodes, Random&)> cluster;
+    // What is right to name, by kind and node. Empty: nobody.
+    std::function<std::vector<Limiter>(std::uint32_t nodes)> right;
+    bool undecidable = false;  // another cause gives the same matrix: to be undecided is right
+    bool paths = false;        // to say that paths collide is right too
+    bool must_be_found = true;
+    bool never_named = false;  // not once in 10,000 clusters
+};
+
+std::vector<SimulatedRow> simulated_rows();
 
 }  // namespace distgpu::scaling

@@ -1,9 +1,8 @@
-// See simulated_rows.h. The rows are those of a review of the first edition, in its order.
-#include "simulated_rows.h"
-
-#include "simulated_paths.h"
+// The rows are those of a review of the first edition, in its order.
+#include "simulated_cluster.h"
 
 #include <cmath>
+#include <cstddef>
 
 namespace distgpu::scaling {
 namespace {
@@ -12,254 +11,275 @@ using Kind = Limiter::Kind;
 using Cluster = SimulatedCluster;
 using Limiters = std::vector<Limiter>;
 using Sizes = std::vector<std::uint32_t>;
+using Change = std::function<void(Cluster&, Random&)>;  // what is wrong with a cluster
+using Right = std::function<Limiters(std::uint32_t nodes)>;
+using Path = std::function<double(const Cluster&, Pair, double, std::uint32_t, Random&)>;
 
-Limiters first_nodes(std::uint32_t count) {
-    Limiters limiters(count);
-    for (std::uint32_t node = 0; node < count; ++node) limiters[node].node = node;
-    return limiters;
-}
-
-auto nobody() {
-    return [](std::uint32_t) { return Limiters{}; };
-}
-auto one(Limiter limiter) {
-    return [limiter](std::uint32_t) { return Limiters{limiter}; };
-}
-auto nodes_at(std::vector<double> rates, double noise = 0.03) {
-    return [=](std::uint32_t nodes, Random&) {
-        return Cluster{.nodes = nodes, .noise = noise, .node = rates};
+Change both(Change one, Change other) {
+    return [=](Cluster& cluster, Random& random) {
+        one(cluster, random);
+        other(cluster, random);
     };
+}
+Change noise(double sigma, double disturbed = 0) {
+    return [=](Cluster& cluster, Random&) {
+        cluster.noise = sigma;
+        cluster.disturbed = disturbed;
+    };
+}
+Change rates(std::vector<double> node) {
+    return [=](Cluster& cluster, Random&) { cluster.node = node; };
 }
 // The first nodes, so many of all, at 0.8.
-auto share_slow(double share) {
-    return [=](std::uint32_t nodes, Random&) {
-        const auto slow = static_cast<std::size_t>(share * nodes);
-        return Cluster{.nodes = nodes, .node = std::vector<double>(slow, 0.8)};
+Change share_slow(double share) {
+    return [=](Cluster& cluster, Random&) {
+        cluster.node.assign(static_cast<std::size_t>(share * cluster.nodes), 0.8);
     };
 }
-auto share_named(double share) {
-    return
-        [=](std::uint32_t nodes) { return first_nodes(static_cast<std::uint32_t>(share * nodes)); };
+// Nodes differ by nature.
+Change spread(double sigma) {
+    return [=](Cluster& cluster, Random& random) {
+        std::normal_distribution<double> rate(1, sigma);
+        for (std::uint32_t node = 0; node < cluster.nodes; ++node) {
+            cluster.node.push_back(rate(random));
+        }
+    };
+}
+Change last_node(double rate) {
+    return [=](Cluster& cluster, Random&) {
+        cluster.node.assign(cluster.nodes, 1);
+        cluster.node.back() = rate;
+    };
+}
+Change port(std::uint32_t node, std::uint32_t rail, double rate) {
+    return [=](Cluster& cluster, Random&) { cluster.ports[{node, rail}] = rate; };
+}
+Change rail(std::uint32_t number, double rate) {
+    return [=](Cluster& cluster, Random&) { cluster.rail[number] = rate; };
+}
+Change inside(std::uint32_t node, double rate) {
+    return [=](Cluster& cluster, Random&) { cluster.inside[node] = rate; };
+}
+Change leaves(std::uint32_t count, bool known = true) {
+    return [=](Cluster& cluster, Random&) {
+        cluster.leaves = count;
+        cluster.switches_known = known;
+    };
+}
+Change path(Path path) {
+    return [=](Cluster& cluster, Random&) {
+        cluster.path = [=, plain = cluster](Pair pair, double moment, std::uint32_t crossing,
+                                            Random& random) {
+            return path(plain, pair, moment, crossing, random);
+        };
+    };
 }
 
-Cluster with_spread(std::uint32_t nodes, double spread, double noise, Random& random) {
-    Cluster cluster{.nodes = nodes, .noise = noise};
-    std::normal_distribution<double> rate(1, spread);
-    for (std::uint32_t node = 0; node < nodes; ++node) cluster.node.push_back(rate(random));
-    return cluster;
+bool has(Pair pair, std::uint32_t node) {
+    return pair.first == node || pair.second == node;
 }
 
-void add_single_faults(std::vector<SimulatedRow>& rows) {
-    rows.push_back({"healthy, 3% noise", {3, 4, 8, 16, 64}, nodes_at({}), nobody()});
-    rows.back().never_named = true;
-    rows.push_back({"one node 10% slower", {4, 8, 32}, nodes_at({1, 0.9}), one({.node = 1})});
-    rows.back().must_be_found = false;
-    rows.push_back({"one node 12% slower", {4, 8, 32}, nodes_at({1, 0.88}), one({.node = 1})});
-    rows.back().must_be_found = false;
-    rows.push_back(
-        {"one node 15% slower", {4, 8, 16, 32, 64}, nodes_at({1, 0.85}), one({.node = 1})});
-    rows.push_back(
-        {"one node 8% slower, 0.3% noise", {8, 32}, nodes_at({1, 0.92}, 0.003), one({.node = 1})});
-    rows.back().must_be_found = false;
-    rows.push_back({"two nodes 20% slower", {3}, nodes_at({0.8, 0.8}), share_named(0.7), true});
-    rows.push_back({"two nodes 20% slower", {4}, nodes_at({0.8, 0.8}), share_named(0.5), true});
-    rows.push_back({"two nodes 20% slower", {5, 6, 8, 16}, nodes_at({0.8, 0.8}), [](auto) {
-                        return first_nodes(2);
-                    }});
-    rows.push_back({"one node 50%, another 15% slower", {8, 16}, nodes_at({0.5, 0.85}), [](auto) {
-                        return first_nodes(2);
-                    }});
-    rows.push_back(
-        {"a quarter of the nodes 20% slower", {8, 16, 32}, share_slow(0.25), share_named(0.25)});
-    rows.push_back(
-        {"40% of the nodes 20% slower", {8, 16, 32}, share_slow(0.4), share_named(0.4), true});
-    rows.push_back({"two generations: 3/8 of the nodes 20% slower",
-                    {8, 16},
-                    share_slow(0.375),
-                    nobody(),
-                    true});
+// On switches. What crosses, what leaves the first, and all of its nodes'.
+Change across(double rate) {
+    return path([=](const Cluster& cluster, Pair pair, double, std::uint32_t, Random&) {
+        return cluster.crosses(pair) ? rate : 1;
+    });
+}
+Change uplink(double rate) {
+    return path([=](const Cluster& cluster, Pair pair, double, std::uint32_t, Random&) {
+        return (cluster.leaf_of(pair.first) == 0) != (cluster.leaf_of(pair.second) == 0) ? rate : 1;
+    });
+}
+Change whole_leaf(double rate) {
+    return path([=](const Cluster& cluster, Pair pair, double, std::uint32_t, Random&) {
+        return cluster.leaf_of(pair.first) == 0 || cluster.leaf_of(pair.second) == 0 ? rate : 1;
+    });
+}
+// What crosses shares links for half of the nodes' pairs.
+Change shared_uplinks() {
+    return path([](const Cluster& cluster, Pair pair, double, std::uint32_t crossing, Random&) {
+        return cluster.crosses(pair) ? cluster.nodes / 4.0 / crossing : 1;
+    });
+}
+Change single_leaf() {
+    return [](Cluster& cluster, Random& random) {
+        leaves(2)(cluster, random);
+        path([](const Cluster& all, Pair pair, double, std::uint32_t, Random&) {
+            return pair.second == all.nodes - 1 ? 0.5 : 1;
+        })(cluster, random);
+        cluster.single_leaf = true;
+    };
 }
 
-void add_rails(std::vector<SimulatedRow>& rows) {
-    rows.push_back({"port of rail 3 of node 1 15% slower",
-                    {8, 32},
-                    [](auto nodes, Random&) {
-                        return Cluster{.nodes = nodes, .ports = {{{1, 3}, 0.85}}};
-                    },
-                    one({.kind = Kind::node_rail, .node = 1, .local_rank = 3})});
-    rows.push_back({"rail 3 15% slower on all nodes",
-                    {8, 32},
-                    [](auto nodes, Random&) {
-                        return Cluster{.nodes = nodes, .rail = {{3, 0.85}}};
-                    },
-                    one({.kind = Kind::rail, .local_rank = 3})});
-    rows.push_back({"node 5 15% slower inside",
-                    {8, 32},
-                    [](auto nodes, Random&) {
-                        return Cluster{.nodes = nodes, .inside = {{5, 0.85}}};
-                    },
-                    one({.node = 5})});
-    rows.push_back({"node 1 slow on rail 3, node 5 on rail 6, both 50%",
-                    {8},
-                    [](auto nodes, Random&) {
-                        return Cluster{.nodes = nodes, .ports = {{{1, 3}, 0.5}, {{5, 6}, 0.5}}};
-                    },
-                    [](auto) {
-                        return Limiters{{.kind = Kind::node_rail, .node = 1, .local_rank = 3},
-                                        {.kind = Kind::node_rail, .node = 5, .local_rank = 6}};
-                    }});
-    rows.push_back(
-        {"node 1 slow on rail 3, node 5 inside, both 50%",
-         {8},
-         [](auto nodes, Random&) {
-             return Cluster{.nodes = nodes, .inside = {{5, 0.5}}, .ports = {{{1, 3}, 0.5}}};
-         },
-         [](auto) {
-             return Limiters{{.kind = Kind::node_rail, .node = 1, .local_rank = 3}, {.node = 5}};
-         }});
-    rows.push_back({"node 5 slow inside, rail 2 15% slower on all nodes",
-                    {8},
-                    [](auto nodes, Random&) {
-                        return Cluster{.nodes = nodes, .inside = {{5, 0.5}}, .rail = {{2, 0.85}}};
-                    },
-                    [](auto) {
-                        return Limiters{{.node = 5}, {.kind = Kind::rail, .local_rank = 2}};
-                    }});
+// In a share of the matches; `node_1`: the rate of that node.
+Change ecmp(double node_1) {
+    return path([=](const Cluster&, Pair pair, double, std::uint32_t, Random& random) {
+        return (chance(random) < 0.25 ? 0.5 : 1) * (has(pair, 1) ? node_1 : 1);
+    });
 }
-
-void add_switches(std::vector<SimulatedRow>& rows) {
-    const auto spine = one({.kind = Kind::spine});
-    rows.push_back(
-        {"two leaves, 50% between them", {4, 8, 16, 32}, with_path(across(0.5), 2), spine});
-    rows.push_back(
-        {"the same, switches unknown", {4, 8, 16, 32}, with_path(across(0.5), 2, false), spine});
-    rows.push_back(
-        {"four leaves, 85% between them", {16, 32, 64}, with_path(across(0.85), 4), spine});
-    rows.push_back({"four leaves, uplink of one at 50%",
-                    {16, 32, 64},
-                    with_path(uplink(0.5), 4),
-                    one({.kind = Kind::uplink})});
-    rows.push_back({"four leaves, uplink of one at 85%",
-                    {16, 32, 64},
-                    with_path(uplink(0.85), 4),
-                    one({.kind = Kind::uplink})});
-    rows.push_back({"the uplink at 50%, switches unknown",
-                    {16, 32, 64},
-                    with_path(uplink(0.5), 4, false),
-                    spine});
-    rows.push_back({"four leaves, one at 85%",
-                    {16, 32, 64},
-                    with_path(whole_leaf(0.85), 4),
-                    one({.kind = Kind::leaf})});
-    rows.push_back({"all nodes but one on a leaf, 50% to it",
-                    {4, 8, 16},
-                    [](auto nodes, Random&) {
-                        Cluster cluster{.nodes = nodes, .leaves = 2};
-                        cluster.path = [=](Pair pair, double, std::uint32_t, Random&) {
-                            return pair.second == nodes - 1 ? 0.5 : 1;
-                        };
-                        cluster.single_leaf = true;
-                        return cluster;
-                    },
-                    nobody(),
-                    true});
-    rows.push_back({"two leaves, 2:1 uplinks that a round shares",
-                    {8, 16, 32},
-                    with_path(shared_uplinks(), 2),
-                    spine,
-                    false,
-                    true});
+Change flapping(double share) {
+    return path([=](const Cluster&, Pair pair, double, std::uint32_t, Random& random) {
+        return has(pair, 1) && chance(random) < share ? 0.4 : 1;
+    });
 }
-
-// What is on switches must not be held against them.
-void add_faults_on_switches(std::vector<SimulatedRow>& rows) {
-    rows.push_back({"four leaves, one node 15% slower",
-                    {16, 32, 64},
-                    [](auto nodes, Random&) {
-                        return Cluster{.nodes = nodes, .leaves = 4, .node = {1, 0.85}};
-                    },
-                    one({.node = 1})});
-    rows.push_back({"four leaves, uplink of one at 50%, a node elsewhere at 70%",
-                    {16, 32},
-                    [](auto nodes, Random& random) {
-                        auto cluster = with_path(uplink(0.5), 4)(nodes, random);
-                        cluster.node.assign(nodes, 1);
-                        cluster.node[nodes - 1] = 0.7;
-                        return cluster;
-                    },
-                    [](std::uint32_t nodes) {
-                        return Limiters{{.node = nodes - 1}, {.kind = Kind::uplink}};
-                    }});
-    rows.push_back(
-        {"healthy, four leaves, 10% noise",
-         {8, 16, 64},
-         [](auto nodes, Random&) { return Cluster{.nodes = nodes, .noise = 0.1, .leaves = 4}; },
-         nobody()});
-    rows.back().never_named = true;
+Change thermal(std::function<double(double)> of_moment) {
+    return path([=](const Cluster&, Pair pair, double moment, std::uint32_t, Random&) {
+        return has(pair, 1) ? of_moment(moment) : 1;
+    });
 }
-
-void add_paths(std::vector<SimulatedRow>& rows) {
-    const auto paths = one({.kind = Kind::paths});
-    const auto node_1 = one({.node = 1});
-    rows.push_back({"ECMP: 25% of the matches at 50%", {4, 8, 16, 64}, with_path(ecmp(1)), paths});
-    rows.push_back({"ECMP: 25% of the pairs at 50%", {4, 8, 16, 64}, same_pairs_collide, paths});
-    rows.push_back({"ECMP: 25% of the matches, and node 1 at 70%",
-                    {4, 8, 16},
-                    with_path(ecmp(0.7)),
-                    node_1,
-                    false,
-                    true});
-    rows.push_back(
-        {"node 1 at 40% in half of its matches", {4, 8, 16}, with_path(flapping(0.5)), node_1});
-    rows.push_back(
-        {"node 1 at 40% in 60% of its matches", {4, 8, 16}, with_path(flapping(0.6)), node_1});
-    rows.push_back({"all lose 20% through the run", {4, 8, 32}, with_path(drift()), nobody()});
-    rows.push_back({"node 1 falls from 100% to 60%",
-                    {4, 8, 32},
-                    with_path(thermal([](double t) { return 1 - 0.4 * t; })),
-                    node_1});
-    rows.push_back({"node 1 at 60% in the last 45% of the run",
-                    {8, 32},
-                    with_path(thermal([](double t) { return t > 0.55 ? 0.6 : 1; })),
-                    node_1});
+Change drift() {
+    return path([](const Cluster&, Pair, double moment, std::uint32_t, Random&) {
+        return 1 - 0.2 * moment;
+    });
 }
-
-void add_noise(std::vector<SimulatedRow>& rows) {
-    for (const double noise : {0.1, 0.2, 0.4}) {
-        rows.push_back({"healthy, " + std::to_string(std::lround(100 * noise)) +
-                            "% noise, 5% of the measurements at 30%",
-                        {3, 4, 5, 8, 16},
-                        [=](auto nodes, Random&) {
-                            return Cluster{.nodes = nodes, .noise = noise, .disturbed = 0.05};
-                        },
-                        nobody(),
-                        noise > 0.1,
-                        true});
+// A quarter of the pairs, in each of their matches.
+void same_pairs_collide(Cluster& cluster, Random& random) {
+    std::vector<Pair> pairs;
+    for (std::uint32_t second = 1; second < cluster.nodes; ++second) {
+        for (std::uint32_t first = 0; first < second; ++first) pairs.push_back({first, second});
     }
-    rows.push_back(
-        {"healthy, nodes differ by 1%, 10% noise",
-         {3, 4, 8, 16, 64},
-         [](auto nodes, Random& random) { return with_spread(nodes, 0.01, 0.1, random); },
-         nobody()});
-    rows.back().never_named = true;
-    rows.push_back(
-        {"healthy, nodes differ by 4%, 1% noise",
-         {4, 8, 16, 64},
-         [](auto nodes, Random& random) { return with_spread(nodes, 0.04, 0.01, random); },
-         nobody()});
+    std::shuffle(pairs.begin(), pairs.end(), random);
+    pairs.resize((pairs.size() + 2) / 4);
+    const std::set<Pair> collide(pairs.begin(), pairs.end());
+    cluster.path = [=](Pair pair, double, std::uint32_t, Random&) {
+        return collide.count(pair) != 0 ? 0.5 : 1;
+    };
+}
+
+// What is right to name.
+Right only(Limiters limiters) {
+    return [=](std::uint32_t) { return limiters; };
+}
+const Right nobody = only({});
+const Right node_1 = only({{.node = 1}});
+const Right node_5 = only({{.node = 5}});
+const Right spine = only({{.kind = Kind::spine}});
+const Right first_uplink = only({{.kind = Kind::uplink}});
+const Right colliding = only({{.kind = Kind::paths}});
+Right first_nodes(double share) {
+    return [=](std::uint32_t nodes) {
+        Limiters limiters(static_cast<std::size_t>(share * nodes));
+        for (std::uint32_t node = 0; node < limiters.size(); ++node) limiters[node].node = node;
+        return limiters;
+    };
+}
+const Right first_two = only({{.node = 0}, {.node = 1}});
+Limiter port_at(std::uint32_t node, std::uint32_t local_rank) {
+    return {.kind = Kind::node_rail, .node = node, .local_rank = local_rank};
+}
+Limiter rail_at(std::uint32_t local_rank) {
+    return {.kind = Kind::rail, .local_rank = local_rank};
+}
+
+enum class Also : std::uint8_t { nothing, undecidable, paths, may_be_missed, never_named };
+
+class Rows {
+  public:
+    void add(const std::string& about, const Sizes& sizes, const Change& change, const Right& right,
+             Also also = Also::nothing) {
+        const auto cluster = [=](std::uint32_t nodes, Random& random) {
+            Cluster made{.nodes = nodes};
+            change(made, random);
+            return made;
+        };
+        rows.push_back({about, sizes, cluster, right, also == Also::undecidable,
+                        also == Also::paths, also != Also::may_be_missed,
+                        also == Also::never_named});
+    }
+    std::vector<SimulatedRow> rows;
+};
+
+void add_parts(Rows& all) {
+    all.add("healthy, 3% noise", {3, 4, 8, 16, 64}, rates({}), nobody, Also::never_named);
+    all.add("one node 10% slower", {4, 8, 32}, rates({1, 0.9}), node_1, Also::may_be_missed);
+    all.add("one node 12% slower", {4, 8, 32}, rates({1, 0.88}), node_1, Also::may_be_missed);
+    all.add("one node 15% slower", {4, 8, 16, 32, 64}, rates({1, 0.85}), node_1);
+    all.add("one node 8% slower, 0.3% noise", {8, 32}, both(rates({1, 0.92}), noise(0.003)), node_1,
+            Also::may_be_missed);
+    all.add("two nodes 20% slower", {3, 4}, rates({0.8, 0.8}), first_two, Also::undecidable);
+    all.add("two nodes 20% slower", {5, 6, 8, 16}, rates({0.8, 0.8}), first_two);
+    all.add("one node 50%, another 15% slower", {8, 16}, rates({0.5, 0.85}), first_two);
+    all.add("a quarter of the nodes 20% slower", {8, 16, 32}, share_slow(0.25), first_nodes(0.25));
+    all.add("40% of the nodes 20% slower", {8, 16, 32}, share_slow(0.4), first_nodes(0.4),
+            Also::undecidable);
+    all.add("two generations: 3/8 of the nodes 20% slower", {8, 16}, share_slow(0.375), nobody,
+            Also::undecidable);
+    all.add("port of rail 3 of node 1 15% slower", {8, 32}, port(1, 3, 0.85),
+            only({port_at(1, 3)}));
+    all.add("rail 3 15% slower on all nodes", {8, 32}, rail(3, 0.85), only({rail_at(3)}));
+    all.add("node 5 15% slower inside", {8, 32}, inside(5, 0.85), node_5);
+    all.add("node 1 slow on rail 3, node 5 on rail 6, both 50%", {8},
+            both(port(1, 3, 0.5), port(5, 6, 0.5)), only({port_at(1, 3), port_at(5, 6)}));
+    all.add("node 1 slow on rail 3, node 5 inside, both 50%", {8},
+            both(port(1, 3, 0.5), inside(5, 0.5)), only({port_at(1, 3), {.node = 5}}));
+    all.add("node 5 slow inside, rail 2 15% slower on all nodes", {8},
+            both(inside(5, 0.5), rail(2, 0.85)), only({{.node = 5}, rail_at(2)}));
+}
+
+void add_switches(Rows& all) {
+    const Sizes large{16, 32, 64};
+    all.add("two leaves, 50% between them", {4, 8, 16, 32}, both(leaves(2), across(0.5)), spine);
+    all.add("the same, switches unknown", {4, 8, 16, 32}, both(leaves(2, false), across(0.5)),
+            spine);
+    all.add("four leaves, 85% between them", large, both(leaves(4), across(0.85)), spine);
+    all.add("four leaves, uplink of one at 50%", large, both(leaves(4), uplink(0.5)), first_uplink);
+    all.add("four leaves, uplink of one at 85%", large, both(leaves(4), uplink(0.85)),
+            first_uplink);
+    all.add("the uplink at 50%, switches unknown", large, both(leaves(4, false), uplink(0.5)),
+            spine);
+    all.add("four leaves, one at 85%", large, both(leaves(4), whole_leaf(0.85)),
+            only({{.kind = Kind::leaf}}));
+    all.add("all nodes but one on a leaf, 50% to it", {4, 8, 16}, single_leaf(), nobody,
+            Also::undecidable);
+    all.add("two leaves, 2:1 uplinks that a round shares", {8, 16, 32},
+            both(leaves(2), shared_uplinks()), spine, Also::paths);
+    // What is on switches must not be held against them.
+    all.add("four leaves, one node 15% slower", large, both(leaves(4), rates({1, 0.85})), node_1);
+    all.add("four leaves, uplink of one at 50%, a node elsewhere at 70%", {16, 32},
+            both(both(leaves(4), uplink(0.5)), last_node(0.7)), [](std::uint32_t nodes) {
+                return Limiters{{.node = nodes - 1}, {.kind = Kind::uplink}};
+            });
+    all.add("healthy, four leaves, 10% noise", {8, 16, 64}, both(leaves(4), noise(0.1)), nobody,
+            Also::never_named);
+}
+
+void add_paths(Rows& all) {
+    all.add("ECMP: 25% of the matches at 50%", {4, 8, 16, 64}, ecmp(1), colliding);
+    all.add("ECMP: 25% of the pairs at 50%", {4, 8, 16, 64}, same_pairs_collide, colliding);
+    all.add("ECMP: 25% of the matches, and node 1 at 70%", {4, 8, 16}, ecmp(0.7), node_1,
+            Also::paths);
+    all.add("node 1 at 40% in half of its matches", {4, 8, 16}, flapping(0.5), node_1);
+    all.add("node 1 at 40% in 60% of its matches", {4, 8, 16}, flapping(0.6), node_1);
+    all.add("all lose 20% through the run", {4, 8, 32}, drift(), nobody);
+    all.add("node 1 falls from 100% to 60%", {4, 8, 32},
+            thermal([](double t) { return 1 - 0.4 * t; }), node_1);
+    all.add("node 1 at 60% in the last 45% of the run", {8, 32},
+            thermal([](double t) { return t > 0.55 ? 0.6 : 1; }), node_1);
+}
+
+void add_noise(Rows& all) {
+    for (const double sigma : {0.1, 0.2, 0.4}) {
+        all.add("healthy, " + std::to_string(std::lround(100 * sigma)) +
+                    "% noise, 5% of the measurements at 30%",
+                {3, 4, 5, 8, 16}, noise(sigma, 0.05), nobody);
+        all.rows.back().undecidable = sigma > 0.1;
+        all.rows.back().paths = true;
+    }
+    all.add("healthy, nodes differ by 1%, 10% noise", {3, 4, 8, 16, 64},
+            both(spread(0.01), noise(0.1)), nobody, Also::never_named);
+    all.add("healthy, nodes differ by 4%, 1% noise", {4, 8, 16, 64},
+            both(spread(0.04), noise(0.01)), nobody);
 }
 
 }  // namespace
 
 std::vector<SimulatedRow> simulated_rows() {
-    std::vector<SimulatedRow> rows;
-    add_single_faults(rows);
-    add_rails(rows);
-    add_switches(rows);
-    add_faults_on_switches(rows);
-    add_paths(rows);
-    add_noise(rows);
-    return rows;
+    Rows all;
+    add_parts(all);
+    add_switches(all);
+    add_paths(all);
+    add_noise(all);
+    return all.rows;
 }
 
 }  // namespace distgpu::scaling

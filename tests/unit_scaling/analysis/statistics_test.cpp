@@ -37,22 +37,39 @@ TEST(StatisticsOf, CvIsTheSamplesDeviationOverItsMean) {
     // Mean 5, squares 9 + 1 + 1 + 9 = 20, over n - 1: 20 / 3.
     EXPECT_DOUBLE_EQ(statistics_of({2, 4, 6, 8}).cv, std::sqrt(20.0 / 3) / 5);
     EXPECT_EQ(statistics_of({3}).cv, 0);
-}
-
-TEST(StatisticsOf, NoIterationIsAllZero) {
     EXPECT_EQ(statistics_of({}), Statistics{});
 }
 
-TEST(Median, OfAnEvenNumber) {
+TEST(Median, OfAnEvenAndOfAnOddNumber) {
     EXPECT_DOUBLE_EQ(median({4, 1, 3, 2}), 2.5);
-    EXPECT_DOUBLE_EQ(upper_median({4, 1, 3, 2}), 3);
-    EXPECT_DOUBLE_EQ(upper_median({2, 1}), 2);
+    EXPECT_DOUBLE_EQ(median({9, 1, 5}), 5);
 }
 
-TEST(Median, OfAnOddNumber) {
-    EXPECT_DOUBLE_EQ(median({9, 1, 5}), 5);
-    EXPECT_DOUBLE_EQ(upper_median({9, 1, 5}), 5);
-    EXPECT_DOUBLE_EQ(upper_median({9}), 9);
+// All are done with the iterations at 2, 4 and 9: they last 2, 2 and 5. The mean of 3 and 9 thirds.
+TEST(LoopStatistics, AnIterationEndsWithItsSlowestRank) {
+    const Statistics statistics = *loop_statistics({{2, 3, 9}, {1, 4, 9}});
+    EXPECT_EQ(statistics.median, 2);
+    EXPECT_EQ(statistics.min, 2);
+    EXPECT_EQ(statistics.iterations, 3U);
+    EXPECT_EQ(statistics.mean, 3);
+}
+
+// A rank that has not to wait, such as the root of a broadcast, is done sooner.
+TEST(LoopStatistics, TheMeanIsThatOfAllRanks) {
+    EXPECT_EQ(loop_statistics({{1, 2}, {2, 4}})->mean, (2 / 2.0 + 4 / 2.0) / 2);
+    EXPECT_EQ(*loop_statistics({}), Statistics{});
+    EXPECT_EQ(*loop_statistics({{}, {}}), Statistics{});
+}
+
+// They come from other processes.
+TEST(LoopStatistics, OfRanksThatToldDifferentNumbersAreRefused) {
+    for (const auto& ends : std::vector<std::vector<std::vector<double>>>{
+             {{1, 2}, {2}}, {{1}, {1, 2}}, {{1}, {}}, {{}, {1}}}) {
+        const auto statistics = loop_statistics(ends);
+        ASSERT_FALSE(statistics);
+        EXPECT_EQ(statistics.error().message(),
+                  "distgpu: the ranks of one loop: sent different numbers of times");
+    }
 }
 
 }  // namespace

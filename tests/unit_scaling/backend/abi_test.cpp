@@ -1,7 +1,6 @@
 // Compiles only if what backend/ declares of NCCL and CUDA agrees with their headers.
 #include "alike_signatures.h"
-#include "backend/cuda_driver.h"
-#include "backend/nccl_library.h"
+#include "backend/gpu.h"
 
 #include <cuda.h>
 #include <nccl.h>
@@ -20,7 +19,6 @@ static_assert(alike_signatures<decltype(Library::destroy), decltype(ncclCommDest
 static_assert(alike_signatures<decltype(Library::async_error), decltype(ncclCommGetAsyncError)>);
 static_assert(alike_signatures<decltype(Library::all_reduce), decltype(ncclAllReduce)>);
 static_assert(alike_signatures<decltype(Library::broadcast), decltype(ncclBroadcast)>);
-static_assert(alike_signatures<decltype(Library::reduce), decltype(ncclReduce)>);
 static_assert(alike_signatures<decltype(Library::all_gather), decltype(ncclAllGather)>);
 static_assert(alike_signatures<decltype(Library::reduce_scatter), decltype(ncclReduceScatter)>);
 static_assert(alike_signatures<decltype(Library::send), decltype(ncclSend)>);
@@ -28,9 +26,6 @@ static_assert(alike_signatures<decltype(Library::receive), decltype(ncclRecv)>);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
 static_assert(alike_signatures<decltype(Library::all_to_all), decltype(ncclAlltoAll)>);
 #endif
-static_assert(alike_signatures<decltype(Library::allocate), decltype(ncclMemAlloc)>);
-static_assert(alike_signatures<decltype(Library::register_buffer), decltype(ncclCommRegister)>);
-static_assert(alike_signatures<decltype(Library::deregister_buffer), decltype(ncclCommDeregister)>);
 static_assert(alike_signatures<decltype(Library::group_start), decltype(ncclGroupStart)>);
 static_assert(alike_signatures<decltype(Library::group_end), decltype(ncclGroupEnd)>);
 
@@ -38,20 +33,10 @@ static_assert(nccl::remote_error == ncclRemoteError);
 static_assert(nccl::invalid_usage == ncclInvalidUsage && nccl::in_progress == ncclInProgress);
 static_assert(nccl::success == ncclSuccess);
 static_assert(nccl::no_colour == NCCL_SPLIT_NOCOLOR);
-static_assert(nccl::op_of(Op::sum) == ncclSum && nccl::op_of(Op::prod) == ncclProd);
-static_assert(nccl::op_of(Op::max) == ncclMax && nccl::op_of(Op::min) == ncclMin);
-static_assert(nccl::op_of(Op::avg) == ncclAvg);
+static_assert(nccl::sum == ncclSum);
 static_assert(nccl::type_of(DataType::f32) == ncclFloat32);
-static_assert(nccl::type_of(DataType::f64) == ncclFloat64);
 static_assert(nccl::type_of(DataType::f16) == ncclFloat16);
 static_assert(nccl::type_of(DataType::bf16) == ncclBfloat16);
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 24, 0)
-static_assert(nccl::type_of(DataType::f8e4m3) == ncclFloat8e4m3);
-static_assert(nccl::type_of(DataType::f8e5m2) == ncclFloat8e5m2);
-#endif
-static_assert(nccl::type_of(DataType::i8) == ncclInt8);
-static_assert(nccl::type_of(DataType::i32) == ncclInt32);
-static_assert(nccl::type_of(DataType::i64) == ncclInt64);
 
 using cuda::Driver;
 static_assert(alike_signatures<decltype(Driver::init), decltype(cuInit)>);
@@ -72,28 +57,11 @@ static_assert(
 static_assert(alike_signatures<decltype(Driver::allocate), decltype(cuMemAlloc)>);
 static_assert(alike_signatures<decltype(Driver::copy_to_device), decltype(cuMemcpyHtoDAsync)>);
 static_assert(alike_signatures<decltype(Driver::copy_within), decltype(cuMemcpyDtoDAsync)>);
-static_assert(alike_signatures<decltype(Driver::copy_to_pinned), decltype(cuMemcpyDtoHAsync)>);
-static_assert(alike_signatures<decltype(Driver::allocate_pinned), decltype(cuMemAllocHost)>);
-static_assert(alike_signatures<decltype(Driver::free_pinned), decltype(cuMemFreeHost)>);
 static_assert(alike_signatures<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
 static_assert(alike_signatures<decltype(Driver::create_event), decltype(cuEventCreate)>);
 static_assert(alike_signatures<decltype(Driver::record_event), decltype(cuEventRecord)>);
-static_assert(
-    alike_signatures<decltype(Driver::record_event_with), decltype(cuEventRecordWithFlags)>);
 static_assert(alike_signatures<decltype(Driver::query_event), decltype(cuEventQuery)>);
 static_assert(alike_signatures<decltype(Driver::elapsed), decltype(cuEventElapsedTime)>);
-static_assert(alike_signatures<decltype(Driver::destroy_event), decltype(cuEventDestroy)>);
-static_assert(alike_signatures<decltype(Driver::begin_capture), decltype(cuStreamBeginCapture)>);
-static_assert(alike_signatures<decltype(Driver::end_capture), decltype(cuStreamEndCapture)>);
-static_assert(
-    alike_signatures<decltype(Driver::instantiate_graph), decltype(cuGraphInstantiateWithFlags)>);
-static_assert(alike_signatures<decltype(Driver::launch_graph), decltype(cuGraphLaunch)>);
-static_assert(
-    alike_signatures<decltype(Driver::destroy_executable_graph), decltype(cuGraphExecDestroy)>);
-static_assert(alike_signatures<decltype(Driver::destroy_graph), decltype(cuGraphDestroy)>);
-static_assert(alike_signatures<decltype(Driver::load_module), decltype(cuModuleLoadData)>);
-static_assert(alike_signatures<decltype(Driver::get_function), decltype(cuModuleGetFunction)>);
-static_assert(alike_signatures<decltype(Driver::launch), decltype(cuLaunchKernel)>);
 static_assert(cuda::success == CUDA_SUCCESS && cuda::not_ready == CUDA_ERROR_NOT_READY);
 static_assert(cuda::not_initialized == CUDA_ERROR_NOT_INITIALIZED);
 static_assert(cuda::stub_library == CUDA_ERROR_STUB_LIBRARY);
@@ -105,8 +73,6 @@ static_assert(cuda::system_driver_mismatch == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
 static_assert(cuda::compat_not_supported == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
 static_assert(cuda::unknown == CUDA_ERROR_UNKNOWN);
 static_assert(cuda::non_blocking == CU_STREAM_NON_BLOCKING && CU_EVENT_DEFAULT == 0);
-static_assert(cuda::capture_of_thread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-static_assert(cuda::external_event == CU_EVENT_RECORD_EXTERNAL);
 static_assert(cuda::clock_rate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 
 }  // namespace

@@ -22,7 +22,8 @@ std::ptrdiff_t open_descriptors() {
 TEST_F(Channels, TextsReachRank0InTheOrderOfRanksAndItsOwnReachesAll) {
     open_all();
     on_all([](std::uint32_t rank, Channel& channel) {
-        EXPECT_EQ(channel.peers().at(2), (Peer{"node2", 2}));
+        EXPECT_EQ(channel.peers().at(0), (Peer{"node0", 0, "s0"}));
+        EXPECT_EQ(channel.peers().at(2), (Peer{"node2", 2, "s2"}));
         for (int turn = 0; turn < 3; ++turn) {
             const auto texts = channel.gather(std::to_string(10 * turn + static_cast<int>(rank)));
             if (rank == 0) {

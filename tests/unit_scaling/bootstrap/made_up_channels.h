@@ -50,7 +50,8 @@ class Channels : public testing::Test {
     static constexpr std::uint32_t world = 3;
 
     Membership membership(std::uint32_t rank) const {
-        return {rank, world, rank, "node" + std::to_string(rank), "127.0.0.1", port, "17.0"};
+        const std::string number = std::to_string(rank);
+        return {rank, world, rank, "node" + number, "127.0.0.1", port, "17.0", "s" + number};
     }
 
     ChannelOptions options(std::uint32_t rank) {
@@ -58,15 +59,24 @@ class Channels : public testing::Test {
                 ends.at(rank).end(), secret};
     }
 
-    auto opening(std::uint32_t rank) {
+    using Opening = std::future<tl::expected<std::unique_ptr<Channel>, Ending>>;
+
+    Opening opening(std::uint32_t rank) {
         return std::async(std::launch::async,
                           [this, rank] { return open_channel(membership(rank), options(rank)); });
     }
 
+    // All of them must open.
+    template <class... Openings>
+    void take(Openings&... openings) {
+        (channels.push_back(openings.get().value()), ...);
+    }
+
     void open_all() {
-        std::vector<std::future<tl::expected<std::unique_ptr<Channel>, Ending>>> openings;
-        for (std::uint32_t rank = 0; rank < world; ++rank) openings.push_back(opening(rank));
-        for (auto& opened : openings) channels.push_back(opened.get().value());
+        auto zero = opening(0);
+        auto one = opening(1);
+        auto two = opening(2);
+        take(zero, one, two);
     }
 
     // Runs the same on each rank at the same time.
@@ -111,8 +121,7 @@ class Channels : public testing::Test {
         auto zero = opening(0);
         auto one = opening(1);
         Socket two = mute_rank(2);
-        channels.push_back(zero.get().value());
-        channels.push_back(one.get().value());
+        take(zero, one);
         return two;
     }
 

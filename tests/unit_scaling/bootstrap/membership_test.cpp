@@ -1,6 +1,6 @@
 #include "bootstrap/membership.h"
 
-#include "base/environment_copy.h"
+#include "base/environment.h"
 
 #include <gtest/gtest.h>
 
@@ -31,9 +31,6 @@ Error refusal(Values values, const std::string& name, const std::string& value) 
 TEST(Membership, UnderSrun) {
     EXPECT_EQ(*read_membership(EnvironmentCopy(under_srun), "host"),
               (Membership{5, 8, 1, "node03", "node01", 25023, "17.2"}));
-}
-
-TEST(Membership, SlurmsTopologyTellsTheSwitches) {
     Values values = under_srun;
     values["SLURM_TOPOLOGY_ADDR"] = "s1.s4.node03";
     EXPECT_EQ(read_membership(EnvironmentCopy(values), "host")->switches, "s1.s4");
@@ -53,13 +50,10 @@ TEST(Membership, UnderMpirunOnOneNode) {
               (Membership{3, 4, 3, "host", "localhost", 29515, "."}));
 }
 
-TEST(Membership, MpirunOverNodesNeedsTheAddress) {
+TEST(Membership, WhatTheLauncherDoesNotTellIsSaid) {
     EXPECT_EQ(refusal(under_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
               (Error{"MASTER_ADDR", "not set, and mpirun does not say which node runs rank 0",
                      "start it with mpirun -x MASTER_ADDR=HOST"}));
-}
-
-TEST(Membership, WithoutALauncherItSaysHowToStart) {
     EXPECT_EQ(
         read_membership(EnvironmentCopy(), "host").error(),
         (Error{"WORLD_SIZE", "not set", "start it with srun --distgpu=pytorch nccl-scaling"}));
@@ -72,6 +66,40 @@ TEST(Membership, NumbersAreChecked) {
     EXPECT_EQ(refusal(under_srun, "WORLD_SIZE", "8x").object, "WORLD_SIZE=8x");
     // 65536 - 15: the port beside it must exist too.
     EXPECT_EQ(refusal(under_srun, "MASTER_PORT", "65521").problem, "not a number below 65521");
+}
+
+// Slurm deals ranks 0, 1, 2, 3 to nodes 1, 2, 1, 2.
+TEST(NamesOfStep, FollowSlurmsDistribution) {
+    const RankNames names = names_of_step(EnvironmentCopy({{"SLURM_STEP_NODELIST", "node[01-02]"},
+                                                           {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                                           {"SLURM_DISTRIBUTION", "cyclic"}}));
+    EXPECT_EQ(names(2), "rank 2 on node01");
+    EXPECT_EQ(names(3), "rank 3 on node02");
+    EXPECT_EQ(names(4), "rank 4");
+}
+
+// Two tasks on each of node01 and node02, with node02 first in the order.
+TEST(NamesOfStep, FollowTheOrderOfTheNodes) {
+    const RankNames names = names_of_step(
+        EnvironmentCopy({{"SLURM_JOB_ID", "17"},
+                         {"SLURM_STEP_ID", "0"},
+                         {"SLURM_STEP_NODELIST", "node[01-02]"},
+                         {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                         {"SLURM_DISTGPU_LAYOUT", "17.0 node[01-02] 0.2.2.1 node[02,01]"}}));
+    EXPECT_EQ(names(0), "rank 0 on node02");
+    EXPECT_EQ(names(3), "rank 3 on node01");
+}
+
+TEST(NamesOfStep, AreNumbersWhereTheNodesAreNotKnown) {
+    EXPECT_EQ(names_of_step(EnvironmentCopy())(2), "rank 2");
+    EXPECT_EQ(names_of_step(EnvironmentCopy({{"SLURM_STEP_NODELIST", "node[01-02]"},
+                                             {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                             {"SLURM_DISTRIBUTION", "arbitrary"}}))(2),
+              "rank 2");
+}
+
+TEST(NamesOfPeers, AreWhatTheRanksSaid) {
+    EXPECT_EQ(names_of_peers({{"a", 0}, {"b", 0}})(1), "rank 1 on b");
 }
 
 }  // namespace

@@ -38,9 +38,7 @@ TEST_F(Channels, StrangersThatSayNothingKeepNobodyOut) {
     for (int i = 0; i < 60; ++i) strangers.push_back(stranger());
     auto one = opening(1);
     auto two = opening(2);
-    channels.push_back(zero.get().value());
-    channels.push_back(one.get().value());
-    channels.push_back(two.get().value());
+    take(zero, one, two);
 }
 
 TEST_F(Channels, AStrangerThatSaysNothingIsSentAway) {
@@ -75,10 +73,8 @@ TEST_F(Channels, AStrangerIsNeverARank) {
               "asks for the secret of the step, which this rank has not");
     auto one = opening(1);
     auto two = opening(2);
-    channels.push_back(zero.get().value());
+    take(zero, one, two);
     EXPECT_EQ(channels[0]->peers()[1].host, "node1");
-    channels.push_back(one.get().value());
-    channels.push_back(two.get().value());
 }
 
 // Nor is who listens where rank 0 should be rank 0.
@@ -124,12 +120,8 @@ TEST_F(Channels, StrangersAreSentAway) {
               "closed by the other end");
     auto one = opening(1);
     auto two = opening(2);
-    auto opened = zero.get();
-    ASSERT_TRUE(opened);
-    EXPECT_EQ((*opened)->peers().size(), world);
-    channels.push_back(*std::move(opened));
-    channels.push_back(one.get().value());
-    channels.push_back(two.get().value());
+    take(zero, one, two);
+    EXPECT_EQ(channels[0]->peers().size(), world);
     on_all([](std::uint32_t /*rank*/, Channel& channel) { channel.finish(); });
 }
 

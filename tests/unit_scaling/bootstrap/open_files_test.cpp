@@ -1,7 +1,5 @@
 // In processes of their own, as a hard limit stays low.
-#include "bootstrap/open_files.h"
-
-#include "base/io/open_files.h"
+#include "bootstrap/channel.h"
 #include "made_up_channels.h"
 
 #include <gtest/gtest.h>
@@ -28,17 +26,6 @@ void limit(rlim_t soft, rlim_t hard) {
 
 const testing::ExitedWithCode done(0);
 
-TEST(OpenFiles, TheSoftLimitIsRaisedToTheHardOne) {
-    const auto raise = [] {
-        limit(64, 320);
-        raise_open_files();
-        rlimit now{};
-        getrlimit(RLIMIT_NOFILE, &now);
-        say_and_exit("now " + std::to_string(now.rlim_cur));
-    };
-    EXPECT_EXIT(raise(), done, "now 320");
-}
-
 // 64 ranks and 256 files of other kinds are 320.
 TEST(OpenFiles, TheirLackIsToldWithTheNumber) {
     const auto ask = [](rlim_t allowed) {
@@ -60,6 +47,7 @@ class FewFiles : public Channels {
     }
 };
 
+// The soft limit is raised to the hard one first.
 TEST_F(FewFiles, Rank0SaysSoBeforeItWaits) {
     timeout = 60s;
     const auto open = [this] {

@@ -1,17 +1,19 @@
-// Writes pages of made-up results, for a browser to open, and metrics NAME.prom: sample_page
-// FOLDER. For each page it prints what must be seen on it: file, lines' points, pictures, filled
-// cells of the heat map, rows of the table of results. The numbers follow from the shapes below,
-// not from the page.
+// Writes pages of made-up results of clusters of any size, for a browser to open: t = alpha + f
+// bytes / beta with invented constants; nothing was measured. sample_page FOLDER. For each page it
+// prints what must be seen on it: file, lines' points, pictures, filled cells of the heat map, rows
+// of the table of results. The numbers follow from the shapes below, not from the page.
+#include "analysis/collectives.h"
 #include "analysis/pairs.h"
 #include "base/format.h"
+#include "made_up_results.h"
 #include "report/formats.h"
-#include "report/report_json.h"
-#include "report/times_report.h"
-#include "sample_results.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,11 +22,102 @@
 namespace {
 
 using namespace distgpu::scaling;
+using distgpu::formatted;
+
+struct Shape {
+    std::uint32_t nodes = 4;
+    std::uint32_t ranks_per_node = 8;
+    std::uint32_t rounds = 3;  // of the tournament of pairs; 0: none
+    std::optional<std::uint32_t> slow_node =
+        std::nullopt;  // its network has 60 % of the others' rate
+};
+
+constexpr std::size_t sizes = 15;  // 8 B, 32 B, ... 2 GiB
+
+constexpr std::uint64_t pair_bytes = 1ULL << 30U;
+
+// Noise of up to 2 %, by a multiplicative hash of `seed` (Knuth, volume 3, 6.4).
+double noise(std::size_t seed) {
+    const auto hash = static_cast<std::uint32_t>(seed * 2654435761U) >> 16U;
+    return 1 + 0.02 * (static_cast<double>(hash) / 32768 - 1);
+}
+
+void measure(const Shape& shape, Results& results, std::size_t group, std::uint64_t bytes,
+             bool in_place) {
+    const auto& [kind, nodes, ranks, number] = results.groups[group];
+    const bool is_alone = nodes.size() == 1;
+    const bool is_slow = shape.slow_node && std::ranges::count(nodes, *shape.slow_node) > 0;
+    const double latency = is_alone ? 14e-6 : 30e-6 + 4e-6 * static_cast<double>(nodes.size());
+    const double rate = is_alone ? 480e9 : is_slow ? 216e9 : 360e9;
+    const double factor = row_of(Collective::all_reduce).bus_factor(ranks);
+    const double median =
+        (latency + static_cast<double>(bytes) * factor / rate) * noise(results.measurements.size());
+    results.measurements.push_back({group,
+                                    {Collective::all_reduce, DataType::f32, in_place, bytes},
+                                    {.median = median,
+                                     .min = median * 0.97,
+                                     .p5 = median * 0.98,
+                                     .p95 = median * 1.03,
+                                     .p99 = median * 1.08,
+                                     .cv = 0.014,
+                                     .iterations = 20}});
+}
+
+void add_scaling_groups(const Shape& shape, Results& results) {
+    for (std::uint32_t gpus = 2; gpus < shape.ranks_per_node; gpus *= 2) {
+        add_group(results,
+                  {.kind = Group::Kind::gpus, .nodes = {0}, .ranks = gpus, .number = gpus});
+    }
+    for (std::uint32_t count = 1;; count = std::min(count * 2, shape.nodes)) {
+        add_nodes(results, count);
+        if (count == shape.nodes) break;
+    }
+    for (std::size_t group = 0; group < results.groups.size(); ++group) {
+        std::uint64_t bytes = 8;
+        for (std::size_t i = 0; i < sizes; ++i, bytes *= 4) {
+            measure(shape, results, group, bytes, false);
+            measure(shape, results, group, bytes, true);
+        }
+    }
+}
+
+void add_pairs(const Shape& shape, Results& results) {
+    if (shape.rounds == 0 || shape.nodes < 2) return;
+    for (const Round& round : tournament(shape.nodes, shape.rounds)) {
+        for (const Pair& pair : round) {
+            const auto group = add_group(results, {.kind = Group::Kind::pair,
+                                                   .nodes = {pair.first, pair.second},
+                                                   .ranks = 2 * shape.ranks_per_node});
+            measure(shape, results, group, pair_bytes, false);
+        }
+    }
+}
+
+// All-reduce of float over these sizes, out of place and in place, on 2, 4, ... GPUs of the
+// first node and on 1, 2, 4, ... all nodes; pairs at 1 GiB; and what follows from that.
+Report results(const Shape& shape) {
+    Results results = made_up_results(shape.nodes, shape.ranks_per_node);
+    results.backend = "nccl";
+    results.started = "2026-11-21T12:00:00Z";
+    results.fingerprint = {{"sample", "made up; nothing was measured"}, {"library", "NCCL 2.28.9"}};
+    results.environment = {{"NCCL_DEBUG", "WARN"}, {"NCCL_IB_HCA", "mlx5"}};
+    for (Node& node : results.nodes) {
+        for (std::uint32_t rank = 0; rank < node.ranks; ++rank) {
+            node.gpus.push_back(formatted("NVIDIA H100 80GB HBM3 GPU-{:08x}", rank));
+            node.rails.push_back(formatted("mlx5_{}", rank));
+        }
+    }
+    add_scaling_groups(shape, results);
+    add_pairs(shape, results);
+    if (shape.slow_node) results.nodes[*shape.slow_node].fault = "GPU 0000:3b:00.0 (H100): gone";
+    Report report = report_of(results);
+    report.verdict.insert(0, "Sample, nothing was measured. ");
+    return report;
+}
 
 struct Page {
     std::string name;
     std::string json;
-    std::string metrics;  // for Prometheus; empty: there are none
     std::size_t points = 0;
     std::size_t plots = 0;
     std::size_t cells = 0;
@@ -32,32 +125,23 @@ struct Page {
 };
 
 // A line a group of the first 2 and 4 of 8 GPUs and of `node_groups` groups of nodes; of more than
-// one of these five curves of efficiency on three plots, with a point for each. Pairs have the heat
-// map and, from two matches on, the matches over the run.
-Page page(std::string name, const ReportInput& input, std::size_t node_groups, std::size_t cells,
+// one of these a curve of efficiency, with a point for each. Pairs have the heat map.
+Page page(std::string name, const Report& input, std::size_t node_groups, std::size_t cells,
           std::size_t other_rows) {
     const std::size_t groups = 2 + node_groups;
     const bool has_curves = node_groups > 1 && !input.efficiency.empty();
-    const std::size_t of_pairs = cells == 0 ? 0 : other_rows == 1 ? 1 : 2;
     return {std::move(name),
             to_json(input),
-            to_prometheus(input),
-            groups * sample::sizes + (has_curves ? 5 * node_groups : 0),
-            1 + std::size_t{has_curves ? 3U : 0U} + of_pairs,
+            groups * sizes + (has_curves ? node_groups : 0),
+            std::size_t{1} + (has_curves ? 1 : 0) + (cells > 0 ? 1 : 0),
             cells,
-            groups * sample::sizes * 2 + other_rows};
-}
-
-Page page(std::string name, const sample::Shape& shape, std::size_t node_groups, std::size_t cells,
-          std::size_t other_rows) {
-    return page(std::move(name), sample::results(shape), node_groups, cells, other_rows);
+            groups * sizes * 2 + other_rows};
 }
 
 Page partial() {
-    ReportInput input = sample::results({.nodes = 4, .rounds = 0});
-    input.results.failure = Failure{"all-reduce, 1 MiB, 4 nodes",
-                                    "no answer within 60 s",
-                                    {"rank 5 on node003", "rank 6 on node003"}};
+    Report input = results({.nodes = 4, .rounds = 0});
+    input.results.failure = Failure{
+        "all-reduce, 1 MiB, 4 nodes", "no answer within 60 s", {"rank 5 on n2", "rank 6 on n2"}};
     input.verdict.clear();
     input.efficiency.clear();
     return page("partial", input, 3, 0, 0);
@@ -65,7 +149,7 @@ Page partial() {
 
 // Names and values that would be markup if they were not escaped.
 Page hostile() {
-    ReportInput input = sample::results({.nodes = 2, .rounds = 1});
+    Report input = results({.nodes = 2, .rounds = 1});
     const std::string markup =
         "</script><script>console.error('run')</script><img src=http://localhost/x>";
     input.results.nodes[1].name = markup;
@@ -73,29 +157,20 @@ Page hostile() {
     input.results.fingerprint.emplace_back("library & more", "'\"></td>" + markup);
     input.verdict += markup;
     input.slow_parts = {{markup, Limiter::Kind::node, 0.5, std::nullopt, 1U}};
-    input.results.nodes[1].facts = {markup};
+    input.results.nodes[1].fault = markup;
     return page("hostile", input, 2, 2, 1);
 }
 
 // Held against an earlier run: one measurement failed, one is missing.
 Page judged() {
-    ReportInput input = sample::results({.nodes = 2, .rounds = 0});
-    Threshold least;
-    least.bandwidth = 2e9;
-    input.judgement = {{{JudgedDemand::Kind::baseline,
-                         "old.json",
-                         0.05,
-                         {{{0, 1.5e9, least}}, {least}, 7},
-                         {{"driver", "575.1", "570.8"}}}}};
+    Report input = results({.nodes = 2, .rounds = 0});
+    input.judgement = Judgement{"old.json",
+                                0.05,
+                                {"driver is '570.8' there, '575.1' here"},
+                                std::vector<Change>(8),
+                                {{0, 2e9, 1.5e9}},
+                                {"all-reduce float, 1 GiB, 64 ranks"}};
     return page("judged", input, 2, 0, 0);
-}
-
-// Training times given by the user: efficiencies without a measurement, of three times on two
-// plots.
-Page times() {
-    const std::vector<ScalingPoint> strong{{1, 100, 1}, {2, 50, 1}, {4, 25, 1}};
-    const std::vector<ScalingPoint> weak{{1, 100, 1}, {2, 50, 2}, {4, 25, 4}};
-    return {"times", times_json({weak, strong}), "", 6, 2, 0, 0};
 }
 
 // Of 64 rows of 8 nodes each, those that a run of so many rounds fills.
@@ -113,18 +188,18 @@ std::size_t cells_of_512(std::uint32_t rounds) {
 // Each node has met each other one, so that k nodes make k (k - 1) cells and half as many rows, of
 // which 200 are shown.
 std::vector<Page> pages() {
-    return {page("nodes-2", {.nodes = 2, .rounds = 1}, 2, 2, 1),
-            page("nodes-4", {.nodes = 4, .rounds = 3, .slow_node = 2}, 3, 12, 6),
-            page("nodes-8", {.nodes = 8, .rounds = 7, .slow_node = 5}, 4, 56, 28),
-            page("nodes-64", {.nodes = 64, .rounds = 63, .slow_node = 40}, 7, 64 * 63, 200),
-            page("nodes-512", {.nodes = 512, .rounds = matches_per_node, .slow_node = 300}, 10,
-                 cells_of_512(matches_per_node), 200),
-            page("one-node", {.nodes = 1}, 1, 0, 0),
-            page("no-pairs", {.nodes = 4, .rounds = 0}, 3, 0, 0),
-            judged(),
-            partial(),
-            hostile(),
-            times()};
+    return {
+        page("nodes-2", results({.nodes = 2, .rounds = 1}), 2, 2, 1),
+        page("nodes-4", results({.nodes = 4, .rounds = 3, .slow_node = 2}), 3, 12, 6),
+        page("nodes-8", results({.nodes = 8, .rounds = 7, .slow_node = 5}), 4, 56, 28),
+        page("nodes-64", results({.nodes = 64, .rounds = 63, .slow_node = 40}), 7, 64 * 63, 200),
+        page("nodes-512", results({.nodes = 512, .rounds = matches_per_node, .slow_node = 300}), 10,
+             cells_of_512(matches_per_node), 200),
+        page("one-node", results({.nodes = 1}), 1, 0, 0),
+        page("no-pairs", results({.nodes = 4, .rounds = 0}), 3, 0, 0),
+        judged(),
+        partial(),
+        hostile()};
 }
 
 }  // namespace
@@ -132,12 +207,10 @@ std::vector<Page> pages() {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     for (const Page& page : pages()) {
-        std::ofstream file(distgpu::formatted("{}/{}.html", argv[1], page.name));
+        std::ofstream file(formatted("{}/{}.html", argv[1], page.name));
         file << to_html(page.json);
-        std::ofstream metrics(distgpu::formatted("{}/{}.prom", argv[1], page.name));
-        metrics << page.metrics;
-        if (!file.flush() || !metrics.flush()) return 1;
-        std::cout << distgpu::formatted("{}.html {} {} {} {}\n", page.name, page.points, page.plots,
-                                        page.cells, page.rows);
+        if (!file.flush()) return 1;
+        std::cout << formatted("{}.html {} {} {} {}\n", page.name, page.points, page.plots,
+                               page.cells, page.rows);
     }
 }

@@ -2,25 +2,36 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
+
 namespace distgpu::scaling {
 namespace {
 
-Result<Asked> parse(std::vector<const char*> words) {
-    words.insert(words.begin(), "nccl-scaling");
-    return parse_options(static_cast<int>(words.size()), words.data());
+// The command line behind the program's name.
+Result<Asked> parse(const std::string& line) {
+    std::istringstream stream("nccl-scaling " + line);
+    const std::vector<std::string> words(std::istream_iterator<std::string>(stream), {});
+    std::vector<const char*> argv;
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    return parse_options(static_cast<int>(argv.size()), argv.data());
 }
 
-Options options(const std::vector<const char*>& words) {
-    return std::get<Options>(*parse(words));
+Options options(const std::string& line) {
+    return std::get<Options>(*parse(line));
+}
+
+std::string refusal(const std::string& line) {
+    const auto asked = parse(line);
+    return asked ? "" : asked.error().message();
 }
 
 // nccl-tests' range of sizes, and every collective that the libraries have had for long.
 TEST(Options, Defaults) {
-    const Options plain = options({});
-    EXPECT_EQ(plain.wishes.collectives.size(), 7U);
+    const Options plain = options("");
+    EXPECT_EQ(plain.wishes.collectives.size(), 6U);
     EXPECT_EQ(plain.wishes.collectives.back(), Collective::send_recv);
     EXPECT_EQ(plain.wishes.types, std::vector{DataType::f32});
-    EXPECT_EQ(plain.wishes.ops, std::vector{Op::sum});
     EXPECT_EQ(plain.wishes.sizes.front(), 8U);
     EXPECT_EQ(plain.wishes.sizes.back(), 64U << 20U);
     EXPECT_EQ(plain.wishes.sizes.size(), 24U);  // 2^3 to 2^26
@@ -29,177 +40,166 @@ TEST(Options, Defaults) {
     EXPECT_FALSE(plain.wishes.quick);
     EXPECT_EQ(plain.backend, "nccl");
     EXPECT_TRUE(plain.files.json.empty());
-    EXPECT_TRUE(plain.demands.baseline.empty());
+    EXPECT_TRUE(plain.baseline.empty());
     EXPECT_TRUE(plain.check);
-    EXPECT_FALSE(plain.orders);
-}
-
-TEST(Options, OrdersAreThoseTwo) {
-    EXPECT_TRUE(options({"--order", "name,switch"}).orders);
-    EXPECT_FALSE(parse({"--order", "switch"}));
-}
-
-TEST(Options, TheCheckCanBeSwitchedOff) {
-    EXPECT_FALSE(options({"--check", "0"}).check);
-    EXPECT_TRUE(options({"--check", "1"}).check);
-    EXPECT_FALSE(parse({"--check", "2"}));
+    EXPECT_FALSE(plain.probe);
 }
 
 TEST(Options, AreTaken) {
-    const Options given =
-        options({"-b",        "1K",          "-e",           "4K",
-                 "-i",        "1K",          "--collective", "bisection,all-reduce",
-                 "--type",    "int8,double", "--iterations", "7",
-                 "--warmup",  "2",           "--timeout",    "1.5",
-                 "--backend", "mpi",         "--json",       "a",
-                 "--csv",     "b",           "--html",       "c",
-                 "--op",      "avg,max"});
+    const Options given = options(
+        "-b 1K -e 4K -i 1K --collective send-recv,all-reduce --type bfloat16,half --iterations 7 "
+        "--warmup 2 --timeout 1.5 --backend mpi --json a --html c");
     EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048, 3072, 4096}));
     EXPECT_EQ(given.wishes.collectives,
-              (std::vector{Collective::all_reduce, Collective::bisection}));
-    EXPECT_EQ(given.wishes.types, (std::vector{DataType::f64, DataType::i8}));
-    EXPECT_EQ(given.wishes.ops, (std::vector{Op::max, Op::avg}));
+              (std::vector{Collective::all_reduce, Collective::send_recv}));
+    EXPECT_EQ(given.wishes.types, (std::vector{DataType::f16, DataType::bf16}));
     EXPECT_EQ(given.iterations, 7U);
     EXPECT_EQ(given.warmup, 2U);
     EXPECT_EQ(given.timeout, std::chrono::milliseconds(1500));
     EXPECT_EQ(given.backend, "mpi");
-    EXPECT_EQ(given.files.json + given.files.csv + given.files.html, "abc");
+    EXPECT_EQ(given.files.json + given.files.html, "ac");
+    EXPECT_FALSE(options("--check 0").check);
+    EXPECT_TRUE(options("--check 1").check);
+}
+
+// Each with the line to write instead.
+TEST(Options, WhatIsNoLongerThereIsRefused) {
+    EXPECT_EQ(
+        refusal("--op max"),
+        "distgpu: --op: no longer there; only sums are measured; run all_reduce_perf -o max of "
+        "nccl-tests");
+    EXPECT_EQ(refusal("--collective all-reduce,gather"),
+              "distgpu: --collective gather: no longer there; run gather_perf of nccl-tests");
+    EXPECT_EQ(
+        refusal("--type=f8e4m3"),
+        "distgpu: --type f8e4m3: no longer there; run all_reduce_perf -d f8e4m3 of nccl-tests");
+    EXPECT_EQ(
+        refusal("--step compute=1s,allreduce=1M"),
+        "distgpu: --step: no longer there; time your own steps: nccl-scaling times 1=100 2=50 "
+        "4=25");
+    for (const char* const option : {"--order x", "--threshold x", "--csv x", "--prometheus x",
+                                     "--drain-reason x", "--graph x", "--registered x",
+                                     "--minutes 5", "page run.json", "times 1=2 2=1 --html x"}) {
+        EXPECT_NE(refusal(option).find(": no longer there; "), std::string::npos) << option;
+    }
 }
 
 // At a GB/s, 4 GiB take 4.3 s, and nothing is heard meanwhile.
 TEST(Options, LargeSizesHaveMoreTime) {
-    EXPECT_EQ(options({"--timeout", "4", "-e", "1G"}).timeout, std::chrono::seconds(4 + 1));
-    EXPECT_EQ(options({"--timeout", "4", "-e", "512M"}).timeout, std::chrono::seconds(4));
-    EXPECT_EQ(options({"--timeout", "4", "-e", "4G"}).timeout, std::chrono::seconds(4 + 4));
+    EXPECT_EQ(options("--timeout 4 -e 1G").timeout, std::chrono::seconds(4 + 1));
+    EXPECT_EQ(options("--timeout 4 -e 512M").timeout, std::chrono::seconds(4));
+    EXPECT_EQ(options("--timeout 4 -e 4G").timeout, std::chrono::seconds(4 + 4));
 }
 
 TEST(Options, AQuickRunHasOneCollectiveAndOneSize) {
-    const Options quick = options({"--quick"});
+    const Options quick = options("--quick");
     EXPECT_TRUE(quick.wishes.quick);
     EXPECT_EQ(quick.wishes.collectives, std::vector{Collective::all_reduce});
     EXPECT_EQ(quick.wishes.sizes, std::vector<std::uint64_t>{512U << 20U});
     EXPECT_EQ(quick.iterations, 10U);
     EXPECT_EQ(quick.warmup, 2U);
-    EXPECT_EQ(options({"--quick", "-e", "1M"}).wishes.sizes, std::vector<std::uint64_t>{1U << 20U});
-    const Options given = options({"--quick", "-b", "1K", "-e", "2K", "--collective", "all-gather",
-                                   "--iterations", "7", "--warmup", "3"});
+    EXPECT_TRUE(quick.probe);
+    EXPECT_EQ(options("--quick -e 1M").wishes.sizes, std::vector<std::uint64_t>{1U << 20U});
+    const Options given =
+        options("--quick -b 1K -e 2K --collective all-gather --iterations 7 --warmup 3");
     EXPECT_EQ(given.wishes.sizes, (std::vector<std::uint64_t>{1024, 2048}));
+    EXPECT_FALSE(given.probe);
     EXPECT_EQ(given.wishes.collectives, std::vector{Collective::all_gather});
     EXPECT_EQ(given.iterations, 7U);
     EXPECT_EQ(given.warmup, 3U);
 }
 
-TEST(Options, MinutesAreASoak) {
-    EXPECT_EQ(options({}).minutes, 0);
-    EXPECT_EQ(options({"--minutes", "1.5"}).minutes, 1.5);
-    EXPECT_FALSE(parse({"--minutes", "0"}));
-}
-
 TEST(Options, WrongOnesAreRefused) {
-    for (const auto& words : std::vector<std::vector<const char*>>{{"--collective", "all-redcue"},
-                                                                   {"--type", "triple"},
-                                                                   {"--op", "xor"},
-                                                                   {"--iterations", "0"},
-                                                                   {"--backend", "gloo"},
-                                                                   {"--timeout", "0"},
-                                                                   {"surplus"},
-                                                                   {"-f", "2", "-i", "8"},
-                                                                   {"-b", "8T"},
-                                                                   {"--tolerance", "5"},
-                                                                   {"times"},
-                                                                   {"times", "1=2", "-b", "8"}}) {
-        EXPECT_FALSE(parse(words)) << words.front();
-    }
-}
-
-TEST(Options, OfTheBackEndNccl) {
-    EXPECT_FALSE(options({}).modes.graph || options({}).modes.registered);
-    EXPECT_TRUE(options({"--graph"}).modes.graph);
-    EXPECT_TRUE(options({"--registered"}).modes.registered);
-    for (const char* const option : {"--graph", "--registered"}) {
-        const auto asked = parse({"--backend", "mpi", option});
-        ASSERT_FALSE(asked);
-        EXPECT_EQ(asked.error().message(), std::string("distgpu: ") + option +
-                                               ": the back end mpi has no GPU; leave it out");
+    for (const char* const line :
+         {"--collective all-redcue", "--type triple", "--iterations 0", "--backend gloo",
+          "--timeout 0", "surplus", "-f 2 -i 8", "-b 8T", "--tolerance 5", "--check 2",
+          "--expect 0", "--baseline old.json --tolerance 101", "diff a.json",
+          "-b 8 diff a.json b.json", "--tolerance 3 diff a.json b.json", "times",
+          "times 1=2 -b 8"}) {
+        EXPECT_FALSE(parse(line)) << line;
     }
 }
 
 TEST(Options, OfAComparison) {
-    const Options given =
-        options({"--baseline", "old.json", "--tolerance", "7.5", "--threshold", "limits"});
-    EXPECT_EQ(given.demands.baseline, "old.json");
-    EXPECT_DOUBLE_EQ(given.demands.tolerance, 0.075);
-    EXPECT_EQ(given.demands.thresholds, "limits");
-    EXPECT_DOUBLE_EQ(options({"--baseline", "old.json"}).demands.tolerance, 0.05);
-    EXPECT_FALSE(parse({"--baseline", "old.json", "--tolerance", "101"}));
+    const Options given = options("--baseline old.json --tolerance 7.5");
+    EXPECT_EQ(given.baseline, "old.json");
+    EXPECT_DOUBLE_EQ(given.tolerance, 0.075);
+    EXPECT_DOUBLE_EQ(options("--baseline old.json").tolerance, 0.05);
+    const Options others = options("--expect 375.5 --fail-on-limiter");
+    EXPECT_DOUBLE_EQ(*others.expect, 375.5e9);
+    EXPECT_TRUE(others.fail_on_limiter);
+    EXPECT_FALSE(options("").expect);
+    EXPECT_FALSE(options("").fail_on_limiter);
+    const Diff diff = std::get<Diff>(*parse("diff a.json b.json --tolerance 3"));
+    EXPECT_EQ(diff.before + diff.after, "a.jsonb.json");
+    EXPECT_DOUBLE_EQ(diff.tolerance, 0.03);
 }
 
-TEST(Options, TheBaselineIsNotOverwritten) {
-    const auto asked = parse({"--baseline", "run.json", "--json", "run.json"});
-    ASSERT_FALSE(asked);
-    EXPECT_EQ(asked.error().message(),
+TEST(Options, ThatWouldLoseAFileAreRefused) {
+    EXPECT_EQ(refusal("--baseline run.json --json run.json"),
               "distgpu: --json run.json: is the baseline; write to another file");
-}
-
-TEST(Options, TimesHasItsOwnFiles) {
-    const auto asked = parse({"times", "1=100", "2=50", "--html", "page"});
-    ASSERT_TRUE(asked);
-    const Times& times = std::get<Times>(*asked);
-    EXPECT_EQ(times.report.weak.size(), 2U);
-    EXPECT_EQ(times.files.html, "page");
-    EXPECT_TRUE(times.files.json.empty());
-}
-
-TEST(Options, OfARunAreNotLostBeforeTimes) {
-    const auto asked = parse({"--html", "page", "times", "1=100", "2=50"});
-    ASSERT_FALSE(asked);
-    EXPECT_EQ(asked.error().message(),
+    EXPECT_EQ(refusal("--html page times 1=100 2=50"),
               "distgpu: --html: given before times; give the options of times after it");
 }
 
-TEST(Options, OfSavedRuns) {
-    const auto redraw = parse({"page", "run.json", "--html", "page"});
-    ASSERT_TRUE(redraw);
-    EXPECT_EQ(std::get<Redraw>(*redraw).run, "run.json");
-    EXPECT_EQ(std::get<Redraw>(*redraw).html, "page");
-    const auto diff = parse({"diff", "a.json", "b.json", "--tolerance", "3"});
-    ASSERT_TRUE(diff);
-    EXPECT_EQ(std::get<Diff>(*diff).before, "a.json");
-    EXPECT_EQ(std::get<Diff>(*diff).after, "b.json");
-    EXPECT_DOUBLE_EQ(std::get<Diff>(*diff).tolerance, 0.03);
-    EXPECT_FALSE(parse({"diff", "a.json"}));
-    EXPECT_FALSE(parse({"page"}));
-    EXPECT_FALSE(parse({"-b", "8", "page", "run.json"}));
-    EXPECT_FALSE(parse({"--tolerance", "3", "diff", "a.json", "b.json"}));
-}
-
-TEST(Options, OfReports) {
-    const Options given = options({"--expect", "375.5", "--prometheus", "a.prom", "--drain-reason",
-                                   "b", "--fail-on-limiter", "--step", "compute=1s,allreduce=1M"});
-    EXPECT_DOUBLE_EQ(*given.expect, 375.5e9);
-    EXPECT_EQ(given.files.prometheus + given.files.drain_reason, "a.promb");
-    EXPECT_TRUE(given.fail_on_limiter);
-    ASSERT_TRUE(given.step);
-    EXPECT_DOUBLE_EQ(given.step->compute, 1);
-    EXPECT_FALSE(options({}).expect);
-    EXPECT_FALSE(options({}).step);
-    EXPECT_FALSE(options({}).fail_on_limiter);
-    EXPECT_FALSE(parse({"--expect", "0"}));
-    // Beyond -e's default of 64 MiB.
-    EXPECT_FALSE(parse({"--step", "compute=1s,allreduce=1G"}));
-    EXPECT_TRUE(parse({"-e", "1G", "--step", "compute=1s,allreduce=1G"}));
-}
-
-TEST(Options, HelpOfTimes) {
-    const auto help = parse({"times", "--help"});
-    ASSERT_TRUE(help);
-    EXPECT_NE(std::get<Help>(*help).find("NODES=SECONDS"), std::string::npos);
-}
-
 TEST(Options, HelpIsAText) {
-    const auto help = parse({"--help"});
-    ASSERT_TRUE(help);
-    EXPECT_NE(std::get<Help>(*help).find("--backend"), std::string::npos);
+    EXPECT_NE(std::get<Help>(*parse("--help")).find("--backend"), std::string::npos);
+    EXPECT_NE(std::get<Help>(*parse("times --help")).find("NODES=SECONDS"), std::string::npos);
+}
+
+using Sizes = std::vector<std::uint64_t>;
+
+// The promise of linear scaling: half the time on twice the nodes. Had each node kept its work, the
+// same times were four times better than linear: E_w = 100 / 25.
+TEST(Times, AHundredFiftyTwentyFiveIsLinear) {
+    const auto points = std::get<Times>(*parse("times 4=25 1=1e2 2=50"));
+    EXPECT_EQ(points.back().nodes, 4U);
+    EXPECT_EQ(points.back().weak, 4);
+    EXPECT_EQ(points.back().strong, 1);
+}
+
+TEST(Times, Refusals) {
+    const std::string form = ": not NODES=SECONDS; write 4=25 for 25 s on 4 nodes";
+    for (const auto& [times, message] : std::vector<std::pair<std::string, std::string>>{
+             {"1=abc 2=50", "1=abc" + form},
+             {"1=100 two=50", "two=50" + form},
+             {"1=100 50", "50" + form},
+             {"1=100 2=50s", "2=50s" + form},
+             {"1= 2=50", "1=" + form},
+             {"1=inf 2=50", "1=inf" + form},
+             {"1=100 2=-5", "times: -5 s for 2 nodes; give seconds above 0"}}) {
+        EXPECT_EQ(refusal("times " + times), "distgpu: " + message);
+    }
+}
+
+TEST(Options, SizesHaveSuffixesThatArePowersOf1024) {
+    EXPECT_EQ(options("-b 8 -e 8").wishes.sizes, Sizes{8});
+    EXPECT_EQ(options("-b 1K -e 1K").wishes.sizes, Sizes{1024});
+    EXPECT_EQ(options("-b 64m -e 64M").wishes.sizes, Sizes{64U << 20U});
+    EXPECT_EQ(options("-b 1024G -e 1024G").wishes.sizes, Sizes{largest_size});
+    for (const char* const text : {"0", "-1", "2T", "1025G", "1e6", "99999999999999999999"}) {
+        EXPECT_NE(refusal(std::string("-b ") + text), "") << text;
+    }
+}
+
+TEST(Sizes, AreMultipliedOrAdded) {
+    EXPECT_EQ(*sizes_of({8, 100, 3, std::nullopt}), (Sizes{8, 24, 72}));
+    EXPECT_EQ(*sizes_of({8, 16, 2, std::nullopt}), (Sizes{8, 16}));
+    EXPECT_EQ(*sizes_of({8, 20, 2, 4}), (Sizes{8, 12, 16, 20}));
+}
+
+// The next size would be 2^64.
+TEST(Sizes, EndWhereTheNextWouldNotFit) {
+    constexpr std::uint32_t factor = 1U << 24U;
+    EXPECT_EQ(*sizes_of({1, largest_size, factor, std::nullopt}), (Sizes{1, factor}));
+    EXPECT_EQ(*sizes_of({largest_size, largest_size, factor, std::nullopt}), Sizes{largest_size});
+}
+
+TEST(Sizes, RefuseWhatHasNoEnd) {
+    EXPECT_EQ(sizes_of({8, 4, 2, std::nullopt}).error().object, "-b, -e");
+    EXPECT_EQ(sizes_of({8, 16, 1, std::nullopt}).error().object, "-f");
+    EXPECT_EQ(sizes_of({1, 10001, 2, 1}).error().object, "-b, -e, -i");
+    EXPECT_EQ(sizes_of({1, 10000, 2, 1})->size(), 10000U);
 }
 
 }  // namespace

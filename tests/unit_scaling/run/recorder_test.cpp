@@ -1,9 +1,9 @@
 #include "run/recorder.h"
 
 #include "analysis/pairs.h"
+#include "made_up_folder.h"
 #include "made_up_results.h"
-#include "report/report_json.h"
-#include "scratch_folder.h"
+#include "report/formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -24,7 +25,7 @@ using testing::HasSubstr;
 class RecorderTest : public testing::Test {
   protected:
     RecorderTest() {
-        options_.files = {folder_.path("json"), folder_.path("csv"), folder_.path("html")};
+        options_.files = {folder_.path("json"), folder_.path("html")};
         results_ = made_up_results(1, 2);
         results_.backend = "mpi";
         results_.fingerprint = {{"MPI", "4.1"}};
@@ -35,10 +36,6 @@ class RecorderTest : public testing::Test {
         results_.measurements.clear();
     }
     ~RecorderTest() override { static_cast<void>(std::fclose(out_)); }
-    RecorderTest(const RecorderTest&) = delete;
-    RecorderTest& operator=(const RecorderTest&) = delete;
-    RecorderTest(RecorderTest&&) = delete;
-    RecorderTest& operator=(RecorderTest&&) = delete;
 
     std::size_t saved_measurements() const {
         const auto results = read_results(options_.files.json);
@@ -46,14 +43,7 @@ class RecorderTest : public testing::Test {
         return results->measurements.size();
     }
 
-    Judge judge(const std::string& thresholds) const {
-        auto judge =
-            Judge::make({.baseline = "", .thresholds = folder_.write("limits", thresholds)});
-        EXPECT_TRUE(judge);
-        return *std::move(judge);
-    }
-
-    const ScratchFolder folder_;
+    const MadeUpFolder folder_;
     Options options_;
     Results results_;
     Measurement measurement_;
@@ -64,7 +54,6 @@ TEST_F(RecorderTest, TheFilesAreThereFromTheBeginning) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
     EXPECT_EQ(saved_measurements(), 0U);
-    EXPECT_THAT(folder_.read("csv"), HasSubstr("\r\n"));
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": false"));
 }
 
@@ -101,17 +90,16 @@ TEST_F(RecorderTest, OnlyWhatGrowsHasARow) {
     EXPECT_EQ(recorder.results().measurements, std::vector{measurement_});
     recorder.complete();
     EXPECT_EQ(folder_.read("out").find("rail 1"), std::string::npos);
-    EXPECT_THAT(folder_.read("csv"), HasSubstr("rail 1"));
 }
 
 // The folder is gone when the run has begun, as a full disk is full: a line says so once, the table
 // and the verdict are printed all the same, and the status tells.
 TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {
-    const ScratchFolder gone("gone");
-    options_.files = {gone.path("json"), "", ""};
+    const MadeUpFolder gone;
+    options_.files = {gone.path("json"), ""};
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    gone.remove();
+    std::filesystem::remove_all(gone.path());
     testing::internal::CaptureStderr();
     for (int i = 0; i < 2; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2010));
@@ -120,7 +108,7 @@ TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {
     const std::string warning = testing::internal::GetCapturedStderr();
     EXPECT_THAT(warning, HasSubstr(gone.path("json") + ": "));
     EXPECT_THAT(warning, EndsWith("; the run goes on\n"));
-    EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1);
+    EXPECT_EQ(std::ranges::count(warning, '\n'), 1);
     testing::internal::CaptureStderr();
     recorder.complete();
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(gone.path("json") + ": "));
@@ -136,7 +124,6 @@ TEST_F(RecorderTest, AFailureKeepsAllThatWasMeasuredMarkedAsPartial) {
     EXPECT_EQ(saved_measurements(), 1U);
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": false"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"verdict\": null"));
-    EXPECT_THAT(folder_.read("csv"), HasSubstr(",false,nodes,1 node,1,2,all-reduce,"));
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": false"));
     EXPECT_THAT(folder_.read("html"), HasSubstr("rank 1 on n0"));
 }
@@ -150,21 +137,22 @@ TEST_F(RecorderTest, AFailureBeforeTheBeginning) {
 }
 
 TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
+    auto before = results_;
+    before.measurements = {measurement_};
+    before.measurements[0].time.median /= 4;
     Recorder recorder(options_, out_);
-    recorder.hold_against(judge("all-reduce,1000000,2,4\n"));
+    recorder.hold_against({"old", before, 0});
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
     recorder.add(measurement_);
     recorder.complete();
     EXPECT_EQ(recorder.exit_code(), ExitCode::check_failed);
-    EXPECT_THAT(folder_.read("out"), EndsWith("25.0 % of the 4 that it must reach\n"
-                                              "# thresholds " +
-                                              folder_.path("limits") +
-                                              ": 0 passed, 1 failed, 0 not measured\n"
-                                              "1 node: all-reduce 1 GB/s at 976.56 KiB; limiter: "
-                                              "cannot be determined with 1 node\n"));
+    EXPECT_THAT(folder_.read("out"),
+                EndsWith("25.0 % of the 4 that it must reach\n"
+                         "# baseline old, tolerance 0.0 %: 0 passed, 1 failed, 0 not measured\n"
+                         "1 node: all-reduce 1 GB/s at 976.56 KiB, 25% of the 4 GB/s of the "
+                         "baseline; limiter: cannot be determined with 1 node\n"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": true"));
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": {\"outcome\":\"failed\""));
-    EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": true"));
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"outcome\":\"failed\""));
 }
 
@@ -183,41 +171,33 @@ Results with_a_slow_node() {
 TEST_F(RecorderTest, ALimiterIsAFailureWhereItWasAskedFor) {
     for (const bool asked : {false, true}) {
         options_.fail_on_limiter = asked;
-        options_.files.drain_reason = folder_.path("reason");
         Recorder recorder(options_, out_);
         EXPECT_EQ(recorder.begin(with_a_slow_node()), std::nullopt);
         recorder.complete();
         EXPECT_EQ(recorder.exit_code(), asked ? ExitCode::check_failed : ExitCode::done);
-        EXPECT_THAT(folder_.read("reason"), EndsWith(": n2 at 50% of its peers\n"));
     }
     Recorder healthy(options_, out_);
     EXPECT_EQ(healthy.begin(results_), std::nullopt);
     healthy.complete();
     EXPECT_EQ(healthy.exit_code(), ExitCode::done);
-    EXPECT_EQ(folder_.read("reason"), "");
-}
-
-TEST_F(RecorderTest, WhatANamedNodeSaysStandsBelowTheTable) {
-    options_.files.drain_reason = folder_.path("reason");
-    auto nodes = with_a_slow_node().nodes;
-    nodes[2].facts = {"GPU 0: Xid 79 during the run"};
-    nodes[3].facts = {"GPU 0: Xid 31 during the run"};
-    Recorder recorder(options_, out_);
-    EXPECT_EQ(recorder.begin(with_a_slow_node()), std::nullopt);
-    recorder.replace_nodes(nodes);
-    recorder.complete();
-    EXPECT_THAT(folder_.read("out"), HasSubstr("\n# n2: GPU 0: Xid 79 during the run\n4 nodes: "));
-    EXPECT_THAT(folder_.read("reason"),
-                EndsWith(": n2 at 50% of its peers (GPU 0: Xid 79 during the run)\n"));
-    EXPECT_THAT(folder_.read("json"), HasSubstr("\"facts\":[\"GPU 0: Xid 31 during the run\"]"));
-}
-
-TEST_F(RecorderTest, WithoutDemandsACompleteRunIsDone) {
-    Recorder recorder(options_, out_);
-    EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    recorder.complete();
-    EXPECT_EQ(recorder.exit_code(), ExitCode::done);
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": null"));
+}
+
+// Each once; half of the others' rate is not the worst.
+TEST_F(RecorderTest, TheWorstIsNamedWhileTheRunGoesOn) {
+    auto results = with_a_slow_node();
+    for (const double seconds : {2.0, 100.0}) {
+        for (Measurement& one : results.measurements) {
+            if (one.time.median > 1) one.time.median = seconds;
+        }
+        Recorder recorder(options_, out_);
+        EXPECT_EQ(recorder.begin(results), std::nullopt);
+        recorder.name_worst(12.3);
+        recorder.name_worst(24);
+    }
+    const std::string out = folder_.read("out");
+    EXPECT_THAT(out, EndsWith("\n# after 12 s: n2 at 1.0 % of its peers\n"));
+    EXPECT_EQ(out.find("# after", out.find("# after") + 1), std::string::npos);
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ class OtherRank final : public Channel {
     const std::vector<Peer> peers_{{"node0", 0}, {"node1", 0}};
 };
 
-// Of host memory; its ranks never get so far as to connect.
-class Unconnected final : public Backend {
+// Of host memory; its ranks never get so far as to measure.
+class WithoutMemory final : public Backend {
   public:
     Result<Description> start(const Member& /*member*/) override {
-        return Description{{{"MPI", "4.1"}}, "", ""};
+        return Description{{{"MPI", "4.1"}}, ""};
     }
-    std::optional<Error> connect(const Broadcast& /*broadcast*/) override { return refusal_; }
+    std::optional<Error> connect(const Broadcast& /*broadcast*/) override { return std::nullopt; }
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> /*colour*/,
                                                 Seat /*seat*/) override {
         return refusal_;
@@ -50,40 +50,32 @@ class Unconnected final : public Backend {
     std::optional<Error> barrier() override { return refusal_; }
     bool offers(const Subject& /*subject*/) const override { return true; }
     Result<std::byte*> allocate(std::size_t /*bytes*/) override { return refusal_; }
-    std::optional<Error> fill(std::byte* /*to*/, std::size_t /*bytes*/,
-                              const Repeated& /*content*/) override {
-        return refusal_;
-    }
-    Result<std::optional<std::size_t>> first_difference(const std::byte* /*data*/,
-                                                        std::size_t /*bytes*/,
-                                                        const Repeated& /*content*/) override {
-        return refusal_;
-    }
     std::optional<Error> upload(std::byte* /*to*/, std::span<const std::byte> /*from*/) override {
         return refusal_;
     }
     std::optional<Error> download(std::span<std::byte> /*to*/, const std::byte* /*from*/) override {
         return refusal_;
     }
-    Result<Rates> copy_rates(std::span<std::byte> /*to*/, const std::byte* /*from*/) override {
+    std::optional<Error> copy(std::byte* /*to*/, const std::byte* /*from*/,
+                              std::size_t /*bytes*/) override {
         return refusal_;
     }
     std::optional<Error> finish() override { return refusal_; }
 
   private:
-    const Error refusal_{"back end", "connected", ""};
+    const Error refusal_{"back end", "no memory", ""};
 };
 
 // What the channel was told at the end of a run of this rank, whose other rank sends this text.
 std::string end_of_run(std::uint32_t rank, const std::string& text) {
-    const Options options;
+    Options options;
+    options.wishes.sizes = {8};
     const Membership membership{rank, 2, 0, "node" + std::to_string(rank), "node0", 1, "17.0"};
     OtherRank channel(rank, text);
-    Unconnected backend;
+    WithoutMemory backend;
     Recorder recorder(options, stdout);
-    const auto fault = run({options, membership, std::nullopt, channel, backend, recorder});
-    EXPECT_TRUE(fault);
-    EXPECT_EQ(fault ? fault->problem : "", channel.failed);
+    EXPECT_EQ(run({options, membership, std::nullopt, channel, backend, recorder}),
+              ExitCode::environment);
     return channel.failed;
 }
 
@@ -103,9 +95,9 @@ TEST(Run, EndsWhereRank0SaysWhatIsMalformed) {
 
 TEST(Run, EndsWhereARankHasAnotherLibrary) {
     EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.0"}]})"),
-              "MPI is 4.1, on rank 0 4.0");
+              "MPI is '4.0' on rank 0, '4.1' here");
     EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.1"}]})"),
-              "back end: connected");
+              "back end: no memory");
 }
 
 }  // namespace

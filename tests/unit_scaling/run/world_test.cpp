@@ -1,33 +1,26 @@
 #include "run/world.h"
 
-#include "facts/rank_facts.h"
-#include "report/names.h"
-
 #include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
 
 namespace distgpu::scaling {
 namespace {
 
 using Ranks = std::vector<std::uint32_t>;
-using Texts = std::vector<std::string>;
 
 // Dealt out cyclically over two nodes, and one more on the second.
-const std::vector<Peer> cyclic{{"b", 0}, {"a", 0}, {"b", 1}, {"a", 1}, {"a", 2}};
+const std::vector<Peer> cyclic{
+    {"b", 0}, {"a", 0, "s1.s4"}, {"b", 1}, {"a", 1, "s1.s4"}, {"a", 2, "s1.s4"}};
 
 TEST(World, NodesStandInTheOrderOfTheirFirstRanks) {
     const World world = world_of(cyclic);
     ASSERT_EQ(world.nodes.size(), 2U);
-    EXPECT_EQ(world.nodes[0].name, "b");
-    EXPECT_EQ(world.nodes[0].ranks, 2U);
-    EXPECT_EQ(world.nodes[1].ranks, 3U);
+    EXPECT_EQ(world.nodes[0], (Node{"b", 2, {}, {}}));
+    EXPECT_EQ(world.nodes[1], (Node{"a", 3, {}, {}, "s1.s4"}));
     EXPECT_EQ(world.node_of_rank, (Ranks{0, 1, 0, 1, 1}));
-}
-
-TEST(World, ANodesSwitchesAreThoseOfItsRanks) {
-    const World world = world_of({{"a", 0, "s1.s4"}, {"b", 0, "s1.s5"}, {"a", 1, "s1.s4"}});
-    EXPECT_EQ(world.nodes.at(0).switches, "s1.s4");
-    EXPECT_EQ(world.nodes.at(1).switches, "s1.s5");
-    EXPECT_EQ(world_of(cyclic).nodes.at(0).switches, "");
 }
 
 TEST(World, AGroupsRanksAscend) {
@@ -37,31 +30,31 @@ TEST(World, AGroupsRanksAscend) {
     EXPECT_EQ(ranks_of(world, {Group::Kind::gpus, {0}, 1, 1}), (Ranks{0}));
 }
 
+// NCCL measures, so that its own variable counts where it leaves no choice; distgpu gives it all
+// ports of the compute network, and UCX the one near the GPU. Nothing is guessed: mlx5_1 is the
+// beginning of mlx5_10 too; "all" and eth0 are no port of an HCA.
 TEST(PortOfRank, IsTheOneThatIsNamed) {
-    EXPECT_EQ(port_of_rank({{"UCX_NET_DEVICES", "mlx5_3:1"}}), "mlx5_3");
-    EXPECT_EQ(port_of_rank({{"UCX_NET_DEVICES", "mlx5_3:2"}}), "mlx5_3:2");
-    EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", "=mlx5_3:1"}}), "mlx5_3");
+    struct Row {
+        const char* nccl;
+        const char* ucx;
+        const char* port;
+    };
+    for (const auto& [nccl, ucx, port] : {Row{"", "mlx5_3:1", "mlx5_3"},
+                                          {"", "mlx5_3:2", "mlx5_3:2"},
+                                          {"=mlx5_3:1", "", "mlx5_3"},
+                                          {"=mlx5_1:1", "mlx5_3:1", "mlx5_1"},
+                                          {"=mlx5_1:1,mlx5_3:1", "mlx5_3:1", "mlx5_3"},
+                                          {"mlx5_1:1", "", ""},
+                                          {"^mlx5_1:1", "", ""},
+                                          {"^=mlx5_1:1", "", ""},
+                                          {"=mlx5", "", ""},
+                                          {"", "all", ""},
+                                          {"", "eth0", ""},
+                                          {"", "mlx5_0:1,mlx5_1:1", ""}}) {
+        EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", nccl}, {"UCX_NET_DEVICES", ucx}}), port)
+            << nccl << ' ' << ucx;
+    }
     EXPECT_EQ(port_of_rank({}), "");
-}
-
-// NCCL measures, so that its own variable counts where it leaves no choice. distgpu gives it all
-// ports of the compute network, and UCX the one near the GPU.
-TEST(PortOfRank, NcclsVariableCountsFirstWhereItNamesOne) {
-    EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", "=mlx5_1:1"}, {"UCX_NET_DEVICES", "mlx5_3:1"}}),
-              "mlx5_1");
-    EXPECT_EQ(
-        port_of_rank({{"NCCL_IB_HCA", "=mlx5_1:1,mlx5_3:1"}, {"UCX_NET_DEVICES", "mlx5_3:1"}}),
-        "mlx5_3");
-}
-
-// mlx5_1 is the beginning of mlx5_10 too; "all" and eth0 are no port of an HCA.
-TEST(PortOfRank, IsNotGuessed) {
-    for (const char* const value : {"mlx5_1:1", "^mlx5_1:1", "^=mlx5_1:1", "=mlx5", ""}) {
-        EXPECT_EQ(port_of_rank({{"NCCL_IB_HCA", value}}), "") << value;
-    }
-    for (const char* const value : {"all", "eth0", "mlx5_0:1,mlx5_1:1", ""}) {
-        EXPECT_EQ(port_of_rank({{"UCX_NET_DEVICES", value}}), "") << value;
-    }
 }
 
 // Ranks 0 and 2 are on "a", with local ranks in the other order; rank 1 is on "b".
@@ -69,72 +62,47 @@ World two_nodes() {
     return world_of({{"a", 1}, {"b", 0}, {"a", 0}});
 }
 
-TEST(AddDevices, StandByLocalRank) {
+TEST(AddDevices, StandByLocalRankAndTheFaultIsOfTheFirst) {
     World world = two_nodes();
     EXPECT_FALSE(
-        add_devices(world, {devices_text("H100 \"1\"", "mlx5_1"), devices_text("H100", "mlx5_0"),
-                            devices_text("H100 0", "mlx5_0")}));
-    EXPECT_EQ(world.nodes[0].gpus, (Texts{"H100 0", "H100 \"1\""}));
-    EXPECT_EQ(world.nodes[0].rails, (Texts{"mlx5_0", "mlx5_1"}));
-    EXPECT_EQ(world.nodes[1].rails, Texts{"mlx5_0"});
+        add_devices(world, {devices_text("H100 \"1\"", "mlx5_1", ""), devices_text("", "", ""),
+                            devices_text("H100 0", "mlx5_0", "GPU 0000:3b:00.0: gone\x1b")}));
+    EXPECT_EQ(world.nodes[0], (Node{"a",
+                                    2,
+                                    {"H100 0", "H100 \"1\""},
+                                    {"mlx5_0", "mlx5_1"},
+                                    "",
+                                    "GPU 0000:3b:00.0: gone?"}));
+    EXPECT_EQ(world.nodes[1], (Node{"b", 1, {}, {}}));
 }
 
 TEST(AddDevices, WhatNoRankHasStaysEmpty) {
     World world = two_nodes();
-    EXPECT_FALSE(add_devices(
-        world, {devices_text("", "mlx5_1"), devices_text("", ""), devices_text("", "")}));
-    EXPECT_TRUE(world.nodes[0].gpus.empty());
-    EXPECT_EQ(world.nodes[0].rails, (Texts{"", "mlx5_1"}));
-    EXPECT_TRUE(world.nodes[1].rails.empty());
+    EXPECT_FALSE(add_devices(world, {devices_text("", "mlx5_1", ""), devices_text("", "", ""),
+                                     devices_text("", "", "")}));
+    EXPECT_EQ(world.nodes[0], (Node{"a", 2, {}, {"", "mlx5_1"}}));
     EXPECT_FALSE(add_devices(world, {}));  // on other ranks than 0
     EXPECT_EQ(world.nodes[0].ranks, 2U);
 }
 
 TEST(AddDevices, RefuseAMalformedTextInTheNameOfItsRank) {
     World world = two_nodes();
-    const auto error = add_devices(world, {devices_text("", ""), "[\"H100\",7]", "{"});
+    const auto error = add_devices(world, {devices_text("", "", ""), "[\"H100\",7]", "{"});
     ASSERT_TRUE(error);
     EXPECT_EQ(error->message(), "distgpu: rank 1 on b: sent a malformed answer: not a JSON object");
 }
 
-// Ranks 0 and 2 share a port.
-TEST(AddFacts, StandWithTheirNodesOnceEach) {
-    World world = two_nodes();
-    const auto text = [](std::vector<std::string> unusual) {
-        return text_of(RankFacts{"", "", std::move(unusual), {}});
-    };
-    add_facts(world, {text({"mlx5_0: its link is down"}), text({"GPU 0: Xid 79"}),
-                      text({"GPU 1: Xid 31", "mlx5_0: its link is down"})});
-    EXPECT_EQ(world.nodes[0].facts, (Texts{"mlx5_0: its link is down", "GPU 1: Xid 31"}));
-    EXPECT_EQ(world.nodes[1].facts, Texts{"GPU 0: Xid 79"});
-    add_facts(world, {});  // on other ranks than 0
-    EXPECT_EQ(world.nodes[1].facts.size(), 1U);
-}
-
-TEST(AddFacts, RatesStandByLocalRankAndBesideThoseOfAllRanks) {
-    World world = two_nodes();
-    const auto text = [](const char* gpu, double rate) {
-        return text_of(RankFacts{gpu, "", {}, {rate}});
-    };
-    add_facts(world, {text("GPU 1", 1e12), text("GPU 0", 2e12), text("GPU 0", 2e12)});
-    EXPECT_EQ(world.nodes[0].rates, (std::vector<Rates>{{2e12}, {1e12}}));
-    EXPECT_EQ(world.nodes[0].facts,
-              Texts{"GPU 1: copies within its memory at 50% of the median of all ranks, 1.0 TB/s"});
-    EXPECT_TRUE(world.nodes[1].facts.empty());
-}
-
-// What a rank's variables say is what the last line and the tables say.
-TEST(AddDevices, NameLimitersAndRails) {
-    World world = world_of({{"node16", 0}, {"node16", 1}, {"node17", 0}, {"node17", 1}});
-    const auto text = [](const std::string& port) {
-        return devices_text("", port_of_rank({{"UCX_NET_DEVICES", port}}));
-    };
-    EXPECT_FALSE(add_devices(
-        world, {text("mlx5_0:1"), text("mlx5_3:1"), text("mlx5_0:1"), text("mlx5_3:1")}));
-    Results results;
-    results.nodes = world.nodes;
-    EXPECT_EQ(limiter_name(results, {Limiter::Kind::node_rail, 1, 1}), "node17/mlx5_3");
-    EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1}, 2, 1}), "rail 1 (mlx5_3)");
+TEST(KeptEnvironment, IsAnAllowList) {
+    const std::array<const char*, 7> environment{"NCCL_DEBUG=INFO",
+                                                 "AWS_SECRET_ACCESS_KEY=x",
+                                                 "CUDA_VISIBLE_DEVICES=0,1",
+                                                 "OMPI_MCA_btl=self,tcp",
+                                                 "OMPI_MCA_orte_hnp_uri=y",
+                                                 "MY_NCCL_DEBUG=z",
+                                                 nullptr};
+    EXPECT_EQ(kept_environment(environment.data()), (NamedValues{{"CUDA_VISIBLE_DEVICES", "0,1"},
+                                                                 {"NCCL_DEBUG", "INFO"},
+                                                                 {"OMPI_MCA_btl", "self,tcp"}}));
 }
 
 }  // namespace

@@ -1,44 +1,24 @@
 // `distgpu check`: whether the tasks of this step would find each other, their GPUs and the
 // network.
-#include "base/environment_copy.h"
+#include "base/environment.h"
 #include "base/format.h"
-#include "base/io/file_text.h"
-#include "base/take_until.h"
+#include "base/io/files.h"
 #include "base/values.h"
-#include "check/as_rank0.h"
-#include "check/look.h"
-#include "check/node_health.h"
-#include "check/pairs/node_trial.h"
-#include "check/pairs/step_trial.h"
-#include "check/variables.h"
+#include "check/step_check.h"
+#include "command_line.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
-#include "meet/agreement.h"
 #include "node/machine.h"
 #include "node/node_topology.h"
 #include "node/own_task.h"
-#include "node/process_environment.h"
 #include "node/step_variables.h"
 #include "node/task_environment.h"
 #include "output.h"
-#include "subcommands.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <utility>
 
 namespace distgpu {
 namespace {
-
-using std::chrono::seconds;
 
 struct Arguments {
     std::string spec;
@@ -52,193 +32,21 @@ struct Arguments {
     bool node = false;
 };
 
-// The right to speak for all ranks of the node, as long as it is held. Closed: another rank has it.
-Socket take_word(const OwnTask& own) {
-    // The first rank goes first, where it has something to say at all.
-    constexpr std::chrono::milliseconds turn{200};
-    if (own.place.local != LocalRank{0}) std::this_thread::sleep_for(turn);
-    const Meeting meeting = meeting_of(own);
-    return listen_for_agreement(
-        agreement_name(meeting.step + ".word", own.place.node.value, meeting.secret));
-}
-
-// Nobody else will say what a rank found that cannot tell rank 0. Where its whole node cannot, or
-// lacks the plugin, one rank speaks for all: its first, where that one cannot either.
-void say_undelivered(const CheckFacts& facts, const Report& report, const Error& problem) {
-    const OwnTask& own = *facts.own;
-    const bool has_own_news = any_fatal(report.findings) && !unanswered_spec(*facts.environment);
-    const Socket voice = take_word(own);
-    if (!voice.is_open() && !has_own_news) return;
-    const auto say = [&](const Error& error) {
-        distgpu::say(formatted("distgpu: rank {} on {}: {}: {}; {}", report.rank,
-                               own.plan.node_name, error.object, error.problem, error.remedy));
-    };
-    for (const Finding& finding : report.findings) {
-        if (is_fatal(finding)) say(finding.error);
-    }
-    say({"rank 0 at " + problem.object, problem.problem, problem.remedy});
-    // Until the node's others have seen that the word is taken.
-    std::this_thread::sleep_for(seconds(1));
-}
-
-// After the reports: the trial of the network, and the question who is still there.
-constexpr seconds longest_verdict = longest_trial + longest_question;
-
-// How a rank ends by itself, and how the step does.
-struct RankEnd {
-    ExitCode own = ExitCode::done;
-    std::optional<ExitCode> verdict;  // nothing: it did not come
-};
-
-std::optional<ExitCode> heard_verdict(const std::optional<std::string>& line) {
-    if (!line || !line->starts_with(trial_words::verdict)) return std::nullopt;
-    const auto status = whole_number(std::string_view(*line).substr(trial_words::verdict.size()));
-    return status ? std::optional(static_cast<ExitCode>(*status)) : std::nullopt;
-}
-
-std::optional<ExitCode> hear_rank0(std::optional<TrialPorts> ports, NodeLink& rank0,
-                                   OtherRanks& others, Deadline reported) {
-    const Deadline deadline = reported + longest_verdict;
-    auto line = take_part(std::move(ports), rank0, deadline);
-    if (line == trial_words::question) {
-        const auto silent = others.ask(Clock::now() + longest_answer);
-        rank0.send(std::string(trial_words::answer) + silent_ranks_text(silent), deadline);
-        line = rank0.wait_for_line(deadline);
-    }
-    return heard_verdict(line);
-}
-
-// `others`: of its node, where it is the first rank.
-RankEnd check_as_other(const CheckFacts& facts, const Checks& checks, seconds timeout,
-                       Deadline deadline, OtherRanks* others) {
-    const OwnTask& own = *facts.own;
-    const Meeting meeting = meeting_of(own);
-    Looked looked = look(facts, checks);
-    auto ports = looked.trial_host.empty() ? std::nullopt : open_trial_ports(looked.trial_host);
-    if (ports) looked.report.trial = to_text(ports->address);
-    looked.report.stays = others != nullptr;
-    // What it then says has to come before rank 0 ends the step.
-    auto rank0 = deliver(looked.report, endpoints_of(own), meeting, deadline - timeout / 10);
-    if (!rank0) {
-        say_undelivered(facts, looked.report, rank0.error());
-        return {ExitCode::timed_out, std::nullopt};
-    }
-    RankEnd end;
-    if (any_fatal(looked.report.findings)) end.own = ExitCode::check_failed;
-    if (others != nullptr) end.verdict = hear_rank0(std::move(ports), *rank0, *others, deadline);
-    return end;
-}
-
-// It reported, and was told nothing.
-bool lacks_verdict(const RankEnd& end) {
-    return end.own != ExitCode::timed_out && !end.verdict;
-}
-
-// What it waited for: nobody else may know.
-void say_silent(const OwnTask& own, GlobalRank silent) {
-    const StepLayout& layout = own.place.layout;
-    const NodeIndex node = layout.place(silent).node;
-    // Many ranks wait for the same one. The next after it speaks, whose end ends the step; the
-    // others only if that one is silent too.
-    const std::uint32_t rank0_node = layout.place(GlobalRank{0}).node.value;
-    const bool speaks_first = own.place.local == LocalRank{0}
-                                  ? own.place.node.value == (rank0_node == 0 ? 1 : 0)
-                                  : own.place.local == LocalRank{1};
-    if (!speaks_first) std::this_thread::sleep_for(seconds(2));
-    const std::string& name = layout.hosts().name(node);
-    distgpu::say(
-        formatted("distgpu: check: rank {} on {}: rank {} on {} did not answer; see that node's "
-                  "load and its kernel log (dmesg), or leave it out with --exclude={}",
-                  own.task().rank.value, own.plan.node_name, silent.value, name, name));
-}
-
-// No rank ends before all is told: where KillOnBadExit is set, the first end ends the others. A
-// node's other ranks hear the verdict from its first.
-RankEnd agree_as_first(const OwnTask& own, const std::function<RankEnd(OtherRanks&)>& check) {
-    const Meeting meeting = meeting_of(own);
-    const NodeIndex node = own.place.node;
-    const StepLayout& layout = own.place.layout;
-    std::set<std::uint32_t> ranks;
-    for (std::uint32_t local = 1; local < layout.tasks_on(node); ++local) {
-        ranks.insert(layout.rank(node, LocalRank{local}).value);
-    }
-    OtherRanks others(
-        listen_for_agreement(agreement_name(meeting.step, node.value, meeting.secret)),
-        std::move(ranks));
-    const RankEnd end = check(others);
-    if (lacks_verdict(end)) say_silent(own, GlobalRank{0});
-    const int status = static_cast<int>(end.verdict.value_or(ExitCode::timed_out));
-    // They have reported, and come at once; one that is missing may never come.
-    others.announce(status, Clock::now() + seconds(3));
-    return end;
-}
-
-RankEnd agree_as_other(const OwnTask& own, RankEnd end, Deadline deadline) {
-    if (end.own == ExitCode::timed_out) return end;
-    const Meeting meeting = meeting_of(own);
-    const NodeIndex node = own.place.node;
-    const std::string name = agreement_name(meeting.step, node.value, meeting.secret);
-    // The first rank hears it, or says that it does not, before.
-    const auto status = await_verdict(name, own.task().rank.value, deadline,
-                                      deadline + longest_verdict + seconds(2));
-    if (status) end.verdict = static_cast<ExitCode>(*status);
-    if (lacks_verdict(end)) say_silent(own, own.place.layout.rank(node, LocalRank{0}));
-    return end;
-}
-
-ExitCode show(const Verdict& verdict, const Arguments& arguments) {
-    if (arguments.gate) return print_or_complain(verdict_brief(verdict), verdict.code);
-    return print_or_complain(
-        arguments.format == "json" ? verdict_json(verdict) : verdict_text(verdict, wants_colour()),
-        verdict.code);
-}
-
-ExitCode check_as_own_rank(const CheckFacts& facts, const Checks& checks,
-                           const Arguments& arguments, Clock::time_point start) {
-    const OwnTask& own = *facts.own;
-    const seconds timeout(arguments.timeout);
-    const auto as_rank0 = [&](OtherRanks& others) {
-        const auto ask = [&] { return others.ask(Clock::now() + longest_answer); };
-        const auto told = [&](const Verdict& verdict) { return show(verdict, arguments); };
-        const ExitCode code = check_as_rank0(facts, checks, start, timeout, ask, told);
-        return RankEnd{code, code};
-    };
-    const auto as_other = [&](OtherRanks* others) {
-        return check_as_other(facts, checks, timeout, start + timeout, others);
-    };
-    RankEnd end;
-    if (own.place.local != LocalRank{0}) {
-        end = agree_as_other(own, as_other(nullptr), start + timeout);
-    } else if (own.task().rank == GlobalRank{0}) {
-        end = agree_as_first(own, as_rank0);
-    } else {
-        end = agree_as_first(own, [&](OtherRanks& others) { return as_other(&others); });
-    }
-    return arguments.gate ? end.verdict.value_or(ExitCode::timed_out) : end.own;
-}
-
 // What the checks judge: the variables of a file, as of /proc/PID/environ, else this process's own.
 Result<std::shared_ptr<const Environment>> judged_variables(const std::string& path) {
     if (path.empty()) return std::shared_ptr<const Environment>(new ProcessEnvironment);
     return read_file(path, "name a file such as /proc/PID/environ")
-        .transform([](const std::string& text) {
-            auto variables = std::make_shared<EnvironmentCopy>();
-            for (std::string_view rest = text; !rest.empty();) {
-                const std::string_view variable = take_until(rest, '\0');
-                const std::size_t end = variable.find('=');
-                if (end == std::string_view::npos) continue;
-                variables->set(std::string(variable.substr(0, end)),
-                               std::string(variable.substr(end + 1)));
-            }
-            return std::shared_ptr<const Environment>(std::move(variables));
+        .transform([](const std::string& text) -> std::shared_ptr<const Environment> {
+            return std::make_shared<EnvironmentCopy>(EnvironmentCopy::of_block(text));
         });
 }
 
 // The SPEC of the command line, else that by which the task was prepared, or should have been.
 Result<Request> wanted(const Arguments& arguments, const Environment& environment) {
     if (!arguments.spec.empty()) return parse_spec("", arguments.spec);
-    if (const auto spec = prepared_spec(environment)) return parse_spec("--distgpu", *spec);
-    if (const auto spec = unanswered_spec(environment)) return parse_spec("--distgpu", *spec);
+    auto spec = prepared_spec(environment);
+    if (!spec) spec = unanswered_spec(environment);
+    if (spec) return parse_spec("--distgpu", *spec);
     return Error{"distgpu check", "distgpu did not prepare this process, so its mode is unknown",
                  "start it with srun --distgpu=MODE distgpu check, or name the mode: srun distgpu "
                  "check MODE"};
@@ -281,7 +89,7 @@ ExitCode run_check(const Arguments& arguments) {
     if (arguments.node) return check_node();
 
     const Deadline start = Clock::now();
-    const seconds timeout(arguments.timeout);
+    const std::chrono::seconds timeout(arguments.timeout);
     const Deadline look_deadline = start + timeout / 2;
     const auto judged = judged_variables(arguments.variables);
     if (!judged) return complain(judged.error(), ExitCode::usage);
@@ -314,9 +122,17 @@ ExitCode run_check(const Arguments& arguments) {
                         ExitCode::timed_out);
     }
     if (!*planned) return complain(planned->error(), ExitCode::check_failed);
-    const CheckFacts facts =
-        facts_of(std::make_shared<const OwnTask>(**std::move(planned)), *judged, look_deadline);
-    return check_as_own_rank(facts, *checks, arguments, start);
+    const CheckFacts facts{std::make_shared<const OwnTask>(**std::move(planned)), *judged,
+                           own_cpus(), look_deadline};
+    const auto show = [&](const Verdict& verdict) {
+        return print_or_complain(arguments.gate ? verdict_brief(verdict)
+                                 : arguments.format == "json"
+                                     ? verdict_json(verdict)
+                                     : verdict_text(verdict, wants_colour()),
+                                 verdict.code);
+    };
+    const RankEnd end = check_step(facts, *checks, start, timeout, show);
+    return arguments.gate ? end.verdict.value_or(ExitCode::timed_out) : end.own;
 }
 
 }  // namespace
@@ -328,43 +144,28 @@ Subcommand check_subcommand() {
             .help =
                 "Check whether a job would start: each rank checks its variables, CPUs, GPUs and "
                 "network, and connects to rank 0.",
-            .options = {{.name = "SPEC",
-                         .target = &arguments->spec,
-                         .help = "The mode and keys of the tasks, if distgpu did not prepare them"},
+            .options = {{"SPEC", &arguments->spec,
+                         "The mode and keys of the tasks, if distgpu did not prepare them"},
                         {.name = "--timeout",
                          .target = &arguments->timeout,
                          .help = "Seconds after which ranks count as missing (default: 20)",
                          .type = "SECONDS",
                          .most = longest},
-                        {.name = "--list",
-                         .target = &arguments->list,
-                         .help = "List the checks without running them"},
-                        {.name = "--only",
-                         .target = &arguments->only,
-                         .help = "Run only these checks, such as gpus,names",
-                         .type = "NAMES"},
-                        {.name = "--skip",
-                         .target = &arguments->skip,
-                         .help = "Run all checks except these",
-                         .type = "NAMES"},
-                        {.name = "--format",
-                         .target = &arguments->format,
-                         .help = "text (the default) or json",
-                         .type = "FORMAT",
-                         .words = {"text", "json"}},
-                        {.name = "--node",
-                         .target = &arguments->node,
-                         .help = "Check this node alone, without a job, in 2 s at most: whether it "
-                                 "has the devices that it had at boot"},
-                        {.name = "--gate",
-                         .target = &arguments->gate,
-                         .help = "One line if all is well, and the same exit status on every "
-                                 "rank, as --distgpu=MODE,check runs it"},
-                        {.name = "--variables",
-                         .target = &arguments->variables,
-                         .help = "Judge the variables in this file, as in /proc/PID/environ, "
-                                 "instead of this process's own",
-                         .type = "FILE"}},
+                        {"--list", &arguments->list, "List the checks without running them"},
+                        {"--only", &arguments->only, "Run only these checks, such as gpus,names",
+                         "NAMES"},
+                        {"--skip", &arguments->skip, "Run all checks except these", "NAMES"},
+                        format_option(arguments->format),
+                        {"--node", &arguments->node,
+                         "Check this node alone, without a job, in 2 s at most: whether it "
+                         "works, and has the devices that it had at boot"},
+                        {"--gate", &arguments->gate,
+                         "One line if all is well, and the same exit status on every "
+                         "rank, as --distgpu=MODE,check runs it"},
+                        {"--variables", &arguments->variables,
+                         "Judge the variables in this file, as in /proc/PID/environ, "
+                         "instead of this process's own",
+                         "FILE"}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

@@ -1,89 +1,51 @@
-// A device node that the job's cgroup hides answers EPERM, one whose mode forbids it
-// EACCES (inode_permission() of the kernel asks the mode first), and one without a driver ENXIO or
-// ENODEV.
-#include "check/gpus.h"
+// The checks of a task's GPUs: that they can be opened, and that their memory is free.
+//
+// A device node that the job's cgroup hides answers EPERM, one whose mode forbids it EACCES
+// (inode_permission() of the kernel asks the mode first), and one without a driver ENXIO or ENODEV.
+#include "node/gpus.h"
 
 #include "base/format.h"
+#include "base/io/files.h"
 #include "base/values.h"
-#include "check/check_list.h"
-#include "node/gpu_devices.h"
-#include "node/gpu_ownership.h"
+#include "check/checks.h"
+#include "node/nvml.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
-#include <optional>
-#include <string_view>
-#include <system_error>
 #include <unistd.h>
-#include <vector>
 
 namespace distgpu {
 namespace {
 
-using Weight = Finding::Weight;
-namespace fs = std::filesystem;
-
 // 0, or errno.
 int open_error(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return errno;
-    close(fd);
-    return 0;
+    return UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK)).is_open() ? 0 : errno;
 }
 
 // Files of the folder whose names are the prefix and a number.
 std::vector<std::string> numbered(const std::string& folder, std::string_view prefix) {
     std::vector<std::string> paths;
-    std::error_code unreadable;
-    for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
-        const std::string name = entry.path().filename();
-        if (name.compare(0, prefix.size(), prefix) == 0 &&
-            whole_number(name.substr(prefix.size()))) {
-            paths.push_back(entry.path());
-        }
+    for (const std::string& name : files_in(folder)) {
+        const bool is_numbered =
+            name.starts_with(prefix) && whole_number(name.substr(prefix.size()));
+        if (is_numbered) paths.push_back(formatted("{}/{}", folder, name));
     }
-    std::sort(paths.begin(), paths.end());
     return paths;
-}
-
-std::string nvidia_node(std::uint32_t index, const NodeTopology* topology,
-                        const DeviceRoots& roots) {
-    const bool known = topology != nullptr && index < topology->gpus.size();
-    const std::uint32_t minor = known ? topology->gpus[index].minor.value_or(index) : index;
-    return device_file(GpuVendor::nvidia, minor, roots.dev);
-}
-
-// Nothing: the task names the GPU in another way, or the topology lacks it.
-std::optional<std::string> render_node(std::uint32_t index, const NodeTopology* topology,
-                                       const DeviceRoots& roots) {
-    if (topology == nullptr || index >= topology->gpus.size()) return std::nullopt;
-    const std::string drm =
-        formatted("{}/bus/pci/devices/{}/drm", roots.sys, topology->gpus[index].pci);
-    const auto nodes = numbered(drm, "renderD");
-    if (nodes.empty()) return std::nullopt;
-    return formatted("{}/dri/{}", roots.dev, fs::path(nodes.front()).filename().string());
-}
-
-std::string reason(int problem) {
-    if (problem == ENXIO || problem == ENODEV) return "no driver answers";
-    if (problem == EPERM) return "this job may not use it";
-    return std::strerror(problem);
-}
-
-std::string advice(int problem) {
-    if (problem == ENOENT) return "check the driver with nvidia-smi or rocm-smi";
-    if (problem == ENXIO || problem == ENODEV) return "check the driver with nvidia-smi and dmesg";
-    return "ask the administrator to check the mode and group of that file";
 }
 
 // Nothing: it opens, or the cgroup hides it, which may be another GPU's node.
 std::optional<Finding> cannot_open(const std::string& path) {
     const int problem = open_error(path);
     if (problem == 0 || problem == EPERM) return std::nullopt;
-    return Finding{Weight::fatal, {path, reason(problem), advice(problem)}};
+    if (problem == ENXIO || problem == ENODEV) {
+        return fatal(path, "no driver answers", "check the driver with nvidia-smi and dmesg");
+    }
+    return fatal(path, std::strerror(problem),
+                 problem == ENOENT
+                     ? "check the driver with nvidia-smi or rocm-smi"
+                     : "ask the administrator to check the mode and group of that file");
 }
 
 // Where the cgroup hides nodes, Slurm's numbers are not theirs; those that open are the task's.
@@ -94,76 +56,78 @@ std::optional<Finding> too_few(std::uint32_t gpus, const std::vector<std::string
     for (const std::string& path : nodes) {
         if (auto finding = cannot_open(path)) return finding;
     }
-    return Finding{Weight::fatal,
-                   {"GPUs", formatted("Slurm gave {}, but only {} can be opened", gpus, opened),
-                    "ask the administrator to check gres.conf and cgroup.conf of this node"}};
+    return fatal("GPUs", formatted("Slurm gave {}, but only {} can be opened", gpus, opened),
+                 "ask the administrator to check gres.conf and cgroup.conf of this node");
 }
 
 Findings check_nvidia(const std::vector<std::string_view>& names, const NodeTopology* topology,
-                      const DeviceRoots& roots) {
+                      const MachineRoots& roots) {
     Findings findings;
     bool numbers = true;
     for (const std::string_view name : names) {
         const auto index = whole_number(name);
         numbers = numbers && index;
         if (!index) continue;  // a UUID
-        if (auto finding = cannot_open(nvidia_node(*index, topology, roots))) {
-            findings.push_back(*std::move(finding));
-        }
+        const bool known = topology != nullptr && *index < topology->gpus.size();
+        const std::uint32_t minor = known ? topology->gpus[*index].minor.value_or(*index) : *index;
+        add(findings, cannot_open(device_file(GpuVendor::nvidia, minor, roots.dev)));
     }
     const std::string control = roots.dev + "/nvidiactl";
-    if (fs::exists(control)) {
-        if (auto finding = cannot_open(control)) findings.push_back(*std::move(finding));
-    }
+    if (access(control.c_str(), F_OK) == 0) add(findings, cannot_open(control));
     // Several MIG instances may be of one GPU.
     const auto least = static_cast<std::uint32_t>(numbers ? names.size() : 1);
-    if (findings.empty()) {
-        if (auto finding = too_few(least, numbered(roots.dev, "nvidia"))) {
-            findings.push_back(*std::move(finding));
-        }
-    }
+    if (findings.empty()) add(findings, too_few(least, numbered(roots.dev, "nvidia")));
     return findings;
 }
 
 Findings check_render_nodes(const std::vector<std::string_view>& names,
-                            const NodeTopology* topology, const DeviceRoots& roots, bool amd) {
-    std::vector<std::string> paths;
-    if (amd) paths.push_back(roots.dev + "/kfd");
+                            const NodeTopology* topology, const MachineRoots& roots, bool amd) {
+    Findings findings;
+    if (amd) add(findings, cannot_open(roots.dev + "/kfd"));
     for (const std::string_view name : names) {
         const auto index =
             whole_number(name.substr(0, name.find('.')));  // "0.1" is a tile of GPU 0
-        const auto path = index ? render_node(*index, topology, roots) : std::nullopt;
-        if (path) paths.push_back(*path);
-    }
-    Findings findings;
-    for (const std::string& path : paths) {
-        if (auto finding = cannot_open(path)) findings.push_back(*std::move(finding));
+        if (!index || topology == nullptr || *index >= topology->gpus.size()) continue;
+        const Gpu& gpu = topology->gpus[*index];
+        if (!gpu.minor) continue;
+        add(findings, cannot_open(device_file(gpu.vendor, *gpu.minor, roots.dev)));
     }
     return findings;
 }
 
-Findings no_gpu(const NodeTopology* topology) {
-    if (topology == nullptr || topology->gpus.empty()) return {};
-    return {{Weight::warning,
-             {"GPUs", formatted("none in this step, but {} on this node", topology->gpus.size()),
-              "use srun --gres=gpu:N or --gpus-per-node=N"}}};
+std::optional<Finding> in_use(std::uint32_t index, const Gpu& gpu, const GpuMemory& memory) {
+    constexpr std::uint64_t tenth = 10;
+    const std::uint64_t used = memory.total - memory.free;
+    if (used <= memory.total / tenth) return std::nullopt;
+    const auto gibibytes = [](std::uint64_t bytes) {
+        constexpr double gibi = 1U << 30U;
+        return static_cast<double>(bytes) / gibi;
+    };
+    return fatal(
+        formatted("GPU {} ({})", index, gpu.pci),
+        formatted("{:.1f} of {:.1f} GiB of its memory are in use before the program starts",
+                  gibibytes(used), gibibytes(memory.total)),
+        "see with nvidia-smi which process of an earlier job is still there");
 }
 
 }  // namespace
 
 std::uint32_t given_gpus(const Environment& environment) {
-    const auto variables = gpu_variables(environment);
-    if (variables.empty()) return 0;
-    const std::string list = *environment.get(variables.front());
-    return static_cast<std::uint32_t>(comma_items(list).size());
+    if (gpu_variables(environment).empty()) return 0;
+    return static_cast<std::uint32_t>(comma_items(visible_gpus(environment)).size());
 }
 
 Findings check_gpus(const Environment& environment, const NodeTopology* topology,
-                    const DeviceRoots& roots) {
+                    const MachineRoots& roots) {
     const auto variables = gpu_variables(environment);
-    if (variables.empty()) return no_gpu(topology);
+    if (variables.empty()) {
+        if (topology == nullptr || topology->gpus.empty()) return {};
+        return {warning("GPUs",
+                        formatted("none in this step, but {} on this node", topology->gpus.size()),
+                        "use srun --gres=gpu:N or --gpus-per-node=N")};
+    }
     const std::string& variable = variables.front();
-    const std::string list = *environment.get(variable);
+    const std::string list = visible_gpus(environment);
     const auto names = comma_items(list);
     // Slurm sets CUDA_VISIBLE_DEVICES for AMD's too, beside ROCR_VISIBLE_DEVICES.
     const bool amd = topology != nullptr && !topology->gpus.empty() &&
@@ -180,6 +144,34 @@ const NamedCheck gpus_check{
     always,
     [](const CheckFacts& facts) {
         return CheckResult{check_gpus(*facts.environment, facts.own->node.topology.get())};
+    },
+};
+
+Findings check_gpu_memory(const Environment& environment, const NodeTopology& topology,
+                          const std::string& library) {
+    if (gpu_owner(environment) == GpuOwner::jobs) return {};
+    const Nvml nvml(library);
+    Findings findings;
+    const std::string list = visible_gpus(environment);
+    for (const std::string_view name : comma_items(list)) {
+        const auto index = number_below(name, topology.gpus.size());
+        if (!index) continue;
+        const Gpu& gpu = topology.gpus[*index];
+        const auto memory = nvml.memory(gpu.pci);
+        if (!memory) continue;
+        add(findings, in_use(*index, gpu, *memory));
+    }
+    return findings;
+}
+
+const NamedCheck memory_check{
+    "memory",
+    "No other process holds the memory of the task's GPUs, as NVIDIA's library tells it.",
+    [](const CheckFacts& facts) {
+        return facts.own->node.topology != nullptr && !visible_gpus(*facts.environment).empty();
+    },
+    [](const CheckFacts& facts) {
+        return CheckResult{check_gpu_memory(*facts.environment, *facts.own->node.topology)};
     },
 };
 

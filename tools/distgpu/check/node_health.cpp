@@ -1,37 +1,32 @@
-#include "check/node_health.h"
-
-#include "base/environment_copy.h"
+// `distgpu check --node`: whether this node works, and still has the devices that it had when its
+// topology was saved at boot; for slurmd's HealthCheckProgram, for prologs, and after an
+// installation.
 #include "base/format.h"
-#include "base/io/deadline.h"
-#include "base/io/file_text.h"
+#include "base/io/files.h"
+#include "base/io/socket.h"
+#include "check/checks.h"
 #include "mapping/topology/topology_json.h"
+#include "node/gpus.h"
 
 #include <algorithm>
+#include <dlfcn.h>
 #include <numeric>
-#include <optional>
-#include <utility>
 
 namespace distgpu {
 namespace {
 
+constexpr std::chrono::milliseconds longest_check{2000};
+
 bool is_on_bus(const std::string& pci, const std::vector<std::string>& bus) {
     return pci.empty() || std::find(bus.begin(), bus.end(), pci) != bus.end();
-}
-
-std::string name_of(const Gpu& gpu) {
-    return gpu.model.empty() ? formatted("GPU {}", gpu.pci)
-                             : formatted("GPU {} ({})", gpu.pci, gpu.model);
 }
 
 // The variable that gives a task all of them.
 EnvironmentCopy all_gpus(const NodeTopology& topology) {
     std::vector<std::size_t> numbers(topology.gpus.size());
     std::iota(numbers.begin(), numbers.end(), 0);
-    const GpuVendor vendor = topology.gpus.front().vendor;
     EnvironmentCopy environment;
-    environment.set(vendor == GpuVendor::intel ? "ZE_AFFINITY_MASK"
-                    : vendor == GpuVendor::amd ? "ROCR_VISIBLE_DEVICES"
-                                               : "CUDA_VISIBLE_DEVICES",
+    environment.set(std::string(gpu_lists.word_of(topology.gpus.front().vendor)),
                     join(numbers, ","));
     return environment;
 }
@@ -41,18 +36,16 @@ bool is_active(const Hca& hca, std::size_t port) {
 }
 
 void add_gpu_faults(std::vector<std::string>& faults, const NodeTopology& saved,
-                    const std::vector<std::string>& bus, const DeviceRoots& devices) {
-    if (saved.gpus.empty()) return;
-    const std::size_t before = faults.size();
+                    const std::vector<std::string>& bus, const MachineRoots& machine) {
     for (const Gpu& gpu : saved.gpus) {
-        if (!is_on_bus(gpu.pci, bus)) {
-            faults.push_back(formatted("{}: gone from the PCI bus", name_of(gpu)));
-        }
+        if (is_on_bus(gpu.pci, bus)) continue;
+        const std::string model = gpu.model.empty() ? "" : formatted(" ({})", gpu.model);
+        faults.push_back(formatted("GPU {}{}: gone from the PCI bus", gpu.pci, model));
     }
-    // What a missing GPU's device node says is no news.
-    if (faults.size() > before) return;
-    for (const Finding& finding : check_gpus(all_gpus(saved), &saved, devices)) {
-        faults.push_back(formatted("{}: {}", finding.error.object, finding.error.problem));
+    // A missing GPU's device node would be missing too.
+    if (saved.gpus.empty() || !faults.empty()) return;
+    for (const Finding& finding : check_gpus(all_gpus(saved), &saved, machine)) {
+        faults.push_back(finding.error.cause());
     }
 }
 
@@ -74,37 +67,61 @@ void add_hca_faults(std::vector<std::string>& faults, const NodeTopology& saved,
     }
 }
 
-Error not_saved(const std::string& path, const std::string& why) {
-    return {
-        path, why,
-        "save the topology at boot: systemctl enable --now distgpu-topology (packaging/systemd)"};
+// Errors: there is none of this boot.
+Result<NodeTopology> read_saved(const std::string& path) {
+    const auto not_saved = [&](const std::string& why) {
+        return Error{path, why,
+                     "save the topology at boot: systemctl enable --now distgpu-topology "
+                     "(packaging/systemd)"};
+    };
+    const auto text = read_regular_file(path);
+    if (!text) return not_saved(text.error().problem);
+    auto saved = parse_topology(path, *text);
+    if (!saved) return not_saved(saved.error().problem);
+    const auto machine = machine_identity();
+    if (!saved->machine || !machine || saved->machine->boot_id != machine->boot_id) {
+        return not_saved("not saved since the last boot of this machine");
+    }
+    ask_drivers(saved->topology);  // that may have been loaded since
+    return std::move(saved->topology);
 }
 
 }  // namespace
 
-std::vector<std::string> node_faults(const NodeTopology& saved, const MachineRoots& machine,
-                                     const DeviceRoots& devices) {
-    const auto identity = machine_identity(machine);
-    const std::vector<std::string> bus = identity ? identity->pci : std::vector<std::string>();
+std::vector<std::string> node_faults(const NodeTopology* saved, const MachineRoots& machine) {
     std::vector<std::string> faults;
-    add_gpu_faults(faults, saved, bus, devices);
-    add_hca_faults(faults, saved, bus, machine);
+    if (saved != nullptr) {
+        const auto identity = machine_identity(machine);
+        const std::vector<std::string> bus = identity ? identity->pci : std::vector<std::string>();
+        add_gpu_faults(faults, *saved, bus, machine);
+        add_hca_faults(faults, *saved, bus, machine);
+    }
+    if (drives_gpus(machine.proc)) {
+        void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+        if (library == nullptr) {
+            faults.emplace_back(
+                "libcuda.so.1: cannot be loaded, though the kernel has NVIDIA's GPUs");
+        } else {
+            dlclose(library);
+        }
+    }
+    const auto reached = listen_on(0).and_then([&](const Socket& listener) {
+        return connect_to("127.0.0.1", port_of(listener), Clock::now() + longest_check / 2);
+    });
+    if (!reached) {
+        faults.push_back(
+            formatted("no process here can be reached by 127.0.0.1: {}", reached.error().cause()));
+    }
     return faults;
 }
 
 Result<std::string> check_own_node(const std::string& saved_topology) {
-    const Deadline deadline = Clock::now() + node_check_time;
-    const auto text = read_regular_file(saved_topology);
-    if (!text) return not_saved(saved_topology, text.error().problem);
-    auto saved = parse_topology(saved_topology, *text);
-    if (!saved) return not_saved(saved_topology, saved.error().problem);
-    const auto machine = machine_identity();
-    if (!saved->machine || !machine || saved->machine->boot_id != machine->boot_id) {
-        return not_saved(saved_topology, "not saved since the last boot of this machine");
-    }
+    const Deadline deadline = Clock::now() + longest_check;
+    const auto saved = read_saved(saved_topology);
     const auto faults =
-        within(deadline, [topology = std::move(saved->topology)] { return node_faults(topology); });
+        within(deadline, [saved] { return node_faults(saved ? &*saved : nullptr); });
     if (!faults) return std::string("a device does not answer within 2 s; see dmesg");
+    if (faults->empty() && !saved) return saved.error();
     return join(*faults, "; ");
 }
 

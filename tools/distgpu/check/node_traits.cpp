@@ -1,15 +1,14 @@
-#include "check/node_traits.h"
-
-#include "base/excerpt.h"
+// The check of what all nodes of a step should have alike: the traits of this node, which rank 0
+// compares (verdict.cpp).
 #include "base/format.h"
-#include "base/io/file_text.h"
-#include "check/check_list.h"
+#include "base/io/files.h"
+#include "base/values.h"
+#include "check/checks.h"
+#include "node/step_variables.h"
 #include "node/task_environment.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <string_view>
 #include <sys/utsname.h>
 #include <utility>
 
@@ -55,19 +54,10 @@ std::string firmware(const std::vector<Hca>& hcas, const MachineRoots& roots) {
 // first.
 std::string driver_version(const MachineRoots& roots) {
     const std::string text = read_trimmed(roots.proc + "/driver/nvidia/version").value_or("");
-    std::string_view rest = value_after(text, "NVRM version:");
-    while (!rest.empty()) {
-        const std::string_view word = rest.substr(0, rest.find(' '));
-        if (!word.empty() && word.front() >= '0' && word.front() <= '9') return std::string(word);
-        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    for (const std::string_view word : words_in(value_after(text, "NVRM version:"))) {
+        if (word.front() >= '0' && word.front() <= '9') return std::string(word);
     }
     return "none";
-}
-
-bool is_of_communication(const std::string& name) {
-    static constexpr std::array<std::string_view, 3> prefixes{"NCCL_", "GLOO_", "UCX_"};
-    return std::any_of(prefixes.begin(), prefixes.end(),
-                       [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace
@@ -94,8 +84,8 @@ NodeTrait communication_trait(const Environment& environment, const TaskPlan& ta
     for (const std::string& name : environment.names()) {
         const bool given = std::any_of(task.set.begin(), task.set.end(),
                                        [&](const auto& set) { return set.first == name; });
-        if (given || !is_of_communication(name) || !exported(environment, name)) continue;
-        texts.insert(formatted("{}={}", name, excerpt(environment.get(name).value_or(""))));
+        if (given || !is_network_setting(name) || !exported(environment, name)) continue;
+        texts.insert(formatted("{}={}", name, excerpt(environment.text(name))));
     }
     return {"NCCL, Gloo and UCX variables", texts.empty() ? "none" : join(texts, " ")};
 }
@@ -109,17 +99,14 @@ const NamedCheck nodes_check{
         return facts.own->place.local == LocalRank{0} && facts.own->place.layout.node_count() > 1;
     },
     [](const CheckFacts& facts) {
-        CheckResult result;
-        result.traits = system_traits();
+        std::vector<NodeTrait> traits = system_traits();
         const auto devices = device_traits(facts.own->node.topology.get());
-        result.traits.insert(result.traits.end(), devices.begin(), devices.end());
-        result.traits.push_back(communication_trait(*facts.environment, facts.own->task()));
+        traits.insert(traits.end(), devices.begin(), devices.end());
+        traits.push_back(communication_trait(*facts.environment, facts.own->task()));
         // As rank 0 takes it from others, so that its own is the same text.
         constexpr std::size_t longest = 400;
-        for (NodeTrait& trait : result.traits) {
-            trait.value = printable(trait.value).substr(0, longest);
-        }
-        return result;
+        for (NodeTrait& trait : traits) trait.value = printable(trait.value).substr(0, longest);
+        return CheckResult{{}, {}, std::move(traits)};
     },
 };
 

@@ -1,13 +1,11 @@
-#include "check/verdict.h"
-
+// What rank 0 makes of all the reports together.
 #include "base/format.h"
-#include "check/compare_nodes.h"
+#include "check/step_check.h"
 #include "mapping/plan/plan.h"
 #include "mapping/topology/cpu_set.h"
-#include "ranks_text.h"
+#include "table.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -15,22 +13,55 @@ namespace distgpu {
 namespace {
 
 using Ranks = std::set<std::uint32_t>;
+using Nodes = std::set<std::uint32_t>;
 
-std::vector<std::uint32_t> list_of(const Ranks& ranks) {
-    return {ranks.begin(), ranks.end()};
+std::string name_of(std::uint32_t node, const StepLayout& layout) {
+    return layout.hosts().name(NodeIndex{node});
+}
+
+HostList hosts_of(const Nodes& nodes, const StepLayout& layout) {
+    std::vector<std::string> names;
+    for (const std::uint32_t node : nodes) names.push_back(name_of(node, layout));
+    return HostList::from_names(names);
+}
+
+template <class Numbers>
+Nodes nodes_of(const Numbers& ranks, const StepLayout& layout) {
+    Nodes nodes;
+    for (const std::uint32_t rank : ranks) nodes.insert(layout.place(GlobalRank{rank}).node.value);
+    return nodes;
 }
 
 // "rank 3 on node02", "ranks 0-7 on node[01-02]".
 std::string who(const Ranks& ranks, const StepLayout& layout) {
-    std::set<std::uint32_t> nodes;
-    for (const std::uint32_t rank : ranks) {
-        nodes.insert(layout.place(GlobalRank{rank}).node.value);
+    return formatted("{} on {}", ranks_text({ranks.begin(), ranks.end()}),
+                     hosts_of(nodes_of(ranks, layout), layout).to_string());
+}
+
+using ByValue = std::map<std::string, Nodes>;
+
+// The value that most nodes have; on a tie that of the first node.
+ByValue::const_iterator most(const ByValue& values) {
+    return std::ranges::max_element(values, [](const auto& left, const auto& right) {
+        if (left.second.size() != right.second.size()) {
+            return left.second.size() < right.second.size();
+        }
+        return *left.second.begin() > *right.second.begin();
+    });
+}
+
+// What the datagrams say of where the packets are lost.
+std::string direction(const NetworkFault& fault, const std::string& own, const std::string& other) {
+    if (fault.packets_arrive && fault.packets_leave) {
+        return "datagrams pass both ways, so a firewall may close the ports";
     }
-    std::vector<std::string> names;
-    names.reserve(nodes.size());
-    for (const std::uint32_t node : nodes) names.push_back(layout.hosts().name(NodeIndex{node}));
-    return formatted("{} on {}", ranks_text(list_of(ranks)),
-                     HostList::from_names(names).to_string());
+    if (fault.packets_arrive) {
+        return formatted("packets from {} arrive, but none goes from {} to {}", other, own, other);
+    }
+    if (fault.packets_leave) {
+        return formatted("packets to {} arrive, but none comes from {} to {}", other, other, own);
+    }
+    return "no packet passes either way";
 }
 
 std::vector<SharedFinding> shared_findings(const std::vector<Report>& reports,
@@ -39,7 +70,7 @@ std::vector<SharedFinding> shared_findings(const std::vector<Report>& reports,
     for (const Report& report : reports) {
         for (const Finding& finding : report.findings) {
             const auto same = [&](const auto& each) { return each.first == finding; };
-            auto at = std::find_if(found.begin(), found.end(), same);
+            auto at = std::ranges::find_if(found, same);
             if (at == found.end()) at = found.insert(at, {finding, {}});
             at->second.insert(report.rank);
         }
@@ -49,17 +80,9 @@ std::vector<SharedFinding> shared_findings(const std::vector<Report>& reports,
     std::vector<SharedFinding> shared;
     shared.reserve(found.size());
     for (const auto& [finding, ranks] : found) {
-        shared.push_back({finding, list_of(ranks), who(ranks, layout)});
+        shared.push_back({finding, {ranks.begin(), ranks.end()}, who(ranks, layout)});
     }
     return shared;
-}
-
-// Of the first rank that has one.
-std::string rendezvous_of(const std::vector<Report>& reports) {
-    const auto known = std::find_if(reports.begin(), reports.end(), [](const Report& report) {
-        return !report.rendezvous.empty();
-    });
-    return known == reports.end() ? "" : known->rendezvous;
 }
 
 // Ranks must agree on where they meet.
@@ -68,19 +91,17 @@ void compare_rendezvous(std::vector<Report>& reports) {
     if (first.empty()) return;
     for (Report& report : reports) {
         if (report.rendezvous.empty() || report.rendezvous == first) continue;
-        report.findings.push_back({Finding::Weight::fatal,
-                                   {"MASTER_ADDR and MASTER_PORT",
-                                    formatted("{}, but rank 0 has {}", report.rendezvous, first),
-                                    "export the same everywhere, or nothing"},
-                                   std::string(variables_check.name)});
+        report.findings.push_back(
+            fatal("MASTER_ADDR and MASTER_PORT",
+                  formatted("{}, but rank 0 has {}", report.rendezvous, first),
+                  "export the same everywhere, or nothing", variables_check.name));
     }
 }
 
-// "rank 3 fails", "2 of 4 ranks missing"; "ok".
+// "1 of 4 missing, 2 of 4 failed"; "ok".
 std::string state_of(const std::vector<const Report*>& reports, std::uint32_t tasks) {
-    const auto failing = std::count_if(reports.begin(), reports.end(), [](const Report* report) {
-        return any_fatal(report->findings);
-    });
+    const auto failing = std::ranges::count_if(
+        reports, [](const Report* report) { return any_fatal(report->findings); });
     std::string text;
     if (reports.size() < tasks) {
         text = formatted("{} of {} missing", tasks - reports.size(), tasks);
@@ -91,31 +112,6 @@ std::string state_of(const std::vector<const Report*>& reports, std::uint32_t ta
     return text.empty() ? "ok" : text;
 }
 
-// Of all the node's ranks together.
-std::string all_cpus(const std::vector<const Report*>& reports) {
-    CpuSet cpus;
-    for (const Report* report : reports) {
-        if (const auto own = CpuSet::parse(report->cpus)) cpus |= *own;
-    }
-    return cpus.to_string();
-}
-
-NodeState node_state(const StepLayout& layout, NodeIndex node,
-                     const std::vector<const Report*>& reports) {
-    NodeState state{layout.hosts().name(node), {}, !reports.empty()};
-    for (const TaskId task : layout.task_ids(node))
-        state.ranks.push_back(rank_of(layout, task).value);
-    std::sort(state.ranks.begin(), state.ranks.end());
-    state.state = state_of(reports, layout.tasks_on(node));
-    if (reports.empty()) return state;
-    const Report& first = *reports.front();
-    state.cpus = all_cpus(reports);
-    state.gpus_per_rank = first.gpus;
-    state.interface = first.interface;
-    state.ports = first.ports;
-    return state;
-}
-
 std::vector<NodeState> node_states(const StepLayout& layout, const std::vector<Report>& reports) {
     std::vector<std::vector<const Report*>> by_node(layout.node_count());
     for (const Report& report : reports) {
@@ -123,81 +119,113 @@ std::vector<NodeState> node_states(const StepLayout& layout, const std::vector<R
     }
     std::vector<NodeState> states;
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
-        states.push_back(node_state(layout, NodeIndex{node}, by_node[node]));
+        const std::vector<const Report*>& own = by_node[node];
+        NodeState& state = states.emplace_back(NodeState{name_of(node, layout), {}, !own.empty()});
+        for (const TaskId task : layout.task_ids(NodeIndex{node})) {
+            state.ranks.push_back(rank_of(layout, task).value);
+        }
+        std::ranges::sort(state.ranks);
+        state.state = state_of(own, layout.tasks_on(NodeIndex{node}));
+        if (own.empty()) continue;
+        CpuSet cpus;
+        for (const Report* report : own) {
+            if (const auto some = CpuSet::parse(report->cpus)) cpus |= *some;
+        }
+        state.cpus = cpus.to_string();
+        state.gpus_per_rank = own.front()->gpus;
+        state.interface = own.front()->interface;
+        state.ports = own.front()->ports;
     }
     return states;
 }
 
-// What it means where no node can use InfiniBand.
+// What it means if no node can use InfiniBand.
 std::string fabric_of(const StepLayout& layout, const std::vector<Report>& reports) {
-    const bool none = std::all_of(reports.begin(), reports.end(),
-                                  [](const Report& report) { return report.ports.empty(); });
+    const bool none =
+        std::ranges::all_of(reports, [](const Report& report) { return report.ports.empty(); });
     if (!none || layout.node_count() == 1) return "";
     const std::string& interface = reports.front().interface;
     return interface.empty() ? "sockets" : "sockets over " + interface;
 }
 
-std::vector<std::string> skipped_checks(const Checks& checks) {
-    std::vector<std::string> skipped;
-    for (const NamedCheck* check : all_checks()) {
-        if (std::find(checks.begin(), checks.end(), check) == checks.end()) {
-            skipped.emplace_back(check->name);
-        }
-    }
-    return skipped;
-}
-
-Ranks missing_ranks(const StepLayout& layout, const std::vector<Report>& reports) {
-    Ranks missing;
-    for (std::uint32_t rank = 0; rank < layout.task_count(); ++rank) missing.insert(rank);
-    for (const Report& report : reports) missing.erase(report.rank);
-    return missing;
-}
-
-// These findings go where the user's job goes.
-bool is_of_node(const Finding& finding) {
-    return finding.check != variables_check.name && finding.check != ports_check.name;
-}
-
-// Where all nodes are alike in what is wrong, none of them can be left out.
+// The nodes that are at fault; none if all are.
 HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFinding>& findings,
-                          const Ranks& missing) {
-    const auto nodes_of = [&](const auto& ranks) {
-        std::set<std::uint32_t> nodes;
-        for (const std::uint32_t rank : ranks) {
-            nodes.insert(layout.place(GlobalRank{rank}).node.value);
-        }
-        return nodes;
-    };
-    std::set<std::uint32_t> excluded = nodes_of(missing);
+                          const std::vector<std::uint32_t>& missing) {
+    Nodes excluded = nodes_of(missing, layout);
     for (const SharedFinding& shared : findings) {
-        if (!is_fatal(shared.finding) || !is_of_node(shared.finding)) continue;
-        const auto nodes = nodes_of(shared.ranks);
+        const Finding& finding = shared.finding;
+        // What the job itself brings would be wrong on other nodes too.
+        const bool is_of_job =
+            finding.check == variables_check.name || finding.check == ports_check.name;
+        if (!is_fatal(finding) || is_of_job) continue;
+        const Nodes nodes = nodes_of(shared.ranks, layout);
         if (nodes.size() < layout.node_count()) excluded.insert(nodes.begin(), nodes.end());
     }
-    if (excluded.size() == layout.node_count()) return {};
-    std::vector<std::string> names;
-    names.reserve(excluded.size());
-    for (const std::uint32_t node : excluded) names.push_back(layout.hosts().name(NodeIndex{node}));
-    return HostList::from_names(names);
+    return excluded.size() == layout.node_count() ? HostList() : hosts_of(excluded, layout);
 }
 
 }  // namespace
 
-std::string line_of(const SharedFinding& shared) {
-    const Error& error = shared.finding.error;
-    return formatted("{}: {}: {}; {}", shared.who, error.object, error.problem, error.remedy);
+void compare_nodes(std::vector<Report>& reports, const StepLayout& layout) {
+    std::map<std::string, ByValue> traits;
+    std::map<std::string, NodeTrait> first;
+    for (const Report& report : reports) {
+        for (const NodeTrait& trait : report.traits) {
+            traits[trait.name][trait.value].insert(report.node);
+            first.emplace(trait.name, trait);
+        }
+    }
+    for (const auto& [name, values] : traits) {
+        const auto usual = most(values);
+        for (auto value = values.begin(); value != values.end(); ++value) {
+            if (value == usual) continue;
+            const std::string others = usual->second.size() == 1
+                                           ? name_of(*usual->second.begin(), layout) + " has"
+                                           : counted(usual->second.size(), "other node") + " have";
+            const Finding finding{
+                first[name].weight,
+                {name, formatted("{}, but {} {}", value->first, others, usual->first),
+                 formatted("make them alike, or leave out what differs with --exclude={}",
+                           hosts_of(value->second, layout).to_string())},
+                std::string(nodes_check.name)};
+            for (Report& report : reports) {
+                if (value->second.contains(report.node)) report.findings.push_back(finding);
+            }
+        }
+    }
 }
 
-std::string missing_line(const Verdict& verdict) {
-    return formatted(
-        "{}: no report within {} s; see their own messages, and the state of the nodes with "
-        "sinfo -N",
-        verdict.missing_who, verdict.waited.count());
-}
-
-void add_rates(Verdict& verdict, const std::vector<NodeRates>& rates) {
-    for (const NodeRates& node : rates) verdict.nodes[node.node].rates = node;
+void add_network_findings(std::vector<Report>& reports, const std::vector<NetworkFault>& faults,
+                          const StepLayout& layout) {
+    for (const NetworkFault& fault : faults) {
+        const auto own = std::ranges::find_if(reports, [&](const Report& report) {
+            return report.node == fault.node && !report.trial.empty();
+        });
+        if (own == reports.end()) continue;
+        const std::string interface = own->interface.empty() ? own->trial : own->interface;
+        const std::string name = name_of(fault.node, layout);
+        if (fault.kind == NetworkFault::Kind::unreachable) {
+            const std::string others =
+                hosts_of({fault.partners.begin(), fault.partners.end()}, layout).to_string();
+            own->findings.push_back(fatal(
+                "network",
+                formatted("no connection between {} and {} over {}: {}; {}", name, others,
+                          interface, fault.problem, direction(fault, name, others)),
+                formatted("check its link, routes and firewall, or leave it out with --exclude={}",
+                          name),
+                network_check.name));
+            continue;
+        }
+        const char* const verb = fault.kind == NetworkFault::Kind::sends_slowly ? "sends" : "takes";
+        own->findings.push_back(
+            fatal("network",
+                  formatted("{} {} {} over {}, where the median node {} {}", name, verb,
+                            rate_text(fault.rate), interface, verb, rate_text(fault.usual)),
+                  formatted("check its link with ethtool and its cable, or leave it out with "
+                            "--exclude={}",
+                            name),
+                  network_check.name));
+    }
 }
 
 Verdict verdict_of(std::string_view mode, const StepLayout& layout,
@@ -206,19 +234,27 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
     std::vector<Report> reports = gathered;
     compare_rendezvous(reports);
     compare_nodes(reports, layout);
-    const Ranks missing = missing_ranks(layout, reports);
+    Ranks missing;
+    for (std::uint32_t rank = 0; rank < layout.task_count(); ++rank) missing.insert(rank);
+    for (const Report& report : reports) missing.erase(report.rank);
     Verdict verdict;
     verdict.mode = mode;
     verdict.ranks = layout.task_count();
-    verdict.rendezvous = rendezvous_of(reports);
+    for (const Report& report : reports) {
+        if (verdict.rendezvous.empty()) verdict.rendezvous = report.rendezvous;
+    }
     verdict.nodes = node_states(layout, reports);
     verdict.findings = shared_findings(reports, layout);
-    verdict.missing = list_of(missing);
+    verdict.missing = {missing.begin(), missing.end()};
     if (!missing.empty()) verdict.missing_who = who(missing, layout);
     verdict.waited = waited;
     verdict.fabric = fabric_of(layout, reports);
-    verdict.skipped = skipped_checks(checks);
-    verdict.exclude = nodes_to_exclude(layout, verdict.findings, missing);
+    for (const NamedCheck* check : all_checks()) {
+        if (std::ranges::find(checks, check) == checks.end()) {
+            verdict.skipped.emplace_back(check->name);
+        }
+    }
+    verdict.exclude = nodes_to_exclude(layout, verdict.findings, verdict.missing);
     if (!missing.empty()) {
         verdict.code = ExitCode::timed_out;
     } else if (!verdict.findings.empty() && is_fatal(verdict.findings.front().finding)) {

@@ -1,36 +1,24 @@
 // `distgpu exec`: runs a program as a task that the plugin prepared would run, without the plugin.
-#include "base/excerpt.h"
 #include "base/format.h"
-#include "exec/supervision_of.h"
+#include "base/shell_words.h"
+#include "command_line.h"
+#include "exec/supervise.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/plan/listening_ports.h"
+#include "mapping/plan/plan.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
 #include "mapping/texts/variables.h"
-#include "node/address_check.h"
 #include "node/machine.h"
-#include "node/own_task.h"
-#include "node/port_check.h"
+#include "node/network.h"
 #include "node/prepare_task.h"
-#include "node/process_environment.h"
-#include "node/step_check.h"
-#include "node/step_watch.h"
 #include "node/task_environment.h"
-#include "node/task_variables.h"
 #include "output.h"
-#include "slurm/shell_words.h"
-#include "subcommands.h"
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -42,36 +30,18 @@ struct Arguments {
     std::string worker_options;  // of those on the others
 };
 
-std::vector<std::string> shell_words_of(const std::string& text) {
-    const auto commands = shell_commands(text);
-    return commands.empty() ? std::vector<std::string>{} : commands.front().words;
+// Prints what was asked for in place of running the program.
+ExitCode print_instead(const std::string& text) {
+    const auto printed = print(text);
+    return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
 }
 
 // Becomes the program; returns only where it cannot.
 ExitCode become(const std::vector<std::string>& program) {
-    std::vector<char*> arguments;
-    arguments.reserve(program.size() + 1);
-    for (const std::string& argument : program) {
-        arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp() does not change them
-    }
-    arguments.push_back(nullptr);
-    execvp(arguments.front(), arguments.data());
-    const int problem = errno;
-    const bool missing = problem == ENOENT;
+    const int problem = replace_process(program);
+    const ExitCode code = problem == ENOENT ? ExitCode::not_found : ExitCode::not_executable;
     return complain({program.front(), std::strerror(problem), "name a program that can be run"},
-                    missing ? ExitCode::not_found : ExitCode::not_executable);
-}
-
-// A process alone looks for a port on which nobody listens, and may never meet another.
-std::optional<Error> claim(const OwnTask& own, const std::vector<std::uint16_t>& ports,
-                           PortClaims& claims) {
-    const Place& place = own.place;
-    if (place.launcher == Launcher::none) return std::nullopt;
-    // Two runs of mpirun in one job have the same number.
-    const std::string step = place.launcher == Launcher::slurm
-                                 ? formatted("{}.{}", place.step.job, place.step.step)
-                                 : formatted("process {}", getpid());
-    return claim_ports(own.plan, ports, step, claims);
+                    code);
 }
 
 // Prepares this process; the code to end with, where no program shall run.
@@ -91,20 +61,24 @@ std::optional<ExitCode> prepare(const OwnTask& own, const std::string& spec,
     }
     // The other tasks' ports may be in use by those already.
     const std::vector<std::uint16_t> ports = ports_of(task);
-    auto error = claim(own, ports, claims);
-    if (!error) error = check_ports(own.plan, ports, warnings);
-    if (error) {
-        return complain(*error, ExitCode::exec_failed);
+    std::optional<Error> error;
+    // A process alone looks for a port on which nobody listens, and may never meet another.
+    if (own.place.launcher != Launcher::none) {
+        // Two runs of mpirun in one job have the same number.
+        const std::string step = own.place.launcher == Launcher::slurm
+                                     ? step_name(own)
+                                     : formatted("process {}", getpid());
+        error = claim_ports(own.plan, ports, step, claims);
     }
+    if (!error) error = check_ports(own.plan, ports, warnings);
+    if (error) return complain(*error, ExitCode::exec_failed);
     if (task.task().rank == GlobalRank{0}) {
         for (const Error& warning : warnings) say(warning.message());
     }
     TaskProcess process{environment, say};
     const auto prepared = prepare_task(task, spec, process);
     if (!prepared) return complain(prepared.error(), ExitCode::exec_failed);
-    if (prepared->empty()) return std::nullopt;
-    const auto printed = print(*prepared);
-    return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
+    return prepared->empty() ? std::nullopt : std::optional(print_instead(*prepared));
 }
 
 // The key check; the code to end with, where the program shall not run.
@@ -125,16 +99,13 @@ void watch_step(const OwnTask& own, const Environment& environment) {
     const Watch watch = watch_of(own.request);
     if (watch.on) allow_looks();
     if (watch.minutes == 0 || own.task().rank != GlobalRank{0}) return;
-    const StepId& step = own.place.step;
     if (own.place.launcher != Launcher::slurm) {
         return say(
             formatted("distgpu: watch={}: only for tasks of srun; the program starts without",
                       to_string(watch)));
     }
-    const StepWatch wanted{.command = own_command(),
-                           .linker = Linker::kept,
-                           .watch = watch,
-                           .step = formatted("{}.{}", step.job, step.step)};
+    const StepWatch wanted{
+        .command = own_command(), .linker = Linker::kept, .watch = watch, .step = step_name(own)};
     const auto started = HostHelper::start({}).and_then(
         [&](HostHelper helper) { return start_step_watch(helper, wanted, environment); });
     if (!started) complain(started.error(), ExitCode::exec_failed);
@@ -157,13 +128,11 @@ std::optional<Error> other_order(const Request& request, const std::string& prep
 
 // With the plugin, or another exec, which prepared the task already.
 Error disagreement(const Difference& difference) {
-    const auto said = [](const std::optional<std::string>& value) {
-        return value ? *value : std::string("nothing");
-    };
-    return {difference.name,
-            formatted("the task was prepared with {}, but distgpu exec computed {}",
-                      said(difference.present), said(difference.planned)),
-            formatted("use one of the two with one mode, or unset {}", prepared_variable)};
+    return {
+        difference.name,
+        formatted("the task was prepared with {}, but distgpu exec computed {}",
+                  difference.present.value_or("nothing"), difference.planned.value_or("nothing")),
+        formatted("use one of the two with one mode, or unset {}", prepared_variable)};
 }
 
 // A process alone has no job whose number keeps its port apart from another's: the first of the
@@ -174,17 +143,10 @@ StepId step_with_free_port(const Request& request, const StepLayout& layout) {
     RendezvousFacts facts;
     while (facts.step.step < most) {
         const auto meeting_point = rendezvous(request, facts, needs);
-        if (!meeting_point || check_port(meeting_point->port) != PortState::taken) break;
+        if (!meeting_point || !is_port_taken(meeting_point->port)) break;
         ++facts.step.step;
     }
     return facts.step;
-}
-
-// As srun sees it.
-std::vector<std::string> command_line(const Arguments& arguments) {
-    std::vector<std::string> words{"distgpu", "exec", "--"};
-    words.insert(words.end(), arguments.program.begin(), arguments.program.end());
-    return words;
 }
 
 // Becomes the program, or stays beside one that has to be watched.
@@ -200,9 +162,11 @@ ExitCode start(const Arguments& arguments, const OwnTask& own, ProcessEnvironmen
     if (service == nullptr) return become(arguments.program);
     Supervision supervision = supervision_of(own, arguments.program, environment);
     const bool is_head = own.task().rank == GlobalRank{0};
-    const auto extra = shell_words_of(is_head ? arguments.head_options : arguments.worker_options);
-    supervision.parts.companion.insert(supervision.parts.companion.end(), extra.begin(),
-                                       extra.end());
+    const auto extra = shell_commands(is_head ? arguments.head_options : arguments.worker_options);
+    if (!extra.empty()) {
+        std::vector<std::string>& companion = supervision.parts.companion;
+        companion.insert(companion.end(), extra.front().words.begin(), extra.front().words.end());
+    }
     return supervise(supervision);
 }
 
@@ -216,32 +180,30 @@ ExitCode give_up(ExitCode code, const OwnTask& own, const Environment& environme
 }
 
 // What the user wrote, or what srun was asked for. Errors: neither; as parse_spec().
-Result<Request> wanted(const Arguments& arguments, const ProcessEnvironment& environment) {
+Result<Request> wanted(const Arguments& arguments, const std::optional<std::string>& prepared) {
     if (!arguments.spec.empty()) return parse_spec("", arguments.spec);
-    if (const auto prepared = prepared_spec(environment)) return parse_spec("--distgpu", *prepared);
+    if (prepared) return parse_spec("--distgpu", *prepared);
     return Error{"SPEC", "left out, but no srun --distgpu=SPEC prepared this task",
                  formatted("write distgpu exec SPEC -- {}", excerpt(arguments.program.front()))};
 }
 
 ExitCode run_exec(const Arguments& arguments) {
     ProcessEnvironment environment;
-    auto request = wanted(arguments, environment);
+    const auto prepared = prepared_spec(environment);
+    auto request = wanted(arguments, prepared);
     if (!request) return complain(request.error(), ExitCode::exec_failed);
-    if (request->help) {
-        const auto printed = print(spec_help());
-        return printed ? ExitCode::done : complain(printed.error(), ExitCode::exec_failed);
-    }
+    if (request->help) return print_instead(spec_help());
     if (request->framework == nullptr) return become(arguments.program);  // `off`
     auto place = find_place(environment, host_name(), ask_slurm(environment));
     if (!place) return complain(place.error(), ExitCode::exec_failed);
-    if (place->launcher == Launcher::none && !prepared_spec(environment)) {
+    if (place->launcher == Launcher::none && !prepared) {
         place->step = step_with_free_port(*request, place->layout);
     }
-    const auto prepared = prepared_spec(environment);
     const auto other =
         prepared ? other_order(*request, *prepared, place->layout) : std::optional<Error>();
     const auto order = order_nodes(*request, *place, environment);
-    const std::vector<std::string> program = command_line(arguments);
+    std::vector<std::string> program{"distgpu", "exec", "--"};  // as srun sees it
+    program.insert(program.end(), arguments.program.begin(), arguments.program.end());
     const auto error = other   ? other
                        : order ? refused(*request, *place, environment, program)
                                : order.error();
@@ -252,7 +214,7 @@ ExitCode run_exec(const Arguments& arguments) {
     }
     const auto own = plan_own_task(*std::move(request), *std::move(place), environment, program);
     if (!own) return complain(own.error(), ExitCode::exec_failed);
-    if (prepared_spec(environment)) {
+    if (prepared) {
         const auto differing = differences(environment, own->task());
         if (differing.empty()) return start(arguments, *own, environment);
         return give_up(complain(disagreement(differing.front()), ExitCode::exec_failed), *own,
@@ -271,30 +233,27 @@ ExitCode run_exec(const Arguments& arguments) {
 
 Subcommand exec_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
-    return {.name = "exec",
-            .help =
-                "Run a program as srun --distgpu=SPEC would, without the plugin: as a task of "
-                "srun, mpirun, flux or mpiexec, or alone.",
-            .options = {{.name = "SPEC",
-                         .target = &arguments->spec,
-                         .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; by default that "
-                                 "of srun, in a task that the plugin prepared",
-                         .required = true,
-                         .may_be_left_out = true},
-                        {.name = "PROGRAM",
-                         .target = &arguments->program,
-                         .help = "The program and its arguments, after --",
-                         .required = true},
-                        {.name = "--head-options",
-                         .target = &arguments->head_options,
-                         .help = "ray: further options of ray start on the first node, in one word",
-                         .type = "TEXT"},
-                        {.name = "--worker-options",
-                         .target = &arguments->worker_options,
-                         .help = "ray: the same on the other nodes",
-                         .type = "TEXT"}},
-            .run = [arguments] { return run_exec(*arguments); },
-            .refused = ExitCode::exec_failed};  // it must not look like the program's
+    return {
+        .name = "exec",
+        .help =
+            "Run a program as srun --distgpu=SPEC would, without the plugin: as a task of "
+            "srun, mpirun, flux or mpiexec, or alone.",
+        .options = {{.name = "SPEC",
+                     .target = &arguments->spec,
+                     .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; by default that "
+                             "of srun, in a task that the plugin prepared",
+                     .required = true,
+                     .may_be_left_out = true},
+                    {.name = "PROGRAM",
+                     .target = &arguments->program,
+                     .help = "The program and its arguments, after --",
+                     .required = true},
+                    {"--head-options", &arguments->head_options,
+                     "ray: further options of ray start on the first node, in one word", "TEXT"},
+                    {"--worker-options", &arguments->worker_options,
+                     "ray: the same on the other nodes", "TEXT"}},
+        .run = [arguments] { return run_exec(*arguments); },
+        .refused = ExitCode::exec_failed};  // it must not look like the program's
 }
 
 }  // namespace distgpu

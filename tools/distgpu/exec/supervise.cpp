@@ -1,18 +1,16 @@
 #include "exec/supervise.h"
 
 #include "base/format.h"
-#include "base/io/process_tree.h"
 #include "base/values.h"
-#include "exec/nodes.h"
-#include "exec/parts.h"
-#include "exec/signals.h"
+#include "inspect/step_processes.h"
 #include "output.h"
 
 #include <algorithm>
-#include <csignal>
-#include <map>
-#include <poll.h>
-#include <set>
+#include <array>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -20,6 +18,127 @@ namespace distgpu {
 namespace {
 
 using namespace std::chrono_literals;
+using Kind = Message::Kind;
+using Part = Parts::Part;
+
+constexpr int signalled = 128;  // added to a signal's number, the status of what it ended
+
+constexpr std::array stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+// In the child: system calls only.
+[[noreturn]] void witness(const sigset_t& signals, pid_t parent, int tell) {
+    setsid();
+    prctl(PR_SET_NAME, signal_witness_name);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);  // it ended before that
+    // srun waits for the end of the task's output.
+    dup2(tell, STDIN_FILENO);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0);  // newer than some kernels
+    while (true) {
+        int signal = 0;
+        if (sigwait(&signals, &signal) != 0) _exit(0);
+        const auto byte = static_cast<unsigned char>(signal);  // less than 65
+        if (write(STDIN_FILENO, &byte, 1) != 1) _exit(0);
+    }
+}
+
+bool asks_to_stop(int signal) {
+    return std::ranges::find(stop_signals, signal) != stop_signals.end();
+}
+
+// The signals that `distgpu exec` takes instead of ending by them, and which of them its program
+// still has to get.
+//
+// Which processes of a step Slurm signals is the site's choice: with proctrack/linuxproc all of
+// them, with proctrack/cgroup only slurmstepd's children, unless SignalChildrenProcesses is set. A
+// server that gets a signal twice is interrupted while it saves. So a witness stands where the
+// program stands, a child with a session of its own, and tells which signals it gets.
+class Signals {
+  public:
+    // Takes those that ask for an end, SIGUSR1, SIGUSR2 and SIGCHLD, and starts the witness, which
+    // ends with this process at the latest.
+    Signals() {
+        sigset_t signals;
+        sigemptyset(&signals);
+        for (const int signal : stop_signals) sigaddset(&signals, signal);
+        for (const int signal : {SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
+        sigset_t with_children = signals;
+        sigaddset(&with_children, SIGCHLD);
+        sigprocmask(SIG_BLOCK, &with_children, nullptr);
+        descriptor_ = UniqueFd(signalfd(-1, &with_children, SFD_CLOEXEC | SFD_NONBLOCK));
+        Pipe told = make_pipe(O_CLOEXEC | O_NONBLOCK);
+        if (!told.is_open()) return;
+        const pid_t parent = getpid();
+        if (fork() == 0) witness(signals, parent, told.write.fd());
+        witness_ = std::move(told.read);
+    }
+
+    int fd() const { return descriptor_.fd(); }
+    void add_to(std::vector<pollfd>& waiting) const {
+        waiting.push_back({descriptor_.fd(), POLLIN, 0});
+        waiting.push_back({witness_.fd(), POLLIN, 0});
+    }
+
+    // The next one that came; nothing: none.
+    std::optional<int> next() const {
+        signalfd_siginfo info{};
+        if (read(descriptor_.fd(), &info, sizeof info) != sizeof info) return std::nullopt;
+        return static_cast<int>(info.ssi_signo);
+    }
+
+    // The program is to get this one, which came to this process, or to another node, and may then
+    // still come here.
+    void hand_on(int signal, bool is_from_afar = false) {
+        // slurmstepd signals a step's processes one after the other.
+        constexpr auto until_all_have_it = 300ms;
+        constexpr auto until_all_nodes_have_it = 1s;
+        if (!is_from_afar) {
+            const auto announced = std::ranges::find_if(pending_, [&](const Signal& pending) {
+                return pending.is_from_afar && pending.number == signal;
+            });
+            if (announced != pending_.end()) pending_.erase(announced);
+        }
+        const auto patience = is_from_afar ? until_all_nodes_have_it : until_all_have_it;
+        pending_.push_back({signal, Clock::now() + patience, is_from_afar});
+    }
+
+    // Those that the program is to get now: it did not get them itself.
+    std::vector<int> due() {
+        constexpr auto memory = 2s;
+        const Deadline now = Clock::now();
+        unsigned char got = 0;
+        while (read(witness_.fd(), &got, 1) == 1) seen_.push_back({got, now + memory});
+        std::vector<int> due;
+        for (const Signal& pending : pending_) {
+            if (now < pending.until) continue;
+            const auto seen = std::ranges::find_if(
+                seen_, [&](const Signal& each) { return each.number == pending.number; });
+            if (seen == seen_.end()) {
+                due.push_back(pending.number);
+            } else {
+                seen_.erase(seen);
+            }
+        }
+        const auto is_over = [&](const Signal& signal) { return now >= signal.until; };
+        std::erase_if(pending_, is_over);
+        std::erase_if(seen_, is_over);
+        return due;
+    }
+
+  private:
+    struct Signal {
+        int number = 0;
+        Deadline until{};  // when it is due, or forgotten
+        bool is_from_afar = false;
+    };
+
+    UniqueFd descriptor_;
+    UniqueFd witness_;  // the pipe by which it tells
+    std::vector<Signal> pending_;
+    std::vector<Signal> seen_;  // by the witness
+};
 
 // The status of a program whose end is a failure, whatever it was.
 int as_failure(int status) {
@@ -29,15 +148,16 @@ int as_failure(int status) {
 class Supervisor {
   public:
     explicit Supervisor(const Supervision& supervision)
-        : plan_(supervision),
-          nodes_(supervision.step, supervision.node, supervision.node_names),
-          parts_(supervision.parts) {}
+        : plan_(supervision), nodes_(supervision.step), parts_(supervision.parts) {}
 
     ExitCode run() {
         adopt_orphans();
         if (const auto end = nodes_.is_head() ? open() : reach()) return *end;
         if (nodes_.is_head() && !is_ending_) begin();
-        while (!is_over()) turn();
+        while (!is_over()) {
+            hear();
+            act();
+        }
         if (nodes_.is_head() && !is_stopped_ && !nodes_.are_all_connected()) leave_the_late();
         return static_cast<ExitCode>(status_);
     }
@@ -66,11 +186,7 @@ class Supervisor {
                 "prepare it and MUNGE does not answer; start it with srun --distgpu={}",
                 plan_.mode, plan_.mode));
         }
-        if (!parts_.has_companion()) return std::nullopt;
-        if (const auto error = parts_.make_folder()) {
-            say(error->message());
-            finish(static_cast<int>(ExitCode::exec_failed));
-        }
+        if (parts_.has_companion()) has_folder(parts_.make_folder());
         return std::nullopt;
     }
 
@@ -84,7 +200,7 @@ class Supervisor {
             }
             // Of all of them one says it for the others. Who alone cannot reach the head is named
             // by that.
-            if (plan_.node == 1 && is_time_to_tell()) {
+            if (plan_.step.own == 1 && is_time_to_tell()) {
                 say(formatted("distgpu: {}: still waiting for {}: {}", plan_.mode, nodes_.name(0),
                               error->message().substr(std::string_view("distgpu: ").size())));
             }
@@ -92,7 +208,6 @@ class Supervisor {
             constexpr int pause = 200;
             poll(&waiting, 1, pause);
             while (const auto signal = signals_.next()) {
-                constexpr int signalled = 128;
                 if (asks_to_stop(*signal)) return static_cast<ExitCode>(signalled + *signal);
             }
         }
@@ -100,18 +215,17 @@ class Supervisor {
 
     // This node's part. `folder`: as rank 0's node calls it.
     void begin(const std::string& folder = {}) {
-        if (!parts_.has_companion()) {
-            parts_.make_temporary_folder();
-            return judge(parts_.start_program());
-        }
-        if (!nodes_.is_head()) {
-            if (const auto error = parts_.make_folder_at(folder)) {
-                say(error->message());
-                return finish(static_cast<int>(ExitCode::exec_failed));
-            }
-        }
+        if (!parts_.has_companion()) return judge(parts_.start_program());
+        if (!nodes_.is_head() && !has_folder(parts_.make_folder(folder))) return;
         judge(parts_.start_companion(nodes_.is_head()));
         if (nodes_.is_head() && !is_ending_) parts_.start_query();
+    }
+
+    bool has_folder(const std::optional<Error>& error) {
+        if (!error) return true;
+        say(error->message());
+        finish(static_cast<int>(ExitCode::exec_failed));
+        return false;
     }
 
     // What cannot be run ends the step.
@@ -121,18 +235,8 @@ class Supervisor {
         finish(static_cast<int>(problem->missing ? ExitCode::not_found : ExitCode::not_executable));
     }
 
-    // The companion here is ready: the others may begin, or rank 0's node is told.
-    void take_readiness() {
-        if (!nodes_.is_head()) {
-            nodes_.tell_all({Message::Kind::up});
-            return;
-        }
-        is_up_ = true;
-        nodes_.tell_all({Message::Kind::start, 0, parts_.folder()});
-    }
-
     void start_program_on_top() {
-        if (!parts_.has_companion() || !is_up_ || parts_.runs_program() || is_stopped_ ||
+        if (!parts_.has_companion() || !is_up_ || parts_.runs(Part::program) || is_stopped_ ||
             !nodes_.are_all_up()) {
             return;
         }
@@ -159,16 +263,28 @@ class Supervisor {
         plan_.end_step();
     }
 
-    void turn() {
-        wait();
+    // Waits until something happens, or a tenth of a second has passed.
+    void hear() {
+        constexpr int pause = 100;
+        std::vector<pollfd> waiting{{parts_.output(), POLLIN, 0}};
+        signals_.add_to(waiting);
+        nodes_.add_to(waiting);
+        poll(waiting.data(), waiting.size(), pause);
         while (const auto signal = signals_.next()) take_signal(*signal);
         for (const int signal : signals_.due()) {
-            if (!is_decided_) parts_.signal_program(signal);
+            if (!is_decided_) parts_.signal(Part::program, signal);
         }
         while (const auto ended = next_ended()) take_end(*ended);
-        if (parts_.becomes_ready()) take_readiness();
+        if (parts_.becomes_ready()) {  // the others may begin, or rank 0's node is told
+            is_up_ = nodes_.is_head();
+            nodes_.tell_all(is_up_ ? Message{Kind::start, 0, parts_.folder()} : Message{Kind::up});
+        }
         for (const auto& [node, message] : nodes_.hear()) take_message(node, message);
         for (const std::uint32_t node : nodes_.greet()) greet(node);
+    }
+
+    // What the time, or what has been heard, makes due.
+    void act() {
         const auto now = Clock::now();
         if (failure_ && !is_ending_ && now >= failure_->judged) {
             if (!failure_->line.empty()) say(failure_->line);
@@ -178,24 +294,12 @@ class Supervisor {
         if (nodes_.is_head() && !is_ending_) start_program_on_top();
         if (is_stopped_ && !is_ending_ && now >= kill_time_) finish(stopped_status_);
         if (plan_.health && !is_ready_ && !is_ending_) look_for_readiness(now);
-        if (is_ending_ && (parts_.are_over() || now >= kill_time_)) end_descendants(now);
-    }
-
-    // What the program left behind goes at once: it asked nobody to wait for it.
-    void end_descendants(Deadline now) {
-        constexpr auto patience_with_trackers = 2s;
-        if (!trackers_end_) trackers_end_ = now + patience_with_trackers;
-        kill_descendants(now < *trackers_end_ ? Spared::trackers : Spared::nobody);
-    }
-
-    // Until something happens, or a tenth of a second has passed.
-    void wait() const {
-        constexpr int pause = 100;
-        std::vector<pollfd> waiting;
-        signals_.add_to(waiting);
-        waiting.push_back({parts_.output(), POLLIN, 0});
-        nodes_.add_to(waiting);
-        poll(waiting.data(), waiting.size(), pause);
+        if (is_ending_ && (parts_.are_over() || now >= kill_time_)) {
+            // What the program left behind goes at once: it asked nobody to wait for it.
+            constexpr auto patience_with_trackers = 2s;
+            if (!trackers_end_) trackers_end_ = now + patience_with_trackers;
+            kill_descendants(now < *trackers_end_ ? Spared::trackers : Spared::nobody);
+        }
     }
 
     void take_signal(int signal) {
@@ -210,21 +314,20 @@ class Supervisor {
         if (is_ending_ || is_stopped_) return;
         is_stopped_ = true;
         const bool has_failed = failure_.has_value() && !nodes_.is_head();
-        constexpr int signalled = 128;
         stopped_status_ = nodes_.is_head() ? signalled + signal : 0;
         kill_time_ = Clock::now() + plan_.grace;
         if (parts_.has_companion()) {
             // What fails from now on, and what failed just before, is the signal's doing.
             failure_.reset();
             // The program may still need its cluster, and its end is that of all.
-            if (!nodes_.is_head()) nodes_.tell_all({Message::Kind::stop, signal});
-            if (nodes_.is_head() && !parts_.runs_program()) finish(stopped_status_);
-            if (has_failed) finish(stopped_status_);
+            if (!nodes_.is_head()) nodes_.tell_all({Kind::stop, signal});
+            const bool is_idle = nodes_.is_head() && !parts_.runs(Part::program);
+            if (is_idle || has_failed) finish(stopped_status_);
             return;
         }
         if (failure_) status_ = failure_->status;
         begin_end();
-        nodes_.tell_all({Message::Kind::stop, signal});
+        nodes_.tell_all({Kind::stop, signal});
     }
 
     // The step ends with this status.
@@ -232,48 +335,45 @@ class Supervisor {
         status_ = status;
         is_decided_ = true;
         begin_end();
-        parts_.signal_program(SIGTERM);
-        parts_.signal_companion(SIGTERM);
-        nodes_.tell_all(nodes_.is_head() ? Message{Message::Kind::end}
-                                         : Message{Message::Kind::ended, status});
+        parts_.signal(Part::program, SIGTERM);
+        parts_.signal(Part::companion, SIGTERM);
+        nodes_.tell_all(nodes_.is_head() ? Message{Kind::end} : Message{Kind::ended, status});
     }
 
     void begin_end() {
         // Nobody needs anything of a companion any more.
         constexpr auto patience_with_companion = 2s;
+        constexpr auto late_limit = 10s;  // for nodes that connect when the step has ended
         is_ending_ = true;
-        late_end_ = std::min(join_end_, Clock::now() + plan_.late_limit);
+        late_end_ = std::min(join_end_, Clock::now() + late_limit);
         kill_time_ =
             Clock::now() + (parts_.has_companion() ? patience_with_companion : plan_.grace);
     }
 
     void take_end(const Ended& ended) {
-        const Parts::Part part = parts_.take_end(ended.pid);
-        if (part == Parts::Part::none) return;
-        if (part == Parts::Part::query) return take_answer(ended.status);
-        if (part == Parts::Part::companion)
-            return is_ending_ ? void() : take_early_end(ended.status);
-        if (parts_.has_companion()) return is_ending_ ? void() : finish(ended.status);
+        const auto part = parts_.take_end(ended.pid);
+        if (!part) return;
         if (is_ending_) {
-            if (!is_decided_) status_ = ended.status;
+            const bool is_whole = part == Part::program && !parts_.has_companion();
+            if (is_whole && !is_decided_) status_ = ended.status;
             return;
         }
-        fail(ended.status,
-             formatted("distgpu: {} on {}: ended with status {} after {} s, which ends the step",
-                       plan_.mode, nodes_.own_name(), ended.status, seconds()));
-    }
-
-    void take_answer(int status) const {
         constexpr int unknown_word = 2;
-        if (status != unknown_word || is_ending_) return;
-        say(formatted("distgpu: {}: {}", plan_.mode, plan_.parts.unknown));
-    }
-
-    void take_early_end(int status) {
-        fail(1, formatted("distgpu: {} on {}: {} ended with status {} after {} s, which ends the "
-                          "step; it said:\n{}",
-                          plan_.mode, nodes_.own_name(), plan_.parts.companion.front(), status,
-                          seconds(), parts_.last_output()));
+        const std::string where = formatted("distgpu: {} on {}:", plan_.mode, nodes_.own_name());
+        if (part == Part::query) {
+            if (ended.status == unknown_word)
+                say("distgpu: " + plan_.mode + ": " + plan_.parts.unknown);
+        } else if (part == Part::companion) {
+            fail(1, formatted("{} {} ended with status {} after {} s, which ends the step; it "
+                              "said:\n{}",
+                              where, plan_.parts.companion.front(), ended.status, seconds(),
+                              parts_.last_output()));
+        } else if (parts_.has_companion()) {
+            finish(ended.status);
+        } else {
+            fail(ended.status, formatted("{} ended with status {} after {} s, which ends the step",
+                                         where, ended.status, seconds()));
+        }
     }
 
     void fail(int status, std::string line) {
@@ -284,29 +384,29 @@ class Supervisor {
 
     void take_message(std::uint32_t node, const Message& message) {
         switch (message.kind) {
-            case Message::Kind::start:
+            case Kind::start:
                 if (!nodes_.is_head() && !has_begun_ && !is_ending_) {
                     has_begun_ = true;
                     begin(message.text);
                 }
                 break;
-            case Message::Kind::stop:
-                if (!is_ending_ && !is_stopped_) signals_.hand_on_from_afar(message.number);
+            case Kind::stop:
+                if (!is_ending_ && !is_stopped_) signals_.hand_on(message.number, true);
                 stop(message.number);
                 break;
-            case Message::Kind::ended:
+            case Kind::ended:
                 fail(message.number, "");
                 break;
-            case Message::Kind::end:
+            case Kind::end:
                 // Rank 0's node ends with the status of the step.
                 if (!is_ending_) finish(0);
                 break;
-            case Message::Kind::lost:
+            case Kind::lost:
                 if (is_stopped_ && !nodes_.is_head() && !is_ending_) finish(0);
                 fail(1, formatted("distgpu: {}: lost the connection with {}, which ends the step",
                                   plan_.mode, nodes_.name(node)));
                 break;
-            case Message::Kind::up:
+            case Kind::up:
                 nodes_.set_up(node);
                 break;
         }
@@ -316,9 +416,9 @@ class Supervisor {
     void greet(std::uint32_t node) {
         if (!parts_.has_companion()) nodes_.set_up(node);
         if (is_ending_) {
-            nodes_.tell(node, {Message::Kind::end});
+            nodes_.tell(node, {Kind::end});
         } else if (!parts_.has_companion() || is_up_) {
-            nodes_.tell(node, {Message::Kind::start, 0, parts_.folder()});
+            nodes_.tell(node, {Kind::start, 0, parts_.folder()});
         }
     }
 
@@ -341,7 +441,7 @@ class Supervisor {
     }
 
     void look_for_readiness(Deadline now) {
-        if (!parts_.runs_program() || now < next_look_) return;
+        if (!parts_.runs(Part::program) || now < next_look_) return;
         next_look_ = now + 1s;
         if (!is_healthy(*plan_.health)) return;
         is_ready_ = true;

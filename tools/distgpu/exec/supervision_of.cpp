@@ -1,30 +1,19 @@
-#include "exec/supervision_of.h"
-
 #include "base/format.h"
+#include "base/io/socket.h"
+#include "base/shell_words.h"
 #include "base/values.h"
+#include "exec/supervise.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/frameworks/program_options.h"
 #include "mapping/frameworks/serving.h"
-#include "mapping/plan/ranks.h"
-#include "node/step_secret.h"
+#include "mapping/layout/step_layout.h"
+#include "node/step_variables.h"
 #include "output.h"
-#include "slurm/shell_words.h"
-#include "slurm/slurm_command.h"
+#include "slurm/slurm_queries.h"
 
-#include <chrono>
-#include <thread>
 #include <utility>
 
 namespace distgpu {
 namespace {
-
-std::vector<std::string> names_by_rank(const StepLayout& layout) {
-    std::vector<std::string> names(layout.node_count());
-    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
-        names[layout.node_rank(NodeIndex{i}).value] = layout.hosts().name(NodeIndex{i});
-    }
-    return names;
-}
 
 // Of rank 0's node, where its program says by its options where it answers.
 std::optional<HealthCheck> health_of(const OwnTask& own, const std::vector<std::string>& program) {
@@ -57,7 +46,7 @@ void set_token(Supervision& supervision, const ServiceToken& token, Environment&
         }
     }
     const auto mode = environment.get(mode_variable);
-    if (supervision.node == 0 && !mode) {
+    if (supervision.step.own == 0 && !mode) {
         say(formatted(
             "distgpu: {}: no token, so whoever reaches this cluster's ports can run programs "
             "as you; start it with srun --distgpu={}, or export {}=token and a {} of your own",
@@ -76,20 +65,33 @@ void set_token(Supervision& supervision, const ServiceToken& token, Environment&
     }
 }
 
+}  // namespace
+
+std::string url_of(const HealthCheck& check) {
+    return formatted("http://{}", host_and_port(check.host, check.port));
+}
+
+bool is_healthy(const HealthCheck& check) {
+    constexpr std::size_t longest_line = 1024;
+    const Deadline deadline = Clock::now() + std::chrono::milliseconds(500);
+    const auto socket = connect_to(check.host, check.port, deadline);
+    if (!socket) return false;
+    const std::string request =
+        formatted("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", check.path,
+                  host_and_port(check.host, check.port));
+    if (!send_all(*socket, request, deadline)) return false;
+    const auto answer = receive_line(*socket, longest_line, deadline);
+    return answer && answer->starts_with("HTTP/1.") && answer->substr(8, 5) == " 200 ";
+}
+
 std::string step_name(const OwnTask& own) {
     return formatted("{}.{}", own.place.step.job, own.place.step.step);
 }
 
-}  // namespace
-
 std::function<void()> step_end(const OwnTask& own, const Environment& environment) {
     if (own.place.launcher != Launcher::slurm) return {};
     return [&environment, step = step_name(own)] {
-        // srun drops what is still on its way when the step is cancelled (22.05).
-        constexpr std::chrono::milliseconds until_it_is_shown{250};
-        std::this_thread::sleep_for(until_it_is_shown);
-        constexpr std::chrono::seconds limit{10};
-        const auto ended = run_slurm_command(environment, {"scancel", step}, limit);
+        const auto ended = cancel_step(step, environment);
         if (!ended) say(ended.error().message());
     };
 }
@@ -98,15 +100,19 @@ Supervision supervision_of(const OwnTask& own, const std::vector<std::string>& p
                            Environment& environment) {
     const Rendezvous& rendezvous = own.plan.rendezvous;
     const std::uint16_t control_port = rendezvous.port + contract::service_ports - 1;
+    const StepLayout& layout = own.place.layout;
     Supervision supervision;
     supervision.mode = own.request.framework->mode;
-    supervision.node_names = names_by_rank(own.place.layout);
-    supervision.node = own.task().node_rank.value;
     supervision.end_step = step_end(own, environment);
     supervision.step = {{"exec", step_name(own), handed_secret(environment)},
-                        own.place.layout.node_count(),
+                        std::vector<std::string>(layout.node_count()),
+                        own.task().node_rank.value,
                         rendezvous.address,
                         control_port};
+    for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
+        supervision.step.names[layout.node_rank(NodeIndex{i}).value] =
+            layout.hosts().name(NodeIndex{i});
+    }
     supervision.first_port = rendezvous.port;
     supervision.parts.program = program;
     const Service& service = *own.request.framework->service;

@@ -1,19 +1,18 @@
-#include "explain/explain_here.h"
-
+// Finds out on one node what each rank got, and what it has changed since: its variables are
+// compared with those of its task, with what distgpu gave, and with its plan.
 #include "base/format.h"
 #include "base/values.h"
-#include "explain/changes.h"
+#include "explain/explanation.h"
 #include "inspect/process_facts.h"
 #include "inspect/rank_gpus.h"
-#include "inspect/ranks.h"
 #include "inspect/step_processes.h"
-#include "inspect/step_tasks.h"
-#include "mapping/binding/gpu_policies.h"
+#include "mapping/binding/binding.h"
+#include "mapping/binding/device_values.h"
+#include "mapping/frameworks/framework.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
-#include "mapping/texts/bound_record.h"
 #include "mapping/texts/variables.h"
-#include "node/affinity.h"
+#include "node/machine.h"
 #include "node/node_topology.h"
 #include "node/own_task.h"
 #include "node/place.h"
@@ -21,11 +20,149 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace distgpu {
+namespace {
+
+using Value = std::optional<std::string>;
+
+// Whether the name is one of the patterns, which blanks part; '*' at the end of one stands for any
+// ending.
+bool is_among(std::string_view name, std::string_view patterns) {
+    while (!patterns.empty()) {
+        std::string_view pattern = take_until(patterns, ' ');
+        const bool is_beginning = pattern.ends_with('*');
+        pattern.remove_suffix(is_beginning ? 1 : 0);
+        if (is_beginning ? name.starts_with(pattern) : name == pattern) return true;
+    }
+    return false;
+}
+
+// But for Slurm's own, of which a mode sets one or two and everybody has all.
+bool is_set_by_modes(std::string_view name) {
+    static const std::set<std::string_view> names = [] {
+        std::set<std::string_view> all;
+        const auto add = [&](std::span<const SetVariable> variables) {
+            for (const SetVariable& variable : variables) all.insert(variable.name);
+        };
+        add(common_variables());
+        add(device_variables());
+        for (const Framework* framework : frameworks()) {
+            add(framework->sets);
+            for (const Variant& variant : framework->variants) add(variant.framework->sets);
+        }
+        return all;
+    }();
+    return !name.starts_with("SLURM_") && names.contains(name);
+}
+
+// What a launcher that runs once a node gives its processes: what its mode takes away from it, the
+// address of its own store, and what torchrun sets where nobody did
+// (torch/distributed/elastic/agent/server/local_elastic_agent.py, 2.15).
+bool is_launchers(std::string_view name, const Framework* framework) {
+    const Framework* const launcher = framework != nullptr ? framework : find_framework("torchrun");
+    return launcher->launcher_per_node &&
+           (is_among(name,
+                     "MASTER_ADDR MASTER_PORT TORCH_NCCL_ASYNC_ERROR_HANDLING ROLE_* "
+                     "TORCHELASTIC_* CROSS_* PET_*") ||
+            std::ranges::any_of(launcher->unsets, [&](const UnsetVariable& unset) {
+                return is_among(name, unset.name);
+            }));
+}
+
+std::string shortened(const std::string& value) {
+    constexpr std::size_t longest = 300;
+    if (value.size() <= longest) return value;
+    return formatted("{}... ({} bytes, {:x})", value.substr(0, longest), value.size(),
+                     std::hash<std::string>{}(value));
+}
+
+}  // namespace
+
+bool is_told_of(std::string_view name) {
+    // Without the launchers' own: what they start has them.
+    return is_set_by_modes(name) ||
+           is_among(name,
+                    "CUDA_* FI_* GLOO_* GOMP_* HIP_* HSA_* JAX_* KMP_* MKL_* NCCL_* OMP_* PET_* "
+                    "ROLE_* PYTORCH_* RCCL_* TORCH* UCX_* XLA_* ZE_* RANK LOCAL_RANK WORLD_SIZE "
+                    "LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK GROUP_WORLD_SIZE MASTER_ADDR "
+                    "MASTER_PORT");
+}
+
+bool is_of_step(std::string_view name) {
+    return is_told_of(name) && !is_set_by_modes(name) && !name.ends_with("RANK") &&
+           !is_among(name, "CROSS_* PET_* ROLE_* TORCHELASTIC_*");
+}
+
+std::vector<Variable> variables_told_of(const EnvironmentCopy& environment) {
+    std::vector<Variable> told;
+    for (const auto& [name, value] : environment.variables()) {
+        if (is_told_of(name)) told.push_back({name, shortened(value)});
+    }
+    return told;
+}
+
+using Changes = std::map<std::string, Change>;  // the first of each name
+
+// What is another than the plan for the task has it.
+void add_unplanned(const EnvironmentCopy& task, const EnvironmentCopy& rank,
+                   const Framework* framework, const TaskPlan& plan, Changes& changes) {
+    const auto add = [&](const std::string& name, const Value& then, const Value& now) {
+        changes.try_emplace(name, Change{Change::Since::planned, name, then, now});
+    };
+    const bool by_launcher = framework != nullptr && framework->launcher_per_node;
+    for (const Difference& each : differences(by_launcher ? task : rank, plan)) {
+        add(each.name, each.planned, each.present);
+    }
+    // torchrun's name for the node's rank: another one is another order of the nodes.
+    const std::string planned = formatted("{}", plan.node_rank.value);
+    const Value now = by_launcher ? rank.get("GROUP_RANK") : std::nullopt;
+    if (now && *now != planned) add("GROUP_RANK", planned, now);
+}
+
+std::vector<Change> changed_variables(const EnvironmentCopy& task, const EnvironmentCopy& rank,
+                                      const Framework* framework, const TaskPlan* plan) {
+    Changes changes;
+    const auto add = [&](Change::Since since, const std::string& name, const Value& then) {
+        const Value now = rank.get(name);
+        if (now == then || is_launchers(name, framework)) return;
+        changes.try_emplace(name, Change{since, name, then, now});
+    };
+    for (const EnvironmentCopy* environment : {&task, &rank}) {
+        for (const auto& [name, value] : environment->variables()) {
+            if (is_told_of(name)) add(Change::Since::start, name, task.get(name));
+        }
+    }
+    // Of a wrapper that became the program by exec the kernel keeps no start, but distgpu's list:
+    // "NAME=VALUE NAME=VALUE", without values that have a space.
+    const std::string list = task.text(given_variable);
+    for (std::string_view given = list; !given.empty();) {
+        std::string_view value = take_until(given, ' ');
+        if (value.find('=') == std::string_view::npos) continue;
+        const std::string name(take_until(value, '='));
+        add(Change::Since::given, name, std::string(value));
+    }
+    if (plan != nullptr) add_unplanned(task, rank, framework, *plan, changes);
+    std::vector<Change> all;
+    for (auto& [name, change] : changes) {
+        for (Value* value : {&change.then, &change.now}) {
+            if (*value) *value = shortened(**value);
+        }
+        all.push_back(std::move(change));
+    }
+    return all;
+}
+
+std::vector<Change> changed_cpus(const CpuSet& then, const CpuSet& now) {
+    if (then.empty() || now.empty() || then == now) return {};
+    return {{Change::Since::start, "CPUs", then.to_string(), now.to_string()}};
+}
+
 namespace {
 
 CpuSet cpus_of(pid_t pid) {
@@ -40,9 +177,9 @@ Result<StepLayout> ask_nobody(const StepId& step) {
 
 // What distgpu plans for the tasks of this node, but for their devices, which the plugin alone
 // knows.
-std::optional<NodePlan> plan_of(Request request, const EnvironmentCopy& task,
-                                const std::string& node) {
-    request.gpus = &gpu_policy::keep;
+std::optional<NodePlan> plan_of_node(Request request, const EnvironmentCopy& task,
+                                     const std::string& node) {
+    request.gpus = GpuPolicy::keep;
     request.cpus = BindingChoice::keep;
     request.hcas = BindingChoice::keep;
     auto place = find_place(task, node, ask_nobody);
@@ -51,167 +188,95 @@ std::optional<NodePlan> plan_of(Request request, const EnvironmentCopy& task,
     return own ? std::optional(std::move(own->plan)) : std::nullopt;
 }
 
-// The step as its tasks on this node were prepared.
-struct Prepared {
-    std::string spec;
-    std::optional<Request> request;
-    std::optional<NodePlan> plan;
+CpuSet slurms_mask(const EnvironmentCopy& task) {
+    const std::string type = task.text("SLURM_CPU_BIND_TYPE");
+    const std::size_t tasks = comma_items(task.text("SLURM_GTIDS")).size();
+    const auto local = task.number("SLURM_LOCALID");
+    if (!type.starts_with("mask_cpu") || !local || *local >= tasks) return {};
+    const auto masks = parse_masks(task.text("SLURM_CPU_BIND_LIST"), tasks);
+    return masks.empty() ? CpuSet{} : masks[*local];
+}
 
-    const Framework* framework() const { return request ? request->framework : nullptr; }
-    const TaskPlan* plan_of(std::optional<std::uint32_t> task) const {
-        if (!plan || !task) return nullptr;
-        const auto found =
-            std::find_if(plan->tasks.begin(), plan->tasks.end(),
-                         [&](const TaskPlan& each) { return each.task == TaskId{*task}; });
-        return found == plan->tasks.end() ? nullptr : &*found;
+// `first`: the first process of the rank's task.
+CpuSet cpus_at_start(pid_t pid, pid_t first, const EnvironmentCopy& task) {
+    if (prepared_spec(task)) {
+        CpuSet recorded = read_bound(task.text(bound_variable)).cpus;
+        if (!recorded.empty()) return recorded;
     }
-};
+    return first != pid ? cpus_of(first) : slurms_mask(task);
+}
 
-class Explainer {
-  public:
-    Explainer(std::string node, const std::vector<StepProcess>& known) : node_(std::move(node)) {
-        NodeLook look{.node = node_, .times = {0}, .processes = find_processes(known)};
-        for (ProcessLook& process : look.processes) {
-            const auto stat = read_stat(process.pid);
-            process.moments = {{.state = stat ? stat->state : 'X'}};
-            if (process.rank) facts_.by_variable = true;
-        }
-        for (const StepProcess& process : known) {
-            if (process.rank) first_of_task_.try_emplace(*process.rank, process.pid);
-        }
-        look_ = std::move(look);
-    }
+// Of the rank's task; its own where that has ended.
+pid_t first_process(const NodeLook& look, const ProcessLook& process) {
+    const auto first = std::ranges::find_if(look.processes, [&](const ProcessLook& each) {
+        return each.is_task && process.task && each.task == process.task;
+    });
+    const bool is_there = first != look.processes.end() && read_stat(first->pid);
+    return is_there ? first->pid : process.pid;
+}
 
-    NodeFactsNow explain() && {
-        facts_.node = node_;
-        const std::vector<NodeLook> looks{look_};
-        const Ranks ranks = find_ranks(looks, 0);
-        for (const RankLook& rank : ranks.seen) explain(rank);
-        return std::move(facts_);
-    }
-
-  private:
-    void explain(const RankLook& seen) {
-        const ProcessLook& process = *seen.process;
-        RankFacts rank;
-        rank.rank = seen.rank;
-        rank.task = process.task;
-        rank.pid = process.pid;
-        rank.command = process.command;
-        rank.cpus = cpus_of(process.pid).to_string();
-        const pid_t first = first_process(process);
-        add_launchers(process, first, rank);
-        const StartEnvironment own(process.pid);
-        rank.is_hidden = !own.is_readable();
-        const EnvironmentCopy variables = own.variables();
-        const EnvironmentCopy task = first == process.pid ? variables : read_variables(first);
-        // slurmstepd's own number counts the tasks of one component of a heterogeneous step.
-        if (const auto number = whole_number(task.get("SLURM_PROCID").value_or(""))) {
-            rank.task = *number;
-        }
-        prepare(task);
-        add_variables(variables, task, rank);
-        add_cpus(process, first, task, rank);
-        rank.gpus = gpus_.of(variables, read_bound(task.get(bound_variable).value_or("")));
-        rank.open_gpus = open_gpu_files(process.pid);
-        facts_.ranks.push_back(std::move(rank));
-    }
-
-    static EnvironmentCopy read_variables(pid_t pid) { return StartEnvironment(pid).variables(); }
-
-    // Of the rank's task; its own where that has ended.
-    pid_t first_process(const ProcessLook& process) const {
-        const auto first = first_of_task_.find(process.task.value_or(0));
-        if (!process.task || first == first_of_task_.end()) return process.pid;
-        return read_stat(first->second) ? first->second : process.pid;
-    }
-
-    // From the task's first process down to the rank's.
-    void add_launchers(const ProcessLook& process, pid_t first, RankFacts& rank) const {
-        constexpr std::size_t most = 16;
-        pid_t at = process.pid;
-        while (at != first && rank.launchers.size() < most) {
-            const ProcessLook* const below = find(at);
-            const ProcessLook* const above = below == nullptr ? nullptr : find(below->parent);
-            if (above == nullptr) break;
-            rank.launchers.push_back(formatted("{} {}", above->pid, above->command));
-            at = above->pid;
-        }
-        std::reverse(rank.launchers.begin(), rank.launchers.end());
-    }
-
-    const ProcessLook* find(pid_t pid) const {
-        const auto found = std::find_if(look_.processes.begin(), look_.processes.end(),
-                                        [&](const ProcessLook& each) { return each.pid == pid; });
-        return found == look_.processes.end() ? nullptr : &*found;
-    }
-
-    // Once: all tasks of the node were prepared by one SPEC.
-    void prepare(const EnvironmentCopy& task) {
-        const auto spec = prepared_spec(task);
-        if (!spec || !prepared_.spec.empty()) return;
-        prepared_.spec = *spec;
-        facts_.spec = *spec;
-        auto request = parse_spec("--distgpu", *spec);
-        if (!request || request->framework == nullptr) return;
-        prepared_.request = *std::move(request);
-        prepared_.plan = distgpu::plan_of(*prepared_.request, task, node_);
-    }
-
-    void add_variables(const EnvironmentCopy& variables, const EnvironmentCopy& task,
-                       RankFacts& rank) const {
-        rank.local_rank = whole_number(
-            variables.get("LOCAL_RANK").value_or(variables.get("SLURM_LOCALID").value_or("")));
-        rank.variables = variables_told_of(variables);
-        if (rank.is_hidden) return;
-        rank.changes = changed_variables(
-            {task, variables, prepared_.framework(), prepared_.plan_of(rank.task)});
-    }
-
-    static void add_cpus(const ProcessLook& process, pid_t first, const EnvironmentCopy& task,
-                         RankFacts& rank) {
-        const CpuSet then = cpus_at_start(process, first, task);
-        const CpuSet now = cpus_of(process.pid);
-        rank.cpus_then = then.to_string();
-        const auto changed = changed_cpus(then, now);
-        rank.changes.insert(rank.changes.end(), changed.begin(), changed.end());
-    }
-
-    static CpuSet cpus_at_start(const ProcessLook& process, pid_t first,
-                                const EnvironmentCopy& task) {
-        if (prepared_spec(task)) {
-            CpuSet recorded = read_bound(task.get(bound_variable).value_or("")).cpus;
-            if (!recorded.empty()) return recorded;
-        }
-        if (first != process.pid) return cpus_of(first);
-        return slurms_mask(task);
-    }
-
-    static CpuSet slurms_mask(const EnvironmentCopy& task) {
-        const std::string type = task.get("SLURM_CPU_BIND_TYPE").value_or("");
-        const std::size_t tasks = comma_items(task.get("SLURM_GTIDS").value_or("")).size();
-        const auto local = whole_number(task.get("SLURM_LOCALID").value_or(""));
-        if (!type.starts_with("mask_cpu") || !local || *local >= tasks) return {};
-        const auto masks = parse_masks(task.get("SLURM_CPU_BIND_LIST").value_or(""), tasks);
-        return masks.empty() ? CpuSet{} : masks[*local];
-    }
-
-    std::string node_;
-    NodeLook look_;
-    NodeFactsNow facts_;
-    Prepared prepared_;
-    NodeGpus gpus_;
-    std::map<std::uint32_t, pid_t> first_of_task_;
-};
+const TaskPlan* plan_of(const std::optional<NodePlan>& plan, std::optional<std::uint32_t> task) {
+    if (!plan || !task) return nullptr;
+    const auto at = std::ranges::find(plan->tasks, TaskId{*task}, &TaskPlan::task);
+    return at == plan->tasks.end() ? nullptr : &*at;
+}
 
 }  // namespace
 
-Result<NodeFactsNow> explain_here(const std::string& node, const std::string& step,
-                                  const Environment& environment) {
-    const auto known = list_step_processes(node, step, environment);
-    if (!known) return NodeFactsNow{.node = node, .problem = known.error().message()};
-    if (auto error = owned_by_another(step, *known)) return *std::move(error);
-    return Explainer(node, *known).explain();
+Result<NodeLook> explain_here(const std::string& node, const std::string& step,
+                              const Environment& environment) {
+    auto found = find_step_processes(node, step, environment);
+    if (!found || !found->problem.empty()) return found;
+    NodeLook look = *std::move(found);
+    look.times = {0};
+    for (ProcessLook& process : look.processes) {
+        const auto stat = read_stat(process.pid);
+        process.moments = {{.state = stat ? stat->state : 'X'}};
+    }
+    std::optional<Request> request;  // all tasks of the node were prepared by one SPEC
+    std::optional<NodePlan> plan;
+    NodeGpus gpus;
+    for (const RankLook& rank : find_ranks({&look, 1}, 0).seen) {
+        auto& process =
+            look.processes[static_cast<std::size_t>(rank.process - look.processes.data())];
+        const pid_t first = first_process(look, process);
+        const auto own = read_environment(process.pid);
+        const EnvironmentCopy variables = own.value_or(EnvironmentCopy());
+        const EnvironmentCopy task =
+            first == process.pid ? variables : read_environment(first).value_or(EnvironmentCopy());
+        if (const auto spec = prepared_spec(task); spec && look.spec.empty()) {
+            look.spec = *spec;
+            auto parsed = parse_spec("--distgpu", *spec);
+            if (parsed && parsed->framework != nullptr) {
+                request = *std::move(parsed);
+                plan = plan_of_node(*request, task, look.node);
+            }
+        }
+        RankFacts& facts = process.facts.emplace();
+        // slurmstepd's own number counts the tasks of one component of a heterogeneous step.
+        const auto number = task.number("SLURM_PROCID");
+        facts.task = number ? number : process.task;
+        facts.local_rank =
+            whole_number(variables.get("LOCAL_RANK").value_or(variables.text("SLURM_LOCALID")));
+        facts.launchers = launchers_of(look, process, first);
+        facts.is_hidden = !own;
+        facts.variables = variables_told_of(variables);
+        if (own) {
+            facts.changes = changed_variables(
+                task, variables, request ? request->framework : nullptr, plan_of(plan, facts.task));
+        }
+        const CpuSet then = cpus_at_start(process.pid, first, task);
+        const CpuSet now = cpus_of(process.pid);
+        facts.cpus = now.to_string();
+        facts.cpus_then = then.to_string();
+        const auto changed = changed_cpus(then, now);
+        facts.changes.insert(facts.changes.end(), changed.begin(), changed.end());
+        facts.open_gpus = open_gpu_files(process.pid);
+        process.gpus = gpus.of(variables, read_bound(task.text(bound_variable)));
+    }
+    // Who asks needs the ranks alone.
+    std::erase_if(look.processes, [](const ProcessLook& process) { return !process.facts; });
+    return look;
 }
 
 }  // namespace distgpu

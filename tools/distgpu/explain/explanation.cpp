@@ -1,13 +1,14 @@
 #include "explain/explanation.h"
 
 #include "base/format.h"
-#include "explain/changes.h"
 #include "mapping/topology/cpu_set.h"
-#include "ranks_text.h"
+#include "table.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -22,45 +23,34 @@ std::string cpus_text(const std::string& list) {
     return formatted("CPU{} {}", is_one ? "" : "s", list);
 }
 
-Value value_of(const RankFacts& rank, const std::string& name) {
-    const auto found = std::find_if(rank.variables.begin(), rank.variables.end(),
-                                    [&](const Variable& each) { return each.name == name; });
-    return found == rank.variables.end() ? std::nullopt : Value(found->value);
+// Of a variable, or of "GPUs" their number. Nothing: it has none.
+Value value_of(const RankOfNode& rank, const std::string& name) {
+    if (name == "GPUs") {
+        return rank.gpus.empty() ? std::nullopt : Value(formatted("{}", rank.gpus.size()));
+    }
+    const std::vector<Variable>& all = rank.facts.variables;
+    const auto found = std::ranges::find(all, name, &Variable::name);
+    return found == all.end() ? std::nullopt : Value(found->value);
 }
 
-// Nothing: it names none.
-Value gpu_count(const RankFacts& rank, const std::string& /*name*/) {
-    return rank.gpus.empty() ? std::nullopt : Value(formatted("{}", rank.gpus.size()));
-}
-
-using Reader = Value (*)(const RankFacts&, const std::string&);
-
-// Of as many no value, else that of the lowest rank.
-Value most_common(const std::vector<RankOfNode>& ranks, const std::string& name, Reader read) {
+// Adds where a rank has something else than most; of as many those count that have nothing, else
+// those with the lowest rank.
+void compare(std::vector<RankOfNode>& ranks, const std::string& name) {
     std::map<Value, std::size_t> counts;
     for (const RankOfNode& rank : ranks) {
-        if (!rank.facts.is_hidden) ++counts[read(rank.facts, name)];
+        if (!rank.facts.is_hidden) ++counts[value_of(rank, name)];
     }
-    std::size_t most = 0;
-    for (const auto& [value, count] : counts) most = std::max(most, count);
-    if (counts.contains(std::nullopt) && counts.at(std::nullopt) == most) return std::nullopt;
-    const auto has_most = [&](const RankOfNode& rank) {
-        return !rank.facts.is_hidden && counts.at(read(rank.facts, name)) == most;
-    };
-    const auto lowest = std::find_if(ranks.begin(), ranks.end(), has_most);
-    return lowest == ranks.end() ? std::nullopt : read(lowest->facts, name);
-}
-
-bool is_told(const RankFacts& rank, const std::string& name) {
-    return std::any_of(rank.changes.begin(), rank.changes.end(),
-                       [&](const Change& change) { return change.name == name; });
-}
-
-void compare(std::vector<RankOfNode>& ranks, const std::string& name, Reader read) {
-    const Value most = most_common(ranks, name, read);
+    Value most;
+    for (const RankOfNode& rank : ranks) {
+        const Value own = value_of(rank, name);
+        if (!rank.facts.is_hidden && counts[own] > counts[most]) most = own;
+    }
     for (RankOfNode& rank : ranks) {
-        const Value own = read(rank.facts, name);
-        if (own == most || rank.facts.is_hidden || is_told(rank.facts, name)) continue;
+        const Value own = value_of(rank, name);
+        if (own == most || rank.facts.is_hidden ||
+            std::ranges::count(rank.facts.changes, name, &Change::name) > 0) {
+            continue;
+        }
         rank.facts.changes.push_back({Since::others, name, most, own});
     }
 }
@@ -73,8 +63,8 @@ void add_changes_beside_others(std::vector<RankOfNode>& ranks) {
             if (is_of_step(variable.name)) names.insert(variable.name);
         }
     }
-    for (const std::string& name : names) compare(ranks, name, value_of);
-    compare(ranks, "GPUs", gpu_count);
+    for (const std::string& name : names) compare(ranks, name);
+    compare(ranks, "GPUs");
 }
 
 std::uint32_t cpu_count(const Value& list) {
@@ -92,18 +82,17 @@ std::string kind_of(const Change& change) {
                      value_text(change.now));
 }
 
-std::vector<std::string> kind_of(const RankFacts& rank) {
-    std::vector<std::string> kind;
-    for (const Change& change : rank.changes) kind.push_back(kind_of(change));
-    return kind;
-}
-
-// Of a change that is another for each rank what they have in common.
-std::string to_text(const std::vector<const Change*>& alike) {
-    const Change& first = *alike.front();
-    const bool same =
-        std::all_of(alike.begin(), alike.end(), [&](const Change* each) { return *each == first; });
-    if (same) return to_text(first);
+// Of a change, the `place`-th of each rank of the group; where it is another for each, what they
+// have in common.
+std::string to_text(const std::vector<RankOfNode>& ranks, const ExplainedGroup& group,
+                    std::size_t place) {
+    const auto change = [&](std::size_t member) -> const Change& {
+        return ranks[member].facts.changes[place];
+    };
+    const Change& first = change(group.members.front());
+    if (std::ranges::count(group.members, first, change) == std::ssize(group.members)) {
+        return to_text(first);
+    }
     if (first.name != "CPUs") {
         return formatted("{} is not what distgpu plans; --rank R tells each", first.name);
     }
@@ -111,48 +100,39 @@ std::string to_text(const std::vector<const Change*>& alike) {
                      counted(cpu_count(first.now), "CPU"), counted(cpu_count(first.then), "CPU"));
 }
 
-void add_sentences(const std::vector<RankOfNode>& ranks, ExplainedGroup& group) {
-    const std::size_t changes = ranks[group.members.front()].facts.changes.size();
-    for (std::size_t i = 0; i < changes; ++i) {
-        std::vector<const Change*> alike;
-        for (const std::size_t member : group.members) {
-            alike.push_back(&ranks[member].facts.changes[i]);
-        }
-        group.otherwise.push_back(to_text(alike));
-    }
-}
-
 std::vector<ExplainedGroup> group(const std::vector<RankOfNode>& ranks) {
     std::map<std::vector<std::string>, ExplainedGroup> groups;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-        ExplainedGroup& group = groups[kind_of(ranks[i].facts)];
-        group.ranks.push_back(ranks[i].facts.rank);
+        std::vector<std::string> kind;
+        for (const Change& change : ranks[i].facts.changes) kind.push_back(kind_of(change));
+        ExplainedGroup& group = groups[kind];
+        group.ranks.push_back(ranks[i].rank);
         group.members.push_back(i);
-        if (std::find(group.nodes.begin(), group.nodes.end(), ranks[i].node) == group.nodes.end()) {
+        if (std::ranges::count(group.nodes, ranks[i].node) == 0) {
             group.nodes.push_back(ranks[i].node);
         }
     }
     std::vector<ExplainedGroup> sorted;
     for (auto& [kind, group] : groups) {
-        add_sentences(ranks, group);
+        for (std::size_t i = 0; i < kind.size(); ++i) {
+            group.otherwise.push_back(to_text(ranks, group, i));
+        }
         sorted.push_back(std::move(group));
     }
-    const auto order = [](const ExplainedGroup& group) {
+    std::ranges::sort(sorted, {}, [](const ExplainedGroup& group) {
         return std::tuple(group.otherwise.empty(), group.ranks.size(), group.ranks.front());
-    };
-    std::sort(sorted.begin(), sorted.end(),
-              [&](const ExplainedGroup& left, const ExplainedGroup& right) {
-                  return order(left) < order(right);
-              });
+    });
     return sorted;
 }
 
-void add_notes(const std::vector<NodeFactsNow>& nodes, Explanation& explanation) {
+void add_notes(const std::vector<NodeLook>& looks, Explanation& explanation) {
     std::set<std::string> notes;
     std::vector<std::string> unprepared;
-    for (const NodeFactsNow& node : nodes) {
-        if (!node.problem.empty()) notes.insert(node.problem);
-        if (node.spec.empty() && !node.ranks.empty()) unprepared.push_back(node.node);
+    for (const NodeLook& look : looks) {
+        if (!look.problem.empty()) notes.insert(look.problem);
+        const bool has_ranks = std::ranges::any_of(
+            look.processes, [](const ProcessLook& process) { return process.facts.has_value(); });
+        if (look.spec.empty() && has_ranks) unprepared.push_back(look.node);
     }
     explanation.notes.assign(notes.begin(), notes.end());
     if (!explanation.spec.empty() && !unprepared.empty()) {
@@ -161,7 +141,7 @@ void add_notes(const std::vector<NodeFactsNow>& nodes, Explanation& explanation)
     }
     std::vector<std::uint32_t> hidden;
     for (const RankOfNode& rank : explanation.ranks) {
-        if (rank.facts.is_hidden) hidden.push_back(rank.facts.rank);
+        if (rank.facts.is_hidden) hidden.push_back(rank.rank);
     }
     if (!hidden.empty()) {
         explanation.notes.push_back(
@@ -192,39 +172,31 @@ std::string to_text(const Change& change) {
         return formatted("GPUs that it may use: {}, and of other ranks: {}",
                          change.now ? now : "none", change.then ? then : "none");
     }
-    switch (change.since) {
-        case Since::start:
-            return formatted("{} is {}, and was {} when the task began", change.name, now, then);
-        case Since::given:
-            return formatted("{} is {}, but distgpu gave {}", change.name, now, then);
-        case Since::planned:
-            return formatted("{} is {}, but distgpu plans {}", change.name, now, then);
-        case Since::others:
-            return formatted("{} is {}, but {} for other ranks", change.name, now, then);
-    }
-    return "";
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
+        {{", and was ", " when the task began"},
+         {", but distgpu gave ", ""},
+         {", but distgpu plans ", ""},
+         {", but ", " for other ranks"}}};
+    const auto& [before, after] = words.at(static_cast<std::size_t>(change.since));
+    return formatted("{} is {}{}{}{}", change.name, now, before, then, after);
 }
 
-Explanation explain(const std::vector<NodeFactsNow>& nodes,
-                    const std::vector<std::string>& silent) {
+Explanation explain(const std::vector<NodeLook>& looks, const std::vector<std::string>& silent) {
     Explanation explanation;
     explanation.silent = silent;
-    explanation.nodes = static_cast<std::uint32_t>(nodes.size() + silent.size());
-    const bool by_variable = std::any_of(nodes.begin(), nodes.end(),
-                                         [](const NodeFactsNow& node) { return node.by_variable; });
-    for (const NodeFactsNow& node : nodes) {
-        if (explanation.spec.empty()) explanation.spec = node.spec;
-        // Its launcher has not begun ranks.
-        if (node.by_variable != by_variable) continue;
-        for (const RankFacts& rank : node.ranks) explanation.ranks.push_back({node.node, rank});
+    explanation.nodes = static_cast<std::uint32_t>(looks.size() + silent.size());
+    for (const NodeLook& look : looks) {
+        if (explanation.spec.empty()) explanation.spec = look.spec;
     }
-    std::stable_sort(explanation.ranks.begin(), explanation.ranks.end(),
-                     [](const RankOfNode& left, const RankOfNode& right) {
-                         return left.facts.rank < right.facts.rank;
-                     });
+    for (const RankLook& seen : find_ranks(looks, 0).seen) {
+        const ProcessLook& process = *seen.process;
+        if (!process.facts) continue;
+        explanation.ranks.push_back({seen.rank, seen.node->node, process.pid, process.command,
+                                     process.gpus, *process.facts});
+    }
     add_changes_beside_others(explanation.ranks);
     explanation.groups = group(explanation.ranks);
-    add_notes(nodes, explanation);
+    add_notes(looks, explanation);
     return explanation;
 }
 

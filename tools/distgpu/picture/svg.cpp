@@ -1,46 +1,72 @@
-#include "picture/svg.h"
-
 #include "base/format.h"
+#include "base/values.h"
+#include "picture/picture.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace distgpu::svg {
 namespace {
 
-// c0 to c7: those of ranks one after the other are told apart also by people who see fewer colours
-// (tests/integration/pictures/told_apart.py), and the text is read on each of them.
-constexpr std::string_view style = R"(
-svg{--ground:#fff;--panel:#f5f6f8;--line:#c9ced6;--ink:#1c2430;--faint:#5a6472;--idle:#fff;
---c0:#6c9ebd;--c1:#edd87d;--c2:#baf6c2;--c3:#da8886;--c4:#a4b0e7;--c5:#cdbe83;--c6:#8dbfb5;--c7:#f5c7fe;
---many:#d4d9e0;font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-@media (prefers-color-scheme:dark){svg{--ground:#14181f;--panel:#1d232d;--line:#47515f;--ink:#e8ecf2;
---faint:#a5afbd;--idle:#14181f;--c0:#195675;--c1:#79640b;--c2:#427057;--c3:#702210;--c4:#4e377b;
---c5:#7e4f29;--c6:#08746d;--c7:#6b363c;--many:#3a4350}}
-.ground{fill:var(--ground)}.panel{fill:var(--panel);stroke:var(--line)}
-.frame{fill:none;stroke:var(--line)}.idle{fill:var(--idle);stroke:var(--line)}
-.out{fill:none;stroke:var(--line);stroke-dasharray:4 3}.many{fill:var(--many);stroke:var(--line)}
-.c0{fill:var(--c0)}.c1{fill:var(--c1)}.c2{fill:var(--c2)}.c3{fill:var(--c3)}.c4{fill:var(--c4)}
-.c5{fill:var(--c5)}.c6{fill:var(--c6)}.c7{fill:var(--c7)}
-text{fill:var(--ink);font-size:12px}.faint{fill:var(--faint)}.head{font-size:17px;font-weight:600}
-.strong{font-weight:600}.small{text-anchor:middle}
+// What each class is in a light theme, as attributes, which programs without style sheets draw too.
+// c0 to c7: those of ranks one after the other are told apart also by people who see fewer colours,
+// and the text is read on each of them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> looks{{
+    {"ground", R"(fill="#ffffff")"},
+    {"panel", R"(fill="#f5f6f8" stroke="#c9ced6")"},
+    {"frame", R"(fill="none" stroke="#c9ced6")"},
+    {"idle", R"(fill="#ffffff" stroke="#c9ced6")"},
+    {"out", R"(fill="none" stroke="#c9ced6" stroke-dasharray="4 3")"},
+    {"many", R"(fill="#cfd4da" stroke="#c9ced6")"},
+    {"c0", R"(fill="#739cb9")"},
+    {"c1", R"(fill="#e1cc6b")"},
+    {"c2", R"(fill="#bff6c2")"},
+    {"c3", R"(fill="#c7776e")"},
+    {"c4", R"(fill="#7fa5e9")"},
+    {"c5", R"(fill="#d0bd82")"},
+    {"c6", R"(fill="#7db2a3")"},
+    {"c7", R"(fill="#e3c5ff")"},
+    {"faint", R"(fill="#5a6472")"},
+    {"head", R"(font-size="17" font-weight="600")"},
+    {"strong", R"(font-weight="600")"},
+    {"small", R"(text-anchor="middle")"},
+}};
+
+constexpr std::string_view dark_style = R"(
+@media (prefers-color-scheme:dark){
+.ground,.idle{fill:#14181f}.panel{fill:#1d232d}.many{fill:#39424e}
+.panel,.frame,.idle,.out,.many{stroke:#47515f}
+.c0{fill:#0b5374}.c1{fill:#776003}.c2{fill:#3d6d55}.c3{fill:#651d0b}.c4{fill:#413d8a}.c5{fill:#81522e}.c6{fill:#097577}.c7{fill:#5c2b2b}
+text{fill:#e8ecf2}.faint{fill:#a5afbd}
+}
 )";
+
+// The attribute with the classes, and those that each of them stands for.
+std::string look_of(std::string_view classes) {
+    std::string text = formatted(R"(class="{}")", classes);
+    while (!classes.empty()) {
+        const std::string_view each = take_until(classes, ' ');
+        for (const auto& [name, attributes] : looks) {
+            if (name == each) text += formatted(" {}", attributes);
+        }
+    }
+    return text;
+}
 
 }  // namespace
 
 std::string escaped(std::string_view text) {
     std::string result;
+    constexpr std::array<std::pair<char, std::string_view>, 4> marks{
+        {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}}};
     for (const char c : text) {
-        if (c == '&') {
-            result += "&amp;";
-        } else if (c == '<') {
-            result += "&lt;";
-        } else if (c == '>') {
-            result += "&gt;";
-        } else if (c == '"') {
-            result += "&quot;";
+        const auto mark = std::find_if(marks.begin(), marks.end(),
+                                       [c](const auto& each) { return each.first == c; });
+        if (mark == marks.end()) {
+            result += c >= ' ' && c <= '~' ? c : '?';
         } else {
-            const bool printable = c >= ' ' && c <= '~';
-            result += printable ? c : '?';
+            result += mark->second;
         }
     }
     return result;
@@ -56,26 +82,50 @@ std::string fitted(std::string_view text, double width, double size) {
 std::string rectangle(const Box& box, double radius, std::string_view classes,
                       std::string_view title) {
     const std::string shape =
-        formatted(R"(<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" rx="{:g}" class="{}")",
-                  box.x, box.y, box.width, box.height, radius, classes);
+        formatted(R"(<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" rx="{:g}" {})", box.x,
+                  box.y, box.width, box.height, radius, look_of(classes));
     if (title.empty()) return shape + "/>\n";
     return formatted("{}><title>{}</title></rect>\n", shape, escaped(title));
 }
 
 std::string text(double x, double y, std::string_view classes, std::string_view content) {
-    return formatted(R"(<text x="{:g}" y="{:g}" class="{}">{}</text>)", x, y, classes,
+    return formatted(R"(<text x="{:g}" y="{:g}" {}>{}</text>)", x, y, look_of(classes),
                      escaped(content)) +
            "\n";
 }
 
 std::string document(double width, double height, std::string_view label, std::string_view body) {
     return formatted(
-        R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="{:g}" height="{:g}" role="img" aria-label="{}">
+        R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="{:g}" height="{:g}" role="img" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif" font-size="12" fill="#1c2430" aria-label="{}">
 <style>{}</style>
 {}{}</svg>
 )",
-        width, height, width, height, escaped(label), style,
+        width, height, width, height, escaped(label), dark_style,
         rectangle({0, 0, width, height}, 0, "ground"), body);
 }
 
 }  // namespace distgpu::svg
+
+namespace distgpu {
+namespace {
+
+constexpr std::string_view common_style =
+    "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:100rem;padding:0 1rem;"
+    "color:#1c2430;background:#fff}"
+    "td,th{text-align:left;padding:.1rem 1rem .1rem 0}summary{cursor:pointer}"
+    "@media (prefers-color-scheme:dark){body{color:#e8ecf2;background:#14181f}}";
+
+}  // namespace
+
+std::string html_page(std::string_view title, std::string_view style, std::string_view body) {
+    return formatted(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        "style-src 'unsafe-inline'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<title>{}</title>\n<style>{}{}</style></head>\n<body>\n<h1>{}</h1>\n{}</body></html>\n",
+        svg::escaped(title), common_style, style, svg::escaped(title), body);
+}
+
+}  // namespace distgpu

@@ -1,34 +1,26 @@
 // `distgpu plan`: what the tasks of a step would get.
 #include "base/format.h"
-#include "base/io/file_text.h"
-#include "mapping/request/request.h"
+#include "base/io/files.h"
+#include "base/json.h"
+#include "command_line.h"
+#include "mapping/layout/hostlist.h"
+#include "mapping/layout/node_order.h"
 #include "mapping/spec/parse_spec.h"
-#include "node/discovery/hwloc_environment.h"
-#include "node/process_environment.h"
+#include "node/discovery/discover.h"
+#include "node/machine.h"
 #include "node/step_variables.h"
-#include "output.h"
 #include "plan/plan_formats.h"
-#include "plan/plan_input.h"
-#include "plan/plan_order.h"
-#include "plan/step_picture.h"
-#include "plan/step_topologies.h"
-#include "slurm/script_lines.h"
-#include "slurm/slurm_shape.h"
+#include "slurm/job_script.h"
+#include "slurm/rank_order.h"
+#include "slurm/slurm_options.h"
+#include "slurm/slurm_queries.h"
 #include "slurm/srun_line.h"
-#include "slurm/step_query.h"
-#include "subcommands.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -45,6 +37,13 @@ struct Arguments {
     std::optional<std::string> html;
 };
 
+// A line of srun or sbatch.
+std::vector<std::string> words_of(const Arguments& arguments) {
+    std::vector<std::string> words{arguments.spec};
+    words.insert(words.end(), arguments.line.begin(), arguments.line.end());
+    return words;
+}
+
 // As a word of the command line.
 constexpr std::string_view typed_alone;
 
@@ -54,6 +53,55 @@ Result<Request> read_spec(std::string_view origin, const std::string& spec) {
         return Error{origin.empty() ? spec : formatted("{}={}", origin, spec), "plans nothing",
                      "give the mode of a framework"};
     });
+}
+
+// In the order that the request asks for, unless the step was started in one. The text is empty
+// where there is none. Errors: as read_order_list() and put_in_order().
+Result<OrderedLayout> ordered(const Request& request, StepLayout layout) {
+    if (!layout.order().empty()) {
+        std::string text = formatted("order: {}", excerpt(order_text(layout)));
+        return OrderedLayout{std::move(layout), std::move(text)};
+    }
+    if (!reorders(request)) return OrderedLayout{std::move(layout), ""};
+    const ProcessEnvironment environment;
+    return read_order_list(*request.order, environment).and_then([&](const HostList& list) {
+        return put_in_order(*request.order, list, layout, environment);
+    });
+}
+
+// Whether it matters in which order Slurm deals the tasks: not where each node has as many, and
+// the ranks have an order of their own.
+bool depends_on_slurms_order(const StepLayout& layout) {
+    const bool alike = layout.min_tasks_per_node() == layout.max_tasks_per_node();
+    return layout.node_count() > 1 && (layout.order().empty() || !alike);
+}
+
+// Of the values of --topology: FILE, for all nodes, or NODES=FILE, in any order; a later one wins.
+// Errors: a file that is no topology, nodes that the step does not have.
+Result<StepTopologies> load_topologies(const std::vector<std::string>& values,
+                                       const StepLayout& layout) {
+    StepTopologies topologies;
+    for (const std::string& value : values) {
+        // A path may hold a '=' too, but nodes no '/'.
+        const std::size_t equals = value.find('=');
+        const bool is_of_some = equals != std::string::npos && value.find('/') > equals;
+        const auto names =
+            HostList::parse(is_of_some ? std::string_view(value).substr(0, equals) : "all");
+        if (!names) return names.error();
+        auto topology = load_topology(is_of_some ? value.substr(equals + 1) : value);
+        if (!topology) return topology.error();
+        for (std::uint32_t i = 0; is_of_some && i < names->size(); ++i) {
+            const std::string name = names->name(NodeIndex{i});
+            const auto node = layout.hosts().find(name);
+            if (!node) {
+                return Error{"--topology " + value, formatted("{} is not a node of the step", name),
+                             formatted("its nodes are {}", layout.hosts().to_string())};
+            }
+            topologies.of_node.insert_or_assign(node->value, *topology);
+        }
+        if (!is_of_some) topologies.usual = *std::move(topology);
+    }
+    return topologies;
 }
 
 // What distgpu handed on to this step's tasks comes before any question.
@@ -74,7 +122,7 @@ Error order_unknown() {
 
 // Fills in which tasks are asked for.
 std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
-    const StepLayout& layout = input.shape.layout();
+    const StepLayout& layout = input.shape.layout;
     if (arguments.rank) {
         if (*arguments.rank >= layout.task_count()) {
             return Error{formatted("--rank {}", *arguments.rank),
@@ -91,7 +139,9 @@ std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
                  formatted("its nodes are {}", layout.hosts().to_string())};
 }
 
-ExitCode write_plan(const Arguments& arguments, const PlanInput& input) {
+ExitCode write_plan(const Arguments& arguments, PlanInput input) {
+    if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
+    if (arguments.svg || arguments.html) return draw_plan(input, arguments.svg, arguments.html);
     bool begun = false;
     const Writer write = [&begun](std::string_view text) {
         begun = true;
@@ -104,32 +154,26 @@ ExitCode write_plan(const Arguments& arguments, const PlanInput& input) {
     return complain(done.error(), begun ? ExitCode::environment : ExitCode::usage);
 }
 
-ExitCode draw_plan(const Arguments& arguments, const PlanInput& input) {
-    const auto step = picture_of(input);
-    if (!step) return complain(step.error(), ExitCode::usage);
-    for (const std::string& warning : step->warnings) say(warning);
-    if (arguments.svg && step->kinds.size() > 1) {
-        say(formatted("distgpu: {}: shows {}; --html shows the other {} of nodes too",
-                      *arguments.svg, step->kinds.front().picture.title,
-                      counted(step->kinds.size() - 1, "kind")));
-    }
-    const auto write = [](const std::optional<std::string>& path, const std::string& text) {
-        return path ? replace_file(*path, text, Readers::by_umask) : Result<Done>(Done{});
+// What to plan, of the step that Slurm laid out so. Nothing: it has complained; `code` is then the
+// exit status, and before that of a layout that is refused.
+std::optional<PlanInput> input_of(const Arguments& arguments, Request request,
+                                  Result<StepLayout> slurms, const ShapeOptions& options,
+                                  ExitCode& code) {
+    const auto refused = [&](const Error& error, ExitCode status) {
+        code = complain(error, status);
+        return std::nullopt;
     };
-    const auto done = write(arguments.svg, to_svg(*step)).and_then([&](Done) {
-        return write(arguments.html, to_html(*step));
-    });
-    return done ? ExitCode::done : complain(done.error(), ExitCode::environment);
-}
-
-ExitCode write_plan_of(const Arguments& arguments, PlanInput input) {
-    if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
-    if (arguments.svg || arguments.html) return draw_plan(arguments, input);
-    return write_plan(arguments, input);
-}
-
-void add_left_out(PlanInput& input) {
-    if (const auto& error = input.shape.left_out()) input.warnings.insert(error->message());
+    auto layout = std::move(slurms).and_then(
+        [&](StepLayout found) { return ordered(request, std::move(found)); });
+    if (!layout) return refused(layout.error(), code);
+    auto topologies = load_topologies(arguments.topologies, layout->layout);
+    if (!topologies) return refused(topologies.error(), ExitCode::environment);
+    auto shape = Shape::make(options, std::move(layout->layout), *std::move(topologies));
+    if (!shape) return refused(shape.error(), ExitCode::usage);
+    PlanInput input{std::move(request), *std::move(shape)};
+    input.order = std::move(layout->text);
+    if (const auto& error = input.shape.left_out) input.warnings.insert(error->message());
+    return input;
 }
 
 // Outside any job: what stands there is all that Slurm would know.
@@ -137,31 +181,18 @@ ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     if (!line) return complain(line.error(), ExitCode::usage);
     auto request = read_spec("--distgpu", line->spec);
     if (!request) return complain(request.error(), ExitCode::usage);
-    auto layout = parse_layout(line->shape.layout).and_then([&](StepLayout slurms) {
-        return ordered(*request, std::move(slurms));
-    });
-    if (!layout) return complain(layout.error(), ExitCode::usage);
-    auto topologies = load_topologies(arguments.topologies, layout->layout);
-    if (!topologies) return complain(topologies.error(), ExitCode::environment);
-    auto shape = Shape::make(line->shape, std::move(layout->layout), *std::move(topologies));
-    if (!shape) return complain(shape.error(), ExitCode::usage);
-    PlanInput input{*std::move(request), *std::move(shape)};
-    input.order = std::move(layout->text);
-    input.facts.program = std::move(line->program);
-    input.facts.tasks_from = line->tasks_from;
-    const Step step{input.shape.layout(), input.facts};
-    for (const Error& error : line->left_out) input.warnings.insert(error.message());
-    add_left_out(input);
-    for (const Error& error : step_warnings(input.request, step)) {
-        input.warnings.insert(error.message());
+    ExitCode code = ExitCode::usage;
+    auto input = input_of(arguments, *std::move(request), parse_layout(line->shape.layout),
+                          line->shape, code);
+    if (!input) return code;
+    input->facts.program = std::move(line->program);
+    input->facts.tasks_from = line->tasks_from;
+    for (const Error& error : line->left_out) input->warnings.insert(error.message());
+    const Step step{input->shape.layout, input->facts};
+    for (const Error& error : step_warnings(input->request, step)) {
+        input->warnings.insert(error.message());
     }
-    return write_plan_of(arguments, std::move(input));
-}
-
-ExitCode plan_typed_line(const Arguments& arguments) {
-    std::vector<std::string> words{arguments.spec};
-    words.insert(words.end(), arguments.line.begin(), arguments.line.end());
-    return plan_srun_line(arguments, read_srun_line(words));
+    return write_plan(arguments, *std::move(input));
 }
 
 // One step after the other, each below its line.
@@ -187,12 +218,38 @@ ExitCode plan_script(const Arguments& arguments) {
 }
 
 ExitCode plan_without_slurm(const Arguments& arguments) {
-    if (arguments.shape == ShapeOptions{}) {
-        return arguments.spec == "srun" ? plan_typed_line(arguments) : plan_script(arguments);
+    if (arguments.shape != ShapeOptions{}) {
+        return complain(
+            {"command line", "options of the step's shape before an srun line or a script",
+             "write them behind srun, or in the script"},
+            ExitCode::usage);
     }
-    return complain({"command line", "options of the step's shape before an srun line or a script",
-                     "write them behind srun, or in the script"},
-                    ExitCode::usage);
+    if (arguments.spec != "srun") return plan_script(arguments);
+    return plan_srun_line(arguments, read_srun_line(words_of(arguments)));
+}
+
+// How srun or sbatch reads the line, for programs that change it.
+ExitCode show_line(const Arguments& arguments) {
+    const bool is_sbatch = arguments.spec == "sbatch";
+    if (!is_sbatch && arguments.spec != "srun") {
+        return complain({"--format line", formatted("not for {}", excerpt(arguments.spec)),
+                         "write distgpu plan --format line -- srun ..., or sbatch ..."},
+                        ExitCode::usage);
+    }
+    const auto [options, program] = parse_slurm_line(
+        words_of(arguments), is_sbatch ? SlurmCommand::sbatch : SlurmCommand::srun);
+    const auto each = [](const SlurmOption& option) {
+        return JsonText{{"name", option.name},
+                        {"value", option.value},
+                        {"word", option.word},
+                        {"known", option.kind == SlurmOption::Kind::known},
+                        {"certain", option.kind != SlurmOption::Kind::lacks_value &&
+                                        !option.may_take_next_word()}};
+    };
+    const JsonText shown{{"schema", "distgpu.line/1"},
+                         {"options", JsonText::list(options.list, each)},
+                         {"program", program}};
+    return print_or_complain(shown.line() + "\n", ExitCode::done);
 }
 
 // A mode comes before a file that is named like it, and no mode has a dot or a slash.
@@ -205,6 +262,7 @@ bool is_script(const std::string& spec) {
 
 ExitCode run_plan(const Arguments& arguments) {
     take_hwloc_environment();
+    if (arguments.format == "line") return show_line(arguments);
     if (arguments.spec == "srun") return plan_without_slurm(arguments);
     if (!arguments.line.empty()) {
         return complain({"command line", formatted("not expected: {}", join(arguments.line, " ")),
@@ -219,64 +277,49 @@ ExitCode run_plan(const Arguments& arguments) {
     if (*slurm) say(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
     const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;
     const NodeOrder order = *slurm ? (*slurm)->order : NodeOrder::known;
-    auto slurms = *slurm ? layout_in_slurm(**slurm) : parse_layout(options.layout);
-    auto layout = std::move(slurms).and_then(
-        [&](StepLayout found) { return ordered(*request, std::move(found)); });
-    if (!layout) {
-        return complain(layout.error(),
-                        order == NodeOrder::of_step ? ExitCode::environment : ExitCode::usage);
+    ExitCode code = order == NodeOrder::of_step ? ExitCode::environment : ExitCode::usage;
+    auto input =
+        input_of(arguments, *std::move(request),
+                 *slurm ? layout_in_slurm(**slurm) : parse_layout(options.layout), options, code);
+    if (!input) return code;
+    if (*slurm) input->step = (*slurm)->step;
+    if (order == NodeOrder::topology && depends_on_slurms_order(input->shape.layout)) {
+        input->warnings.insert(order_unknown().message());
     }
-    auto topologies = load_topologies(arguments.topologies, layout->layout);
-    if (!topologies) return complain(topologies.error(), ExitCode::environment);
-    auto shape = Shape::make(options, std::move(layout->layout), *std::move(topologies));
-    if (!shape) return complain(shape.error(), ExitCode::usage);
-    PlanInput input{*std::move(request), *std::move(shape), *slurm ? (*slurm)->step : StepId{}};
-    input.order = std::move(layout->text);
-    add_left_out(input);
-    if (order == NodeOrder::topology && depends_on_slurms_order(input.shape.layout())) {
-        input.warnings.insert(order_unknown().message());
-    }
-    return write_plan_of(arguments, std::move(input));
+    return write_plan(arguments, *std::move(input));
 }
 
 std::vector<Option> shape_options(ShapeOptions& shape) {
     LayoutText& layout = shape.layout;
-    const auto option = [](const char* name, std::string& value, const char* type,
-                           const char* help) {
-        return Option{name, &value, help, type};
-    };
     return {
-        option("-w,--nodelist", layout.nodelist, "NODES", "The step's nodes, such as node[01-02]"),
-        option("-N,--nodes", layout.nodes, "N",
-               "Number of nodes, instead of --nodelist: node1 to nodeN"),
-        option("--tasks-per-node,--ntasks-per-node", layout.tasks_per_node, "COUNTS",
-               "Tasks on each node, such as 4(x2),1; a single number applies to every node"),
-        option("-n,--ntasks", layout.ntasks, "N",
-               "Total number of tasks, divided evenly, instead of --tasks-per-node"),
-        option("-m,--distribution", layout.distribution, "HOW",
-               "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task"),
-        option("--gpus-per-node,--gres", shape.gpus_per_node, "N",
-               "The first N GPUs of each node (default: all); also gpu:N"),
-        option("-G,--gpus", shape.gpus, "N",
-               "The step's GPUs on all nodes together, divided evenly; also h100:N"),
-        option("--gpu-list", shape.gpu_list, "LIST", "These GPUs of each node, such as 2,3"),
-        option("-c,--cpus-per-task", shape.cpus_per_task, "N",
-               "CPUs that each task asked for (default: 1)"),
-        option("--cpu-masks", shape.cpu_masks, "LISTS",
-               "CPUs on which the tasks of a node may run: one list for all tasks or one per task, "
-               "such as 0-3:4-7 (default: all CPUs of the node)")};
+        {"-w,--nodelist", &layout.nodelist, "The step's nodes, such as node[01-02]", "NODES"},
+        {"-N,--nodes", &layout.nodes, "Number of nodes, instead of --nodelist: node1 to nodeN",
+         "N"},
+        {"--tasks-per-node,--ntasks-per-node", &layout.tasks_per_node,
+         "Tasks on each node, such as 4(x2),1; a single number applies to every node", "COUNTS"},
+        {"-n,--ntasks", &layout.ntasks,
+         "Total number of tasks, divided evenly, instead of --tasks-per-node", "N"},
+        {"-m,--distribution", &layout.distribution,
+         "block (the default), cyclic, plane=N, or arbitrary=NODE,NODE,... for each task", "HOW"},
+        {"--gpus-per-node,--gres", &shape.gpus_per_node,
+         "The first N GPUs of each node (default: all); also gpu:N", "N"},
+        {"-G,--gpus", &shape.gpus,
+         "The step's GPUs on all nodes together, divided evenly; also h100:N", "N"},
+        {"--gpu-list", &shape.gpu_list, "These GPUs of each node, such as 2,3", "LIST"},
+        {"-c,--cpus-per-task", &shape.cpus_per_task, "CPUs that each task asked for (default: 1)",
+         "N"},
+        {"--cpu-masks", &shape.cpu_masks,
+         "CPUs on which the tasks of a node may run: one list for all tasks or one per task, "
+         "such as 0-3:4-7 (default: all CPUs of the node)",
+         "LISTS"}};
 }
 
 std::vector<Option> output_options(Arguments& arguments) {
-    return {{.name = "--topology",
-             .target = &arguments.topologies,
-             .help = "Topology of every node, or of some nodes with NODES=FILE: XML from hwloc's "
-                     "lstopo, or JSON from distgpu topo; without it, nothing is bound",
-             .type = "[NODES=]FILE"},
-            {.name = "--rank",
-             .target = &arguments.rank,
-             .help = "Only this rank, with its variables",
-             .type = "N"},
+    return {{"--topology", &arguments.topologies,
+             "Topology of every node, or of some nodes with NODES=FILE: XML from hwloc's "
+             "lstopo, or JSON from distgpu topo; without it, nothing is bound",
+             "[NODES=]FILE"},
+            {"--rank", &arguments.rank, "Only this rank, with its variables", "N"},
             {.name = "--node",
              .target = &arguments.node,
              .help = "Only the ranks of this node",
@@ -284,9 +327,9 @@ std::vector<Option> output_options(Arguments& arguments) {
              .excludes = {"--rank"}},
             {.name = "--format",
              .target = &arguments.format,
-             .help = "table (the default), json, or env for a shell",
+             .help = "table (the default), json, env for a shell, or line: srun's options",
              .type = "FORMAT",
-             .words = {"table", "json", "env"}},
+             .words = {"table", "json", "env", "line"}},
             {.name = "--svg",
              .target = &arguments.svg,
              .help = "Draw a node with what its ranks get into FILE instead",
@@ -309,9 +352,7 @@ Subcommand plan_subcommand() {
          .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; or a batch script; or, after "
                  "--, srun",
          .required = true},
-        {.name = "LINE",
-         .target = &arguments->line,
-         .help = "What stands behind srun: its options and the program"}};
+        {"LINE", &arguments->line, "What stands behind srun: its options and the program"}};
     for (auto& more : {shape_options(arguments->shape), output_options(*arguments)}) {
         options.insert(options.end(), more.begin(), more.end());
     }

@@ -1,11 +1,10 @@
-#include "plan/step_picture.h"
-
+// Draws the nodes of a step: one picture for all nodes with the same hardware and bindings.
 #include "base/format.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/layout/hostlist.h"
-#include "picture/page.h"
-#include "picture/svg.h"
-#include "ranks_text.h"
+#include "picture/picture.h"
+#include "plan/plan_formats.h"
+#include "table.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,61 +12,58 @@
 namespace distgpu {
 namespace {
 
-std::vector<std::uint32_t> ranks_of(const NodePlan& node) {
+// Nodes with the same hardware, whose tasks got the same by local rank. The topology is that of the
+// plan's input.
+struct NodeKind {
+    NodePicture picture;
+    std::vector<std::string> nodes;
+    std::vector<std::string> ranks;  // of each of them: "8-15"
+};
+
+struct StepPicture {
+    std::string title;  // "pytorch: 128 ranks on 16 nodes"
+    std::vector<NodeKind> kinds;
+    std::size_t left_out = 0;  // nodes of further kinds, beyond what anybody looks at
+    Warnings warnings;
+};
+
+// With a node that is like none before, another picture.
+Result<Done> add_node(const NodePlan& node, const NodeFacts& facts, StepPicture& step) {
+    const bool known = std::all_of(node.tasks.begin(), node.tasks.end(),
+                                   [](const TaskPlan& task) { return task.binding.has_value(); });
+    if (facts.topology == nullptr || !known) {
+        return Error{node.node_name, "its topology is not known, so there is nothing to draw",
+                     "give it with --topology FILE"};
+    }
+    const auto is_like_it = [&](const NodeKind& kind) {
+        const std::vector<Owner>& owners = kind.picture.owners;
+        return kind.picture.topology == facts.topology &&
+               std::equal(owners.begin(), owners.end(), node.tasks.begin(), node.tasks.end(),
+                          [](const Owner& owner, const TaskPlan& task) {
+                              return owner.binding == *task.binding;
+                          });
+    };
+    auto kind = std::find_if(step.kinds.begin(), step.kinds.end(), is_like_it);
+    constexpr std::size_t most_kinds = 32;
+    if (kind == step.kinds.end()) {
+        if (step.kinds.size() == most_kinds) {
+            ++step.left_out;
+            return Done{};
+        }
+        kind = step.kinds.emplace(kind);
+        kind->picture = {"", "", facts.topology, {}, facts.share.gpus};
+        for (const TaskPlan& task : node.tasks) {
+            const std::string mark = std::to_string(task.rank.value);
+            kind->picture.owners.push_back({"rank " + mark, mark, *task.binding});
+        }
+    }
     std::vector<std::uint32_t> ranks;
     for (const TaskPlan& task : node.tasks) ranks.push_back(task.rank.value);
     std::sort(ranks.begin(), ranks.end());
-    return ranks;
+    kind->nodes.push_back(node.node_name);
+    kind->ranks.push_back(number_ranges(ranks));
+    return Done{};
 }
-
-std::vector<Owner> owners_by_rank(const NodePlan& node) {
-    std::vector<Owner> owners;
-    for (const TaskPlan& task : node.tasks) {
-        const std::string mark = std::to_string(task.rank.value);
-        owners.push_back({"rank " + mark, mark, *task.binding});
-    }
-    return owners;
-}
-
-bool same_bindings(const std::vector<Owner>& owners, const std::vector<TaskPlan>& tasks) {
-    return std::equal(
-        owners.begin(), owners.end(), tasks.begin(), tasks.end(),
-        [](const Owner& owner, const TaskPlan& task) { return owner.binding == *task.binding; });
-}
-
-class Kinds {
-  public:
-    explicit Kinds(StepPicture& step) : step_(step) {}
-
-    Result<Done> add(const NodePlan& node, const NodeFacts& facts) {
-        const bool known = std::all_of(node.tasks.begin(), node.tasks.end(),
-                                       [](const TaskPlan& task) { return task.binding; });
-        if (facts.topology == nullptr || !known) {
-            return Error{node.node_name, "its topology is not known, so there is nothing to draw",
-                         "give it with --topology FILE"};
-        }
-        auto kind = std::find_if(step_.kinds.begin(), step_.kinds.end(), [&](const NodeKind& each) {
-            return each.picture.topology == facts.topology &&
-                   same_bindings(each.picture.owners, node.tasks);
-        });
-        constexpr std::size_t most_kinds = 32;
-        if (kind == step_.kinds.end()) {
-            if (step_.kinds.size() == most_kinds) {
-                ++step_.left_out;
-                return Done{};
-            }
-            NodeKind fresh;
-            fresh.picture = {"", "", facts.topology, owners_by_rank(node), facts.share.gpus};
-            kind = step_.kinds.insert(step_.kinds.end(), std::move(fresh));
-        }
-        kind->nodes.push_back(node.node_name);
-        kind->ranks.push_back(number_ranges(ranks_of(node)));
-        return Done{};
-    }
-
-  private:
-    StepPicture& step_;
-};
 
 // Where several nodes stand for one, ranks are told by their place on it.
 void name_kinds(StepPicture& step) {
@@ -102,19 +98,16 @@ std::string section(const NodeKind& kind) {
         rows);
 }
 
-}  // namespace
-
 Result<StepPicture> picture_of(const PlanInput& input) {
-    const StepLayout& layout = input.shape.layout();
+    const StepLayout& layout = input.shape.layout;
     const Framework& framework = *input.request.framework;
     StepPicture step;
     step.title =
         formatted("{}: {} on {}", framework.mode,
                   counted(layout.task_count(), framework.launcher_per_node ? "launcher" : "rank"),
                   counted(layout.node_count(), "node"));
-    Kinds kinds(step);
     auto warnings = for_each_node(input, [&](const NodePlan& node, const NodeFacts& facts) {
-        return kinds.add(node, facts);
+        return add_node(node, facts, step);
     });
     if (!warnings) return warnings.error();
     step.warnings = *std::move(warnings);
@@ -122,10 +115,7 @@ Result<StepPicture> picture_of(const PlanInput& input) {
     return step;
 }
 
-std::string to_svg(const StepPicture& step) {
-    return draw(step.kinds.front().picture);
-}
-
+// A page by itself with all kinds, and behind each its nodes and their ranks.
 std::string to_html(const StepPicture& step) {
     std::string body;
     for (const std::string& warning : step.warnings) {
@@ -137,6 +127,26 @@ std::string to_html(const StepPicture& step) {
                           counted(step.left_out, "node"));
     }
     return html_page(step.title, page_style, body);
+}
+
+}  // namespace
+
+ExitCode draw_plan(const PlanInput& input, const std::optional<std::string>& svg,
+                   const std::optional<std::string>& html) {
+    const auto step = picture_of(input);
+    if (!step) return complain(step.error(), ExitCode::usage);
+    for (const std::string& warning : step->warnings) say(warning);
+    const NodePicture& first = step->kinds.front().picture;
+    if (svg && step->kinds.size() > 1) {
+        say(formatted("distgpu: {}: shows {}; --html shows the other {} of nodes too", *svg,
+                      first.title, counted(step->kinds.size() - 1, "kind")));
+    }
+    const auto write = [](const std::optional<std::string>& path, const std::string& text) {
+        return path ? replace_file(*path, text, Readers::by_umask) : Result<Done>(Done{});
+    };
+    const auto done =
+        write(svg, draw(first)).and_then([&](Done) { return write(html, to_html(*step)); });
+    return done ? ExitCode::done : complain(done.error(), ExitCode::environment);
 }
 
 }  // namespace distgpu

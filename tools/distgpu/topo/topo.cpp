@@ -1,19 +1,104 @@
 // `distgpu topo`: a node's GPUs and HCAs, and how near they are to each other.
+#include "topo/topo.h"
+
 #include "base/format.h"
+#include "command_line.h"
 #include "mapping/topology/topology_json.h"
 #include "node/discovery/discover.h"
-#include "node/discovery/hwloc_environment.h"
 #include "node/machine.h"
 #include "output.h"
-#include "picture/node_picture.h"
-#include "subcommands.h"
-#include "topo/topo_table.h"
+#include "picture/picture.h"
+#include "table.h"
 
 #include <memory>
-#include <optional>
-#include <string>
 
 namespace distgpu {
+namespace {
+
+constexpr std::string_view distance_legend =
+    "  PIX  = across one PCI bridge at most\n"
+    "  PXB  = across several PCI bridges, not through the CPU\n"
+    "  PHB  = through a PCI host bridge, that is through the CPU\n"
+    "  NODE = through two host bridges of one NUMA node\n"
+    "  SYS  = between NUMA nodes\n";
+
+std::string or_unknown(const std::string& text) {
+    return text.empty() ? "N/A" : text;
+}
+
+std::string matrix(const NodeTopology& topology, bool colour) {
+    std::vector<Row> rows{{""}};
+    for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
+        rows[0].push_back(formatted("NIC{}", i));
+    }
+    rows[0].insert(rows[0].end(), {"CPU Affinity", "NUMA Affinity"});
+    for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+        const Gpu& gpu = topology.gpus[i];
+        Row& row = rows.emplace_back(Row{formatted("GPU{}", i)});
+        for (const Distance distance : topology.distances[i]) row.emplace_back(word(distance));
+        row.push_back(or_unknown(gpu.cpus.to_string()));
+        row.push_back(gpu.numa ? std::to_string(*gpu.numa) : "N/A");
+    }
+    return table(std::move(rows), {.bold_heading = colour});
+}
+
+std::string gpu_legend(const NodeTopology& topology) {
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+        const Gpu& gpu = topology.gpus[i];
+        rows.push_back(
+            {formatted("  GPU{}:", i), gpu.pci, or_unknown(gpu.model), or_unknown(gpu.uuid)});
+        for (const MigInstance& mig : gpu.mig) {
+            rows.push_back({"", "", "  MIG " + or_unknown(mig.profile), mig.uuid});
+        }
+    }
+    return table(std::move(rows));
+}
+
+void add_port(Row& row, const HcaPort& port, const PortVerdict& verdict) {
+    using State = HcaPort::State;
+    using Link = HcaPort::Link;
+    row.insert(row.end(), {formatted("port {}", port.number),
+                           port.state == State::unknown  ? "N/A"
+                           : port.state == State::active ? "ACTIVE"
+                                                         : "DOWN",
+                           port.link == Link::unknown      ? "N/A"
+                           : port.link == Link::infiniband ? "InfiniBand"
+                                                           : "Ethernet",
+                           port.gbps > 0 ? formatted("{} Gb/s", port.gbps) : "N/A",
+                           verdict.eligible ? "eligible" : "not eligible: " + verdict.why});
+}
+
+std::string nic_legend(const NodeTopology& topology) {
+    const auto verdicts = port_verdicts(topology);
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
+        const Hca& hca = topology.hcas[i];
+        Row head{formatted("  NIC{}:", i), hca.name, or_unknown(hca.pci)};
+        if (hca.ports.empty()) rows.push_back(head);
+        for (std::size_t p = 0; p < hca.ports.size(); ++p) {
+            add_port(rows.emplace_back(head), hca.ports[p], verdicts[i][p]);
+        }
+    }
+    return table(std::move(rows));
+}
+
+}  // namespace
+
+std::string topo_table(const NodeTopology& topology, bool colour) {
+    if (topology.gpus.empty() && topology.hcas.empty()) {
+        return "no GPU and no HCA here; for a compute node: srun -N1 --gres=gpu:1 distgpu topo\n";
+    }
+    std::string text = matrix(topology, colour);
+    const auto add = [&](std::string_view heading, std::string_view legend) {
+        text += formatted("\n{}\n\n{}", styled(colour, "1", heading), legend);
+    };
+    if (!topology.gpus.empty() && !topology.hcas.empty()) add("Legend:", distance_legend);
+    if (!topology.gpus.empty()) add("GPU Legend:", gpu_legend(topology));
+    if (!topology.hcas.empty()) add("NIC Legend:", nic_legend(topology));
+    return text;
+}
+
 namespace {
 
 struct Arguments {
@@ -23,20 +108,18 @@ struct Arguments {
     std::optional<std::string> svg;
 };
 
-Result<Done> draw_to(const std::string& path, const NodeTopology& node) {
-    const NodePicture picture{
-        node.host.empty() ? node.source : node.host,
-        formatted("{}, {}, {}", counted(node.cores.size(), "core"),
-                  counted(node.gpus.size(), "GPU"), counted(node.hcas.size(), "HCA")),
-        &node,
-        {}};
-    return replace_file(path, draw(picture), Readers::by_umask);
-}
-
 Result<Done> show(const Arguments& arguments) {
     auto topology = arguments.topology ? load_topology(*arguments.topology) : discover();
     return std::move(topology).and_then([&](const NodeTopology& node) {
-        if (arguments.svg) return draw_to(*arguments.svg, node);
+        if (arguments.svg) {
+            const NodePicture picture{
+                node.host.empty() ? node.source : node.host,
+                formatted("{}, {}, {}", counted(node.cores.size(), "core"),
+                          counted(node.gpus.size(), "GPU"), counted(node.hcas.size(), "HCA")),
+                &node,
+                {}};
+            return replace_file(*arguments.svg, draw(picture), Readers::by_umask);
+        }
         return print(arguments.format == "json" ? to_json(node, std::nullopt)
                                                 : topo_table(node, wants_colour()));
     });
@@ -55,8 +138,7 @@ Result<Done> save(const std::string& path) {
 ExitCode run_topo(const Arguments& arguments) {
     take_hwloc_environment();
     const auto done = arguments.save ? save(*arguments.save) : show(arguments);
-    if (done) return ExitCode::done;
-    return complain(done.error(), ExitCode::environment);
+    return done ? ExitCode::done : complain(done.error(), ExitCode::environment);
 }
 
 }  // namespace
@@ -65,16 +147,11 @@ Subcommand topo_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
     return {.name = "topo",
             .help = "Show this node's GPUs and HCAs, and the distances between them.",
-            .options = {{.name = "--topology",
-                         .target = &arguments->topology,
-                         .help = "Show the machine in FILE instead: XML from hwloc's lstopo, or "
-                                 "JSON from distgpu topo",
-                         .type = "FILE"},
-                        {.name = "--format",
-                         .target = &arguments->format,
-                         .help = "table (the default) or json",
-                         .type = "FORMAT",
-                         .words = {"table", "json"}},
+            .options = {{"--topology", &arguments->topology,
+                         "Show the machine in FILE instead: XML from hwloc's lstopo, or "
+                         "JSON from distgpu topo",
+                         "FILE"},
+                        format_option(arguments->format),
                         {.name = "--svg",
                          .target = &arguments->svg,
                          .help = "Draw it into FILE instead, as an SVG picture",

@@ -1,243 +1,211 @@
+// What was seen of a step: its ranks in groups, the odd ones in detail, and what has ended.
 #include "why/diagnosis.h"
 
 #include "base/format.h"
-#include "ranks_text.h"
+#include "why/judgement.h"
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
+#include <sys/wait.h>
 #include <tuple>
 #include <utility>
 
 namespace distgpu {
 namespace {
 
-using Kind = Diagnosis::Kind;
-
-// "rank 3 on node02", "ranks 4-7 on node02"; on many nodes "ranks 0-63".
-std::string who(const std::vector<std::uint32_t>& ranks, const std::vector<std::string>& nodes) {
-    constexpr std::size_t most_nodes = 4;
-    std::string text = ranks_text(ranks);
-    if (nodes.empty() || nodes.size() > most_nodes) return text;
-    return formatted("{} on {}", text, join(nodes, ", "));
+// Where a thread sleeps that waits for a file system: NFS, FUSE, Lustre, GPFS, BeeGFS, 9p, and any
+// through the page cache (the kernel's and the file systems' sources).
+bool is_of_file_system(std::string_view channel) {
+    constexpr std::array<std::string_view, 12> beginnings{
+        "request_wait_answer", "fuse_",   "rpc_wait_bit", "nfs", "folio_wait", "wait_on_page",
+        "io_schedule",         "ptlrpc_", "ldlm_",        "cl_", "p9_client",  "cxi"};
+    return std::ranges::any_of(
+        beginnings, [&](std::string_view beginning) { return channel.starts_with(beginning); });
 }
 
-std::string verb(const std::vector<std::uint32_t>& ranks) {
-    return ranks.size() == 1 ? "is" : "are";
+std::uint64_t wakings(const ProcessLook& process) {
+    std::uint64_t sum = 0;
+    for (const Moment& moment : process.moments) sum += moment.wakings;
+    return sum;
 }
 
-class Judge {
-  public:
-    explicit Judge(Diagnosis& diagnosis) : to_(diagnosis) {}
-
-    void judge(const std::vector<NodeLook>& looks) {
-        tell_of_ended(looks);
-        for (const RankGroup& group : to_.groups) {
-            if (group.activity == Activity::stopped) tell_of_stopped(group);
-        }
-        for (const RankGroup& group : to_.groups) {
-            if (group.activity == Activity::in_kernel) tell_of_kernel(group);
-        }
-        tell_of_the_rest();
-    }
-
-  private:
-    void add(Kind kind, std::string text) {
-        if (to_.findings.empty()) to_.kind = kind;
-        to_.findings.push_back(std::move(text));
-    }
-
-    std::string unchanged() const { return formatted("unchanged for {:.1f} s", to_.seconds); }
-
-    static std::string in_site(const RankGroup& group) {
-        return group.site.text.empty() ? "" : ", in " + group.site.text;
-    }
-
-    // The nodes on which tasks of Slurm's have ended, or that have no process of the step's left.
-    static std::vector<std::string> short_nodes(const std::vector<NodeLook>& looks) {
-        std::vector<std::string> nodes;
-        for (const NodeLook& look : looks) {
-            std::set<std::uint32_t> there;
-            for (const ProcessLook& process : look.processes) {
-                if (process.task && is_there(process)) there.insert(*process.task);
-            }
-            if (look.processes.empty() || there.size() < look.tasks.size()) {
-                nodes.push_back(look.node);
-            }
-        }
-        return nodes;
-    }
-
-    void tell_of_ended(const std::vector<NodeLook>& looks) {
-        const bool all_looked = to_.silent.empty() &&
-                                std::none_of(looks.begin(), looks.end(), [](const NodeLook& look) {
-                                    return look.times.empty();
-                                });
-        if (to_.missing.empty() || to_.groups.empty() || !all_looked) return;
-        const std::size_t others = count_if([](const RankGroup&) { return true; });
-        add(Kind::ended,
-            formatted("{} {} ended, while {} still {}", who(to_.missing, short_nodes(looks)),
-                      to_.missing.size() == 1 ? "has" : "have", counted(others, "rank"),
-                      others == 1 ? "runs" : "run"));
-    }
-
-    void tell_of_stopped(const RankGroup& group) {
-        add(Kind::stopped,
-            formatted("{} {} stopped, by a signal such as SIGSTOP or by a debugger{}",
-                      who(group.ranks, group.nodes), verb(group.ranks), in_site(group)));
-    }
-
-    void tell_of_kernel(const RankGroup& group) {
-        const std::string channel =
-            group.wait_channel.empty() ? "" : formatted(" ({})", group.wait_channel);
-        add(Kind::in_kernel, formatted("{} {} in the kernel{}{}, {}", who(group.ranks, group.nodes),
-                                       group.ranks.size() == 1 ? "waits" : "wait", channel,
-                                       in_site(group), unchanged()));
-    }
-
-    static bool is_told(const RankGroup& group) {
-        return group.activity == Activity::stopped || group.activity == Activity::in_kernel;
-    }
-
-    // Those that neither moved nor were told of, by call site.
-    std::map<CallSite, std::vector<const RankGroup*>> sites() const {
-        std::map<CallSite, std::vector<const RankGroup*>> all;
-        for (const RankGroup& group : to_.groups) {
-            if (!group.moved && !is_told(group)) all[group.site].push_back(&group);
-        }
-        return all;
-    }
-
-    static std::size_t size(const std::vector<const RankGroup*>& groups) {
-        std::size_t ranks = 0;
-        for (const RankGroup* group : groups) ranks += group->ranks.size();
-        return ranks;
-    }
-
-    std::size_t count_if(bool (*is)(const RankGroup&)) const {
-        std::size_t ranks = 0;
-        for (const RankGroup& group : to_.groups) ranks += is(group) ? group.ranks.size() : 0;
-        return ranks;
-    }
-
-    void tell_of_the_rest() {
-        const std::size_t all = count_if([](const RankGroup&) { return true; });
-        const std::size_t moved = count_if([](const RankGroup& group) { return group.moved; });
-        const auto unmoved = sites();
-        if (all == 0 || (unmoved.empty() && moved == 0)) return;
-        // Of as many those that wait for the others.
-        const auto weight = [](const auto& site) {
-            return std::tuple(size(site.second), site.first.is_collective,
-                              !site.first.text.empty());
-        };
-        const auto most = std::max_element(
-            unmoved.begin(), unmoved.end(),
-            [&](const auto& left, const auto& right) { return weight(left) < weight(right); });
-        if (moved * 2 >= all || most == unmoved.end()) return tell_of_moving(all, moved);
-        if (most->first.text.empty()) return tell_of_unknown(size(most->second));
-        for (const RankGroup& group : to_.groups) {
-            if (!is_told(group) && group.site != most->first) {
-                tell_of_odd(group, most->first, size(most->second));
-            }
-        }
-        tell_of_one_site(most->first, all, moved);
-    }
-
-    void tell_of_moving(std::size_t all, std::size_t moved) {
-        if (!to_.findings.empty()) return;
-        add(Kind::moving, formatted("nothing hangs: {} of {} went on in {:.1f} s", moved,
-                                    counted(all, "rank"), to_.seconds));
-    }
-
-    void tell_of_unknown(std::size_t all) {
-        if (!to_.findings.empty()) return;
-        add(Kind::unknown, formatted("nobody can tell where {} {}; the table shows what the kernel "
-                                     "tells of them",
-                                     counted(all, "rank"), all == 1 ? "is" : "are"));
-    }
-
-    void tell_of_one_site(const CallSite& site, std::size_t all, std::size_t moved) {
-        if (!to_.findings.empty()) return;
-        const bool all_seen = to_.missing.empty() && !to_.is_component;
-        const std::string where =
-            formatted("{}{} {} in {}", all == 1 ? "the only rank" : "all " + counted(all, "rank"),
-                      all_seen ? "" : " that could be seen", all == 1 ? "is" : "are", site.text);
-        if (moved > 0) {
-            add(Kind::moving,
-                formatted("{}, and {} of them went on in {:.1f} s; --repeat 60s tells "
-                          "whether that lasts",
-                          where, moved, to_.seconds));
-        } else if (!all_seen) {
-            add(Kind::unmoved,
-                formatted("{}, {}; look at the nodes that could not be seen", where, unchanged()));
-        } else if (site.is_collective) {
-            add(Kind::unmoved, formatted("{}, {}: none is missing there, so look at the network "
-                                         "between the nodes (distgpu check)",
-                                         where, unchanged()));
-        } else {
-            add(Kind::unmoved,
-                formatted("{}, {}; --repeat 60s tells whether that lasts", where, unchanged()));
-        }
-    }
-
-    static std::string doing(const RankGroup& group, const std::string& unmoved) {
-        const std::string activity(name_of(group.activity));
-        return group.moved ? activity + ", and moves" : formatted("{}, {}", activity, unmoved);
-    }
-
-    void tell_of_odd(const RankGroup& group, const CallSite& most, std::size_t others) {
-        const std::string them = who(group.ranks, group.nodes);
-        const std::string rest = counted(others, "rank");
-        if (group.site.is_collective && most.is_collective && !group.moved) {
-            return add(Kind::other_collective,
-                       formatted("{} {} in {}, but {} {} in {}: they wait for each other in "
-                                 "different collectives",
-                                 them, verb(group.ranks), group.site.text, rest,
-                                 others == 1 ? "is" : "are", most.text));
-        }
-        const std::string worker =
-            group.worker.empty() ? "" : formatted(", and waits for its worker {}", group.worker);
-        const std::string where =
-            group.site.text.empty() ? "where nobody can tell" : "in " + group.site.text;
-        add(Kind::elsewhere, formatted("{} {} {}, {}{}; {} {} in {}", them, verb(group.ranks),
-                                       where, doing(group, unchanged()), worker, rest,
-                                       most.is_collective ? (others == 1 ? "waits" : "wait")
-                                                          : (others == 1 ? "is" : "are"),
-                                       most.text));
-    }
-
-    Diagnosis& to_;
-};
-
-}  // namespace
-
-std::string_view name_of(Kind kind) {
-    constexpr std::array<std::string_view, 8> names{
-        "ended",     "stopped", "in_kernel", "other_collective",
-        "elsewhere", "unmoved", "moving",    "unknown"};
-    return names.at(static_cast<std::size_t>(kind));
+// Of a second.
+double cpu_of(const ProcessLook& process, double seconds) {
+    const double used = process.moments.back().cpu - process.moments.front().cpu;
+    return seconds > 0 && used > 0 ? used / seconds : 0;
 }
 
-namespace {
+Activity activity_of(const ProcessLook& process, double seconds) {
+    const auto is_stopped = [](const Moment& moment) {
+        return moment.state == 'T' || moment.state == 't';
+    };
+    const auto is_in_kernel = [](const Moment& moment) {
+        return moment.state == 'D' || is_of_file_system(moment.wait_channel);
+    };
+    if (std::ranges::all_of(process.moments, is_stopped)) return Activity::stopped;
+    if (std::ranges::all_of(process.moments, is_in_kernel)) return Activity::in_kernel;
+    // One that shares its CPU with others runs too, though it gets little of it.
+    const auto is_ready = [](const Moment& moment) { return moment.state == 'R'; };
+    constexpr double busy = 0.5;
+    if (cpu_of(process, seconds) > busy || std::ranges::all_of(process.moments, is_ready)) {
+        return Activity::running;
+    }
+    return wakings(process) == 0 ? Activity::asleep : Activity::awake;
+}
+
+// A thread that was woken a few times did what it waited for; one that looks a thousand times a
+// second whether it may go on (Horovod, MPI) need not have.
+bool was_woken(const ProcessLook& process, double seconds) {
+    constexpr double often = 50;  // times a second
+    const auto times = static_cast<double>(wakings(process));
+    return times > 0 && times < often * seconds;
+}
+
+// Where a worker is on which the rank waits: one that did not move, in code of the user's.
+std::string waited_for(const RankLook& rank) {
+    for (const ProcessLook* worker : rank.workers) {
+        const Stack* const stack = last_stack(*rank.node, *worker);
+        if (stack == nullptr || changed_stack(*worker)) continue;
+        // One without work waits for it in the standard library.
+        const std::string site = call_site_of(*stack).text;
+        const bool is_idle = site.starts_with("_worker_loop") || site.starts_with("get (") ||
+                             site.starts_with("_recv");
+        if (!is_idle) {
+            return formatted("process {}, which is in {}, {}", worker->pid, site,
+                             name_of(activity_of(*worker, rank.node->seconds())));
+        }
+    }
+    return "";
+}
+
+// Those that the rank may use and that are known.
+std::vector<GpuLook> gpus_of(const RankLook& rank) {
+    std::vector<GpuLook> gpus;
+    std::ranges::copy_if(rank.node->gpus, std::back_inserter(gpus), [&](const GpuLook& gpu) {
+        return std::ranges::count(rank.process->gpus, gpu.pci, &GpuFacts::pci) > 0;
+    });
+    return gpus;
+}
+
+// Adds what was seen of a rank that does the same as those of the group.
+void add(const RankLook& rank, RankGroup& group) {
+    const std::string& node = rank.node->node;
+    group.ranks.push_back(rank.rank);
+    if (std::ranges::count(group.nodes, node) == 0) group.nodes.push_back(node);
+    if (group.wait_channel.empty()) group.wait_channel = rank.process->moments.back().wait_channel;
+    if (group.worker.empty() && !group.moved) group.worker = waited_for(rank);
+    for (const GpuLook& gpu : gpus_of(rank)) {
+        for (const auto& busy : gpu.busy) {
+            if (!busy) continue;
+            group.least_busy = std::min(group.least_busy.value_or(*busy), *busy);
+            group.most_busy = std::max(group.most_busy.value_or(*busy), *busy);
+        }
+    }
+    const Stack* const stack = last_stack(*rank.node, *rank.process);
+    if (group.stack.empty() && stack != nullptr) group.stack = *stack;
+}
+
+std::vector<RankGroup> group_ranks(const std::vector<RankLook>& ranks) {
+    std::map<std::tuple<CallSite, Activity, bool>, RankGroup> groups;
+    for (const RankLook& rank : ranks) {
+        const double seconds = rank.node->seconds();
+        const Stack* const stack = last_stack(*rank.node, *rank.process);
+        RankGroup group;
+        group.site = stack == nullptr ? CallSite() : call_site_of(*stack);
+        group.activity = activity_of(*rank.process, seconds);
+        group.moved = changed_stack(*rank.process) ||
+                      (group.activity == Activity::awake && was_woken(*rank.process, seconds));
+        add(rank,
+            groups.try_emplace({group.site, group.activity, group.moved}, group).first->second);
+    }
+    std::vector<RankGroup> sorted;
+    sorted.reserve(groups.size());
+    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+    std::ranges::stable_sort(sorted, {}, [](const RankGroup& group) { return group.ranks.size(); });
+    return sorted;
+}
+
+std::string how_it_ended(int exit_code) {
+    if (!WIFSIGNALED(exit_code)) return formatted("ended with status {}", WEXITSTATUS(exit_code));
+    constexpr std::array<std::pair<int, std::string_view>, 5> names{{{SIGABRT, " (SIGABRT)"},
+                                                                     {SIGBUS, " (SIGBUS)"},
+                                                                     {SIGKILL, " (SIGKILL)"},
+                                                                     {SIGSEGV, " (SIGSEGV)"},
+                                                                     {SIGTERM, " (SIGTERM)"}}};
+    const int signal = WTERMSIG(exit_code);
+    const auto name = std::find_if(names.begin(), names.end(),
+                                   [&](const auto& each) { return each.first == signal; });
+    return formatted("was killed by signal {}{}", signal, name == names.end() ? "" : name->second);
+}
 
 void add_details(const std::vector<RankLook>& seen, Diagnosis& diagnosis) {
     constexpr std::size_t most = 64;
     for (const RankGroup& group : diagnosis.groups) {
         for (const std::uint32_t number : group.ranks) {
-            const auto rank = std::find_if(seen.begin(), seen.end(), [&](const RankLook& each) {
-                return each.rank == number;
-            });
             if (diagnosis.details.size() == most) return;
-            diagnosis.details.push_back(details_of(*rank));
+            diagnosis.details.push_back(
+                details_of(*std::ranges::find(seen, number, &RankLook::rank)));
             if (&group != &diagnosis.groups.back()) ++diagnosis.odd;
         }
     }
 }
 
 }  // namespace
+
+const Stack* last_stack(const NodeLook& look, const ProcessLook& process) {
+    const auto known = std::find_if(process.moments.rbegin(), process.moments.rend(),
+                                    [](const Moment& moment) { return moment.stack.has_value(); });
+    return known == process.moments.rend() ? nullptr : &look.stacks[*known->stack];
+}
+
+bool changed_stack(const ProcessLook& process) {
+    std::optional<std::uint32_t> before;
+    for (const Moment& moment : process.moments) {
+        if (!moment.stack) continue;
+        if (before && before != moment.stack) return true;
+        before = moment.stack;
+    }
+    return false;
+}
+
+RankDetails details_of(const RankLook& rank) {
+    const ProcessLook& process = *rank.process;
+    RankDetails details{.rank = rank.rank,
+                        .node = rank.node->node,
+                        .pid = process.pid,
+                        .command = process.command,
+                        .state = process.moments.back().state,
+                        .wait_channel = process.moments.back().wait_channel,
+                        .cpu = cpu_of(process, rank.node->seconds()),
+                        .wakings = wakings(process),
+                        .launchers = launchers_of(*rank.node, process),
+                        .connections = process.connections,
+                        .gpus = gpus_of(rank)};
+    constexpr std::size_t most_children = 16;
+    for (const ProcessLook& child : rank.node->processes) {
+        if (child.parent != process.pid || details.children.size() == most_children) continue;
+        const char state = child.moments.empty() ? '?' : child.moments.back().state;
+        details.children.push_back(formatted("{} {} ({})", child.pid, child.name, state));
+    }
+    return details;
+}
+
+std::vector<EndedProcess> ended_processes(const std::vector<NodeLook>& looks) {
+    constexpr std::size_t most = 64;
+    std::vector<EndedProcess> ended;
+    for (const NodeLook& look : looks) {
+        for (const ProcessLook& process : look.processes) {
+            if (!process.exit_code || ended.size() == most) continue;
+            ended.push_back(
+                {look.node, process.pid, process.name, how_it_ended(*process.exit_code)});
+        }
+    }
+    return ended;
+}
 
 Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::string>& silent,
                    std::uint32_t tasks, bool is_component) {
@@ -250,13 +218,10 @@ Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::st
     diagnosis.silent = silent;
     diagnosis.nodes = static_cast<std::uint32_t>(looks.size() + silent.size());
     for (const NodeLook& look : looks) {
-        if (!look.times.empty()) {
-            diagnosis.seconds = std::max(diagnosis.seconds, look.times.back() - look.times.front());
-        }
+        diagnosis.seconds = std::max(diagnosis.seconds, look.seconds());
         if (!look.nccl.empty()) diagnosis.nccl = look.nccl;
         diagnosis.records.insert(diagnosis.records.end(), look.records.begin(), look.records.end());
-        if (!look.problem.empty() && std::find(diagnosis.notes.begin(), diagnosis.notes.end(),
-                                               look.problem) == diagnosis.notes.end()) {
+        if (!look.problem.empty() && std::ranges::count(diagnosis.notes, look.problem) == 0) {
             diagnosis.notes.push_back(look.problem);
         }
     }
@@ -266,7 +231,7 @@ Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::st
     }
     if (!ranks.missing.empty()) diagnosis.ended = ended_processes(looks);
     add_details(ranks.seen, diagnosis);
-    Judge(diagnosis).judge(looks);
+    add_findings(looks, diagnosis);
     return diagnosis;
 }
 

@@ -1,19 +1,121 @@
-#include "why/diagnosis_output.h"
-
-#include "base/excerpt.h"
+// A diagnosis as text, as JSON (schema distgpu.why/1) and as a page.
 #include "base/format.h"
-#include "ranks_text.h"
+#include "base/values.h"
+#include "inspect/ask_nodes.h"
+#include "picture/picture.h"
 #include "table.h"
-#include "why/stack_tree.h"
+#include "why/diagnosis.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <sstream>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
 namespace {
+
+struct StackNode {
+    std::vector<Frame> frames;          // of a chain that does not branch, the outermost first
+    std::vector<std::uint32_t> ranks;   // below it, ascending
+    std::vector<StackNode> children{};  // the one with the fewest ranks first
+};
+
+// The tree of what the stacks of these groups have from `depth` on.
+std::vector<StackNode> tree_from(std::size_t depth, const std::vector<const RankGroup*>& groups) {
+    std::map<Frame, std::vector<const RankGroup*>> by_frame;
+    for (const RankGroup* group : groups) {
+        if (depth < group->stack.size()) by_frame[group->stack[depth]].push_back(group);
+    }
+    std::vector<StackNode> nodes;
+    for (const auto& [frame, below] : by_frame) {
+        StackNode node;
+        const Stack& stack = below.front()->stack;
+        std::size_t end = depth;  // of the chain that all of them have in common
+        const auto goes_on = [&](const RankGroup* group) {
+            return end < group->stack.size() && end < stack.size() &&
+                   group->stack[end] == stack[end];
+        };
+        while (std::ranges::all_of(below, goes_on)) node.frames.push_back(stack[end++]);
+        for (const RankGroup* group : below) {
+            node.ranks.insert(node.ranks.end(), group->ranks.begin(), group->ranks.end());
+        }
+        std::ranges::sort(node.ranks);
+        node.children = tree_from(end, below);
+        nodes.push_back(std::move(node));
+    }
+    std::ranges::stable_sort(nodes, {}, [](const StackNode& node) { return node.ranks.size(); });
+    return nodes;
+}
+
+std::vector<StackNode> stack_tree(const std::vector<RankGroup>& groups) {
+    std::vector<const RankGroup*> all;
+    all.reserve(groups.size());
+    for (const RankGroup& group : groups) all.push_back(&group);
+    return tree_from(0, all);
+}
+
+void add_lines(const StackNode& node, std::size_t depth, std::string& text) {
+    for (std::size_t i = 0; i < node.frames.size(); ++i) {
+        const bool is_last = i + 1 == node.frames.size();
+        text += formatted("{}{}{}\n", std::string(2 * depth, ' '), to_text(node.frames[i]),
+                          is_last ? "  " + ranks_text(node.ranks) : "");
+        ++depth;
+    }
+    for (const StackNode& child : node.children) add_lines(child, depth, text);
+}
+
+std::string text_of(const Connection& connection) {
+    std::string text = connection.peer;
+    if (connection.unsent > 0) text += formatted(" ({} bytes unsent)", connection.unsent);
+    if (connection.unread > 0) text += formatted(" ({} bytes unread)", connection.unread);
+    return text;
+}
+
+std::string text_of(const GpuLook& gpu) {
+    std::vector<std::string> percents;
+    for (const auto& busy : gpu.busy) percents.push_back(busy ? formatted("{}", *busy) : "-");
+    return formatted("{} busy {} %", gpu.pci, join(percents, ", "));
+}
+
+std::string text_of(const std::string& text) {
+    return text;
+}
+
+// Of a list the first few.
+template <class Items>
+std::string line(std::string_view heading, const Items& items) {
+    constexpr std::size_t most = 4;
+    if (items.empty()) return "";
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < std::min(items.size(), most); ++i) {
+        texts.push_back(text_of(items[i]));
+    }
+    const std::string more =
+        items.size() > most ? formatted(", and {} more", items.size() - most) : "";
+    return formatted("    {} {}{}\n", heading, printable(join(texts, ", ")), more);
+}
+
+JsonText details_json(const RankDetails& details) {
+    return {{"rank", details.rank},
+            {"node", details.node},
+            {"pid", details.pid},
+            {"command", details.command},
+            {"state", std::string_view(&details.state, 1)},
+            {"wait_channel", json_text_or_null(details.wait_channel)},
+            {"cpu", details.cpu},
+            {"wakings", details.wakings},
+            {"launchers", JsonText::list(details.launchers)},
+            {"children", JsonText::list(details.children)},
+            {"connections", JsonText::list(details.connections, to_json<Connection>)},
+            {"gpus", JsonText::list(details.gpus, to_json<GpuLook>)}};
+}
+
+JsonText ended_json(const EndedProcess& ended) {
+    return {{"node", ended.node}, {"pid", ended.pid}, {"name", ended.name}, {"how", ended.how}};
+}
 
 // "97 %", "0-100 %".
 std::string load_text(const RankGroup& group) {
@@ -23,14 +125,16 @@ std::string load_text(const RankGroup& group) {
                : formatted("{}-{} %", *group.least_busy, *group.most_busy);
 }
 
+std::string sentence(const EndedProcess& ended) {
+    return formatted("on {} process {} {} {}", ended.node, ended.pid, ended.name, ended.how);
+}
+
 // Of the odd ranks the first few.
 std::string details_text(const Diagnosis& diagnosis) {
     constexpr std::size_t most = 4;
     std::string text;
-    for (const EndedProcess& ended : diagnosis.ended) {
-        text += formatted("  on {} process {} {} {}\n", ended.node, ended.pid,
-                          printable(ended.name), ended.how);
-    }
+    for (const EndedProcess& ended : diagnosis.ended)
+        text += "  " + printable(sentence(ended)) + "\n";
     for (std::size_t i = 0; i < std::min(diagnosis.odd, most); ++i) {
         text += to_text(diagnosis.details[i]);
     }
@@ -48,12 +152,9 @@ JsonText tree_json(const StackNode& node) {
             {"children", JsonText::list(node.children, tree_json)}};
 }
 
-JsonText busy_json(const RankGroup& group) {
-    if (!group.most_busy) return {};
-    return {{"least", group.least_busy}, {"most", group.most_busy}};
-}
-
 JsonText group_json(const RankGroup& group) {
+    JsonText busy;
+    if (group.most_busy) busy = JsonText{{"least", group.least_busy}, {"most", group.most_busy}};
     return {{"ranks", JsonText::list(group.ranks)},
             {"nodes", JsonText::list(group.nodes)},
             {"where", json_text_or_null(group.site.text)},
@@ -61,7 +162,7 @@ JsonText group_json(const RankGroup& group) {
             {"moved", group.moved},
             {"wait_channel", json_text_or_null(group.wait_channel)},
             {"worker", json_text_or_null(group.worker)},
-            {"gpus_busy", busy_json(group)}};
+            {"gpus_busy", busy}};
 }
 
 // The folders with files of torch's recorder, each once, and how to read them: a file of every rank
@@ -81,21 +182,15 @@ std::string records_text(const std::vector<std::string>& records) {
     return text;
 }
 
-}  // namespace
-
 std::vector<Row> group_rows(const std::vector<RankGroup>& groups) {
-    const bool has_load = std::any_of(groups.begin(), groups.end(), [](const RankGroup& group) {
-        return group.most_busy.has_value();
-    });
+    const bool has_load = std::ranges::any_of(
+        groups, [](const RankGroup& group) { return group.most_busy.has_value(); });
     std::vector<Row> rows{{"RANKS", "NODES", "WHERE", "DOING", "MOVED"}};
     if (has_load) rows.back().emplace_back("GPUS BUSY");
     for (const RankGroup& group : groups) {
-        constexpr std::size_t most_nodes = 4;
-        const bool fits = group.nodes.size() <= most_nodes;
         const std::string channel =
             group.wait_channel.empty() ? "" : formatted(" ({})", group.wait_channel);
-        rows.push_back({ranks_text(group.ranks),
-                        fits ? join(group.nodes, ",") : counted(group.nodes.size(), "node"),
+        rows.push_back({ranks_text(group.ranks), nodes_cell(group.nodes),
                         group.site.text.empty() ? "-" : group.site.text,
                         std::string(name_of(group.activity)) + channel,
                         group.moved ? "yes" : "no"});
@@ -109,16 +204,126 @@ std::string looked_at(const Diagnosis& diagnosis) {
                      counted(diagnosis.nodes, "node"), diagnosis.seconds);
 }
 
+std::vector<std::string> findings_of(const Diagnosis& diagnosis) {
+    if (diagnosis.findings.empty()) return {"no rank was seen"};
+    return diagnosis.findings;
+}
+
+using svg::escaped;
+
+// In a narrow window each cell of the table stands on a line of its own, behind its column's name.
+constexpr std::string_view page_style =
+    "body{max-width:70rem;line-height:1.5;--faint:#5a6472;--line:#c9ced6;--mark:#b3261e}"
+    "h2{font-size:1.1rem;margin:2rem 0 .5rem}p,li,td,code,summary{overflow-wrap:anywhere}"
+    ".finding{border-left:.25rem solid var(--mark);padding-left:.75rem;font-weight:600}"
+    ".faint,th{color:var(--faint)}code{font-size:.9rem}"
+    "table{border-collapse:collapse;width:100%}tr{border-bottom:1px solid var(--line)}"
+    "td,th{vertical-align:top;font-size:.95rem}"
+    "details{margin:.2rem 0 .2rem .6rem;padding-left:.6rem;border-left:1px solid var(--line)}"
+    "ol{list-style:none;margin:0;padding:0}"
+    "@media (max-width:45rem){thead{display:none}tr,td{display:block}tr{padding:.5rem 0}"
+    "td::before{content:attr(data-of) \" \";color:var(--faint)}}"
+    "@media (prefers-color-scheme:dark){body{--faint:#a5afbd;--line:#47515f;--mark:#f2b8b5}}";
+
+// `attributes`: " class=\"x\"" or empty.
+std::string paragraph(std::string_view text, std::string_view attributes = "") {
+    return formatted("<p{}>{}</p>\n", attributes, escaped(text));
+}
+
+// A list of nodes or ranks goes on in the next line behind a comma.
+std::string breakable(std::string_view text) {
+    std::string html;
+    for (const char c : escaped(text)) {
+        html += c;
+        if (c == ',') html += "<wbr>";
+    }
+    return html;
+}
+
+std::string table_of(const std::vector<RankGroup>& groups) {
+    const auto rows = group_rows(groups);
+    std::string html = "<table>\n<thead><tr>";
+    for (const std::string& name : rows.front()) html += formatted("<th>{}</th>", escaped(name));
+    html += "</tr></thead>\n<tbody>\n";
+    for (std::size_t row = 1; row < rows.size(); ++row) {
+        html += "<tr>";
+        for (std::size_t i = 0; i < rows[row].size(); ++i) {
+            html += formatted("<td data-of=\"{}\">{}</td>", escaped(rows.front()[i]),
+                              breakable(rows[row][i]));
+        }
+        html += "</tr>\n";
+    }
+    return html + "</tbody>\n</table>\n";
+}
+
+// The first line stands when the rest is closed.
+std::string closable(std::string_view text, bool is_open) {
+    std::string html = formatted("<details{}><summary>", is_open ? " open" : "");
+    std::string_view end = "</summary>\n<ol>\n";
+    while (!text.empty()) {
+        std::string_view line = take_until(text, '\n');
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        html += end.empty() ? formatted("<li>{}</li>\n", escaped(line)) : escaped(line);
+        html += std::exchange(end, "");
+    }
+    return html + "</ol></details>\n";
+}
+
+std::string odd_ranks(const Diagnosis& diagnosis) {
+    std::string html;
+    for (const EndedProcess& ended : diagnosis.ended) html += paragraph(sentence(ended));
+    for (std::size_t i = 0; i < diagnosis.odd; ++i) {
+        html += closable(to_text(diagnosis.details[i]), i == 0);
+    }
+    return html;
+}
+
+std::string branch(const StackNode& node) {
+    std::string html = formatted("<details open><summary>{}: <code>{}</code></summary>\n<ol>\n",
+                                 ranks_text(node.ranks), escaped(to_text(node.frames.back())));
+    for (const Frame& frame : node.frames) {
+        const std::string line = frame.line > 0 ? formatted(":{}", frame.line) : "";
+        html += formatted("<li><code>{}</code> <span class=\"faint\">{}</span></li>\n",
+                          escaped(frame.function), escaped(frame.file + line));
+    }
+    html += "</ol>\n";
+    for (const StackNode& child : node.children) html += branch(child);
+    return html + "</details>\n";
+}
+
+std::string section(std::string_view heading, const std::string& html) {
+    return html.empty() ? "" : formatted("<section>\n<h2>{}</h2>\n{}</section>\n", heading, html);
+}
+
+}  // namespace
+
+std::string stack_tree_text(const std::vector<RankGroup>& groups) {
+    std::string text;
+    for (const StackNode& node : stack_tree(groups)) add_lines(node, 1, text);
+    return text;
+}
+
+std::string to_text(const RankDetails& details) {
+    std::string text = formatted("  rank {} on {}: process {} {}\n", details.rank, details.node,
+                                 details.pid, printable(details.command));
+    text += formatted("    state {}{}, {:.2f} s of CPU a second, woke {}\n", details.state,
+                      details.wait_channel.empty() ? "" : " in " + printable(details.wait_channel),
+                      details.cpu, counted(details.wakings, "time"));
+    text += line("started by", details.launchers);
+    text += line("has started", details.children);
+    text += line("connected to", details.connections);
+    return text + line("GPU", details.gpus);
+}
+
 std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, bool colour) {
     std::string text = formatted("step {}: {}\n\n", step, looked_at(diagnosis));
-    for (const std::string& finding : diagnosis.findings) text += finding + "\n";
-    if (diagnosis.findings.empty()) text += "no rank was seen\n";
+    for (const std::string& finding : findings_of(diagnosis)) text += finding + "\n";
     if (!diagnosis.groups.empty()) {
         text += "\n" + table(group_rows(diagnosis.groups), {.indent = 2, .bold_heading = colour});
     }
     text += details_text(diagnosis);
-    const auto tree = stack_tree(diagnosis.groups);
-    if (!tree.empty()) text += "\n" + to_text(tree);
+    const std::string tree = stack_tree_text(diagnosis.groups);
+    if (!tree.empty()) text += "\n" + tree;
     if (!diagnosis.nccl.empty()) {
         text += "\nNCCL says of the job:\n";
         std::istringstream lines(diagnosis.nccl);
@@ -127,33 +332,43 @@ std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, 
         }
     }
     text += records_text(diagnosis.records);
-    if (!diagnosis.silent.empty()) {
-        text += formatted("\nno answer from {}\n", join(diagnosis.silent, ", "));
-    }
-    for (const std::string& note : diagnosis.notes) text += "\n" + note + "\n";
+    for (const auto& note : not_seen(diagnosis.silent, diagnosis.notes)) text += "\n" + note + "\n";
     return text;
 }
 
 std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) {
-    const JsonText json{
-        {"schema", "distgpu.why/1"},
-        {"step", step},
-        {"kind", name_of(diagnosis.kind)},
-        {"findings", JsonText::list(diagnosis.findings)},
-        {"seconds", diagnosis.seconds},
-        {"ranks", diagnosis.expected},
-        {"missing", JsonText::list(diagnosis.missing)},
-        {"ended",
-         JsonText::list(diagnosis.ended, [](const EndedProcess& each) { return to_json(each); })},
-        {"groups", JsonText::list(diagnosis.groups, group_json)},
-        {"details",
-         JsonText::list(diagnosis.details, [](const RankDetails& each) { return to_json(each); })},
-        {"stacks", JsonText::list(stack_tree(diagnosis.groups), tree_json)},
-        {"nccl", json_text_or_null(diagnosis.nccl)},
-        {"records", JsonText::list(diagnosis.records)},
-        {"silent", JsonText::list(diagnosis.silent)},
-        {"notes", JsonText::list(diagnosis.notes)}};
+    const JsonText json{{"schema", "distgpu.why/1"},
+                        {"step", step},
+                        {"kind", name_of(diagnosis.kind)},
+                        {"findings", JsonText::list(diagnosis.findings)},
+                        {"seconds", diagnosis.seconds},
+                        {"ranks", diagnosis.expected},
+                        {"missing", JsonText::list(diagnosis.missing)},
+                        {"ended", JsonText::list(diagnosis.ended, ended_json)},
+                        {"groups", JsonText::list(diagnosis.groups, group_json)},
+                        {"details", JsonText::list(diagnosis.details, details_json)},
+                        {"stacks", JsonText::list(stack_tree(diagnosis.groups), tree_json)},
+                        {"nccl", json_text_or_null(diagnosis.nccl)},
+                        {"records", JsonText::list(diagnosis.records)},
+                        {"silent", JsonText::list(diagnosis.silent)},
+                        {"notes", JsonText::list(diagnosis.notes)}};
     return json.indented();
+}
+
+std::string diagnosis_page(const std::string& step, const Diagnosis& diagnosis) {
+    std::string body = paragraph(looked_at(diagnosis), " class=\"faint\"");
+    for (const std::string& finding : findings_of(diagnosis)) {
+        body += paragraph(finding, " class=\"finding\"");
+    }
+    if (!diagnosis.groups.empty()) body += section("Ranks", table_of(diagnosis.groups));
+    body += section("The odd ranks", odd_ranks(diagnosis));
+    std::string tree;
+    for (const StackNode& node : stack_tree(diagnosis.groups)) tree += branch(node);
+    body += section("Stacks, the smallest groups first", tree);
+    std::string notes;
+    for (const auto& note : not_seen(diagnosis.silent, diagnosis.notes)) notes += paragraph(note);
+    body += section("What could not be seen", notes);
+    return html_page("step " + step, page_style, body);
 }
 
 }  // namespace distgpu

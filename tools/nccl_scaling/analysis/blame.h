@@ -1,16 +1,15 @@
-// What holds the run back: the result of the search through explicit fault models.
+// What holds the run back.
 //
 // A match of two nodes runs at the rate of the slowest of what it uses, so one slow match accuses
-// both nodes and what is between them. fault_models.h lists the causes, match_fit.h fits those that
-// last, intermittent.h those that come and go; here their findings, the rails' and the nodes' own
-// figures are put together. What several causes explain alike is a doubt: nobody is named.
+// both nodes and what is between them. Each suspect is judged by the median of its matches, held
+// against the rate of those that no suspect explains, with a robust standard deviation. What is
+// below the bound of chance is not named; what several suspects explain alike is a doubt.
 //
 // A rail is the GPUs with one local rank, of all nodes, with the ports near them. NCCL divides the
 // data evenly among the ports, so the slowest port of a node sets the rate of all its matches.
 #pragma once
 
-#include "analysis/evidence.h"
-#include "analysis/limiter.h"
+#include "analysis/suspects.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +28,6 @@ struct Finding {
 struct PairScore {
     Pair pair;
     double relative = 0;  // median of its matches, to the healthy rate
-    std::size_t matches = 0;
     // Low, which neither of the nodes nor a switch explains: the two share a link with other
     // traffic, by the routes that the network chose.
     bool collision = false;
@@ -61,5 +59,8 @@ struct Blame {
 };
 
 Blame blame(const Evidence& evidence);
+
+// The nodes that are named, the slowest first; of more than half of all nodes so many.
+std::vector<std::uint32_t> nodes_to_retest(const Blame& blame, std::uint32_t nodes);
 
 }  // namespace distgpu::scaling

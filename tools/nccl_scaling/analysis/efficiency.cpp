@@ -1,66 +1,38 @@
-// Ratios to a baseline, never to a number that was not measured.
 #include "analysis/efficiency.h"
 
-#include "analysis/bus_bandwidth.h"
+#include "analysis/collectives.h"
+#include "base/format.h"
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <string>
 #include <utility>
 
 namespace distgpu::scaling {
-
 namespace {
 
-// Nothing: the group did not measure it.
-std::optional<double> bandwidth_of(const Results& results, std::size_t group,
-                                   const Subject& subject) {
-    const auto found =
-        std::find_if(results.measurements.begin(), results.measurements.end(),
-                     [&](const Measurement& measurement) {
-                         return measurement.group == group && subject_of(measurement) == subject;
-                     });
-    if (found == results.measurements.end()) return std::nullopt;
-    return bus_bandwidth(results, *found);
+Error bad_times(std::string problem, std::string remedy) {
+    return {"times", std::move(problem), std::move(remedy)};
 }
 
 // Precondition: sorted by nodes. Nothing: they can be compared.
-std::optional<UnusableTimes> fault_of(const std::vector<NodesTime>& times) {
-    using Reason = UnusableTimes::Reason;
-    if (times.size() < 2) return UnusableTimes{Reason::too_few, times.size(), {}};
+std::optional<Error> fault_of(const std::vector<NodesTime>& times) {
+    if (times.size() < 2) {
+        return bad_times(formatted("{} given", times.size()),
+                         "give times for at least two numbers of nodes, such as 1=100 2=50");
+    }
     if (times.front().nodes == 0) {
-        return UnusableTimes{Reason::no_nodes, times.size(), times.front()};
+        return bad_times("0 nodes", "the number of nodes must be at least 1");
     }
-    for (const auto& time : times) {
-        if (!std::isfinite(time.seconds) || time.seconds <= 0) {
-            return UnusableTimes{Reason::not_positive, times.size(), time};
-        }
+    for (const auto& [nodes, seconds] : times) {
+        if (std::isfinite(seconds) && seconds > 0) continue;
+        return bad_times(formatted("{} s for {}", seconds, counted(nodes, "node")),
+                         "give seconds above 0");
     }
-    const auto twice = std::adjacent_find(
-        times.begin(), times.end(),
-        [](const NodesTime& a, const NodesTime& b) { return a.nodes == b.nodes; });
+    const auto twice = std::ranges::adjacent_find(times, {}, &NodesTime::nodes);
     if (twice == times.end()) return std::nullopt;
-    return UnusableTimes{Reason::twice, times.size(), *twice};
-}
-
-// Of each collective, type and operation the one that a curve is drawn of.
-std::vector<Subject> shown_subjects(const Results& results,
-                                    const std::vector<CommunicationEfficiency>& points) {
-    std::vector<Subject> shown;
-    for (const auto& point : points) {
-        const Subject subject = subject_of(results.measurements[point.measurement]);
-        const auto known = std::find_if(shown.begin(), shown.end(), [&](const Subject& other) {
-            return other.collective == subject.collective && other.type == subject.type &&
-                   other.op == subject.op;
-        });
-        if (known == shown.end()) {
-            shown.push_back(subject);
-        } else if (std::pair(subject.bytes, !subject.in_place) >
-                   std::pair(known->bytes, !known->in_place)) {
-            *known = subject;
-        }
-    }
-    return shown;
+    return bad_times(counted(twice->nodes, "node") + " given twice",
+                     "give one time for each number of nodes");
 }
 
 }  // namespace
@@ -75,49 +47,56 @@ std::optional<std::size_t> communication_baseline(const Results& results) {
     return baseline;
 }
 
-std::vector<CommunicationEfficiency> communication_efficiency(const Results& results) {
-    std::vector<CommunicationEfficiency> efficiencies;
+std::optional<double> communication_efficiency(const Results& results,
+                                               const Measurement& measurement) {
     const auto baseline = communication_baseline(results);
-    if (!baseline) return efficiencies;
-    efficiencies.reserve(results.measurements.size());
-    for (std::size_t index = 0; index < results.measurements.size(); ++index) {
-        const auto& measurement = results.measurements[index];
-        if (results.groups[measurement.group].kind != Group::Kind::nodes) continue;
-        const auto own = bus_bandwidth(results, measurement);
-        const auto base = bandwidth_of(results, *baseline, subject_of(measurement));
-        if (own && base) efficiencies.push_back({.measurement = index, .efficiency = *own / *base});
+    if (!baseline || results.groups[measurement.group].kind != Group::Kind::nodes) {
+        return std::nullopt;
     }
-    return efficiencies;
+    const auto base = std::ranges::find_if(results.measurements, [&](const Measurement& one) {
+        return one.group == *baseline && one.subject == measurement.subject;
+    });
+    const auto own = bus_bandwidth(results, measurement);
+    if (base == results.measurements.end() || !own) return std::nullopt;
+    const auto of_base = bus_bandwidth(results, *base);
+    return of_base ? std::optional(*own / *of_base) : std::nullopt;
 }
 
-std::vector<CommunicationCurve> communication_curves(const Results& results) {
-    const auto points = communication_efficiency(results);
-    const auto subjects = shown_subjects(results, points);
-    std::vector<CommunicationCurve> curves;
-    curves.reserve(subjects.size());
-    for (const Subject& subject : subjects) {
-        CommunicationCurve& curve = curves.emplace_back(CommunicationCurve{subject, {}});
-        std::copy_if(points.begin(), points.end(), std::back_inserter(curve.points),
-                     [&](const CommunicationEfficiency& point) {
-                         return subject_of(results.measurements[point.measurement]) == subject;
-                     });
+std::vector<EfficiencyCurve> efficiency_curves(const Results& results) {
+    std::vector<EfficiencyCurve> curves;
+    const auto baseline = communication_baseline(results);
+    for (const Measurement& one : results.measurements) {
+        const auto efficiency = communication_efficiency(results, one);
+        if (!efficiency) continue;
+        const Subject& subject = one.subject;
+        auto curve = std::ranges::find_if(curves, [&](const EfficiencyCurve& known) {
+            return known.subject.collective == subject.collective &&
+                   known.subject.type == subject.type;
+        });
+        if (curve == curves.end()) {
+            const std::uint32_t nodes = results.groups[*baseline].number;
+            curve = curves.insert(curve, EfficiencyCurve{subject, nodes, {}});
+        } else if (std::pair(subject.bytes, !subject.in_place) >
+                   std::pair(curve->subject.bytes, !curve->subject.in_place)) {
+            curve->subject = subject;
+            curve->points.clear();
+        }
+        if (curve->subject == subject) {
+            curve->points.push_back({results.groups[one.group].number, *efficiency});
+        }
     }
     return curves;
 }
 
-tl::expected<std::vector<ScalingPoint>, UnusableTimes> scaling_efficiency(
-    Scaling scaling, std::vector<NodesTime> times) {
-    std::sort(times.begin(), times.end(),
-              [](const NodesTime& a, const NodesTime& b) { return a.nodes < b.nodes; });
-    if (const auto fault = fault_of(times)) return tl::make_unexpected(*fault);
+Result<std::vector<ScalingPoint>> scaling_efficiency(std::vector<NodesTime> times) {
+    std::ranges::sort(times, {}, &NodesTime::nodes);
+    if (auto fault = fault_of(times)) return *std::move(fault);
     const auto base = times.front();
     std::vector<ScalingPoint> points;
     points.reserve(times.size());
-    for (const auto& time : times) {
-        const double shrunk = scaling == Scaling::weak ? 1.0 : 1.0 * base.nodes / time.nodes;
-        points.push_back({.nodes = time.nodes,
-                          .seconds = time.seconds,
-                          .efficiency = shrunk * base.seconds / time.seconds});
+    for (const auto& [nodes, seconds] : times) {
+        const double weak = base.seconds / seconds;
+        points.push_back({nodes, seconds, weak, weak * base.nodes / nodes});
     }
     return points;
 }

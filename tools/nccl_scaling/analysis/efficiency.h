@@ -2,10 +2,8 @@
 // the times of the same work on different numbers of nodes. 1 is linear.
 #pragma once
 
-#include "analysis/subject.h"
+#include "base/result.h"
 #include "results/results.h"
-
-#include <tl/expected.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,35 +12,36 @@
 
 namespace distgpu::scaling {
 
-// eta(n) = bus bandwidth with n ranks / bus bandwidth with n0 ranks, of the same subject.
-struct CommunicationEfficiency {
-    std::size_t measurement = 0;  // index into Results::measurements; its group has the n ranks
-    double efficiency = 0;
-};
-
-// n0: the group of the fewest nodes that has two ranks or more. That is one full node; of nodes
-// with one GPU each it is two nodes, as a single rank has no bus bandwidth.
-// Nothing: there is no such group.
+// The group that efficiency is held against: of the fewest nodes that have two ranks or more. That
+// is one full node; of nodes with one GPU each it is two nodes, as a single rank has no bus
+// bandwidth. Nothing: there is no such group.
 std::optional<std::size_t> communication_baseline(const Results& results);
 
-// For each measurement of a group of nodes, its baseline's too (1), in their order; without those
-// whose subject the baseline group did not measure.
-std::vector<CommunicationEfficiency> communication_efficiency(const Results& results);
+// Bus bandwidth over that of the baseline for the same subject. Nothing: the measurement is not of
+// a group of nodes, or the baseline did not measure it.
+std::optional<double> communication_efficiency(const Results& results,
+                                               const Measurement& measurement);
 
-struct CommunicationCurve {
+// E(N) of one subject, by number of nodes.
+struct EfficiencyCurve {
+    struct Point {
+        std::uint32_t nodes = 0;
+        double efficiency = 0;  // 1: linear
+
+        bool operator==(const Point&) const = default;
+    };
     Subject subject;
-    std::vector<CommunicationEfficiency> points;
+    std::uint32_t baseline_nodes = 1;  // efficiency is 1 there
+    std::vector<Point> points;
+
+    bool operator==(const EfficiencyCurve&) const = default;
 };
 
-// Of each collective, type and operation the largest size, out of place where both placements were
-// measured: smaller ones show the latency.
-std::vector<CommunicationCurve> communication_curves(const Results& results);
+// Of each collective and type the largest size, out of place where both placements were measured:
+// smaller ones show the latency.
+std::vector<EfficiencyCurve> efficiency_curves(const Results& results);
 
-enum class Scaling : std::uint8_t {
-    weak,    // the same work for each node: E_w = T(N0) / T(N)
-    strong,  // the same work for all nodes together: E_s = N0 T(N0) / (N T(N))
-};
-
+// What a user measured: the seconds of a training on some nodes.
 struct NodesTime {
     std::uint32_t nodes = 0;
     double seconds = 0;
@@ -50,29 +49,16 @@ struct NodesTime {
     bool operator==(const NodesTime&) const = default;
 };
 
+// The same times read both ways; which of the two applies the user knows.
 struct ScalingPoint {
     std::uint32_t nodes = 0;
     double seconds = 0;
-    double efficiency = 0;  // 1 of the fewest nodes; above 1: better than linear
+    double weak = 0;    // each node had the same work in every run: T(N0) / T(N)
+    double strong = 0;  // all nodes together had the same work: N0 T(N0) / (N T(N))
 };
 
-// Why times cannot be compared.
-struct UnusableTimes {
-    enum class Reason : std::uint8_t {
-        too_few,       // fewer than two
-        no_nodes,      // a number of nodes is 0
-        not_positive,  // a time is not a positive finite number
-        twice,         // a number of nodes comes twice
-    };
-    Reason reason = Reason::too_few;
-    std::size_t count = 0;  // of all times
-    NodesTime time;         // the one at fault; of too_few: none
-
-    bool operator==(const UnusableTimes&) const = default;
-};
-
-// By ascending number of nodes; N0 is the smallest.
-tl::expected<std::vector<ScalingPoint>, UnusableTimes> scaling_efficiency(
-    Scaling scaling, std::vector<NodesTime> times);
+// By ascending number of nodes; N0 is the smallest. Errors: fewer than two times, 0 nodes, a time
+// that is no positive number, a number of nodes that comes twice.
+Result<std::vector<ScalingPoint>> scaling_efficiency(std::vector<NodesTime> times);
 
 }  // namespace distgpu::scaling

@@ -1,6 +1,6 @@
-// The circle method.
 #include "analysis/pairs.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace distgpu::scaling {
@@ -17,6 +17,28 @@ Round round_of(std::uint32_t nodes, std::uint32_t seats, std::uint32_t round) {
     if (moving < nodes) pairs.push_back({.first = round, .second = moving});
     for (std::uint32_t distance = 1; distance < seats / 2; ++distance) {
         pairs.push_back(pair_of((round + distance) % moving, (round + moving - distance) % moving));
+    }
+    return pairs;
+}
+
+using Nodes = std::vector<std::uint32_t>;
+
+// A port that is 15 % slower, with 3 % of noise on each match, stands out of eight.
+constexpr std::uint32_t rounds_of_retest = 8;
+
+Round retest_round(const Nodes& named, const Nodes& others, std::size_t round) {
+    const std::size_t stride = std::max<std::size_t>(1, others.size() / rounds_of_retest);
+    Nodes moved = others;
+    std::rotate(moved.begin(),
+                moved.begin() + static_cast<std::ptrdiff_t>(round * stride % others.size()),
+                moved.end());
+    Round pairs;
+    for (std::size_t i = 0; i < named.size(); ++i) pairs.push_back(pair_of(named[i], moved[i]));
+    const std::size_t half = (moved.size() - named.size()) / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+        const std::size_t first = named.size() + i;
+        const std::size_t second = named.size() + half + (i + round) % half;
+        pairs.push_back(pair_of(moved[first], moved[second]));
     }
     return pairs;
 }
@@ -40,6 +62,18 @@ std::vector<Round> tournament(std::uint32_t nodes, std::uint32_t matches) {
         const auto round = played < whole ? index * whole / played : index % whole;
         rounds.push_back(
             round_of(nodes, static_cast<std::uint32_t>(seats), static_cast<std::uint32_t>(round)));
+    }
+    return rounds;
+}
+
+std::vector<Round> retest_rounds(const Nodes& named, std::uint32_t nodes) {
+    Nodes others;
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        if (std::ranges::find(named, node) == named.end()) others.push_back(node);
+    }
+    std::vector<Round> rounds;
+    for (std::size_t round = 0; !named.empty() && round < rounds_of_retest; ++round) {
+        rounds.push_back(retest_round(named, others, round));
     }
     return rounds;
 }

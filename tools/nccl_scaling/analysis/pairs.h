@@ -43,4 +43,9 @@ inline constexpr std::uint32_t matches_per_node = 24;
 // no round.
 std::vector<Round> tournament(std::uint32_t nodes, std::uint32_t matches = matches_per_node);
 
+// Rounds in which each of the named nodes, half of all at most, meets others, spread over the
+// cluster, and the rest meets among itself: the network carries as much as in the tournament. Of
+// none: none.
+std::vector<Round> retest_rounds(const std::vector<std::uint32_t>& named, std::uint32_t nodes);
+
 }  // namespace distgpu::scaling

@@ -1,4 +1,3 @@
-// Order statistics.
 #include "analysis/statistics.h"
 
 #include <algorithm>
@@ -33,7 +32,7 @@ double percentile(std::span<const double> sorted, double share) {
 
 Statistics statistics_of(std::vector<double> seconds) {
     if (seconds.empty()) return {};
-    std::sort(seconds.begin(), seconds.end());
+    std::ranges::sort(seconds);
     return {.median = percentile(seconds, 0.5),
             .min = seconds.front(),
             .p5 = percentile(seconds, 0.05),
@@ -43,19 +42,38 @@ Statistics statistics_of(std::vector<double> seconds) {
             .iterations = static_cast<std::uint32_t>(seconds.size())};
 }
 
+double percentile_of(std::vector<double> values, double share) {
+    std::ranges::sort(values);
+    return percentile(values, share);
+}
+
 double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return percentile(values, 0.5);
+    return percentile_of(std::move(values), 0.5);
 }
 
-double deviation_of(std::vector<double> distances) {
-    return median(std::move(distances)) / 0.6745;
+double robust_sigma(std::vector<double> abs_residuals) {
+    return median(std::move(abs_residuals)) / 0.6745;
 }
 
-double upper_median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+Result<Statistics> loop_statistics(const std::vector<std::vector<double>>& ends_of_ranks) {
+    if (ends_of_ranks.empty()) return Statistics{};
+    std::vector<double> seconds(ends_of_ranks.front().size());
+    double loops = 0;
+    for (const auto& ends : ends_of_ranks) {
+        if (ends.size() != seconds.size()) {
+            return Error{"the ranks of one loop", "sent different numbers of times", ""};
+        }
+        if (ends.empty()) continue;
+        std::transform(seconds.begin(), seconds.end(), ends.begin(), seconds.begin(),
+                       [](double a, double b) { return std::max(a, b); });
+        loops += ends.back();
+    }
+    if (seconds.empty()) return Statistics{};
+    const auto iterations = static_cast<double>(seconds.size());
+    std::adjacent_difference(seconds.begin(), seconds.end(), seconds.begin());
+    Statistics statistics = statistics_of(std::move(seconds));
+    statistics.mean = loops / static_cast<double>(ends_of_ranks.size()) / iterations;
+    return statistics;
 }
 
 }  // namespace distgpu::scaling

@@ -2,8 +2,6 @@
 // one thread. Nothing instead of an Error: done.
 #pragma once
 
-#include "analysis/subject.h"
-#include "backend/repeated.h"
 #include "base/result.h"
 #include "results/results.h"
 
@@ -33,29 +31,25 @@ struct Seat {
 };
 
 // Hands rank 0's text to every rank. Every rank calls it, the others' texts are ignored.
-using Broadcast = std::function<Result<std::string>(const std::string&)>;
+using Broadcast = std::function<std::string(const std::string&)>;
 
 // What a back end says of one process.
 struct Description {
     // library, its path and version, driver, ...; must be equal on all ranks
     Fingerprint fingerprint;
     std::string gpu;  // model and UUID; empty: host memory
-    // Why the CPUs must check what is in GPU memory; empty: they need not.
-    std::string host_checks;
 };
 
-// One call of a collective, with the buffers as NCCL has them. `count` is the number of elements
-// that the call takes: of one rank's part where a buffer has one for each, of the whole buffer for
-// the others. Root is the group's rank 0. Which elements go where: flow_of().
-// In place: all-reduce, broadcast and reduce send == receive; all-gather send is the own part of
-// receive; reduce-scatter receive is the own part of send.
+// One call of a collective, with the buffers as NCCL has them; reductions compute sums, the root is
+// the group's rank 0. Which elements go where: flow_of(). In place: all-reduce and broadcast send
+// == receive; all-gather send is the own part of receive; reduce-scatter receive is the own part of
+// send.
 struct Call {
     Collective collective = Collective::all_reduce;
     DataType type = DataType::f32;
-    std::size_t count = 0;
+    std::size_t count = 0;      // Extent::count
     std::byte* send = nullptr;  // only read by the call
     std::byte* receive = nullptr;
-    Op op = Op::sum;  // of a reduction
 };
 
 // Some ranks that communicate.
@@ -112,33 +106,16 @@ class Backend {
     // Memory that collectives work on, until the back end ends.
     virtual Result<std::byte*> allocate(std::size_t bytes) = 0;
 
-    // Known data in that memory; see repeated.h.
-    virtual std::optional<Error> fill(std::byte* to, std::size_t bytes,
-                                      const Repeated& content) = 0;
-    virtual Result<std::optional<std::size_t>> first_difference(const std::byte* data,
-                                                                std::size_t bytes,
-                                                                const Repeated& content) = 0;
-
-    // Copies of a few bytes to and from it.
+    // Copies to, from and within that memory.
     virtual std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) = 0;
     virtual std::optional<Error> download(std::span<std::byte> to, const std::byte* from) = 0;
-
-    // Copies between two such buffers, whose content is lost, and between them and the host's
-    // memory, where that is another. Below half a second, also on hardware that is far too slow.
-    virtual Result<Rates> copy_rates(std::span<std::byte> to, const std::byte* from) = 0;
+    virtual std::optional<Error> copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
     // Every rank calls it last, after the last communicator is closed.
     virtual std::optional<Error> finish() = 0;
 };
 
-// How the nccl back end runs collectives.
-struct Modes {
-    bool graph = false;       // a timed loop is one CUDA graph
-    bool registered = false;  // buffers are NCCL's, and registered with each communicator
-};
-
-// By dlopen: one program runs where the library is missing, and says so.
-Result<std::unique_ptr<Backend>> load_mpi_backend();
-Result<std::unique_ptr<Backend>> load_nccl_backend(const Modes& modes);
+// By dlopen: the program also starts where NCCL is missing, and says so.
+Result<std::unique_ptr<Backend>> load_nccl_backend();
 
 }  // namespace distgpu::scaling

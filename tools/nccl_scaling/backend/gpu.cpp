@@ -20,59 +20,49 @@ const char* remedy_of(nccl::Status status) {
     }
 }
 
-// What keeps a GPU from being used at all. Not every library has words for its errors: a stub has
-// none. Meanings: CUDA Driver API manual, CUresult.
-struct Meaning {
+// What keeps a GPU from being used at all. Meanings: CUDA Driver API manual, CUresult.
+struct Remedy {
     cuda::Status status;
-    const char* problem;
-    const char* remedy;
+    const char* text;
 };
 constexpr const char* reload = "restart the node, or unload and load NVIDIA's kernel module";
-constexpr std::array meanings{
-    Meaning{cuda::not_initialized, "the driver was not initialised", reload},
-    Meaning{cuda::stub_library, "libcuda.so.1 is the toolkit's stub, not the driver's library",
-            "take the toolkit's stubs folder out of LD_LIBRARY_PATH"},
-    Meaning{cuda::device_unavailable, "the GPU is held by another process, or closed to all",
-            "look at its processes and its compute mode with nvidia-smi -q"},
-    Meaning{cuda::no_device, "no GPU is visible",
-            "ask Slurm for GPUs, and see what CUDA_VISIBLE_DEVICES and nvidia-smi -L say"},
-    Meaning{cuda::invalid_device, "CUDA_VISIBLE_DEVICES names a GPU that is not usable here",
-            "compare it with nvidia-smi -L"},
-    Meaning{cuda::system_not_ready, "the node is not ready for CUDA yet",
-            "start nvidia-fabricmanager, which NVSwitch needs, and see its log"},
-    Meaning{cuda::system_driver_mismatch, "libcuda and NVIDIA's kernel module differ in version",
-            reload},
-    Meaning{cuda::compat_not_supported,
-            "this GPU cannot be used with CUDA's forward compatibility package",
-            "take the compat folder out of LD_LIBRARY_PATH"},
-    Meaning{cuda::unknown, "an unknown error of the driver",
-            "see what nvidia-smi and dmesg say on this node, and load the module nvidia-uvm"}};
-
-const Meaning* meaning_of(cuda::Status status) {
-    const auto* const found =
-        std::find_if(meanings.begin(), meanings.end(),
-                     [&](const Meaning& meaning) { return meaning.status == status; });
-    return found == meanings.end() ? nullptr : found;
-}
+constexpr std::array remedies{
+    Remedy{cuda::not_initialized, reload},
+    Remedy{cuda::stub_library, "take the toolkit's stubs folder out of LD_LIBRARY_PATH"},
+    Remedy{cuda::device_unavailable,
+           "look at its processes and its compute mode with nvidia-smi -q"},
+    Remedy{cuda::no_device,
+           "ask Slurm for GPUs, and see what CUDA_VISIBLE_DEVICES and nvidia-smi -L say"},
+    Remedy{cuda::invalid_device, "compare CUDA_VISIBLE_DEVICES with nvidia-smi -L"},
+    Remedy{cuda::system_not_ready,
+           "start nvidia-fabricmanager, which NVSwitch needs, and see its log"},
+    Remedy{cuda::system_driver_mismatch, reload},
+    Remedy{cuda::compat_not_supported, "take the compat folder out of LD_LIBRARY_PATH"},
+    Remedy{cuda::unknown,
+           "see what nvidia-smi and dmesg say on this node, and load the module nvidia-uvm"}};
 
 // NCCL's text as part of one line.
 std::string one_line(const char* text) {
     std::string line = text != nullptr ? text : "";
-    std::replace(line.begin(), line.end(), '\n', ' ');
+    std::ranges::replace(line, '\n', ' ');
     return line;
 }
 
 }  // namespace
 
+std::string nccl::version_text(int version) {
+    return formatted("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
 std::optional<Error> Gpu::error_of(cuda::Status status, const char* function) const {
     if (status == cuda::success) return std::nullopt;
     const char* text = nullptr;
     cuda.error_string(status, &text);
-    const Meaning* const meaning = meaning_of(status);
-    if (meaning == nullptr) {
-        return Error{function, text != nullptr ? text : formatted("CUDA error {}", status), ""};
-    }
-    return Error{function, text != nullptr ? text : meaning->problem, meaning->remedy};
+    std::string problem = text != nullptr ? text : formatted("CUDA error {}", status);
+    // A stub has no words for its errors.
+    if (status == cuda::stub_library) problem = "libcuda.so.1 is the toolkit's stub";
+    const auto* const known = std::ranges::find(remedies, status, &Remedy::status);
+    return Error{function, problem, known == remedies.end() ? "" : known->text};
 }
 
 std::optional<Error> Gpu::error_of_nccl(nccl::Status status, const char* function,
@@ -91,20 +81,6 @@ Result<std::byte*> Gpu::allocate(std::size_t bytes) const {
         return *error;
     }
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): CUDA's way
-}
-
-std::optional<Error> Gpu::upload(std::byte* to, std::span<const std::byte> from) const {
-    const auto status = cuda.copy_to_device(address_of(to), from.data(), from.size(), stream);
-    if (auto error = error_of(status, "cuMemcpyHtoDAsync")) return error;
-    return error_of(cuda.synchronize_stream(stream), "cuStreamSynchronize");
-}
-
-std::optional<Error> Gpu::download(std::span<std::byte> to, const std::byte* from) const {
-    return error_of(cuda.copy_to_host(to.data(), address_of(from), to.size()), "cuMemcpyDtoH");
-}
-
-cuda::Address address_of(const std::byte* pointer) {
-    return reinterpret_cast<cuda::Address>(pointer);
 }
 
 }  // namespace distgpu::scaling

@@ -1,12 +1,10 @@
 // The nccl back end: NCCL's collectives on GPU memory, one GPU for each rank.
-#include "analysis/bus_bandwidth.h"
+#include "analysis/collectives.h"
 #include "backend/backend.h"
-#include "backend/copy_rates.h"
 #include "backend/gpu.h"
-#include "backend/gpu_check.h"
-#include "backend/nccl_communicator.h"
 #include "base/format.h"
-#include "base/io/file_text.h"
+#include "base/io/files.h"
+#include "base/io/shared_library.h"
 
 #include <array>
 #include <charconv>
@@ -58,6 +56,72 @@ std::string driver_version() {
     return read_trimmed("/sys/module/nvidia/version").value_or("");
 }
 
+// Errors (object: libcuda.so.1): not found; too old, naming what it lacks.
+Result<cuda::Driver> load_driver() {
+    // The driver's own, never the toolkit's stub libcuda.so, which answers nothing.
+    constexpr const char* file = "libcuda.so.1";
+    auto library = SharedLibrary::load(
+        file, "run on a node with NVIDIA's driver, or measure host memory with --backend mpi");
+    if (!library) return library.error();
+    cuda::Driver driver{};
+    library->resolve(driver.init, "cuInit");
+    library->resolve(driver.driver_version, "cuDriverGetVersion");
+    library->resolve(driver.error_string, "cuGetErrorString");
+    library->resolve(driver.device_count, "cuDeviceGetCount");
+    library->resolve(driver.device_get, "cuDeviceGet");
+    library->resolve(driver.device_name, "cuDeviceGetName");
+    library->resolve(driver.device_uuid, "cuDeviceGetUuid");
+    library->resolve(driver.device_attribute, "cuDeviceGetAttribute");
+    library->resolve(driver.retain_primary_context, "cuDevicePrimaryCtxRetain");
+    library->resolve(driver.set_current_context, "cuCtxSetCurrent");
+    library->resolve(driver.create_stream, "cuStreamCreate");
+    library->resolve(driver.query_stream, "cuStreamQuery");
+    library->resolve(driver.synchronize_stream, "cuStreamSynchronize");
+    library->resolve(driver.allocate, "cuMemAlloc_v2");
+    library->resolve(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
+    library->resolve(driver.copy_within, "cuMemcpyDtoDAsync_v2");
+    library->resolve(driver.copy_to_host, "cuMemcpyDtoH_v2");
+    library->resolve(driver.create_event, "cuEventCreate");
+    library->resolve(driver.record_event, "cuEventRecord");
+    library->resolve(driver.query_event, "cuEventQuery");
+    library->resolve(driver.elapsed, "cuEventElapsedTime");
+    if (library->missing().empty()) return driver;
+    return Error{file, "has no " + library->missing(), "install a newer driver"};
+}
+
+// Errors (object: libnccl.so.2): not found; too old, naming what it lacks.
+Result<nccl::Library> load_nccl() {
+    auto shared = SharedLibrary::load(
+        "libnccl.so.2", "install NCCL 2.18 or newer, or name its folder in LD_LIBRARY_PATH");
+    if (!shared) return shared.error();
+    nccl::Library library{};
+    library.path = shared->path();
+    shared->resolve(library.get_version, "ncclGetVersion");
+    shared->resolve(library.error_string, "ncclGetErrorString");
+    shared->resolve(library.last_error, "ncclGetLastError");
+    shared->resolve(library.get_unique_id, "ncclGetUniqueId");
+    shared->resolve(library.init_rank, "ncclCommInitRank");
+    shared->resolve(library.split, "ncclCommSplit");
+    shared->resolve(library.destroy, "ncclCommDestroy");
+    shared->resolve(library.async_error, "ncclCommGetAsyncError");
+    shared->resolve(library.all_reduce, "ncclAllReduce");
+    shared->resolve(library.broadcast, "ncclBroadcast");
+    shared->resolve(library.all_gather, "ncclAllGather");
+    shared->resolve(library.reduce_scatter, "ncclReduceScatter");
+    shared->resolve_optional(library.all_to_all, "ncclAlltoAll");
+    shared->resolve(library.send, "ncclSend");
+    shared->resolve(library.receive, "ncclRecv");
+    shared->resolve(library.group_start, "ncclGroupStart");
+    shared->resolve(library.group_end, "ncclGroupEnd");
+    int version = 0;
+    if (library.get_version != nullptr && library.get_version(&version) == nccl::success) {
+        library.version = nccl::version_text(version);
+    }
+    if (shared->missing().empty()) return library;
+    return Error{formatted("{} ({})", library.path, library.version), "has no " + shared->missing(),
+                 "install NCCL 2.18 or newer"};
+}
+
 class NcclBackend final : public Backend {
   public:
     explicit NcclBackend(Gpu gpu) : gpu_(std::move(gpu)) {}
@@ -66,17 +130,10 @@ class NcclBackend final : public Backend {
         member_ = member;
         auto device = take_device();
         if (!device) return device.error();
-        auto token = gpu_.allocate(sizeof(int));
+        auto token = gpu_.allocate(sizeof(float));
         if (!token) return token.error();
         token_ = *token;
-        auto check = check_on_gpu(gpu_);
-        std::string why_not;
-        if (!check) {
-            const auto& [object, problem, remedy] = check.error();
-            why_not = formatted("{}: {}", object, problem) + (remedy.empty() ? "" : "; " + remedy);
-        }
-        check_ = check ? *std::move(check) : check_on_host(gpu_);
-        return describe(*device, std::move(why_not));
+        return describe(*device);
     }
 
     std::optional<Error> connect(const Broadcast& broadcast) override {
@@ -85,10 +142,9 @@ class NcclBackend final : public Backend {
             const auto status = gpu_.nccl.get_unique_id(&id);
             if (auto error = gpu_.error_of_nccl(status, "ncclGetUniqueId", nullptr)) return error;
         }
-        const auto shared = broadcast(hexadecimal(id));
-        if (!shared) return shared.error();
+        const std::string shared = broadcast(hexadecimal(id));
         const auto status = gpu_.nccl.init_rank(&world_, static_cast<int>(member_.world_size),
-                                                unique_id(*shared), static_cast<int>(member_.rank));
+                                                unique_id(shared), static_cast<int>(member_.rank));
         if (auto error = gpu_.error_of_nccl(status, "ncclCommInitRank", nullptr)) return error;
         everyone_.emplace(gpu_, world_, Seat{member_.rank, member_.world_size}, token_);
         return std::nullopt;
@@ -102,52 +158,37 @@ class NcclBackend final : public Backend {
             gpu_.nccl.split(world_, key, static_cast<int>(seat.rank), &made, nullptr);
         if (auto error = gpu_.error_of_nccl(status, "ncclCommSplit", world_)) return *error;
         if (made == nullptr) return std::unique_ptr<Communicator>();
-        auto group = std::make_unique<NcclCommunicator>(gpu_, made, seat, token_);
-        for (const auto buffer : registered_) {
-            if (auto error = group->register_buffer(buffer)) return *error;
-        }
-        return std::unique_ptr<Communicator>(std::move(group));
+        return std::unique_ptr<Communicator>(
+            std::make_unique<NcclCommunicator>(gpu_, made, seat, token_));
     }
 
     std::optional<Error> barrier() override { return everyone_->barrier(); }
 
     // Sends and receives cannot share a buffer.
     bool offers(const Subject& subject) const override {
-        constexpr int with_fp8 = 22400;
-        const bool is_fp8 = subject.type == DataType::f8e4m3 || subject.type == DataType::f8e5m2;
-        if (is_fp8 && gpu_.nccl.version_code < with_fp8) return false;
         const Collective collective = subject.collective;
-        return !subject.in_place || is_reduction(collective) ||
+        return !subject.in_place || row_of(collective).reduces ||
                collective == Collective::all_gather || collective == Collective::broadcast;
     }
 
-    Result<std::byte*> allocate(std::size_t bytes) override {
-        if (!gpu_.modes.registered) return gpu_.allocate(bytes);
-        void* memory = nullptr;
-        const auto status = gpu_.nccl.allocate(&memory, bytes);
-        if (auto error = gpu_.error_of_nccl(status, "ncclMemAlloc", nullptr)) return *error;
-        return registered_.emplace_back(static_cast<std::byte*>(memory), bytes).data();
-    }
+    Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }
 
-    std::optional<Error> fill(std::byte* to, std::size_t bytes, const Repeated& content) override {
-        return check_->fill(to, bytes, content);
-    }
-
-    Result<std::optional<std::size_t>> first_difference(const std::byte* data, std::size_t bytes,
-                                                        const Repeated& content) override {
-        return check_->first_difference(data, bytes, content);
-    }
-
+    // On the stream of the collectives: a plain copy may still be under way when it returns, and
+    // other streams do not wait for it.
     std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) override {
-        return gpu_.upload(to, from);
+        return copied(
+            gpu_.cuda.copy_to_device(address_of(to), from.data(), from.size(), gpu_.stream),
+            "cuMemcpyHtoDAsync");
     }
 
     std::optional<Error> download(std::span<std::byte> to, const std::byte* from) override {
-        return gpu_.download(to, from);
+        const auto status = gpu_.cuda.copy_to_host(to.data(), address_of(from), to.size());
+        return gpu_.error_of(status, "cuMemcpyDtoH");
     }
 
-    Result<Rates> copy_rates(std::span<std::byte> to, const std::byte* from) override {
-        return scaling::copy_rates(gpu_, to, from);
+    std::optional<Error> copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+        return copied(gpu_.cuda.copy_within(address_of(to), address_of(from), bytes, gpu_.stream),
+                      "cuMemcpyDtoDAsync");
     }
 
     // The memory goes with the process.
@@ -156,6 +197,15 @@ class NcclBackend final : public Backend {
     }
 
   private:
+    static cuda::Address address_of(const std::byte* pointer) {
+        return reinterpret_cast<cuda::Address>(pointer);
+    }
+
+    std::optional<Error> copied(cuda::Status started, const char* function) const {
+        if (auto error = gpu_.error_of(started, function)) return error;
+        return gpu_.error_of(gpu_.cuda.synchronize_stream(gpu_.stream), "cuStreamSynchronize");
+    }
+
     // The GPU with the local rank's number; where each task sees only its own, that one.
     Result<cuda::Device> take_device() {
         int count = 0;
@@ -189,7 +239,7 @@ class NcclBackend final : public Backend {
         return device;
     }
 
-    Description describe(cuda::Device device, std::string host_checks) const {
+    Description describe(cuda::Device device) const {
         std::array<char, 256> name{};
         cuda::Uuid uuid{};
         int version = 0;
@@ -205,10 +255,7 @@ class NcclBackend final : public Backend {
             {"CUDA driver API", formatted("{}.{}", version / 1000, version % 1000 / 10)},
             {"GPU", name.data()},
             {"GPU clock", formatted("{} MHz", kilohertz / 1000)}};
-        if (gpu_.modes.graph) fingerprint.push_back({"timed loop", "CUDA graph"});
-        if (gpu_.modes.registered) fingerprint.push_back({"buffers", "registered"});
-        return {std::move(fingerprint), formatted("{} {}", name.data(), text_of(uuid)),
-                std::move(host_checks)};
+        return {std::move(fingerprint), formatted("{} {}", name.data(), text_of(uuid))};
     }
 
     Gpu gpu_;
@@ -216,26 +263,18 @@ class NcclBackend final : public Backend {
     nccl::Communicator world_ = nullptr;
     std::optional<NcclCommunicator> everyone_;
     std::byte* token_ = nullptr;
-    std::vector<std::span<std::byte>> registered_;
-    std::unique_ptr<GpuCheck> check_;
 };
 
 }  // namespace
 
 // The driver first: without it NCCL can do nothing.
-Result<std::unique_ptr<Backend>> load_nccl_backend(const Modes& modes) {
-    auto driver = cuda::load_driver();
+Result<std::unique_ptr<Backend>> load_nccl_backend() {
+    auto driver = load_driver();
     if (!driver) return driver.error();
-    auto library = nccl::load_library();
+    auto library = load_nccl();
     if (!library) return library.error();
-    const bool registers = library->allocate != nullptr && library->register_buffer != nullptr &&
-                           library->deregister_buffer != nullptr;
-    if (modes.registered && !registers) {
-        return Error{"--registered", formatted("NCCL {} cannot do it", library->version),
-                     "install NCCL 2.19 or newer, or leave it out"};
-    }
     return std::unique_ptr<Backend>(
-        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library), nullptr, modes}));
+        std::make_unique<NcclBackend>(Gpu{*driver, *std::move(library)}));
 }
 
 }  // namespace distgpu::scaling

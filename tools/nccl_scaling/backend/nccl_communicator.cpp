@@ -1,8 +1,5 @@
-#include "backend/nccl_communicator.h"
-
-#include "analysis/bus_bandwidth.h"
-#include "analysis/flow.h"
-#include "backend/timed_graph.h"
+#include "analysis/collectives.h"
+#include "backend/gpu.h"
 
 #include <chrono>
 #include <thread>
@@ -44,29 +41,9 @@ std::optional<Error> NcclCommunicator::synchronize() {
     return await("cuStreamQuery", [this] { return gpu_.cuda.query_stream(gpu_.stream); });
 }
 
+// The events form a ring: one before the first collective, one behind each.
 Result<std::vector<double>> NcclCommunicator::time(const Call& call, std::uint32_t iterations,
                                                    const std::function<void()>& made_progress) {
-    if (!gpu_.modes.graph) return time_stream(call, iterations, made_progress);
-    auto ends = time_graph(call, iterations);
-    made_progress();
-    return ends;
-}
-
-// All ranks launch together: one may have captured sooner than another.
-Result<std::vector<double>> NcclCommunicator::time_graph(const Call& call,
-                                                         std::uint32_t iterations) {
-    TimedGraph graph(gpu_);
-    auto error = graph.capture(iterations, [&] { return run(call); });
-    if (!error) error = barrier();
-    if (!error) error = graph.launch();
-    if (!error) error = synchronize();
-    if (error) return *error;
-    return graph.ends();
-}
-
-// The events form a ring: one before the first collective, one behind each.
-Result<std::vector<double>> NcclCommunicator::time_stream(
-    const Call& call, std::uint32_t iterations, const std::function<void()>& made_progress) {
     const auto event = [&](std::uint32_t i) { return gpu_.events[i % gpu_.events.size()]; };
     const auto mark = [&](std::uint32_t i) {
         return gpu_.error_of(gpu_.cuda.record_event(event(i), gpu_.stream), "cuEventRecord");
@@ -100,47 +77,29 @@ Result<std::vector<double>> NcclCommunicator::time_stream(
 }
 
 std::optional<Error> NcclCommunicator::barrier() {
-    if (auto error = run({Collective::all_reduce, DataType::i32, 1, token_, token_})) return error;
+    if (auto error = run({Collective::all_reduce, DataType::f32, 1, token_, token_})) return error;
     return synchronize();
 }
 
-std::optional<Error> NcclCommunicator::register_buffer(std::span<std::byte> buffer) {
-    void* handle = nullptr;
-    const auto status =
-        gpu_.nccl.register_buffer(communicator_, buffer.data(), buffer.size(), &handle);
-    handles_.push_back(handle);
-    return gpu_.error_of_nccl(status, "ncclCommRegister", communicator_);
-}
-
 std::optional<Error> NcclCommunicator::close() {
-    for (void* const handle : handles_) {
-        const auto status = gpu_.nccl.deregister_buffer(communicator_, handle);
-        if (auto error = gpu_.error_of_nccl(status, "ncclCommDeregister", communicator_)) {
-            return error;
-        }
-    }
     return gpu_.error_of_nccl(gpu_.nccl.destroy(communicator_), "ncclCommDestroy", nullptr);
 }
 
 nccl::Status NcclCommunicator::start(const Call& call, int type) {
     const nccl::Library& nccl = gpu_.nccl;
-    const int op = nccl::op_of(call.op);
     switch (call.collective) {
         case Collective::all_reduce:
-            return nccl.all_reduce(call.send, call.receive, call.count, type, op, communicator_,
-                                   gpu_.stream);
+            return nccl.all_reduce(call.send, call.receive, call.count, type, nccl::sum,
+                                   communicator_, gpu_.stream);
         case Collective::all_gather:
             return nccl.all_gather(call.send, call.receive, call.count, type, communicator_,
                                    gpu_.stream);
         case Collective::reduce_scatter:
-            return nccl.reduce_scatter(call.send, call.receive, call.count, type, op, communicator_,
-                                       gpu_.stream);
+            return nccl.reduce_scatter(call.send, call.receive, call.count, type, nccl::sum,
+                                       communicator_, gpu_.stream);
         case Collective::broadcast:
             return nccl.broadcast(call.send, call.receive, call.count, type, 0, communicator_,
                                   gpu_.stream);
-        case Collective::reduce:
-            return nccl.reduce(call.send, call.receive, call.count, type, op, 0, communicator_,
-                               gpu_.stream);
         case Collective::all_to_all:
             if (nccl.all_to_all == nullptr) break;
             return nccl.all_to_all(call.send, call.receive, call.count, type, communicator_,
@@ -151,22 +110,21 @@ nccl::Status NcclCommunicator::start(const Call& call, int type) {
     return exchange(call, type);
 }
 
-// By sends and receives, in one group.
+// By sends and receives, in one group: all-to-all to and from each rank, its part; send-recv to the
+// next rank, from the one before.
 nccl::Status NcclCommunicator::exchange(const Call& call, int type) {
     const nccl::Library& nccl = gpu_.nccl;
-    const std::size_t size = row_of(call.type).bytes;
+    const bool to_all = call.collective == Collective::all_to_all;
+    const std::size_t part = to_all ? call.count * row_of(call.type).bytes : 0;
     nccl.group_start();
     for (std::uint32_t peer = 0; peer < seat_.ranks; ++peer) {
-        const auto flow = [&](std::uint32_t from, std::uint32_t to) {
-            return flow_of(call.collective, from, to, seat_.ranks, call.count);
-        };
-        if (const Flow sent = flow(seat_.rank, peer); sent.count > 0) {
-            nccl.send(call.send + sent.sent_at * size, sent.count, type, static_cast<int>(peer),
+        if (to_all || peer == (seat_.rank + 1) % seat_.ranks) {
+            nccl.send(call.send + peer * part, call.count, type, static_cast<int>(peer),
                       communicator_, gpu_.stream);
         }
-        if (const Flow received = flow(peer, seat_.rank); received.count > 0) {
-            nccl.receive(call.receive + received.received_at * size, received.count, type,
-                         static_cast<int>(peer), communicator_, gpu_.stream);
+        if (to_all || seat_.rank == (peer + 1) % seat_.ranks) {
+            nccl.receive(call.receive + peer * part, call.count, type, static_cast<int>(peer),
+                         communicator_, gpu_.stream);
         }
     }
     return nccl.group_end();  // also says what failed in the group

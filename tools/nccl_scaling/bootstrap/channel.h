@@ -3,12 +3,11 @@
 // died, and ranks that make no progress.
 #pragma once
 
-#include "base/json_fields.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "base/secret.h"
-#include "bootstrap/ending.h"
 #include "bootstrap/membership.h"
-#include "bootstrap/rank_names.h"
+#include "results/results.h"
 
 #include <tl/expected.hpp>
 
@@ -21,6 +20,15 @@
 #include <vector>
 
 namespace distgpu::scaling {
+
+// How a run ends before its end.
+struct Ending {
+    ExitCode code = ExitCode::environment;
+    Failure failure;
+};
+
+// Ends the process; called from any thread.
+using End = std::function<void(const Ending&)>;
 
 // Every rank calls gather() and broadcast() in the same order. Where a rank is lost End is called;
 // if that returns, they return nothing.
@@ -81,5 +89,10 @@ struct ChannelOptions {
 // address that nobody has.
 tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Membership& own,
                                                             const ChannelOptions& options);
+
+// Rank 0 has a connection to every rank, and NCCL and MPI have some for each rank that they talk
+// to. Nothing: rank 0 can hold the connections of a run of so many ranks. Error: names the number
+// of open files that it needs.
+std::optional<Error> lack_of_open_files(std::uint32_t world_size);
 
 }  // namespace distgpu::scaling

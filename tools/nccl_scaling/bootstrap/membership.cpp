@@ -1,26 +1,19 @@
 #include "bootstrap/membership.h"
 
-#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/values.h"
+#include "node/step_variables.h"
+#include "slurm/step_shape.h"
 
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace distgpu::scaling {
 namespace {
 
 constexpr const char* how_to_start = "start it with srun --distgpu=pytorch nccl-scaling";
 constexpr std::uint16_t default_port = 29500;
-
-// Of a launcher, the names of what it tells.
-struct Names {
-    const char* rank;
-    const char* world_size;
-    const char* local_rank;
-};
-constexpr Names framework_names{"RANK", "WORLD_SIZE", "LOCAL_RANK"};
-constexpr Names mpirun_names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                             "OMPI_COMM_WORLD_LOCAL_RANK"};
 
 // A number below `limit`.
 Result<std::uint32_t> read_number(const Environment& environment, const std::string& name,
@@ -35,19 +28,17 @@ Result<std::uint32_t> read_number(const Environment& environment, const std::str
     return *value;
 }
 
-Result<Membership> read_ranks(const Environment& environment, const Names& names) {
-    Membership membership;
+// In the variables of a framework, or of mpirun.
+Result<Membership> read_ranks(const Environment& environment, bool mpirun) {
+    const std::string prefix = mpirun ? "OMPI_COMM_WORLD_" : "";
     constexpr std::uint32_t most = 1U << 24U;
-    const auto size = read_number(environment, names.world_size, most);
+    const auto size = read_number(environment, mpirun ? prefix + "SIZE" : "WORLD_SIZE", most);
     if (!size) return size.error();
-    const auto rank = read_number(environment, names.rank, *size);
+    const auto rank = read_number(environment, prefix + "RANK", *size);
     if (!rank) return rank.error();
-    const auto local_rank = read_number(environment, names.local_rank, *size);
+    const auto local_rank = read_number(environment, prefix + "LOCAL_RANK", *size);
     if (!local_rank) return local_rank.error();
-    membership.world_size = *size;
-    membership.rank = *rank;
-    membership.local_rank = *local_rank;
-    return membership;
+    return Membership{*rank, *size, *local_rank, {}, {}, 0, {}};
 }
 
 Result<std::string> read_address(const Environment& environment, bool mpirun) {
@@ -68,6 +59,23 @@ Result<std::uint16_t> read_port(const Environment& environment, bool mpirun) {
             [](std::uint32_t port) { return static_cast<std::uint16_t>(port + port_offset); });
 }
 
+std::string numbered(std::uint32_t rank) {
+    return formatted("rank {}", rank);
+}
+
+std::string placed(std::uint32_t rank, const std::string& host) {
+    return formatted("rank {} on {}", rank, host);
+}
+
+// What distgpu handed on comes first: Slurm's variables know nothing of an order of the nodes.
+std::optional<StepLayout> layout_of_step(const Environment& environment) {
+    if (auto handed = handed_layout(environment)) {
+        return *handed ? std::optional(**std::move(handed)) : std::nullopt;
+    }
+    auto derived = derive_layout(environment);
+    return derived ? *std::move(derived) : std::nullopt;
+}
+
 }  // namespace
 
 std::string switches_above(std::string_view address) {
@@ -78,8 +86,9 @@ std::string switches_above(std::string_view address) {
 }
 
 Result<Membership> read_membership(const Environment& environment, const std::string& host) {
-    const bool mpirun = !environment.get("RANK") && environment.get(mpirun_names.rank).has_value();
-    auto membership = read_ranks(environment, mpirun ? mpirun_names : framework_names);
+    const bool mpirun =
+        !environment.get("RANK") && environment.get("OMPI_COMM_WORLD_RANK").has_value();
+    auto membership = read_ranks(environment, mpirun);
     if (!membership) return membership;
     const auto address = read_address(environment, mpirun);
     if (!address) return address.error();
@@ -92,6 +101,20 @@ Result<Membership> read_membership(const Environment& environment, const std::st
     membership->job = formatted("{}.{}", environment.get("SLURM_JOB_ID").value_or(""),
                                 environment.get("SLURM_STEP_ID").value_or(""));
     return membership;
+}
+
+RankNames names_of_step(const Environment& environment) {
+    auto layout = layout_of_step(environment);
+    if (!layout) return numbered;
+    return [layout = *std::move(layout)](std::uint32_t rank) {
+        if (rank >= layout.task_count()) return numbered(rank);
+        return placed(rank, layout.hosts().name(layout.place(GlobalRank{rank}).node));
+    };
+}
+
+RankNames names_of_peers(std::vector<Peer> peers) {
+    return
+        [peers = std::move(peers)](std::uint32_t rank) { return placed(rank, peers[rank].host); };
 }
 
 }  // namespace distgpu::scaling

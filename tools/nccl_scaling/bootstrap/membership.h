@@ -1,13 +1,15 @@
-// Which of the ranks this process is, and where they meet, as its launcher tells it: srun
-// --distgpu=..., or mpirun.
+// Which of the ranks this process is, and where they meet, as its launcher tells it (srun
+// --distgpu=..., or mpirun); and what messages call a rank.
 #pragma once
 
 #include "base/environment.h"
 #include "base/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu::scaling {
 
@@ -39,5 +41,23 @@ Result<Membership> read_membership(const Environment& environment, const std::st
 // Of SLURM_TOPOLOGY_ADDR ("s1.s4.node03": the switches from the top, then the node) the switches,
 // in characters that can be printed. Empty: it names none, or is longer than any real one.
 std::string switches_above(std::string_view address);
+
+// "rank 5 on node03", or "rank 5" where its node is not known.
+using RankNames = std::function<std::string(std::uint32_t rank)>;
+
+// From what Slurm and distgpu say of the step, before any rank has been heard of.
+RankNames names_of_step(const Environment& environment);
+
+// Where each rank runs, as it said itself.
+struct Peer {
+    std::string host;
+    std::uint32_t local_rank = 0;
+    std::string switches{};  // Membership::switches
+
+    bool operator==(const Peer&) const = default;
+};
+
+// Those of ranks that are all known, by rank.
+RankNames names_of_peers(std::vector<Peer> peers);
 
 }  // namespace distgpu::scaling

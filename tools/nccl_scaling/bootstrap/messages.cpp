@@ -1,8 +1,8 @@
 #include "bootstrap/messages.h"
 
-#include "base/excerpt.h"
-#include "base/json_fields.h"
-#include "base/json_text.h"
+#include "base/format.h"
+#include "base/io/programs.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <utility>
@@ -42,7 +42,7 @@ Peer read_peer(const JsonFields& fields, std::uint32_t world_size) {
 
 std::string failed_line(ExitCode code, std::string_view problem) {
     std::string text = std::to_string(static_cast<int>(code)).append(problem);
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::ranges::replace(text, '\n', ' ');
     return line_of(Kind::failed, text);
 }
 
@@ -97,6 +97,45 @@ std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t
         });
     });
     return problem || peers.size() != world_size ? std::nullopt : std::optional(std::move(peers));
+}
+
+tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Membership& own,
+                                                            const ChannelOptions& options) {
+    raise_open_files();
+    return own.rank == 0 ? lead(own, options) : follow(own, options);
+}
+
+std::optional<Error> read_answer(const std::vector<Peer>& peers, std::uint32_t rank,
+                                 std::string_view text,
+                                 const std::function<void(const JsonFields&)>& read) {
+    const auto problem = read_json(text, read);
+    if (!problem) return std::nullopt;
+    return Error{names_of_peers(peers)(rank), "sent a malformed answer: " + problem->message(), ""};
+}
+
+Result<std::vector<std::vector<double>>> gather_numbers(Channel& channel,
+                                                        const std::vector<double>& own) {
+    const auto texts = channel.gather(JsonText{{"numbers", JsonText::list(own)}}.line());
+    std::vector<std::vector<double>> numbers(texts.size());
+    for (std::uint32_t rank = 0; rank < texts.size(); ++rank) {
+        const auto error = read_answer(
+            channel.peers(), rank, texts[rank],
+            [&](const JsonFields& fields) { numbers[rank] = fields.numbers("numbers"); });
+        if (error) return *error;
+    }
+    return numbers;
+}
+
+Result<std::vector<std::uint32_t>> broadcast_indices(Channel& channel,
+                                                     const std::vector<std::uint32_t>& own,
+                                                     std::size_t size) {
+    const std::string text = channel.broadcast(JsonText{{"indices", JsonText::list(own)}}.line());
+    std::vector<std::uint32_t> indices;
+    const auto error = read_answer(channel.peers(), 0, text, [&](const JsonFields& fields) {
+        indices = fields.indices("indices", size);
+    });
+    if (error) return *error;
+    return indices;
 }
 
 }  // namespace distgpu::scaling

@@ -1,13 +1,14 @@
 // What goes over the control channel: lines, the first character of which is the kind.
 #pragma once
 
-#include "bootstrap/ending.h"
-#include "bootstrap/membership.h"
-#include "bootstrap/rank_names.h"
+#include "base/format.h"
+#include "bootstrap/channel.h"
+#include "meet/meeting.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace distgpu::scaling {
@@ -55,5 +56,23 @@ std::string peers_text(const std::vector<Peer>& peers);
 
 // Of the line that carries it. Nothing: another line, or another number of ranks.
 std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t world_size);
+
+// The two ends of the channel: of rank 0, and of the others.
+tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
+                                                    const ChannelOptions& options);
+tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
+                                                      const ChannelOptions& options);
+
+inline Meeting meeting_of(const Membership& own, const ChannelOptions& options) {
+    return {"nccl-scaling", own.job.empty() ? "-" : own.job, options.secret};
+}
+
+inline constexpr const char* connecting = "connecting the ranks";
+
+// Why a rank cannot connect.
+inline tl::unexpected<Ending> refuse(const Error& error, ExitCode code = ExitCode::environment) {
+    return tl::make_unexpected(
+        Ending{code, {connecting, formatted("{}: {}", error.object, error.problem), {}}});
+}
 
 }  // namespace distgpu::scaling

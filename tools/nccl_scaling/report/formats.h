@@ -1,12 +1,14 @@
-// The forms of a report that are only written: the table on the terminal, CSV and the page. JSON,
-// which is read again too, stands in report_json.h.
+// The forms of a report: the table on the terminal, JSON and the page.
 #pragma once
 
-#include "report/report_input.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "report/outcome.h"
 #include "results/results.h"
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace distgpu::scaling {
 
@@ -17,26 +19,29 @@ std::string table_header(const Results& results);
 // The table grows with the run.
 std::string table_row(const Results& results, const Measurement& measurement);
 
-// The lines below the last row: published figures beside the measured ones; may be empty.
-std::string table_footer(const Results& results);
+// Below the last row, of the nodes that are named: what `distgpu check --node` found there.
+std::string fault_lines(const Report& report);
 
-// Below these, of the nodes that are named: what they say of themselves, a fact a line.
-std::string facts_lines(const ReportInput& input);
+// Schema distgpu.scaling/1. One item of a list a line; what is absent is null. Text that is not
+// UTF-8 is mended. Times in seconds, bandwidths in bytes per second.
+std::string to_json(const Report& report);
 
-// RFC 4180: a header and one row per measurement, lines ended by CR LF. Times in seconds,
-// bandwidths in bytes per second; an empty field: not defined.
-std::string to_csv(const ReportInput& input);
+// What to_json() wrote of `Results`; what was derived is left out. `name` is the text's origin, for
+// the error. Errors: not JSON (a file cut short), another schema, a field missing, of the wrong
+// type or out of range.
+Result<Results> results_from_json(std::string_view text, const std::string& name);
 
-// Prometheus' text format, for node_exporter's textfile collector: what a graph over weeks is made
-// of. Names begin with "nccl_scaling_" and end with their unit.
-std::string to_prometheus(const ReportInput& input);
+// The same from a file. Errors also: it cannot be read.
+Result<Results> read_results(const std::string& path);
 
-// A line fit for `scontrol update nodename=... state=drain reason="..."`; empty where no node and
-// no port of one is slow, and of a run that ended before its end.
-std::string drain_reason(const ReportInput& input);
+// Pairs, not an object: their order is part of the results. Ranks tell each other it too.
+JsonText values_json(const NamedValues& values);
+NamedValues read_values(const JsonFields& fields, const char* field);
 
-// One HTML page of what to_json() or times_json() wrote. It needs nothing else: no network, no
-// other file.
+// One HTML page of what to_json() wrote. It needs nothing else: no network, no other file.
 std::string to_html(std::string_view json);
+
+// Of a user's own training times: the table, with the verdict as its last line.
+std::string times_table(const std::vector<ScalingPoint>& points);
 
 }  // namespace distgpu::scaling

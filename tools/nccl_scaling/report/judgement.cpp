@@ -1,82 +1,132 @@
 #include "report/judgement.h"
 
+#include "analysis/collectives.h"
 #include "base/format.h"
+#include "report/formats.h"
 #include "report/names.h"
-#include "report/units.h"
-#include "report/words.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace distgpu::scaling {
 namespace {
 
-std::string failed_line(const Results& results, const Violation& violation) {
-    constexpr double gb = 1e9;
-    const double least = violation.threshold.bandwidth;
-    return formatted("# FAILED: {}: {:.4g} GB/s, {} of the {:.4g} that it must reach\n",
-                     measurement_name(results, results.measurements[violation.measurement]),
-                     violation.bandwidth / gb, format_percent(violation.bandwidth / least),
-                     least / gb);
+constexpr double gb = 1e9;
+
+// The first of these groups and subject, which a file may hold twice.
+const Measurement* find(const Results& results, const Group& group, const Subject& subject) {
+    for (const Measurement& one : results.measurements) {
+        const Group& other = results.groups[one.group];
+        if (is_scaling_group(other) && other.kind == group.kind && other.ranks == group.ranks &&
+            one.subject == subject && bus_bandwidth(results, one)) {
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
+Fingerprint with_backend(const Results& results) {
+    Fingerprint fingerprint{{"backend", results.backend}};
+    fingerprint.insert(fingerprint.end(), results.fingerprint.begin(), results.fingerprint.end());
+    return fingerprint;
+}
+
+// The two side by side: a head, and a row for each measurement that both have.
+std::string diff_table(const Results& before, const Results& after, const Judgement& judgement) {
+    constexpr std::string_view row = "{:>15}  {:>12}  {:>8}  {}\n";
+    std::string text =
+        formatted("# before: started {}\n# after: started {}\n", before.started, after.started);
+    std::string head = formatted(row, "before (GB/s)", "after (GB/s)", "change", "busbw of");
+    text += head.replace(0, 1, "#");
+    for (const auto& [measurement, was, is] : judgement.changes) {
+        text += formatted(row, format_bandwidth(was), format_bandwidth(is),
+                          formatted("{:+.1f} %", 100 * (is / was - 1)),
+                          measurement_name(after, after.measurements[measurement]));
+    }
+    return text;
 }
 
 }  // namespace
 
-Judgement::Outcome outcome_of(const Judgement& judgement) {
-    const auto& demands = judgement.demands;
-    const bool failed = std::any_of(demands.begin(), demands.end(), [](const JudgedDemand& demand) {
-        return !demand.comparison.violations.empty();
-    });
-    if (failed) return Judgement::Outcome::failed;
-    const bool passed = std::any_of(demands.begin(), demands.end(), [](const JudgedDemand& demand) {
-        return demand.comparison.passed > 0;
-    });
-    return passed || demands.empty() ? Judgement::Outcome::passed : Judgement::Outcome::skipped;
+ExitCode Judgement::exit_code() const {
+    if (!failed.empty()) return ExitCode::check_failed;
+    return passed() > 0 ? ExitCode::done : ExitCode::skipped;
 }
 
-std::string summary_of(const JudgedDemand& demand) {
-    std::string text =
-        formatted("{} {}", words::word_of(words::demand_kinds, demand.kind), demand.file);
-    if (demand.kind == JudgedDemand::Kind::baseline) {
-        text += formatted(", tolerance {}", format_percent(demand.tolerance));
+Judgement judge(const Results& results, const Baseline& baseline) {
+    const Results& before = baseline.results;
+    Judgement judgement{baseline.file, baseline.tolerance,
+                        differences(with_backend(results), with_backend(before), "there")};
+    for (const Measurement& known : before.measurements) {
+        const Group& group = before.groups[known.group];
+        if (find(before, group, known.subject) != &known) continue;
+        const Measurement* const found = find(results, group, known.subject);
+        if (found == nullptr) {
+            judgement.unmeasured.push_back(
+                formatted("{}, {}", operation_name(known.subject), counted(group.ranks, "rank")));
+            continue;
+        }
+        const Change change{static_cast<std::size_t>(found - results.measurements.data()),
+                            *bus_bandwidth(before, known), *bus_bandwidth(results, *found)};
+        judgement.changes.push_back(change);
+        if (change.after < (1 - baseline.tolerance) * change.before) {
+            judgement.failed.push_back(change);
+        }
     }
-    const Comparison& comparison = demand.comparison;
-    return text + formatted(": {} passed, {} failed, {} not measured", comparison.passed,
-                            comparison.violations.size(), comparison.waived.size());
-}
-
-std::string difference_text(const Difference& difference) {
-    const auto quoted = [](const std::optional<std::string>& value) {
-        return value ? formatted("'{}'", *value) : "missing";
-    };
-    return formatted("{} is {} there, {} here", difference.name, quoted(difference.there),
-                     quoted(difference.here));
-}
-
-std::string waived_name(const Threshold& threshold) {
-    return formatted("{}, {}",
-                     operation_name({threshold.collective, threshold.type.value_or(DataType::f32),
-                                     threshold.in_place.value_or(false), threshold.bytes,
-                                     threshold.op.value_or(Op::sum)},
-                                    !threshold.type),
-                     counted(threshold.ranks, "rank"));
+    return judgement;
 }
 
 std::string judgement_text(const Results& results, const Judgement& judgement) {
+    const auto& [file, tolerance, differences, changes, failed, unmeasured] = judgement;
     std::string text;
-    for (const JudgedDemand& demand : judgement.demands) {
-        for (const Difference& difference : demand.differences) {
-            text += formatted("# {}: {}\n", demand.file, difference_text(difference));
-        }
-        for (const Violation& violation : demand.comparison.violations) {
-            text += failed_line(results, violation);
-        }
-        for (const Threshold& threshold : demand.comparison.waived) {
-            text += formatted("# not measured: {}\n", waived_name(threshold));
-        }
-        text += formatted("# {}\n", summary_of(demand));
+    for (const std::string& difference : differences) {
+        text += formatted("# {}: {}\n", file, difference);
     }
-    return text;
+    for (const Change& change : failed) {
+        const double least = (1 - tolerance) * change.before;
+        text += formatted("# FAILED: {}: {:.4g} GB/s, {} of the {:.4g} that it must reach\n",
+                          measurement_name(results, results.measurements[change.measurement]),
+                          change.after / gb, format_percent(change.after / least), least / gb);
+    }
+    for (const std::string& name : unmeasured) text += formatted("# not measured: {}\n", name);
+    return text + formatted("# baseline {}, tolerance {}: {} passed, {} failed, {} not measured\n",
+                            file, format_percent(tolerance), judgement.passed(), failed.size(),
+                            unmeasured.size());
+}
+
+Result<ExitCode> diff_runs(const Diff& diff, std::FILE* out) {
+    const auto after = read_results(diff.after);
+    if (!after) return after.error();
+    const auto before = read_results(diff.before);
+    if (!before) return before.error();
+    const Judgement judgement = judge(*after, {diff.before, *before, diff.tolerance});
+    if (judgement.exit_code() == ExitCode::skipped) {
+        return Error{formatted("{} and {}", diff.before, diff.after), "no measurement in common",
+                     "compare runs with the same collectives, types, sizes and numbers of ranks"};
+    }
+    const std::string text =
+        diff_table(*before, *after, judgement) + judgement_text(*after, judgement);
+    static_cast<void>(std::fputs(text.c_str(), out));
+    return judgement.exit_code();
+}
+
+std::vector<std::string> differences(const Fingerprint& here, const Fingerprint& other,
+                                     std::string_view there) {
+    const auto value_in = [](const Fingerprint& fingerprint, const std::string& name) {
+        const auto found = std::ranges::find(fingerprint, name, &Fingerprint::value_type::first);
+        return found == fingerprint.end() ? "missing" : formatted("'{}'", found->second);
+    };
+    std::vector<std::string> found;
+    const auto compare = [&](const std::string& name) {
+        const std::string own = value_in(here, name);
+        const std::string theirs = value_in(other, name);
+        if (own != theirs)
+            found.push_back(formatted("{} is {} {}, {} here", name, theirs, there, own));
+    };
+    for (const auto& [name, value] : here) compare(name);
+    for (const auto& [name, value] : other) {
+        if (value_in(here, name) == "missing") compare(name);
+    }
+    return found;
 }
 
 }  // namespace distgpu::scaling

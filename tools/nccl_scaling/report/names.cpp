@@ -1,17 +1,13 @@
 #include "report/names.h"
 
-#include "analysis/bus_bandwidth.h"
+#include "analysis/collectives.h"
 #include "base/format.h"
-#include "report/units.h"
 
 #include <algorithm>
+#include <array>
 
 namespace distgpu::scaling {
 namespace {
-
-const std::string& node_name(const Results& results, const Group& group, std::size_t i) {
-    return results.nodes[group.nodes[i]].name;
-}
 
 // Empty: it has none.
 std::string port_name(const Node& node, std::uint32_t local_rank) {
@@ -22,9 +18,8 @@ std::string port_name(const Node& node, std::uint32_t local_rank) {
 std::string rail_port(const Results& results, std::uint32_t local_rank) {
     if (results.nodes.empty()) return "";
     const std::string first = port_name(results.nodes.front(), local_rank);
-    const bool same =
-        std::all_of(results.nodes.begin(), results.nodes.end(),
-                    [&](const Node& node) { return port_name(node, local_rank) == first; });
+    const bool same = std::ranges::all_of(
+        results.nodes, [&](const Node& node) { return port_name(node, local_rank) == first; });
     return same ? first : "";
 }
 
@@ -32,39 +27,59 @@ std::string rail_number(std::uint32_t local_rank) {
     return formatted("rail {}", local_rank);
 }
 
-}  // namespace
-
-std::string collective_name(Collective collective, Op op) {
-    return formatted("{}{}", row_of(collective).name,
-                     op == Op::sum ? "" : formatted(" {}", row_of(op).name));
+// Without the zeros at the end, and without a point that nothing follows.
+std::string trimmed(std::string number) {
+    if (number.find('.') == std::string::npos) return number;
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.back() == '.') number.pop_back();
+    return number;
 }
 
-std::string operation_name(const Subject& subject, bool any_type) {
-    return formatted("{}{}, {}{}", collective_name(subject.collective, subject.op),
-                     any_type ? "" : formatted(" {}", row_of(subject.type).name),
+}  // namespace
+
+std::string format_bytes(std::uint64_t bytes) {
+    constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (value >= 1024 && unit + 1 < units.size()) {
+        value /= 1024;
+        ++unit;
+    }
+    return formatted("{} {}", trimmed(formatted("{:.2f}", value)), units[unit]);
+}
+
+std::string format_bandwidth(std::optional<double> bytes_per_second) {
+    return bytes_per_second ? formatted("{:.2f}", *bytes_per_second / 1e9) : "n/a";
+}
+
+std::string format_percent(double fraction) {
+    return formatted("{:.1f} %", fraction * 100);
+}
+
+std::string operation_name(const Subject& subject) {
+    return formatted("{} {}, {}{}", row_of(subject.collective).name, row_of(subject.type).name,
                      format_bytes(subject.bytes), subject.in_place ? ", in place" : "");
 }
 
 std::string measurement_name(const Results& results, const Measurement& measurement) {
-    return formatted("{}, {}", operation_name(subject_of(measurement)),
+    return formatted("{}, {}", operation_name(measurement.subject),
                      group_label(results, results.groups[measurement.group]));
 }
 
 std::string group_label(const Results& results, const Group& group) {
+    const auto node = [&](std::size_t i) { return results.nodes[group.nodes[i]].name; };
     switch (group.kind) {
         case Group::Kind::gpus:
-            return formatted("{} of {}",
-                             counted(group.number, results.backend == "mpi" ? "rank" : "GPU"),
-                             node_name(results, group, 0));
+            return counted(group.number, results.backend == "mpi" ? "rank" : "GPU") + " of " +
+                   node(0);
         case Group::Kind::nodes:
             return counted(group.number, "node");
         case Group::Kind::node:
-            return node_name(results, group, 0);
+            return node(0);
         case Group::Kind::pair:
-            return formatted("{} - {}", node_name(results, group, 0), node_name(results, group, 1));
+            return node(0) + " - " + node(1);
         case Group::Kind::pair_rail:
-            return formatted("{} - {}, {}", node_name(results, group, 0),
-                             node_name(results, group, 1), rail_number(group.number));
+            return node(0) + " - " + node(1) + ", " + rail_number(group.number);
         case Group::Kind::rail:
             break;
     }

@@ -1,51 +1,23 @@
-// The table on the terminal, which grows with the run.
+// The texts on the terminal: the table of a run, which grows with it, and of times.
+#include "analysis/collectives.h"
 #include "base/format.h"
-#include "report/columns.h"
 #include "report/formats.h"
-#include "report/reference_figures.h"
-#include "report/units.h"
-#include "report/words.h"
+#include "report/names.h"
 
-#include <array>
 #include <set>
 
 namespace distgpu::scaling {
 namespace {
 
-struct Shown {
-    Column column;
-    int width;  // of the widest word; positive: it stands on the right, negative: on the left
-};
-
 // The group has no end, so it comes last.
-constexpr std::array columns{
-    Shown{Column::bytes, 13}, Shown{Column::collective, -14}, Shown{Column::op, -4},
-    Shown{Column::type, -8},  Shown{Column::in_place, -5},    Shown{Column::nodes, 5},
-    Shown{Column::ranks, 5},  Shown{Column::median, 11},      Shown{Column::algbw, 9},
-    Shown{Column::busbw, 9},  Shown{Column::cv, 6},           Shown{Column::group, 0}};
-
-// `text(row)` of each column, two spaces between two of them.
-template <class Text>
-std::string line_of(Text&& text) {
-    std::string line;
-    for (const auto& [column, width] : columns) {
-        const std::string cell = text(row_of(column));
-        line += line.empty() ? "" : "  ";
-        line += width < 0 ? formatted("{:<{}}", cell, -width) : formatted("{:>{}}", cell, width);
-    }
-    return line;
-}
-
-// "time" is the median, which a line above the columns says.
-std::string_view heading_of(const ColumnRow& column) {
-    return column.column == Column::median ? "time" : column.heading;
-}
+constexpr std::string_view columns =
+    "{:>13}  {:<14}  {:<8}  {:<5}  {:>5}  {:>5}  {:>11}  {:>9}  {:>9}  {:>6}  {}";
 
 std::string column_lines() {
-    std::string names = line_of([](const ColumnRow& row) { return std::string(heading_of(row)); });
-    std::string units = line_of([](const ColumnRow& row) {
-        return row.unit.symbol.empty() ? "" : formatted("({})", row.unit.symbol);
-    });
+    std::string names = formatted(columns, "size", "collective", "type", "place", "nodes", "ranks",
+                                  "time", "algbw", "busbw", "cv", "group");
+    std::string units =
+        formatted(columns, "(B)", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(%)", "");
     units.erase(units.find_last_not_of(' ') + 1);
     names.front() = units.front() = '#';
     return names + "\n" + units + "\n";
@@ -54,44 +26,55 @@ std::string column_lines() {
 }  // namespace
 
 std::string table_header(const Results& results) {
-    std::string text = formatted("# backend {}: {}, {}; started {}\n", results.backend,
-                                 counted(results.nodes.size(), "node"),
-                                 counted(total_ranks(results), "rank"), results.started);
-    const std::string_view note = words::note(results);
+    std::uint64_t ranks = 0;
+    for (const Node& node : results.nodes) ranks += node.ranks;
+    std::string text =
+        formatted("# backend {}: {}, {}; started {}\n", results.backend,
+                  counted(results.nodes.size(), "node"), counted(ranks, "rank"), results.started);
+    const std::string_view note = note_on(results);
     if (!note.empty()) text += formatted("# backend={} ({})\n", results.backend, note);
-    if (!results.check.empty()) text += formatted("# check of data: {}\n", results.check);
+    if (!results.checked) text += "# check of data: off\n";
     return text + "# time: median over the iterations of the slowest rank\n" + column_lines();
 }
 
 std::string table_row(const Results& results, const Measurement& measurement) {
-    return line_of([&](const ColumnRow& row) {
-               return text_of(row, row.value(results, measurement));
-           }) +
+    const auto& [group, subject, time] = measurement;
+    const Group& ranks = results.groups[group];
+    return formatted(columns, subject.bytes, row_of(subject.collective).name,
+                     row_of(subject.type).name, subject.in_place ? "in" : "out", ranks.nodes.size(),
+                     ranks.ranks, formatted("{:.2f}", time.median * 1e6),
+                     format_bandwidth(algorithm_bandwidth(measurement)),
+                     format_bandwidth(bus_bandwidth(results, measurement)),
+                     formatted("{:.1f}", time.cv * 100), group_label(results, ranks)) +
            "\n";
 }
 
-std::string table_footer(const Results& results) {
+std::string fault_lines(const Report& report) {
+    std::set<std::uint32_t> named;
+    for (const SlowPart& part : report.slow_parts) {
+        if (part.node) named.insert(*part.node);
+    }
     std::string text;
-    for (const auto& [figure, bytes, busbw] : compare_with_references(results)) {
-        text += formatted("# all-reduce on {} {}: {} GB/s at {}; published {}", figure->ranks,
-                          figure->gpu, format_bandwidth(busbw), format_bytes(bytes),
-                          reference_text(*figure));
-        text += '\n';
+    for (const std::uint32_t index : named) {
+        const Node& node = report.results.nodes[index];
+        if (!node.fault.empty()) text += formatted("# {}: {}\n", node.name, node.fault);
     }
     return text;
 }
 
-std::string facts_lines(const ReportInput& input) {
-    std::set<std::uint32_t> named;
-    for (const SlowPart& part : input.slow_parts) {
-        if (part.node) named.insert(*part.node);
+std::string times_table(const std::vector<ScalingPoint>& points) {
+    constexpr std::string_view row = "{:>10}  {:>12}  {:>10}  {:>12}\n";
+    std::string text = formatted(row, "nodes", "seconds", "E_w (weak)", "E_s (strong)");
+    text.front() = '#';
+    for (const auto& [nodes, seconds, weak, strong] : points) {
+        text += formatted(row, nodes, seconds, format_percent(weak), format_percent(strong));
     }
-    std::string text;
-    for (const std::uint32_t node : named) {
-        const Node& one = input.results.nodes[node];
-        for (const std::string& fact : one.facts) text += formatted("# {}: {}\n", one.name, fact);
-    }
-    return text;
+    return text +
+           "# weak: each node had the same work in every run; strong: all nodes together had the "
+           "same work; one of the two fits your runs\n" +
+           formatted("{}: {:.0f}% of linear (weak), {:.0f}% (strong); limiter: not measured\n",
+                     counted(points.back().nodes, "node"), 100 * points.back().weak,
+                     100 * points.back().strong);
 }
 
 }  // namespace distgpu::scaling

@@ -15,19 +15,21 @@ enum class Collective : std::uint8_t {
     all_gather,
     reduce_scatter,
     broadcast,
-    reduce,
     all_to_all,
     send_recv,
-    gather,
-    scatter,
-    all_to_all_v,
-    bisection,
 };
 
-// What a reduction computes; numbered as ncclRedOp_t.
-enum class Op : std::uint8_t { sum, prod, max, min, avg };
+enum class DataType : std::uint8_t { f32, f16, bf16 };
 
-enum class DataType : std::uint8_t { f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, i32, i64 };
+// What is measured, apart from the group that does it. Reductions compute sums.
+struct Subject {
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::f32;
+    bool in_place = false;
+    std::uint64_t bytes = 0;  // nccl-tests' size: of the larger of the send and receive buffers
+
+    bool operator==(const Subject&) const = default;
+};
 
 // Over the iterations, of the slowest rank's time in each; `mean` but not.
 struct Statistics {
@@ -69,24 +71,10 @@ inline bool is_scaling_group(const Group& group) {
 
 struct Measurement {
     std::size_t group = 0;  // index into Results::groups
-    Collective collective = Collective::all_reduce;
-    DataType type = DataType::f32;
-    bool in_place = false;
-    std::uint64_t bytes = 0;  // nccl-tests' size: of the larger of the send and receive buffers
+    Subject subject;
     Statistics time;
-    Op op = Op::sum;  // of a reduction
 
     bool operator==(const Measurement&) const = default;
-};
-
-// Of one rank, in bytes per second; nothing: not measured, not known.
-struct Rates {
-    std::optional<double> memory{};    // copies within its memory, each byte read and written
-    std::optional<double> to_gpu{};    // copies from the host's memory
-    std::optional<double> from_gpu{};  // copies to it
-    std::optional<double> port{};      // of its network port, as that says itself
-
-    bool operator==(const Rates&) const = default;
 };
 
 struct Node {
@@ -96,9 +84,7 @@ struct Node {
     std::vector<std::string>
         rails;               // the network port near each local rank: "mlx5_0"; may be empty
     std::string switches{};  // from the top to the one that it is on: "s1.s4"; empty: unknown
-    // What is unusual there, in sentences: "mlx5_3: 14 symbol errors during the run".
-    std::vector<std::string> facts{};
-    std::vector<Rates> rates{};  // by local rank
+    std::string fault{};     // what `distgpu check --node` found there; empty: nothing
 
     bool operator==(const Node&) const = default;
 };
@@ -118,52 +104,22 @@ struct Failure {
     bool operator==(const Failure&) const = default;
 };
 
-// One that bears on the results.
-struct Variable {
-    std::string name;
-    std::string value;
-    std::string origin{};  // the file of NCCL's that set it; empty: the environment
+// Names with their values.
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
-    bool operator==(const Variable&) const = default;
-};
-
-// What makes two runs comparable, names with their values: library, its version, driver, GPU
-// model, ... in this order.
-using Fingerprint = std::vector<std::pair<std::string, std::string>>;
-
-// All ranks in two orders of the nodes, measured in turns. The ranks of a node follow each other.
-struct OrderComparison {
-    struct Order {
-        std::vector<std::uint32_t> nodes;  // indices into Results::nodes
-        std::uint32_t crossings = 0;       // how often the ring of the nodes leaves a switch
-        std::vector<double> times{};       // of each round
-
-        bool operator==(const Order&) const = default;
-    };
-    Order by_name;
-    Order by_switch;
-    // What was measured: as in Measurement.
-    Collective collective = Collective::all_reduce;
-    DataType type = DataType::f32;
-    bool in_place = false;
-    std::uint64_t bytes = 0;
-    Op op = Op::sum;
-
-    bool operator==(const OrderComparison&) const = default;
-};
+// What makes two runs comparable: library, its version, driver, GPU model, ... in this order.
+using Fingerprint = NamedValues;
 
 struct Results {
     std::string backend;  // "nccl" or "mpi"
     std::string started;  // UTC, ISO 8601
     Fingerprint fingerprint;
-    // Of the allow-list, those that are set on rank 0.
-    std::vector<Variable> environment;
+    NamedValues environment;  // of the allow-list, the variables that are set on rank 0
     std::vector<Node> nodes;
     std::vector<Group> groups;
     std::vector<Measurement> measurements;
     std::optional<Failure> failure;  // nothing: complete
-    std::string check;               // in what the check of data was unusual; empty: in nothing
-    std::optional<OrderComparison> orders{};
+    bool checked = true;             // whether data was checked
 
     bool operator==(const Results&) const = default;
 };

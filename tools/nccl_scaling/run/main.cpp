@@ -1,22 +1,21 @@
 // The command `nccl-scaling`.
 #include "backend/backend.h"
-#include "backend/cpus.h"
 #include "base/format.h"
+#include "base/io/shared_library.h"
 #include "base/result.h"
 #include "base/values.h"
 #include "bootstrap/channel.h"
 #include "bootstrap/membership.h"
 #include "node/machine.h"
-#include "node/process_environment.h"
-#include "node/step_secret.h"
+#include "node/step_variables.h"
+#include "report/formats.h"
 #include "run/options.h"
 #include "run/recorder.h"
 #include "run/run.h"
-#include "run/saved_runs.h"
-#include "run/times.h"
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -69,12 +68,15 @@ End ending(const Membership& membership, Recorder& recorder) {
     };
 }
 
-// On rank 0, whose files they are; the others hear over the channel what is wrong with them.
-void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) {
+// On rank 0, whose file it is; the others hear over the channel what is wrong with it.
+void read_baseline(const Options& options, Channel& channel, Recorder& recorder) {
+    if (options.baseline.empty()) return;
     channel.begin("comparison");
-    auto judge = Judge::make(demands);
-    if (judge) return recorder.hold_against(*std::move(judge));
-    const Error& error = judge.error();
+    auto results = read_results(options.baseline);
+    if (results) {
+        return recorder.hold_against({options.baseline, *std::move(results), options.tolerance});
+    }
+    const Error& error = results.error();
     channel.fail(ExitCode::usage,
                  formatted("{}: {}; {}", error.object, error.problem, error.remedy));
 }
@@ -82,7 +84,9 @@ void read_demands(const Demands& demands, Channel& channel, Recorder& recorder) 
 // NCCL's threads move the data between nodes, beside this program's own.
 void warn_of_few_cpus(const Membership& membership) {
     constexpr std::size_t enough = 4;
-    const std::size_t cpus = usable_cpus();
+    KernelCpuSet own{};
+    const std::size_t cpus =
+        read_affinity(0, own) ? CpuSet::from_words(own).count() : CpuSet::cpu_limit;
     if (membership.rank != 0 || cpus >= enough) return;
     const Error few{
         "rank 0", formatted("may use {}, where NCCL needs about {}", counted(cpus, "CPU"), enough),
@@ -101,38 +105,45 @@ int run_as(const Membership& membership, const Options& options, Backend& backen
                                   .secret = handed_secret(environment),
                                   .warn = [](const Error& error) { say(error.message()); }});
     if (!channel) end(channel.error());
-    if (membership.rank == 0) read_demands(options.demands, **channel, recorder);
-    const auto fault =
-        run({options, membership, corrupted_element(membership), **channel, backend, recorder});
-    return static_cast<int>(fault ? fault->code : recorder.exit_code());
+    if (membership.rank == 0) read_baseline(options, **channel, recorder);
+    return static_cast<int>(
+        run({options, membership, corrupted_element(membership), **channel, backend, recorder}));
 }
 
-int exit_with(const Result<ExitCode>& done) {
-    return done ? static_cast<int>(*done) : complain(done.error(), ExitCode::usage);
-}
-
-int compare_times(const Times& times) {
-    const auto error = report_times(times, stdout);
-    return error ? complain(*error, ExitCode::environment) : 0;
+// Its module alone is linked with MPI: a program linked with libmpi would not start on a machine
+// without it, where it is to run the nccl back end. It is found beside the program, or where the
+// package has it, by the program's RUNPATH.
+Result<std::unique_ptr<Backend>> load_mpi_backend() {
+    constexpr const char* file = "libnccl_scaling_mpi.so";
+    constexpr const char* symbol = "distgpu_scaling_make_mpi_backend";
+    auto module =
+        SharedLibrary::load(file, "install an MPI library, and the package that was built with it");
+    if (!module) return module.error();
+    Backend* (*make)() = nullptr;
+    module->resolve(make, symbol);
+    if (make == nullptr) {
+        return Error{file, formatted("has no {}", symbol), "install it from the same build"};
+    }
+    return std::unique_ptr<Backend>(make());
 }
 
 int start(int argc, char** argv) {
     const auto asked = parse_options(argc, argv);
     if (!asked) return complain(asked.error(), ExitCode::usage);
-    if (const auto* help = std::get_if<Help>(&*asked)) {
-        static_cast<void>(std::fputs(help->c_str(), stdout));
+    const auto print = [](const std::string& text) {
+        static_cast<void>(std::fputs(text.c_str(), stdout));
         return 0;
+    };
+    if (const auto* help = std::get_if<Help>(&*asked)) return print(*help);
+    if (const auto* times = std::get_if<Times>(&*asked)) return print(times_table(*times));
+    if (const auto* diff = std::get_if<Diff>(&*asked)) {
+        const auto done = diff_runs(*diff, stdout);
+        return done ? static_cast<int>(*done) : complain(done.error(), ExitCode::usage);
     }
-    if (const auto* times = std::get_if<Times>(&*asked)) return compare_times(*times);
-    if (const auto* redraw = std::get_if<Redraw>(&*asked)) {
-        return exit_with(redraw_page(*redraw, stdout));
-    }
-    if (const auto* diff = std::get_if<Diff>(&*asked)) return exit_with(diff_runs(*diff, stdout));
     const auto& options = std::get<Options>(*asked);
     const auto membership = read_membership(ProcessEnvironment(), host_name());
     if (!membership) return complain(membership.error(), ExitCode::environment);
-    const auto backend =
-        options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend(options.modes);
+    const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
     if (!backend) return complain(backend.error(), ExitCode::environment);
     if (options.backend == "nccl") warn_of_few_cpus(*membership);
     return run_as(*membership, options, **backend);

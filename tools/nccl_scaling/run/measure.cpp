@@ -1,6 +1,6 @@
 #include "run/measure.h"
 
-#include "analysis/bus_bandwidth.h"
+#include "analysis/collectives.h"
 #include "backend/number.h"
 #include "base/format.h"
 
@@ -12,139 +12,191 @@
 namespace distgpu::scaling {
 namespace {
 
-// What is written and compared between two signs of progress: a fraction of a second, also where
-// one CPU does it. A multiple of every type's size.
-constexpr std::size_t slice = std::size_t{256} << 20U;
+constexpr std::size_t tile_bytes = std::size_t{1} << 20U;
 
-constexpr std::array<std::byte, 4096> zeros{};
-constexpr Repeated nothing{zeros, 0};
+// Neighbours become unlike.
+std::uint64_t mix(std::uint64_t key) {
+    constexpr std::uint64_t golden_section = 0x9E3779B97F4A7C15U;  // of 2^64
+    key = (key + 1) * golden_section;
+    key = (key ^ (key >> 29U)) * golden_section;
+    return key ^ (key >> 32U);
+}
 
-// Calls `work(place, bytes)` for each slice until it returns something.
-template <class Work>
-std::optional<Fault> for_slices(std::size_t bytes, const Work& work) {
-    for (std::size_t at = 0; at < bytes; at += slice) {
-        if (auto fault = work(at, std::min(slice, bytes - at))) return fault;
-    }
-    return std::nullopt;
+// Of two buffers that have room for operation.bytes each.
+Call call_of(const Subject& operation, Seat seat, std::byte* send, std::byte* receive) {
+    const Extent extent = extent_of(operation, seat.ranks);
+    const std::size_t own_part = seat.rank * extent.count * row_of(operation.type).bytes;
+    Call call{operation.collective, operation.type, extent.count, send, receive};
+    if (!operation.in_place) return call;
+    call.send = receive;
+    if (operation.collective == Collective::all_gather) call.send = receive + own_part;
+    if (operation.collective == Collective::reduce_scatter) call.receive = receive + own_part;
+    return call;
 }
 
 }  // namespace
 
-Fault fault_of(const Error& error) {
-    return {ExitCode::environment, error.object + ": " + error.problem +
-                                       (error.remedy.empty() ? "" : "; " + error.remedy)};
+Check::Check(const Subject& subject, Seat seat)
+    : subject_(subject),
+      seat_(seat),
+      count_(extent_of(subject, seat.ranks).count),
+      speakers_(row_of(subject.collective).reduces
+                    ? std::min(seat.ranks, exact_integers(subject.type) / 2)
+                    : 1),
+      largest_(exact_integers(subject.type) / speakers_) {}
+
+std::uint32_t Check::value(std::uint32_t rank, std::size_t element) const {
+    const std::uint64_t place = element % period;
+    const bool reduces = row_of(subject_.collective).reduces;
+    if (reduces && (rank + place) % seat_.ranks >= speakers_) return 0;
+    return 1 + static_cast<std::uint32_t>(mix(rank * period + place) % largest_);
 }
 
-std::optional<Fault> fault_if(const std::optional<Error>& error) {
-    return error ? std::optional(fault_of(*error)) : std::nullopt;
+std::uint32_t Check::sum(std::size_t element) const {
+    std::uint32_t all = 0;
+    for (std::uint32_t rank = 0; rank < seat_.ranks; ++rank) all += value(rank, element);
+    return all;
 }
 
-tl::expected<Measurer, Fault> Measurer::make(Backend& backend, Loop loop, std::size_t bytes) {
-    Measurer measurer(backend, std::move(loop), bytes);
+std::uint32_t Check::received(std::size_t element) const {
+    switch (subject_.collective) {
+        case Collective::all_reduce:
+            return sum(element);
+        case Collective::reduce_scatter:
+            return sum(seat_.rank * count_ + element);
+        case Collective::all_gather:
+            return value(static_cast<std::uint32_t>(element / count_), element % count_);
+        case Collective::all_to_all:
+            return value(static_cast<std::uint32_t>(element / count_),
+                         seat_.rank * count_ + element % count_);
+        case Collective::broadcast:
+            return value(0, element);
+        case Collective::send_recv:
+            break;
+    }
+    return value((seat_.rank + seat_.ranks - 1) % seat_.ranks, element);
+}
+
+std::vector<Piece> checked_pieces(std::size_t elements) {
+    constexpr std::size_t most = 64;
+    constexpr std::size_t length = 256;
+    if (elements <= most * length) return {{0, elements}};
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < most; ++i) {
+        pieces.push_back({(elements - length) / (most - 1) * i, length});
+    }
+    pieces.back().first = elements - length;
+    return pieces;
+}
+
+Result<Measurer> Measurer::make(Backend& backend, Loop loop, std::size_t bytes) {
+    Measurer measurer(backend, std::move(loop));
     for (std::byte** buffer : {&measurer.send_, &measurer.receive_}) {
         const auto memory = backend.allocate(bytes);
-        if (!memory) return tl::make_unexpected(fault_of(memory.error()));
+        if (!memory) return memory.error();
         *buffer = *memory;
-        if (auto fault = measurer.fill(*buffer, bytes, nothing)) return tl::make_unexpected(*fault);
+        auto error =
+            measurer.fill(*buffer, bytes, std::vector<std::byte>(std::min(bytes, tile_bytes)));
+        if (error) return *error;
     }
     return measurer;
 }
 
-tl::expected<double, Fault> Measurer::warm_up(Communicator& group, Seat seat,
-                                              const Subject& operation, bool checked) {
+Result<double> Measurer::warm_up(Communicator& group, Seat seat, const Subject& operation,
+                                 bool checked) {
     using Clock = std::chrono::steady_clock;
     const Call call = call_of(operation, seat, send_, receive_);
     // Not between the warm-up and the timed runs: it leaves its own data in the caches.
-    if (checked && Check::is_possible(operation, seat.ranks)) {
-        if (auto fault = check(group, seat, operation, call)) return tl::make_unexpected(*fault);
+    if (checked) {
+        if (auto error = check(group, seat, operation, call)) return *error;
     }
     auto begin = Clock::now();
     for (std::uint32_t i = 0; i < loop_.warmup; ++i) {
         begin = Clock::now();
-        if (auto fault = run(group, call)) return tl::make_unexpected(*fault);
+        if (auto error = run(group, call)) return *error;
     }
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-tl::expected<std::vector<double>, Fault> Measurer::time(Communicator& group, Seat seat,
-                                                        const Subject& operation,
-                                                        std::uint32_t iterations) const {
+Result<std::vector<double>> Measurer::time(Communicator& group, Seat seat, const Subject& operation,
+                                           std::uint32_t iterations) const {
     const Call call = call_of(operation, seat, send_, receive_);
-    if (auto fault = fault_if(group.barrier())) return tl::make_unexpected(*fault);
-    auto ends = group.time(call, iterations, loop_.made_progress);
-    if (!ends) return tl::make_unexpected(fault_of(ends.error()));
-    return *std::move(ends);
+    if (auto error = group.barrier()) return *error;
+    return group.time(call, iterations, loop_.made_progress);
 }
 
-Result<Rates> Measurer::copy_rates() const {
-    constexpr std::size_t least = std::size_t{64} << 20U;
-    if (bytes_ < least) return Rates{};
-    if (auto error = backend_->barrier()) return *error;
-    return backend_->copy_rates({receive_, bytes_}, send_);
-}
-
-std::optional<Fault> Measurer::run(Communicator& group, const Call& call) const {
-    if (auto fault = fault_if(group.run(call))) return fault;
-    if (auto fault = fault_if(group.synchronize())) return fault;
+std::optional<Error> Measurer::run(Communicator& group, const Call& call) const {
+    if (auto error = group.run(call)) return error;
+    if (auto error = group.synchronize()) return error;
     loop_.made_progress();
     return std::nullopt;
 }
 
-// What was there before must not pass for the result: the pattern has no element 0.
-std::optional<Fault> Measurer::check(Communicator& group, Seat seat, const Subject& operation,
+// What was there before must not pass for the result: no element of that is 0.
+std::optional<Error> Measurer::check(Communicator& group, Seat seat, const Subject& operation,
                                      const Call& call) {
     const Check known(operation, seat);
-    const KnownData sent = known.sent();
-    if (auto fault = fill(receive_, operation.bytes, nothing)) return fault;
-    if (auto fault = fill(call.send, sent.bytes, sent.content())) return fault;
-    if (auto fault = run(group, call)) return fault;
+    const Extent extent = extent_of(operation, seat.ranks);
     const std::size_t size = row_of(operation.type).bytes;
-    if (loop_.corrupt && *loop_.corrupt < extent_of(operation, seat.ranks).receive) {
-        if (auto fault = corrupt(call.receive + *loop_.corrupt * size)) return fault;
+    const auto pieces = checked_pieces(extent.receive);
+    for (const auto& [first, count] : pieces) {
+        const std::vector<std::byte> zeros(count * size);
+        if (auto error = backend_->upload(call.receive + first * size, zeros)) {
+            return error;
+        }
     }
-    for (std::uint32_t part = 0; part < known.parts(); ++part) {
-        if (auto fault = compare(operation.type, call.receive, known.received(part))) return fault;
+    std::vector<std::byte> sent(std::min(Check::period, extent.send) * size);
+    for (std::size_t element = 0; element * size < sent.size(); ++element) {
+        store(operation.type, known.sent(element), &sent[element * size]);
+    }
+    if (auto error = fill(call.send, extent.send * size, std::move(sent))) return error;
+    if (auto error = run(group, call)) return error;
+    if (loop_.corrupt && *loop_.corrupt < extent.receive) {
+        std::array<std::byte, sizeof(float)> element{};
+        const auto bytes = std::span(element).first(size);
+        std::byte* const place = call.receive + *loop_.corrupt * size;
+        if (auto error = backend_->download(bytes, place)) return error;
+        element[0] ^= std::byte{1};
+        if (auto error = backend_->upload(place, bytes)) return error;
+    }
+    for (const Piece& piece : pieces) {
+        if (auto error = compare(known, operation.type, call.receive, piece)) return error;
     }
     return std::nullopt;
 }
 
-std::optional<Fault> Measurer::fill(std::byte* to, std::size_t bytes,
-                                    const Repeated& content) const {
-    return for_slices(bytes, [&](std::size_t at, std::size_t length) {
-        auto error = backend_->fill(to + at, length, {content.table, content.first + at});
-        loop_.made_progress();
-        return fault_if(error);
-    });
-}
-
-std::optional<Fault> Measurer::corrupt(std::byte* place) const {
-    std::array<std::byte, 1> byte{};
-    if (auto error = backend_->download(byte, place)) return fault_of(*error);
-    byte[0] ^= std::byte{1};
-    return fault_if(backend_->upload(place, byte));
-}
-
-std::optional<Fault> Measurer::compare(DataType type, const std::byte* received,
-                                       const KnownData& right) const {
-    const std::size_t size = row_of(type).bytes;
-    const std::byte* const data = received + right.at * size;
-    return for_slices(right.bytes, [&](std::size_t at, std::size_t length) -> std::optional<Fault> {
-        const auto place =
-            backend_->first_difference(data + at, length, {right.table, right.first + at});
-        if (!place) return fault_of(place.error());
-        loop_.made_progress();
-        if (!*place) return std::nullopt;
-        const std::size_t element = (at + **place) / size;
-        std::array<std::byte, sizeof(std::int64_t)> got{};
-        if (auto error = backend_->download(std::span(got).first(size), data + element * size)) {
-            return fault_of(*error);
+// The tile again and again: what is there is doubled by copies within the memory.
+std::optional<Error> Measurer::fill(std::byte* to, std::size_t bytes,
+                                    std::vector<std::byte> tile) const {
+    if (auto error = backend_->upload(to, tile)) return error;
+    for (std::size_t done = tile.size(); done < bytes; done *= 2) {
+        if (auto error = backend_->copy(to + done, to, std::min(done, bytes - done))) {
+            return error;
         }
-        const auto* const expected =
-            &right.table[(right.first + element * size) % right.table.size()];
-        return Fault{ExitCode::wrong_data,
-                     formatted("wrong data: element {} is {}, not {}", right.at + element,
-                               load(type, got.data()), load(type, expected))};
-    });
+        loop_.made_progress();
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> Measurer::compare(const Check& known, DataType type, const std::byte* received,
+                                       const Piece& piece) const {
+    const std::size_t size = row_of(type).bytes;
+    std::vector<std::byte> data(piece.count * size);
+    if (auto error = backend_->download(data, received + piece.first * size)) return error;
+    loop_.made_progress();
+    std::array<std::byte, sizeof(float)> right{};
+    for (std::size_t i = 0; i < piece.count; ++i) {
+        store(type, known.received(piece.first + i), right.data());
+        if (std::equal(right.begin(), right.begin() + static_cast<std::ptrdiff_t>(size),
+                       data.begin() + static_cast<std::ptrdiff_t>(i * size))) {
+            continue;
+        }
+        return Error{wrong_data,
+                     formatted("element {} is {}, not {}", piece.first + i,
+                               load(type, &data[i * size]), load(type, right.data())),
+                     ""};
+    }
+    return std::nullopt;
 }
 
 }  // namespace distgpu::scaling

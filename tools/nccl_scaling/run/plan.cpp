@@ -1,6 +1,7 @@
 #include "run/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace distgpu::scaling {
@@ -24,97 +25,47 @@ Indices doublings(std::uint32_t last) {
 
 constexpr std::uint32_t quick_repeats = 6;  // of the rails
 
-class Planner {
-  public:
-    Planner(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers)
-        : nodes_(nodes),
-          all_(operations_of(wishes, offers)),
-          largest_({comparison_of(all_)}),
-          quick_(wishes.quick) {
-        plan_.comparison = largest_.front();
-    }
+std::uint32_t ranks_of(const std::vector<Node>& nodes, std::uint32_t count) {
+    return std::accumulate(nodes.begin(), nodes.begin() + count, 0U,
+                           [](std::uint32_t sum, const Node& node) { return sum + node.ranks; });
+}
 
-    Plan plan() && {
-        add_growing();
-        add_rails();
-        return std::move(plan_);
-    }
+std::size_t add(Plan& plan, Group group) {
+    plan.groups.push_back(std::move(group));
+    return plan.groups.size() - 1;
+}
 
-  private:
-    std::uint32_t ranks_of(const Indices& nodes) const {
-        return std::accumulate(
-            nodes.begin(), nodes.end(), 0U,
-            [this](std::uint32_t sum, std::uint32_t node) { return sum + nodes_[node].ranks; });
+// All nodes at the same time: the links between the GPUs of one are no other's.
+void add_nodes_alone(Plan& plan, const std::vector<Node>& nodes, const std::vector<Subject>& all) {
+    Stage stage{{}, all, true, 1, {}};
+    const std::uint32_t first = nodes.front().ranks;
+    if (first > 1) stage.median = add(plan, {Group::Kind::nodes, {0}, first, 1});
+    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+        if (nodes[node].ranks < 2) continue;
+        stage.groups.push_back(add(plan, {Group::Kind::node, {node}, nodes[node].ranks, 0}));
     }
+    if (stage.groups.empty()) return;
+    plan.stages.push_back(stage);
+    // What disturbs a node for a moment is not in it.
+    plan.stages.push_back({std::move(stage.groups), {plan.comparison}, false, 2, {}});
+}
 
-    std::size_t add(Group group) {
-        plan_.groups.push_back(std::move(group));
-        return plan_.groups.size() - 1;
-    }
-
-    void measure_alone(Group group, const std::vector<Subject>& operations) {
-        const bool is_scaling = is_scaling_group(group);
-        if (group.ranks > 1 || ranks_of(first_nodes(count())) == 1) {
-            plan_.stages.push_back({{add(std::move(group))}, operations, is_scaling, 1, {}});
+// All rails at the same time, as a collective of all GPUs uses them.
+void add_rails(Plan& plan, const std::vector<Node>& nodes, std::uint32_t repeats) {
+    const std::uint32_t rails = std::ranges::max_element(nodes, {}, &Node::ranks)->ranks;
+    if (nodes.size() < 2 || rails < 2) return;
+    Stage stage{{}, {plan.comparison}, false, repeats, {}};
+    for (std::uint32_t rail = 0; rail < rails; ++rail) {
+        Indices members;
+        for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+            if (nodes[node].ranks > rail) members.push_back(node);
         }
+        const auto ranks = static_cast<std::uint32_t>(members.size());
+        if (ranks < 2) continue;
+        stage.groups.push_back(add(plan, {Group::Kind::rail, std::move(members), ranks, rail}));
     }
-
-    void add_growing() {
-        for (const std::uint32_t gpus : doublings(nodes_.front().ranks)) {
-            if (quick_ || gpus == nodes_.front().ranks) break;  // the whole node comes below
-            measure_alone({Group::Kind::gpus, {0}, gpus, gpus}, all_);
-        }
-        add_nodes_alone();
-        for (const std::uint32_t count : quick_ ? Indices{count()} : doublings(count())) {
-            if (count == 1) continue;
-            const Indices nodes = first_nodes(count);
-            measure_alone({Group::Kind::nodes, nodes, ranks_of(nodes), count}, all_);
-        }
-    }
-
-    // All at the same time: the links between the GPUs of one are no other's.
-    void add_nodes_alone() {
-        if (count() == 1) return measure_alone({Group::Kind::nodes, {0}, nodes_[0].ranks, 1}, all_);
-        Stage stage{{}, all_, true, 1, {}};
-        if (nodes_.front().ranks > 1) {
-            stage.median = add({Group::Kind::nodes, {0}, nodes_.front().ranks, 1});
-        }
-        for (std::uint32_t node = 0; node < count(); ++node) {
-            if (nodes_[node].ranks < 2) continue;
-            stage.groups.push_back(add({Group::Kind::node, {node}, nodes_[node].ranks, 0}));
-        }
-        if (stage.groups.empty()) return;
-        plan_.stages.push_back(stage);
-        // What disturbs a node for a moment is not in it.
-        plan_.stages.push_back({std::move(stage.groups), largest_, false, 2, {}});
-    }
-
-    // All rails at the same time, as a collective of all GPUs uses them.
-    void add_rails() {
-        const std::uint32_t rails = std::max_element(nodes_.begin(), nodes_.end(), fewer)->ranks;
-        if (nodes_.size() < 2 || rails < 2) return;
-        Stage stage{{}, largest_, false, quick_ ? quick_repeats : matches_per_node, {}};
-        for (std::uint32_t rail = 0; rail < rails; ++rail) {
-            Indices nodes;
-            for (std::uint32_t node = 0; node < count(); ++node) {
-                if (nodes_[node].ranks > rail) nodes.push_back(node);
-            }
-            const auto ranks = static_cast<std::uint32_t>(nodes.size());
-            if (ranks < 2) continue;
-            stage.groups.push_back(add({Group::Kind::rail, nodes, ranks, rail}));
-        }
-        plan_.stages.push_back(std::move(stage));
-    }
-
-    static bool fewer(const Node& a, const Node& b) { return a.ranks < b.ranks; }
-    std::uint32_t count() const { return static_cast<std::uint32_t>(nodes_.size()); }
-
-    const std::vector<Node>& nodes_;
-    std::vector<Subject> all_;
-    std::vector<Subject> largest_;
-    const bool quick_;
-    Plan plan_;
-};
+    plan.stages.push_back(std::move(stage));
+}
 
 // The group of the pair in this stage's round.
 void add_to(Stage& stage, Plan& plan, Group::Kind kind, const Pair& pair, std::uint32_t ranks,
@@ -124,10 +75,73 @@ void add_to(Stage& stage, Plan& plan, Group::Kind kind, const Pair& pair, std::u
     stage.groups.push_back(place->second);
 }
 
+constexpr double fewest = 3;
+constexpr double too_long = 5;     // times the most that a loop should take
+constexpr double most = 1000;      // each rank tells the time of each iteration
+constexpr double most_times = 10;  // so that a group without a network is not without an end
+
+double iterations_of_slowest(double seconds, const LoopLength& length) {
+    const double asked = length.iterations;
+    if (seconds <= 0) return asked;
+    const double least = fewest * seconds > too_long * length.at_most ? 1 : std::min(asked, fewest);
+    return std::max(std::min(asked, length.at_most / seconds), least);
+}
+
 }  // namespace
 
+std::vector<Subject> operations_of(const Wishes& wishes, const Offers& offers) {
+    std::vector<Subject> all;
+    for (const Collective collective : wishes.collectives) {
+        for (const DataType type : wishes.types) {
+            for (const bool in_place : {false, true}) {
+                if (!offers({collective, type, in_place, 0})) continue;
+                for (const std::uint64_t bytes : wishes.sizes) {
+                    all.push_back({collective, type, in_place, bytes});
+                }
+                if (wishes.quick) break;  // the other place is as fast
+            }
+        }
+    }
+    return all;
+}
+
+Subject comparison_of(const std::vector<Subject>& operations) {
+    Subject largest = operations.front();
+    for (const Subject& one : operations) {
+        if (one.collective != largest.collective || one.type != largest.type ||
+            one.in_place != largest.in_place) {
+            break;
+        }
+        largest = one;
+    }
+    return largest;
+}
+
 Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers) {
-    return Planner(nodes, wishes, offers).plan();
+    Plan plan;
+    const std::vector<Subject> all = operations_of(wishes, offers);
+    plan.comparison = comparison_of(all);
+    const auto count = static_cast<std::uint32_t>(nodes.size());
+    const std::uint32_t gpus_of_first = nodes.front().ranks;
+    const auto measure_alone = [&](Group group) {
+        if (group.ranks < 2 && ranks_of(nodes, count) > 1) return;
+        plan.stages.push_back({{add(plan, std::move(group))}, all, true, 1, {}});
+    };
+    for (const std::uint32_t gpus : wishes.quick ? Indices{} : doublings(gpus_of_first)) {
+        if (gpus == gpus_of_first) break;  // the whole node comes below
+        measure_alone({Group::Kind::gpus, {0}, gpus, gpus});
+    }
+    if (count == 1) {
+        measure_alone({Group::Kind::nodes, {0}, gpus_of_first, 1});
+    } else {
+        add_nodes_alone(plan, nodes, all);
+    }
+    for (const std::uint32_t some : wishes.quick ? Indices{count} : doublings(count)) {
+        if (some == 1) continue;
+        measure_alone({Group::Kind::nodes, first_nodes(some), ranks_of(nodes, some), some});
+    }
+    add_rails(plan, nodes, wishes.quick ? quick_repeats : matches_per_node);
+    return plan;
 }
 
 Stage pairs_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round) {
@@ -154,6 +168,37 @@ bool is_member(const Group& group, std::uint32_t local_rank) {
     if (group.kind == Group::Kind::gpus) return local_rank < group.number;
     const bool of_rail = group.kind == Group::Kind::rail || group.kind == Group::Kind::pair_rail;
     return !of_rail || local_rank == group.number;
+}
+
+std::vector<std::uint32_t> iterations_together(const std::vector<double>& seconds,
+                                               const LoopLength& length) {
+    const double slowest = *std::ranges::max_element(seconds);
+    const double least = std::floor(iterations_of_slowest(slowest, length));
+    const double limit = std::max(least, std::min(most, most_times * least));
+    std::vector<std::uint32_t> counts;
+    counts.reserve(seconds.size());
+    for (const double one : seconds) {
+        const double wanted = one > 0 ? std::ceil(least * slowest / one) : 0;
+        counts.push_back(static_cast<std::uint32_t>(std::clamp(wanted, least, limit)));
+    }
+    return counts;
+}
+
+Pace pace_of(std::uint32_t iterations, bool quick) {
+    return quick ? Pace{{iterations, 1}, 120, 160} : Pace{{iterations}};
+}
+
+std::uint64_t first_probe(std::uint64_t largest, std::uint32_t ranks) {
+    constexpr std::uint64_t first = 4096;
+    constexpr std::uint64_t of_rank = 64;  // so that each has a part of several elements
+    return std::min(largest, std::max(first, of_rank * ranks));
+}
+
+std::uint64_t next_probe(std::uint64_t bytes, double seconds, std::uint64_t largest) {
+    constexpr double long_enough = 0.1;
+    constexpr std::uint64_t factor = 4;
+    if (bytes >= largest || seconds >= long_enough) return 0;
+    return std::min(largest, factor * bytes);
 }
 
 }  // namespace distgpu::scaling

@@ -3,16 +3,15 @@
 #pragma once
 
 #include "base/result.h"
-#include "report/progress_line.h"
-#include "report/report_input.h"
+#include "report/outcome.h"
 #include "results/results.h"
-#include "run/judge.h"
 #include "run/options.h"
 
 #include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +22,8 @@ class Recorder {
   public:
     Recorder(const Options& options, std::FILE* out);
 
-    // What complete() will ask of the results.
-    void hold_against(Judge judge) { judge_ = std::move(judge); }
+    // What complete() will hold the results against.
+    void hold_against(Baseline baseline) { baseline_ = std::move(baseline); }
 
     // What the measurements are of. Prints the table's head, and writes every file. Error, before
     // time is spent on measurements: a file that cannot be written.
@@ -36,19 +35,13 @@ class Recorder {
     // What was measured so far.
     Results results();
 
-    // What is measured next.
-    void show(const std::string& phase);
-
     // Prints a row if it is of what grows, and now and then replaces the JSON file: of all rows the
     // writing takes 2 % of the time at most. Where it cannot be written, a line says so once and
     // the run goes on.
     void add(const Measurement& measurement);
 
-    // What two orders of the ranks took.
-    void add_orders(OrderComparison orders);
-
-    // The same nodes, of which more is known now.
-    void replace_nodes(std::vector<Node> nodes);
+    // Prints who is far slower than its peers already, each once, and after which time.
+    void name_worst(double seconds);
 
     // The run is complete: writes every file, prints what follows from the results.
     void complete();
@@ -61,16 +54,17 @@ class Recorder {
     void fail(const Failure& failure);
 
   private:
-    Expectation expectation() const;
-    ExitCode exit_code_of(const ReportInput& report) const;
-    std::optional<Error> write(const ReportInput& report) const;
+    Report report() const;
+
+    // Each file that was asked for, also the one after one that cannot be written. The first error.
+    std::optional<Error> write(const Report& report) const;
 
     const Options& options_;
     std::FILE* out_;
     std::timed_mutex mutex_;  // of what follows
     Results results_;
-    ProgressLine progress_;
-    std::optional<Judge> judge_;
+    std::optional<Baseline> baseline_;
+    std::set<std::string> worst_;  // named so far
     ExitCode exit_code_ = ExitCode::done;
     bool warned_ = false;  // that a file cannot be written
     std::chrono::steady_clock::time_point next_json_;

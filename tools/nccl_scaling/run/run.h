@@ -19,7 +19,7 @@ struct Equipment {
     Recorder& recorder;  // used on rank 0 only
 };
 
-// Nothing: done. Otherwise the channel has been told, and has called End.
-std::optional<Fault> run(const Equipment& equipment);
+// The exit status. Where a rank cannot go on the channel has been told, and has called End.
+ExitCode run(const Equipment& equipment);
 
 }  // namespace distgpu::scaling

@@ -1,23 +1,32 @@
 #include "run/world.h"
 
-#include "base/json_text.h"
+#include "base/format.h"
+#include "base/io/programs.h"
+#include "base/json.h"
 #include "bootstrap/channel.h"
-#include "facts/slow_rates.h"
 #include "run/plan.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace distgpu::scaling {
 namespace {
 
-std::string value_of(const std::vector<Variable>& environment, std::string_view name) {
-    const auto found = std::find_if(environment.begin(), environment.end(),
-                                    [&](const Variable& one) { return one.name == name; });
-    return found == environment.end() ? "" : found->value;
+// Beginnings of names.
+constexpr std::array<std::string_view, 7> kept{
+    "NCCL_", "UCX_", "OMPI_MCA_btl", "OMPI_MCA_coll", "OMPI_MCA_mtl", "OMPI_MCA_pml", "CUDA_",
+};
+
+std::string value_of(const NamedValues& environment, std::string_view name) {
+    const auto found = std::ranges::find(environment, name, &NamedValues::value_type::first);
+    return found == environment.end() ? "" : found->second;
 }
 
 // The name in "mlx5_3:1". Empty: no port, or several.
@@ -29,9 +38,8 @@ std::string single_port(std::string_view value) {
 }
 
 // By local rank, as long as one of them is known.
-template <class Value>
-void set(std::vector<Value>& of_node, std::uint32_t local_rank, Value value) {
-    if (value == Value{}) return;
+void set(std::vector<std::string>& of_node, std::uint32_t local_rank, std::string value) {
+    if (value.empty()) return;
     if (of_node.size() <= local_rank) of_node.resize(local_rank + std::size_t{1});
     of_node[local_rank] = std::move(value);
 }
@@ -66,20 +74,35 @@ std::vector<std::uint32_t> ranks_of(const World& world, const Group& group) {
             if (is_member(group, world.peers[rank].local_rank)) ranks.push_back(rank);
         }
     }
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     return ranks;
 }
 
+NamedValues kept_environment(const char* const* environment) {
+    NamedValues variables;
+    for (; *environment != nullptr; ++environment) {
+        const std::string_view entry(*environment);
+        const std::size_t equals = entry.find('=');
+        const bool is_kept =
+            std::ranges::any_of(kept, [&](auto beginning) { return entry.starts_with(beginning); });
+        if (!is_kept || equals == std::string_view::npos) continue;
+        variables.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+    std::ranges::sort(variables);
+    return variables;
+}
+
 // Without '=' NCCL_IB_HCA has beginnings of names, and with '^' those not to be used.
-std::string port_of_rank(const std::vector<Variable>& environment) {
+std::string port_of_rank(const NamedValues& environment) {
     const std::string nccl = value_of(environment, "NCCL_IB_HCA");
     const bool exact = nccl.rfind('=', 0) == 0;
     std::string port = exact ? single_port(std::string_view(nccl).substr(1)) : "";
     return port.empty() ? single_port(value_of(environment, "UCX_NET_DEVICES")) : port;
 }
 
-std::string devices_text(const std::string& gpu, const std::string& port) {
-    return JsonText{{"gpu", gpu}, {"port", port}}.line();
+std::string devices_text(const std::string& gpu, const std::string& port,
+                         const std::string& fault) {
+    return JsonText{{"gpu", gpu}, {"port", port}, {"fault", fault}}.line();
 }
 
 std::optional<Error> add_devices(World& world, const std::vector<std::string>& texts) {
@@ -89,25 +112,26 @@ std::optional<Error> add_devices(World& world, const std::vector<std::string>& t
         auto error = read_answer(world.peers, rank, texts[rank], [&](const JsonFields& fields) {
             set(node.gpus, local_rank, fields.text("gpu"));
             set(node.rails, local_rank, fields.text("port"));
+            if (node.fault.empty()) node.fault = printable(fields.text("fault"));
         });
         if (error) return error;
     }
     return std::nullopt;
 }
 
-void add_facts(World& world, const std::vector<std::string>& texts) {
-    std::vector<RankFacts> ranks(texts.size());
-    std::transform(texts.begin(), texts.end(), ranks.begin(), read_rank_facts);
-    add_slow_rates(ranks);
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        Node& node = world.nodes[world.node_of_rank[rank]];
-        for (std::string& fact : ranks[rank].unusual) {
-            auto& known = node.facts;
-            const bool is_new = std::find(known.begin(), known.end(), fact) == known.end();
-            if (is_new) known.push_back(std::move(fact));
-        }
-        set(node.rates, world.peers[rank].local_rank, ranks[rank].rates);
-    }
+// By a shell, since its line is worth something only with status 1: a device is missing.
+std::string check_of_node() {
+    constexpr std::chrono::seconds time_limit{4};
+    constexpr const char* script =
+        R"([ -x "$0" ] || set -- distgpu; t=$("${1:-$0}" check --node); [ $? != 1 ] || echo "$t")";
+    std::error_code unreadable;
+    const auto own = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+    const auto text = run_command(
+        {"/bin/sh", "-c", script, (own.parent_path() / "distgpu").string()}, time_limit);
+    if (!text) return "";
+    const std::string line = printable(text->substr(0, text->find('\n')));
+    const std::size_t colon = line.find(": ");  // "node03: GPU 0000:3b:00.0 (H100): gone"
+    return colon == std::string::npos ? line : line.substr(colon + 2);
 }
 
 }  // namespace distgpu::scaling

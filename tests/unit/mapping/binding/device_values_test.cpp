@@ -2,18 +2,11 @@
 // not reach, and the policy to which request and node come down.
 #include "mapping/binding/device_values.h"
 
-#include "mapping/binding/binding_policy.h"
-#include "mapping/binding/visible_gpus.h"
-#include "mapping/frameworks/framework.h"
 #include "mapping/spec/parse_spec.h"
 #include "two_socket_node.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -28,7 +21,7 @@ Request request(const char* spec) {
 }
 
 TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
-    using namespace gpu_policy;
+    using enum GpuPolicy;
     const NodeFacts ours{.confined = true};
     NodeFacts gpus_bound = ours;
     gpus_bound.share.bound = {{0}, {1}};
@@ -44,23 +37,23 @@ TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
         BindingPolicy policy;
     };
     const std::vector<Row> rows = {
-        {"by default", "pytorch", ours, {&near, true, true}},
-        {"not confined", "pytorch", {}, {&near, false, true}},
-        {"not confined, asked for", "pytorch,cpus=near", {}, {&near, false, true}},
-        {"--cpu-bind", "pytorch", cpus_bound, {&near, false, true}},
-        {"--cpu-bind, asked for", "pytorch,cpus=near", cpus_bound, {&near, true, true}},
-        {"GPUs bound", "pytorch", gpus_bound, {&keep, true, true}},
-        {"GPUs bound, asked for", "pytorch,gpus=isolate", gpus_bound, {&keep, true, true}},
-        {"GPUs unclear", "pytorch", unclear, {&keep, false, true}},
-        {"GPUs unclear, asked for", "pytorch,gpus=near,cpus=near", unclear, {&keep, false, true}},
-        {"isolated", "pytorch,gpus=isolate", ours, {&isolate, true, true}},
-        {"GPUs kept", "pytorch,gpus=keep", ours, {&keep, true, true}},
-        {"CPUs kept", "pytorch,cpus=keep", ours, {&near, false, true}},
-        {"HCAs kept", "pytorch,hcas=keep", ours, {&near, true, false}},
-        {"all kept", "pytorch,bind=none", ours, {&keep, false, false}},
-        {"all but the GPUs", "pytorch,bind=none,gpus=near", ours, {&near, false, false}},
-        {"all but the CPUs", "pytorch,bind=none,cpus=near", ours, {&keep, true, false}},
-        {"all but the HCAs", "pytorch,bind=none,hcas=near", ours, {&keep, false, true}},
+        {"by default", "pytorch", ours, {near, true, true}},
+        {"not confined", "pytorch", {}, {near, false, true}},
+        {"not confined, asked for", "pytorch,cpus=near", {}, {near, false, true}},
+        {"--cpu-bind", "pytorch", cpus_bound, {near, false, true}},
+        {"--cpu-bind, asked for", "pytorch,cpus=near", cpus_bound, {near, true, true}},
+        {"GPUs bound", "pytorch", gpus_bound, {keep, true, true}},
+        {"GPUs bound, asked for", "pytorch,gpus=isolate", gpus_bound, {keep, true, true}},
+        {"GPUs unclear", "pytorch", unclear, {keep, false, true}},
+        {"GPUs unclear, asked for", "pytorch,gpus=near,cpus=near", unclear, {keep, false, true}},
+        {"isolated", "pytorch,gpus=isolate", ours, {isolate, true, true}},
+        {"GPUs kept", "pytorch,gpus=keep", ours, {keep, true, true}},
+        {"CPUs kept", "pytorch,cpus=keep", ours, {near, false, true}},
+        {"HCAs kept", "pytorch,hcas=keep", ours, {near, true, false}},
+        {"all kept", "pytorch,bind=none", ours, {keep, false, false}},
+        {"all but the GPUs", "pytorch,bind=none,gpus=near", ours, {near, false, false}},
+        {"all but the CPUs", "pytorch,bind=none,cpus=near", ours, {keep, true, false}},
+        {"all but the HCAs", "pytorch,bind=none,hcas=near", ours, {keep, false, true}},
     };
     for (const auto& row : rows) {
         EXPECT_EQ(binding_policy(request(row.spec), row.node), row.policy) << row.title;
@@ -87,27 +80,6 @@ struct TwoTasks {
     NodeTopology topology = two_socket_node({0, 3}, {0, 3});
     NodeFacts node;
 };
-
-// A launcher's processes inherit its variables: one port would be that of all of them.
-TEST(DeviceValues, ALaunchersProcessesShareNoPort) {
-    const TwoTasks step;
-    for (const char* launcher : {"torchrun", "composer", "accelerate,per-node"}) {
-        EXPECT_EQ(step.values(launcher, 2)[1].ucx_net_devices, "") << launcher;
-    }
-    EXPECT_EQ(step.values("pytorch", 2)[1].ucx_net_devices, "mlx5_1:1");
-}
-
-TEST(DeviceValues, WithoutABindingOnlyTheInterfaceIsKnown) {
-    const TwoTasks step;
-    const auto values = device_values(request("pytorch"), step.node, nullptr, 2, 2);
-    ASSERT_EQ(values.size(), 2U);
-    for (const DeviceValues& task : values) {
-        EXPECT_EQ(task.interface, "eth0");
-        EXPECT_EQ(task.cuda_visible_devices, "");
-        EXPECT_EQ(task.ucx_net_devices, "");
-    }
-    EXPECT_EQ(device_values(request("pytorch"), step.node, nullptr, 2, 1)[0].interface, "");
-}
 
 TEST(DeviceValues, AStepWithoutGpusHasItsPortsAllTheSame) {
     TwoTasks step;
@@ -137,11 +109,8 @@ TEST(DeviceValues, ANumberGoesWithItsOrder) {
     EXPECT_EQ(both(step.values("pytorch", 1)[1]), "GPU-1,GPU-2 ");
     step.topology.gpus[1].uuid.clear();
     EXPECT_EQ(both(step.values("pytorch", 1)[1]), " ");
-    // Only CUDA knows that variable.
+    // Only CUDA knows the order.
     for (Gpu& gpu : step.topology.gpus) gpu.vendor = GpuVendor::amd;
-    step.node.gpu_names.variables = {"ROCR_VISIBLE_DEVICES"};
-    EXPECT_EQ(step.values("pytorch", 1)[1].rocr_visible_devices, "0,1");
-    EXPECT_EQ(both(step.values("pytorch", 1)[1]), " ");
     // HIP, which reads it too, numbers anew what the other one leaves.
     step.node.gpu_names.variables = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
     step.node.gpu_names.names = {"4", "5"};
@@ -178,63 +147,99 @@ TEST(GpuNameWarnings, AreSilentWhereNothingWasAskedForOrIsKnown) {
     EXPECT_THAT(gpu_name_warnings(by_uuid, without_gpus), IsEmpty());
 }
 
-// Each has a remedy of its own, and both can hold at once.
-TEST(GpuNameWarnings, SayWhyUuidsAreNotUsed) {
-    TwoTasks step;
-    for (Gpu& gpu : step.topology.gpus) gpu.uuid = "GPU-1";
-    const Request by_uuid = request("pytorch,gpu-ids=uuid");
-    EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), IsEmpty());
-    step.node.share.bound = {{0}, {1}};
-    const std::string bound =
-        "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use --gpus-per-node "
-        "instead of --gpus-per-task and --gpu-bind";
-    EXPECT_THAT(gpu_name_warnings(by_uuid, step.node), ElementsAre(bound));
-    step.topology.gpus[0].uuid = "GPU-0";
-    EXPECT_THAT(
-        gpu_name_warnings(by_uuid, step.node),
-        ElementsAre(
-            "gpu-ids=uuid: the driver does not report the UUID of every GPU; using numbers instead",
-            bound));
+using Usable = std::optional<std::vector<std::uint32_t>>;
+
+NodeTopology four_gpus() {
+    NodeTopology topology;
+    topology.gpus.resize(4);
+    return topology;
 }
 
-TEST(DeviceVariables, AreUnsetWithoutAValue) {
-    const DeviceValues nothing;
-    TaskContext task;
-    for (const DeviceValues* devices : {&nothing, static_cast<const DeviceValues*>(nullptr)}) {
-        task.devices = devices;
-        for (const SetVariable& variable : device_variables()) {
-            EXPECT_EQ(variable.value(task), std::nullopt) << variable.name;
+const Usable all{{0, 1, 2, 3}};
+
+TEST(StepGpus, AreThoseThatCudaOpensByTheirNumbers) {
+    struct Row {
+        const char* title;
+        Numbering numbering;
+        Usable usable;
+        const char* visible;
+        StepGpus gpus;
+    };
+    const std::vector<Row> rows = {
+        {"all of the node", Numbering::node, all, "0,1,2,3", {{0, 1, 2, 3}, {"0", "1", "2", "3"}}},
+        {"the second half", Numbering::node, all, "2,3", {{2, 3}, {"2", "3"}}},
+        {"no driver to ask", Numbering::node, std::nullopt, "1,3", {{1, 3}, {"1", "3"}}},
+        {"only these open", Numbering::opened, {{1, 3}}, "0,1", {{1, 3}, {"0", "1"}}},
+        {"and all of them",
+         Numbering::opened,
+         all,
+         "0,1,2,3",
+         {{0, 1, 2, 3}, {"0", "1", "2", "3"}}},
+        {"a task's own", Numbering::opened, {{3}}, "0,1", {{3}, {"0"}}},
+        // A container with some of the device files: CUDA counts those from 0.
+        {"a container with the given ones", Numbering::node, {{2, 3}}, "2,3", {{2, 3}, {"0", "1"}}},
+        {"a container with one of all", Numbering::node, {{1}}, "0,1,2,3", {{1}, {"0"}}},
+        {"a container with another's too", Numbering::node, {{0, 1, 2}}, "1,3", {{1}, {"1"}}},
+    };
+    for (const auto& row : rows) {
+        const auto gpus = step_gpus(four_gpus(), row.usable, row.visible, row.numbering);
+        ASSERT_TRUE(gpus) << row.title << gpus.error().message();
+        EXPECT_EQ(*gpus, row.gpus) << row.title;
+    }
+}
+
+TEST(StepGpus, AreNotOursToOrderWithoutPlainNumbers) {
+    for (const char* visible :
+         {"", "MIG-64dfcfa8-0b7a-5a6e-9d3f-4a2b7ab9d2c1,MIG-1", "GPU-1,GPU-2", "0,4", "1,0", "0,0",
+          "0,1,", ",0", "0-1", "-1", "0, 1", "4294967297", "gpu:0"}) {
+        for (const Numbering numbering : {Numbering::node, Numbering::opened}) {
+            const auto gpus = step_gpus(four_gpus(), all, visible, numbering);
+            ASSERT_TRUE(gpus) << visible;
+            EXPECT_EQ(*gpus, StepGpus{}) << visible;
         }
     }
 }
 
-TEST(DeviceVariables, AreEachOfOneField) {
-    const DeviceValues values{.cuda_visible_devices = "0,1",
-                              .cuda_device_order = "PCI_BUS_ID",
-                              .rocr_visible_devices = "2",
-                              .ze_affinity_mask = "3",
-                              .nccl_ib_hca = "=mlx5_0:1",
-                              .ucx_net_devices = "mlx5_1:1",
-                              .interface = "ib0"};
-    TaskContext task;
-    task.devices = &values;
-    std::vector<std::string> lines;
-    for (const SetVariable& variable : device_variables()) {
-        lines.push_back(std::string(variable.name) + "=" + *variable.value(task));
+TEST(StepGpus, AreUnclearOtherwise) {
+    struct Row {
+        Numbering numbering;
+        Usable usable;
+        const char* visible;
+        const char* problem;
+    };
+    const char* const none = "the task can open none of those that Slurm gave it";
+    const std::vector<Row> rows = {
+        {Numbering::opened, std::nullopt, "0,1",
+         "the driver does not report which device file is whose"},
+        // A GPU that gres.conf does not list: Slurm denies it to nobody, and CUDA counts it.
+        {Numbering::opened,
+         {{0, 1, 2}},
+         "0,1",
+         "the task can open 3, but Slurm gave it 2; list every GPU of the node in gres.conf"},
+        {Numbering::opened, Usable(std::in_place), "0,1", none},
+        {Numbering::node, {{0, 1}}, "2,3", none},
+    };
+    for (const auto& row : rows) {
+        const auto gpus = step_gpus(four_gpus(), row.usable, row.visible, row.numbering);
+        ASSERT_FALSE(gpus) << row.problem;
+        EXPECT_EQ(gpus.error().problem, row.problem);
     }
-    EXPECT_THAT(lines, ElementsAre("CUDA_VISIBLE_DEVICES=0,1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
-                                   "ROCR_VISIBLE_DEVICES=2", "ZE_AFFINITY_MASK=3",
-                                   "NCCL_IB_HCA==mlx5_0:1", "UCX_NET_DEVICES=mlx5_1:1",
-                                   "NCCL_SOCKET_IFNAME==ib0", "GLOO_SOCKET_IFNAME=ib0"));
 }
 
-// Slurm sets the visible GPUs in every task: whether the user exported them cannot be told.
-TEST(DeviceVariables, AreTheUsersButForTheVisibleGpus) {
-    for (const SetVariable& variable : device_variables()) {
-        EXPECT_EQ(variable.users_own, !variable.name.ends_with("_VISIBLE_DEVICES") &&
-                                          variable.name != "ZE_AFFINITY_MASK")
-            << variable.name;
-    }
+// CUDA counts a GPU with MIG instances otherwise than one without.
+TEST(StepGpus, AreUnclearBesideAGpuThatIsDivided) {
+    NodeTopology topology = four_gpus();
+    topology.gpus[3].mig = {{"MIG-1", "1g.10gb"}};
+    EXPECT_FALSE(step_gpus(topology, all, "0,1", Numbering::node));
+    EXPECT_FALSE(step_gpus(topology, {{2, 3}}, "0,1", Numbering::opened));
+    // One that cannot be opened is not counted at all.
+    EXPECT_TRUE(step_gpus(topology, {{1, 2}}, "0,1", Numbering::opened));
+}
+
+TEST(LikelyNumbering, IsTheNodesWhereEverythingOpens) {
+    EXPECT_EQ(likely_numbering(four_gpus(), all), Numbering::node);
+    EXPECT_EQ(likely_numbering(four_gpus(), {{0, 1, 2}}), Numbering::opened);
+    EXPECT_EQ(likely_numbering(four_gpus(), std::nullopt), Numbering::opened);
 }
 
 }  // namespace

@@ -4,9 +4,6 @@
 
 #include "mapping/binding/binding.h"
 
-#include <string>
-#include <vector>
-
 namespace distgpu {
 
 inline CpuSet cores(std::uint32_t first, std::uint32_t last) {

@@ -3,8 +3,9 @@
 
 #include "task_values.h"
 
-#include <string>
-#include <vector>
+#include <gtest/gtest.h>
+
+#include <array>
 
 namespace distgpu {
 namespace {
@@ -174,9 +175,7 @@ TEST(Launchers, AreSeenBehindOtherPrograms) {
     const std::vector<std::vector<std::string>> lines = {
         {"timeout", "1h", "torchrun", "train.py"},
         {"distgpu", "exec", "--", "nice", "-n5", "torchrun", "train.py"},
-        {"env", "A=1", "distgpu", "exec", "--", "torchrun", "train.py"},
         {"bash", "-c", "cd run && exec torchrun train.py"},
-        {"uv", "run", "torchrun", "train.py"},
     };
     for (const auto& line : lines) {
         EXPECT_EQ(judged("pytorch", "4(x2)", line).substr(0, refused.size()), refused);
@@ -244,10 +243,59 @@ TEST(Launchers, OutsideTheStepMayBeMeant) {
     }
 }
 
-TEST(Launchers, AreJudgedBehindExecToo) {
-    EXPECT_EQ(judged("pytorch", "4(x2)", {"distgpu", "exec", "pytorch", "--", "mpirun", "./a"}),
-              judged("pytorch", "4(x2)", {"mpirun", "./a"}));
-    EXPECT_NE(judged("pytorch", "4(x2)", {"mpirun", "./a"}), "");
+constexpr std::array options{
+    LauncherOption{"--nnodes", OptionMeaning::nodes, {}, "-n"},
+    LauncherOption{"--node-rank", OptionMeaning::own_rank},
+    LauncherOption{"--standalone", OptionMeaning::one_node},
+    LauncherOption{"--no-ssh", OptionMeaning::others},
+};
+constexpr std::string_view flags = "--standalone --no-ssh --debug -v";
+
+// "NAME=VALUE" of each, "?" for a value that a shell knows; "..." where there may be more.
+std::string read(const std::vector<std::string>& words,
+                 LauncherOptions launcher = {.options = options, .flags = flags}) {
+    const GivenOptions given = read_options(launcher, words);
+    std::string text;
+    for (const GivenOption& option : given.options) {
+        text += std::string(option.option->name) + "=" + option.value.value_or("?") + " ";
+    }
+    return text + (given.complete ? "" : "...");
+}
+
+TEST(LauncherOptions, AreReadInEverySpelling) {
+    EXPECT_EQ(read({"--nnodes=2", "train.py"}), "--nnodes=2 ");
+    EXPECT_EQ(read({"--nnodes", "2", "train.py"}), "--nnodes=2 ");
+    EXPECT_EQ(read({"-n", "2", "train.py"}), "--nnodes=2 ");
+    EXPECT_EQ(read({"-n2", "train.py"}), "--nnodes=2 ");
+    EXPECT_EQ(read({"--node_rank=1", "--node-rank", "2"}), "--node-rank=1 --node-rank=2 ");
+    EXPECT_EQ(read({"--standalone", "--no_ssh", "train.py"}), "--standalone= --no-ssh= ");
+}
+
+TEST(LauncherOptions, EndWithTheScript) {
+    EXPECT_EQ(read({"train.py", "--nnodes=2"}), "");
+    EXPECT_EQ(read({"--debug", "train", "--nnodes=2"}), "");
+    EXPECT_EQ(read({"--other", "value", "--nnodes=2", "train"}), "--nnodes=2 ");
+    // One that is not known may have no value.
+    EXPECT_EQ(read({"--other", "train.py", "--nnodes=2"}), "");
+    EXPECT_EQ(read({"train.py", "--nnodes=2"},
+                   {.options = options, .flags = flags, .behind_the_script = true}),
+              "--nnodes=2 ");
+}
+
+TEST(LauncherOptions, AreAbbreviatedWhereOnlyOneIsMeant) {
+    EXPECT_EQ(read({"--nn=2", "--stand", "train.py"}), "--nnodes=2 --standalone= ");
+    EXPECT_EQ(read({"--no=2", "train.py"}), "");
+    EXPECT_EQ(read({"--nn=2"}, {.options = options, .flags = flags, .abbreviated = false}), "");
+}
+
+TEST(LauncherOptions, OfAShellAreNotKnown) {
+    EXPECT_EQ(read({"--nnodes=$SLURM_NNODES", "--node-rank", "`id`", "a"}),
+              "--nnodes=? --node-rank=? ");
+    EXPECT_EQ(read({"--nnodes=2", "$OPTIONS", "--node-rank=1"}), "--nnodes=2 ...");
+    EXPECT_EQ(read({"--nnodes=2", "$HOME/train.py", "--node-rank=1"}), "--nnodes=2 ");
+    const GivenOptions open =
+        read_options({.options = options, .flags = flags}, std::vector<std::string>{"$OPTIONS"});
+    EXPECT_FALSE(open.lacks("--nnodes"));
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// The command behind others that only start it.
+// The command behind others that only start it, here and on other nodes.
 #include "mapping/frameworks/started_commands.h"
+
+#include "base/format.h"
+#include "base/values.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -36,46 +37,21 @@ std::string joined(const Words& words) {
 }
 
 TEST(StartedCommands, AreBehindWrappers) {
-    const std::vector<std::string> wrappers = {
-        "timeout 1h",
-        "timeout -k 10 --signal TERM --foreground 1h",
-        "/usr/bin/timeout --signal=TERM 3600",
-        "env A=1 B=2",
-        "env -u A -i A=1",
-        "nice",
-        "nice -n5",
-        "nice -n 5",
-        "nice -5",
-        "ionice -c2 -n 7",
-        "numactl -m0",
-        "numactl --cpunodebind=0 --membind 0",
-        "numactl -N 0 --localalloc",
-        "taskset -c 0-3",
-        "time -v",
-        "time -o file -f %e",
-        "stdbuf -oL -e0",
-        "stdbuf -o L",
-        "nohup",
-        "setsid -w",
-        "chrt -f 50",
-        "nsys profile -t cuda,nvtx -o report --stats=true",
-        "nsys profile --trace cuda",
-        "ncu --set full -o report -f",
-        "strace -f -o log",
-        "conda run -n train --no-capture-output",
-        "/opt/conda/bin/conda run -p /env",
-        "micromamba run -n train",
-        "uv run",
-        "uv run --with torch -p 3.12 --no-sync",
-        "poetry run",
-        "apptainer exec --nv -B /data:/data image.sif",
-        "singularity exec --nv image.sif",
-        "tini --",
-        "py-spy record -o profile.svg --",
-        "hwloc-bind node:0 --",
-        "timeout 1h env A=1 nice -n5 numactl -m0",
-    };
-    for (const std::string& wrapper : wrappers) {
+    std::string_view wrappers =
+        "timeout 1h; timeout -k 10 --signal TERM --foreground 1h; "
+        "/usr/bin/timeout --signal=TERM 3600; env A=1 B=2; env -u A -i A=1; nice; nice -n5; "
+        "nice -n 5; nice -5; ionice -c2 -n 7; numactl -m0; numactl --cpunodebind=0 --membind 0; "
+        "numactl -N 0 --localalloc; taskset -c 0-3; time -v; time -o file -f %e; stdbuf -oL -e0; "
+        "stdbuf -o L; nohup; setsid -w; chrt -f 50; "
+        "nsys profile -t cuda,nvtx -o report --stats=true; nsys profile --trace cuda; "
+        "ncu --set full -o report -f; strace -f -o log; conda run -n train --no-capture-output; "
+        "/opt/conda/bin/conda run -p /env; micromamba run -n train; uv run; "
+        "uv run --with torch -p 3.12 --no-sync; poetry run; "
+        "apptainer exec --nv -B /data:/data image.sif; singularity exec --nv image.sif; tini --; "
+        "py-spy record -o profile.svg --; hwloc-bind node:0 --; "
+        "timeout 1h env A=1 nice -n5 numactl -m0";
+    while (!wrappers.empty()) {
+        const std::string wrapper(take_until(wrappers, ';'));
         EXPECT_EQ(joined(behind_wrappers(split(wrapper + " torchrun --nnodes=1 train.py"))),
                   "torchrun --nnodes=1 train.py")
             << wrapper;
@@ -160,6 +136,59 @@ TEST(StartedCommands, OfTextsThatDoNotShowThemAreTheShell) {
     }
     EXPECT_EQ(started("bash train.sh -c x"), "bash train.sh -c x");
     EXPECT_EQ(started("bash"), "bash");
+}
+
+// The remote commands, each between bars; "local": the line is no remote shell.
+std::string remote(const std::vector<std::string>& line) {
+    const auto found = remote_commands(line);
+    if (!found) return "local";
+    std::string text;
+    for (const UnwrappedCommand& command : found->commands) {
+        text += formatted("{}{}|", join(command.words, " "), command.certain ? "" : "?");
+    }
+    return found->sends_variables ? "sends " + text : text;
+}
+
+TEST(RemoteCommands, StandBehindTheHostAndItsOptions) {
+    const std::string train = "python3 train.py|";
+    EXPECT_EQ(remote({"ssh", "n2", "python3", "train.py"}), train);
+    EXPECT_EQ(remote({"/usr/bin/ssh", "-tt", "-p", "22", "-oPort=22", "u@n2", "-v", "python3",
+                      "train.py"}),
+              train);
+    EXPECT_EQ(remote({"ssh", "--", "n2", "python3", "train.py"}), train);
+    EXPECT_EQ(remote({"rsh", "-l", "user", "n2", "python3", "train.py"}), train);
+    EXPECT_EQ(remote({"pdsh", "-w", "n[1-2]", "python3", "train.py"}), train);
+    EXPECT_EQ(remote({"pdsh", "-Rssh", "-wn1,n2", "python3 train.py"}), train);
+    EXPECT_EQ(remote({"clush", "-b", "-w", "n[1-2]", "python3", "train.py"}), train);
+    EXPECT_EQ(remote({"clush", "--hostfile", "hosts", "python3", "train.py"}), train);
+    EXPECT_EQ(remote({"parallel-ssh", "-i", "-H", "n1", "python3", "train.py"}), train);
+}
+
+TEST(RemoteCommands, AreThoseOfAShellsText) {
+    EXPECT_EQ(remote({"ssh", "n2", "cd x && nohup python3 train.py > log &"}),
+              "cd x|python3 train.py|");
+    EXPECT_EQ(remote({"ssh", "n2", "cd", "x", ";", "python3", "train.py"}),
+              "cd x|python3 train.py|");
+    EXPECT_EQ(remote({"ssh", "n2", "pgrep python || python3 train.py"}),
+              "pgrep python|python3 train.py?|");
+    // ssh joins the words, and the shell there parts them again.
+    EXPECT_EQ(remote({"ssh", "n2", "bash", "-c", "python3 train.py"}), "python3|");
+    EXPECT_EQ(remote({"ssh", "n2", "bash", "-c", "'python3 train.py'"}), "python3 train.py|");
+}
+
+TEST(RemoteCommands, MayBeNone) {
+    EXPECT_EQ(remote({"ssh", "n2"}), "");
+    EXPECT_EQ(remote({"ssh", "-N", "-L", "8000:n2:8000", "n2"}), "");
+    EXPECT_EQ(remote({"ssh", "-p"}), "");
+    EXPECT_EQ(remote({"ssh"}), "");
+    EXPECT_EQ(remote({"git", "clone", "ssh://n2/x"}), "local");
+    EXPECT_EQ(remote({"rsync", "-e", "ssh", "a", "n2:b"}), "local");
+    EXPECT_EQ(remote({}), "local");
+}
+
+TEST(RemoteCommands, OptionsSendVariables) {
+    EXPECT_EQ(remote({"ssh", "-o", "SendEnv=*", "n2", "hostname"}), "sends hostname|");
+    EXPECT_EQ(remote({"ssh", "-oSetEnv=RANK=1", "n2", "hostname"}), "sends hostname|");
 }
 
 }  // namespace

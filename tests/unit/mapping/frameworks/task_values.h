@@ -3,15 +3,11 @@
 
 #include "mapping/frameworks/framework.h"
 #include "mapping/layout/step_layout.h"
-#include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace distgpu {
 

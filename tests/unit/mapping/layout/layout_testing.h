@@ -1,5 +1,5 @@
-// What the tests of folder layout share: short ways to inputs, the expanded
-// form of results, and a seeded source of random cases.
+// What the tests of folder layout share: short ways to inputs, the expanded form of results, and a
+// seeded source of random cases.
 #pragma once
 
 #include "mapping/layout/step_layout.h"
@@ -7,17 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
 namespace distgpu::layout_testing {
 
 using Names = std::vector<std::string>;
 using Nodes = std::vector<std::uint32_t>;  // the node of every task
 
-inline HostList parsed(const std::string& text) {
+inline HostList hosts(const std::string& text) {
     auto list = HostList::parse(text);
     EXPECT_TRUE(list) << text;
     return list ? *list : HostList{};
@@ -29,21 +26,14 @@ inline Names expand(const HostList& list) {
     return names;
 }
 
-inline HostList hosts(const std::string& text) {
-    return parsed(text);
-}
 inline HostList hosts(std::size_t count) {
-    return parsed("n[1-" + std::to_string(count) + "]");
+    return hosts("n[1-" + std::to_string(count) + "]");
 }
 
 inline std::vector<TasksRun> counts(const std::string& text) {
     auto runs = parse_tasks_per_node(text);
     EXPECT_TRUE(runs) << text;
     return runs ? *runs : std::vector<TasksRun>{};
-}
-
-inline std::vector<TaskMapBlock> map_of(const StepLayout& layout) {
-    return {layout.task_map().begin(), layout.task_map().end()};
 }
 
 // By place().
@@ -54,10 +44,6 @@ inline Nodes placed(const StepLayout& layout) {
     }
     return nodes;
 }
-
-// Checks every query of a layout against the node of every task, counted one by
-// one. Returns what differs, or nothing.
-std::string difference(const StepLayout& layout, const Nodes& expected);
 
 // Numbers that are the same in every run, so that a failure repeats.
 class Random {

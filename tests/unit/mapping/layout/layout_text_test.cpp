@@ -1,10 +1,10 @@
-// The layout of a step as people write it.
+// The layout of a step as people write it, and the counts of tasks as Slurm does.
 #include "mapping/layout/layout_text.h"
 
-#include <gtest/gtest.h>
+#include "base/format.h"
+#include "mapping/message_of.h"
 
-#include <string>
-#include <vector>
+#include <gtest/gtest.h>
 
 namespace distgpu {
 namespace {
@@ -85,6 +85,63 @@ TEST(LayoutText, DistributionsAreSlurms) {
     EXPECT_EQ(written(text),
               "distgpu: --distribution spiral: not block, cyclic, plane=N or "
               "arbitrary=NODE,...; see distgpu plan --help");
+}
+
+using Runs = std::vector<TasksRun>;
+
+TEST(TasksPerNode, ReadsSlurmsForm) {
+    EXPECT_EQ(*parse_tasks_per_node("1"), (Runs{{1, 1}}));
+    EXPECT_EQ(*parse_tasks_per_node("5,1(x2)"), (Runs{{5, 1}, {1, 2}}));
+    EXPECT_EQ(*parse_tasks_per_node("10(x2)"), (Runs{{10, 2}}));
+    EXPECT_EQ(*parse_tasks_per_node("2,1,2"), (Runs{{2, 1}, {1, 1}, {2, 1}}));
+    EXPECT_EQ(*parse_tasks_per_node("2(x2),1"), (Runs{{2, 2}, {1, 1}}));
+    EXPECT_EQ(*parse_tasks_per_node("4(x2),4"), (Runs{{4, 2}, {4, 1}}));
+    EXPECT_EQ(*parse_tasks_per_node("127(x16777216)"), (Runs{{127, 16777216}}));
+    EXPECT_EQ(*parse_tasks_per_node("2147483647"), (Runs{{2147483647, 1}}));
+}
+
+TEST(TasksPerNode, RefusesWithPlaceAndRemedy) {
+    struct Row {
+        std::string text;
+        std::string message;
+    };
+    const std::string form = "; write counts such as 4(x2),1";
+    const std::vector<Row> rows = {
+        {"", "'' at character 1: expected a number of tasks" + form},
+        {"4,", "'4,' at character 3: expected a number of tasks" + form},
+        {",4", "',4' at character 1: expected a number of tasks" + form},
+        {"-4", "'-4' at character 1: expected a number of tasks" + form},
+        {"+4", "'+4' at character 1: expected a number of tasks" + form},
+        {"4 ,1", "'4 ,1' at character 2: expected ',' or the end" + form},
+        {"4(2)", "'4(2)' at character 2: expected ',' or the end" + form},
+        {"4(x)", "'4(x)' at character 4: expected a number of nodes" + form},
+        {"4(x2", "'4(x2' at character 5: expected ')'" + form},
+        {"4(x2)1", "'4(x2)1' at character 6: expected ',' or the end" + form},
+        {"1,0", "'1,0' at character 3: 0 tasks; each count must be at least 1"},
+        {"4(x0)", "'4(x0)' at character 4: 0 nodes; each count must be at least 1"},
+        {"2147483648", "'2147483648' at character 1: more than 2147483647 tasks; check the counts"},
+        {"99999999999999999999",
+         "'99999999999999999999' at character 1: more than 2147483647 tasks; check the counts"},
+        {"1(x16777217)",
+         "'1(x16777217)' at character 4: more than 16777216 nodes; check the counts"},
+        {"1,1(x16777216)",
+         "'1,1(x16777216)' at character 3: more than 16777216 nodes; check the counts after 'x'"},
+        {"128(x16777216)",
+         "'128(x16777216)' at character 1: more than 2147483647 tasks; check the counts"},
+        // 2^32: nothing where it is counted in 32 bits.
+        {"256(x16777216)",
+         "'256(x16777216)' at character 1: more than 2147483647 tasks; check the counts"},
+        {"2147483647,1",
+         "'2147483647,1' at character 12: more than 2147483647 tasks; check the counts"},
+        // A long text is shortened around the place.
+        {std::string(80, '1').append(80, ','),
+         formatted("'{}...' at character 1: more than 2147483647 tasks; check the counts",
+                   std::string(54, '1'))},
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(message_of(parse_tasks_per_node(row.text)),
+                  "distgpu: tasks per node " + row.message);
+    }
 }
 
 }  // namespace

@@ -4,9 +4,6 @@
 #include "mapping/binding/two_socket_node.h"
 #include "plan_testing.h"
 
-#include <string>
-#include <vector>
-
 namespace distgpu::plan_testing {
 
 // Tasks that may run on the whole of two_socket_node().

@@ -1,87 +1,14 @@
-// The plan of a step. Expected values are the golden table of the frameworks'
-// contracts: 2 nodes with 4 GPUs each, rank r on node r/4 with local rank r%4.
+// The plan of a step: what the golden plans do not show.
+#include "mapping/plan/plan.h"
+
+#include "bound_node.h"
+#include "mapping/message_of.h"
 #include "plan_testing.h"
 
-#include <optional>
-#include <string>
-#include <vector>
+#include <gmock/gmock.h>
 
 namespace distgpu::plan_testing {
 namespace {
-
-TEST(Plan, PytorchOnTwoNodesWithFourTasksEach) {
-    const StepLayout step = layout("node[01-02]", {{0, 2, 4, 1}});
-    for (std::uint32_t n = 0; n < 2; ++n) {
-        const NodePlan node = planned("pytorch", step, n, {.gpus = 4, .cpus = 32});
-        EXPECT_EQ(node.node, NodeIndex{n});
-        EXPECT_EQ(node.node_name, n == 0 ? "node01" : "node02");
-        EXPECT_EQ(node.rendezvous, (Rendezvous{"node01", 26912, PortSource::derived}));
-        EXPECT_EQ(node.warnings, std::vector<Error>{});
-        ASSERT_EQ(node.tasks.size(), 4U);
-        for (std::uint32_t l = 0; l < 4; ++l) {
-            const std::uint32_t r = 4 * n + l;
-            EXPECT_EQ(node.tasks[l].task, TaskId{r});
-            EXPECT_EQ(node.tasks[l].rank, GlobalRank{r});
-            EXPECT_EQ(node.tasks[l].local_rank, LocalRank{l});
-            EXPECT_EQ(node.tasks[l].unset,
-                      (std::vector<std::string>{"TORCHELASTIC_*", "PET_*", "OMPI_COMM_WORLD_*"}));
-            EXPECT_EQ(values(node.tasks[l]), (Values{{"MASTER_ADDR", "node01"},
-                                                     {"MASTER_PORT", "26912"},
-                                                     {"WORLD_SIZE", "8"},
-                                                     {"RANK", std::to_string(r)},
-                                                     {"LOCAL_RANK", std::to_string(l)},
-                                                     {"LOCAL_WORLD_SIZE", "4"},
-                                                     {"NODE_RANK", std::to_string(n)},
-                                                     {"GROUP_RANK", std::to_string(n)},
-                                                     {"GROUP_WORLD_SIZE", "2"},
-                                                     {"OMP_NUM_THREADS", "8"}}));
-        }
-    }
-}
-
-TEST(Plan, TorchrunOnTwoNodes) {
-    const StepLayout step = layout("node[01-02]", {{0, 2, 1, 1}});
-    for (std::uint32_t n = 0; n < 2; ++n) {
-        const NodePlan node = planned("torchrun", step, n, {.gpus = 4, .cpus = 32});
-        ASSERT_EQ(node.tasks.size(), 1U);
-        EXPECT_EQ(node.tasks[0].task, TaskId{n});
-        EXPECT_EQ(values(node.tasks[0]), (Values{{"PET_NNODES", "2"},
-                                                 {"PET_NPROC_PER_NODE", "4"},
-                                                 {"PET_NODE_RANK", std::to_string(n)},
-                                                 {"PET_MASTER_ADDR", "node01"},
-                                                 {"PET_MASTER_PORT", "26912"},
-                                                 {"PET_RDZV_BACKEND", "static"},
-                                                 {"PET_RDZV_ID", "4242.0"},
-                                                 {"PET_LOCAL_ADDR", n == 0 ? "node01" : "node02"},
-                                                 {"MASTER_ADDR", "node01"},
-                                                 {"MASTER_PORT", "26912"},
-                                                 {"NODE_RANK", std::to_string(n)},
-                                                 {"OMP_NUM_THREADS", "8"}}));
-    }
-}
-
-// srun -m arbitrary with the host file n3,n1,n3,n2,n1: Slurm lists n[1-3].
-TEST(Plan, RankZeroNeedNotRunOnTheFirstNode) {
-    const StepLayout step =
-        layout("n[1-3]", {{2, 1, 1, 1}, {0, 1, 1, 1}, {2, 1, 1, 1}, {1, 1, 1, 1}, {0, 1, 1, 1}});
-    EXPECT_EQ(rank0_node(step), NodeIndex{2});
-    const std::vector<std::vector<std::uint32_t>> ranks{{1, 4}, {3}, {0, 2}};
-    const std::vector<const char*> node_ranks{"1", "2", "0"};  // by the lowest rank
-    for (std::uint32_t n = 0; n < 3; ++n) {
-        const NodePlan node = planned("pytorch", step, n);
-        EXPECT_EQ(node.rendezvous.address, "n3") << n;
-        ASSERT_EQ(node.tasks.size(), ranks[n].size()) << n;
-        for (std::uint32_t l = 0; l < ranks[n].size(); ++l) {
-            Values set = values(node.tasks[l]);
-            EXPECT_EQ(set["RANK"], std::to_string(ranks[n][l]));
-            EXPECT_EQ(set["LOCAL_RANK"], std::to_string(l));
-            EXPECT_EQ(set["LOCAL_WORLD_SIZE"], std::to_string(ranks[n].size()));
-            EXPECT_EQ(set["NODE_RANK"], node_ranks[n]);
-            EXPECT_EQ(set["GROUP_RANK"], node_ranks[n]);
-            EXPECT_EQ(set["MASTER_ADDR"], "n3");
-        }
-    }
-}
 
 // An outer step's rank would be another task's.
 TEST(Plan, ExportedRanksDoNotStay) {
@@ -152,15 +79,18 @@ TEST(Plan, KnowsThePortsOnWhichANodeWillListen) {
     EXPECT_EQ(planned("tensorflow,port=2000", step, 1).ports, Ports{2000});
     // MPI needs no rendezvous of ours.
     EXPECT_EQ(planned("horovod,port=2000", step, 1).ports, Ports{});
+    // An order of the nodes moves rank 0 to n1, and each task's own port stays.
+    const StepLayout ordered = *step.with_order({NodeIndex{0}, NodeIndex{1}});
+    EXPECT_EQ(planned("pytorch,port=2000", ordered, 0).ports, Ports{2000});
+    EXPECT_EQ(planned("pytorch,port=2000", ordered, 1).ports, Ports{});
+    EXPECT_EQ(planned("tensorflow,port=2000", ordered, 0).ports, (Ports{2000, 2001}));
 }
 
 TEST(Plan, RefusesAPortWithTooFewAfterIt) {
     const StepLayout step = layout("n1", {{0, 1, 4, 1}});
     EXPECT_EQ(planned("tensorflow,port=65532", step, 0).ports.back(), 65535);
-    const auto refused = plan(request("tensorflow,port=65533"), step_of(step), {});
-    ASSERT_FALSE(refused);
     EXPECT_EQ(
-        refused.error().message(),
+        message_of(plan(request("tensorflow,port=65533"), step_of(step), {})),
         "distgpu: port 65533 (from port=65533): 4 consecutive ports are needed from here; give "
         "one up to "
         "65532 with --distgpu=...,port=N");
@@ -206,54 +136,15 @@ TEST(Plan, JudgesAStepBeforeItsLaunch) {
 
 TEST(Plan, HandsRefusalsOn) {
     Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
-    const auto several = plan(request("torchrun"), step, {});
-    ASSERT_FALSE(several);
-    EXPECT_EQ(several.error().message(),
-              "distgpu: --distgpu=torchrun: 2 tasks on a node, but this mode's launcher starts the "
-              "processes itself and needs one task per node; use --ntasks-per-node=1 "
-              "--distgpu=torchrun, or --distgpu=pytorch and the script without its launcher");
     step.rendezvous.exported_port = "80";
-    const auto no_port = plan(request("pytorch"), step, {});
-    ASSERT_FALSE(no_port);
-    EXPECT_EQ(no_port.error().message(),
+    EXPECT_EQ(message_of(plan(request("pytorch"), step, {})),
               "distgpu: MASTER_PORT=80: not a port that a user may listen on; give a number from "
               "1024 to 65535");
 }
 
-TEST(Plan, TheRanksAreSlurmsTaskOrder) {
-    const StepLayout step = layout("n1", {{0, 1, 2147483647, 1}});
-    for (const std::uint32_t task : {0U, 1U, 7U, 2147483646U}) {
-        EXPECT_EQ(rank_of(step, TaskId{task}), GlobalRank{task});
-        EXPECT_EQ(task_of(step, GlobalRank{task}), TaskId{task});
-    }
-}
-
-// Ranks in the order n2, n1: SLURM_PROCID and the local ranks stay.
-TEST(Plan, AnOrderOfTheNodesMovesRanksAndNoTask) {
-    const StepLayout step =
-        *layout("n[1-2]", {{0, 2, 2, 1}}).with_order({NodeIndex{1}, NodeIndex{0}});
-    const NodePlan first = planned("pytorch,order=switch", step, 0);
-    const NodePlan second = planned("pytorch,order=switch", step, 1);
-    EXPECT_EQ(first.rendezvous.address, "n2");
-    EXPECT_EQ(first.tasks[1].task, TaskId{1});
-    EXPECT_EQ(first.tasks[1].local_rank, LocalRank{1});
-    EXPECT_EQ(first.tasks[1].rank, GlobalRank{3});
-    EXPECT_EQ(of_all(first, "RANK"), (std::vector<std::string>{"2", "3"}));
-    EXPECT_EQ(of_all(first, "NODE_RANK"), (std::vector<std::string>{"1", "1"}));
-    EXPECT_EQ(of_all(second, "GROUP_RANK"), (std::vector<std::string>{"0", "0"}));
-    EXPECT_EQ(of_all(second, "RANK"), (std::vector<std::string>{"0", "1"}));
-    EXPECT_EQ(of_all(second, "MASTER_ADDR"), (std::vector<std::string>{"n2", "n2"}));
-    EXPECT_EQ(first.ports, std::vector<std::uint16_t>{});
-    EXPECT_EQ(second.ports, std::vector<std::uint16_t>{26912});
-    EXPECT_EQ(task_of(step, GlobalRank{0}), TaskId{2});
-    EXPECT_EQ(rank_of(step, TaskId{2}), GlobalRank{0});
-}
-
 TEST(Plan, AnOrderThatDidNotArriveIsRefused) {
     const Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
-    const auto refused = plan(request("pytorch,order=./ring"), step, {});
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message(),
+    EXPECT_EQ(message_of(plan(request("pytorch,order=./ring"), step, {})),
               "distgpu: order=./ring: the order of the nodes was not sent with the step; load the "
               "plugin on the host of srun too, or leave order out");
     EXPECT_TRUE(plan(request("pytorch,order=slurm"), step, {}));
@@ -278,6 +169,205 @@ TEST(Plan, TheNodeOfRankZeroIsListedAtTheMasterAddress) {
     EXPECT_EQ(
         set.at("TF_CONFIG"),
         R"({"cluster":{"worker":["boss:30000","n1:30000"]},"task":{"type":"worker","index":1}})");
+}
+
+using testing::Each;
+using testing::ElementsAre;
+
+// The same CPUs for every task.
+SlurmShare masks(std::uint32_t tasks, std::uint32_t cpus) {
+    SlurmShare share;
+    share.masks.assign(tasks, CpuSet::range(0, cpus - 1));
+    return share;
+}
+
+NodeFacts node(std::uint32_t cpus, std::uint32_t cpus_per_task, SlurmShare share = {}) {
+    return {.cpus = cpus, .cpus_per_task = cpus_per_task, .share = std::move(share)};
+}
+
+TEST(PlanThreads, AreTheCpusOfEachProcess) {
+    struct Row {
+        const char* title;
+        const char* spec;
+        std::uint32_t tasks;
+        NodeFacts node;
+        const char* threads;  // "-": not set
+    };
+    const std::vector<Row> rows = {
+        {"asked for", "pytorch", 4, node(32, 8, masks(4, 8)), "8"},
+        {"asked for, unbound", "pytorch", 2, node(32, 4, masks(2, 32)), "4"},
+        {"not asked for: the share", "pytorch", 4, node(32, 1), "8"},
+        {"not asked for, bound to fewer", "pytorch", 4, node(32, 1, masks(4, 2)), "2"},
+        {"not asked for, all may run everywhere", "pytorch", 4, node(32, 1, masks(4, 32)), "8"},
+        {"not known, more tasks than CPUs", "pytorch", 4, node(2, 0), "1"},
+        {"a launcher's processes share", "torchrun,nproc=4", 1, node(32, 32), "8"},
+        {"a launcher on GPUs", "composer", 1, {.gpus = 4, .cpus = 32, .cpus_per_task = 16}, "4"},
+        {"more processes than CPUs", "torchrun,nproc=9", 1, node(8, 0), "1"},
+        {"the user's own", "pytorch", 4, {.cpus = 32, .exported = {"OMP_NUM_THREADS"}}, "-"},
+        {"as they are", "pytorch,omp=keep", 4, node(32, 8), "-"},
+        {"in every mode", "ompi", 4, node(32, 8), "8"},
+    };
+    for (const auto& row : rows) {
+        const StepLayout step = layout("n1", {{0, 1, row.tasks, 1}});
+        EXPECT_THAT(of_all(planned(row.spec, step, 0, row.node), "OMP_NUM_THREADS"),
+                    Each(std::string(row.threads)))
+            << row.title;
+    }
+}
+
+TEST(PlanThreads, CountEachTasksOwnMask) {
+    NodeFacts node{.cpus = 32, .cpus_per_task = 1};
+    node.share.masks = {{0, 1}, {2, 3, 4}};
+    EXPECT_THAT(
+        of_all(planned("pytorch", layout("n1", {{0, 1, 2, 1}}), 0, node), "OMP_NUM_THREADS"),
+        ElementsAre("2", "3"));
+}
+
+// Three tasks may use all 32 CPUs. Two of them share the 8 of their GPUs' NUMA node.
+TEST(PlanThreads, FollowTheCpusThatBindingLeaves) {
+    const NodeTopology topology = two_socket_node({0, 0, 3});
+    NodeFacts node = bound_node(topology, everywhere(3), {0, 1, 2});
+    node.cpus_per_task = 1;
+    EXPECT_THAT(of_all(planned_on("pytorch", node), "OMP_NUM_THREADS"), ElementsAre("4", "4", "8"));
+    EXPECT_THAT(of_all(planned_on("pytorch,cpus=keep", node), "OMP_NUM_THREADS"), Each("10"));
+    // With --cpus-per-task some of the CPUs are far from the GPU.
+    node.cpus_per_task = 10;
+    node.share.cpus_per_task = 10;
+    EXPECT_THAT(of_all(planned_on("pytorch", node), "OMP_NUM_THREADS"), Each("10"));
+}
+
+const std::string ras = "NCCL_RAS_ADDR";
+const std::string buffer = "TORCH_FR_BUFFER_SIZE";
+const std::string file = "TORCH_FR_DUMP_TEMP_FILE";
+
+Values of_rank0(const std::string& spec, std::uint32_t tasks, const NodeFacts& node = {}) {
+    return values(planned(spec.c_str(), layout("n1", {{0, 1, tasks, 1}}), 0, node).tasks.front());
+}
+
+TEST(PlanWatch, FrameworksAreToldToKeepWhatWhyReads) {
+    const Values set = of_rank0("pytorch,watch", 4);
+    EXPECT_EQ(set.at("NCCL_RAS_ENABLE"), "1");
+    EXPECT_EQ(set.at(buffer), "2000");
+    EXPECT_EQ(set.at(file), "distgpu-4242.0-rank_");
+    // The last of the 16 ports from MASTER_PORT on.
+    EXPECT_EQ(set.at("MASTER_PORT"), "26912");
+    EXPECT_EQ(set.at(ras), "localhost:26927");
+}
+
+TEST(PlanWatch, WithoutTheKeyTheyAreLeftAlone) {
+    for (const std::string spec : {"pytorch", "pytorch,watch=off"}) {
+        const Values set = of_rank0(spec, 4);
+        for (const std::string& name : {ras, buffer, file, std::string("NCCL_RAS_ENABLE")}) {
+            EXPECT_FALSE(set.contains(name)) << spec << " " << name;
+        }
+    }
+}
+
+TEST(PlanWatch, APortIsGivenWhereOneIsFree) {
+    EXPECT_EQ(of_rank0("pytorch,watch", 15).count(ras), 1U);
+    EXPECT_EQ(of_rank0("pytorch,watch", 16).count(ras), 0U);
+    EXPECT_EQ(of_rank0("pytorch,watch", 17).count(ras), 1U);
+    // Also beside a port of the user's own, from the step's others.
+    const Values own = of_rank0("pytorch,watch,port=5000", 4);
+    EXPECT_EQ(own.at("MASTER_PORT"), "5000");
+    EXPECT_EQ(own.at(ras), "localhost:26927");
+}
+
+TEST(PlanWatch, TheUsersExportStaysByItsOlderNameToo) {
+    const Values set = of_rank0(
+        "pytorch,watch", 4,
+        {.exported = {ras, "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"}});
+    EXPECT_FALSE(set.contains(ras));
+    EXPECT_FALSE(set.contains(buffer));
+    EXPECT_FALSE(set.contains(file));
+    EXPECT_TRUE(set.contains("NCCL_RAS_ENABLE"));
+    EXPECT_FALSE(of_rank0("pytorch,watch", 4, {.exported = {buffer}}).contains(buffer));
+}
+
+TEST(PlanWatch, ServersMayWaitAsLongAsTheyWant) {
+    const auto error = refusal(request("vllm,watch=30:end"), Step{layout("n1", {{0, 1, 1, 1}})});
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->message(),
+              "distgpu: watch=30:end: vllm may wait for work as long as that; write watch alone, "
+              "and ask distgpu why yourself");
+    EXPECT_FALSE(refusal(request("vllm,watch"), Step{layout("n1", {{0, 1, 1, 1}})}));
+}
+
+// Rank 0 runs on node02 of node[01-03], whose addresses are 10.0.0.1 to 3.
+Step arbitrary_step() {
+    Step step = step_of(layout("node[01-03]", {{1, 1, 1, 1}, {0, 1, 1, 1}, {2, 1, 1, 1}}));
+    step.facts.node_addresses =
+        HostList::from_names(std::vector<std::string>{"10.0.0.1", "10.0.0.2", "10.0.0.3"});
+    step.rendezvous.rank0_address = "10.0.0.2";
+    return step;
+}
+
+std::string refused(const char* spec, Step step, std::optional<std::string> exported) {
+    step.rendezvous.exported_address = std::move(exported);
+    const auto error = refusal(request(spec), step);
+    return error ? error->message() : "";
+}
+
+TEST(MisleadingAddress, IsTheLoopback) {
+    for (const std::string host :
+         {"localhost", "localhost.localdomain", "127.0.0.1", "127.0.1.1", "::1", "0.0.0.0", "::"}) {
+        EXPECT_EQ(refused("pytorch", arbitrary_step(), host),
+                  "distgpu: MASTER_ADDR=" + host +
+                      ": each of the step's 3 nodes would look for rank 0 on itself; unset "
+                      "MASTER_ADDR");
+    }
+}
+
+TEST(MisleadingAddress, IsThatOfAnotherNode) {
+    for (const std::string host : {"node01", "10.0.0.1", "node03", "10.0.0.3"}) {
+        EXPECT_EQ(refused("torchrun", arbitrary_step(), host),
+                  "distgpu: MASTER_ADDR=" + host + ": rank 0 runs on node02; unset MASTER_ADDR");
+    }
+}
+
+TEST(MisleadingAddress, IsNoneThatCanBeRankZeros) {
+    for (const char* host : {"node02", "10.0.0.2", "node02-ib0", "node01-ib0", "head.example",
+                             "127.example", "localhost.example"}) {
+        EXPECT_EQ(refused("pytorch", arbitrary_step(), host), "") << host;
+    }
+    EXPECT_EQ(refused("pytorch", arbitrary_step(), std::nullopt), "");
+}
+
+// Several slurmds of one machine.
+TEST(MisleadingAddress, MayBeSharedByNodes) {
+    Step step = arbitrary_step();
+    step.facts.node_addresses =
+        HostList::from_names(std::vector<std::string>{"10.0.0.9", "10.0.0.9", "10.0.0.9"});
+    step.rendezvous.rank0_address = "";
+    EXPECT_EQ(refused("pytorch", step, "10.0.0.9"), "");
+    step.facts.node_addresses = {};
+    step.rendezvous.rank0_address = "node01";
+    EXPECT_EQ(refused("pytorch", step, "node01"), "");
+}
+
+TEST(MisleadingAddress, IsNoneOnOneNode) {
+    EXPECT_EQ(refused("pytorch", step_of(layout("node01", {{0, 1, 4, 1}})), "localhost"), "");
+}
+
+TEST(MisleadingAddress, OfAKeyIsTheKeys) {
+    EXPECT_EQ(refused("pytorch,master=127.0.0.1", arbitrary_step(), "node02"),
+              "distgpu: master=127.0.0.1: each of the step's 3 nodes would look for rank 0 on "
+              "itself; leave master= out");
+    EXPECT_EQ(refused("pytorch,master=node03", arbitrary_step(), std::nullopt),
+              "distgpu: master=node03: rank 0 runs on node02; leave master= out");
+    EXPECT_EQ(refused("pytorch,master=name", arbitrary_step(), "localhost"), "");
+}
+
+TEST(MisleadingAddress, DoesNotMatterWithoutARendezvous) {
+    EXPECT_EQ(refused("horovod", arbitrary_step(), "localhost"), "");
+    EXPECT_NE(refused("horovod,backend=gloo", arbitrary_step(), "localhost"), "");
+}
+
+// The nodes know what --export made of it.
+TEST(MisleadingAddress, IsRefusedByThePlanOfANode) {
+    Step step = arbitrary_step();
+    step.rendezvous.exported_address = "localhost";
+    EXPECT_FALSE(plan(request("jax"), step, NodeFacts{.node = NodeIndex{2}}));
 }
 
 }  // namespace

@@ -7,9 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace distgpu::plan_testing {
 

@@ -1,13 +1,11 @@
-// The values of SPEC's keys that are read elsewhere too: master and port.
-#include "mapping/rendezvous/host_port.h"
-#include "mapping/request/request.h"
+// The values of SPEC's keys.
+#include "mapping/message_of.h"
+#include "mapping/rendezvous/rendezvous.h"
 #include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace distgpu {
@@ -16,59 +14,32 @@ namespace {
 using Form = Master::Form;
 
 TEST(ParseMaster, ReadsTheFourForms) {
-    struct Row {
-        const char* title;
-        std::string text;
-        Master master;
-    };
-    const std::vector<Row> rows = {
-        {"Slurm's NodeAddr", "addr", {Form::address, ""}},
-        {"Slurm's NodeName", "name", {Form::name, ""}},
-        {"a suffix", "suffix:i", {Form::suffix, "i"}},
-        {"a suffix with a domain", "suffix:-ib0.cluster", {Form::suffix, "-ib0.cluster"}},
-        {"the suffix 'addr'", "suffix:addr", {Form::suffix, "addr"}},
-        {"a host", "node01", {Form::host, "node01"}},
-        {"a host that begins like a word", "addr1", {Form::host, "addr1"}},
-        {"words are lower case", "ADDR", {Form::host, "ADDR"}},
-        {"a full name", "Node-01_a.example.org", {Form::host, "Node-01_a.example.org"}},
-        {"IPv4", "10.0.0.7", {Form::host, "10.0.0.7"}},
-        {"IPv6", "fd00::1", {Form::host, "fd00::1"}},
-        {"253 characters", std::string(253, 'h'), {Form::host, std::string(253, 'h')}},
-    };
-    for (const auto& row : rows) {
-        const auto master = parse_master(row.text);
-        ASSERT_TRUE(master) << row.title;
-        EXPECT_EQ(*master, row.master) << row.title;
+    EXPECT_EQ(*parse_master("addr"), (Master{Form::address, ""}));
+    EXPECT_EQ(*parse_master("name"), (Master{Form::name, ""}));
+    for (const std::string suffix : {"i", "-ib0.cluster", "addr"}) {
+        EXPECT_EQ(*parse_master("suffix:" + suffix), (Master{Form::suffix, suffix}));
+    }
+    for (const std::string& host :
+         {std::string("node01"), std::string("addr1"), std::string("ADDR"),
+          std::string("Node-01_a.example.org"), std::string("10.0.0.7"), std::string("fd00::1"),
+          std::string(253, 'h')}) {
+        EXPECT_EQ(*parse_master(host), (Master{Form::host, host}));
     }
 }
 
 TEST(ParseMaster, RefusesWhatIsNoHost) {
-    struct Row {
-        const char* title;
-        std::string text;
-        std::string quoted;
-    };
-    const std::vector<Row> rows = {
-        {"nothing", "", ""},
-        {"a suffix without text", "suffix:", "suffix:"},
-        {"a blank", "node 01", "node 01"},
-        {"a bracketed IPv6 address", "[fd00::1]", "[fd00::1]"},
-        {"a host with its port", "node01:29500", "node01:29500"},
-        {"an IPv6 zone", "fe80::1%eth0", "fe80::1%eth0"},
-        {"a shell's remains", "$(hostname)", "$(hostname)"},
-        {"a slash", "suffix:/x", "suffix:/x"},
-        {"a control character", "node\n01", "node?01"},
-        {"254 characters", std::string(254, 'h'), std::string(57, 'h') + "..."},
-    };
-    for (const auto& row : rows) {
-        const auto master = parse_master(row.text);
-        ASSERT_FALSE(master) << row.title;
-        EXPECT_EQ(master.error().message(),
-                  "distgpu: master=" + row.quoted +
+    const auto expect_refused = [](const std::string& text, const std::string& quoted) {
+        EXPECT_EQ(message_of(parse_master(text)),
+                  "distgpu: master=" + quoted +
                       ": not a host name or address; give addr, name, suffix:S, or a host "
-                      "(its port is port=N)")
-            << row.title;
+                      "(its port is port=N)");
+    };
+    for (const char* text : {"", "suffix:", "node 01", "[fd00::1]", "node01:29500", "fe80::1%eth0",
+                             "$(hostname)", "suffix:/x"}) {
+        expect_refused(text, text);
     }
+    expect_refused("node\n01", "node?01");
+    expect_refused(std::string(254, 'h'), std::string(57, 'h') + "...");
 }
 
 TEST(ParsePort, ReadsPortsOfOrdinaryUsers) {
@@ -83,34 +54,18 @@ TEST(ParsePort, ReadsPortsOfOrdinaryUsers) {
 }
 
 TEST(ParsePort, RefusesEverythingElse) {
-    struct Row {
-        const char* title;
-        std::string text;
-        std::string quoted;
+    const auto expect_refused = [](const std::string& text, const std::string& quoted) {
+        EXPECT_EQ(message_of(parse_port("MASTER_PORT", text)),
+                  "distgpu: MASTER_PORT=" + quoted +
+                      ": not a port that a user may listen on; give a number from 1024 to 65535");
     };
-    const std::vector<Row> rows = {
-        {"nothing", "", ""},
-        {"the last privileged port", "1023", "1023"},
-        {"one past the last port", "65536", "65536"},
-        {"2^32 + 2000", "4294969296", "4294969296"},
-        {"30 digits", std::string(30, '9'), std::string(30, '9')},
-        {"a sign", "+29500", "+29500"},
-        {"negative", "-1", "-1"},
-        {"a blank before", " 29500", " 29500"},
-        {"a blank after", "29500 ", "29500 "},
-        {"hexadecimal", "0x7000", "0x7000"},
-        {"a word", "auto", "auto"},
-        {"a control character", "29500\n", "29500?"},
-        {"long", std::string(5000, 'x'), std::string(57, 'x') + "..."},
-    };
-    for (const auto& row : rows) {
-        const auto port = parse_port("MASTER_PORT", row.text);
-        ASSERT_FALSE(port) << row.title;
-        EXPECT_EQ(port.error().message(),
-                  "distgpu: MASTER_PORT=" + row.quoted +
-                      ": not a port that a user may listen on; give a number from 1024 to 65535")
-            << row.title;
+    // 4294969296 is 2^32 + 2000.
+    for (const char* text : {"", "1023", "65536", "4294969296", "999999999999999999999999999999",
+                             "+29500", "-1", " 29500", "29500 ", "0x7000", "auto"}) {
+        expect_refused(text, text);
     }
+    expect_refused("29500\n", "29500?");
+    expect_refused(std::string(5000, 'x'), std::string(57, 'x') + "...");
 }
 
 TEST(SpecKeys, EachIsDocumentedOnOneLine) {
@@ -122,6 +77,61 @@ TEST(SpecKeys, EachIsDocumentedOnOneLine) {
         EXPECT_EQ(key.help.find('\n'), std::string_view::npos) << key.name;
         EXPECT_NE(key.apply, nullptr) << key.name;
     }
+}
+
+TEST(BindingKeys, OtherValuesAreRefused) {
+    const std::string places = ": unknown value; give near or keep";
+    struct Row {
+        const char* spec;
+        std::string message;
+    };
+    const std::vector<Row> rows = {
+        {"pytorch,gpus=far", "gpus=far: unknown value; give near, isolate or keep"},
+        {"pytorch,gpus=", "gpus=: unknown value; give near, isolate or keep"},
+        {"pytorch,gpu-ids=pci", "gpu-ids=pci: unknown value; give index or uuid"},
+        {"pytorch,cpus=isolate", "cpus=isolate" + places},
+        {"pytorch,hcas=mlx5_0", "hcas=mlx5_0" + places},
+        {"pytorch,bind=near", "bind=near: unknown value; give none"},
+        {"pytorch,gpu=near", "unknown key 'gpu'; did you mean 'gpus'?"},
+        {"pytorch,hca=near", "unknown key 'hca'; did you mean 'hcas'?"},
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(message_of(parse_spec("--distgpu", row.spec)),
+                  std::string("distgpu: --distgpu=") + row.spec + ": " + row.message);
+    }
+}
+
+std::optional<Watch> watch_in(const std::string& spec) {
+    const auto request = parse_spec("SPEC", spec);
+    return request ? request->watch : std::nullopt;
+}
+
+TEST(WatchKey, TakesMinutesAndWhetherTheStepEnds) {
+    EXPECT_EQ(watch_in("pytorch"), std::nullopt);
+    EXPECT_EQ(watch_in("pytorch,watch"), (Watch{.on = true}));
+    EXPECT_EQ(watch_in("pytorch,watch="), (Watch{.on = true}));
+    EXPECT_EQ(watch_in("pytorch,watch=on"), (Watch{.on = true}));
+    EXPECT_EQ(watch_in("pytorch,watch=off"), Watch{});
+    EXPECT_EQ(watch_in("pytorch,watch=1"), (Watch{.on = true, .minutes = 1}));
+    EXPECT_EQ(watch_in("pytorch,watch=1440:end"),
+              (Watch{.on = true, .minutes = 1440, .ends = true}));
+}
+
+TEST(WatchKey, RefusesAnythingElse) {
+    for (const std::string value : {"0", "x", "1441", "30:stop", "30:", ":end", "0:end", "-1", "1m",
+                                    "4294967297", "30:end:end", "on:end", " 30"}) {
+        EXPECT_EQ(message_of(parse_watch(value)),
+                  "distgpu: watch=" + value +
+                      ": unknown value; give minutes from 1 to 1440, as in watch=30 or "
+                      "watch=30:end, or on or off");
+    }
+}
+
+TEST(WatchKey, IsToldAsItIsWritten) {
+    for (const std::string value : {"on", "off", "1", "30:end", "1440"}) {
+        EXPECT_EQ(to_string(*parse_watch(value)), value);
+    }
+    EXPECT_EQ(to_string(*parse_watch("30:end"), "m"), "30m:end");
 }
 
 }  // namespace

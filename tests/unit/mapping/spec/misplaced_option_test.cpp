@@ -1,22 +1,19 @@
-// --distgpu in the wrong place.
+// Words that are taken for modes and keys, and --distgpu in the wrong place.
 #include "mapping/spec/misplaced_option.h"
 
-#include "mapping/request/request.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/message_of.h"
 #include "mapping/spec/parse_spec.h"
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
+#include <algorithm>
 
 namespace distgpu {
 namespace {
 
 TEST(MisplacedOption, TakesTheNextWordForItsMode) {
-    const auto refusal = [](const std::string& word) {
-        const auto request = parse_spec("--distgpu", word);
-        return request ? "" : request.error().message();
-    };
+    const auto refusal = [](const char* word) { return message_of(parse_spec("--distgpu", word)); };
     EXPECT_EQ(refusal("python3"),
               "distgpu: --distgpu=python3: a program, and no mode; write the mode before it, as in "
               "--distgpu=pytorch python3");
@@ -64,6 +61,33 @@ TEST(MisplacedOption, MayStandBelowTheFirstCommand) {
               "");
     EXPECT_EQ(late("#!/bin/bash\ncd run\n#SBATCH --distgpu=off\n#SBATCH -N2\n"), "");
     EXPECT_EQ(late(""), "");
+}
+
+TEST(OtherWords, MeanModesThatThereAre) {
+    for (const char* word : {"ddp", "torch.distributed", "pl", "hf", "zero", "megatron-core",
+                             "mosaic", "hvd", "openmpi", "keras", "flax"}) {
+        const auto mode = mode_meant_by(word);
+        ASSERT_TRUE(mode) << word;
+        EXPECT_NE(find_framework(*mode), nullptr) << word;
+        // Else nobody would have to be told.
+        EXPECT_EQ(find_framework(word), nullptr) << word;
+    }
+    EXPECT_EQ(mode_meant_by("none"), "off");
+    EXPECT_EQ(mode_meant_by("pytorch"), std::nullopt);
+    EXPECT_EQ(mode_meant_by(""), std::nullopt);
+}
+
+TEST(OtherWords, MeanKeysThatThereAre) {
+    const auto keys = spec_keys();
+    for (const char* word : {"master-port", "main_process_ip", "NPROC_PER_NODE", "rdzv-backend",
+                             "omp_num_threads", "gpu-bind", "cpu-bind", "ib", "debug", "test"}) {
+        const auto ours = key_meant_by(word);
+        ASSERT_TRUE(ours) << word;
+        EXPECT_TRUE(std::any_of(keys.begin(), keys.end(), [&](const SpecKey& key) {
+            return key.name == *ours;
+        })) << word;
+    }
+    EXPECT_EQ(key_meant_by("port"), std::nullopt);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// What srun tells the nodes: round trips, and text that a user forged.
+// What srun tells the nodes: round trips, text that a user forged, and a layout against what Slurm
+// started on this node.
 #include "mapping/texts/sent_step.h"
+
+#include "base/format.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 namespace distgpu {
 namespace {
@@ -270,40 +271,21 @@ TEST(SentStep, UnknownWordsOfALaterReleaseAreIgnored) {
 // Linux takes 131,072 bytes of NAME=VALUE with its NUL.
 TEST(SentStep, ALayoutTooLongForExecveIsLeftOut) {
     static_assert(sizeof("SLURM_DISTGPU_STEP=") + max_sent_length <= 131'072);
-    std::size_t longest = 0;
-    bool dropped = false;
-    for (std::uint32_t tasks = 16'300; tasks < 16'500; ++tasks) {
-        const SentStep step = with_irregular_layout(tasks);
-        const std::string text = encode(step);
-        ASSERT_LE(text.size(), max_sent_length);
-        const auto decoded = decode_of(step.job, step.step, text);
-        ASSERT_TRUE(decoded);
-        ASSERT_TRUE(*decoded);
-        if (!(*decoded)->layout) {
-            dropped = true;
-            EXPECT_EQ(**decoded, (SentStep{4242, 0, std::nullopt, "10.0.0.1", false}));
-            break;
-        }
-        EXPECT_EQ(**decoded, step);
-        longest = text.size();
+    std::uint32_t tasks = 16'300;
+    while (tasks < 16'500 &&
+           decode_of(4242, 0, encode(with_irregular_layout(tasks)))->value().layout) {
+        ++tasks;
     }
-    EXPECT_TRUE(dropped);
+    EXPECT_EQ(encode(with_irregular_layout(tasks)), "v2 4242.0 rank0=10.0.0.1");
+    const SentStep longest = with_irregular_layout(tasks - 1);
+    const std::string text = encode(longest);
+    EXPECT_EQ(*decode_of(4242, 0, text), longest);
+    EXPECT_LE(text.size(), max_sent_length);
     // A block takes eight bytes: one more would not have fitted.
-    EXPECT_GT(longest + 16, max_sent_length);
+    EXPECT_GT(text.size() + 16, max_sent_length);
 }
 
-// Each node's tasks in one stretch, in no order that the map could shorten: the last node first,
-// then every other one.
-std::vector<std::uint32_t> node_by_node(std::uint32_t nodes, std::uint32_t tasks_each) {
-    std::vector<std::uint32_t> node_of_task;
-    for (std::uint32_t at = 0; at < nodes; ++at) {
-        const std::uint32_t node = at % 2 == 0 ? nodes - 1 - at / 2 : at / 2;
-        node_of_task.insert(node_of_task.end(), tasks_each, node);
-    }
-    return node_of_task;
-}
-
-// What docs/performance.md says of 10,000 nodes with 8 tasks each.
+// What docs/measurements.md says of 10,000 nodes with 8 tasks each.
 TEST(SentStep, OfTenThousandNodes) {
     constexpr std::uint32_t nodes = 10'000;
     const HostList all = hosts("n[1-10000]");
@@ -321,17 +303,155 @@ TEST(SentStep, OfTenThousandNodes) {
             EXPECT_LT(sent(*StepLayout::distribute(all, counts, distribution)).size(), 200U);
         }
     }
+    // In no order that the map could shorten: the last node first, then every other one.
+    const auto node_by_node = [&](std::uint32_t rounds) {
+        std::vector<std::uint32_t> node_of_task;
+        for (std::uint32_t i = 0; i < rounds * nodes; ++i) {
+            const std::uint32_t at = i % nodes;
+            node_of_task.insert(node_of_task.end(), 8 / rounds,
+                                at % 2 == 0 ? nodes - 1 - at / 2 : at / 2);
+        }
+        return *StepLayout::from_assignment(all, node_of_task);
+    };
     // "NODE.1.8.1" for each node: 7 characters with the comma, and its 38,890 digits in all.
-    const auto in_turn = *StepLayout::from_assignment(all, node_by_node(nodes, 8));
-    const std::string once = sent(in_turn);
-    EXPECT_GE(once.size(), 7 * nodes + 38'890);
-    EXPECT_LE(once.size(), max_sent_length);
-    EXPECT_EQ((*decode_of(4242, 0, once))->layout, in_turn);
+    const StepLayout once = node_by_node(1);
+    EXPECT_GE(sent(once).size(), 7 * nodes + 38'890);
+    EXPECT_LE(sent(once).size(), max_sent_length);
+    EXPECT_EQ((*decode_of(4242, 0, sent(once)))->layout, once);
     // Nodes that come twice take twice as much, and the layout stays behind.
-    auto twice = node_by_node(nodes, 4);
-    const auto first_half = twice;
-    twice.insert(twice.end(), first_half.begin(), first_half.end());
-    EXPECT_EQ(sent(*StepLayout::from_assignment(all, twice)), "v2 4242.0 rank0=10.0.0.1");
+    EXPECT_EQ(sent(node_by_node(2)), "v2 4242.0 rank0=10.0.0.1");
+}
+
+LocalTasks on(std::uint32_t node, const std::vector<std::uint32_t>& tasks) {
+    LocalTasks started{NodeIndex{node}, {}};
+    for (const std::uint32_t task : tasks) started.tasks.push_back(TaskId{task});
+    return started;
+}
+
+// 5,1,1 tasks, block: 0-4 on n1, 5 on n2, 6 on n3.
+StepLayout block() {
+    return layout("n[1-3]", {{0, 1, 5, 1}, {1, 2, 1, 1}});
+}
+
+// 5,1,1 tasks, cyclic: 0 and 3-6 on n1, 1 on n2, 2 on n3.
+StepLayout cyclic() {
+    return layout("n[1-3]", {{0, 3, 1, 1}, {0, 1, 4, 1}});
+}
+
+// 3 rounds of 2 on each of 3 nodes.
+StepLayout plane() {
+    return layout("n[1-3]", {{0, 3, 2, 3}});
+}
+
+TEST(LayoutCheck, TheSizeIsThatOfTheStep) {
+    EXPECT_EQ(check_size(block(), {3, 7}), std::nullopt);
+    for (const auto& [size, started] : {std::pair(StepSize{4, 7}, "7 on 4"), {{3, 8}, "8 on 3"}}) {
+        EXPECT_EQ(
+            check_size(block(), size)->message(),
+            formatted("distgpu: task map: 7 tasks on 3 nodes, but Slurm started {}; run again "
+                      "without SLURM_DISTGPU_STEP",
+                      started));
+    }
+}
+
+TEST(LayoutCheck, AcceptsWhatSlurmStarted) {
+    EXPECT_EQ(check_layout(block(), on(0, {0, 1, 2, 3, 4})), std::nullopt);
+    EXPECT_EQ(check_layout(block(), on(2, {6})), std::nullopt);
+    EXPECT_EQ(check_layout(cyclic(), on(0, {0, 3, 4, 5, 6})), std::nullopt);
+    EXPECT_EQ(check_layout(cyclic(), on(1, {1})), std::nullopt);
+    EXPECT_EQ(check_layout(plane(), on(1, {2, 3, 8, 9, 14, 15})), std::nullopt);
+}
+
+TEST(LayoutCheck, RefusesEverythingElse) {
+    const auto problem = [](const StepLayout& layout, const LocalTasks& started) {
+        const auto refusal = check_layout(layout, started);
+        return refusal ? refusal->object + ": " + refusal->problem : "";
+    };
+    EXPECT_EQ(check_layout(block(), on(3, {0}))->message(),
+              "distgpu: task map: 3 nodes, but Slurm started a task on node number 3; run again "
+              "without SLURM_DISTGPU_STEP");
+    EXPECT_EQ(problem(block(), on(UINT32_MAX, {0})),
+              "task map: 3 nodes, but Slurm started a task on node number 4294967295");
+    EXPECT_EQ(problem(block(), on(0, {0, 1, 2, 3})),
+              "task map: 5 tasks on n1, but Slurm started 4");
+    EXPECT_EQ(problem(block(), on(1, {5, 6})), "task map: 1 tasks on n2, but Slurm started 2");
+    EXPECT_EQ(problem(block(), on(2, {})), "task map: 1 tasks on n3, but Slurm started 0");
+    EXPECT_EQ(problem(block(), on(1, {6})),
+              "task map: task 5 has local rank 0 on n2, but Slurm started task 6");
+    EXPECT_EQ(problem(block(), on(0, {0, 2, 1, 3, 4})),
+              "task map: task 1 has local rank 1 on n1, but Slurm started task 2");
+    // Block where Slurm dealt cyclic, and the other way round.
+    EXPECT_EQ(problem(block(), on(0, {0, 3, 4, 5, 6})),
+              "task map: task 1 has local rank 1 on n1, but Slurm started task 3");
+    EXPECT_EQ(problem(cyclic(), on(0, {0, 1, 2, 3, 4})),
+              "task map: task 3 has local rank 1 on n1, but Slurm started task 1");
+    // The last task of the last round.
+    EXPECT_EQ(problem(plane(), on(1, {2, 3, 8, 9, 14, 16})),
+              "task map: task 15 has local rank 5 on n2, but Slurm started task 16");
+}
+
+// The second node of a component, with two of its tasks.
+const ComponentTasks second_node{ComponentNode{1}, {ComponentTaskId{2}, ComponentTaskId{3}}};
+
+TEST(Component, IsTheWholeStepWhereItIsTheOnlyOne) {
+    EXPECT_EQ(in_step(second_node, {}), (LocalTasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}}));
+}
+
+TEST(Component, ComesAfterTheNodesAndTasksOfThoseBeforeIt) {
+    // Behind a component with 4 nodes and 16 tasks.
+    const auto before = offset_of(second_node, LocalRank{1}, NodeIndex{5}, TaskId{19});
+    ASSERT_TRUE(before);
+    EXPECT_EQ(*before, (ComponentOffset{4, 16}));
+    EXPECT_EQ(in_step(second_node, *before), (LocalTasks{NodeIndex{5}, {TaskId{18}, TaskId{19}}}));
+    EXPECT_EQ(offset_of(second_node, LocalRank{0}, NodeIndex{5}, TaskId{18}), before);
+}
+
+TEST(Component, HasNoNumbersBelowItsOwn) {
+    EXPECT_EQ(offset_of(second_node, LocalRank{0}, NodeIndex{0}, TaskId{18}), std::nullopt);
+    EXPECT_EQ(offset_of(second_node, LocalRank{1}, NodeIndex{5}, TaskId{2}), std::nullopt);
+}
+
+StepLayout blocks(std::vector<std::string> nodes, std::vector<TasksRun> counts) {
+    return *StepLayout::distribute(HostList::from_names(nodes), counts,
+                                   Distribution{Distribution::Kind::block, 0});
+}
+
+// node01: tasks 0 and 1, node02: 2, node03: 3 and 4, node01 again: 5 and 6.
+const StepLayout three_components = *StepLayout::from_components(
+    std::vector{blocks({"node01", "node02"}, {{2, 1}, {1, 1}}), blocks({"node03"}, {{2, 1}}),
+                blocks({"node01"}, {{2, 1}})});
+
+ComponentTasks tasks_on_first_node(std::uint32_t count) {
+    ComponentTasks component;
+    for (std::uint32_t task = 0; task < count; ++task) {
+        component.tasks.push_back(ComponentTaskId{task});
+    }
+    return component;
+}
+
+using Offsets = std::vector<ComponentOffset>;
+
+TEST(PossibleOffsets, IsTheOneThatFitsNodeAndTasks) {
+    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(2), "node03"),
+              (Offsets{{2, 3}}));
+    EXPECT_EQ(
+        possible_offsets(three_components, {ComponentNode{1}, {ComponentTaskId{2}}}, "node02"),
+        (Offsets{{0, 0}}));
+}
+
+TEST(PossibleOffsets, AreSeveralWhereComponentsOfOneShapeShareANode) {
+    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(2), "node01"),
+              (Offsets{{0, 0}, {3, 5}}));
+}
+
+// A host may have another name than its node.
+TEST(PossibleOffsets, AreAllThatFitWhereNoNodeHasTheName) {
+    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(2), "host7"),
+              (Offsets{{0, 0}, {2, 3}, {3, 5}}));
+}
+
+TEST(PossibleOffsets, AreNoneWhereTheLayoutIsAnothers) {
+    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(4), "node03"), Offsets{});
 }
 
 }  // namespace

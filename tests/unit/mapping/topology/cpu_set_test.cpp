@@ -1,5 +1,7 @@
 #include "mapping/topology/cpu_set.h"
 
+#include "mapping/message_of.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,24 +11,12 @@ namespace {
 using testing::ElementsAre;
 
 TEST(CpuSetParse, ReadsSinglesAndRanges) {
-    const auto set = CpuSet::parse("0-2,8,63-64");
-    ASSERT_TRUE(set);
-    EXPECT_THAT(set->cpus(), ElementsAre(0, 1, 2, 8, 63, 64));
-    EXPECT_EQ(set->to_string(), "0-2,8,63-64");
-}
-
-TEST(CpuSetParse, EmptyTextIsTheEmptySet) {
-    const auto set = CpuSet::parse("");
-    ASSERT_TRUE(set);
-    EXPECT_TRUE(set->empty());
-    EXPECT_EQ(set->to_string(), "");
-}
-
-TEST(CpuSetParse, OverlapsAndOrderDoNotMatter) {
+    const CpuSet set = *CpuSet::parse("0-2,8,63-64");
+    EXPECT_THAT(set.cpus(), ElementsAre(0, 1, 2, 8, 63, 64));
+    EXPECT_EQ(set.to_string(), "0-2,8,63-64");
+    EXPECT_TRUE(CpuSet::parse("")->empty());
+    EXPECT_EQ(CpuSet{}.to_string(), "");
     EXPECT_EQ(*CpuSet::parse("5,1-3,2-4"), CpuSet::range(1, 5));
-}
-
-TEST(CpuSetParse, TakesTheLastCpuAndNoMore) {
     EXPECT_TRUE(CpuSet::parse("8191"));
     EXPECT_FALSE(CpuSet::parse("8192"));
 }
@@ -34,10 +24,8 @@ TEST(CpuSetParse, TakesTheLastCpuAndNoMore) {
 TEST(CpuSetParse, RefusesWhatIsNoList) {
     for (const char* text :
          {"-", "1-", "-1", "3-1", "1,", ",1", "1,,2", "a", "1 2", "0x3", "1-2-3", "99999999999"}) {
-        const auto set = CpuSet::parse(text);
-        ASSERT_FALSE(set) << text;
-        EXPECT_EQ(set.error().message(), std::string("distgpu: CPU list ") + text +
-                                             ": not a list of CPUs; write it like 0-3,8");
+        EXPECT_EQ(message_of(CpuSet::parse(text)), std::string("distgpu: CPU list ") + text +
+                                                       ": not a list of CPUs; write it like 0-3,8");
     }
 }
 

@@ -1,21 +1,110 @@
 // Live discovery: of a made-up machine, and what can be said of any.
 #include "node/discovery/discover.h"
 
-#include "base/io/file_text.h"
+#include "base/format.h"
+#include "base/io/files.h"
 #include "made_up_folder.h"
-#include "made_up_machine.h"
-#include "node/discovery/hwloc_version.h"
+#include "node/discovery/hwloc_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
 
 namespace distgpu {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+
+// A machine for live discovery: a folder that looks like its / to hwloc, whose test suite uses
+// HWLOC_FSROOT for the same. Two packages of two cores; NUMA node 2 is memory without CPUs, nearer
+// to node 1.
+class MadeUpMachine {
+  public:
+    MadeUpMachine() {
+        setenv("HWLOC_FSROOT", folder_.path().c_str(), 1);
+        // Without it hwloc asks the processor of the machine that runs the test.
+        setenv("HWLOC_COMPONENTS", "linux,stop", 1);
+        for (const char* list : {"online", "possible", "present"}) {
+            write(formatted("sys/devices/system/cpu/{}", list), "0-3");
+        }
+        for (unsigned cpu = 0; cpu < 4; ++cpu) add_cpu(cpu);
+        for (const char* list : {"online", "possible"}) {
+            write(formatted("sys/devices/system/node/{}", list), "0-2");
+        }
+        add_numa_node(0, 0b0011, "10 20 80");
+        add_numa_node(1, 0b1100, "20 10 40");
+        add_numa_node(2, 0, "80 40 10");
+        write("proc/meminfo", "MemTotal: 3000000 kB");
+        write("proc/cpuinfo", "processor : 0");
+        write("proc/mounts", "");
+    }
+    ~MadeUpMachine() {
+        unsetenv("HWLOC_FSROOT");
+        unsetenv("HWLOC_COMPONENTS");
+    }
+
+    MachineRoots roots() const { return {folder_.path("proc"), folder_.path("sys")}; }
+
+    void write(const std::string& file, const std::string& text) const {
+        folder_.write(file, text + "\n");
+    }
+
+    // `numa` -1: Linux knows no node.
+    void add_pci(const std::string& address, const std::string& pci_class,
+                 const std::string& vendor, int numa) const {
+        const std::string device = "sys/bus/pci/devices/" + address;
+        constexpr const char* cpus[] = {"0000000f", "00000003", "0000000c", "00000000"};
+        write(device + "/class", "0x" + pci_class);
+        write(device + "/vendor", "0x" + vendor);
+        write(device + "/device", "0x1234");
+        write(device + "/local_cpus", cpus[numa + 1]);
+        write(device + "/numa_node", std::to_string(numa));
+    }
+
+    // A PCI bridge to the buses `first` to `last`, which are bytes of its configuration space.
+    void add_bridge(const std::string& address, char first, char last) const {
+        add_pci(address, "060400", "1022", 0);
+        std::string config(64, '\0');
+        config[0x0e] = 1;  // a bridge's header
+        config[0x19] = first;
+        config[0x1a] = last;
+        write("sys/bus/pci/devices/" + address + "/config", config);
+    }
+
+    // Its folder, which sys/class/infiniband links to, as in Linux.
+    std::string add_infiniband(const std::string& name, const std::string& address) const {
+        const std::string below_sys =
+            formatted("devices/pci0000:00/{}/infiniband/{}", address, name);
+        write(formatted("sys/{}/node_guid", below_sys), "0000:0000:0000:0000");
+        std::filesystem::create_directories(folder_.path("sys/class/infiniband"));
+        std::filesystem::create_directory_symlink("../../" + below_sys,
+                                                  folder_.path("sys/class/infiniband/" + name));
+        return "sys/" + below_sys;
+    }
+
+  private:
+    void add_cpu(unsigned cpu) const {
+        const std::string folder = formatted("sys/devices/system/cpu/cpu{}/", cpu);
+        write(folder + "online", "1");
+        write(folder + "topology/core_id", std::to_string(cpu % 2));
+        write(folder + "topology/physical_package_id", std::to_string(cpu / 2));
+        write(folder + "topology/thread_siblings", formatted("{:08x}", 1U << cpu));
+        write(folder + "topology/core_siblings", formatted("{:08x}", 3U << cpu / 2 * 2));
+    }
+
+    void add_numa_node(unsigned node, unsigned cpus, const std::string& distances) const {
+        const std::string folder = formatted("sys/devices/system/node/node{}/", node);
+        write(folder + "cpumap", formatted("{:08x}", cpus));
+        write(folder + "distance", distances);
+        write(folder + "meminfo", formatted("Node {} MemTotal: 1000000 kB", node));
+    }
+
+    MadeUpFolder folder_;
+};
 
 NodeTopology discovered(const MadeUpMachine& machine) {
     const auto topology = discover(machine.roots());
@@ -87,11 +176,13 @@ TEST(Discover, CountsABondOnceAndBothPortsOfADualPortCard) {
     machine.add_pci("0000:05:00.0", "020000", "15b3", 1);
     machine.add_pci("0000:05:00.1", "020000", "15b3", 1);
     machine.add_pci("0000:06:00.0", "020700", "15b3", 0);
+    machine.add_pci("0000:c5:00.0", "020000", "1d0f", 0);
+    machine.add_infiniband("efa_0", "0000:c5:00.0");
     const auto add_port = [&](const std::string& device, int port, const char* link, int rate) {
         const std::string folder = formatted("{}/ports/{}/", device, port);
         machine.write(folder + "state", "4: ACTIVE");
         machine.write(folder + "link_layer", link);
-        machine.write(folder + "rate", formatted("{} Gb/sec", rate));
+        machine.write(folder + "rate", formatted("{} Gb/sec (4X NDR)", rate));
     };
     add_port(machine.add_infiniband("mlx5_bond_0", "0000:05:00.0"), 1, "Ethernet", 200);
     const std::string dual = machine.add_infiniband("mlx4_0", "0000:06:00.0");
@@ -100,7 +191,8 @@ TEST(Discover, CountsABondOnceAndBothPortsOfADualPortCard) {
     using State = HcaPort::State;
     using Link = HcaPort::Link;
     EXPECT_THAT(discovered(machine).hcas,
-                ElementsAre(Hca{"mlx4_0",
+                ElementsAre(Hca{"efa_0", "0000:c5:00.0", HcaKind::efa, 0, {0, 1}, {}},
+                            Hca{"mlx4_0",
                                 "0000:06:00.0",
                                 HcaKind::verbs,
                                 0,
@@ -132,24 +224,34 @@ TEST(Discover, ListsMigInstancesOfADividedGpuAlone) {
 TEST(Discover, CountsAmdsGpusAsTheirDriverDoes) {
     const MadeUpMachine machine;
     machine.add_pci("0000:01:00.0", "120000", "1002", 0);
-    machine.add_pci("0001:01:00.0", "120000", "1002", 1);
+    machine.add_pci("0001:c1:03.1", "120000", "1002", 1);
     machine.add_pci("0002:01:00.0", "030000", "1002", 1);  // a screen, which the driver leaves out
-    machine.write("sys/bus/pci/devices/0001:01:00.0/product_name", "AMD Instinct MI300A");
-    const auto add_kfd = [&](int node, std::uint64_t partition, int domain) {
+    machine.write("sys/bus/pci/devices/0001:c1:03.1/product_name", "AMD Instinct MI300A");
+    const auto add_kfd = [&](int node, int simds, std::uint64_t location, int domain,
+                             std::uint64_t unique_id, int minor) {
         machine.write(formatted("sys/class/kfd/kfd/topology/nodes/{}/properties", node),
-                      formatted("simd_count 152\nlocation_id {}\ndomain {}\nunique_id 0\n"
-                                "drm_render_minor {}",
-                                partition << 28U | 0x100U, domain, 127 + node));
+                      formatted("cpu_cores_count 0\nsimd_count {}\nlocation_id {}\ndomain {}\n"
+                                "unique_id {}\ndrm_render_minor {}",
+                                simds, location, domain, unique_id, minor));
     };
-    add_kfd(1, 1, 0);
-    add_kfd(2, 0, 0);
-    add_kfd(3, 0, 1);
+    // The location has the partition, then bus, device and function.
+    add_kfd(0, 0, 0x100, 0, 0, 0);  // a CPU
+    add_kfd(1, 152, 0x1000'0100, 0, 0, 128);
+    add_kfd(2, 152, 0x100, 0, 0, 129);
+    add_kfd(3, 152, 0xc119, 1, 0x4a7c19da329a2b8c, 0);
     const NodeTopology node = discovered(machine);
     ASSERT_EQ(node.gpus.size(), 3);
     EXPECT_EQ(node.gpus[0], (Gpu{"0000:01:00.0", 0, GpuVendor::amd, "", "", 129, 0, {0, 1}, {}}));
     EXPECT_EQ(node.gpus[1], (Gpu{"0000:01:00.0", 1, GpuVendor::amd, "", "", 128, 0, {0, 1}, {}}));
-    EXPECT_EQ(node.gpus[2].pci, "0001:01:00.0");
-    EXPECT_EQ(node.gpus[2].model, "AMD Instinct MI300A");
+    EXPECT_EQ(node.gpus[2], (Gpu{"0001:c1:03.1",
+                                 0,
+                                 GpuVendor::amd,
+                                 "AMD Instinct MI300A",
+                                 "GPU-4a7c19da329a2b8c",
+                                 std::nullopt,
+                                 1,
+                                 {2, 3},
+                                 {}}));
 }
 
 TEST(Discover, KnowsANumaNodeWithoutCpus) {
@@ -172,36 +274,19 @@ TEST(Discover, TakesTheCpusThatTheFirmwareNamesBeforeTheNearest) {
     EXPECT_EQ(discovered(machine).gpus.at(0).cpus, CpuSet({0, 1}));
 }
 
-TEST(Discover, ReadsThePortsOfHcas) {
-    const MadeUpMachine machine;
-    machine.add_pci("0000:05:00.0", "020700", "15b3", 1);
-    machine.add_pci("0000:c5:00.0", "020000", "1d0f", 0);
-    const std::string port = machine.add_infiniband("mlx5_0", "0000:05:00.0") + "/ports/1/";
-    machine.write(port + "state", "4: ACTIVE");
-    machine.write(port + "link_layer", "InfiniBand");
-    machine.write(port + "rate", "400 Gb/sec (4X NDR)");
-    machine.add_infiniband("efa_0", "0000:c5:00.0");
-    const NodeTopology node = discovered(machine);
-    const HcaPort active{1, HcaPort::State::active, HcaPort::Link::infiniband, 400};
-    EXPECT_THAT(node.hcas,
-                ElementsAre(Hca{"efa_0", "0000:c5:00.0", HcaKind::efa, 0, {0, 1}, {}},
-                            Hca{"mlx5_0", "0000:05:00.0", HcaKind::verbs, 1, {2, 3}, {active}}));
-}
-
 // By bridges: bus 0 has one to buses 1 and 2, which has one to bus 2, and one to bus 3.
 TEST(Discover, MeasuresDistances) {
     const MadeUpMachine machine;
-    machine.add_bridge("0000:00:01.0", 1, 2, 0);
-    machine.add_bridge("0000:01:00.0", 2, 2, 0);
-    machine.add_bridge("0000:00:02.0", 3, 3, 0);
+    machine.add_bridge("0000:00:01.0", 1, 2);
+    machine.add_bridge("0000:01:00.0", 2, 2);
+    machine.add_bridge("0000:00:02.0", 3, 3);
     machine.add_pci("0000:02:00.0", "030200", "10de", 0);
-    const auto add_hca = [&](const std::string& name, const std::string& address) {
+    for (const auto& [name, address] : {std::pair{"mlx5_0", "0000:01:01.0"},
+                                        {"mlx5_1", "0000:03:00.0"},
+                                        {"mlx5_2", "0000:c1:00.0"}}) {
         machine.add_pci(address, "020700", "15b3", 0);
         machine.add_infiniband(name, address);
-    };
-    add_hca("mlx5_0", "0000:01:01.0");
-    add_hca("mlx5_1", "0000:03:00.0");
-    add_hca("mlx5_2", "0000:c1:00.0");
+    }
     EXPECT_THAT(discovered(machine).distances,
                 ElementsAre(ElementsAre(Distance::pix, Distance::phb, Distance::node)));
 }

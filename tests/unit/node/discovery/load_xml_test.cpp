@@ -1,4 +1,5 @@
-// Which GPUs, HCAs, CPUs and distances a topology's XML means: one rule a test.
+// Made-up machines as XML: what is a GPU or an HCA, and how near devices are to CPUs and to each
+// other.
 #include "made_up_folder.h"
 #include "made_up_xml.h"
 #include "node/discovery/discover.h"
@@ -16,7 +17,7 @@ using testing::IsEmpty;
 NodeTopology load(const std::string& xml) {
     const MadeUpFolder folder;
     folder.write("machine.xml", xml);
-    const auto topology = load_xml(folder.path("machine.xml"));
+    const auto topology = load_topology(folder.path("machine.xml"));
     EXPECT_TRUE(topology) << topology.error().message() << "\n" << xml;
     if (!topology) return {};
     EXPECT_EQ(topology->source, folder.path("machine.xml"));
@@ -37,16 +38,6 @@ std::vector<std::string> hca_names(const NodeTopology& node) {
     std::vector<std::string> names;
     for (const Hca& hca : node.hcas) names.push_back(hca.name);
     return names;
-}
-
-TEST(LoadXml, ReadsNumaNodesAndCores) {
-    const NodeTopology node = load_with_io("");
-    EXPECT_THAT(node.numas,
-                ElementsAre(NumaNode{0, CpuSet::range(0, 3)}, NumaNode{1, CpuSet::range(4, 7)}));
-    EXPECT_THAT(node.cores, ElementsAre(Core{{0, 1}, 0, 0}, Core{{2, 3}, 0, 0}, Core{{4, 5}, 1, 1},
-                                        Core{{6, 7}, 1, 1}));
-    EXPECT_THAT(node.gpus, IsEmpty());
-    EXPECT_THAT(node.hcas, IsEmpty());
 }
 
 TEST(LoadXml, TakesCpusForCoresWhereThereAreNone) {
@@ -86,31 +77,28 @@ TEST(LoadXmlGpus, AreDisplayDevicesOfGpuMakers) {
             EXPECT_THAT(addresses(node), ElementsAre("0000:06:00.0")) << pci_class << vendor;
         }
     }
-    // Management controllers' screens.
-    for (const std::string vendor : {"1a03", "102b"}) {
-        EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "0300", vendor + ":2000"))),
-                    IsEmpty());
-    }
-    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "0200", "10de:2335"))), IsEmpty());
-}
-
-TEST(LoadXmlGpus, AreAcceleratorsOfAmdAlone) {
     EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "1002:74a0"))),
                 ElementsAre("0000:06:00.0"));
-    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "8086:7d1d"))), IsEmpty());
-    EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "10de:2335"))), IsEmpty());
+    // Management controllers' screens, a NIC, and accelerators of others than AMD.
+    for (const auto& [pci_class, ids] :
+         {std::pair{"0300", "1a03:2000"}, std::pair{"0300", "102b:2000"},
+          std::pair{"0200", "10de:2335"}, std::pair{"1200", "8086:7d1d"},
+          std::pair{"1200", "10de:2335"}}) {
+        EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", pci_class, ids))), IsEmpty()) << ids;
+    }
 }
 
 TEST(LoadXmlGpus, AreOfOneMaker) {
     const std::string intel = pci("0000:01:00.0", "0300", "8086:1");
     const std::string amd = pci("0000:02:00.0", "0300", "1002:1");
-    const NodeTopology all = load_with_io(intel + amd + nvidia("0000:03:00.0"));
-    EXPECT_THAT(addresses(all), ElementsAre("0000:03:00.0"));
-    EXPECT_EQ(all.gpus[0].vendor, GpuVendor::nvidia);
-    const NodeTopology two = load_with_io(intel + amd);
-    EXPECT_THAT(addresses(two), ElementsAre("0000:02:00.0"));
-    EXPECT_EQ(two.gpus[0].vendor, GpuVendor::amd);
-    EXPECT_EQ(load_with_io(intel).gpus[0].vendor, GpuVendor::intel);
+    for (const auto& [devices, vendor] :
+         {std::pair{intel + amd + nvidia("0000:03:00.0"), GpuVendor::nvidia},
+          {intel + amd, GpuVendor::amd},
+          {intel, GpuVendor::intel}}) {
+        const NodeTopology node = load_with_io(devices);
+        ASSERT_EQ(node.gpus.size(), 1U);
+        EXPECT_EQ(node.gpus[0].vendor, vendor);
+    }
 }
 
 TEST(LoadXmlGpus, AreSortedByAddressWhereverTheyAreListed) {
@@ -131,12 +119,10 @@ TEST(LoadXmlGpus, AreDescribedByTheirOsDevices) {
     EXPECT_EQ(node.gpus[0].uuid, "GPU-7");
     EXPECT_EQ(node.gpus[0].minor, std::nullopt);
     EXPECT_THAT(node.gpus[0].mig, IsEmpty());
-}
-
-TEST(LoadXmlGpus, AreCalledAsPciCallsThemWithoutOsDevices) {
-    const NodeTopology node = load_with_io(nvidia("0000:06:00.0", info("PCIDevice", "GH100")));
-    EXPECT_EQ(node.gpus[0].model, "GH100");
-    EXPECT_EQ(node.gpus[0].uuid, "");
+    // Without OS devices they are called as PCI calls them.
+    const NodeTopology bare = load_with_io(nvidia("0000:06:00.0", info("PCIDevice", "GH100")));
+    EXPECT_EQ(bare.gpus[0].model, "GH100");
+    EXPECT_EQ(bare.gpus[0].uuid, "");
 }
 
 std::string rsmi(int number, const std::string& uuid) {
@@ -188,13 +174,6 @@ TEST(LoadXmlHcas, TellTheStatesOfTheirPortsOnly) {
     EXPECT_THAT(load_with_io(verbs("0000:01:00.0", "mlx5_0")).hcas[0].ports, IsEmpty());
 }
 
-TEST(LoadXmlHcas, OfAmazonAreEfa) {
-    const NodeTopology node = load_with_io(
-        pci("0000:c5:00.0", "0200", "1d0f:efa0", os_device("rdmap197s0", openfabrics_type)));
-    ASSERT_THAT(hca_names(node), ElementsAre("rdmap197s0"));
-    EXPECT_EQ(node.hcas[0].kind, HcaKind::efa);
-}
-
 std::string network(const std::string& name, const std::string& subtype = "") {
     return os_device(name, network_type, "", subtype);
 }
@@ -220,12 +199,115 @@ TEST(LoadXmlHcas, AreNotOtherInterfaces) {
     EXPECT_THAT(hca_names(node), ElementsAre("mlx5_0"));
 }
 
-TEST(LoadXmlHcas, MayHaveNoPciDevice) {
+TEST(LoadXmlHcas, OfAmazonAreEfaAndOthersMayHaveNoPciDevice) {
     const NodeTopology node =
-        load(machine(package(0) + package(1) + os_device("rxe0", openfabrics_type)));
-    ASSERT_THAT(hca_names(node), ElementsAre("rxe0"));
-    EXPECT_EQ(node.hcas[0].pci, "");
-    EXPECT_EQ(node.hcas[0].kind, HcaKind::verbs);
+        load(machine(package(0, pci("0000:c5:00.0", "0200", "1d0f:efa0",
+                                    os_device("rdmap197s0", openfabrics_type))) +
+                     package(1) + os_device("rxe0", openfabrics_type)));
+    ASSERT_THAT(hca_names(node), ElementsAre("rdmap197s0", "rxe0"));
+    EXPECT_EQ(node.hcas[0].kind, HcaKind::efa);
+    EXPECT_EQ(node.hcas[1].pci, "");
+    EXPECT_EQ(node.hcas[1].kind, HcaKind::verbs);
+}
+
+// ---- How near devices are to CPUs and to each other, in made-up machines of one rule each.
+
+const std::string gpu = nvidia("0000:06:00.0");
+const std::string hca = verbs("0000:07:00.0", "mlx5_0");
+
+TEST(PciDistance, IsByTheNearestBridgeAboveBoth) {
+    const auto below = [](const std::string& left, const std::string& right) {
+        return host_bridge(
+            bridge("00:01.0", bridge("01:00.0", bridge("02:00.0", bridge("03:00.0", left)) +
+                                                    bridge("02:01.0", right))));
+    };
+    struct Row {
+        Distance distance;
+        std::string package_0;
+        std::string package_1{};
+        std::string machine{};
+    };
+    const std::vector<Row> rows = {
+        // Below one switch, or on one card.
+        {Distance::pix,
+         host_bridge(bridge("00:01.0",
+                            bridge("01:00.0", bridge("02:00.0", gpu) + bridge("02:01.0", hca))))},
+        {Distance::pix, host_bridge(bridge("00:01.0", gpu + hca))},
+        {Distance::pix, host_bridge(bridge("00:01.0", bridge("01:00.0", gpu) + hca))},
+        {Distance::pix, host_bridge(nvidia("0000:06:00.0", os_device("mlx5_0", openfabrics_type)))},
+        // Across two switches on either side.
+        {Distance::pxb, below(gpu, hca)},
+        {Distance::pxb, below(hca, gpu)},
+        // Through the host bridge, or another one.
+        {Distance::phb, host_bridge(bridge("00:01.0", gpu) + bridge("00:02.0", hca))},
+        {Distance::phb, host_bridge(gpu + hca)},
+        {Distance::node, host_bridge(gpu) + host_bridge(hca)},
+        {Distance::node, "", "", host_bridge(gpu) + host_bridge(hca)},
+        // Between NUMA nodes.
+        {Distance::sys, host_bridge(gpu), host_bridge(hca)},
+        {Distance::sys, host_bridge(gpu), "", host_bridge(hca)},
+    };
+    for (const Row& row : rows) {
+        const NodeTopology node =
+            load(machine(package(0, row.package_0) + package(1, row.package_1) + row.machine));
+        EXPECT_THAT(node.distances, ElementsAre(ElementsAre(row.distance)))
+            << row.package_0 << row.package_1 << row.machine;
+    }
+}
+
+// A device may be near part of a NUMA node: the cores below one cache.
+TEST(PciDistance, IsNodeBetweenPartsOfANumaNode) {
+    const auto group = [](unsigned first, const std::string& io) {
+        return formatted(R"(<object type="L3Cache" {} cache_size="1024" depth="3" )"
+                         R"(cache_linesize="64" cache_associativity="16" cache_type="0">)"
+                         "{}{}</object>",
+                         sets(3U << first, 1), core(first, 1), io);
+    };
+    const std::string package_0 =
+        formatted(R"(<object type="Package" os_index="0" {}>{}{}{}</object>)", sets(0xf, 1),
+                  numa_node(0, 0xf), group(0, host_bridge(gpu)), group(2, host_bridge(hca)));
+    const NodeTopology node = load(machine(package_0 + package(1)));
+    ASSERT_EQ(node.distances.size(), 1);
+    EXPECT_EQ(node.distances[0][0], Distance::node);
+    EXPECT_EQ(node.gpus[0].cpus, CpuSet({0, 1}));
+    EXPECT_EQ(node.gpus[0].numa, 0);
+}
+
+// The package has memory of its GPU too, as a node without CPUs.
+TEST(NearestCpus, AreNotMisledByMemoryOfAGpu) {
+    const NodeTopology node = load(
+        machine(package(0) + package(1, host_bridge(gpu), numa_node(4, 0xf0), 1U << 4), 0b10011));
+    EXPECT_EQ(node.gpus[0].numa, 1);
+    EXPECT_EQ(node.gpus[0].cpus, CpuSet::range(4, 7));
+}
+
+// A group of the GPU and its memory alone, as NUMA node 4 without CPUs.
+std::string gpu_and_its_memory() {
+    return formatted(R"(<object type="Group" kind="0" subkind="0" {}>{}{}</object>)",
+                     sets(0, 1U << 4), numa_node(4, 0), host_bridge(gpu));
+}
+
+// Between the nodes 0, 1 and 4; "A B": from node 4 to the others.
+std::string latencies(const std::string& from_node_4) {
+    const std::string values = "10 20 80 20 10 40 " + from_node_4 + " 10 ";
+    return formatted(R"(<distances2 type="NUMANode" nbobjs="3" kind="5" indexing="os">)"
+                     R"(<indexes length="6">0 1 4 </indexes>)"
+                     R"(<u64values length="{}">{}</u64values></distances2>)",
+                     values.size(), values);
+}
+
+TEST(NearestCpus, AreByLatencyWhereTheNodeHasNone) {
+    const std::string machine_0 = package(0) + package(1) + gpu_and_its_memory();
+    const NodeTopology near_1 = load(machine(machine_0, 0b10011, latencies("80 40")));
+    ASSERT_EQ(near_1.gpus.size(), 1);
+    EXPECT_EQ(near_1.gpus[0].numa, 4);
+    EXPECT_EQ(near_1.gpus[0].cpus, CpuSet::range(4, 7));
+    const NodeTopology near_0 = load(machine(machine_0, 0b10011, latencies("40 80")));
+    EXPECT_EQ(near_0.gpus[0].cpus, CpuSet::range(0, 3));
+    // Where none is known, they are the ancestors'.
+    const NodeTopology unknown = load(machine(machine_0, 0b10011));
+    EXPECT_EQ(unknown.gpus.at(0).numa, 4);
+    EXPECT_EQ(unknown.gpus[0].cpus, CpuSet::range(0, 7));
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 
 #include "base/format.h"
 
-#include <string>
-
 namespace distgpu::made_up {
 
 inline std::string os_device(const std::string& name, int type, const std::string& inner = "",

@@ -1,112 +1,228 @@
 // Ranks that got the same, and those that have something otherwise.
 #include "explain/explanation.h"
 
-#include "tools/explain/made_up_facts.h"
+#include "mapping/frameworks/framework.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
+using Changes = std::vector<Change>;
 using Numbers = std::vector<std::uint32_t>;
 using Sentences = std::vector<std::string>;
 using Since = Change::Since;
+using Variables = EnvironmentCopy::Variables;
+using nlohmann::json;
+using testing::HasSubstr;
 
-TEST(Explanation, OfEqualRanksIsOneGroup) {
-    const auto explanation = explain({made_up_facts("n1", 0), made_up_facts("n2", 2)}, {});
-    ASSERT_EQ(explanation.groups.size(), 1U);
-    EXPECT_EQ(explanation.groups[0].ranks, (Numbers{0, 1, 2, 3}));
-    EXPECT_EQ(explanation.groups[0].nodes, (Sentences{"n1", "n2"}));
-    EXPECT_EQ(explanation.groups[0].otherwise, Sentences{});
-    EXPECT_EQ(explanation.spec, "pytorch");
-    EXPECT_EQ(explanation.nodes, 2U);
+ProcessLook made_up_rank(std::uint32_t rank) {
+    ProcessLook process;
+    process.pid = static_cast<pid_t>(100 + rank);
+    process.command = "python3 train.py";
+    process.task = rank;
+    process.rank = rank;
+    process.moments = {{.state = 'S'}};
+    process.gpus = {{"0", "0000:06:00.0", "/dev/nvidia0", "H100"}, {"1", "0000:07:00.0"}};
+    process.facts =
+        RankFacts{.local_rank = rank % 2,
+                  .task = rank,
+                  .cpus = rank % 2 == 0 ? "0-3" : "4-7",
+                  .cpus_then = rank % 2 == 0 ? "0-3" : "4-7",
+                  .variables = {{"NCCL_DEBUG", "WARN"}, {"RANK", std::to_string(rank)}}};
+    return process;
+}
+
+// Two ranks, the first of which is `first`.
+NodeLook made_up_facts(const std::string& node, std::uint32_t first) {
+    return {.node = node,
+            .spec = "pytorch",
+            .times = {0},
+            .processes = {made_up_rank(first), made_up_rank(first + 1)}};
+}
+
+const Framework* mode(const char* name) {
+    return find_framework(name);
+}
+
+Changes changed(const Variables& task, const Variables& rank, const Framework* framework,
+                const TaskPlan* plan = nullptr) {
+    return changed_variables(EnvironmentCopy(task), EnvironmentCopy(rank), framework, plan);
+}
+
+TEST(ChangedVariables, AreThoseOfAWrapper) {
+    const Variables task{{"NCCL_DEBUG", "WARN"}, {"OMP_NUM_THREADS", "4"}, {"PATH", "/bin"}};
+    const Variables rank{{"NCCL_ALGO", "Tree"}, {"OMP_NUM_THREADS", "8"}, {"PATH", "/opt"}};
+    EXPECT_EQ(changed(task, rank, mode("pytorch")),
+              (Changes{{Since::start, "NCCL_ALGO", std::nullopt, "Tree"},
+                       {Since::start, "NCCL_DEBUG", "WARN", std::nullopt},
+                       {Since::start, "OMP_NUM_THREADS", "4", "8"}}));
+    EXPECT_EQ(changed(task, task, mode("pytorch")), Changes{});
+}
+
+TEST(ChangedVariables, AreNotThoseThatALauncherGives) {
+    const Variables task{{"NODE_RANK", "1"}, {"MASTER_PORT", "29500"}};
+    Variables rank{
+        {"NODE_RANK", "1"},  {"MASTER_PORT", "41234"}, {"RANK", "3"},
+        {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"},      {"TORCHELASTIC_RUN_ID", "5.0"},
+        {"ROLE_RANK", "3"},  {"GROUP_RANK", "1"},      {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"}};
+    for (const Framework* const framework : {mode("torchrun"), mode("")}) {
+        EXPECT_EQ(changed(task, rank, framework), Changes{});
+    }
+    rank["NCCL_ALGO"] = "Tree";
+    EXPECT_EQ(changed(task, rank, mode("torchrun")),
+              (Changes{{Since::start, "NCCL_ALGO", std::nullopt, "Tree"}}));
+    // Where Slurm starts the ranks, nobody else has to.
+    EXPECT_EQ(changed(task, rank, mode("pytorch")).size(), 9U);
+}
+
+TEST(ChangedVariables, AreThoseThatDistgpuGave) {
+    const std::string given = "MASTER_ADDR=n1 NCCL_SOCKET_IFNAME==eth0 NCCL_IB_HCA=mlx5_0:1";
+    const Variables task{
+        {"SLURM_DISTGPU_GIVEN", given}, {"MASTER_ADDR", "n1"}, {"NCCL_SOCKET_IFNAME", "=eth1"}};
+    EXPECT_EQ(changed(task, task, mode("pytorch")),
+              (Changes{{Since::given, "NCCL_IB_HCA", "mlx5_0:1", std::nullopt},
+                       {Since::given, "NCCL_SOCKET_IFNAME", "=eth0", "=eth1"}}));
+}
+
+TEST(ChangedVariables, AreRanksOtherThanPlanned) {
+    TaskPlan plan;
+    plan.node_rank = NodeRank{1};
+    plan.set = {{"RANK", "3"}, {"WORLD_SIZE", "4"}};
+    EXPECT_EQ(changed({}, {{"RANK", "2"}, {"WORLD_SIZE", "4"}}, mode("pytorch"), &plan).back(),
+              (Change{Since::start, "WORLD_SIZE", std::nullopt, "4"}));
+    const Variables both{{"RANK", "2"}, {"WORLD_SIZE", "4"}};
+    EXPECT_EQ(changed(both, both, mode("pytorch"), &plan),
+              (Changes{{Since::planned, "RANK", "3", "2"}}));
+    // torchrun's ranks are its own, but not the order of the nodes.
+    plan.set = {{"NODE_RANK", "1"}};
+    const Variables task{{"NODE_RANK", "1"}};
+    Variables rank{{"NODE_RANK", "1"}, {"RANK", "0"}, {"GROUP_RANK", "1"}};
+    EXPECT_EQ(changed(task, rank, mode("torchrun"), &plan), Changes{});
+    rank["GROUP_RANK"] = "0";
+    EXPECT_EQ(changed(task, rank, mode("torchrun"), &plan),
+              (Changes{{Since::planned, "GROUP_RANK", "1", "0"}}));
+}
+
+TEST(ChangedCpus, AreKnownOnBothSides) {
+    EXPECT_EQ(changed_cpus(CpuSet{0, 1}, CpuSet{0}), (Changes{{Since::start, "CPUs", "0-1", "0"}}));
+    EXPECT_EQ(changed_cpus(CpuSet{0}, CpuSet{0, 1}).size(), 1U);
+    EXPECT_EQ(changed_cpus(CpuSet{0, 1}, CpuSet{0, 1}), Changes{});
+    EXPECT_EQ(changed_cpus({}, CpuSet{0}), Changes{});
+    EXPECT_EQ(changed_cpus(CpuSet{0}, {}), Changes{});
+}
+
+TEST(VariablesToldOf, AreThoseOfTraining) {
+    for (const char* const name : {"RANK", "NCCL_ALGO", "TF_CONFIG", "OMP_NUM_THREADS", "UCX_TLS",
+                                   "CUDA_VISIBLE_DEVICES", "TORCH_NCCL_ASYNC_ERROR_HANDLING"}) {
+        EXPECT_TRUE(is_told_of(name)) << name;
+    }
+    for (const char* const name : {"PATH", "WANDB_API_KEY", "SLURM_JOB_NAME",
+                                   "SLURM_DISTGPU_SECRET", "HOME", "RANKS", "SLURM_PROCID"}) {
+        EXPECT_FALSE(is_told_of(name)) << name;
+    }
+    // Those of each rank, and those of all.
+    for (const char* const name : {"RANK", "ROLE_RANK", "CUDA_VISIBLE_DEVICES", "PET_NODE_RANK"}) {
+        EXPECT_FALSE(is_of_step(name)) << name;
+    }
+    EXPECT_TRUE(is_of_step("NCCL_ALGO"));
+}
+
+TEST(VariablesToldOf, AreShort) {
+    const std::string config(30'000, 'x');
+    const auto told = variables_told_of(EnvironmentCopy({{"TF_CONFIG", config}, {"HOME", "/"}}));
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_LT(told[0].value.size(), 350U);
+    EXPECT_NE(told[0].value.find("... (30000 bytes, "), std::string::npos);
+    const auto other = variables_told_of(EnvironmentCopy({{"TF_CONFIG", config.substr(1) + "y"}}));
+    EXPECT_NE(told[0].value, other[0].value);
+}
+
+// The ranks of each group, and what is otherwise with them.
+using Told = std::vector<std::pair<Numbers, Sentences>>;
+Told told(const std::vector<NodeLook>& looks) {
+    Told told;
+    for (const ExplainedGroup& group : explain(looks, {}).groups) {
+        told.emplace_back(group.ranks, group.otherwise);
+    }
+    return told;
 }
 
 TEST(Explanation, TellsTheOddOnesFirstAndTheFewestFirst) {
-    NodeFactsNow one = made_up_facts("n1", 0);
-    NodeFactsNow other = made_up_facts("n2", 2);
-    for (RankFacts& rank : other.ranks) {
-        rank.changes = {{Since::start, "NCCL_ALGO", std::nullopt, "Tree"}};
+    NodeLook one = made_up_facts("n1", 0);
+    NodeLook other = made_up_facts("n2", 2);
+    for (ProcessLook& rank : other.processes) {
+        rank.facts->changes = {{Since::start, "NCCL_ALGO", std::nullopt, "Tree"}};
     }
-    one.ranks[1].changes = {{Since::start, "CPUs", "4-7", "4"}};
-    const auto groups = explain({other, one}, {}).groups;
-    ASSERT_EQ(groups.size(), 3U);
-    EXPECT_EQ(groups[0].ranks, Numbers{1});
-    EXPECT_EQ(groups[0].otherwise, Sentences{"runs on CPU 4, and its task began on CPUs 4-7"});
-    EXPECT_EQ(groups[1].ranks, (Numbers{2, 3}));
-    EXPECT_EQ(groups[1].otherwise,
-              Sentences{"NCCL_ALGO is Tree, and was not set when the task began"});
-    EXPECT_EQ(groups[2].ranks, Numbers{0});
+    one.processes[1].facts->changes = {{Since::start, "CPUs", "4-7", "4"}};
+    EXPECT_EQ(told({other, one}),
+              (Told{{{1}, {"runs on CPU 4, and its task began on CPUs 4-7"}},
+                    {{2, 3}, {"NCCL_ALGO is Tree, and was not set when the task began"}},
+                    {{0}, {}}}));
 }
 
-// As of threads that OMP_PROC_BIND binds, each to its own.
-TEST(Explanation, TellsTogetherWhoIsNarrowedAlike) {
-    NodeFactsNow node = made_up_facts("n1", 0);
-    node.ranks[0].changes = {{Since::start, "CPUs", "0-3", "0"}};
-    node.ranks[1].changes = {{Since::start, "CPUs", "4-7", "4"}};
-    auto groups = explain({node}, {}).groups;
-    ASSERT_EQ(groups.size(), 1U);
-    EXPECT_EQ(groups[0].otherwise, Sentences{"each runs on 1 CPU, and its task began on 4 CPUs"});
-    node.ranks[1].changes = {{Since::start, "CPUs", "4-7", "4-5"}};
-    EXPECT_EQ(explain({node}, {}).groups.size(), 2U);
-    // What a forged answer might say.
-    for (RankFacts& rank : node.ranks) rank.changes = {{Since::start, "CPUs", "x", std::nullopt}};
-    node.ranks[0].changes[0].then = "y";
-    groups = explain({node}, {}).groups;
-    EXPECT_EQ(groups[0].otherwise, Sentences{"each runs on 0 CPUs, and its task began on 0 CPUs"});
-}
-
-TEST(Explanation, TellsTogetherWhoIsNumberedOtherwise) {
-    NodeFactsNow node = made_up_facts("n1", 0);
-    node.ranks[0].changes = {{Since::planned, "LOCAL_RANK", "0", "1"}};
-    node.ranks[1].changes = {{Since::planned, "LOCAL_RANK", "1", "0"}};
-    const auto groups = explain({node}, {}).groups;
-    ASSERT_EQ(groups.size(), 1U);
-    EXPECT_EQ(groups[0].otherwise,
-              Sentences{"LOCAL_RANK is not what distgpu plans; --rank R tells each"});
+// CPUs, as of threads that OMP_PROC_BIND binds, each to its own; numbers of ranks; and what a
+// forged answer might say.
+TEST(Explanation, TellsTogetherWhoChangedAlike) {
+    NodeLook node = made_up_facts("n1", 0);
+    const auto with = [&](const Change& one, const Change& other) {
+        node.processes[0].facts->changes = {one};
+        node.processes[1].facts->changes = {other};
+        return told({node});
+    };
+    EXPECT_EQ(with({Since::start, "CPUs", "0-3", "0"}, {Since::start, "CPUs", "4-7", "4"}),
+              (Told{{{0, 1}, {"each runs on 1 CPU, and its task began on 4 CPUs"}}}));
+    EXPECT_EQ(with({Since::start, "CPUs", "0-3", "0"}, {Since::start, "CPUs", "4-7", "4-5"}).size(),
+              2U);
+    EXPECT_EQ(
+        with({Since::start, "CPUs", "y", std::nullopt}, {Since::start, "CPUs", "x", std::nullopt}),
+        (Told{{{0, 1}, {"each runs on 0 CPUs, and its task began on 0 CPUs"}}}));
+    EXPECT_EQ(
+        with({Since::planned, "LOCAL_RANK", "0", "1"}, {Since::planned, "LOCAL_RANK", "1", "0"}),
+        (Told{{{0, 1}, {"LOCAL_RANK is not what distgpu plans; --rank R tells each"}}}));
 }
 
 // A wrapper that became the program left no trace but this.
 TEST(Explanation, ComparesTheRanks) {
-    NodeFactsNow one = made_up_facts("n1", 0);
-    NodeFactsNow other = made_up_facts("n2", 2);
-    other.ranks[0].variables = {{"NCCL_ALGO", "Tree"}, {"NCCL_DEBUG", "INFO"}, {"RANK", "2"}};
-    other.ranks[1].gpus.pop_back();
-    auto groups = explain({one, other}, {}).groups;
-    ASSERT_EQ(groups.size(), 3U);
-    EXPECT_EQ(groups[0].ranks, Numbers{2});
-    EXPECT_EQ(groups[0].otherwise, (Sentences{"NCCL_ALGO is Tree, but not set for other ranks",
-                                              "NCCL_DEBUG is INFO, but WARN for other ranks"}));
-    EXPECT_EQ(groups[1].otherwise, Sentences{"GPUs that it may use: 1, and of other ranks: 2"});
+    NodeLook one = made_up_facts("n1", 0);
+    NodeLook other = made_up_facts("n2", 2);
+    other.processes[0].facts->variables = {
+        {"NCCL_ALGO", "Tree"}, {"NCCL_DEBUG", "INFO"}, {"RANK", "2"}};
+    other.processes[1].gpus.pop_back();
+    EXPECT_EQ(told({one, other}), (Told{{{2},
+                                         {"NCCL_ALGO is Tree, but not set for other ranks",
+                                          "NCCL_DEBUG is INFO, but WARN for other ranks"}},
+                                        {{3}, {"GPUs that it may use: 1, and of other ranks: 2"}},
+                                        {{0, 1}, {}}}));
     // Of two halves it is the value of rank 0 that counts, but rather none.
-    for (RankFacts& rank : other.ranks) {
-        rank = made_up_rank(rank.rank);
-        rank.variables[0].value = "INFO";
+    for (ProcessLook& rank : other.processes) {
+        rank = made_up_rank(*rank.rank);
+        rank.facts->variables[0].value = "INFO";
     }
-    for (RankFacts& rank : one.ranks) rank.variables.push_back({"NCCL_ALGO", "Tree"});
-    groups = explain({one, other}, {}).groups;
-    ASSERT_EQ(groups.size(), 2U);
-    EXPECT_EQ(groups[0].otherwise, Sentences{"NCCL_ALGO is Tree, but not set for other ranks"});
-    EXPECT_EQ(groups[1].otherwise, Sentences{"NCCL_DEBUG is INFO, but WARN for other ranks"});
+    for (ProcessLook& rank : one.processes) {
+        rank.facts->variables.push_back({"NCCL_ALGO", "Tree"});
+    }
+    EXPECT_EQ(told({one, other}),
+              (Told{{{0, 1}, {"NCCL_ALGO is Tree, but not set for other ranks"}},
+                    {{2, 3}, {"NCCL_DEBUG is INFO, but WARN for other ranks"}}}));
 }
 
-TEST(Explanation, SaysAChangeOnce) {
-    NodeFactsNow one = made_up_facts("n1", 0);
-    one.ranks[1].variables[0].value = "INFO";
-    one.ranks[1].changes = {{Since::start, "NCCL_DEBUG", "WARN", "INFO"}};
-    const auto groups = explain({one, made_up_facts("n2", 2)}, {}).groups;
-    EXPECT_EQ(groups[0].otherwise,
-              Sentences{"NCCL_DEBUG is INFO, and was WARN when the task began"});
-}
-
-TEST(Explanation, ComparesNoneOfAHiddenRank) {
-    NodeFactsNow node = made_up_facts("n1", 0);
-    node.ranks[1].variables.clear();
-    node.ranks[1].gpus.clear();
-    node.ranks[1].is_hidden = true;
+TEST(Explanation, SaysAChangeOnceAndComparesNoHiddenRank) {
+    NodeLook one = made_up_facts("n1", 0);
+    one.processes[1].facts->variables[0].value = "INFO";
+    one.processes[1].facts->changes = {{Since::start, "NCCL_DEBUG", "WARN", "INFO"}};
+    EXPECT_EQ(told({one, made_up_facts("n2", 2)}).at(0),
+              (Told::value_type{{1}, {"NCCL_DEBUG is INFO, and was WARN when the task began"}}));
+    NodeLook node = made_up_facts("n1", 0);
+    node.processes[1].facts->variables.clear();
+    node.processes[1].gpus.clear();
+    node.processes[1].facts->is_hidden = true;
     const auto explanation = explain({node}, {});
     EXPECT_EQ(explanation.groups.size(), 1U);
     ASSERT_EQ(explanation.notes.size(), 2U);
@@ -115,19 +231,10 @@ TEST(Explanation, ComparesNoneOfAHiddenRank) {
               "(PR_SET_DUMPABLE)");
 }
 
-TEST(Explanation, LeavesOutTasksWhereOthersHaveRanks) {
-    NodeFactsNow launcher = made_up_facts("n2", 0);
-    launcher.by_variable = false;
-    const auto explanation = explain({made_up_facts("n1", 0), launcher}, {});
-    EXPECT_EQ(explanation.ranks.size(), 2U);
-    EXPECT_EQ(explanation.ranks[0].node, "n1");
-    EXPECT_EQ(explain({launcher}, {}).ranks.size(), 2U);
-}
-
 TEST(Explanation, NotesWhatWasNotSeen) {
-    NodeFactsNow plain = made_up_facts("n2", 2);
+    NodeLook plain = made_up_facts("n2", 2);
     plain.spec.clear();
-    const NodeFactsNow failed{.node = "n3", .problem = "distgpu: scontrol: not found"};
+    const NodeLook failed{.node = "n3", .problem = "distgpu: scontrol: not found"};
     const auto explanation = explain({made_up_facts("n1", 0), plain, failed}, {"n4"});
     EXPECT_EQ(explanation.silent, Sentences{"n4"});
     EXPECT_EQ(explanation.nodes, 4U);
@@ -145,6 +252,108 @@ TEST(ChangeText, IsASentence) {
               "PET_RDZV_ENDPOINT is x, but distgpu plans not set");
     EXPECT_EQ(to_text({Since::start, "NCCL_ALGO", "Ring", ""}),
               "NCCL_ALGO is empty, and was Ring when the task began");
+}
+
+Explanation one_odd() {
+    NodeLook one = made_up_facts("n1", 0);
+    one.processes[1].facts->changes = {{Change::Since::start, "NCCL_ALGO", std::nullopt, "Tree"}};
+    one.processes[1].facts->variables.push_back({"NCCL_ALGO", "Tree"});
+    one.processes[1].facts->launchers = {"811 bash wrap.sh"};
+    one.processes[1].facts->open_gpus = {"/dev/nvidia0"};
+    return explain({one, made_up_facts("n2", 2)}, {"n3"});
+}
+
+TEST(ExplanationText, TellsTheOddOnesFirst) {
+    EXPECT_EQ(explanation_text("5.0", one_odd(), false),
+              R"(step 5.0: 4 ranks on 3 nodes, prepared by --distgpu=pytorch
+
+rank 1 on n1:
+  NCCL_ALGO is Tree, and was not set when the task began
+ranks 0,2-3 on n1, n2 have what they began with
+
+  RANKS        NODES  LOCAL  CPUS     GPUS  HCAS
+  rank 1       n1     1      4-7      0,1   -
+  ranks 0,2-3  n1,n2  0 1    0-3 4-7  0,1   -
+
+no answer from n3
+
+Variables are those with which each process began: what a program sets itself afterwards (os.environ, setenv), the kernel does not show.
+)");
+}
+
+TEST(ExplanationText, OfOtherSteps) {
+    NodeLook node = made_up_facts("n1", 0);
+    node.spec.clear();
+    EXPECT_THAT(explanation_text("5.0", explain({node}, {}), false),
+                HasSubstr("step 5.0: 2 ranks on 1 node, which distgpu did not prepare\n"));
+    EXPECT_EQ(explanation_text("5.0", explain({}, {"n1"}), false),
+              "step 5.0: 0 ranks on 1 node\n\nno rank was seen\n\nno answer from n1\n");
+    node.processes.clear();
+    for (std::uint32_t rank = 0; rank < 8; ++rank) {
+        node.processes.push_back(made_up_rank(rank));
+        node.processes.back().facts->cpus = std::to_string(rank);
+    }
+    EXPECT_THAT(explanation_text("5.0", explain({node}, {}), false), HasSubstr("  8 kinds  "));
+}
+
+TEST(ExplanationText, SteersNoTerminal) {
+    NodeLook node = made_up_facts("n1", 0);
+    node.spec = "pytorch\x1b[2J";
+    node.processes[0].facts->changes = {
+        {Change::Since::start, "NCCL_X", std::nullopt, "\x1b]0;evil\a\n"}};
+    node.processes[0].command = "python3 \x1b[31m";
+    node.processes[0].facts->variables.push_back({"NCCL_X", "\x1b]0;evil\a\n"});
+    const auto explanation = explain({node}, {});
+    EXPECT_EQ(explanation_text("5.0", explanation, false).find('\x1b'), std::string::npos);
+    EXPECT_EQ(rank_text(explanation, explanation.ranks[0], false).find('\x1b'), std::string::npos);
+}
+
+TEST(RankText, HasAllOfOneRank) {
+    EXPECT_EQ(rank_text(one_odd(), one_odd().ranks[1], false),
+              R"(rank 1 on n1, local rank 1, task 1: process 101 python3 train.py
+  started by 811 bash wrap.sh
+  CPUs 4-7
+  GPU 0, 0000:06:00.0, /dev/nvidia0, H100
+  GPU 1, 0000:07:00.0
+  open /dev/nvidia0
+
+  VARIABLE    VALUE
+  NCCL_DEBUG  WARN
+  RANK        1
+  NCCL_ALGO   Tree   when the task began: not set
+
+no answer from n3
+
+Variables are those with which each process began: what a program sets itself afterwards (os.environ, setenv), the kernel does not show.
+)");
+}
+
+TEST(RankText, HasWhatIsNoLongerThere) {
+    NodeLook node = made_up_facts("n1", 0);
+    node.processes[0].facts->changes = {
+        {Change::Since::given, "NCCL_IB_HCA", "mlx5_0", std::nullopt},
+        {Change::Since::start, "CPUs", "0-7", "0-3"}};
+    node.processes[0].facts->cpus_then = "0-7";
+    const Explanation explanation = explain({node}, {});
+    const std::string text = rank_text(explanation, explanation.ranks[0], false);
+    EXPECT_THAT(text, HasSubstr("  CPUs 0-3; its task began on 0-7\n"));
+    EXPECT_THAT(text, HasSubstr("  NCCL_IB_HCA  not set  distgpu gave: mlx5_0\n"));
+}
+
+TEST(ExplanationJson, HasWhatTheTextHas) {
+    const json read = json::parse(explanation_json("5.0", one_odd(), one_odd().ranks));
+    EXPECT_EQ(read["schema"], "distgpu.explain/1");
+    EXPECT_EQ(read["step"], "5.0");
+    EXPECT_EQ(read["spec"], "pytorch");
+    EXPECT_EQ(read["groups"], json::parse(R"([
+        {"ranks": [1], "nodes": ["n1"],
+         "otherwise": ["NCCL_ALGO is Tree, and was not set when the task began"]},
+        {"ranks": [0, 2, 3], "nodes": ["n1", "n2"], "otherwise": []}])"));
+    ASSERT_EQ(read["ranks"].size(), 4U);
+    EXPECT_EQ(read["ranks"][1]["node"], "n1");
+    EXPECT_EQ(read["ranks"][1]["facts"]["changes"], json::parse(R"([
+        {"since": "start", "name": "NCCL_ALGO", "then": null, "now": "Tree"}])"));
+    EXPECT_EQ(read["silent"], json::array({"n3"}));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // What measurements of the network mean.
-#include "check/pairs/judge_network.h"
-
-#include "check/pairs/rounds.h"
+#include "check/pairs/trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,11 +57,20 @@ std::string text(const std::vector<NetworkFault>& faults) {
     return text;
 }
 
+std::string judged(std::uint32_t nodes, const Network& network) {
+    return text(judge_network(tried(nodes, network)));
+}
+
 TEST(JudgeNetwork, OfAHealthyOneNothingIsTold) {
     for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 32U}) {
-        EXPECT_EQ(text(judge_network(tried(nodes, [](auto, auto) { return Way{}; }))), "");
+        EXPECT_EQ(judged(nodes, [](auto, auto) { return Way{}; }), "");
     }
     EXPECT_THAT(judge_network({}), IsEmpty());
+}
+
+// A node whose link carries this much where it sends.
+Network slow_from(std::uint32_t node, double rate = 1e8) {
+    return [=](std::uint32_t from, std::uint32_t) { return Way{from == node ? rate : 1e9}; };
 }
 
 TEST(JudgeNetwork, ASlowLinkIsItsNodes) {
@@ -71,23 +78,12 @@ TEST(JudgeNetwork, ASlowLinkIsItsNodes) {
         const Network slow = [](std::uint32_t from, std::uint32_t to) {
             return Way{from == 2 || to == 2 ? 1e8 : 1e9};
         };
-        EXPECT_EQ(text(judge_network(tried(nodes, slow))), "sends 2\ntakes 2\n") << nodes;
+        EXPECT_EQ(judged(nodes, slow), "sends 2\ntakes 2\n") << nodes;
     }
-}
-
-TEST(JudgeNetwork, InOneDirectionOnly) {
-    EXPECT_EQ(
-        text(judge_network(tried(8, [](auto from, auto) { return Way{from == 5 ? 1e8 : 1e9}; }))),
-        "sends 5\n");
-    EXPECT_EQ(text(judge_network(tried(8, [](auto, auto to) { return Way{to == 5 ? 1e8 : 1e9}; }))),
-              "takes 5\n");
-}
-
-// Nothing at all is less than a third too.
-TEST(JudgeNetwork, ALinkThatCarriesNothing) {
-    EXPECT_EQ(
-        text(judge_network(tried(8, [](auto from, auto) { return Way{from == 5 ? 0 : 1e9}; }))),
-        "sends 5\n");
+    EXPECT_EQ(judged(8, slow_from(5)), "sends 5\n");
+    EXPECT_EQ(judged(8, [](auto, auto to) { return Way{to == 5 ? 1e8 : 1e9}; }), "takes 5\n");
+    // Nothing at all is less than a third too.
+    EXPECT_EQ(judged(8, slow_from(5, 0)), "sends 5\n");
 }
 
 // Two switches with a link between them that carries two nodes' worth: as many cross it in a round
@@ -97,21 +93,14 @@ TEST(JudgeNetwork, AnUplinkThatManyShareIsNoNodesFault) {
         const double crossing = (to + 16 - from) % 16;
         return Way{(from < 8) == (to < 8) ? 1e9 : std::min(1e9, 2e9 / crossing)};
     };
-    EXPECT_EQ(text(judge_network(tried(16, two_switches))), "");
+    EXPECT_EQ(judged(16, two_switches), "");
 }
 
 TEST(JudgeNetwork, OfTwoNodesTheSecondIsNamed) {
-    EXPECT_EQ(
-        text(judge_network(tried(2, [](auto from, auto) { return Way{from == 0 ? 1e8 : 1e9}; }))),
-        "takes 1\n");
-    EXPECT_EQ(
-        text(judge_network(tried(2, [](auto from, auto) { return Way{from == 1 ? 1e8 : 1e9}; }))),
-        "sends 1\n");
-    EXPECT_EQ(text(judge_network(tried(2,
-                                       [](auto, auto) {
-                                           return Way{1e9, false, false};
-                                       }))),
-              "cut 1-0\n");
+    const Network none = [](auto, auto) { return Way{1e9, false, false}; };
+    EXPECT_EQ(judged(2, slow_from(0)), "takes 1\n");
+    EXPECT_EQ(judged(2, slow_from(1)), "sends 1\n");
+    EXPECT_EQ(judged(2, none), "cut 1-0\n");
 }
 
 // Connections need both directions; what passes of the datagrams tells which is cut.
@@ -123,18 +112,19 @@ TEST(JudgeNetwork, ACutLinkWithItsDirection) {
             return Way{};
         };
     };
-    EXPECT_EQ(text(judge_network(tried(4, cut(true, false)))), "cut 3-1 arrives\n");
-    EXPECT_EQ(text(judge_network(tried(4, cut(false, true)))), "cut 3-1 leaves\n");
-    EXPECT_EQ(text(judge_network(tried(4, cut(true, true)))), "cut 3-1 arrives leaves\n");
-    EXPECT_EQ(text(judge_network(tried(4, cut(false, false)))), "cut 3-1\n");
+    EXPECT_EQ(judged(4, cut(true, false)), "cut 3-1 arrives\n");
+    EXPECT_EQ(judged(4, cut(false, true)), "cut 3-1 leaves\n");
+    EXPECT_EQ(judged(4, cut(true, true)), "cut 3-1 arrives leaves\n");
+    EXPECT_EQ(judged(4, cut(false, false)), "cut 3-1\n");
+}
+
+Way lone(std::uint32_t from, std::uint32_t to) {
+    return from == 2 || to == 2 ? Way{1e9, false, false} : Way{};
 }
 
 // One node explains all its pairs; that it is not slow, as it has no rates, goes without saying.
 TEST(JudgeNetwork, ANodeThatNobodyReaches) {
-    const Network lone = [](std::uint32_t from, std::uint32_t to) {
-        return from == 2 || to == 2 ? Way{1e9, false, false} : Way{};
-    };
-    EXPECT_EQ(text(judge_network(tried(8, lone))), "cut 2-0-1-3-4-6\n");
+    EXPECT_EQ(judged(8, lone), "cut 2-0-1-3-4-6\n");
 }
 
 TEST(JudgeNetwork, TwoCutsAreTwoFaults) {
@@ -143,20 +133,15 @@ TEST(JudgeNetwork, TwoCutsAreTwoFaults) {
         const bool cut = pair == std::minmax(0U, 1U) || pair == std::minmax(4U, 5U);
         return cut ? Way{1e9, false, false} : Way{};
     };
-    EXPECT_EQ(text(judge_network(tried(8, cuts))), "cut 5-4\ncut 1-0\n");
+    EXPECT_EQ(judged(8, cuts), "cut 5-4\ncut 1-0\n");
 }
 
 TEST(TwoTrials, TellWhatHoldsInBoth) {
-    const auto slow = [](std::uint32_t node) {
-        return judge_network(
-            tried(8, [node](auto from, auto) { return Way{from == node ? 1e8 : 1e9}; }));
-    };
+    const auto slow = [](std::uint32_t node) { return judge_network(tried(8, slow_from(node))); };
     EXPECT_TRUE(has_slow(slow(5)));
     EXPECT_EQ(text(in_both(slow(5), slow(5))), "sends 5\n");
     EXPECT_EQ(text(in_both(slow(5), slow(3))), "");
-    const auto cut = judge_network(tried(8, [](auto from, auto to) {
-        return from == 2 || to == 2 ? Way{1e9, false, false} : Way{};
-    }));
+    const auto cut = judge_network(tried(8, lone));
     EXPECT_FALSE(has_slow(cut));
     EXPECT_EQ(text(in_both(slow(2), cut)), "");
 }

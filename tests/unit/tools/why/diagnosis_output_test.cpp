@@ -1,20 +1,67 @@
-// A diagnosis as text and as JSON.
-#include "why/diagnosis_output.h"
-
+// A diagnosis as text, as JSON, and as a page, which tests/integration/why.bats opens in a
+// browser.
 #include "tools/why/made_up_looks.h"
+#include "why/diagnosis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace distgpu {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+
+RankGroup group_at(const std::vector<std::uint32_t>& ranks, const std::string& functions) {
+    RankGroup group;
+    group.ranks = ranks;
+    for (const char function : functions) group.stack.push_back({std::string(1, function)});
+    return group;
+}
+
+TEST(StackTree, BranchesWhereStacksDoTheFewestRanksFirst) {
+    struct Case {
+        const char* title;
+        std::vector<RankGroup> groups;
+        const char* text;
+    };
+    const std::vector<Case> cases{
+        {"one stack is a chain", {group_at({0, 1, 2}, "ab")}, "  a\n    b  ranks 0-2\n"},
+        {"the fewest ranks first",
+         {group_at({0, 1, 3}, "abc"), group_at({2}, "abde"), group_at({4, 5}, "abf")},
+         "  a\n    b  ranks 0-5\n      d\n        e  rank 2\n      f  ranks 4-5\n"
+         "      c  ranks 0-1,3\n"},
+        {"of as many by name",
+         {group_at({0}, "ac"), group_at({1}, "ab")},
+         "  a  ranks 0-1\n    b  rank 1\n    c  rank 0\n"},
+        {"some stay where others went on",
+         {group_at({0, 1}, "a"), group_at({2}, "ab")},
+         "  a  ranks 0-2\n    b  rank 2\n"},
+        {"groups of one place are joined",
+         {group_at({0, 2}, "ab"), group_at({1}, "ab")},
+         "  a\n    b  ranks 0-2\n"},
+        {"several roots",
+         {group_at({0, 1}, "a"), group_at({2}, "b")},
+         "  b  rank 2\n  a  ranks 0-1\n"},
+        {"a group without a stack is left out",
+         {group_at({0}, ""), group_at({1}, "a")},
+         "  a  rank 1\n"},
+        {"no stack", {group_at({0}, "")}, ""},
+        {"no group", {}, ""}};
+    for (const Case& each : cases) EXPECT_EQ(stack_tree_text(each.groups), each.text) << each.title;
+    RankGroup one = group_at({0}, "a");
+    RankGroup other = group_at({1}, "a");
+    one.stack[0] = {"a", "f.py", 1};
+    other.stack[0] = {"a", "f.py", 2};
+    EXPECT_EQ(stack_tree_text({one, other}), "  a (f.py:1)  rank 0\n  a (f.py:2)  rank 1\n");
+}
 
 Diagnosis one_astray() {
     NodeLook look = made_up_look("n1", 0,
@@ -75,8 +122,8 @@ TEST(DiagnosisText, HasTheGpusLoadWhereItIsKnown) {
     NodeLook look =
         made_up_look("n1", 0, {{.stack = waiting()}, {.stack = astray()}, {.stack = waiting()}});
     look.gpus = {{"0000:06:00.0", {97, 100}}, {"0000:07:00.0", {std::nullopt, 0}}};
-    look.processes[0].gpus = {"0000:06:00.0"};
-    look.processes[1].gpus = {"0000:07:00.0"};
+    look.processes[0].gpus = {{"0", "0000:06:00.0"}};
+    look.processes[1].gpus = {{"1", "0000:07:00.0"}};
     const std::string text = diagnosis_text("5.0", diagnose({look}, {}, 3), false);
     EXPECT_THAT(text, HasSubstr("  MOVED  GPUS BUSY\n"));
     EXPECT_THAT(text, HasSubstr("  no     97-100 %\n"));
@@ -98,16 +145,13 @@ TEST(DiagnosisText, TellsOfFourOddRanks) {
     EXPECT_THAT(text, Not(HasSubstr("  rank 11 on n1: process")));
 }
 
-TEST(DiagnosisText, OfNoRankSaysSo) {
+TEST(DiagnosisText, OfNoRankOrNoPlaceSaysSo) {
     EXPECT_EQ(diagnosis_text("5.0", diagnose({}, {"n1"}, 4), false),
               "step 5.0: 4 ranks on 1 node, looked at for 0.0 s\n"
               "\n"
               "no rank was seen\n"
               "\n"
               "no answer from n1\n");
-}
-
-TEST(DiagnosisText, OfUnknownPlacesHasNoTree) {
     EXPECT_EQ(diagnosis_text("5.0", diagnose({made_up_look("n1", 0, {{}})}, {}, 1), false),
               R"(step 5.0: 1 rank on 1 node, looked at for 3.0 s
 
@@ -125,14 +169,8 @@ TEST(DiagnosisText, CountsManyNodes) {
     }
     EXPECT_THAT(diagnosis_text("5.0", diagnose(looks, {}, 5), false),
                 HasSubstr("ranks 0-4  5 nodes  "));
-}
-
-// Only the heading of the table.
-TEST(DiagnosisText, IsColouredForATerminal) {
-    std::string text = diagnosis_text("5.0", one_astray(), true);
-    EXPECT_THAT(text, HasSubstr("\x1b["));
-    EXPECT_EQ(text.substr(0, text.find('\x1b')),
-              diagnosis_text("5.0", one_astray(), false).substr(0, text.find('\x1b')));
+    // Only the heading of the table is coloured, for a terminal.
+    EXPECT_THAT(diagnosis_text("5.0", diagnose(looks, {}, 5), true), HasSubstr("\n\x1b[1m  RANKS"));
 }
 
 TEST(DiagnosisJson, HasWhatTheTextHas) {
@@ -178,27 +216,59 @@ TEST(DiagnosisJson, HasWhatTheTextHas) {
 })text"));
 }
 
-TEST(DiagnosisJson, HasNullForWhatIsNotKnown) {
+TEST(DiagnosisJson, HasNullForWhatIsNotKnownAndNamesEachKind) {
     const json read =
         json::parse(diagnosis_json("5.0", diagnose({made_up_look("n1", 0, {{}})}, {}, 2)));
     EXPECT_TRUE(read["groups"][0]["where"].is_null());
     EXPECT_EQ(read["stacks"], json::array());
     EXPECT_EQ(read["missing"], json::array({1}));
     EXPECT_EQ(read["kind"], "ended");
+    std::string names;
+    for (int kind = 0; kind < 8; ++kind) {
+        names.append(name_of(static_cast<Diagnosis::Kind>(kind))) += ' ';
+    }
+    EXPECT_EQ(names, "ended stopped in_kernel other_collective elsewhere unmoved moving unknown ");
 }
 
-TEST(DiagnosisJson, NamesEachKind) {
-    for (const auto& [kind, name] : std::vector<std::pair<Diagnosis::Kind, std::string>>{
-             {Diagnosis::Kind::ended, "ended"},
-             {Diagnosis::Kind::stopped, "stopped"},
-             {Diagnosis::Kind::in_kernel, "in_kernel"},
-             {Diagnosis::Kind::other_collective, "other_collective"},
-             {Diagnosis::Kind::elsewhere, "elsewhere"},
-             {Diagnosis::Kind::unmoved, "unmoved"},
-             {Diagnosis::Kind::moving, "moving"},
-             {Diagnosis::Kind::unknown, "unknown"}}) {
-        EXPECT_EQ(name_of(kind), name);
-    }
+std::size_t count(std::string_view text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++found;
+    return found;
+}
+
+TEST(DiagnosisPage, HasWhatTheTextHas) {
+    const std::string page = diagnosis_page("5.0", one_astray());
+    EXPECT_THAT(page, HasSubstr("<title>step 5.0</title>"));
+    EXPECT_THAT(page, HasSubstr("<p class=\"faint\">3 ranks on 3 nodes, looked at for 3.0 s</p>"));
+    EXPECT_THAT(page, HasSubstr("<p class=\"finding\">rank 1 on n1 is in load_batch"));
+    EXPECT_THAT(page, HasSubstr("<td data-of=\"RANKS\">ranks 0,<wbr>2</td>"));
+    EXPECT_THAT(page, HasSubstr("<summary>rank 1 on n1: process 101 python3 data.py</summary>"));
+    EXPECT_THAT(page, HasSubstr("<summary>ranks 0,2: <code>all_reduce (distributed_c10d.py:2810)"));
+    EXPECT_THAT(page, HasSubstr("<p>no answer from n2, n3</p>"));
+    EXPECT_THAT(page, HasSubstr("<p>distgpu: eu-stack: not found</p>"));
+    EXPECT_EQ(count(page, "<details"), count(page, "</details>"));
+    // The smallest groups first.
+    EXPECT_LT(page.find("<summary>rank 1: "), page.find("<summary>ranks 0,2: "));
+    const std::string empty = diagnosis_page("5.0", diagnose({}, {"n1"}, 4));
+    EXPECT_THAT(empty, AllOf(HasSubstr("no rank was seen"), Not(HasSubstr("<table>"))));
+}
+
+// Functions, files, commands and nodes are named by whoever wrote the program.
+TEST(DiagnosisPage, TakesNamesForText) {
+    const std::string evil = "<script>alert(1)</script>\"'&<img src=x onerror=y>";
+    NodeLook look = made_up_look(evil, 0, {{.stack = waiting()}, {.channel = evil}});
+    look.stacks[0].push_back({evil, evil, 1});
+    look.problem = evil;
+    for (ProcessLook& process : look.processes) process.command = evil;
+    add_process(look, 50, {}).name = evil;
+    look.processes[1].parent = 50;
+    look.processes[1].connections = {{evil, 1, 1}};
+    const std::string page = diagnosis_page(evil, diagnose({look}, {evil}, 2));
+    EXPECT_THAT(page, Not(HasSubstr("<script")));
+    EXPECT_THAT(page, Not(HasSubstr("<img")));
+    EXPECT_GT(count(page, "&lt;script&gt;"), 10U);
+    EXPECT_TRUE(std::all_of(page.begin(), page.end(),
+                            [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Which rank of a step hangs, and where: each kind of hang, and several at once.
+// Which rank of a step hangs, and where: each kind of hang, several at once, and what was seen of
+// the odd ranks.
 #include "why/diagnosis.h"
 
 #include "tools/why/made_up_looks.h"
@@ -7,13 +8,16 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace distgpu {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
 using Kind = Diagnosis::Kind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 const Doing waits{.stack = waiting()};
 const Doing sleeps{.stack = astray()};
@@ -48,106 +52,116 @@ void expect(const Diagnosis& diagnosis, Kind kind, const std::vector<std::string
     EXPECT_EQ(diagnosis.findings, findings);
 }
 
-const std::string elsewhere =
-    "rank 5 on n2 is in load_batch (data.py:41), asleep, unchanged for 3.0 s; 7 ranks wait in "
-    "all_reduce (train.py:88)";
-
-TEST(Diagnosis, ElsewhereWhileTheOthersWait) {
-    expect(of(but_one(8, waits, 5, sleeps)), Kind::elsewhere, {elsewhere});
-    expect(
-        of(but_one(8, waits, 0, computes)), Kind::elsewhere,
-        {"rank 0 on n1 is in compute (data.py:41), running, unchanged for 3.0 s; 7 ranks wait in "
-         "all_reduce (train.py:88)"});
-    Doing busy = computes;
-    busy.before = astray("epoch");
-    expect(of(but_one(8, waits, 0, busy)), Kind::elsewhere,
-           {"rank 0 on n1 is in compute (data.py:41), running, and moves; 7 ranks wait in "
-            "all_reduce (train.py:88)"});
+// Of eight ranks number 5, or another one where the text says so, is odd.
+TEST(Diagnosis, IsTheOneFindingThatMatters) {
+    const Doing busy{
+        .stack = astray("compute"), .states = "RR", .cpu = 2.9, .before = astray("epoch")};
+    const Doing arrives{.stack = waiting("broadcast"), .wakings = 5};
+    const Doing fuse{.stack = astray("read"), .channel = "request_wait_answer"};
+    const std::string in_collective = "all_reduce (train.py:88)";
+    const std::string in_load = "load_batch (data.py:41)";
+    const std::string others_wait = "; 7 ranks wait in " + in_collective;
+    const std::string unchanged = ", unchanged for 3.0 s";
+    const std::string lasts = "; --repeat 60s tells whether that lasts";
+    std::vector<Doing> half = times(8, moves);
+    std::fill(half.begin(), half.begin() + 4, waits);
+    std::vector<Doing> less = half;
+    less[4] = waits;
+    const auto alone = [](const Doing& doing) {
+        return diagnose({made_up_look("n1", 0, {doing})}, {}, 1);
+    };
+    struct Case {
+        Diagnosis diagnosis;
+        Kind kind;
+        std::string finding;
+    };
+    const std::vector<Case> cases{
+        {of(but_one(8, waits, 5, sleeps)), Kind::elsewhere,
+         "rank 5 on n2 is in " + in_load + ", asleep" + unchanged + others_wait},
+        {of(but_one(8, waits, 0, computes)), Kind::elsewhere,
+         "rank 0 on n1 is in compute (data.py:41), running" + unchanged + others_wait},
+        // On a CPU that it shares.
+        {of(but_one(8, waits, 0, {.stack = astray("compute"), .states = "RR", .cpu = 0.9})),
+         Kind::elsewhere,
+         "rank 0 on n1 is in compute (data.py:41), running" + unchanged + others_wait},
+        {of(but_one(8, waits, 0, busy)), Kind::elsewhere,
+         "rank 0 on n1 is in compute (data.py:41), running, and moves" + others_wait},
+        {of(but_one(8, waits, 5, unseen)), Kind::elsewhere,
+         "rank 5 on n2 is where nobody can tell, asleep" + unchanged + others_wait},
+        {of(but_one(8, sleeps, 5, computes)), Kind::elsewhere,
+         "rank 5 on n2 is in compute (data.py:41), running" + unchanged + "; 7 ranks are in " +
+             in_load},
+        {of(but_one(8, sleeps, 5, waits)), Kind::elsewhere,
+         "rank 5 on n2 is in " + in_collective + ", asleep" + unchanged + "; 7 ranks are in " +
+             in_load},
+        {of(but_one(8, waits, 5, {.stack = waiting("broadcast")})), Kind::other_collective,
+         "rank 5 on n2 is in broadcast (train.py:88), but 7 ranks are in " + in_collective +
+             ": they wait for each other in different collectives"},
+        // One that goes on there is behind the others, or ahead of them.
+        {of(but_one(8, waits, 5, arrives)), Kind::elsewhere,
+         "rank 5 on n2 is in broadcast (train.py:88), awake at times, and moves" + others_wait},
+        {of(but_one(8, waits, 5, stopped)), Kind::stopped,
+         "rank 5 on n2 is stopped, by a signal such as SIGSTOP or by a debugger, in stop "
+         "(data.py:41)"},
+        {of(times(2, {.states = "tT"})), Kind::stopped,
+         "ranks 0-1 on n1, n2 are stopped, by a signal such as SIGSTOP or by a debugger"},
+        {of(but_one(8, waits, 5, in_kernel)), Kind::in_kernel,
+         "rank 5 on n2 waits in the kernel (nfs_wait), in read (data.py:41)" + unchanged},
+        // Of FUSE a process waits as if asleep.
+        {of(but_one(8, waits, 5, fuse)), Kind::in_kernel,
+         "rank 5 on n2 waits in the kernel (request_wait_answer), in read (data.py:41)" +
+             unchanged},
+        {of(times(8, waits)), Kind::unmoved,
+         "all 8 ranks are in " + in_collective + unchanged +
+             ": none is missing there, so look at the network between the nodes (distgpu check)"},
+        {of(times(8, sleeps)), Kind::unmoved, "all 8 ranks are in " + in_load + unchanged + lasts},
+        {alone(sleeps), Kind::unmoved, "the only rank is in " + in_load + unchanged + lasts},
+        {alone(moves), Kind::moving, "nothing hangs: 1 of 1 rank went on in 3.0 s"},
+        {of(times(8, moves)), Kind::moving, "nothing hangs: 8 of 8 ranks went on in 3.0 s"},
+        {of(half), Kind::moving, "nothing hangs: 4 of 8 ranks went on in 3.0 s"},
+        {of(less), Kind::moving,
+         "all 8 ranks are in " + in_collective + ", and 3 of them went on in 3.0 s" + lasts},
+        {of(times(8, unseen)), Kind::unknown,
+         "nobody can tell where 8 ranks are; the table shows what the kernel tells of them"},
+        {of(but_one(8, unseen, 2, waits)), Kind::unknown,
+         "nobody can tell where 7 ranks are; the table shows what the kernel tells of them"}};
+    for (const Case& each : cases) expect(each.diagnosis, each.kind, {each.finding});
 }
 
-TEST(Diagnosis, ElsewhereWhileTheOthersAreInNoCollective) {
-    expect(of(but_one(8, sleeps, 5, computes)), Kind::elsewhere,
-           {"rank 5 on n2 is in compute (data.py:41), running, unchanged for 3.0 s; 7 ranks are in "
-            "load_batch (data.py:41)"});
-}
-
-TEST(Diagnosis, ElsewhereInTheOnlyCollective) {
-    expect(
-        of(but_one(8, sleeps, 5, waits)), Kind::elsewhere,
-        {"rank 5 on n2 is in all_reduce (train.py:88), asleep, unchanged for 3.0 s; 7 ranks are in "
-         "load_batch (data.py:41)"});
-}
-
-TEST(Diagnosis, OtherCollective) {
-    expect(of(but_one(8, waits, 5, {.stack = waiting("broadcast")})), Kind::other_collective,
-           {"rank 5 on n2 is in broadcast (train.py:88), but 7 ranks are in all_reduce "
-            "(train.py:88): they wait for each other in different collectives"});
-    // One that goes on there is behind the others, or ahead of them.
-    Doing arrives{.stack = waiting("broadcast"), .wakings = 5};
-    expect(
-        of(but_one(8, waits, 5, arrives)), Kind::elsewhere,
-        {"rank 5 on n2 is in broadcast (train.py:88), awake at times, and moves; 7 ranks wait in "
-         "all_reduce (train.py:88)"});
-}
-
-TEST(Diagnosis, Stopped) {
-    expect(of(but_one(8, waits, 5, stopped)), Kind::stopped,
-           {"rank 5 on n2 is stopped, by a signal such as SIGSTOP or by a debugger, in stop "
-            "(data.py:41)"});
-    expect(of(times(2, {.states = "tT"})), Kind::stopped,
-           {"ranks 0-1 on n1, n2 are stopped, by a signal such as SIGSTOP or by a debugger"});
-}
-
-TEST(Diagnosis, InTheKernel) {
-    expect(
-        of(but_one(8, waits, 5, in_kernel)), Kind::in_kernel,
-        {"rank 5 on n2 waits in the kernel (nfs_wait), in read (data.py:41), unchanged for 3.0 s"});
-    // Of FUSE a process waits as if asleep.
-    Doing fuse = in_kernel;
-    fuse.states = "SS";
-    fuse.channel = "request_wait_answer";
-    expect(
-        of(but_one(8, waits, 5, fuse)), Kind::in_kernel,
-        {"rank 5 on n2 waits in the kernel (request_wait_answer), in read (data.py:41), unchanged "
-         "for 3.0 s"});
-    // Once is no hang: any read from a disk.
-    Doing once = in_kernel;
+TEST(Diagnosis, TakesOneLookInTheKernelForNoHang) {
+    Doing once = in_kernel;  // as any read from a disk
     once.states = "SD";
     once.channel = "";
     EXPECT_EQ(of(but_one(8, waits, 5, once)).kind, Kind::elsewhere);
+    // Whether ranks that wait spin or sleep is the same.
+    Doing spins = waits;
+    spins.cpu = 3;
+    EXPECT_EQ(of(but_one(8, waits, 3, spins)).findings, of(times(8, waits)).findings);
 }
 
-TEST(Diagnosis, Ended) {
-    NodeLook second = made_up_look("n2", 4, times(4, waits));
-    second.processes.erase(second.processes.begin() + 1);
-    const std::vector<NodeLook> looks{made_up_look("n1", 0, times(4, waits)), second};
-    expect(diagnose(looks, {}, 8), Kind::ended,
-           {"rank 5 on n2 has ended, while 7 ranks still run"});
-}
-
-TEST(Diagnosis, EndedWithAllOfTheirNode) {
-    const NodeLook left{.node = "n2", .times = {0, 3}};
-    const NodeLook first = made_up_look("n1", 0, {waits});
-    expect(diagnose({first, left}, {}, 3), Kind::ended,
-           {"ranks 1-2 on n2 have ended, while 1 rank still runs"});
-    // Also where nobody may read the stacks.
-    NodeLook unread = made_up_look("n2", 1, {unseen, {.states = "SZ"}});
-    unread.problem = "distgpu: py-spy: not found";
-    EXPECT_EQ(diagnose({first, unread}, {}, 3).findings[0],
-              "rank 2 on n2 has ended, while 2 ranks still run");
-}
-
-// WORLD_SIZE is the user's.
-TEST(Diagnosis, CountsThoseThatItSaw) {
-    NodeLook look = made_up_look("n1", 0, {waits});
-    look.processes[0].rank = 0;
-    look.processes[0].world_size = 4'294'967'295U;
-    expect(diagnose({look}, {}, 1), Kind::ended,
-           {"ranks 1-65536 have ended, while 1 rank still runs"});
-}
-
-TEST(Diagnosis, TakesNoRankForEndedThatCouldNotBeSeen) {
+TEST(Diagnosis, EndedIsWhoseNodeWasLookedAt) {
     const NodeLook first = made_up_look("n1", 0, times(4, waits));
+    NodeLook without = made_up_look("n2", 4, times(4, waits));
+    without.processes.erase(without.processes.begin() + 1);
+    // Also where nobody may read the stacks.
+    NodeLook unread = made_up_look("n2", 4, {unseen, {.states = "SZ"}});
+    unread.problem = "distgpu: py-spy: not found";
+    struct Case {
+        std::vector<NodeLook> looks;
+        std::uint32_t tasks;
+        std::string finding;
+    };
+    const std::vector<Case> cases{
+        {{first, without}, 8, "rank 5 on n2 has ended, while 7 ranks still run"},
+        {{made_up_look("n1", 0, {waits}), {.node = "n2", .times = {0, 3}}},
+         3,
+         "ranks 1-2 on n2 have ended, while 1 rank still runs"},
+        {{first, unread}, 6, "rank 5 on n2 has ended, while 5 ranks still run"}};
+    for (const Case& each : cases) {
+        const Diagnosis diagnosis = diagnose(each.looks, {}, each.tasks);
+        EXPECT_EQ(diagnosis.kind, Kind::ended);
+        EXPECT_EQ(diagnosis.findings.at(0), each.finding);
+    }
     const std::vector<std::string> findings{
         "all 4 ranks that could be seen are in all_reduce (train.py:88), unchanged for 3.0 s; look "
         "at the nodes that could not be seen"};
@@ -177,41 +191,6 @@ TEST(Diagnosis, OfAComponentSaysNothingOfTheOthers) {
                             "too"));
 }
 
-TEST(Diagnosis, Unmoved) {
-    expect(of(times(8, waits)), Kind::unmoved,
-           {"all 8 ranks are in all_reduce (train.py:88), unchanged for 3.0 s: none is missing "
-            "there, so look at the network between the nodes (distgpu check)"});
-    expect(of(times(8, sleeps)), Kind::unmoved,
-           {"all 8 ranks are in load_batch (data.py:41), unchanged for 3.0 s; --repeat 60s tells "
-            "whether that lasts"});
-    // Whether they spin there or sleep is the same.
-    Doing spins = waits;
-    spins.cpu = 3;
-    EXPECT_EQ(of(but_one(8, waits, 3, spins)).findings, of(times(8, waits)).findings);
-}
-
-TEST(Diagnosis, OfASingleRank) {
-    expect(diagnose({made_up_look("n1", 0, {sleeps})}, {}, 1), Kind::unmoved,
-           {"the only rank is in load_batch (data.py:41), unchanged for 3.0 s; --repeat 60s tells "
-            "whether that lasts"});
-    expect(diagnose({made_up_look("n1", 0, {moves})}, {}, 1), Kind::moving,
-           {"nothing hangs: 1 of 1 rank went on in 3.0 s"});
-}
-
-TEST(Diagnosis, Moving) {
-    expect(of(times(8, moves)), Kind::moving, {"nothing hangs: 8 of 8 ranks went on in 3.0 s"});
-}
-
-TEST(Diagnosis, MovingWhereHalfOfThemDo) {
-    std::vector<Doing> ranks = times(8, moves);
-    std::fill(ranks.begin(), ranks.begin() + 4, waits);
-    expect(of(ranks), Kind::moving, {"nothing hangs: 4 of 8 ranks went on in 3.0 s"});
-    ranks[4] = waits;
-    expect(of(ranks), Kind::moving,
-           {"all 8 ranks are in all_reduce (train.py:88), and 3 of them went on in 3.0 s; --repeat "
-            "60s tells whether that lasts"});
-}
-
 // A thread that is woken goes on; one that looks all the time whether it may does not.
 TEST(Diagnosis, MovesWhatWasWokenNowAndThen) {
     Doing woken = waits;
@@ -219,19 +198,6 @@ TEST(Diagnosis, MovesWhatWasWokenNowAndThen) {
     EXPECT_EQ(of(times(2, woken)).kind, Kind::moving);
     woken.wakings = 150;
     EXPECT_EQ(of(times(2, woken)).kind, Kind::unmoved);
-}
-
-TEST(Diagnosis, Unknown) {
-    expect(of(times(8, unseen)), Kind::unknown,
-           {"nobody can tell where 8 ranks are; the table shows what the kernel tells of them"});
-    expect(of(but_one(8, unseen, 2, waits)), Kind::unknown,
-           {"nobody can tell where 7 ranks are; the table shows what the kernel tells of them"});
-}
-
-TEST(Diagnosis, NamesARankOfWhichNobodyKnowsWhereItIs) {
-    expect(of(but_one(8, waits, 5, unseen)), Kind::elsewhere,
-           {"rank 5 on n2 is where nobody can tell, asleep, unchanged for 3.0 s; 7 ranks wait in "
-            "all_reduce (train.py:88)"});
 }
 
 TEST(Diagnosis, TellsSeveralTheWorstFirst) {
@@ -273,7 +239,6 @@ TEST(Diagnosis, OfATieIsTheOneThatDoesNotWait) {
 }
 
 TEST(Diagnosis, OfNoRanks) {
-    expect(diagnose({}, {}, 0), Kind::unknown, {});
     expect(diagnose({}, {}, 4), Kind::unknown, {});
     const Diagnosis silent = diagnose({}, {"n1", "n2"}, 4);
     expect(silent, Kind::unknown, {});
@@ -294,17 +259,17 @@ TEST(Diagnosis, NamesTheWorkerThatARankWaitsFor) {
         worker.parent = 100;
         return diagnose({look}, {}, 3).findings.at(0);
     };
-    const std::string rest = "; 2 ranks wait in all_reduce (train.py:88)";
     const std::string rank =
         "rank 0 on n1 is in load_batch (data.py:41), asleep, unchanged for 3.0 s";
+    const std::string rest = "; 2 ranks wait in all_reduce (train.py:88)";
     EXPECT_EQ(with_worker({.stack = reads}),
               rank +
                   ", and waits for its worker process 200, which is in __getitem__ (data.py:7), "
                   "asleep" +
                   rest);
-    EXPECT_EQ(with_worker({.stack = idle}), rank + rest);
-    EXPECT_EQ(with_worker({.stack = reads, .before = idle}), rank + rest);
-    EXPECT_EQ(with_worker(unseen), rank + rest);
+    for (const Doing& other : {Doing{.stack = idle}, {.stack = reads, .before = idle}, unseen}) {
+        EXPECT_EQ(with_worker(other), rank + rest);
+    }
 }
 
 TEST(Diagnosis, GroupsAreTheSmallestFirst) {
@@ -321,37 +286,96 @@ TEST(Diagnosis, GroupsAreTheSmallestFirst) {
     EXPECT_EQ(diagnosis.groups[2].ranks.size(), 13U);
     EXPECT_EQ(diagnosis.groups[2].stack, waiting());
     EXPECT_EQ(diagnosis.seconds, 3.0);
-    EXPECT_THAT(
-        diagnosis.findings,
-        ElementsAre("rank 4 on n1 is in load_batch (data.py:41), asleep, unchanged for 3.0 "
-                    "s; 13 ranks wait in all_reduce (train.py:88)",
-                    "ranks 1,9 on n1, n2 are in compute (data.py:41), running, unchanged for "
-                    "3.0 s; 13 ranks wait in all_reduce (train.py:88)"));
+    EXPECT_EQ(diagnosis.findings.at(1),
+              "ranks 1,9 on n1, n2 are in compute (data.py:41), running, unchanged for 3.0 s; 13 "
+              "ranks wait in all_reduce (train.py:88)");
+    // Of a moment without a stack the last one counts that is known.
+    NodeLook look = made_up_look("n1", 0, {waits});
+    look.processes[0].moments[1].stack = std::nullopt;
+    EXPECT_EQ(diagnose({look}, {}, 1).groups[0].site.text, "all_reduce (train.py:88)");
 }
 
-// Of many nodes a line would be long.
+// Of many nodes a line would be long; and why nothing could be seen is told once.
 TEST(Diagnosis, NamesUpToFourNodes) {
     std::vector<NodeLook> looks;
     for (std::uint32_t node = 0; node < 11; ++node) {
         looks.push_back(
             made_up_look("n" + std::to_string(node), node, {node < 5 ? sleeps : waits}));
+        looks.back().problem = "distgpu: stacks: forbidden";
     }
-    EXPECT_EQ(diagnose(looks, {}, 11).findings[0].substr(0, 14), "ranks 0-4 are ");
+    const Diagnosis diagnosis = diagnose(looks, {}, 11);
+    EXPECT_EQ(diagnosis.findings[0].substr(0, 14), "ranks 0-4 are ");
+    EXPECT_THAT(diagnosis.notes, ElementsAre("distgpu: stacks: forbidden"));
     looks.erase(looks.begin());
     EXPECT_EQ(diagnose(looks, {"n0"}, 11).findings[0].substr(0, 32),
               "ranks 1-4 on n1, n2, n3, n4 are ");
 }
 
-TEST(Diagnosis, TellsOnceWhyNothingCouldBeSeen) {
-    std::vector<NodeLook> looks{made_up_look("n1", 0, {waits}), made_up_look("n2", 1, {waits})};
-    looks[0].problem = looks[1].problem = "distgpu: stacks: forbidden";
-    EXPECT_THAT(diagnose(looks, {}, 2).notes, ElementsAre("distgpu: stacks: forbidden"));
+// torchrun, a rank of it and a worker of that rank.
+NodeLook launched() {
+    NodeLook look = made_up_look("n1", 0, {{.stack = waiting(), .cpu = 1.5, .wakings = 4}});
+    look.processes[0].rank = 0;
+    look.processes[0].parent = 70;
+    look.processes[0].command = "python3 train.py";
+    ProcessLook& launcher = add_process(look, 70, {});
+    launcher.command = "torchrun train.py";
+    ProcessLook& worker = add_process(look, 200, {.states = "SD"});
+    worker.parent = 100;
+    return look;
 }
 
-TEST(Diagnosis, TakesTheLastStackThatIsKnown) {
-    NodeLook look = made_up_look("n1", 0, {waits});
-    look.processes[0].moments[1].stack = std::nullopt;
-    EXPECT_EQ(diagnose({look}, {}, 1).groups[0].site.text, "all_reduce (train.py:88)");
+TEST(RankDetails, HaveTheProcessesAboveAndBelow) {
+    const NodeLook look = launched();
+    const RankDetails details = details_of({0, &look, &look.processes[0], {}});
+    EXPECT_EQ(details.pid, 100);
+    EXPECT_DOUBLE_EQ(details.cpu, 0.5);
+    EXPECT_EQ(details.wakings, 4U);
+    EXPECT_THAT(details.launchers, ElementsAre("70 torchrun train.py"));
+    EXPECT_THAT(details.children, ElementsAre("200 python3 (D)"));
+    EXPECT_EQ(to_text(details),
+              "  rank 0 on n1: process 100 python3 train.py\n"
+              "    state S, 0.50 s of CPU a second, woke 4 times\n"
+              "    started by 70 torchrun train.py\n"
+              "    has started 200 python3 (D)\n");
+}
+
+TEST(RankDetails, AreShortAndSteerNoTerminal) {
+    NodeLook look = launched();
+    look.processes[1].parent = 70;
+    look.processes[0].command = "python3 \x1b[2J";
+    look.processes[1].command = "torchrun\n\x1b]0;x\a";
+    for (int i = 0; i < 6; ++i) {
+        look.processes[0].connections.push_back({"10.0.0.1:" + std::to_string(i), 0, 0});
+    }
+    look.processes[0].connections[0].unsent = 7;
+    const RankDetails details = details_of({0, &look, &look.processes[0], {}});
+    EXPECT_EQ(details.launchers.size(), 16U);
+    EXPECT_EQ(to_text(details).find('\x1b'), std::string::npos);
+    EXPECT_THAT(to_text(details),
+                HasSubstr("    connected to 10.0.0.1:0 (7 bytes unsent), 10.0.0.1:1, 10.0.0.1:2, "
+                          "10.0.0.1:3, and 2 more\n"));
+}
+
+TEST(EndedProcesses, AreThoseThatNobodyHasWaitedFor) {
+    NodeLook look = launched();
+    look.processes[0].moments.back().state = 'Z';
+    for (const auto& [code, how] : std::vector<std::pair<int, std::string>>{
+             {9, "was killed by signal 9 (SIGKILL)"},
+             {139, "was killed by signal 11 (SIGSEGV)"},  // with a core
+             {12, "was killed by signal 12"},
+             {0, "ended with status 0"},
+             {256, "ended with status 1"}}) {
+        look.processes[0].exit_code = code;
+        EXPECT_THAT(ended_processes({look}), ElementsAre(EndedProcess{"n1", 100, "python3", how}));
+    }
+    look.processes[0].exit_code.reset();
+    EXPECT_THAT(ended_processes({look}), IsEmpty());
+    // They are told where ranks are missing.
+    look.processes[0].moments.back().state = 'S';
+    look.processes[2].exit_code = 9;
+    EXPECT_THAT(diagnose({look}, {}, 1).ended, IsEmpty());
+    look.processes[0].world_size = 5;
+    EXPECT_EQ(diagnose({look}, {}, 1).ended.size(), 1U);
 }
 
 }  // namespace

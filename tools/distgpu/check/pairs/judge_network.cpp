@@ -1,9 +1,10 @@
-#include "check/pairs/judge_network.h"
+// What the nodes' measurements together say of the network: which node is slow, in which direction,
+// and which cannot be reached.
+#include "check/pairs/trial.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace distgpu {
@@ -13,18 +14,12 @@ using Kind = NetworkFault::Kind;
 using Pair = std::pair<std::uint32_t, std::uint32_t>;
 
 void raise(std::optional<double>& best, double value) {
-    best = best ? std::max(*best, value) : value;
-}
-
-void lower(std::optional<double>& best, double value) {
-    best = best ? std::min(*best, value) : value;
+    best = std::max(best.value_or(value), value);
 }
 
 bool hears(const std::vector<TrialResult>& results, std::uint32_t node, std::uint32_t from) {
-    const auto own = std::find_if(results.begin(), results.end(),
-                                  [node](const TrialResult& each) { return each.node == node; });
-    return own != results.end() &&
-           std::find(own->datagrams.begin(), own->datagrams.end(), from) != own->datagrams.end();
+    const auto own = std::ranges::find(results, node, &TrialResult::node);
+    return own != results.end() && std::ranges::find(own->datagrams, from) != own->datagrams.end();
 }
 
 // Each without a connection once, whoever tried it; with what the kernel said.
@@ -121,26 +116,26 @@ std::vector<NodeRates> node_rates(const std::vector<TrialResult>& results) {
             if (sender != places.end()) raise(rates[sender->second].out, heard.rate);
         }
         for (const SentTo& sent : result.sent) {
-            if (sent.problem.empty()) lower(own.round_trip, sent.round_trip);
+            if (!sent.problem.empty()) continue;
+            own.round_trip = std::min(own.round_trip.value_or(sent.round_trip), sent.round_trip);
         }
     }
     return rates;
 }
 
 bool has_slow(const std::vector<NetworkFault>& faults) {
-    return std::any_of(faults.begin(), faults.end(),
-                       [](const NetworkFault& fault) { return fault.kind != Kind::unreachable; });
+    return std::ranges::any_of(
+        faults, [](const NetworkFault& fault) { return fault.kind != Kind::unreachable; });
 }
 
 std::vector<NetworkFault> in_both(const std::vector<NetworkFault>& first,
                                   const std::vector<NetworkFault>& second) {
     std::vector<NetworkFault> both;
-    std::copy_if(
-        second.begin(), second.end(), std::back_inserter(both), [&](const NetworkFault& fault) {
-            return std::any_of(first.begin(), first.end(), [&](const NetworkFault& before) {
-                return before.kind == fault.kind && before.node == fault.node;
-            });
+    std::ranges::copy_if(second, std::back_inserter(both), [&](const NetworkFault& fault) {
+        return std::ranges::any_of(first, [&](const NetworkFault& before) {
+            return before.kind == fault.kind && before.node == fault.node;
         });
+    });
     return both;
 }
 

@@ -1,5 +1,5 @@
-// Draws the run whose JSON stands on the page: schema distgpu.scaling/1, or distgpu.scaling-times/1
-// of `times`. Everything of the run becomes text, never markup.
+// Draws the run whose JSON stands on the page: schema distgpu.scaling/1. Everything of the run
+// becomes text, never markup.
 "use strict";
 const run = JSON.parse(document.getElementById("run").textContent);
 const top_ = document.getElementById("top");
@@ -23,7 +23,7 @@ const svg = (name, attributes, ...children) =>
   make("http://www.w3.org/2000/svg", name, attributes, children);
 const p = (text, kind) => html("p", { class: kind }, text);
 
-// Quantities as people read them, as units.cpp has them.
+// Quantities as people read them, as names.cpp has them.
 const trimmed = (number, digits) => String(Number(number.toFixed(digits)));
 const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 const percent = (share) => ((share ?? null) === null ? "n/a" : `${(100 * share).toFixed(1)} %`);
@@ -33,10 +33,6 @@ function bytes(size) {
   let unit = 0;
   for (; size >= 1024 && unit < 4; size /= 1024) ++unit;
   return `${trimmed(size, 2)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
-}
-function duration(seconds) {
-  const [size, unit] = seconds < 1e-3 ? [1e-6, "us"] : seconds < 1 ? [1e-3, "ms"] : [1, "s"];
-  return `${Number((seconds / size).toPrecision(3))} ${unit}`;
 }
 function median(values) {
   const sorted = [...values].sort((a, b) => a - b), middle = sorted.length >> 1;
@@ -54,17 +50,8 @@ function grouped(items, key) {
 
 // What things are called.
 const name = (node) => nodes[node].name;
-function label(group) {
-  if (group.kind === "gpus") return `${counted(group.number, "GPU")} of ${name(group.nodes[0])}`;
-  if (group.kind === "nodes") return counted(group.number, "node");
-  if (group.kind === "pair") return group.nodes.map(name).join(" - ");
-  if (group.kind === "pair_rail") return `${group.nodes.map(name).join(" - ")}, rail ${group.number}`;
-  return `${group.kind} ${group.nodes.length === 1 ? name(group.nodes[0]) : group.number}`;
-}
-const labels = groups.map(label);
-// A sum goes without saying; older files have no op.
-const collectiveName = (one) => one.collective + (["sum", "none"].includes(one.op ?? "sum") ? "" : ` ${one.op}`);
-const operation = (one) => `${collectiveName(one)}${one.type ? " " + one.type : ""}, ${bytes(one.bytes)}` +
+const labels = groups.map((group) => group.label);
+const operation = (one) => `${one.collective}${one.type ? " " + one.type : ""}, ${bytes(one.bytes)}` +
   (one.in_place ? ", in place" : "");
 const scales = (group) => group.kind === "gpus" || group.kind === "nodes";
 
@@ -99,8 +86,9 @@ function show(mark) {
 }
 const marked = (target) => target.closest?.("[data-tip]");
 addEventListener("pointerover", (event) => show(marked(event.target)));
-addEventListener("scroll", () => show(null), true);
-addEventListener("focusin", (event) => show(marked(event.target) ?? event.target.querySelector("svg [data-tip], :scope > [data-tip]")));
+// A picture that takes the focus may be scrolled to by that.
+addEventListener("scroll", () => show(document.querySelector(".current")), true);
+addEventListener("focusin", (event) => show(marked(event.target) ?? event.target.querySelector("svg [data-tip]")));
 addEventListener("focusout", () => show(null));
 addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -230,14 +218,8 @@ const pairsOnly = measurements.filter((one) => groups[one.group].kind === "pair"
 const matchBytes = largest(pairsOnly.map((one) => one.bytes));
 const matchOf = pairsOnly.find((one) => one.bytes === matchBytes);
 const matches = pairsOnly.filter((one) => one.bytes === matchBytes && one.type === matchOf.type &&
-  collectiveName(one) === collectiveName(matchOf) && one.in_place === matchOf.in_place)
+  one.collective === matchOf.collective && one.in_place === matchOf.in_place)
   .map((one) => ({ nodes: groups[one.group].nodes, busbw: one.busbw }));
-const scores = nodes.map((_, node) => matches.filter((match) => match.nodes.includes(node)))
-  .map((own) => (own.length ? median(own.map((match) => match.busbw)) : null));
-const peers = scores.some((score) => score !== null) ? median(scores.filter((score) => score !== null)) : 0;
-const isNamed = (node) => findings.some(({ subject }) =>
-  subject === name(node) || subject.startsWith(`${name(node)}/`));
-const named = nodes.map((_, node) => isNamed(node));
 
 // A cell of several pairs has the slowest, so that a slow node stays visible.
 function pairMatrix() {
@@ -285,7 +267,7 @@ function heatMap() {
           style: `fill:${text};pointer-events:none` }, String(Number((value / 1e9).toPrecision(4)))));
       }
     }
-    return { height: Math.max(size * side, 16), parts };
+    return { height: (size - 1) * side + Math.max(side, 16), parts };  // of the last row's text
   };
   const title = `Bus bandwidth of node pairs, ${bytes(matchBytes)}`;
   const range = `Colours go from ${gigabytes(low)} GB/s (dark) to ${gigabytes(high)} GB/s (light).`;
@@ -295,86 +277,24 @@ function heatMap() {
     `each: a row stands for up to ${perRow} nodes, and a cell shows the slowest of its pairs.`)));
 }
 
-// Time goes to the right: matches stand in the order in which they were played.
-function matchPlot() {
-  if (matches.length < 2) return null;
-  const bucket = Math.ceil(matches.length / 2000), shown = [];
-  for (let i = 0; i < matches.length; i += bucket) {
-    const own = matches.slice(i, i + bucket).map((match, k) => ({ ...match, number: i + k + 1 }));
-    shown.push(own.reduce((a, b) => (b.busbw < a.busbw ? b : a)));
-  }
-  const steps = roundSteps(largest(matches.map((match) => match.busbw)) / 1e9, 4);
-  const draw = (width) => {
-    const height = 240;
-    const ticks = roundSteps(matches.length, Math.max(2, Math.floor(width / 120))).filter((tick) => tick <= matches.length);
-    const { at, parts } = axes(width, height,
-      { low: 0, high: matches.length, ticks, text: String, label: "match, in the order of the run" },
-      { low: 0, high: steps[steps.length - 1], ticks: steps, text: (value) => trimmed(value, 3), label: "busbw (GB/s)" });
-    for (const { nodes: pair, busbw, number } of shown) {
-      parts.push(svg("circle", { class: pair.some((node) => named[node]) ? "match named" : "match", r: 3,
-        cx: at.x(number).toFixed(1), cy: at.y(busbw / 1e9).toFixed(1),
-        "data-tip": `match ${number}: ${pair.map(name).join(" - ")}, ${gigabytes(busbw)} GB/s` }));
-    }
-    return { height, parts };
-  };
-  return figure("matches", "Matches over the run", "A dot for each match of two nodes: its bus bandwidth " +
-    "over its place in the run; those of a named node stand out.", draw, html("figcaption", null,
-    (named.includes(true) ? "Those of a named node are orange. " : "") + "One row at the right height all the " +
-    "time is a healthy node; a fault that comes and goes falls for a part of the run." +
-    (bucket > 1 ? ` Of each ${bucket} matches the slowest.` : "")));
-}
-
-function cluster() {
-  if (!nodes.length) return null;
-  const tile = (node) => {
-    const relative = scores[node] === null || !peers ? null : scores[node] / peers;
-    const shade = relative === null ? null : color(2 * relative - 1);
-    const text = `${name(node)}: ` + (relative === null ? "no match" : `${percent(relative)} of its peers' median`);
-    const ports = nodes.length > 64 ? [] : (nodes[node].rails ?? []).map((port, rail) => {
-      const slow = findings.some(({ subject }) => [`${name(node)}/${port || `rail ${rail}`}`,
-        `rail ${port || rail}`].includes(subject));
-      return html("span", { class: slow ? "port named" : "port", "data-tip": `${name(node)}/${port || `rail ${rail}`}` +
-        (slow ? ": slow" : "") });
-    });
-    return html("li", { class: named[node] ? "node named" : "node", "data-tip": text, "aria-label": text,
-      style: shade && `background:${shade.fill};color:${shade.text}` },
-      nodes.length > 64 ? null : name(node), ports.length ? html("br") : null, ...ports);
-  };
-  const list = (members) => html("ul", { class: "nodes picture", tabindex: 0 }, ...members.map(tile));
-  const leaves = grouped([...nodes.keys()], (node) => (nodes[node].switches ?? "").split(".").pop());
-  return html("div", { id: "cluster", role: "group", "aria-label": "The cluster: each node, coloured by its score" },
-    ...[...leaves].map(([leaf, members]) => (leaf
-      ? html("div", { class: "switch" }, html("h3", null, leaf), list(members)) : list(members))),
-    p("Dark is slow. A frame marks what is named; a square is a port.", "faint"));
-}
-
-function efficiencyCurves() {
-  if (!run.times) return (run.efficiency ?? []).filter((curve) => curve.points.length > 1);
-  return ["weak", "strong"].map((kind) => ({ kind, subject: "given times", baseline_nodes: run.baseline_nodes,
-    points: run.times.map((time) => ({ nodes: time.nodes, efficiency: time[kind] })) }));
-}
-function efficiencyPlots() {
-  const titles = { communication: "Communication efficiency: eta(N) = busbw(N) / busbw(N0)",
-    weak: "Weak scaling: E(N) = T(N0) / T(N), the same work for each GPU",
-    strong: "Strong scaling: E(N) = N0 T(N0) / (N T(N)), the same work in all" };
-  const curves = efficiencyCurves();
-  const plots = Object.entries(titles).map(([kind, title]) => {
-    const lines = curves.filter((curve) => curve.kind === kind).map((curve) => ({ label: curve.subject,
-      points: curve.points.map(({ nodes: count, efficiency }) => ({ x: count, y: efficiency,
-        tip: `${curve.subject}, ${counted(count, "node")}: ${percent(efficiency)} of linear` })) }));
-    return lines.length ? linePlot({ id: `efficiency-${kind}`, title, lines, linear: 1, xLabel: "nodes (N)",
-      description: `${title}. ${counted(lines.length, "curve")} over the number of nodes; the dotted line ` +
-        "at 100 % is linear.", xText: String, yLabel: "of linear", yText: (share) => `${Math.round(100 * share)} %` }) : null;
-  }).filter(Boolean);
-  return plots.length ? [html("div", { class: "plots" }, ...plots), table("Efficiency; 100 % is linear",
-    ["scaling", "of", "baseline (nodes)", "nodes", "of linear"], 2, curves.flatMap((curve) =>
-      curve.points.map((point) => [curve.kind, curve.subject, curve.baseline_nodes, point.nodes,
-        percent(point.efficiency)])))] : [];
+function efficiency() {
+  const curves = (run.efficiency ?? []).filter((curve) => curve.points.length > 1);
+  if (!curves.length) return [];
+  const title = "Communication efficiency: eta(N) = busbw(N) / busbw(N0)";
+  const lines = curves.map((curve) => ({ label: curve.subject,
+    points: curve.points.map(({ nodes: count, efficiency }) => ({ x: count, y: efficiency,
+      tip: `${curve.subject}, ${counted(count, "node")}: ${percent(efficiency)} of linear` })) }));
+  const plot = linePlot({ id: "efficiency", title, lines, linear: 1, xLabel: "nodes (N)",
+    description: `${title}. ${counted(lines.length, "curve")} over the number of nodes; the dotted line ` +
+      "at 100 % is linear.", xText: String, yLabel: "of linear", yText: (share) => `${Math.round(100 * share)} %` });
+  return [html("div", { class: "plots" }, plot), table("Efficiency; 100 % is linear",
+    ["of", "baseline (nodes)", "nodes", "of linear"], 1, curves.flatMap((curve) =>
+      curve.points.map((point) => [curve.subject, curve.baseline_nodes, point.nodes, percent(point.efficiency)])))];
 }
 
 function bandwidthPlots() {
   const plotted = measurements.filter((one) => scales(groups[one.group]) && one.busbw > 0 && !one.in_place);
-  const plots = [...grouped(plotted, (one) => `${collectiveName(one)}, ${one.type}`)].map(([title, own]) => {
+  const plots = [...grouped(plotted, (one) => `${one.collective}, ${one.type}`)].map(([title, own]) => {
     const lines = [...grouped(own, (one) => one.group)].map(([group, points]) => ({ label: labels[group],
       points: points.map((one) => ({ x: one.bytes, y: one.busbw / 1e9,
         tip: `${labels[group]}, ${bytes(one.bytes)}: ${gigabytes(one.busbw)} GB/s` })) }));
@@ -388,24 +308,21 @@ function bandwidthPlots() {
 
 // What to do next.
 const remedies = {
-  node: (who) => `Drain ${who} and look at it: its PCIe width, its ports' rate and error counters, its GPUs' clocks. Then run again with it and without it.`,
-  port: (who) => `Look at the port ${who}: its rate, its error counters, its cable and transceiver. Then run again.`,
-  rail: (who) => `${who} is slow on all nodes: look at the switch that its ports have in common.`,
-  leaf: (who) => `${who} is slow for all of its nodes: look at this switch, not at the nodes.`,
-  uplink: (who) => `Look at the uplinks of ${who}: one may be down or slow.`,
-  spine: (who) => `${who}: traffic between switches is slower than within one; count the uplinks, or keep jobs within a switch.`,
-  paths: (who) => `${who}: the routes collide with other traffic; look at adaptive routing, and do not drain these nodes.`,
-  intermittent: (who) => `${who} is slow for a part of the time: look at its temperatures, throttle reasons and link flaps during the run.`,
-  undecided: (who) => `${who}: run again with more iterations, or with the suspects beside known good nodes.`,
+  "slow node": (who) => `Drain ${who} and look at it: its PCIe width, its ports' rate and error counters, its GPUs' clocks. Then run again with it and without it.`,
+  "slow port": (who) => `Look at the port ${who}: its rate, its error counters, its cable and transceiver. Then run again.`,
+  "slow rail": (who) => `${who} is slow on all nodes: look at the switch that its ports have in common.`,
+  "slow switch": (who) => `${who} is slow for all of its nodes: look at this switch, not at the nodes.`,
+  "slow uplink": (who) => `Look at the uplinks of ${who}: one may be down or slow.`,
+  "slow between switches": (who) => `${who}: traffic between switches is slower than within one; count the uplinks, or keep jobs within a switch.`,
+  "routing collision": (who) => `${who}: the routes collide with other traffic; look at adaptive routing, and do not drain these nodes.`,
 };
 function advice() {
   const texts = findings.slice(0, 8).map(({ subject, kind }) => {
-    const word = kind === "routing collision" ? "paths" : kind.replace(/^slow /, "");
-    return (remedies[word] ?? ((who) => `Look at ${who} (${kind}).`))(subject);
+    return (remedies[kind] ?? ((who) => `Look at ${who} (${kind}).`))(subject);
   });
   if (run.failure?.missing?.length) texts.unshift(`Look at ${run.failure.missing.join(", ")} first, then run again.`);
-  if (run.judgement?.outcome === "failed") texts.push("Something is slower than was asked: see the section on baseline and thresholds.");
-  if (run.judgement?.outcome === "skipped") texts.push("Nothing was measured that the baseline or the thresholds apply to: measure the same collectives and sizes.");
+  if (run.judgement?.outcome === "failed") texts.push("Something is slower than was asked: see the section on the baseline.");
+  if (run.judgement?.outcome === "skipped") texts.push("Nothing was measured that the baseline has: measure the same collectives and sizes.");
   const world = measurements.filter((one) => groups[one.group].kind === "nodes");
   const noisy = largest(world.filter((one) => one.bytes === largest(world.map((other) => other.bytes))).map((one) => one.time.cv));
   if (noisy > 0.1) texts.push(`At the largest size times vary by ${percent(noisy)} (cv): something else uses the network, or --iterations is low.`);
@@ -413,35 +330,30 @@ function advice() {
   return texts.length ? html("ul", { id: "advice" }, ...texts.map((text) => html("li", null, text))) : null;
 }
 
-// What the nodes that are named say of themselves.
-function factList(named) {
-  const texts = named.flatMap((node) => (nodes[node].facts ?? []).map((fact) => `${name(node)}: ${fact}`));
-  return texts.length ? html("ul", { id: "facts" }, ...texts.map((text) => html("li", null, text))) : null;
-}
-
 function judgement() {
-  if (!run.judgement) return [];
-  return [html("p", null, html("strong", null, run.judgement.outcome)), ...run.judgement.demands.flatMap((demand) => [
-    p(`${demand.kind} ${demand.file}${(demand.tolerance ?? null) === null ? "" : `, tolerance ${percent(demand.tolerance)}`}: ` +
-      `${demand.passed} passed, ${demand.failed.length} failed, ${demand.not_measured.length} not measured`),
-    ...(demand.differences ?? []).map((text) => p(text)),
+  const result = run.judgement;
+  if (!result) return [];
+  return [html("p", null, html("strong", null, result.outcome)),
+    p(`baseline ${result.file}, tolerance ${percent(result.tolerance)}: ${result.passed} passed, ` +
+      `${result.failed.length} failed, ${result.not_measured.length} not measured`),
+    ...result.differences.map((text) => p(text)),
     table("What did not pass", ["measurement", "", "busbw (GB/s)", "must reach (GB/s)", "of that"], 2, [
-      ...demand.failed.map((one) => {
+      ...result.failed.map((one) => {
         const measured = measurements[one.measurement];
         return [`${operation(measured)}, ${labels[measured.group]}`, "failed", gigabytes(one.busbw), gigabytes(one.least), percent(one.busbw / one.least)];
       }),
-      ...demand.not_measured.map((one) => [`${operation(one)}, ${counted(one.ranks, "rank")}`, "not measured", "n/a", gigabytes(one.least), "n/a"]),
-    ])])];
+      ...result.not_measured.map((text) => [text, "not measured", "n/a", "n/a", "n/a"]),
+    ])];
 }
 
 function resultTables() {
   const columns = ["group", "collective", "type", "place", "size", "busbw (GB/s)", "algbw (GB/s)", "median (us)",
     "p5 (us)", "p95 (us)", "p99 (us)", "cv (%)"];
-  const row = (one) => [labels[one.group], collectiveName(one), one.type, one.in_place ? "in" : "out", bytes(one.bytes),
+  const row = (one) => [labels[one.group], one.collective, one.type, one.in_place ? "in" : "out", bytes(one.bytes),
     gigabytes(one.busbw), gigabytes(one.algbw), ...["median", "p5", "p95", "p99"].map((key) => microseconds(one.time[key])),
     (100 * one.time.cv).toFixed(1)];
   const cut = (caption, all, most) => table(all.length <= most ? caption
-    : `${caption}: ${most} of ${all.length}; all are in the JSON and CSV files`, columns, 4, all.slice(0, most).map(row));
+    : `${caption}: ${most} of ${all.length}; all are in the JSON`, columns, 4, all.slice(0, most).map(row));
   return [cut("Groups of GPUs and of nodes", measurements.filter((one) => scales(groups[one.group])), 2000),
     cut("Other groups, the slowest first", measurements.filter((one) => !scales(groups[one.group]))
       .sort((a, b) => a.busbw - b.busbw), 200)];
@@ -451,7 +363,6 @@ function header() {
   document.title = `nccl-scaling: ${run.verdict ?? "partial results"}`;
   const box = (...content) => top_.append(html("div", { class: "box", role: "alert" }, ...content));
   if (run.verdict) top_.append(p(run.verdict, "verdict"));
-  if (run.step) top_.append(p(run.step, "faint"));
   if (run.note) box(run.note);
   if (run.failure) {
     box(html("strong", null, "Partial results: the run ended early."), p(`${run.failure.phase}: ${run.failure.problem}`),
@@ -466,27 +377,20 @@ function header() {
 
 header();
 section("What to do next", advice());
-section("Baseline and thresholds", judgement());
-section("Limiter", table("Slower than their peers, the worst first", ["who", "what", "of the peers' median", "robust z"], 2,
-  findings.map((one) => [one.subject, one.kind, percent(one.relative), one.robust_z?.toFixed(1) ?? "n/a"])),
-  factList([...new Set(findings.map((one) => one.node ?? null))].filter((node) => node !== null)));
-section("Cluster", cluster());
-section("Efficiency against linear", efficiencyPlots());
+section("Baseline", judgement());
+section("Limiter", table("Slower than their peers, the worst first",
+  ["who", "what", "distgpu check --node", "of the peers' median", "robust z"], 3, findings.map((one) =>
+    [one.subject, one.kind, nodes[one.node]?.fault ?? "", percent(one.relative), one.robust_z?.toFixed(1) ?? "n/a"])));
+section("Efficiency against linear", efficiency());
 section("Bus bandwidth over size", bandwidthPlots());
 section("Node pairs", matches.length ? [
   p("A slow node has a dark row and column; a single dark cell is a pair whose routes collide."),
-  html("div", { class: "plots" }, heatMap(), matchPlot())] : null);
-section("Latency and bandwidth", table("t = alpha + f size / beta; the residual is relative (root mean square)",
-  ["group", "collective", "type", "alpha", "beta (GB/s)", "residual"], 3, (run.fits ?? []).map((fit) => [labels[fit.group],
-    collectiveName(fit), fit.type, duration(fit.alpha), gigabytes(fit.beta), percent(fit.residual)])));
-section("Published figures", table("All-reduce, out of place, from 1 GiB", ["GPU", "ranks", "size", "this run (GB/s)", "published"], 1,
-  (run.published ?? []).map((one) => [one.gpu, one.ranks, bytes(one.bytes), gigabytes(one.busbw), one.text])));
+  heatMap()] : null);
 section("Results", resultTables());
-section("Nodes", table("Nodes", ["node", "GPUs", "ports", "what is unusual there", "ranks"], 4, nodes.map((node) =>
-  [node.name, (node.gpus ?? []).join(", "), (node.rails ?? []).filter(Boolean).join(", "), (node.facts ?? []).join("; "),
+section("Nodes", table("Nodes", ["node", "GPUs", "ports", "distgpu check --node", "ranks"], 4, nodes.map((node) =>
+  [node.name, (node.gpus ?? []).join(", "), (node.rails ?? []).filter(Boolean).join(", "), node.fault ?? "",
     node.ranks])));
 section("Fingerprint", table("What makes runs comparable", ["name", "value"], 2, (run.fingerprint ?? []).map((one) => [one.name, one.value])));
-section("Environment", table("Variables of rank 0", ["name", "value", "set by"], 3, (run.environment ?? []).map((one) =>
-  [one.name, one.value, one.origin ?? "environment"])));
+section("Environment", table("Variables of rank 0", ["name", "value"], 2, (run.environment ?? []).map((one) => [one.name, one.value])));
 drawAll();
 addEventListener("resize", drawAll);

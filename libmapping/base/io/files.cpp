@@ -1,0 +1,132 @@
+#include "base/io/files.h"
+
+#include "base/format.h"
+#include "base/io/descriptor.h"
+#include "base/values.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+UniqueFd open_file(const std::string& path, int flags = 0) {
+    return UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
+}
+
+// Adds what the file holds, and stops beyond `most` bytes. To the end and not by size: files of
+// /proc are 0 bytes long and those of /sys 4096. False: errno says why not.
+bool read_all(int fd, std::size_t most, std::string& text) {
+    std::array<char, 65536> block;
+    while (text.size() <= most) {
+        const ssize_t count = read(fd, block.data(), block.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count == 0;
+        text.append(block.data(), static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+Error unreadable(const std::string& path) {
+    return {path, std::strerror(errno), "name a file that this user can read"};
+}
+
+// A new file beside `path`, the name of which it returns in `draft`. Not mkstemp(), whose files
+// only their owner may read: the umask is known to the kernel alone.
+int create_beside(const std::string& path, std::string& draft) {
+    constexpr mode_t before_umask = 0666;
+    for (unsigned number = 0;; ++number) {
+        draft = path + ".new" + std::to_string(number);
+        const int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before_umask);
+        if (fd >= 0 || errno != EEXIST) return fd;  // else another one writes, or has died
+    }
+}
+
+bool fill(int fd, std::string_view text, Readers readers) {
+    constexpr mode_t readable_by_all = 0644;
+    const bool filled =
+        (readers == Readers::by_umask || fchmod(fd, readable_by_all) == 0) && write_all(fd, text);
+    return close(fd) == 0 && filled;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::string remedy) {
+    const UniqueFd file = open_file(path);
+    std::string text;
+    if (file.is_open() && read_all(file.fd(), text.max_size(), text)) return text;
+    return Error{path, std::strerror(errno), std::move(remedy)};
+}
+
+Result<std::string> read_regular_file(const std::string& path, std::size_t most) {
+    // A FIFO without a writer does not hold us up before we see what it is.
+    const UniqueFd file = open_file(path, O_NONBLOCK);
+    struct stat status {};
+    if (!file.is_open() || fstat(file.fd(), &status) != 0) return unreadable(path);
+    if (!S_ISREG(status.st_mode)) return Error{path, "not a regular file", "name a regular file"};
+    std::string text;
+    if (!read_all(file.fd(), most, text)) return unreadable(path);
+    if (text.size() <= most) return text;
+    return Error{path, formatted("larger than {} MiB", most >> 20U), "name a smaller file"};
+}
+
+std::optional<std::string> read_trimmed(const std::string& path) {
+    auto text = read_regular_file(path);
+    if (!text) return std::nullopt;
+    text->erase(text->find_last_not_of(" \t\r\n") + 1);
+    return *std::move(text);
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        names.push_back(entry->path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::string_view value_after(std::string_view text, std::string_view key) {
+    while (!text.empty()) {
+        const std::string_view line = take_until(text, '\n');
+        if (!line.starts_with(key)) continue;
+        return trimmed(line.substr(key.size()));
+    }
+    return {};
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = write(fd, text.data(), text.size());
+        if (count < 0 && errno != EINTR) return false;
+        if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+Result<Done> replace_file(const std::string& path, std::string_view text, Readers readers) {
+    // Root would put a file in the place of /dev/null, and every program would feel it.
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        return Error{path, "not a regular file", "name a file that may be replaced"};
+    }
+    std::string draft;
+    const int fd = create_beside(path, draft);
+    if (fd >= 0 && fill(fd, text, readers) && std::rename(draft.c_str(), path.c_str()) == 0) {
+        return Done{};
+    }
+    const Error error{path, std::strerror(errno), "name a file in a writable folder"};
+    if (fd >= 0) unlink(draft.c_str());
+    return error;
+}
+
+}  // namespace distgpu

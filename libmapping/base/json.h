@@ -1,0 +1,184 @@
+// Writes JSON, and reads JSON that others wrote with types and bounds checked. nlohmann's header,
+// which costs a file several seconds, is compiled once, in json.cpp.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distgpu {
+
+struct JsonMember;
+
+// Each value is its text. Objects are written as they stand in the code:
+//     JsonText{{"rank", 3}, {"gpus", JsonText::list(gpus)}}
+class JsonText {
+  public:
+    JsonText() = default;  // null
+
+    template <class Value>
+    requires(std::is_arithmetic_v<Value> || std::is_convertible_v<const Value&, std::string_view>)
+        JsonText(const Value& value)
+        : text_(text_of(value)) {}
+
+    template <class Value>
+    JsonText(const std::optional<Value>& value) : JsonText(value ? JsonText(*value) : JsonText()) {}
+
+    JsonText(std::initializer_list<JsonMember> members);  // an object, in this order
+    JsonText(const std::vector<JsonMember>& members);
+
+    // json(item) of each.
+    template <class Items, class ToJson>
+    static JsonText list(const Items& items, ToJson&& json) {
+        JsonText list;
+        list.text_ = "[";
+        for (const auto& item : items) {
+            if (list.text_.size() > 1) list.text_ += ',';
+            list.text_ += JsonText(json(item)).text_;
+        }
+        list.text_ += ']';
+        return list;
+    }
+
+    template <class Items>
+    static JsonText list(const Items& items) {
+        return list(items, [](const auto& item) { return JsonText(item); });
+    }
+
+    const std::string& line() const { return text_; }  // without a newline
+    std::string indented() const;                      // a member a line
+
+  private:
+    template <class Value>
+    static std::string text_of(const Value& value) {
+        if constexpr (std::is_same_v<Value, bool>) {
+            return value ? "true" : "false";
+        } else if constexpr (std::is_integral_v<Value>) {
+            return std::to_string(value);
+        } else if constexpr (std::is_floating_point_v<Value>) {
+            return number(value);
+        } else {
+            return quoted(value);
+        }
+    }
+
+    static std::string number(double value);
+    // Text that is not UTF-8 (a file of /proc may hold any byte) is mended.
+    static std::string quoted(std::string_view value);
+
+    std::string text_ = "null";
+};
+
+struct JsonMember {
+    std::string_view name;
+    JsonText value;
+};
+
+// Null: what is not known.
+inline JsonText json_text_or_null(std::string_view text) {
+    return text.empty() ? JsonText() : JsonText(text);
+}
+
+// One value of a text that is being read. Nothing: it is of another type.
+class JsonValue {
+  public:
+    explicit JsonValue(const nlohmann::json& json) : json_(&json) {}
+
+    bool is_null() const;
+    std::optional<std::string_view> text() const;
+    std::optional<bool> flag() const;
+    std::optional<std::uint64_t> whole() const;  // a whole number from 0
+    std::optional<double> number() const;
+    std::optional<std::vector<JsonValue>> list() const;
+
+  private:
+    friend class JsonFields;
+    const nlohmann::json* json_;
+};
+
+struct JsonProblem {
+    std::string field;  // "gpus[3].minor"; empty: the text is no JSON object
+    std::string why;
+
+    std::string message() const;  // "gpus[3].minor": missing
+};
+
+// The fields of one object. A reader that refuses its field returns an empty value; read_json()
+// returns the first problem at the end, and its caller drops all that was read.
+class JsonFields {
+  public:
+    // `place` names the object in problems: "gpus[3]."; "" for the whole text.
+    JsonFields(const nlohmann::json& object, std::string place, std::optional<JsonProblem>& problem)
+        : object_(object), place_(std::move(place)), problem_(problem) {}
+
+    void refuse(std::string_view field, std::string_view why) const;
+
+    bool has(const char* field) const;         // also where it is null
+    JsonValue value(const char* field) const;  // null: there is none
+
+    std::string text(const char* field) const;
+    std::string optional_text(const char* field) const;  // empty: null, or there is none
+    bool flag(const char* field) const;
+    double number(const char* field) const;                        // finite, at least 0
+    std::size_t index(const char* field, std::size_t size) const;  // 0 .. size - 1
+    std::vector<std::uint32_t> indices(const char* field, std::size_t size) const;
+    std::vector<double> numbers(const char* field) const;
+    std::vector<std::string> texts(const char* field) const;
+    std::vector<JsonValue> list(const char* field) const;
+
+    template <class Unsigned>
+    Unsigned count(const char* field) const {
+        return static_cast<Unsigned>(whole(field, std::numeric_limits<Unsigned>::max()));
+    }
+
+    // find(text), which is nothing for a text that names nothing.
+    template <class Find>
+    auto named(const char* field, Find&& find) const {
+        const auto value = find(text(field));
+        if (!value) refuse(field, "not one of the known words");
+        return value ? *value : std::decay_t<decltype(*value)>{};
+    }
+
+    // read(fields) of the object; nothing: null, or there is none.
+    template <class Read>
+    auto optional_object(const char* field, Read&& read) const {
+        using Value = decltype(read(*this));
+        if (value(field).is_null()) return std::optional<Value>();
+        return std::optional<Value>(read(object(field)));
+    }
+
+    // read(fields) of each object of a list.
+    void each(const char* field, const std::function<void(const JsonFields&)>& read) const;
+
+    template <class Read>
+    auto objects(const char* field, Read&& read) const {
+        std::vector<decltype(read(*this))> values;
+        each(field, [&](const JsonFields& item) { values.push_back(read(item)); });
+        return values;
+    }
+
+  private:
+    JsonFields object(const char* field) const;
+    std::uint64_t whole(const char* field, std::uint64_t most) const;
+    std::size_t index_of(JsonValue value, const char* field, std::size_t size) const;
+
+    const nlohmann::json& object_;
+    std::string place_;
+    std::optional<JsonProblem>& problem_;
+};
+
+// read(fields) of the object that the text is. What is wrong with it; nothing: it was read.
+std::optional<JsonProblem> read_json(std::string_view text,
+                                     const std::function<void(const JsonFields&)>& read);
+
+}  // namespace distgpu

@@ -1,0 +1,194 @@
+#include "node/network.h"
+
+#include "base/format.h"
+#include "base/io/files.h"
+#include "base/io/resolve.h"
+#include "base/values.h"
+#include "mapping/frameworks/framework.h"
+#include "mapping/plan/plan.h"
+#include "node/machine.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <ifaddrs.h>
+#include <memory>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+struct InterfaceAddress {
+    std::string interface;
+    std::string text;  // of IPv6 that needs a scope: with it, "fe80::1%eth0"
+    bool is_ipv4 = false;
+    bool is_up = false;
+};
+
+std::vector<InterfaceAddress> interface_addresses() {
+    ifaddrs* found = nullptr;
+    if (getifaddrs(&found) != 0) return {};
+    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(found, freeifaddrs);
+    std::vector<InterfaceAddress> addresses;
+    for (const ifaddrs* each = found; each != nullptr; each = each->ifa_next) {
+        const int family = each->ifa_addr == nullptr ? AF_UNSPEC : each->ifa_addr->sa_family;
+        if (family != AF_INET && family != AF_INET6) continue;
+        Address address;
+        address.length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+        std::memcpy(&address.bytes, each->ifa_addr, address.length);
+        addresses.push_back({each->ifa_name, address.to_string(), family == AF_INET,
+                             (each->ifa_flags & IFF_UP) != 0});
+    }
+    return addresses;
+}
+
+std::string_view without_scope(std::string_view address) {
+    return address.substr(0, address.find('%'));
+}
+
+// Whether this machine answers at it: an address of an interface, or routed to it all the same.
+bool is_own_address(const Address& address) {
+    const UniqueFd fd(socket(address.generic()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    // Without sockets of this family nothing is known to speak against it.
+    return !fd.is_open() || bind(fd.fd(), address.generic(), address.length) == 0 ||
+           errno != EADDRNOTAVAIL;
+}
+
+// From the kernel's list of names. `step` asks.
+std::string holder_of(const std::string& name, std::string_view step) {
+    const std::string beginning = "@" + name + ".";
+    const auto list = read_regular_file("/proc/self/net/unix");
+    std::string_view rest = list ? std::string_view(*list) : std::string_view();
+    while (!rest.empty()) {
+        std::string_view line = take_until(rest, '\n');
+        const std::size_t at = line.find(beginning);
+        if (at == std::string_view::npos) continue;
+        line.remove_prefix(at + beginning.size());
+        std::string_view number = line;
+        const std::string_view job = take_until(number, '.');
+        // "JOB.STEP" and nothing else: anybody can give a socket any name.
+        if (line != step && whole_number(job) && whole_number(number) &&
+            connect_by_name(formatted("{}.{}", name, line)).is_open()) {
+            return formatted("step {}", line);
+        }
+    }
+    return "another program of yours";
+}
+
+}  // namespace
+
+bool is_ip_address(const std::string& text) {
+    in6_addr address{};  // holds an in_addr too
+    return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+           inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+NetworkInterface interface_of(const std::string& address, Deadline deadline) {
+    const NameLookup lookup = look_up_name(address, deadline);
+    NetworkInterface result;
+    result.unanswered = lookup.is_unanswered();
+    const std::vector<InterfaceAddress> known = interface_addresses();
+    for (const Address& own : lookup.addresses) {
+        const std::string text = own.to_string();
+        // The whole of 127.0.0.0/8 is the loopback's, although it may list 127.0.0.1 alone.
+        if (own.is_loopback()) {
+            result.loopback = text;
+            continue;
+        }
+        for (const InterfaceAddress& each : known) {
+            if (without_scope(each.text) == without_scope(text)) return {each.interface, {}};
+        }
+    }
+    return result;
+}
+
+Error no_interface(const std::string& address, const std::string& node) {
+    return {address,
+            formatted("{}'s name service does not give its address, so NCCL_SOCKET_IFNAME and "
+                      "GLOO_SOCKET_IFNAME stay as they are",
+                      node),
+            "check /etc/resolv.conf there, or add the name to /etc/hosts"};
+}
+
+std::vector<std::string> usable_interfaces() {
+    std::vector<std::string> names;
+    for (InterfaceAddress& each : interface_addresses()) {
+        const bool is_known = std::find(names.begin(), names.end(), each.interface) != names.end();
+        if (each.is_up && !is_known) names.push_back(std::move(each.interface));
+    }
+    return names;
+}
+
+std::string address_of_interface(const std::string& name) {
+    std::string ipv6;
+    for (InterfaceAddress& each : interface_addresses()) {
+        if (each.interface != name) continue;
+        if (each.is_ipv4) return std::move(each.text);
+        const bool needs_scope = without_scope(each.text).size() < each.text.size();
+        if (ipv6.empty() && !needs_scope) ipv6 = std::move(each.text);
+    }
+    return ipv6;
+}
+
+std::optional<Error> check_address(const Request& request, const StepLayout& layout,
+                                   const RendezvousFacts& facts, std::vector<Error>& warnings) {
+    auto chosen = chosen_address(request, facts);
+    const std::string& node = layout.hosts().name(rank0_node(layout));
+    // A launcher's processes look for each other also where it is the only one.
+    const bool has_others = layout.task_count() > 1 || request.framework->launcher_per_node;
+    if (!chosen || !has_others) return std::nullopt;
+    // What Slurm or the machine itself calls this node.
+    for (const std::string& own : {node, facts.rank0_address, host_name(), short_host_name()}) {
+        if (chosen->host == own) return std::nullopt;
+    }
+    const NameLookup lookup = look_up_name(chosen->host, Clock::now() + name_patience);
+    if (lookup.is_unanswered()) {
+        warnings.push_back(
+            {std::move(chosen->object),
+             formatted("{}, where rank 0 runs, could not look it up", node),
+             formatted("{}, unless it is a name of {}", std::move(chosen->remedy), node)});
+        return std::nullopt;
+    }
+    if (std::any_of(lookup.addresses.begin(), lookup.addresses.end(), is_own_address)) {
+        return std::nullopt;
+    }
+    const char* const problem = lookup.is_unknown() ? "an unknown name on" : "not an address of";
+    return Error{std::move(chosen->object), formatted("{} {}, where rank 0 runs", problem, node),
+                 std::move(chosen->remedy)};
+}
+
+std::optional<std::string> PortClaims::take(std::uint16_t port, const std::string& step) {
+    const int flags = heirs_ == Heirs::none ? SOCK_CLOEXEC : 0;
+    const std::string name = formatted("distgpu.port.{}.{}", geteuid(), port);
+    Socket own = listen_by_name(formatted("{}.{}", name, step), flags);
+    // Another component of the step, or a process of it, has the port already.
+    if (!own.is_open()) return std::nullopt;
+    sockets_.push_back(std::move(own));
+    // slurmstepd may be there a little longer than its tasks.
+    constexpr int most = 20;
+    for (int tries = 0;; ++tries) {
+        Socket only = listen_by_name(name, flags);
+        const bool is_taken = !only.is_open() && errno == EADDRINUSE;
+        if (!is_taken || !connect_by_name(name).is_open()) {
+            sockets_.push_back(std::move(only));
+            return std::nullopt;
+        }
+        if (tries + 1 == most) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    sockets_.pop_back();
+    return holder_of(name, step);
+}
+
+void PortClaims::release() {
+    // A process that has no more than copies of them ends the claim, too.
+    for (const Socket& socket : sockets_) shutdown(socket.fd(), SHUT_RDWR);
+    sockets_.clear();
+}
+
+}  // namespace distgpu

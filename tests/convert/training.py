@@ -1,0 +1,168 @@
+"""What a script trains, by running it, and whether another one trains the same.
+
+On a private cluster (tools/sandbox: hosts in namespaces of their own, without a way out), as an
+ordinary user, with nothing on PATH but the commands listed here and stand-ins: the programs that
+would train print their world, arguments, devices and variables instead. Needs root, the plugin and
+the command (DISTGPU_PLUGIN, DISTGPU_COMMAND, else the dev preset's).
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SANDBOX = str(ROOT / "tools/sandbox/sandbox")
+BUILD = ROOT / "build/dev"
+PLUGIN = os.environ.get("DISTGPU_PLUGIN", str(BUILD / "spank_plugin/spank_distgpu.so"))
+COMMAND = os.environ.get("DISTGPU_COMMAND", str(BUILD / "tools/distgpu/distgpu"))
+COMMANDS = (
+    "awk basename bash cat cut date dirname env expr false getent grep head hostname id ip ls mkdir "
+    "mktemp nproc paste printenv printf pwd rm scontrol sed seq sh shuf sleep sort squeue srun tail "
+    "tee test timeout touch tr true uname uniq wc xargs"
+).split()
+STAND_INS = (
+    "accelerate apptainer conda deepspeed horovod-rendezvous horovodrun module mpiexec mpirun nsys "
+    "numactl nvidia-smi pip python python3 singularity ssh torchrun uv"
+).split()
+# What differs between any two steps, and what distgpu is there to set.
+OWN = re.compile(
+    r"SLURM|SRUN|SLURMD|DISTGPU|PET_|PMIX?_|PMIX|OMPI_|PRTE|MASTER_|RANK$|LOCAL_|NODE_RANK|WORLD_SIZE|"
+    r"GROUP_|OMP_NUM_THREADS|CUDA_DEVICE_ORDER|NCCL_SOCKET|GLOO_SOCKET|NCCL_IB|UCX_NET|_$|SHLVL|"
+    r"PWD|OLDPWD|HOSTNAME|TMPDIR|TRY_|GPU_DEVICE|CUDA_VISIBLE|ROCR_VISIBLE|ZE_AFF|BASH_|ENVIRONMENT|"
+    r"AZ_BATCH|NODE_ADDR|HOROVOD_|TF_CONFIG|JAX_|COORDINATOR|AUTOSCALER|DASHBOARD|RAY_|KMP|LC_|ROOT_"
+)
+# A variable that holds a launcher's command changes with it.
+LAUNCHERS = re.compile(r"torchrun|torch\.distributed|accelerate launch|deepspeed |mpirun|srun ")
+
+
+class Cluster:
+    """A private cluster of 8 nodes with 8 made-up GPUs each."""
+
+    def __init__(self) -> None:
+        self.name = f"try{os.getpid()}"
+        self.scratch = pathlib.Path(f"/tmp/distgpu-{self.name}")
+        self.count = 0
+
+    def __enter__(self) -> "Cluster":
+        self.scratch.mkdir()
+        self.scratch.chmod(0o1777)
+        programs = self.scratch / "bin"
+        programs.mkdir()
+        for name in COMMANDS:
+            found = shutil.which(name)
+            if found:
+                (programs / name).symlink_to(found)
+        shutil.copy(HERE / "stand_in", programs / "stand_in")
+        for name in STAND_INS:
+            (programs / name).symlink_to("stand_in")
+        shutil.copy(COMMAND, programs / "distgpu")
+        shutil.copy(PLUGIN, self.scratch)
+        plugin = f"{self.scratch}/{pathlib.Path(PLUGIN).name} command={programs}/distgpu cpus=keep"
+        self._sandbox("up", "--nodes", "8", "--cpus", "128", "--gpus", "8", "--plugin", plugin)
+        for host in ["login"] + [f"node0{i}" for i in range(1, 9)]:
+            names = "".join(f"10.77.1.{i} node0{i}i node0{i}-ib0\\n" for i in range(1, 9))
+            subprocess.run(
+                [SANDBOX, "on", "--name", self.name, host, "--"]
+                + ["sh", "-c", f"printf '{names}' >>/etc/hosts"],
+                check=True,
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sandbox("down")
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _sandbox(self, verb: str, *arguments: str) -> None:
+        subprocess.run([SANDBOX, verb, "--name", self.name, *arguments], check=True)
+
+    def _submit(self, folder: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[bytes]":
+        environment = {"PATH": f"{self.scratch}/bin", "TRY_RECORDS": str(folder / "records")}
+        return subprocess.run(
+            [shutil.which("bash") or "bash", SANDBOX, "run", "--name", self.name, "--"]
+            + [shutil.which("env") or "env", "-i", *(f"{k}={v}" for k, v in environment.items())]
+            + list(words),
+            cwd=folder,
+            capture_output=True,
+            timeout=90,
+            check=False,
+        )
+
+    def run(self, script: str) -> Tuple[List[Dict[str, Any]], str]:
+        """What the processes that it starts record, and its output."""
+        self.count += 1
+        folder = self.scratch / f"run{self.count}"
+        for each in (folder, folder / "records"):
+            each.mkdir()
+            each.chmod(0o777)
+        (folder / "job").write_text(script)
+        for name in ("train.py", "src", "s"):
+            (folder / name).mkdir() if "." not in name else (folder / name).touch()
+        (folder / "job").chmod(0o755)
+        if "#SBATCH" in script:
+            sbatch = shutil.which("sbatch") or "sbatch"
+            sent = self._submit(folder, sbatch, "--parsable", "--output=log", "--time=1", "job")
+            job = sent.stdout.decode().strip()
+            if not job:
+                return [], sent.stderr.decode()
+            self._wait(folder, job)
+            log = folder / "log"
+            output = sent.stderr.decode() + (log.read_text() if log.exists() else "")
+        else:
+            bash = self._submit(folder, f"{self.scratch}/bin/bash", "job")
+            output = (bash.stdout + bash.stderr).decode()
+        records = [json.loads(each.read_text()) for each in (folder / "records").iterdir()]
+        return records, output
+
+    def _wait(self, folder: pathlib.Path, job: str) -> None:
+        for _ in range(150):
+            squeue = shutil.which("squeue") or "squeue"
+            if not self._submit(folder, squeue, "--noheader", "--jobs", job).stdout.strip():
+                return
+            time.sleep(0.3)
+        self._submit(folder, shutil.which("scancel") or "scancel", job)
+
+
+def seen(records: List[Dict[str, Any]]) -> List[Tuple[Any, ...]]:
+    """What must agree, of each process."""
+    first = min((each["host"] for each in records), default="")
+    result = []
+    for each in records:
+        address = re.sub(r"^10\.77\.1\.(\d)$", r"node0\1", str(each["address"]))
+        address = "first" if address in (first, "localhost", "127.0.0.1") else address
+        devices = ",".join(sorted((each["devices"] or "").split(",")))
+        variables = sorted(
+            (name, value)
+            for name, value in each["environment"].items()
+            if not OWN.match(name) and not LAUNCHERS.search(value)
+        )
+        place = (each["host"], each["local"])
+        result.append((each["world"], place, address, each["arguments"], devices, variables))
+    return sorted(result, key=repr)
+
+
+def compare(before: List[Dict[str, Any]], after: List[Dict[str, Any]]) -> Optional[str]:
+    """How they differ; nothing: they agree."""
+    if not before:
+        return "the script itself starts nothing"
+    names = ("world", "place", "address", "arguments", "devices", "variables")
+    left, right = seen(before), seen(after)
+    if len(left) != len(right):
+        return f"{len(left)} processes before, {len(right)} after"
+    for one, other in zip(left, right):
+        for name, was, now in zip(names, one, other):
+            if was != now:
+                return f"{name} on {one[1][0]}: {was} before, {now} after"
+    return None
+
+
+def judge(cluster: Cluster, before: str, after: str) -> Optional[str]:
+    was, said = cluster.run(before)
+    now, says = cluster.run(after)
+    different = compare(was, now)
+    return f"{different}\n--- before\n{said}\n--- after\n{says}" if different else None

@@ -1,0 +1,1 @@
+"""distgpu convert: batch scripts and Azure ML jobs, rewritten for srun --distgpu."""

@@ -1,0 +1,7 @@
+"""python3 -m distgpu_convert"""
+
+import sys
+
+from distgpu_convert.main import main
+
+sys.exit(main())

@@ -1,0 +1,224 @@
+"""A batch script: its commands with --distgpu, and without what only set up their ranks."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Dict, List, NamedTuple, Set, Tuple
+
+from tree_sitter import Node
+
+from distgpu_convert.harmless import RANKS, first_reader, only_prints_within, reads_nothing
+from distgpu_convert.launch import Context, Launch, convert_launch
+from distgpu_convert.launchers import TABLES
+from distgpu_convert.shell import Source, State, line_of, nodes_of
+from distgpu_convert.slurm import decides_variable, read_job
+from distgpu_convert.text import Edit, Overlap, changed
+from distgpu_convert.walk import Command, Walk
+
+MENTIONED = [name.replace("python -m ", "") for t in TABLES["launchers"] for name in t["commands"]]
+SETS = ("variable_assignment", "variable_assignments", "declaration_command")
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass
+class Conversion:
+    script: str = ""  # the new one; empty: the training stays as it is
+    notes: List[Tuple[int, str]] = field(default_factory=list)  # by line; 0: of the whole
+
+
+class Assignment(NamedTuple):
+    """A line of its own that sets variables, and may go."""
+
+    node: Node
+    names: List[str]
+    own: Dict[str, int]  # how often each name stands in it
+
+
+def named_framework(script: str) -> str:
+    """The mode of the framework that a script names anywhere, also in a comment."""
+    for word, mode in TABLES["frameworks"].items():
+        if re.search(f"(?<![a-z]){word}(?![a-z])", script.lower()):
+            return str(mode)
+    return "pytorch"
+
+
+def without_comments(source: Source) -> str:
+    """The same length, so that places are the same."""
+    text = source.text
+    for each in nodes_of(source.root, "comment"):
+        begin, end = each.start_byte, each.end_byte
+        text = text[:begin] + re.sub(".", " ", text[begin:end]) + text[end:]
+    return text
+
+
+def names_set(source: Source, node: Node) -> List[str]:
+    kinds = ("variable_assignment", "variable_name")
+    found = [node, *node.named_children]
+    return [
+        re.split(r"\W", source.of(each))[0]
+        for each in found
+        if each.type == kinds[0] or (each.type == kinds[1] and node.type == "declaration_command")
+    ]
+
+
+class Script:
+    def __init__(self, script: str) -> None:
+        self.script = script
+        self.source = Source(script)
+        self.code = without_comments(self.source)
+        self.job, self.notes = read_job(script)
+        self.launches: List[Launch] = []
+        self.reader = 0  # the line of a command that stays and may read what is exported
+
+    def convert(self) -> Conversion:
+        if self.job.line.has("distgpu"):
+            return Conversion(notes=[(0, "it has #SBATCH --distgpu already")])
+        if self.source.unclear is not None:
+            note = "what stands here is not understood"
+            return Conversion(notes=[(line_of(self.source.unclear), note)])
+        walk = Walk(self.source, State())
+        self._convert_launches(walk.commands)
+        self.edits = [edit for launch in self.launches for edit in launch.edits]
+        self.notes += [(each.command.line, note) for each in self.launches for note in each.notes]
+        text = ""
+        try:
+            if self.edits:
+                self._remove_assignments(walk.commands)
+                text = changed(self.script, self.edits)
+        except Overlap:
+            self.notes.append((0, "its commands are written into each other; it stays as it is"))
+        return Conversion(text, sorted(dict.fromkeys(self.notes), key=lambda note: note[0]))
+
+    # The commands
+
+    def _convert_launches(self, commands: List[Command]) -> None:
+        nodes = nodes_of(self.source.root, "variable_assignment")
+        sets_ranks = any(name in RANKS for node in nodes for name in names_set(self.source, node))
+        context = Context(self.script, self.job, named_framework(self.script), sets_ranks)
+        found: Dict[Tuple[int, int], Launch] = {}
+        for command in commands:
+            launch = convert_launch(context, command)
+            place = (command.node.start_byte, command.line * (command.source is not self.source))
+            if launch is None:
+                self._note_unclear(command, context)
+            elif launch.edits != found.setdefault(place, launch).edits:
+                note = "it is started in several ways; the command stays as it is"
+                found[place] = Launch(command, notes=[note])
+        self.launches = list(found.values())
+        while any(self._shares_variable(launch) for launch in self.launches):
+            pass
+
+    def _shares_variable(self, launch: Launch) -> bool:
+        """What a variable holds may change only if all that use it want the same; else it is left."""
+        for edit in launch.edits:
+            wanted = sum(edit in other.edits for other in self.launches)
+            if edit.holder and self._uses(edit.holder) > wanted:
+                launch.edits, launch.spec = [], ""
+                note = f"${edit.holder} is used elsewhere too; the command stays as it is"
+                launch.notes = [note]
+                return True
+        return False
+
+    def _uses(self, name: str) -> int:
+        """But for those that are only printed."""
+        lines = self.code.split("\n")
+        used = [line for line in lines if not re.match(r"\s*(echo|printf)\b[^|]*$", line)]
+        return len(re.findall(r"\$\{?#?" + name + r"\b", "\n".join(used)))
+
+    def _note_unclear(self, command: Command, context: Context) -> None:
+        text, line = command.text, command.line
+        if re.match(r"(echo|printf|module|pip|which|eval)\b", text) or "--distgpu" in text:
+            return
+        for launcher in MENTIONED:
+            if re.search(r"(?<![\w/.-])(\S*/)?" + re.escape(launcher) + r"(?![\w.-])", text):
+                note = f"{launcher} is not started in a way that is understood; the command stays as it is"
+                self.notes.append((line, note))
+                return
+        words = [word.text for word in command.words]
+        if context.sets_ranks and "srun" in words and not reads_nothing(words):
+            key = f"--distgpu={context.framework}"
+            note = f"what it starts is not known; if that trains, give srun {key}"
+            self.notes.append((line, note))
+
+    # What is of no use any more
+
+    def _remove_assignments(self, commands: List[Command]) -> None:
+        self.specs = [launch.spec for launch in self.launches if launch.spec]
+        converted = {launch.command.node.start_byte for launch in self.launches if launch.spec}
+        self.reader = first_reader(self.source, self.code, converted)
+        allexport = any(re.match(r"set .*(-[a-z]*a|allexport)\b", each.text) for each in commands)
+        candidates = self._candidates(allexport)
+        gone: Set[int] = set()
+        while True:
+            # How often each name stands in what is left, other than where it is set.
+            left = Counter(NAME.findall(changed(self.code, self.edits)))
+            for each in candidates:
+                left.subtract({name: each.own[name] for name in each.names})
+            going = [each for each in candidates if not any(left[name] > 0 for name in each.names)]
+            if not going:
+                break
+            for each in going:
+                candidates.remove(each)
+                gone.add(each.node.start_byte)
+                end = (self.script + "\n").find("\n", each.node.end_byte)
+                self.edits.append(Edit(each.node.start_byte, end, ""))
+        self._note_kept(gone, left)
+
+    def _candidates(self, allexport: bool) -> List[Assignment]:
+        counts = Counter(NAME.findall(self.code))
+        found = []
+        for node in self.source.root.named_children:
+            if node.type not in SETS or not self._is_alone(node):
+                continue
+            text = self.code[node.start_byte : node.end_byte]
+            names, own = names_set(self.source, node), Counter(NAME.findall(text))
+            exports = allexport or bool(re.match(r"export\b|declare\s+-\w*x", text))
+            if not names or not only_prints_within(self.source, node) or (exports and self.reader):
+                continue
+            if all(
+                self._may_go(name) if name in RANKS else not exports and counts[name] > own[name]
+                for name in names
+            ):
+                found.append(Assignment(node, names, own))
+        return found
+
+    def _may_go(self, name: str) -> bool:
+        is_chosen = any(name in launch.chosen for launch in self.launches)
+        return not is_chosen and all(decides_variable(spec, name) for spec in self.specs)
+
+    def _is_alone(self, node: Node) -> bool:
+        """From its first line to its last, and nothing else stands there."""
+        begin = self.code.rfind("\n", 0, node.start_byte) + 1
+        rest = self.code[node.end_byte :].split("\n", 1)[0]
+        return not self.code[begin : node.start_byte].strip() and not rest.strip(" \t;")
+
+    def _note_kept(self, gone: Set[int], left: Dict[str, int]) -> None:
+        for node in nodes_of(self.source.root, *SETS):
+            parent = node.parent
+            if node.start_byte in gone or (
+                parent is not None and parent.type in (*SETS, "command")
+            ):
+                continue
+            for name in names_set(self.source, node):
+                if name in RANKS:
+                    note = f"{name} stays{self._why_kept(name, node, left)}"
+                    self.notes.append((line_of(node), note))
+
+    def _why_kept(self, name: str, node: Node, left: Dict[str, int]) -> str:
+        for spec in self.specs:
+            if not decides_variable(spec, name):
+                return f"; --distgpu={spec} does not set it"
+        if not only_prints_within(self.source, node):
+            more = "because the command that computes it may do more than print"
+            return f", {more}; distgpu sets it in each task"
+        if self.reader:
+            return f", because what line {self.reader} starts may read it"
+        if any(name in launch.chosen for launch in self.launches):
+            return ", because it is the script's own choice, which distgpu follows"
+        if left[name] <= 0:
+            return ", because its command is part of another"
+        return ", because the script still uses it; distgpu sets it in each task"
+
+
+def convert_script(script: str) -> Conversion:
+    return Script(script).convert()

@@ -1,0 +1,292 @@
+// plugstack.conf is read as Slurm reads it (_spank_stack_load() of plugstack.c, 22.05 to 26.05):
+// one line after the other, those of an included file where it is included.
+#include "check_config/plugstack.h"
+
+#include "base/format.h"
+#include "base/io/files.h"
+#include "base/values.h"
+#include "slurm/slurm_queries.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <glob.h>
+#include <link.h>
+#include <memory>
+#include <strings.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+constexpr std::array<std::string_view, 3> kinds = {"required", "optional", "include"};
+
+// The files of an include, sorted by name as glob(3) does.
+std::vector<std::string> matching(const std::string& pattern) {
+    glob_t found{};
+    const std::unique_ptr<glob_t, decltype(&globfree)> freed(&found, globfree);
+    if (glob(pattern.c_str(), 0, nullptr, &found) != 0) return {};
+    return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+}
+
+struct Reader {
+    std::vector<ConfigLine> lines{};
+    std::vector<std::string> open{};  // a file, those that include it before it
+    std::size_t files = 0;            // that were included
+
+    Result<Done> read(const std::string& path) {
+        const auto text = read_regular_file(path);
+        if (!text) return text.error();
+        open.push_back(path);
+        std::string_view rest = *text;
+        for (std::size_t number = 1; !rest.empty(); ++number) {
+            take({path, number}, take_until(rest, '\n'));
+        }
+        open.pop_back();
+        return Done{};
+    }
+
+    void ignore(ConfigLine line, std::string_view object, std::string problem, std::string remedy) {
+        line.ignored = Error{std::string(object), std::move(problem), std::move(remedy)};
+        lines.push_back(std::move(line));
+    }
+
+    void take(ConfigLine line, std::string_view text) {
+        const auto words = words_in(text.substr(0, text.find('#')), " \t\n");
+        if (words.empty()) return;
+        const std::string_view kind = words.front();
+        if (text.ends_with('\r')) {
+            return ignore(
+                line, kind,
+                "ends in a carriage return, which Slurm takes for a part of the last word",
+                "save the file with Unix line ends, as dos2unix does");
+        }
+        if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+            return ignore(line, kind, "Slurm ignores a line that begins so",
+                          formatted("write {}", nearest_word(kind, kinds).value_or("required")));
+        }
+        if (words.size() == 1) {
+            return ignore(line, kind, "Slurm ignores a line without a path",
+                          formatted("write {} /PATH/OF/THE/FILE", kind));
+        }
+        if (words[1].starts_with('"') || words[1].starts_with('\'')) {
+            return ignore(line, words[1], "Slurm takes the quotes for a part of the name",
+                          "write it without quotes; a name with a blank cannot be written");
+        }
+        if (kind == "include") return include(line, words[1]);
+        line.required = kind == "required";
+        line.plugin = words[1];
+        line.arguments.assign(words.begin() + 2, words.end());
+        lines.push_back(std::move(line));
+    }
+
+    void include(const ConfigLine& line, std::string_view written) {
+        constexpr std::size_t most_files = 1000;
+        constexpr std::size_t most_lines = 10'000;
+        const auto found = matching(std::filesystem::path(line.file).parent_path() / written);
+        if (found.empty() && written.find_first_of("*?[") == std::string::npos) {
+            ignore(line, written, "there is no such file, of which Slurm says nothing",
+                   "name a file that is there");
+        }
+        for (const std::string& file : found) {
+            std::error_code none;
+            if (std::filesystem::is_directory(file, none)) {
+                ignore(line, written, "is a folder, from which Slurm reads nothing",
+                       formatted("write include {}/*.conf", file));
+            } else if (std::ranges::any_of(open, [&](const std::string& each) {
+                           return std::filesystem::equivalent(each, file, none);
+                       })) {
+                ignore(line, written, formatted("includes {} within itself, without end", file),
+                       "take the line out");
+            } else if (++files > most_files || lines.size() > most_lines) {
+                ignore(line, written,
+                       "not read: the files include more than anybody could have meant",
+                       "include each file once");
+            } else if (const auto done = read(file); !done) {
+                const Error& error = done.error();
+                ignore(line, error.object, error.problem, error.remedy);
+            }
+        }
+    }
+};
+
+constexpr std::chrono::seconds time_limit{5};
+
+// In a configless cluster slurmd keeps it in /run.
+std::string slurm_conf_path(const Environment& environment) {
+    constexpr const char* installed = "/etc/slurm/slurm.conf";
+    constexpr const char* configless = "/run/slurm/conf/slurm.conf";
+    if (auto path = environment.get("SLURM_CONF")) return *path;
+    return access(installed, F_OK) != 0 && access(configless, F_OK) == 0 ? configless : installed;
+}
+
+std::optional<std::string> configured(const Environment& environment, std::string_view key) {
+    const auto text = read_regular_file(slurm_conf_path(environment));
+    return text ? slurm_conf_value(*text, key) : std::nullopt;
+}
+
+std::vector<std::string> folders_of(std::string_view list) {
+    const auto folders = words_in(list, ":");
+    return {folders.begin(), folders.end()};
+}
+
+}  // namespace
+
+Result<std::vector<ConfigLine>> read_plugstack(const std::string& path) {
+    Reader reader;
+    return reader.read(path).transform([&](Done) { return std::move(reader.lines); });
+}
+
+std::optional<std::string> slurm_conf_value(std::string_view text, std::string_view key) {
+    constexpr std::string_view around = " \t\r\"";
+    std::optional<std::string> value;  // the last counts
+    while (!text.empty()) {
+        std::string_view whole = take_until(text, '\n');
+        std::string_view line = take_until(whole, '#');
+        const bool has_value = line.find('=') != std::string_view::npos;
+        const std::string name(trimmed(take_until(line, '='), around));
+        if (has_value && strcasecmp(name.c_str(), std::string(key).c_str()) == 0) {
+            value = std::string(trimmed(line, around));
+        }
+    }
+    return value;
+}
+
+std::string plugstack_path(const Environment& environment) {
+    if (auto path = configured(environment, "PlugStackConfig")) return *path;
+    return std::filesystem::path(slurm_conf_path(environment)).replace_filename("plugstack.conf");
+}
+
+Result<std::vector<std::string>> plugin_folders(const Environment& environment) {
+    if (const auto folders = configured(environment, "PluginDir")) return folders_of(*folders);
+    const auto shown = run_slurm_command(environment, {"scontrol", "show", "config"}, time_limit);
+    if (!shown) return shown.error();
+    // "PluginDir               = /usr/lib64/slurm"
+    const auto folders = folders_of(trimmed(value_after(*shown, "PluginDir"), "= "));
+    if (!folders.empty()) return folders;
+    return Error{"scontrol show config", "names no PluginDir", ""};
+}
+
+Result<std::string> parse_release(const std::string& text) {
+    std::string_view name = std::string_view(text).substr(text.rfind(' ') + 1);
+    name = name.substr(0, name.find('\n'));
+    const auto major = whole_number(take_until(name, '.'));
+    const auto minor = whole_number(take_until(name, '.'));
+    if (major && minor) return formatted("{}.{:02}", *major, *minor);
+    return Error{"Slurm's version", formatted("names no release: '{}'", excerpt(text)), ""};
+}
+
+Result<std::string> slurm_release(const Environment& environment) {
+    const auto ask = [&](const std::vector<std::string>& command) {
+        return run_slurm_command(environment, command, time_limit).and_then(parse_release);
+    };
+    auto release = ask({"slurmd", "-V"});
+    return release ? release : ask({"scontrol", "--version"});
+}
+
+bool has_port(std::string_view list, std::uint32_t port) {
+    constexpr std::size_t ports = 65'536;
+    return std::ranges::any_of(comma_items(list), [port](std::string_view item) {
+        const auto range = number_range_below(item, ports);
+        return range && range->first <= port && port <= range->last;
+    });
+}
+
+namespace {
+
+using Section = ElfW(Shdr);
+using Symbol = ElfW(Sym);
+
+// The file of a plugin or a program, as elf(5) has it. What stands in it is anybody's.
+struct Elf {
+    explicit Elf(std::string file) : bytes(std::move(file)) {
+        constexpr bool is_little = std::endian::native == std::endian::little;
+        constexpr std::array<unsigned char, 6> native{ELFMAG0,
+                                                      ELFMAG1,
+                                                      ELFMAG2,
+                                                      ELFMAG3,
+                                                      sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32,
+                                                      is_little ? ELFDATA2LSB : ELFDATA2MSB};
+        const auto header = at<ElfW(Ehdr)>(0).value_or(ElfW(Ehdr){});
+        if (header.e_shentsize != sizeof(Section) ||
+            !std::equal(native.begin(), native.end(), header.e_ident)) {
+            return;
+        }
+        type = header.e_type;
+        for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+            sections.push_back(
+                at<Section>(header.e_shoff + i * sizeof(Section)).value_or(Section{}));
+        }
+    }
+
+    // Nothing: it ends beyond the end of the file.
+    template <class T>
+    std::optional<T> at(std::uint64_t offset) const {
+        T value{};
+        if (offset > bytes.size() || bytes.size() - offset < sizeof value) return std::nullopt;
+        std::memcpy(&value, bytes.data() + offset, sizeof value);
+        return value;
+    }
+
+    // Where in the file the library's own symbol of this name has its value.
+    std::optional<std::uint64_t> place_of(std::string_view name) const {
+        const std::string wanted = std::string(name) + '\0';
+        const auto symbols = std::ranges::find(sections, SHT_DYNSYM, &Section::sh_type);
+        if (symbols == sections.end() || symbols->sh_link >= sections.size()) return std::nullopt;
+        for (std::uint64_t offset = 0; offset < symbols->sh_size; offset += sizeof(Symbol)) {
+            const auto symbol = at<Symbol>(symbols->sh_offset + offset);
+            if (!symbol) break;
+            const std::uint64_t place = sections[symbols->sh_link].sh_offset + symbol->st_name;
+            if (bytes.compare(std::min(place, bytes.size()), wanted.size(), wanted) != 0) continue;
+            const std::size_t index = symbol->st_shndx;
+            if (index == SHN_UNDEF || index >= sections.size()) break;
+            const Section& around = sections[index];
+            if (around.sh_type == SHT_NOBITS) break;
+            return around.sh_offset + (symbol->st_value - around.sh_addr);
+        }
+        return std::nullopt;
+    }
+
+    std::string bytes;
+    unsigned type = ET_NONE;  // ET_DYN, ET_EXEC...; ET_NONE: no file of this kind of machine
+    std::vector<Section> sections;
+};
+
+constexpr std::size_t largest_file = std::size_t{512} << 20U;
+
+}  // namespace
+
+Result<std::string> plugin_release(const std::string& path) {
+    const auto bytes = read_regular_file(path, largest_file);
+    const Elf file(bytes ? *bytes : "");
+    std::error_code failed;
+    const bool is_large = std::filesystem::file_size(path, failed) > largest_file && !failed;
+    if (file.type != ET_DYN && !is_large) {
+        return Error{path, "not a library for this kind of machine", "name the file of a plugin"};
+    }
+    if (!file.place_of("plugin_name") ||
+        !file.place_of("plugin_type")) {  // Slurm loads nothing else
+        return Error{path, "no plugin of Slurm: it has no plugin_name and plugin_type", ""};
+    }
+    const auto place = file.place_of("plugin_version");
+    const auto version = place ? file.at<std::uint32_t>(*place) : std::nullopt;
+    // SLURM_VERSION_NUM: a byte each for major, minor and micro.
+    return version ? formatted("{}.{:02}", (*version >> 16U) & 0xffU, (*version >> 8U) & 0xffU)
+                   : "";
+}
+
+bool is_another_program(const std::string& path) {
+    const auto bytes = read_regular_file(path, largest_file);
+    if (!bytes) return true;  // larger than any release
+    const Elf file(*bytes);
+    return (file.type == ET_DYN || file.type == ET_EXEC) &&
+           bytes->find("distgpu.topo/") == std::string::npos;
+}
+
+}  // namespace distgpu

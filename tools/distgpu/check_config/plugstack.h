@@ -1,0 +1,60 @@
+// What `distgpu check-config` reads of plugstack.conf, of the files that it names, and of Slurm on
+// this host.
+#pragma once
+
+#include "base/environment.h"
+#include "base/result.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+// A line of plugstack.conf as Slurm reads it.
+struct ConfigLine {
+    std::string file;
+    std::size_t number = 0;  // from 1
+    // Why Slurm takes nothing from it; then the rest is empty.
+    std::optional<Error> ignored{};
+    bool required = false;                 // or optional
+    std::string plugin{};                  // as written: a path, or a name in PluginDir
+    std::vector<std::string> arguments{};  // of the plugin
+};
+
+// Lines without a word are left out. Errors: the file cannot be read.
+Result<std::vector<ConfigLine>> read_plugstack(const std::string& path);
+
+// PlugStackConfig of slurm.conf, else beside it.
+std::string plugstack_path(const Environment& environment);
+
+// PluginDir of slurm.conf, else as slurmctld has it. Errors: of scontrol.
+Result<std::vector<std::string>> plugin_folders(const Environment& environment);
+
+// "22.05", of slurmd, which tells without slurm.conf, else of the commands. Errors: of scontrol.
+Result<std::string> slurm_release(const Environment& environment);
+
+// The release in an answer such as "slurm-wlm 22.05.8".
+Result<std::string> parse_release(const std::string& text);
+
+// Whether the port is in a list such as "4000-4100,5000".
+bool has_port(std::string_view list, std::uint32_t port);
+
+// The value of a key in a text such as slurm.conf; nothing: it is not there.
+std::optional<std::string> slurm_conf_value(std::string_view text, std::string_view key);
+
+// The release for which a plugin was built, "22.05"; Slurm loads it in no other (plugin.c,
+// from 21.08 on). Empty: it does not say so, which Slurm accepts. The file is read and not loaded:
+// loading runs its code, as root if root asks, and a plugin that is linked with -z now loads only
+// where Slurm's symbols are. Errors: not a library of this kind of machine; no plugin (without a
+// remedy).
+Result<std::string> plugin_release(const std::string& path);
+
+// Whether it is a program for this kind of machine, or a library, that cannot be the command
+// distgpu, because it lacks the word by which every release marks a topology. It is not run.
+// False for a script.
+bool is_another_program(const std::string& path);
+
+}  // namespace distgpu
