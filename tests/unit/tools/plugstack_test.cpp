@@ -1,8 +1,7 @@
-// plugstack.conf, the files that it names, and what Slurm says of this host.
+// plugstack.conf, and the files that it names.
 #include "check_config/plugstack.h"
 
 #include "made_up_folder.h"
-#include "map_environment.h"
 
 #include <gtest/gtest.h>
 
@@ -167,50 +166,6 @@ TEST(PortRanges, AreThoseOfTheKernel) {
     EXPECT_FALSE(has_port("4000-4100,5000", 4101));
     for (const char* none : {"", "x", "1-", "70000", "1-65536", "-"}) {
         EXPECT_EQ(first_and_last(none), Ports{}) << none;
-    }
-}
-
-TEST(SlurmConfValue, IsOfTheKeyAlone) {
-    const std::string conf =
-        "ClusterName=x # PluginDir=/comment\n#PluginDir=/no\nPluginDirs=/other\n"
-        "\tplugindir=\"/a:/b\"\r\nPlugStackConfig = /blank\n";
-    EXPECT_EQ(slurm_conf_value(conf, "PluginDir"), "/a:/b");
-    EXPECT_EQ(slurm_conf_value(conf, "ClusterName"), "x");
-    EXPECT_EQ(slurm_conf_value(conf, "NodeName"), std::nullopt);
-    // Slurm takes blanks around the sign.
-    EXPECT_EQ(slurm_conf_value(conf, "PlugStackConfig"), "/blank");
-}
-
-TEST(PlugstackPath, IsConfiguredOrBesideSlurmConf) {
-    const MadeUpFolder folder;
-    folder.write("slurm.conf", "ClusterName=x\n");
-    const MapEnvironment environment({{"SLURM_CONF", folder.path("slurm.conf")}});
-    EXPECT_EQ(plugstack_path(environment), folder.path("plugstack.conf"));
-    folder.write("slurm.conf", "PlugStackConfig=/etc/stack\n");
-    EXPECT_EQ(plugstack_path(environment), "/etc/stack");
-}
-
-TEST(PluginFolders, AreThoseOfSlurmConfOrOfSlurmctld) {
-    const MadeUpFolder folder;
-    const MapEnvironment environment(
-        {{"SLURM_CONF", folder.path("slurm.conf")}, {"PATH", folder.path() + ":/usr/bin:/bin"}});
-    folder.write_program("scontrol",
-                         "#!/bin/sh\necho 'PlugStackConfig  = /a'\necho 'PluginDir  = /b:/c'\n");
-    folder.write("slurm.conf", "");
-    EXPECT_EQ(*plugin_folders(environment), (std::vector<std::string>{"/b", "/c"}));
-    folder.write("slurm.conf", "PluginDir=/opt/slurm/lib:/usr/lib\n");
-    EXPECT_EQ(*plugin_folders(environment),
-              (std::vector<std::string>{"/opt/slurm/lib", "/usr/lib"}));
-}
-
-TEST(ParseRelease, ReadsTheAnswersOfSlurmsCommands) {
-    for (const char* text : {"slurm-wlm 22.05.8", "slurm 22.05.0-0rc1\n", "slurm 22.05\n"}) {
-        const auto release = parse_release(text);
-        ASSERT_TRUE(release) << text;
-        EXPECT_EQ(*release, "22.05") << text;
-    }
-    for (const char* text : {"", "slurm", "slurm x.05", "slurm 22", "slurm 22."}) {
-        EXPECT_FALSE(parse_release(text)) << text;
     }
 }
 

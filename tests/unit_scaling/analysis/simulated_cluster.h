@@ -5,6 +5,7 @@
 #include "analysis/pairs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,6 +30,7 @@ struct SimulatedCluster {
     std::uint32_t rails = 8;
     double noise = 0.03;
     double disturbed = 0;      // share of measurements that run at 0.3
+    double factor = 1;         // two thirds of the measurements are within this factor, up or down
     std::uint32_t leaves = 1;  // consecutive nodes, as many on each
     bool switches_known = true;
     bool single_leaf = false;                  // only the last node is on the second one
@@ -67,7 +69,9 @@ struct SimulatedCluster {
     double measured(double rate, Random& random) const {
         std::normal_distribution<double> error(1, noise);
         if (chance(random) < disturbed) rate *= 0.3;
-        return std::max(0.01, rate * error(random));
+        rate *= std::max(0.01, error(random));
+        if (factor == 1) return rate;
+        return rate * std::lognormal_distribution<double>(0, std::log(factor))(random);
     }
 
     void play(Evidence& evidence, const Round& round, double moment, Random& random) const {

@@ -27,6 +27,10 @@ Change noise(double sigma, double disturbed = 0) {
         cluster.disturbed = disturbed;
     };
 }
+// As of a machine whose ranks share too few CPUs.
+Change factor(double factor) {
+    return [=](Cluster& cluster, Random&) { cluster.factor = factor; };
+}
 Change rates(std::vector<double> node) {
     return [=](Cluster& cluster, Random&) { cluster.node = node; };
 }
@@ -265,6 +269,15 @@ void add_noise(Rows& all) {
         all.rows.back().undecidable = sigma > 0.1;
         all.rows.back().paths = true;
     }
+    for (const double slow : {0.1, 0.01}) {
+        const auto about = std::to_string(std::lround(100 * slow));
+        all.add("one node at " + about + "%, 10% noise", {4, 8, 16},
+                both(rates({1, slow}), noise(0.1)), node_1);
+        all.add("one node at " + about + "%, noise of a factor of 2", {4, 8, 16},
+                both(rates({1, slow}), factor(2)), node_1);
+    }
+    all.add("healthy, noise of a factor of 2", {3, 4, 8, 16}, factor(2), nobody, Also::undecidable);
+    all.rows.back().paths = true;
     all.add("healthy, nodes differ by 1%, 10% noise", {3, 4, 8, 16, 64},
             both(spread(0.01), noise(0.1)), nobody, Also::never_named);
     all.add("healthy, nodes differ by 4%, 1% noise", {4, 8, 16, 64},

@@ -7,6 +7,7 @@
 #include "node/machine.h"
 #include "output.h"
 #include "slurm/plugstack_arguments.h"
+#include "slurm/slurm_conf.h"
 
 #include <algorithm>
 #include <cerrno>

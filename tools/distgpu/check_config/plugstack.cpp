@@ -5,21 +5,17 @@
 #include "base/format.h"
 #include "base/io/files.h"
 #include "base/values.h"
-#include "slurm/slurm_queries.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <glob.h>
 #include <link.h>
 #include <memory>
-#include <strings.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace distgpu {
@@ -116,78 +112,11 @@ struct Reader {
     }
 };
 
-constexpr std::chrono::seconds time_limit{5};
-
-// In a configless cluster slurmd keeps it in /run.
-std::string slurm_conf_path(const Environment& environment) {
-    constexpr const char* installed = "/etc/slurm/slurm.conf";
-    constexpr const char* configless = "/run/slurm/conf/slurm.conf";
-    if (auto path = environment.get("SLURM_CONF")) return *path;
-    return access(installed, F_OK) != 0 && access(configless, F_OK) == 0 ? configless : installed;
-}
-
-std::optional<std::string> configured(const Environment& environment, std::string_view key) {
-    const auto text = read_regular_file(slurm_conf_path(environment));
-    return text ? slurm_conf_value(*text, key) : std::nullopt;
-}
-
-std::vector<std::string> folders_of(std::string_view list) {
-    const auto folders = words_in(list, ":");
-    return {folders.begin(), folders.end()};
-}
-
 }  // namespace
 
 Result<std::vector<ConfigLine>> read_plugstack(const std::string& path) {
     Reader reader;
     return reader.read(path).transform([&](Done) { return std::move(reader.lines); });
-}
-
-std::optional<std::string> slurm_conf_value(std::string_view text, std::string_view key) {
-    constexpr std::string_view around = " \t\r\"";
-    std::optional<std::string> value;  // the last counts
-    while (!text.empty()) {
-        std::string_view whole = take_until(text, '\n');
-        std::string_view line = take_until(whole, '#');
-        const bool has_value = line.find('=') != std::string_view::npos;
-        const std::string name(trimmed(take_until(line, '='), around));
-        if (has_value && strcasecmp(name.c_str(), std::string(key).c_str()) == 0) {
-            value = std::string(trimmed(line, around));
-        }
-    }
-    return value;
-}
-
-std::string plugstack_path(const Environment& environment) {
-    if (auto path = configured(environment, "PlugStackConfig")) return *path;
-    return std::filesystem::path(slurm_conf_path(environment)).replace_filename("plugstack.conf");
-}
-
-Result<std::vector<std::string>> plugin_folders(const Environment& environment) {
-    if (const auto folders = configured(environment, "PluginDir")) return folders_of(*folders);
-    const auto shown = run_slurm_command(environment, {"scontrol", "show", "config"}, time_limit);
-    if (!shown) return shown.error();
-    // "PluginDir               = /usr/lib64/slurm"
-    const auto folders = folders_of(trimmed(value_after(*shown, "PluginDir"), "= "));
-    if (!folders.empty()) return folders;
-    return Error{"scontrol show config", "names no PluginDir", ""};
-}
-
-Result<std::string> parse_release(const std::string& text) {
-    std::string_view name = std::string_view(text).substr(text.rfind(' ') + 1);
-    name = name.substr(0, name.find('\n'));
-    const auto major = whole_number(take_until(name, '.'));
-    const auto minor = whole_number(take_until(name, '.'));
-    if (major && minor) return formatted("{}.{:02}", *major, *minor);
-    return Error{"Slurm's version", formatted("names no release: '{}'", excerpt(text)), ""};
-}
-
-Result<std::string> slurm_release(const Environment& environment) {
-    const auto ask = [&](const std::vector<std::string>& command) {
-        return run_slurm_command(environment, command, time_limit).and_then(parse_release);
-    };
-    auto release = ask({"slurmd", "-V"});
-    return release ? release : ask({"scontrol", "--version"});
 }
 
 bool has_port(std::string_view list, std::uint32_t port) {

@@ -1,8 +1,6 @@
-// What `distgpu check-config` reads of plugstack.conf, of the files that it names, and of Slurm on
-// this host.
+// What `distgpu check-config` reads of plugstack.conf and of the files that it names.
 #pragma once
 
-#include "base/environment.h"
 #include "base/result.h"
 
 #include <cstddef>
@@ -27,23 +25,8 @@ struct ConfigLine {
 // Lines without a word are left out. Errors: the file cannot be read.
 Result<std::vector<ConfigLine>> read_plugstack(const std::string& path);
 
-// PlugStackConfig of slurm.conf, else beside it.
-std::string plugstack_path(const Environment& environment);
-
-// PluginDir of slurm.conf, else as slurmctld has it. Errors: of scontrol.
-Result<std::vector<std::string>> plugin_folders(const Environment& environment);
-
-// "22.05", of slurmd, which tells without slurm.conf, else of the commands. Errors: of scontrol.
-Result<std::string> slurm_release(const Environment& environment);
-
-// The release in an answer such as "slurm-wlm 22.05.8".
-Result<std::string> parse_release(const std::string& text);
-
 // Whether the port is in a list such as "4000-4100,5000".
 bool has_port(std::string_view list, std::uint32_t port);
-
-// The value of a key in a text such as slurm.conf; nothing: it is not there.
-std::optional<std::string> slurm_conf_value(std::string_view text, std::string_view key);
 
 // The release for which a plugin was built, "22.05"; Slurm loads it in no other (plugin.c,
 // from 21.08 on). Empty: it does not say so, which Slurm accepts. The file is read and not loaded:

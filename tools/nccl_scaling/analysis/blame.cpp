@@ -22,19 +22,19 @@ using Matches = std::vector<Evidence::Match>;
 constexpr auto kind_of = [](const auto& one) { return one.limiter.kind; };
 
 // What is slow by a fault is slower than by the usual differences between healthy peers: by more
-// than this, from their scores, which are about 1, without what noise adds to their spread. Of few
-// scores it is not known well: it counts as if three more differed as nodes usually do. The limit
+// than this, from the healthy ones' effects, without what noise adds to their spread. Of few
+// effects it is not known well: it counts as if three more differed as nodes usually do. The limit
 // is what of 1,000 simulated clusters whose nodes differ by 4 % names somebody in fewer than 10.
-// `noise`: variances of the single scores by chance, added up.
-double unusual_effect(const Values& scores, double noise) {
+// `noise`: variances of the single effects by chance, added up.
+double unusual_effect(const Values& effects, double noise) {
     constexpr double usual = 0.015;
     constexpr double assumed = 3;
-    if (scores.empty()) return 0;
-    const double middle = median(scores);
+    if (effects.empty()) return 0;
+    const double middle = median(effects);
     double squares = -noise;
-    for (const double score : scores) squares += (score - middle) * (score - middle);
+    for (const double effect : effects) squares += (effect - middle) * (effect - middle);
     squares = std::max(squares, 0.0) + assumed * usual * usual;
-    const auto count = static_cast<double>(scores.size());
+    const auto count = static_cast<double>(effects.size());
     return (7 + 6 / count) * std::sqrt(squares / (count - 1 + assumed));
 }
 
@@ -68,9 +68,9 @@ std::vector<SlowPeer> slower_than(double healthy, const std::map<std::uint32_t, 
                                   double error, double least = least_effect) {
     std::vector<SlowPeer> slow;
     for (const auto& [number, value] : values) {
-        const double effect = 1 - value / healthy;
+        const double effect = effect_of(value / healthy);
         if (effect < std::max(least, bound(values.size()) * error)) continue;
-        slow.push_back({number, 1 - effect, error > 0 ? effect / error : 0});
+        slow.push_back({number, value / healthy, error > 0 ? effect / error : 0});
     }
     return slow;
 }
@@ -89,7 +89,7 @@ std::vector<SlowPeer> slow_rails(const Rates& rails, double sigma) {
         const double middle = median(rates);
         sorted.push_back(medians[rail] = middle);
         fewest = std::min(fewest, rates.size());
-        for (const double rate : rates) residuals.push_back(std::abs(rate / middle - 1));
+        for (const double rate : rates) residuals.push_back(std::abs(effect_of(rate / middle)));
     }
     if (fewest >= 8) sigma = robust_sigma(std::move(residuals));  // often enough to know it
     std::ranges::sort(sorted);
@@ -107,8 +107,8 @@ std::vector<SlowPeer> slow_alone(const Rates& alone, double sigma) {
     const double healthy = median(values);
     const double error = standard_error(sigma, 1, values.size());
     const double limit = std::max(least_effect, bound(values.size()) * error);
-    std::erase_if(values, [&](double value) { return 1 - value / healthy >= limit; });
-    for (double& value : values) value /= healthy;
+    for (double& value : values) value = effect_of(value / healthy);
+    std::erase_if(values, [&](double effect) { return effect >= limit; });
     return slower_than(healthy, best, error, std::max(limit, unusual_effect(values, 0)));
 }
 
@@ -171,7 +171,9 @@ class Case {
         if (result_.doubt.kind == Doubt::Kind::none) result_.doubt = std::move(doubt);
     }
 
-    // The error that a match's own iterations leave is part of its noise.
+    // The error that a match's own iterations leave is part of its noise. As a share of the rate,
+    // since chance makes a single match far slower more often than far faster: with a noise of a
+    // quarter, none is low.
     bool is_low(std::size_t match, double deviations, double sigma) const {
         const double limit = 1 - std::max(0.12, deviations * sigma);
         return fit_.relative[match] < limit * fit_.expected[match];
@@ -272,8 +274,7 @@ class Case {
             }
         }
         const double usual = usual_effect(nodes);
-        // By the logarithm: what is a hundred times slower is so beside any spread.
-        std::erase_if(nodes, [&](const auto& fault) { return -std::log(fault.level) < usual; });
+        std::erase_if(nodes, [&](const auto& fault) { return effect_of(fault.level) < usual; });
         if (are_a_kind(nodes)) {
             std::vector<std::uint32_t> numbers;
             numbers.reserve(nodes.size());
@@ -293,7 +294,7 @@ class Case {
         // Variance of the 90th percentile, by sigma^2 / n: half of 2.9, as sigma is rather too
         // large.
         constexpr double of_percentile = 1.45;
-        Values scores;
+        Values effects;
         double noise = 0;
         for (std::size_t i = 0; i < nodes_; ++i) {
             Values rates;
@@ -302,9 +303,9 @@ class Case {
             }
             if (rates.empty() || std::ranges::count(slow, i, &Fault::suspect) > 0) continue;
             noise += of_percentile * fit_.sigma * fit_.sigma / static_cast<double>(rates.size());
-            scores.push_back(percentile_of(std::move(rates), 0.9));
+            effects.push_back(effect_of(percentile_of(std::move(rates), 0.9)));
         }
-        return unusual_effect(scores, noise);
+        return unusual_effect(effects, noise);
     }
 
     // A fault that slows a third of the nodes or more, all by the same share, may be their design,
@@ -440,10 +441,10 @@ class Case {
 
     void look_for_doubts() {
         const auto each = 2 * matches_.size() / nodes_;
-        const double told =
-            bound(suspects_.size()) * standard_error(fit_.sigma, each, matches_.size() - each);
-        constexpr double worth_finding = 0.3;  // what could not be told from noise is not ruled out
-        if (told > worth_finding) return doubt({Doubt::Kind::noise, {}, 1 - told});
+        const double hidden = std::exp(-bound(suspects_.size()) *
+                                       standard_error(fit_.sigma, each, matches_.size() - each));
+        constexpr double worth_finding = 0.7;  // what could not be told from noise is not ruled out
+        if (hidden < worth_finding) return doubt({Doubt::Kind::noise, {}, hidden});
         // A tree over two nodes sends each byte once where a ring sends it twice, so that all nodes
         // of a healthy cluster may be near one half of what two reach.
         constexpr double low_together = 0.45;

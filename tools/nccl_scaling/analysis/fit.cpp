@@ -11,6 +11,10 @@
 
 namespace distgpu::scaling {
 
+double effect_of(double relative) {
+    return -std::log(relative);
+}
+
 double standard_error(double sigma, std::size_t count, std::size_t others) {
     const auto inverse = [](std::size_t n) { return n == 0 ? 1.0 : 1.0 / static_cast<double>(n); };
     return error_of_median * sigma * std::sqrt(inverse(count) + inverse(others));
@@ -57,7 +61,7 @@ class Attempt : public Fit {
     // A residual counts no more than four standard deviations: matches without a pattern must not
     // move the healthy rate.
     double off(std::size_t match, double level, double unit) const {
-        return std::min(std::abs(relative[match] - level) / unit, 4.0);
+        return std::min(std::abs(effect_of(relative[match] / level)) / unit, 4.0);
     }
 
     void sharpen() {
@@ -70,7 +74,8 @@ class Attempt : public Fit {
         Values above;  // what is not explained yet makes a match slower, not faster
         for (std::size_t i = 0; i < relative.size(); ++i) {
             relative[i] /= middle;
-            if (relative[i] >= expected[i]) above.push_back(relative[i] - expected[i]);
+            const double effect = effect_of(relative[i] / expected[i]);
+            if (effect <= 0) above.push_back(-effect);
         }
         // Of few matches it is not known well, and rather too large than too small.
         const double caution = 1 + 1.5 / std::sqrt(static_cast<double>(above.size() + 1));
@@ -122,14 +127,14 @@ class Attempt : public Fit {
         const double level = median(rates);
         const double error = standard_error(std::max(sigma, median(std::move(errors))),
                                             rates.size(), free_ - rates.size());
-        const double effect = 1 - level;
+        const double effect = effect_of(level);
         if (effect < std::max(least_effect, bound(suspects_.size()) * error)) return std::nullopt;
         // Nearly all of its matches have to be low, since a median is so with half of them already,
         // and most of its pairs.
         Values medians;
         for (auto& [pair, values] : pairs) medians.push_back(median(std::move(values)));
         const double nearly_all = suspect.limiter.kind == Kind::node ? 0.7 : 0.85;
-        const double low = 1 - effect / 2;
+        const double low = (1 + level) / 2;
         if (percentile_of(std::move(rates), nearly_all) >= low ||
             percentile_of(std::move(medians), 0.75) >= low) {
             return std::nullopt;

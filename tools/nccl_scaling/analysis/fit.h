@@ -8,6 +8,12 @@
 
 namespace distgpu::scaling {
 
+// How far below its peers something is, and by how much a match differs from the next, is measured
+// by the natural logarithm of its relative rate: 0.07 is 7 % slower. Where the noise is a factor of
+// two, as on a machine with too few CPUs, a node at a tenth is still far off (2.3); as a share of
+// the rate nothing could be further below 1 than 1.
+double effect_of(double relative);
+
 inline constexpr double least_effect = 0.07;  // what is less slow is not called slow
 
 // Standard error of the difference of two medians, of `count` and of `others` values.
@@ -20,7 +26,7 @@ double bound(std::size_t suspects);
 struct Fault {
     std::size_t suspect = 0;
     double level = 1;       // median of its matches, relative to the healthy rate
-    double deviations = 0;  // 1 - level in standard errors
+    double deviations = 0;  // effect_of(level) in standard errors
     double share = 1;       // of its matches that are low
 };
 
@@ -28,7 +34,7 @@ struct Fault {
 // concern it, at 1 where none does.
 struct Fit {
     double healthy = 0;            // bytes per second
-    double sigma = 0.05;           // of a match, relative; 0: there are no matches
+    double sigma = 0.05;           // of a match, as an effect; 0: there are no matches
     std::vector<double> relative;  // by match: its rate, to the healthy one
     std::vector<double> expected;  // by match, likewise
     std::vector<Fault> faults;
