@@ -5,6 +5,7 @@ variant once, in an order drawn anew; a variant is compared with the bare run of
 its own round, so that a slow moment of the machine hits both.
 """
 
+import math
 import random
 import statistics
 import subprocess
@@ -51,6 +52,23 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
+def median_interval(values: list[float]) -> tuple[float, float, float]:
+    """The median and its 95% interval, by the order statistics that the sign test allows."""
+    ordered = sorted(values)
+    half, off = len(ordered) / 2, 0.98 * math.sqrt(len(ordered))
+    low = max(math.floor(half - off), 1) - 1
+    high = min(math.ceil(half + off) + 1, len(ordered)) - 1
+    return ordered[low], statistics.median(ordered), ordered[high]
+
+
+def compare(times: dict[str, list[float]], pairs: dict[str, str]) -> None:
+    print("ratio of the two in one round: median (its 95% interval)")
+    for name, base in pairs.items():
+        ratios = [value / other for value, other in zip(times[name], times[base])]
+        low, middle, high = median_interval(ratios)
+        print(f"{name} / {base}: {middle:.4f} ({low:.4f}-{high:.4f})")
+
+
 def main() -> None:
     rounds, state, plugin, scratch = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     before = sys.argv[5] if len(sys.argv) > 5 else ""
@@ -75,6 +93,10 @@ def main() -> None:
             f"{name:<20} {middle:6.2f} ({low:.2f}-{high:.2f})"
             f"  {ratio:.3f} ({ratio_low:.3f}-{ratio_high:.3f})"
         )
+    pairs = {"no plugin again": BARE}
+    if before:
+        pairs |= {"loaded, unused": "before: unused", "used, topology saved": "before: used, saved"}
+    compare(times, pairs)
 
 
 if __name__ == "__main__":

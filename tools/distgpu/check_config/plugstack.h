@@ -4,6 +4,7 @@
 #include "base/result.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
