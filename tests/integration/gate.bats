@@ -126,11 +126,16 @@ refused() { # FAULT
 
 # The check of a rank on NODE is stopped in its midst: gate/freeze.py.
 freeze() { # NODE KIND
-    on "$1" python3 "$BATS_TEST_DIRNAME/gate/freeze.py" "$2" 3>&- >"$SCRATCH/frozen" &
-    local freezer=$!
-    SECONDS=0
-    run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/ran-frozen"
-    wait "$freezer"
+    local freezer try
+    for try in 1 2 3; do # a busy machine may miss the moment, and the step runs
+        rm -f "$SCRATCH/ran-frozen"
+        on "$1" python3 "$BATS_TEST_DIRNAME/gate/freeze.py" "$2" 3>&- >"$SCRATCH/frozen" &
+        freezer=$!
+        SECONDS=0
+        run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/ran-frozen"
+        wait "$freezer" && break
+        [ "$try" -lt 3 ]
+    done
     # Slurm itself may take half a minute.
     on "$1" kill -KILL "$(<"$SCRATCH/frozen")" || true
     assert_cluster_clean
