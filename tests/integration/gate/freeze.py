@@ -29,11 +29,20 @@ def sockets() -> dict[int, collections.Counter[str]]:
     return {pid: states for pid, states in found.items() if is_check(pid)}
 
 
-def is_check(pid: int) -> bool:
+def of_process(pid: int, name: str) -> bytes:
     try:
-        return b"check\0--gate" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        return pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
-        return False
+        return b""
+
+
+def is_check(pid: int) -> bool:
+    return b"check\0--gate" in of_process(pid, "cmdline")
+
+
+def is_first(pid: int) -> bool:
+    """Whether its variables, which it has as its input, are those of the node's first rank."""
+    return b"\0SLURM_LOCALID=0\0" in of_process(pid, "fd/0")
 
 
 def main() -> None:
@@ -43,8 +52,8 @@ def main() -> None:
         for pid, states in sockets().items():
             tcp = states["LISTEN"] + states["ESTAB"]
             there = {
-                "first": states["ESTAB"] >= 2,
-                "second": tcp == 0 and states["unix"] > 0,
+                "first": is_first(pid) and states["ESTAB"] >= 2,
+                "second": not is_first(pid) and tcp == 0 and states["unix"] > 0,
                 "rank0": states["LISTEN"] == 1 and states["ESTAB"] >= 3,
             }
             if there[sys.argv[1]]:
