@@ -46,6 +46,7 @@ on_two=(srun -N2 --ntasks-per-node=1)
 
 # Starts a step in the background; it is ready when this returns. Its output is in $log.
 start() { # SRUN_ARGUMENT... -- serves "$distgpu exec -- vllm serve"
+    : >"$log" # an earlier step's line is not this one's
     submit timeout --kill-after=5 100 "$@" >"$log" 2>&1 3>&- &
     step=$!
     for _ in {1..300}; do
