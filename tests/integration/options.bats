@@ -108,9 +108,10 @@ distgpu: rendezvous 10.77.1.1:29600 on node01, port from port=29600'
     [[ $output != *SLURM_DISTGPU_ROWS=* ]]
 }
 
+# A component that ended before the other one began would be refused.
 @test "verbose in a heterogeneous step, whose whole only the nodes know" {
-    run --separate-stderr -0 submit srun --quiet -w node01 -n2 --distgpu=pytorch,port=29600,bind=none,verbose true : \
-        -w node02 -n1 true
+    run --separate-stderr -0 submit srun --quiet -w node01 -n2 --distgpu=pytorch,port=29600,bind=none,verbose sleep 2 : \
+        -w node02 -n1 sleep 2
     echo "$stderr"
     [ "$(sort <<<"$stderr")" = 'distgpu:    0  node01      0
 distgpu:    1  node01      1

@@ -19,7 +19,8 @@ refused() {
     refused unknown-mode-salloc-twin env SALLOC_DISTGPU=pytorhc salloc true
     refused other-component srun -n1 --distgpu=pytorch true : -n1 --distgpu=tensorflow true
     refused other-component-off env SLURM_DISTGPU=pytorch srun -n1 true : -n1 --distgpu=off true
-    run -0 submit srun --quiet -n1 --distgpu=off --distgpu=pytorch printenv RANK : -n1 --distgpu=pytorch printenv RANK
+    run -0 submit srun --quiet -n1 --distgpu=off --distgpu=pytorch sh -c 'printenv RANK; sleep 2' : \
+        -n1 --distgpu=pytorch sh -c 'printenv RANK; sleep 2'
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0 1)" ]
 }
 
@@ -102,7 +103,7 @@ side_by_side() {
     [ -z "$(distgpu_lines)" ]
     side_by_side pytorch,port=29610 srun --overlap -w node02 -N1 -n1 --distgpu=pytorch,port=29610 true
     [[ $output == *'ended 0'* ]]
-    run -0 submit srun --quiet -w node01 -n2 --distgpu=pytorch,port=29610 true : -w node02 -n1 true
+    run -0 submit srun --quiet -w node01 -n2 --distgpu=pytorch,port=29610 sleep 2 : -w node02 -n1 sleep 2
 }
 
 # Root's, in the name of the user.

@@ -224,7 +224,7 @@ time.sleep(1)'
     run submit srun -n2 --distgpu=pytorch,watch=off true
     run submit srun -n1 --distgpu=vllm sleep 0
     # Components are watched by nobody.
-    run -0 submit srun --quiet -w node01 -n1 --distgpu=pytorch true : -w node02 -n1 true
+    run -0 submit srun --quiet -w node01 -n1 --distgpu=pytorch sleep 2 : -w node02 -n1 sleep 2
     plugstack command=hasty
     [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
     run ! submit srun --quiet -w node01 -n1 --distgpu=pytorch,watch=2 true : -w node02 -n1 true
