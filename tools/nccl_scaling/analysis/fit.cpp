@@ -21,7 +21,8 @@ double standard_error(double sigma, std::size_t count, std::size_t others) {
 }
 
 double bound(std::size_t suspects) {
-    return std::sqrt(2 * std::log(3000 * static_cast<double>(std::max<std::size_t>(suspects, 1))));
+    return std::sqrt(2 *
+                     std::log(10'000 * static_cast<double>(std::max<std::size_t>(suspects, 1))));
 }
 
 namespace {

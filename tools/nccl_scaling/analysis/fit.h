@@ -20,7 +20,7 @@ inline constexpr double least_effect = 0.07;  // what is less slow is not called
 double standard_error(double sigma, std::size_t count, std::size_t others);
 
 // The bound of chance, in standard errors: the lowest of so many healthy suspects is further off
-// once in 3,000 clusters.
+// once in 10,000 clusters.
 double bound(std::size_t suspects);
 
 struct Fault {
