@@ -45,9 +45,9 @@ def main() -> None:
         counts = connections()
         ranks = checks()
         first = {pid for pid, variables in ranks.items() if b"\0SLURM_LOCALID=0\0" in variables}
-        # Rank 0 then has heard of three other nodes; another one is linked to rank 0 and a partner.
+        # It is then linked to a partner, and besides to rank 0, or as rank 0 to three nodes.
         in_trial = any(
-            counts[pid] >= (3 if b"\0SLURM_PROCID=0\0" in ranks[pid] else 2) for pid in first
+            counts[pid] >= (4 if b"\0SLURM_PROCID=0\0" in ranks[pid] else 2) for pid in first
         )
         chosen = first if sys.argv[1] == "first" else set(ranks) - first
         if in_trial and chosen:
