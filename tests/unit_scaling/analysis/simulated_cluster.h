@@ -30,6 +30,7 @@ struct SimulatedCluster {
     std::uint32_t rails = 8;
     double noise = 0.03;
     double disturbed = 0;      // share of measurements that run at 0.3
+    double bursting = 0;       // share of measurements that run at up to 3
     double factor = 1;         // two thirds of the measurements are within this factor, up or down
     std::uint32_t leaves = 1;  // consecutive nodes, as many on each
     bool switches_known = true;
@@ -69,6 +70,7 @@ struct SimulatedCluster {
     double measured(double rate, Random& random) const {
         std::normal_distribution<double> error(1, noise);
         if (chance(random) < disturbed) rate *= 0.3;
+        if (chance(random) < bursting) rate *= 1 + 2 * chance(random);
         rate *= std::max(0.01, error(random));
         if (factor == 1) return rate;
         return rate * std::lognormal_distribution<double>(0, std::log(factor))(random);

@@ -31,6 +31,10 @@ Change noise(double sigma, double disturbed = 0) {
 Change factor(double factor) {
     return [=](Cluster& cluster, Random&) { cluster.factor = factor; };
 }
+// As of a link whose rate is limited on average: after a pause it sends faster.
+Change bursting(double share) {
+    return [=](Cluster& cluster, Random&) { cluster.bursting = share; };
+}
 Change rates(std::vector<double> node) {
     return [=](Cluster& cluster, Random&) { cluster.node = node; };
 }
@@ -124,6 +128,12 @@ Change ecmp(double node_1) {
 Change flapping(double share) {
     return path([=](const Cluster&, Pair pair, double, std::uint32_t, Random& random) {
         return has(pair, 1) && chance(random) < share ? 0.4 : 1;
+    });
+}
+// As of a link that drops packets: each match has another rate.
+Change uneven(double least, double most) {
+    return path([=](const Cluster&, Pair pair, double, std::uint32_t, Random& random) {
+        return has(pair, 1) ? least + (most - least) * chance(random) : 1;
     });
 }
 Change thermal(std::function<double(double)> of_moment) {
@@ -276,6 +286,13 @@ void add_noise(Rows& all) {
         all.add("one node at " + about + "%, noise of a factor of 2", {4, 8, 16},
                 both(rates({1, slow}), factor(2)), node_1);
     }
+    all.add("one node at 10 to 16%, 0.3% noise", {4, 8, 16}, both(uneven(0.1, 0.16), noise(0.003)),
+            node_1);
+    all.add("the same, 10% of the measurements up to 3 times as fast", {4, 8, 16},
+            both(uneven(0.1, 0.16), both(noise(0.003), bursting(0.1))), node_1, Also::paths);
+    all.add("healthy, 10% of the measurements up to 3 times as fast", {3, 4, 8, 16}, bursting(0.1),
+            nobody, Also::undecidable);
+    all.rows.back().paths = true;
     all.add("healthy, noise of a factor of 2", {3, 4, 8, 16}, factor(2), nobody, Also::undecidable);
     all.rows.back().paths = true;
     all.add("healthy, nodes differ by 1%, 10% noise", {3, 4, 8, 16, 64},

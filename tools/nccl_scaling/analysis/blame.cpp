@@ -25,6 +25,8 @@ constexpr auto kind_of = [](const auto& one) { return one.limiter.kind; };
 // than this, from the healthy ones' effects, without what noise adds to their spread. Of few
 // effects it is not known well: it counts as if three more differed as nodes usually do. The limit
 // is what of 1,000 simulated clusters whose nodes differ by 4 % names somebody in fewer than 10.
+// However the healthy ones differ, as where some links burst, half the rate of peers is no usual
+// difference.
 // `noise`: variances of the single effects by chance, added up.
 double unusual_effect(const Values& effects, double noise) {
     constexpr double usual = 0.015;
@@ -35,7 +37,7 @@ double unusual_effect(const Values& effects, double noise) {
     for (const double effect : effects) squares += (effect - middle) * (effect - middle);
     squares = std::max(squares, 0.0) + assumed * usual * usual;
     const auto count = static_cast<double>(effects.size());
-    return (7 + 6 / count) * std::sqrt(squares / (count - 1 + assumed));
+    return std::min((7 + 6 / count) * std::sqrt(squares / (count - 1 + assumed)), effect_of(0.5));
 }
 
 // Of some matches, how many are low.
