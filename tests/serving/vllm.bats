@@ -54,8 +54,10 @@ complete() {
 print(json.load(sys.stdin)["usage"]["completion_tokens"])'
 }
 
-# What exec started on a node, and all below that.
-server_on() { pids_on "$1" -P "$(pids_on "$1" -f "^$distgpu exec")"; } # NODE
+# exec is older than the witness of its signals, which it forks, and this than the server. NODE
+exec_on() { pids_on "$1" --oldest -f "^$distgpu exec"; }
+server_on() { pids_on "$1" --newest -P "$(exec_on "$1")"; }
+# A process of a node and all below it.
 tree_on() { # NODE PID
     local child
     echo "$2"
@@ -113,7 +115,7 @@ kill_on() { # NODE PID...
 
 @test "distgpu exec gets SIGTERM on the second node" {
     start_servers 2 -tp 2
-    on node02 kill "$(pids_on node02 -f "^$distgpu exec")"
+    on node02 kill "$(exec_on node02)"
     injured
     ends - 14
     [[ $output != *'which ends the step'* ]]
