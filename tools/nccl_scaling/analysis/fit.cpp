@@ -134,13 +134,13 @@ class Attempt : public Fit {
         const double effect = effect_of(level);
         if (effect < std::max(least_effect, bound(suspects_.size()) * error)) return std::nullopt;
         // Nearly all of its matches have to be low, since a median is so with half of them already,
-        // and most of its pairs.
+        // and nearly all of its pairs: five of seven may collide.
         Values medians;
         for (auto& [pair, values] : pairs) medians.push_back(median(std::move(values)));
         const double nearly_all = suspect.limiter.kind == Kind::node ? 0.7 : 0.85;
         const double low = (1 + level) / 2;
         if (percentile_of(std::move(rates), nearly_all) >= low ||
-            percentile_of(std::move(medians), 0.75) >= low) {
+            percentile_of(std::move(medians), 0.8) >= low) {
             return std::nullopt;
         }
         return Fault{index, level, effect / error};
