@@ -30,7 +30,7 @@ struct SimulatedCluster {
     std::uint32_t rails = 8;
     double noise = 0.03;
     double disturbed = 0;      // share of measurements that run at 0.3
-    double bursting = 0;       // share of measurements that run at up to 3
+    double bursting = 0;       // share of measurements between nodes that run at up to 3
     double factor = 1;         // two thirds of the measurements are within this factor, up or down
     std::uint32_t leaves = 1;  // consecutive nodes, as many on each
     bool switches_known = true;
@@ -70,10 +70,13 @@ struct SimulatedCluster {
     double measured(double rate, Random& random) const {
         std::normal_distribution<double> error(1, noise);
         if (chance(random) < disturbed) rate *= 0.3;
-        if (chance(random) < bursting) rate *= 1 + 2 * chance(random);
         rate *= std::max(0.01, error(random));
         if (factor == 1) return rate;
         return rate * std::lognormal_distribution<double>(0, std::log(factor))(random);
+    }
+
+    double sent(double rate, Random& random) const {
+        return measured(chance(random) < bursting ? rate * (1 + 2 * chance(random)) : rate, random);
     }
 
     void play(Evidence& evidence, const Round& round, double moment, Random& random) const {
@@ -83,7 +86,7 @@ struct SimulatedCluster {
         for (const auto pair : round) {
             double rate = std::min(rate_of(pair.first), rate_of(pair.second));
             if (path) rate = std::min(1.0, rate * path(pair, moment, crossing, random));
-            evidence.matches.push_back({pair, measured(rate, random), number});
+            evidence.matches.push_back({pair, sent(rate, random), number});
         }
     }
 
@@ -100,7 +103,7 @@ struct SimulatedCluster {
                 for (std::uint32_t one = 0; one < rails; ++one) {
                     double rate = std::min(port(pair.first, one), port(pair.second, one));
                     if (rail.count(one) != 0) rate = std::min(rate, rail.at(one));
-                    evidence.pair_rails.push_back({pair, one, measured(rate, random)});
+                    evidence.pair_rails.push_back({pair, one, sent(rate, random)});
                 }
             }
         }
@@ -115,7 +118,7 @@ struct SimulatedCluster {
         }
         for (std::uint32_t time = 0; time < matches_per_node; ++time) {
             for (std::uint32_t one = 0; one < rails; ++one) {
-                evidence.rails[one].push_back(measured(rate_of_rail(one), random));
+                evidence.rails[one].push_back(sent(rate_of_rail(one), random));
             }
         }
         for (std::uint32_t time = 0; time < 3 * nodes; ++time) {
