@@ -24,7 +24,7 @@ constexpr auto kind_of = [](const auto& one) { return one.limiter.kind; };
 // What is slow by a fault is slower than by the usual differences between healthy peers: by more
 // than this, from the healthy ones' effects, without what noise adds to their spread. Of few
 // effects it is not known well: it counts as if three more differed as nodes usually do. The limit
-// is what of 1,000 simulated clusters whose nodes differ by 4 % names somebody in fewer than 10.
+// is what of 1,000 simulated clusters whose nodes differ by 4 % names somebody in about 10.
 // However the healthy ones differ, as where some links burst, half the rate of peers is no usual
 // difference.
 // `noise`: variances of the single effects by chance, added up.
