@@ -66,6 +66,18 @@ TEST(FindOwnNode, LooksForNothingThatWasNotAskedFor) {
     EXPECT_TRUE(node.warnings.empty());
 }
 
+TEST(FindOwnNode, GoesOnWithoutATopology) {
+    const OwnNode node =
+        find_own_node({.address = "",
+                       .name = "n1",
+                       .topology = TopologySource{"/nowhere/node.json", true, "/nowhere/distgpu"}});
+    EXPECT_EQ(node.topology, nullptr);
+    ASSERT_EQ(node.warnings.size(), 1U);
+    EXPECT_TRUE(node.warnings.front().object.starts_with("topology of "));
+    EXPECT_EQ(node.warnings.front().remedy,
+              "CPUs, GPUs and network devices stay as Slurm set them");
+}
+
 TEST(SetGpus, SaysWhyItIsNotClearWhichTheyAre) {
     NodeFacts facts;
     set_gpus(facts, StepGpus{{0, 2}, {"0", "1"}});
@@ -171,6 +183,77 @@ TEST(TaskBoard, HasNoPlaceForOthers) {
     EXPECT_EQ(one.cpus().size(), 1U);
     EXPECT_EQ(none.gpus(10s), std::nullopt);
     EXPECT_TRUE(none.cpus().empty());
+}
+
+// ---- A step with GPUs 0 to 3, which Slurm counts in the node, and two tasks.
+
+class StepGpuFactsTest : public testing::Test {
+  protected:
+    StepGpuFactsTest() {
+        topology_.gpus.resize(4);
+        board_.create(2);
+    }
+
+    // What task 0 learns where it has `task` and the other tells `sibling`.
+    NodeFacts learned(const MapEnvironment::Variables& task,
+                      const std::vector<std::uint32_t>& sibling,
+                      Numbering numbering = Numbering::node) const {
+        MapEnvironment::Variables step{{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}};
+        if (task.count("SLURM_SHARDS_ON_NODE") != 0) step["SLURM_SHARDS_ON_NODE"] = "2";
+        StepGpuFacts gpus;
+        gpus.before_tasks(MapEnvironment(step), numbering);
+        NodeFacts facts;
+        facts.topology = &topology_;
+        board_.tell_gpus(LocalRank{1}, sibling);
+        gpus.add_to(facts, MapEnvironment(task), LocalRank{0}, board_);
+        return facts;
+    }
+    static MapEnvironment::Variables bound(const char* visible) {
+        return {{"CUDA_VISIBLE_DEVICES", visible}, {"SLURM_GPUS_PER_TASK", "1"}};
+    }
+
+    NodeTopology topology_;
+    TaskBoard board_;
+};
+
+TEST_F(StepGpuFactsTest, OfAllTasksWhereNoneIsBound) {
+    const NodeFacts facts = learned({{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}}, {0, 1, 2, 3});
+    EXPECT_EQ(facts.gpus, 4U);
+    EXPECT_EQ(facts.share.gpus, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(facts.gpu_names.names, (std::vector<std::string>{"0", "1", "2", "3"}));
+    EXPECT_EQ(facts.gpu_names.variables, std::vector<std::string>{"CUDA_VISIBLE_DEVICES"});
+    EXPECT_TRUE(facts.share.bound.empty());
+    EXPECT_EQ(board_.gpus(0ms), (Lists{{0, 1, 2, 3}, {0, 1, 2, 3}}));
+}
+
+TEST_F(StepGpuFactsTest, OfEachTaskWhereSlurmBoundThem) {
+    const NodeFacts facts = learned(bound("2"), {0});
+    EXPECT_EQ(facts.gpus, 1U);
+    EXPECT_EQ(facts.share.gpus, (std::vector<std::uint32_t>{0, 2}));
+    EXPECT_EQ(facts.share.bound, (Lists{{2}, {0}}));
+    EXPECT_EQ(facts.gpu_names.names, (std::vector<std::string>{"", ""}));
+    // Both have the same: they share it.
+    EXPECT_TRUE(learned(bound("2"), {2}).share.bound.empty());
+}
+
+TEST_F(StepGpuFactsTest, SaysWhyTheyAreNotClear) {
+    EXPECT_EQ(learned(bound("2"), {}).gpu_names.unclear,
+              "GPUs: Slurm bound them to the tasks, and not every task tells which it has");
+    EXPECT_EQ(learned(bound("GPU-1"), {0}).gpu_names.unclear,
+              "GPUs: Slurm bound them to the tasks, and a variable of the container hides which");
+    EXPECT_EQ(learned(bound("2"), {0}, Numbering::opened).gpu_names.unclear,
+              "GPUs: the driver does not report which device file is whose");
+}
+
+TEST_F(StepGpuFactsTest, NobodysWhereJobsShareThemOrTheTaskSeesNone) {
+    for (const MapEnvironment::Variables& task :
+         {MapEnvironment::Variables{{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_SHARDS_ON_NODE", "2"}},
+          MapEnvironment::Variables{}}) {
+        const NodeFacts facts = learned(task, {0});
+        EXPECT_TRUE(facts.gpu_names.variables.empty());
+        EXPECT_TRUE(facts.share.gpus.empty());
+        EXPECT_EQ(facts.gpu_names.unclear, "");
+    }
 }
 
 }  // namespace

@@ -134,5 +134,19 @@ TEST(Affinity, IsSetForThisProcessUnlessTheMachineLacksIt) {
     EXPECT_TRUE(refused({CpuSet::cpu_limit, allowed_cpus().cpus().front()}));
 }
 
+TEST(ProcessEnvironment, IsThatOfThisProcess) {
+    ProcessEnvironment environment;
+    constexpr const char* name = "DISTGPU_TEST_VARIABLE";
+    EXPECT_EQ(environment.get(name), std::nullopt);
+    EXPECT_TRUE(environment.set(name, "1"));
+    EXPECT_TRUE(environment.set(name, "a=b"));
+    EXPECT_STREQ(std::getenv(name), "a=b");
+    EXPECT_EQ(environment.get(name), "a=b");
+    EXPECT_THAT(environment.names(), testing::Contains(name));
+    environment.unset(name);
+    EXPECT_EQ(environment.get(name), std::nullopt);
+    EXPECT_FALSE(environment.set("", "no name"));
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -145,6 +145,29 @@ TEST_F(CheckPorts, RefusesTheFirstThatIsTakenAndOnlyTellsOfAnExportedOne) {
               taken("the exported MASTER_PORT", ", or unset MASTER_PORT"));
 }
 
+TEST(ClaimPorts, TellsWhoHasOneAndWhatToDo) {
+    PortClaims first(PortClaims::Heirs::none);
+    PortClaims second(PortClaims::Heirs::none);
+    NodePlan plan;
+    plan.node_name = "n1";
+    // Apart from those of the tests that run beside this one.
+    const auto port = static_cast<std::uint16_t>(32'000 + getpid() % 30'000);
+    plan.rendezvous = {"n1", port, PortSource::key};
+    const std::vector<std::uint16_t> ports{port};
+    EXPECT_EQ(claim_ports(plan, ports, "7.0", first), std::nullopt);
+    const auto message = [&] {
+        const auto error = claim_ports(plan, ports, "8.0", second);
+        return error ? error->message() : "";
+    };
+    const std::string key = message();
+    const std::string number = std::to_string(port);
+    EXPECT_EQ(key, "distgpu: port " + number + " (from port=" + number +
+                       ") on n1: step 7.0 has it; give each step a port of its own, or leave port= "
+                       "out");
+    plan.rendezvous.port_source = PortSource::exported;
+    EXPECT_TRUE(message().ends_with("; export another MASTER_PORT for each step, or unset it"));
+}
+
 // ---- The check that runs before the program, with stand-ins for the command.
 
 // A shell's lines in place of `distgpu`: its path.

@@ -173,5 +173,14 @@ TEST(TakeDefaults, ServersAreNotWatchedForHangs) {
     EXPECT_EQ(unwatched.watch, Watch{});
 }
 
+TEST(SwitchedOff, SaysWhetherTheStepRuns) {
+    EXPECT_EQ(switched_off(SiteSwitch::refused, "pytorch", "on n1").message(),
+              "distgpu: --distgpu=pytorch: switched off on n1 by the administrator; start the step "
+              "again once it is on, or set the ranks yourself and leave it out");
+    EXPECT_EQ(switched_off(SiteSwitch::unprepared, "pytorch", "on n1").message(),
+              "distgpu: --distgpu=pytorch: switched off on n1 by the administrator, so the step "
+              "runs without it; unless the program finds its ranks itself, each task trains alone");
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -57,5 +57,15 @@ TEST(ParseRelease, ReadsTheAnswersOfSlurmsCommands) {
     }
 }
 
+TEST(SlurmRelease, IsThatOfSlurmdOrOfScontrol) {
+    const MadeUpFolder folder;
+    const MapEnvironment environment({{"PATH", folder.path() + ":/bin"}});
+    EXPECT_FALSE(slurm_release(environment));
+    folder.write_program("scontrol", "#!/bin/sh\n[ $1 = --version ] && echo slurm 24.11.5\n");
+    EXPECT_EQ(*slurm_release(environment), "24.11");
+    folder.write_program("slurmd", "#!/bin/sh\n[ $1 = -V ] && echo slurm 22.05.8\n");
+    EXPECT_EQ(*slurm_release(environment), "22.05");
+}
+
 }  // namespace
 }  // namespace distgpu

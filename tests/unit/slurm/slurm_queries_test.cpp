@@ -2,6 +2,7 @@
 #include "slurm/slurm_queries.h"
 
 #include "base/environment.h"
+#include "made_up_folder.h"
 #include "map_environment.h"
 #include "mapping/message_of.h"
 
@@ -237,6 +238,58 @@ TEST(FindRunningStep, AsksForNothingThatIsNoStep) {
     ASSERT_FALSE(step);
     EXPECT_EQ(step.error().object, "5");
     EXPECT_NE(step.error().problem.find("scontrol"), std::string::npos) << step.error().problem;
+}
+
+// Shell lines in the place of Slurm's commands.
+class SlurmCommandsTest : public testing::Test {
+  protected:
+    void answer(const char* command, const std::string& lines) const {
+        folder_.write_program(command, "#!/bin/sh\n" + lines + "\n");
+    }
+    std::string found(const std::string& wanted) const {
+        const auto step = find_running_step(wanted, environment_);
+        return step ? step->id + " of job " + step->job : step.error().message();
+    }
+
+    MadeUpFolder folder_;
+    MapEnvironment environment_{{{"PATH", folder_.path() + ":/usr/bin:/bin"}}};
+};
+
+TEST_F(SlurmCommandsTest, FindRunningStepAsksForTheStepThenForItsJob) {
+    answer("scontrol", "[ \"$*\" = \"--oneliner show step 4_3\" ] && cat <<'end'\n" +
+                           line("4_3.0", "node01", 1) + "end");
+    answer("squeue", "[ \"$3\" = --jobs=4_3 ] && echo 7 4_3");
+    EXPECT_EQ(found("4_3"), "4_3.0 of job 7");
+    answer("squeue", "exit 2");
+    EXPECT_EQ(found("4_3").rfind("distgpu: 4_3: ", 0), 0U);
+}
+
+// Components have the same number in a list of lines.
+TEST_F(SlurmCommandsTest, FindRunningStepReadsComponentsFromJson) {
+    const std::string json =
+        json_step("5.0+0", "node01", "1") + ',' + json_step("5.0+1", "node02", "2");
+    answer("scontrol", "if [ $1 = --json ]; then cat <<'end'\n{\"steps\":[" + json +
+                           "]}\nend\nelse cat <<'end'\n" + line("5.0", "node01", 1) +
+                           line("5.0", "node02", 2) + "end\nfi");
+    answer("squeue", "echo 5 5");
+    EXPECT_EQ(found("5.0+1"), "5.0+1 of job 5");
+    answer("scontrol", "[ $1 != --json ] && printf '%s' '" + line("5.0", "node01", 1) +
+                           line("5.0", "node02", 2) + "'");
+    EXPECT_NE(found("5.0+1"), "5.0+1 of job 5");
+}
+
+TEST_F(SlurmCommandsTest, FindRunningStepTellsAnEndedJobFromASilentSlurmctld) {
+    answer("scontrol", "echo 'Job step 5. not found'; exit 1");
+    EXPECT_EQ(found("5"), none("5"));
+    answer("scontrol", "echo 'slurm_load_job_steps error: Invalid job id specified' >&2; exit 3");
+    EXPECT_EQ(found("5"), none("5"));
+    answer("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 3");
+    EXPECT_NE(found("5"), none("5"));
+}
+
+TEST_F(SlurmCommandsTest, CancelStepNamesItToScancel) {
+    answer("scancel", "echo \"$@\"");
+    EXPECT_EQ(*cancel_step("5.0", environment_), "5.0\n");
 }
 
 }  // namespace

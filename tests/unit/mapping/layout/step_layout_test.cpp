@@ -280,6 +280,9 @@ TEST(Assignment, RefusesNodesThatDoNotExist) {
         message_of(StepLayout::from_assignment(hosts("n[1-3]"), Nodes{0, 1, 3, 2})),
         "distgpu: task map: task 2 is on node 3, but the host list has 3 nodes; number the nodes "
         "from 0 in the order of the host list");
+    EXPECT_NE(message_of(StepLayout::from_assignment(HostList{}, {0})), "");
+    EXPECT_NE(
+        message_of(StepLayout::from_assignment(hosts("n1"), Nodes(StepLayout::max_tasks + 1))), "");
     EXPECT_EQ(message_of(StepLayout::from_assignment(hosts("n[1-3]"), {})),
               "distgpu: task map: no block; give at least one [nodeid,nnodes,ppn,repeat]");
     EXPECT_EQ(message_of(StepLayout::from_assignment(hosts("n[1-3]"), Nodes{0, 2, 2})),

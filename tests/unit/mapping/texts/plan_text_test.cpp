@@ -86,6 +86,10 @@ TEST(Verbose, BeyondSixtyFourRanksANodeHasARow) {
     EXPECT_EQ(
         said_by("pytorch,verbose", many, 2, 0, true, bound_node(topology, everywhere(2), {0, 1})),
         "distgpu:         4-5  n3        2  2         -               0-3,8-11,16-19,24-27\n");
+    const NodeTopology with_hcas = two_socket_node({0, 2}, {0, 2});
+    EXPECT_EQ(
+        said_by("pytorch,verbose", many, 2, 0, true, bound_node(with_hcas, everywhere(2), {0, 1})),
+        "distgpu:         4-5  n3        2  2         2 ports         0-3,8-11,16-19,24-27\n");
 }
 
 TEST(Verbose, OfLaunchers) {
@@ -99,6 +103,52 @@ TEST(DryRun, HasNoTable) {
               "distgpu: pytorch: world size 4 on 2 nodes (n[1-2]), rendezvous n1:2000 on n1, port "
               "from port=2000\n");
     EXPECT_EQ(said_by("pytorch,dry-run,port=2000,bind=none", two_and_two, 1, 0, false), "");
+}
+
+// Rank 0 tells of the step, with what its node lacks; another node names itself.
+TEST(Announcement, WarnsOnceForTheStepAndOnceForAComponentsNodes) {
+    const NodeTopology topology = two_socket_node({0, 2});
+    NodeFacts facts = bound_node(topology, everywhere(2), {0, 1});
+    facts.confined = false;
+    const char* const spec = "pytorch,verbose,port=2000";
+    NodePlan plan = planned(spec, two_and_two, 1, facts);
+    plan.warnings = {{"MASTER_PORT", "is taken", "unset it"}};
+    const auto lines = [&](std::uint32_t node, std::uint32_t local, bool first_of_component) {
+        facts.node = NodeIndex{node};
+        plan.tasks[0].rank = GlobalRank{2 * node};
+        return joined(announcement(request(spec), two_and_two, facts, plan, LocalRank{local}, true,
+                                   first_of_component)
+                          .lines);
+    };
+    EXPECT_EQ(lines(0, 0, false),
+              "distgpu: MASTER_PORT: is taken; unset it\n"
+              "distgpu: n2: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves "
+              "the CPUs as they are; see TaskPlugin and ConstrainCores\n");
+    EXPECT_EQ(lines(1, 0, true), "distgpu: MASTER_PORT on n2: is taken; unset it\n");
+    EXPECT_EQ(lines(1, 0, false), "");
+    EXPECT_EQ(lines(1, 1, false), "");
+}
+
+TEST(DryRun, ShowsATaskWithItsBindingVariablesAndOptions) {
+    const NodeTopology topology = two_socket_node({0, 2}, {0, 2});
+    NodeFacts facts = bound_node(topology, everywhere(2), {0, 1});
+    const auto shown = [&](const char* spec, const StepLayout& step, std::uint32_t local) {
+        const NodePlan plan = planned(spec, step, 0, facts);
+        return announcement(request(spec), step, facts, plan, LocalRank{local}, false).dry_run;
+    };
+    const std::string pytorch = shown("pytorch,dry-run,port=2000", two_and_two, 1);
+    EXPECT_TRUE(
+        pytorch.starts_with("distgpu: rank 1 on n1, local rank 1 of 2, node rank 0: CPUs "
+                            "8-11,24-27, GPU 1 (0000:02:00.0), mlx5_1:1 ("))
+        << pytorch;
+    EXPECT_NE(pytorch.find("\n  RANK=1\n"), std::string::npos) << pytorch;
+    EXPECT_NE(pytorch.find("\n  unset PET_*\n"), std::string::npos) << pytorch;
+    facts.address = "10.0.0.1";
+    facts.gpus = 2;
+    const std::string sglang =
+        shown("sglang,dry-run,port=2000", layout("n[1-2]", {{0, 2, 1, 1}}), 0);
+    EXPECT_NE(sglang.find("\n  distgpu exec adds: "), std::string::npos) << sglang;
+    EXPECT_NE(sglang.find("--node-rank"), std::string::npos) << sglang;
 }
 
 }  // namespace
