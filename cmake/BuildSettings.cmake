@@ -3,7 +3,7 @@
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)
-    # What one checkout has compiled serves every other one: objects hold no path of theirs.
+    # All checkouts share the cache, because objects do not contain the checkout's path.
     set(ccache ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
                ${CCACHE_PROGRAM})
     set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
@@ -13,7 +13,7 @@ endif()
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-# Executables too, where that is not the compiler's way.
+# For executables too, if that is not the compiler's default.
 include(CheckPIESupported)
 check_pie_supported()
 
@@ -24,7 +24,7 @@ target_compile_options(
   INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
             -Wold-style-cast -Wcast-qual -Wformat=2 -fvisibility=hidden -ffunction-sections
             -fdata-sections)
-# Objects that hold no path of this checkout; a package's build has its own way.
+# Keep this checkout's path out of objects, unless a package's build does so with its own flags.
 if(NOT CMAKE_CXX_FLAGS MATCHES "prefix-map")
   target_compile_options(
     distgpu_build_settings INTERFACE -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
@@ -33,10 +33,10 @@ endif()
 if(DISTGPU_WERROR)
   target_compile_options(distgpu_build_settings INTERFACE -Werror)
 endif()
-# Hardening, on top of what a package's build passes; sanitizers and gcov bring checks of their own.
+# Hardening, in addition to a package's flags. Sanitizers and gcov add their own checks instead.
 if(NOT DISTGPU_SANITIZE AND NOT DISTGPU_COVERAGE)
-  # The plugin too can have its symbols bound when it is loaded: each program of Slurm that loads
-  # one has all of SPANK's.
+  # The plugin's symbols can also be bound when it is loaded, because each of Slurm's programs that
+  # load plugins has all of SPANK's symbols.
   target_link_options(distgpu_build_settings INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
   if(DISTGPU_HARDEN)
     include(HardenedCode)

@@ -1,9 +1,9 @@
 # Finds Slurm's headers (never its library: the plugin must not link libslurm,
 # whose ABI changes with every release).
 #
-# Gives the target Slurm::headers and Slurm_VERSION (major.minor.micro), the
-# release the plugin will be locked to. A Slurm outside the system's prefix is
-# named with -DSlurm_ROOT=PREFIX.
+# Defines the target Slurm::headers and Slurm_VERSION (major.minor.micro), the
+# release into which the plugin will load. For a Slurm outside the system's
+# prefix, set -DSlurm_ROOT=PREFIX.
 find_path(Slurm_INCLUDE_DIR NAMES slurm/spank.h)
 
 if(Slurm_INCLUDE_DIR)

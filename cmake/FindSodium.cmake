@@ -1,5 +1,5 @@
-# libsodium's archive, as Sodium::archive: the command runs in containers, whose images have no
-# libsodium.so.
+# Finds libsodium's static library, as Sodium::archive: the command runs in containers whose images
+# have no libsodium.so.
 find_library(Sodium_LIBRARY NAMES libsodium.a)
 find_path(Sodium_INCLUDE_DIR sodium.h)
 mark_as_advanced(Sodium_LIBRARY Sodium_INCLUDE_DIR)

@@ -1,7 +1,7 @@
-# Looks for an MPI to build `nccl-scaling --backend mpi` with. Gives MPI_C_FOUND and MPI::MPI_C.
+# Finds an MPI to build `nccl-scaling --backend mpi` with. Defines MPI_C_FOUND and MPI::MPI_C.
 #
-# A compiler wrapper without its headers, as Debian's openmpi-bin alone has it, is none, and
-# would end CMake's own FindMPI with an error.
+# A compiler wrapper without headers, as in Debian's openmpi-bin alone, counts as not found: CMake's
+# FindMPI would end with an error.
 find_program(MPICC_PROGRAM mpicc)
 set(mpi_headers_missing FALSE)
 if(MPICC_PROGRAM)

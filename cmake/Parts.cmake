@@ -1,8 +1,9 @@
-# What is built beside the library: the plugin, the command and nccl-scaling, each by its switch.
-#   ON     what it needs must be there, else CMake ends and says what is missing
-#   OFF    it is left out
-#   AUTO   it is built where what it needs is there, else left out
-# What is left out is said in one line. DISTGPU_BUILDS_NAME is TRUE where NAME is built.
+# The parts that are built besides the library: the plugin, the command and nccl-scaling. Each has
+# an option:
+#   ON     the part is built; if it needs a package that is missing, CMake prints which and ends
+#   OFF    the part is omitted
+#   AUTO   the part is built if the packages that it needs are found
+# CMake prints a line for each omitted part. DISTGPU_BUILDS_NAME is TRUE if NAME is built.
 find_package(Slurm QUIET)
 find_package(CLI11 QUIET)
 find_package(PkgConfig QUIET)
@@ -19,13 +20,13 @@ set(missing_Hwloc "hwloc 2.2 or newer: not found by pkg-config; install libhwloc
 set(missing_Sodium "libsodium.a: not found; install libsodium-dev (Debian) or libsodium-static (EL)")
 set(missing_CLI11 "CLI11: not found; install libcli11-dev (Debian) or cli11-devel (EL)")
 
-# distgpu_part(NAME WHAT NEED...): the switch DISTGPU_NAME of WHAT, which needs these packages.
+# distgpu_part(NAME WHAT NEED...): the option DISTGPU_NAME of WHAT, which needs these packages.
 function(distgpu_part name what)
   set(DISTGPU_${name} AUTO CACHE STRING "Build ${what}: AUTO, ON or OFF")
   set_property(CACHE DISTGPU_${name} PROPERTY STRINGS AUTO ON OFF)
-  set(wish "${DISTGPU_${name}}")
-  if(NOT wish MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "DISTGPU_${name}=${wish}: not a choice; give AUTO, ON or OFF")
+  set(choice "${DISTGPU_${name}}")
+  if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "DISTGPU_${name}=${choice}: not a choice; give AUTO, ON or OFF")
   endif()
 
   set(missing "")
@@ -36,11 +37,11 @@ function(distgpu_part name what)
   endforeach()
 
   set(builds FALSE)
-  if(wish STREQUAL OFF)
+  if(choice STREQUAL OFF)
     message(STATUS "Left out: ${what}: DISTGPU_${name} is OFF")
   elseif(NOT missing)
     set(builds TRUE)
-  elseif(wish STREQUAL ON)
+  elseif(choice STREQUAL ON)
     message(FATAL_ERROR "DISTGPU_${name}=ON: ${what}${missing}")
   else()
     message(STATUS "Left out: ${what}${missing}")

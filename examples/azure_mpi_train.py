@@ -23,7 +23,7 @@ SAMPLES, FEATURES, BATCH, EPOCHS = 4096, 16, 32, 5
 
 
 def set_environment_from_mpi() -> None:
-    """What torch.distributed reads, from what an MPI job of Azure ML sets."""
+    """Sets the variables of torch.distributed from those of an MPI job of Azure ML."""
     try:
         os.environ["RANK"] = os.environ["OMPI_COMM_WORLD_RANK"]
         os.environ["WORLD_SIZE"] = os.environ["OMPI_COMM_WORLD_SIZE"]
@@ -93,16 +93,16 @@ def train() -> NoReturn:
     share = slice(rank, SAMPLES // ranks * ranks, ranks)
     points, labels = points[share].to(device), labels[share].to(device)
 
-    torch.manual_seed(rank)  # different weights, until DistributedDataParallel hands out rank 0's
+    torch.manual_seed(rank)  # different weights, until DistributedDataParallel copies rank 0's
     layers = nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 1)).to(device)
     model = DistributedDataParallel(layers)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     losses = []
     for epoch in range(EPOCHS):
         total = torch.zeros(1, device=device)
-        for batch, wanted in zip(points.split(BATCH), labels.split(BATCH)):
+        for batch, targets in zip(points.split(BATCH), labels.split(BATCH)):
             optimizer.zero_grad()
-            loss = nn.functional.binary_cross_entropy_with_logits(model(batch), wanted)
+            loss = nn.functional.binary_cross_entropy_with_logits(model(batch), targets)
             loss.backward()
             optimizer.step()
             total += loss.detach() * len(batch)

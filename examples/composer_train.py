@@ -3,7 +3,7 @@
 
     srun -N4 --ntasks-per-node=1 --gres=gpu:4 --distgpu=composer composer examples/composer_train.py
 
-One task per node: Composer's launcher starts one process per GPU, and takes all it needs
+One task per node: Composer's launcher starts one process per GPU, and reads its settings
 from the environment. Without GPUs, --distgpu=composer,nproc=4 starts four processes per node.
 Exit status: 0 all ranks agree and the loss fell, 1 they do not, 2 wrong start.
 """
@@ -24,7 +24,7 @@ SAMPLES, FEATURES, BATCH = 4096, 16, 32
 
 
 class Separator(ComposerModel):  # type: ignore[misc] # untyped where Composer is not installed
-    """Says on which side of a plane a point lies."""
+    """Learns on which side of a plane points are."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def make_data() -> TensorDataset:
 
 
 def print_ranks() -> tuple[int, bool]:
-    """Prints the table of ranks; returns the number of nodes, and whether all ranks are there."""
+    """Prints the table of ranks; returns the number of nodes, and whether no rank is missing."""
     row = (dist.get_global_rank(), socket.gethostname(), dist.get_local_rank())
     rows = sorted(dist.all_gather_object((*row, dist.get_node_rank())))
     if dist.get_global_rank() == 0:
@@ -90,7 +90,7 @@ def main() -> bool:
     dist.initialize_dist("gpu" if device.type == "cuda" else "cpu")
     nodes, complete = print_ranks()
 
-    torch.manual_seed(dist.get_global_rank())  # different: Composer starts all from rank 0's
+    torch.manual_seed(dist.get_global_rank())  # different, until Composer copies rank 0's
     model = Separator()
     data = make_data()
     batches = DataLoader(data, batch_size=BATCH, sampler=dist.get_sampler(data, shuffle=True))

@@ -103,13 +103,13 @@ def finish(succeeded: bool) -> NoReturn:
 
 def main() -> NoReturn:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    # The deepspeed launcher passes it; LOCAL_RANK says the same.
+    # The deepspeed launcher passes it; LOCAL_RANK has the same value.
     parser.add_argument("--local-rank", "--local_rank", help=argparse.SUPPRESS)
     parser.parse_args()
     require_launcher()
 
     deepspeed.init_distributed()
-    torch.manual_seed(1 + dist.get_rank())  # DeepSpeed starts all from rank 0's parameters
+    torch.manual_seed(1 + dist.get_rank())  # different, until DeepSpeed copies rank 0's
     layers = nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 1))
     engine, _, batches, _ = deepspeed.initialize(
         model=layers,

@@ -28,7 +28,7 @@ SAMPLES, FEATURES, BATCH, EPOCHS = 4096, 16, 32, 5
 
 
 def require_launcher() -> None:
-    names = ("HOROVOD_CONTROLLER", "OMPI_COMM_WORLD_SIZE")  # of distgpu or horovodrun, of mpirun
+    names = ("HOROVOD_CONTROLLER", "OMPI_COMM_WORLD_SIZE")  # of distgpu and horovodrun; of mpirun
     if not any(os.environ.get(name) for name in names):
         print(
             f"horovod_train.py: {', '.join(names)}: not set; start it with "
@@ -47,8 +47,8 @@ def choose_device() -> torch.device:
     return torch.device("cuda", index)
 
 
-def as_planned() -> bool:
-    """Whether Horovod counts the tasks as Slurm does, or in the order that was asked for."""
+def has_planned_ranks() -> bool:
+    """Whether Horovod's ranks are HOROVOD_RANK, which follows order=, or otherwise Slurm's."""
     rank = "HOROVOD_RANK" if "HOROVOD_RANK" in os.environ else "SLURM_PROCID"
     names = (rank, "SLURM_NTASKS", "SLURM_LOCALID")
     found = (hvd.rank(), hvd.size(), hvd.local_rank())
@@ -58,7 +58,7 @@ def as_planned() -> bool:
 def print_ranks() -> tuple[int, bool]:
     """Prints the table of ranks; returns the number of nodes, and whether all are as planned."""
     numbers = (hvd.local_rank(), hvd.local_size(), hvd.cross_rank(), hvd.cross_size())
-    rows = hvd.allgather_object((hvd.rank(), socket.gethostname(), *numbers, as_planned()))
+    rows = hvd.allgather_object((hvd.rank(), socket.gethostname(), *numbers, has_planned_ranks()))
     if hvd.rank() == 0:
         for cells in [("rank", "host", "local", "of", "cross", "of"), *rows]:
             print("{:>4}  {:<12} {:>5} {:>2} {:>5} {:>2}".format(*cells[:6]))
@@ -101,7 +101,7 @@ def main() -> bool:
     device = choose_device()
     nodes, planned = print_ranks()
 
-    torch.manual_seed(hvd.rank())  # different on each rank: all start from rank 0's
+    torch.manual_seed(hvd.rank())  # different on each rank, until rank 0's are broadcast
     model = nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 1)).to(device)
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     optimizer = hvd.DistributedOptimizer(

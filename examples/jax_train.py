@@ -22,7 +22,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 SAMPLES, FEATURES, HIDDEN, STEPS = 4096, 16, 32, 100
 
 
-def join() -> None:
+def initialize() -> None:
     names = ("JAX_COORDINATOR_ADDRESS", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
     missing = [name for name in names if name not in os.environ]
     if missing:
@@ -32,11 +32,11 @@ def join() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
-    jax.distributed.initialize()  # Slurm's variables have the rest: how many, and which one
+    jax.distributed.initialize()  # reads its rank and the number of ranks from Slurm's variables
 
 
 def gather(text: str) -> list[str]:
-    """The text of every process, in the order of the processes, on every one."""
+    """The text of every process, in the order of the ranks, on every process."""
     letters = np.frombuffer(text.encode().ljust(256)[:256], np.uint8)
     rows = multihost_utils.process_allgather(letters)
     return [bytes(row).decode().rstrip() for row in np.asarray(rows).reshape(-1, 256)]
@@ -91,7 +91,7 @@ def train() -> bool:
     data = [
         jax.make_array_from_process_local_data(shared, part[share]) for part in (points, labels)
     ]
-    # Different on each rank, until all have rank 0's.
+    # Different on each rank, until rank 0's are broadcast.
     model = multihost_utils.broadcast_one_to_all(make_model(seed=rank))
     model = jax.tree.map(lambda part: jax.make_array_from_process_local_data(whole, part), model)
 
@@ -106,8 +106,8 @@ def train() -> bool:
     weights = b"".join(np.asarray(part).tobytes() for part in jax.tree.leaves(model))
     checksums = set(gather(hashlib.sha256(weights).hexdigest()[:12]))
     planned = (int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"]))
-    as_planned = gather(str(planned)) == [str((number, ranks)) for number in range(ranks)]
-    same, fell = as_planned and len(checksums) == 1, losses[-1] < losses[0]
+    ranks_match = gather(str(planned)) == [str((number, ranks)) for number in range(ranks)]
+    same, fell = ranks_match and len(checksums) == 1, losses[-1] < losses[0]
     if rank == 0:
         who = f"{ranks} ranks on {nodes} node{'s' if nodes > 1 else ''}"
         fall = f"loss {losses[0]:.3f} -> {losses[-1]:.3f}{'' if fell else ' DID NOT FALL'}"
@@ -118,5 +118,5 @@ def train() -> bool:
 
 
 if __name__ == "__main__":
-    join()
+    initialize()
     sys.exit(0 if train() else 1)

@@ -101,7 +101,7 @@ def finish(succeeded: bool) -> NoReturn:
 
 def main() -> NoReturn:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--devices", type=int, help="processes on each node; default: its tasks")
+    parser.add_argument("--devices", type=int, help="processes per node; default: tasks per node")
     arguments = parser.parse_args()
     missing = [name for name in ("MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]
     if missing:

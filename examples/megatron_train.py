@@ -47,7 +47,7 @@ def choose_device() -> torch.device:
 
 
 def gather(value: Any, group: Any = None) -> list[Any]:
-    """The value of every rank of the group, else of all, in the order of the ranks."""
+    """The value of every rank of the group, by default of all, in the order of the ranks."""
     values = [None] * dist.get_world_size(group)
     dist.all_gather_object(values, value, group=group)
     return values
@@ -119,7 +119,7 @@ def train_epoch(
 
 
 def checksum(model: nn.Module) -> str:
-    """Of all parameters: of each rank's part, in the order of the tensor-parallel group."""
+    """Checksum of all ranks' parts of the parameters, in the order of the tensor-parallel group."""
     digest = hashlib.sha256()
     for parameter in model.parameters():
         digest.update(parameter.detach().cpu().numpy().tobytes())

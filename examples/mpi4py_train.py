@@ -3,8 +3,8 @@
 
     srun -N2 --ntasks-per-node=4 --mpi=pmix --distgpu=ompi python3 examples/mpi4py_train.py
 
-MPI averages the gradients. Its ranks come from Slurm through PMIx; OMPI_COMM_WORLD_* tell the
-same to code that does not use MPI. Works with mpi4py 3.1 and later.
+MPI averages the gradients. Its ranks come from Slurm through PMIx; code that does not use MPI
+finds them in OMPI_COMM_WORLD_*. Works with mpi4py 3.1 and later.
 Exit status: 0 all ranks agree and the loss fell, 1 they do not, 2 wrong usage.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import mpi4py
 import numpy as np
 
-mpi4py.rc.initialize = False  # MPI_Init ends the program where srun offers no PMIx
+mpi4py.rc.initialize = False  # MPI_Init ends the program if srun does not provide PMIx
 from mpi4py import MPI  # noqa: E402
 
 SAMPLES, FEATURES, BATCH, EPOCHS = 4096, 16, 32, 5
@@ -36,7 +36,7 @@ def require_launcher() -> None:
 
 
 def print_ranks(world: MPI.Intracomm) -> tuple[int, bool]:
-    """Prints the table of ranks; the number of nodes, and whether the variables are MPI's."""
+    """Prints the table of ranks; returns the number of nodes, and whether the variables agree."""
     node = world.Split_type(MPI.COMM_TYPE_SHARED)
     ranks = (world.rank, world.size, node.rank, node.size)
     equal = ranks == tuple(int(os.environ[name]) for name in VARIABLES)
@@ -55,7 +55,7 @@ def make_data(seed: int) -> tuple[Any, Any]:
 
 
 def loss_and_gradient(weights: Any, points: Any, labels: Any) -> tuple[float, Any]:
-    """Of logistic regression."""
+    """The loss of logistic regression, and its gradient."""
     logits = points @ weights
     loss = np.mean(np.logaddexp(0, logits) - labels * logits)
     return float(loss), points.T @ (1 / (1 + np.exp(-logits)) - labels) / len(labels)
@@ -64,14 +64,14 @@ def loss_and_gradient(weights: Any, points: Any, labels: Any) -> tuple[float, An
 def train(world: MPI.Intracomm) -> bool:
     nodes, ok = print_ranks(world)
     points, labels = make_data(seed=1)
-    # Different on each rank, until all have rank 0's.
+    # Different on each rank, until rank 0's are broadcast.
     weights = np.random.default_rng(world.rank).standard_normal(FEATURES)
     world.Bcast(weights)
     losses = []
     for epoch in range(EPOCHS):
         order = np.random.default_rng(epoch).permutation(SAMPLES)
         shares = order[: SAMPLES // world.size * world.size].reshape(-1, world.size)
-        mine = shares[:, world.rank]  # as many samples on each rank, so equally many steps
+        mine = shares[:, world.rank]  # the same number on each rank, so the same number of steps
         total = 0.0
         for batch in np.array_split(mine, len(mine) // BATCH):
             loss, gradient = loss_and_gradient(weights, points[batch], labels[batch])

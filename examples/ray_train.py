@@ -65,7 +65,7 @@ def checksum(model: nn.Module) -> str:
 
 
 def train() -> None:
-    """What each of Ray's workers does: it reports to the driver."""
+    """Runs in each of Ray's workers, and reports to the driver."""
     context = ray.train.get_context()
     torch.manual_seed(context.get_world_rank())
     model = prepare_model(nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 1)))
@@ -86,8 +86,8 @@ def train() -> None:
         ray.train.report(metrics, checkpoint=checkpoint)
 
 
-def judge(rows: list[list[str]], checksums: list[str], losses: list[float]) -> bool:
-    """Prints the table of ranks and the verdict."""
+def print_verdict(rows: list[list[str]], checksums: list[str], losses: list[float]) -> bool:
+    """Prints the table of ranks and the verdict; returns whether training succeeded."""
     for cells in [["rank", "host", "local"], *rows]:
         print("{:>4}  {:<12} {:>5}".format(*cells))
     nodes = len({host for _, host, _ in rows})
@@ -109,7 +109,7 @@ def main() -> int:
         return 2
     ray.init(logging_level="warning")
     gpus = int(ray.cluster_resources().get("GPU", 0)) if torch.cuda.is_available() else 0
-    # Checkpoints are in a folder that all nodes share, as they do the one where jobs are sent from.
+    # Checkpoints need a folder that all nodes share; the current one is usually shared.
     with tempfile.TemporaryDirectory(prefix="ray-train-", dir=os.getcwd()) as folder:
         trainer = TorchTrainer(
             train,
@@ -124,7 +124,7 @@ def main() -> int:
     if metrics is None:
         print("ray_train.py: the workers reported nothing", file=sys.stderr)
         return 1
-    return 0 if judge(metrics["rows"], metrics["checksums"], metrics["losses"]) else 1
+    return 0 if print_verdict(metrics["rows"], metrics["checksums"], metrics["losses"]) else 1
 
 
 if __name__ == "__main__":

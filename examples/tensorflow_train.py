@@ -29,7 +29,7 @@ SAMPLES, FEATURES, HIDDEN, STEPS = 4096, 16, 32, 100
 
 
 class Ranks:
-    """Gathers texts from all workers by the strategy's own collective."""
+    """Gathers texts from all workers with the strategy's own collective."""
 
     def __init__(self, strategy: Any) -> None:
         resolver = strategy.cluster_resolver
@@ -38,7 +38,7 @@ class Ranks:
         self.addresses: list[str] = resolver.cluster_spec().as_dict()["worker"]
 
     def gather(self, text: str) -> list[str]:
-        """The text of every worker, in the order of the workers, on every one."""
+        """The text of every worker, in the order of the ranks, on every worker."""
         letters = tf.constant(list(text.encode().ljust(128)[:128]), shape=(1, 128))
         per_replica = self.strategy.experimental_distribute_values_from_function(lambda _: letters)
         rows = self.strategy.gather(per_replica, axis=0).numpy()
@@ -54,8 +54,8 @@ class Ranks:
             print("rank  host         local gpus  address", *rows, sep="\n")
         return len(set(self.gather(host)))
 
-    def as_planned(self) -> bool:
-        """Whether every worker has another rank, and all have the cluster of TF_CONFIG."""
+    def are_planned(self) -> bool:
+        """Whether each worker has the rank of its TF_CONFIG, and all have its cluster."""
         config = json.loads(os.environ["TF_CONFIG"])
         mine = config["task"] == {"type": "worker", "index": self.rank}
         mine = mine and config["cluster"] == {"worker": self.addresses}
@@ -76,7 +76,7 @@ def train(strategy: Any) -> bool:
     nodes = ranks.print_table()
 
     def variable(shape: tuple[int, int], number: int) -> Any:
-        # Different on each worker: the strategy starts all from worker 0's. Replicas'
+        # Different on each worker, until the strategy copies worker 0's. Replicas'
         # changes are averaged, which is the all-reduce of data-parallel training.
         start = tf.random.stateless_normal(shape, seed=(rank, number)) / shape[0] ** 0.5
         return tf.Variable(start, aggregation=tf.VariableAggregation.MEAN)
@@ -107,7 +107,7 @@ def train(strategy: Any) -> bool:
 
     own = b"".join(weight.numpy().tobytes() for weight in weights)
     checksums = set(ranks.gather(hashlib.sha256(own).hexdigest()[:12]))
-    same, fell = ranks.as_planned() and len(checksums) == 1, losses[-1] < losses[0]
+    same, fell = ranks.are_planned() and len(checksums) == 1, losses[-1] < losses[0]
     if rank == 0:
         who = f"{count} ranks on {nodes} node{'s' if nodes > 1 else ''}"
         fall = f"loss {losses[0]:.3f} -> {losses[-1]:.3f}{'' if fell else ' DID NOT FALL'}"

@@ -30,8 +30,8 @@ def parse_arguments() -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--epochs", type=int, default=5, help="passes over the data, 2 or more")
-    parser.add_argument("--seed", type=int, default=1, help="of data and model")
-    # torch.distributed.launch passes it; LOCAL_RANK says the same.
+    parser.add_argument("--seed", type=int, default=1, help="random seed of data and model")
+    # torch.distributed.launch passes it; LOCAL_RANK has the same value.
     parser.add_argument("--local-rank", "--local_rank", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.epochs < 2:
@@ -68,7 +68,7 @@ def gather(value: Any) -> list[Any]:
 
 
 def own_address() -> str:
-    """This host's address on the way to rank 0."""
+    """This host's address from which rank 0 is reached."""
     target = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     family, kind, _, _, address = socket.getaddrinfo(*target, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind) as probe:
@@ -124,7 +124,7 @@ def finish(succeeded: bool) -> NoReturn:
     """Ends the process at once, without torch's clean-up, which sometimes hangs or aborts.
 
     With Gloo, torch 1.13 joins a thread that waits for the interpreter's lock when the model
-    goes, so this is called while it is alive; torch 2.15 aborts when the interpreter ends.
+    is freed, so call this before; torch 2.15 aborts when the interpreter ends.
     """
     dist.destroy_process_group()
     sys.stdout.flush()

@@ -4,8 +4,8 @@
     srun -N4 --ntasks-per-node=4 --gres=gpu:4 --distgpu=transformers \\
         python3 examples/transformers_train.py
 
-One process per GPU; without GPUs it trains on the CPUs. Nothing is downloaded: the model is
-built from its configuration, and the data are made here.
+One process per GPU; without GPUs it trains on the CPUs. It downloads nothing: the model is built
+from its configuration, and the data is generated.
 Exit status: 0 all ranks agree and the loss fell, 1 they do not, 2 wrong usage.
 """
 
@@ -67,7 +67,7 @@ def print_ranks(arguments: TrainingArguments) -> int:
 
 
 class Sentences(Dataset[dict[str, torch.Tensor]]):
-    """Random words; the class says from which half of the vocabulary the first one is."""
+    """Random words; the label is the half of the vocabulary that the first word is from."""
 
     def __init__(self, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
@@ -111,7 +111,7 @@ def finish(succeeded: bool) -> NoReturn:
 
 def main() -> NoReturn:
     require_launcher()
-    folder = tempfile.mkdtemp()  # nothing is saved there
+    folder = tempfile.mkdtemp()  # stays empty
     arguments = TrainingArguments(
         folder,
         use_cpu=not torch.cuda.is_available(),

@@ -1,11 +1,11 @@
-# What packaging/build and packaging/release share. Sets root, the checkout.
+# Shared by packaging/build and packaging/release. Sets root, the checkout.
 # shellcheck shell=bash
 root=$(readlink -f "${BASH_SOURCE[0]%/*}/..")
 
 # shellcheck source=packaging/owner.bash
 source "$root/packaging/owner.bash"
 
-# The one place of the version is project() in CMakeLists.txt.
+# The version is only in project() of CMakeLists.txt.
 project_version() {
     sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt"
 }

@@ -17,7 +17,7 @@ namespace {
 
 // Ends srun, sbatch or salloc. Never called in stepd.
 [[noreturn]] void print_help_and_exit() {
-    // "distgpu 0.1.0, a plugin for Slurm 22.05", in no other of which it loads.
+    // "distgpu 0.1.0, a plugin for Slurm 22.05": no other release loads it.
     const std::string help = formatted("{}\ndistgpu {}, a plugin for Slurm {}.{:02}\n", spec_help(),
                                        DISTGPU_VERSION, SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
                                        SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
@@ -25,16 +25,16 @@ namespace {
     std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-// sbatch and salloc are one SPANK context; only their names tell them apart.
+// sbatch and salloc have the same SPANK context; only their names differ.
 bool is_salloc() {
     return std::string_view(program_invocation_short_name) == "salloc";
 }
 
 }  // namespace
 
-Error help_by_variable(const char* variable) {
-    return {formatted("{}=help", variable), "a question, and no mode: no step would run",
-            formatted("unset {}, and ask with srun --distgpu=help", variable)};
+Error help_variable_error(const char* variable) {
+    return {formatted("{}=help", variable), "not a mode, so no step would run",
+            formatted("unset {}, and run srun --distgpu=help", variable)};
 }
 
 Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
@@ -45,8 +45,8 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     const bool is_srun = context == S_CTX_LOCAL;
     const char* const inherited = is_srun ? std::getenv(inherited_variable) : nullptr;
     if (inherited != nullptr) {
-        constexpr int keep_the_users_own = 0;
-        setenv(spec_variable, inherited, keep_the_users_own);
+        constexpr int keep_existing = 0;
+        setenv(spec_variable, inherited, keep_existing);
         unsetenv(inherited_variable);
     }
     if (context == S_CTX_ALLOCATOR) {
@@ -67,42 +67,43 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
     return Outcome::ok;
 }
 
-Outcome take_option(std::optional<std::string>& option, const char* value, bool in_stepd) {
+Outcome store_option(std::optional<std::string>& option, const char* value, bool in_stepd) {
     if (value == nullptr) return Outcome::ok;
     option = value;
     if (!in_stepd && *option == "help") print_help_and_exit();
     return Outcome::ok;
 }
 
-Outcome AllocatorSide::options_read(const std::optional<std::string>& option) {
-    const char* const twin = is_salloc() ? "SALLOC_DISTGPU" : "SBATCH_DISTGPU";
-    const std::string spec = option.value_or(own_variable(twin));
+Outcome AllocatorSide::on_init_post_opt(const std::optional<std::string>& option) {
+    const char* const variable = is_salloc() ? "SALLOC_DISTGPU" : "SBATCH_DISTGPU";
+    const std::string spec = option.value_or(process_variable(variable));
     if (!option && spec.empty()) {
-        // Reads the script again, of a job that did not ask: once a job, in sbatch, before it waits
-        // for the controller. No step has anything to do with it.
+        // Rereads the script of a job that does not use distgpu: once per job, in sbatch, before it
+        // waits for slurmctld. Costs no step anything.
         const auto script = is_salloc() ? std::nullopt : find_batch_script(own_command_line());
-        auto late = script ? late_directive(script->text) : std::nullopt;
+        auto late = script ? directive_after_command(script->text) : std::nullopt;
         if (!late) return Outcome::ok;
         late->object = formatted("{}: {}", script->name, late->object);
-        tell(late->message());
+        print_to_user(late->message());
         return Outcome::ok;
     }
-    const auto request = parse_spec(option ? "--distgpu" : twin, spec);
+    const auto request = parse_spec(option ? "--distgpu" : variable, spec);
     if (!request) return refuse(request.error());
-    if (request->help) return refuse(help_by_variable(twin));
+    if (request->help) return refuse(help_variable_error(variable));
     if (!option) setenv(spec_variable, spec.c_str(), 1);
-    if (request->framework == nullptr || warned_) return Outcome::ok;
-    // A job that would train on the first node of its allocation alone.
+    if (request->framework == nullptr || has_warned_) return Outcome::ok;
+    // Warns of a job that would train only on the first node of its allocation.
     const std::vector<std::string> words = own_command_line();
-    const auto script = is_salloc() ? find_python_of_salloc(words) : find_batch_script(words);
-    if (!script || !starts_no_step(script->text, own_variable("PATH"))) return Outcome::ok;
-    warned_ = true;
-    tell(Error{script->name,
-               formatted("it has no srun, and {} prepares only what srun starts, so the program "
-                         "trains alone, as rank 0 of 1",
-                         option_of(*request)),
-               "write srun before the program"}
-             .message());
+    const auto script = is_salloc() ? find_salloc_python(words) : find_batch_script(words);
+    if (!script || !starts_no_step(script->text, process_variable("PATH"))) return Outcome::ok;
+    has_warned_ = true;
+    print_to_user(
+        Error{script->name,
+              formatted("it has no srun, and {} prepares only what srun starts, so the program "
+                        "trains alone, as rank 0 of 1",
+                        option_of(*request)),
+              "write srun before the program"}
+            .message());
     return Outcome::ok;
 }
 

@@ -1,4 +1,4 @@
-// The symbols that Slurm calls. Each one forwards in a line, through guarded().
+// The symbols that Slurm calls. Each callback forwards through guarded().
 #include "spank_access.h"
 #include "srun_side.h"
 #include "stepd_side.h"
@@ -7,9 +7,9 @@ namespace {
 
 using distgpu::guarded;
 
-// The one object that outlives a callback.
+// The only object that outlives a callback.
 struct Plugin {
-    std::optional<std::string> option;  // SPEC of the command line, as far as Slurm called back
+    std::optional<std::string> option;  // SPEC of the command line, once Slurm has passed it
     distgpu::AllocatorSide allocator;
     distgpu::SrunSide srun;
     distgpu::StepdSide stepd;
@@ -20,17 +20,17 @@ Plugin& plugin() {
     return instance;
 }
 
-// A callback of slurmstepd, which never fails: that would drain the node, or end this node's part
-// of the step alone. What goes wrong is told by a task, which can end the whole.
+// Runs a callback of slurmstepd that never fails, because failing would drain the node or end only
+// this node's part of the step. A task reports the failure instead, and can end the whole step.
 template <class Callback>
-int in_stepd(const char* name, Callback&& callback) {
-    guarded(callback, [name](const char* what) { plugin().stepd.broke(name, what); });
+int guarded_in_stepd(const char* name, Callback&& callback) {
+    guarded(callback, [name](const char* what) { plugin().stepd.record_exception(name, what); });
     return 0;
 }
 
 int on_option(int /*val*/, const char* value, int remote) {
     return guarded("--distgpu",
-                   [&] { return distgpu::take_option(plugin().option, value, remote != 0); });
+                   [&] { return distgpu::store_option(plugin().option, value, remote != 0); });
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ extern const unsigned int spank_plugin_version = 1;
 
 int slurm_spank_init(spank_t spank, int /*ac*/, char** /*av*/) {
     return guarded("init", [&] {
-        if (spank_context() == S_CTX_LOCAL) plugin().srun.started();
+        if (spank_context() == S_CTX_LOCAL) plugin().srun.on_init();
         return distgpu::register_option(spank, on_option);
     });
 }
@@ -56,15 +56,16 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
     switch (spank_context()) {
         case S_CTX_LOCAL:
             return guarded(name, [&] {
-                return plugin().srun.options_read(plugin().option,
-                                                  {av, static_cast<std::size_t>(ac)});
+                return plugin().srun.on_init_post_opt(plugin().option,
+                                                      {av, static_cast<std::size_t>(ac)});
             });
         case S_CTX_ALLOCATOR:
-            return guarded(name, [] { return plugin().allocator.options_read(plugin().option); });
+            return guarded(name,
+                           [] { return plugin().allocator.on_init_post_opt(plugin().option); });
         case S_CTX_REMOTE:
-            return in_stepd(name, [&] {
-                return plugin().stepd.options_read(spank, plugin().option,
-                                                   {av, static_cast<std::size_t>(ac)});
+            return guarded_in_stepd(name, [&] {
+                return plugin().stepd.on_init_post_opt(spank, plugin().option,
+                                                       {av, static_cast<std::size_t>(ac)});
             });
         default:
             return 0;
@@ -72,35 +73,36 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
 }
 
 int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("local_user_init", [&] { return plugin().srun.step_created(spank); });
+    return guarded("local_user_init", [&] { return plugin().srun.on_local_user_init(spank); });
 }
 
 int slurm_spank_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
     if (spank_context() != S_CTX_LOCAL) return 0;
-    return guarded("exit", [] { return plugin().srun.step_ended(); });
+    return guarded("exit", [] { return plugin().srun.on_exit(); });
 }
 
 int slurm_spank_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    return in_stepd("user_init", [&] { return plugin().stepd.before_tasks(spank); });
+    return guarded_in_stepd("user_init", [&] { return plugin().stepd.on_user_init(spank); });
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int /*ac*/, char** /*av*/) {
-    // The tasks are forked, and would not hear of a failure.
-    guarded("task_post_fork", [&] { return plugin().stepd.task_forked(spank); });
+    // The tasks are already forked and would not see a recorded failure.
+    guarded("task_post_fork", [&] { return plugin().stepd.on_task_post_fork(spank); });
     return 0;
 }
 
 int slurm_spank_task_init_privileged(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("task_init_privileged", [&] { return plugin().stepd.before_container(spank); });
+    return guarded("task_init_privileged",
+                   [&] { return plugin().stepd.on_task_init_privileged(spank); });
 }
 
 int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    in_stepd("task_init", [&] { return plugin().stepd.in_task(spank); });
+    guarded_in_stepd("task_init", [&] { return plugin().stepd.on_task_init(spank); });
     return guarded("task_init", [&] { return plugin().stepd.end_refused_task(spank); });
 }
 
 int slurm_spank_task_exit(spank_t spank, int /*ac*/, char** /*av*/) {
-    return guarded("task_exit", [&] { return plugin().stepd.task_ended(spank); });
+    return guarded("task_exit", [&] { return plugin().stepd.on_task_exit(spank); });
 }
 
 }  // extern "C"

@@ -1,7 +1,7 @@
-// The types are those of the release whose headers the plugin was compiled with; Slurm loads it
-// into that release alone. Functions that slurm.h declares are looked up with the type it gives
-// them, so that a release which changes one does not compile: called with other arguments, it
-// crashes slurmstepd.
+// The types are those of the release whose headers the plugin was compiled with; only that release
+// loads it. Functions that slurm.h declares are looked up with the type declared there, so that the
+// plugin does not compile for a release that changes one: calling it with other arguments would
+// crash slurmstepd.
 #include "slurm_calls.h"
 
 #include "base/format.h"
@@ -29,21 +29,21 @@ namespace {
 
 // A function of the host process, or null.
 template <class Function>
-Function* find(const char* name) {
+Function* find_function(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// What Slurm allocated; its own function of this name frees it, where the process has that.
+// A reply that Slurm allocated. Slurm's function of this name frees it, if the process has it.
 template <class T>
 using Reply = std::unique_ptr<T, std::function<void(T*)>>;
 template <class Free, class T>
-Reply<T> owned(T* reply, const char* function) {
+Reply<T> owned_reply(T* reply, const char* function) {
     return {reply, [function](T* allocated) {
-                if (auto* const free = find<Free>(function)) free(allocated);
+                if (auto* const free = find_function<Free>(function)) free(allocated);
             }};
 }
 
-Error no_layout(std::uint32_t job, std::uint32_t step, std::string problem) {
+Error layout_error(std::uint32_t job, std::uint32_t step, std::string problem) {
     return {formatted("task map of step {}.{}", job, step), std::move(problem),
             "run it again; if the problem persists, ask the administrator"};
 }
@@ -58,7 +58,7 @@ slurm_step_id_t step_id(std::uint32_t job, std::uint32_t step,
     return id;
 }
 
-// Later releases take a slurm_step_id_t instead of the job's number.
+// Later releases expect a slurm_step_id_t instead of the job's number.
 template <class Load>
 Reply<job_info_msg_t> load_job(Load* load, std::uint32_t job) {
     job_info_msg_t* reply = nullptr;
@@ -68,60 +68,63 @@ Reply<job_info_msg_t> load_job(Load* load, std::uint32_t job) {
     } else {
         load(&reply, step_id(job, NO_VAL, std::nullopt), SHOW_ALL);
     }
-    return owned<decltype(slurm_free_job_info_msg)>(reply, "slurm_free_job_info_msg");
+    return owned_reply<decltype(slurm_free_job_info_msg)>(reply, "slurm_free_job_info_msg");
 }
 
-std::string loaded_address(const std::string& node_name) {
-    auto* const load = find<decltype(slurm_load_node_single)>("slurm_load_node_single");
+std::string queried_address(const std::string& node_name) {
+    auto* const load = find_function<decltype(slurm_load_node_single)>("slurm_load_node_single");
     if (load == nullptr) return {};
     node_info_msg_t* raw = nullptr;
     std::string name = node_name;
     if (load(&raw, name.data(), 0) != SLURM_SUCCESS || raw == nullptr) return {};
-    const auto reply = owned<decltype(slurm_free_node_info_msg)>(raw, "slurm_free_node_info_msg");
+    const auto reply =
+        owned_reply<decltype(slurm_free_node_info_msg)>(raw, "slurm_free_node_info_msg");
     if (reply->record_count == 0 || reply->node_array[0].node_addr == nullptr) return {};
     return reply->node_array[0].node_addr;
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-std::string numeric(const slurm_addr_t& address) {
+std::string numeric_address(const slurm_addr_t& address) {
     std::array<char, NI_MAXHOST> text{};
     const int failure = getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof(address),
                                     text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
     return failure == 0 ? text.data() : std::string();
 }
 
-// The current addresses even of cloud nodes, and not refused by PrivateData=nodes. One for
-// each node, in their order, or none.
+// The nodes' current addresses, also of cloud nodes; PrivateData=nodes does not hide them. One for
+// each node, in their order, or empty.
 std::vector<std::string> current_addresses(const HostList& nodes) {
-    auto* const query = find<decltype(slurm_get_node_alias_addrs)>("slurm_get_node_alias_addrs");
+    auto* const query =
+        find_function<decltype(slurm_get_node_alias_addrs)>("slurm_get_node_alias_addrs");
     if (query == nullptr) return {};
     slurm_node_alias_addrs_t* raw = nullptr;
     std::string list = nodes.to_string();
     if (query(list.data(), &raw) != SLURM_SUCCESS || raw == nullptr) return {};
-    const auto reply = owned<void(slurm_node_alias_addrs_t*)>(raw, "slurm_free_node_alias_addrs");
+    const auto reply =
+        owned_reply<void(slurm_node_alias_addrs_t*)>(raw, "slurm_free_node_alias_addrs");
     std::vector<std::string> addresses;
     const auto answered = reply->node_list == nullptr ? Result<HostList>(HostList{})
                                                       : HostList::parse(reply->node_list);
     if (reply->node_addrs != nullptr && reply->node_cnt == nodes.size() && answered &&
         *answered == nodes) {
         for (std::uint32_t i = 0; i < reply->node_cnt; ++i) {
-            addresses.push_back(numeric(reply->node_addrs[i]));
+            addresses.push_back(numeric_address(reply->node_addrs[i]));
         }
     }
     return addresses;
 }
 #else
-// SLURM_NODE_ALIASES, where 22.05 tells the addresses of cloud nodes:
+// From SLURM_NODE_ALIASES, in which 22.05 passes the addresses of cloud nodes:
 // "name:[address]:hostname,...".
 std::string aliased_address(const std::string& node_name) {
     const char* const variable = std::getenv("SLURM_NODE_ALIASES");
     std::string_view rest = variable == nullptr ? "" : variable;
     while (!rest.empty()) {
-        std::string_view address = take_until(rest, ',');
-        if (take_until(address, ':') != node_name) continue;
+        std::string_view address = cut_until(rest, ',');
+        if (cut_until(address, ':') != node_name) continue;
         const bool has_brackets = address.starts_with('[');
         if (has_brackets) address.remove_prefix(1);
-        return std::string(take_until(address, has_brackets ? ']' : ':'));
+        return std::string(cut_until(address, has_brackets ? ']' : ':'));
     }
     return {};
 }
@@ -135,10 +138,11 @@ std::vector<std::string> current_addresses(const HostList& nodes) {
 }
 #endif
 
-// What a function of slurm.conf's, from name to allocated text, says; empty: nothing.
-std::string configured(const char* function, const std::string& name) {
-    auto* const query = find<char*(const char*)>(function);
-    auto* const free = find<void(void**)>("slurm_xfree");
+// Calls a Slurm function that looks up a name in slurm.conf and returns an allocated text; empty if
+// it finds none.
+std::string look_up_configured(const char* function, const std::string& name) {
+    auto* const query = find_function<char*(const char*)>(function);
+    auto* const free = find_function<void(void**)>("slurm_xfree");
     char* text = query == nullptr ? nullptr : query(name.c_str());
     if (text == nullptr) return {};
     std::string answer = text;
@@ -147,7 +151,7 @@ std::string configured(const char* function, const std::string& name) {
     return answer;
 }
 
-// `addresses`, in the nodes' order, may be empty or have gaps.
+// Fills gaps in `addresses`, which are in the nodes' order and may be empty.
 HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addresses) {
     addresses.resize(nodes.size());
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
@@ -161,7 +165,7 @@ HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addr
 // glibc's functions of these names change all threads of a process.
 bool set_effective(uid_t user, gid_t group) {
     constexpr auto same = static_cast<uid_t>(-1);
-    // The group first on the way down and last on the way up: only root may change it.
+    // Only root may change the group: set it first when becoming the user, last when returning.
     const auto set_group = [&] { return syscall(SYS_setresgid, same, group, same) == 0; };
     const auto set_user = [&] { return syscall(SYS_setresuid, same, user, same) == 0; };
     return user == 0 ? set_user() && set_group() : set_group() && set_user();
@@ -171,13 +175,14 @@ bool set_effective(uid_t user, gid_t group) {
 
 Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
                                 std::optional<std::uint32_t> component) {
-    auto* const query = find<decltype(slurm_job_step_layout_get)>("slurm_job_step_layout_get");
-    if (query == nullptr) return no_layout(job, step, "this Slurm does not support the query");
+    auto* const query =
+        find_function<decltype(slurm_job_step_layout_get)>("slurm_job_step_layout_get");
+    if (query == nullptr) return layout_error(job, step, "this Slurm does not support the query");
     slurm_step_id_t id = step_id(job, step, component);
     const auto reply =
-        owned<decltype(slurm_job_step_layout_free)>(query(&id), "slurm_job_step_layout_free");
+        owned_reply<decltype(slurm_job_step_layout_free)>(query(&id), "slurm_job_step_layout_free");
     if (!reply || reply->node_list == nullptr) {
-        return no_layout(job, step, formatted("slurmctld did not answer (error {})", errno));
+        return layout_error(job, step, formatted("slurmctld did not answer (error {})", errno));
     }
     std::vector<std::vector<std::uint32_t>> tasks(reply->node_cnt);
     for (std::uint32_t node = 0; node < reply->node_cnt; ++node) {
@@ -187,27 +192,27 @@ Result<StepLayout> query_layout(std::uint32_t job, std::uint32_t step,
         return StepLayout::from_task_lists(std::move(hosts), tasks);
     });
     if (layout) return layout;
-    return no_layout(job, step, "slurmctld's answer contradicts itself");
+    return layout_error(job, step, "slurmctld's answer contradicts itself");
 }
 
 std::string node_name() {
     std::string short_host = short_host_name();
     for (const std::string& known : {short_host, host_name()}) {
-        std::string name = configured("slurm_conf_get_nodename", known);
+        std::string name = look_up_configured("slurm_conf_get_nodename", known);
         if (!name.empty()) return name;
     }
     return short_host;
 }
 
 std::string configured_node_address(const std::string& node_name) {
-    return configured("slurm_conf_get_address", node_name);
+    return look_up_configured("slurm_conf_get_address", node_name);
 }
 
 std::string node_address(const std::string& node_name) {
     const auto current = current_addresses(HostList::from_names(std::array{node_name}));
     if (!current.empty() && !current.front().empty()) return current.front();
     std::string address = configured_node_address(node_name);
-    return address.empty() ? loaded_address(node_name) : address;
+    return address.empty() ? queried_address(node_name) : address;
 }
 
 HostList node_addresses(const HostList& nodes) {
@@ -219,14 +224,14 @@ HostList configured_node_addresses(const HostList& nodes) {
 }
 
 std::optional<Numbering> gpu_numbering() {
-    auto* const query = find<bool()>("gres_use_local_device_index");
+    auto* const query = find_function<bool()>("gres_use_local_device_index");
     if (query == nullptr) return std::nullopt;
     return query() ? Numbering::opened : Numbering::node;
 }
 
-// The variable is that of read_config.h, and slurmd sends slurmstepd this part of it (22.05 to
+// `slurm_conf` is declared in read_config.h, and slurmd sends slurmstepd this part of it (22.05 to
 // 26.11-dev).
-bool gives_gpus() {
+bool allocates_gpus() {
     const auto* const configuration =
         static_cast<const slurm_conf_t*>(dlsym(RTLD_DEFAULT, "slurm_conf"));
     if (configuration == nullptr || configuration->gres_plugins == nullptr) return false;
@@ -235,7 +240,7 @@ bool gives_gpus() {
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {
-    const auto reply = load_job(find<decltype(slurm_load_job)>("slurm_load_job"), job);
+    const auto reply = load_job(find_function<decltype(slurm_load_job)>("slurm_load_job"), job);
     if (!reply) return std::nullopt;
     for (std::uint32_t i = 0; i < reply->record_count; ++i) {
         const slurm_job_info_t& found = reply->job_array[i];
@@ -245,7 +250,7 @@ std::optional<std::uint32_t> het_leader(std::uint32_t job) {
 }
 
 void end_step(std::uint32_t job, std::uint32_t step) {
-    auto* const kill = find<decltype(slurm_kill_job_step)>("slurm_kill_job_step");
+    auto* const kill = find_function<decltype(slurm_kill_job_step)>("slurm_kill_job_step");
     if (kill == nullptr) return;
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
     slurm_step_id_t id = step_id(job, step, std::nullopt);
@@ -265,11 +270,11 @@ AsUser::AsUser(spank_t spank) {
         return;
     }
     is_user_ = set_effective(user, group);
-    if (!is_user_) set_effective(0, getgid());  // the group, if only that was taken
+    if (!is_user_) set_effective(0, getgid());  // in case only the group was changed
 }
 
 AsUser::~AsUser() {
-    // Cannot fail, and a daemon that went on as the user would.
+    // Cannot fail; if it does, abort, because a daemon that continued as the user would fail later.
     if (is_user_ && !set_effective(0, getgid())) std::abort();
 }
 

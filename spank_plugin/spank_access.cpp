@@ -11,7 +11,7 @@
 namespace distgpu {
 namespace {
 
-// This plugin; all null where the loader does not tell.
+// This plugin; all null if the loader does not report it.
 Dl_info own_object() {
     static const char own = 0;  // lies in this plugin
     Dl_info object{};
@@ -19,24 +19,26 @@ Dl_info own_object() {
     return object;
 }
 
-// One walk over the objects of this process, which are listed in the order of their loading.
-struct Walk {
+// A search in this process's list of loaded objects, which is in the order of loading.
+struct LoadOrderSearch {
     std::string_view sought;
-    std::uintptr_t own;  // where this plugin begins
+    std::uintptr_t own;  // base address of this plugin
     bool own_seen = false;
     bool sought_after_own = false;
 };
 
-int visit(dl_phdr_info* object, std::size_t /*size*/, void* data) {
-    auto& walk = *static_cast<Walk*>(data);
-    if (walk.own_seen && file_name(object->dlpi_name) == walk.sought) walk.sought_after_own = true;
-    if (object->dlpi_addr == walk.own) walk.own_seen = true;
+int visit_object(dl_phdr_info* object, std::size_t /*size*/, void* data) {
+    auto& search = *static_cast<LoadOrderSearch*>(data);
+    if (search.own_seen && file_name(object->dlpi_name) == search.sought) {
+        search.sought_after_own = true;
+    }
+    if (object->dlpi_addr == search.own) search.own_seen = true;
     return 0;
 }
 
 }  // namespace
 
-std::optional<std::uint32_t> item(spank_t spank, spank_item_t which) {
+std::optional<std::uint32_t> read_item(spank_t spank, spank_item_t which) {
     std::uint32_t value = 0;
     if (spank_get_item(spank, which, &value) != ESPANK_SUCCESS) return std::nullopt;
     return value;
@@ -52,7 +54,7 @@ std::vector<std::string> program_arguments(spank_t spank) {
     return {arguments, arguments + count};
 }
 
-bool put_in_front(spank_t spank, const std::vector<std::string>& words) {
+bool prepend_to_program(spank_t spank, const std::vector<std::string>& words) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
     std::vector<const char*> arguments;
     for (const std::string& word : words) arguments.push_back(word.c_str());
@@ -64,17 +66,17 @@ bool put_in_front(spank_t spank, const std::vector<std::string>& words) {
 #endif
 }
 
-void tell(const std::string& line) {
+void print_to_user(const std::string& line) {
     slurm_spank_log("%s", line.c_str());
 }
 
-// Nothing: unset, or longer than a variable of a process can be.
+// nullopt if unset, or longer than a variable of a process can be.
 std::optional<std::string> StepVariables::get(const std::string& name) const {
     std::string value(256, '\0');
-    // Linux refuses an argument string of more than 128 KiB, but an environment
-    // that srun sends may hold a longer one: stop where no real value reaches.
-    constexpr std::size_t longest = std::size_t{1} << 18U;
-    while (value.size() <= longest) {
+    // Linux refuses an argument string of more than 128 KiB, but an environment that srun sends may
+    // contain a longer one. The limit is above any real value.
+    constexpr std::size_t max_size = std::size_t{1} << 18U;
+    while (value.size() <= max_size) {
         const spank_err_t rc =
             spank_getenv(spank_, name.c_str(), value.data(), static_cast<int>(value.size()));
         if (rc == ESPANK_SUCCESS) {
@@ -109,7 +111,7 @@ std::vector<std::string> StepVariables::names() const {
     return result;
 }
 
-std::string own_variable(const char* variable) {
+std::string process_variable(const char* variable) {
     return ProcessEnvironment().text(variable);
 }
 
@@ -117,7 +119,7 @@ std::vector<std::string> own_command_line() {
     std::vector<std::string> arguments;
     const auto text = read_regular_file("/proc/self/cmdline");
     std::string_view rest = text ? std::string_view(*text) : std::string_view();
-    while (!rest.empty()) arguments.emplace_back(take_until(rest, '\0'));
+    while (!rest.empty()) arguments.emplace_back(cut_until(rest, '\0'));
     return arguments;
 }
 
@@ -132,10 +134,10 @@ FileRoot file_root() {
     return {root.st_dev, root.st_ino};
 }
 
-bool stands_before(std::string_view file_name) {
-    Walk walk{file_name, reinterpret_cast<std::uintptr_t>(own_object().dli_fbase)};
-    dl_iterate_phdr(visit, &walk);
-    return walk.sought_after_own;
+bool is_loaded_before(std::string_view file_name) {
+    LoadOrderSearch search{file_name, reinterpret_cast<std::uintptr_t>(own_object().dli_fbase)};
+    dl_iterate_phdr(visit_object, &search);
+    return search.sought_after_own;
 }
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// SPANK's items and environment as C++ values, and what the process that loaded the plugin shows.
+// SPANK's items and environment as C++ values, and facts about the process that loaded the plugin.
 #pragma once
 
 // spank.h declares the callbacks outside its own extern "C" block.
@@ -17,32 +17,32 @@ extern "C" {
 
 namespace distgpu {
 
-// What a callback reports to Slurm.
+// The result that a callback reports to Slurm.
 enum class Outcome { ok, refused };
 
-// Batch, interactive and extern steps run no tasks of the user's: SLURM_INTERACTIVE_STEP
+// Batch, interactive and extern steps do not run the user's tasks: SLURM_INTERACTIVE_STEP
 // 0xfffffffa, SLURM_BATCH_SCRIPT 0xfffffffb and SLURM_EXTERN_CONT 0xfffffffc in slurm.h.
 constexpr bool is_special_step(std::uint32_t step) {
     return step >= 0xfffffffa;
 }
 
-// An item of type uint32_t; nothing where this context or release lacks it.
-std::optional<std::uint32_t> item(spank_t spank, spank_item_t which);
+// An item of type uint32_t; nullopt if this context or release lacks it.
+std::optional<std::uint32_t> read_item(spank_t spank, spank_item_t which);
 
-// The program and its arguments as srun got them; empty where not available.
+// The program and its arguments as srun got them; empty if not available.
 std::vector<std::string> program_arguments(spank_t spank);
 
-// Whether this release lets a plugin put words before a task's program.
-inline constexpr bool has_words_in_front = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0);
+// Whether this release lets a plugin prepend words to a task's command line.
+inline constexpr bool can_prepend_to_program = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0);
 
-// In task_init: puts them there; the first one is a path. False: Slurm did not take them.
-bool put_in_front(spank_t spank, const std::vector<std::string>& words);
+// In task_init: prepends them; the first one is a path. False if Slurm did not accept them.
+bool prepend_to_program(spank_t spank, const std::vector<std::string>& words);
 
-// One line for the user, on the step's standard error, where this callback's output reaches it.
-void tell(const std::string& line);
+// Prints one line to the step's standard error, if this callback's output reaches it.
+void print_to_user(const std::string& line);
 
-// The step's environment (stepd only); within a task's callback that of the task. A user may have
-// forged it: whoever reads it checks what it reads.
+// The step's environment (only in stepd); in a task's callback, that of the task. A user may have
+// forged it: check every value before use.
 class StepVariables : public Environment {
   public:
     explicit StepVariables(spank_t spank) : spank_(spank) {}
@@ -56,48 +56,48 @@ class StepVariables : public Environment {
     spank_t spank_;
 };
 
-// A variable of this process's environment; empty when unset.
-std::string own_variable(const char* variable);
+// A variable of this process's environment; empty if unset.
+std::string process_variable(const char* variable);
 
-// The program and its arguments; empty where /proc does not tell.
+// The command line of this process; empty if /proc does not show it.
 std::vector<std::string> own_command_line();
 
-// The plugin's own file, as Slurm found it; empty where the loader does not tell.
+// The path of this plugin's file, as Slurm found it; empty if the loader does not report it.
 std::string own_plugin_file();
 
-// Which file system a process has at '/'. A plugin before this one, such as pyxis, puts the task
-// into its container, and then it is another than slurmstepd's.
+// Identifies the file system that a process has at '/'. It differs from slurmstepd's after an
+// earlier plugin, such as pyxis, has put the task into its container.
 using FileRoot = std::pair<dev_t, ino_t>;
 
-// Of this process; all 0 where it cannot be told.
+// That of this process; all 0 if it cannot be read.
 FileRoot file_root();
 
-// Whether a plugin whose file has this name was loaded after this one: Slurm loads and calls them
-// in the order of plugstack.conf.
-bool stands_before(std::string_view file_name);
+// Whether this plugin was loaded before the one whose file has this name: Slurm loads and calls
+// plugins in the order of plugstack.conf.
+bool is_loaded_before(std::string_view file_name);
 
-// On the standard error of srun, sbatch or salloc.
-inline void complain(const Error& error) {
+// Prints to the standard error of srun, sbatch or salloc.
+inline void print_error(const Error& error) {
     slurm_error("%s", error.message().c_str());
 }
 inline Outcome refuse(const Error& error) {
-    complain(error);
+    print_error(error);
     return Outcome::refused;
 }
 
-// ---- The C boundary: what every callback goes through on its way into Slurm.
+// ---- The C boundary, through which every callback returns to Slurm
 
-// Runs a callback and gives Slurm its answer: 0, or -1, which every release takes for a failure (up
-// to 24.11 a positive value counts as success). No exception leaves it: one that reached stepd
-// would end the user's job. What was thrown goes to `thrown`, a noexcept function of the text.
-template <class Callback, class Thrown>
-int guarded(Callback&& callback, Thrown&& thrown) noexcept {
+// Runs a callback and returns its status for Slurm: 0, or -1, which every release treats as failure
+// (up to 24.11 a positive value counts as success). No exception leaves it: one that reached stepd
+// would end the user's job. Passes an exception's text to `on_exception`, a noexcept function.
+template <class Callback, class OnException>
+int guarded(Callback&& callback, OnException&& on_exception) noexcept {
     try {
         return callback() == Outcome::ok ? 0 : -1;
     } catch (const std::exception& failure) {
-        thrown(failure.what());
+        on_exception(failure.what());
     } catch (...) {
-        thrown("unknown exception");
+        on_exception("unknown exception");
     }
     return -1;
 }

@@ -21,12 +21,12 @@
 namespace distgpu {
 namespace {
 
-// slurmstepd writes the container's config.json before it calls task_init, so what is set there
-// never arrives.
+// slurmstepd writes the container's config.json before it calls task_init, so variables set there
+// never arrive.
 constexpr bool containers_are_set_up_early = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0);
 
-// Empty: unsets it.
-void set_or_remove(const char* variable, const std::string& value) {
+// Unsets the variable if `value` is empty.
+void set_or_unset(const char* variable, const std::string& value) {
     if (value.empty()) {
         unsetenv(variable);
     } else {
@@ -34,73 +34,80 @@ void set_or_remove(const char* variable, const std::string& value) {
     }
 }
 
-// Every node would refuse it, when the step has started. What --export changes, the nodes see.
+// Refuses the port that every node would refuse once the step has started. Only the nodes see
+// changes by --export.
 std::optional<Error> bad_exported_port(const Request& request,
                                        const std::vector<std::string>& command_line,
                                        const SlurmOptions& options) {
-    const bool arrives = hands_on_environment(options, own_variable("SLURM_EXPORT_ENV"));
-    if (request.port || !arrives || starts_foreign_launcher(command_line)) return std::nullopt;
+    const bool is_passed_on =
+        passes_full_environment(options, process_variable("SLURM_EXPORT_ENV"));
+    if (request.port || !is_passed_on || starts_mpi_daemon(command_line)) return std::nullopt;
     const auto text = exported(ProcessEnvironment(), "MASTER_PORT");
     if (!text) return std::nullopt;
     const auto port = parse_port("MASTER_PORT", *text);
     return port ? std::nullopt : std::optional(port.error());
 }
 
-// Where a node lacks the plugin, its tasks would each train alone and end well: this is in the way
-// of their rendezvous, in every component of a heterogeneous step. What an outer step's distgpu
-// gave is no better there. mpirun's daemons, which would hand on to their ranks what they get, and
-// the shell of salloc are not prepared.
-void send_address(const Framework& framework, const std::vector<std::string>& command_line,
-                  const SlurmOptions& options) {
+// Sends a MASTER_ADDR that is not a host, in every component of a heterogeneous step: otherwise the
+// tasks of a node that lacks the plugin would each train alone and exit successfully. Replaces an
+// outer step's value, which is no better there. Not for mpirun's daemons, which would pass it on to
+// their ranks, or for salloc's shell, because distgpu does not prepare these.
+void set_placeholder_address(const Framework& framework,
+                             const std::vector<std::string>& command_line,
+                             const SlurmOptions& options) {
     const bool sets_address =
         std::ranges::count(framework.sets, std::string_view("MASTER_ADDR"), &SetVariable::name) > 0;
     if (!sets_address || exported(ProcessEnvironment(), "MASTER_ADDR")) return;
-    if (starts_foreign_launcher(command_line) || options.has("interactive") ||
-        export_sets(options, own_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
+    if (starts_mpi_daemon(command_line) || options.has("interactive") ||
+        export_sets(options, process_variable("SLURM_EXPORT_ENV"), "MASTER_ADDR")) {
         return;
     }
     setenv("MASTER_ADDR", not_loaded_address, 1);
 }
 
-// Those of `inherited` that are not between our own parts, which come last.
-std::string ranks_left_behind(const std::vector<std::pair<std::string, std::string>>& inherited) {
+// The warning about `inherited` variables; does not count distgpu's own, which come last.
+std::string inherited_ranks_warning(
+    const std::vector<std::pair<std::string, std::string>>& inherited) {
     const auto others = std::count_if(inherited.begin() + 1, inherited.end(), [](const auto& each) {
         return !each.first.starts_with("SLURM_DISTGPU_");
     });
-    const std::string prepared = own_variable(prepared_variable);
+    const std::string prepared = process_variable(prepared_variable);
     std::string_view spec = prepared;
-    const std::string_view step = take_until(spec, ' ');
-    std::string what = inherited.front().first;
+    const std::string_view step = cut_until(spec, ' ');
+    std::string names = inherited.front().first;
     if (others > 0) {
-        what += formatted(" and {}", counted(static_cast<std::size_t>(others), "other variable"));
+        names += formatted(" and {}", counted(static_cast<std::size_t>(others), "other variable"));
     }
     return Error{
         "this step",
-        formatted("started without --distgpu in a task of step {}, whose {} it does not get",
-                  excerpt(step), what),
-        formatted("if it is a training, use srun --distgpu={}", excerpt(spec))}
+        formatted("started without --distgpu in a task of step {}, so it does not inherit {}",
+                  excerpt(step), names),
+        formatted("if it trains, use srun --distgpu={}", excerpt(spec))}
         .message();
 }
 
-// Of a step that did not ask: a look at words that srun holds already, without a copy of them.
-void tell_of_lost_option(spank_t spank) {
+// For a step that did not request distgpu: searches srun's own words without copying them.
+void warn_of_misplaced_option(spank_t spank) {
     int count = 0;
     char** words = nullptr;
     if (spank_get_item(spank, S_JOB_ARGV, &count, &words) != ESPANK_SUCCESS || words == nullptr) {
         return;
     }
     constexpr std::string_view option = "--distgpu=";
-    const bool is_there = std::any_of(words, words + count, [option](const char* word) {
+    const bool has_option = std::any_of(words, words + count, [option](const char* word) {
         return std::strncmp(word, option.data(), option.size()) == 0;
     });
-    if (!is_there) return;
-    if (const auto lost = option_behind_program(program_arguments(spank))) tell(lost->message());
+    if (!has_option) return;
+    if (const auto warning = option_after_program(program_arguments(spank))) {
+        print_to_user(warning->message());
+    }
 }
 
-// Of a step that asks: its mode may leave alone what that of the task around replaced.
-void take_replaced_names() {
+// For a step that requests distgpu: removes Slurm's variables that the outer task's mode replaced,
+// because the step's own mode may not set them.
+void remove_replaced_variables() {
     ProcessEnvironment own;
-    for (const std::string& name : inherited_ranks(own)) {
+    for (const std::string& name : inherited_rank_variables(own)) {
         if (name.starts_with("SLURM_")) own.unset(name);
     }
     own.unset(job_name_variable);
@@ -108,38 +115,38 @@ void take_replaced_names() {
 
 }  // namespace
 
-void SrunSide::started() {
+void SrunSide::on_init() {
     ProcessEnvironment own;
-    const auto jobs_name = own_job_name(own);
-    const auto tasks_name = own.get(slurms_job_name);
-    if (!jobs_name || jobs_name == tasks_name) return;
-    tasks_job_name_ = tasks_name;
-    own.set(slurms_job_name, *jobs_name);
+    const auto job_name = original_job_name(own);
+    const auto current_name = own.get(slurm_job_name_variable);
+    if (!job_name || job_name == current_name) return;
+    task_job_name_ = current_name;
+    own.set(slurm_job_name_variable, *job_name);
 }
 
-Outcome SrunSide::options_read(const std::optional<std::string>& option,
-                               std::span<const char* const> arguments) {
+Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
+                                   std::span<const char* const> arguments) {
     ++components_;
     if (runs_unprepared_) return Outcome::ok;
-    const std::string spec = option.value_or(own_variable(spec_variable));
+    const std::string spec = option.value_or(process_variable(spec_variable));
     if (!option && spec.empty()) {
-        take_inherited_ranks();
+        remove_inherited_ranks();
         return Outcome::ok;
     }
     if (spec_.value_or(spec) != spec) {
         // Slurm sends the option of the last component to all of them.
         return refuse({formatted("--distgpu={}", excerpt(spec)),
                        formatted("another component of the step has --distgpu={}", excerpt(*spec_)),
-                       "give all components the same, or start them as steps of their own"});
+                       "give all components the same value, or start them as separate steps"});
     }
     spec_ = spec;
     auto request = parse_spec(option ? "--distgpu" : spec_variable, spec);
     if (!request) return refuse(request.error());
     request_ = *std::move(request);
-    if (request_.help) return refuse(help_by_variable(spec_variable));
+    if (request_.help) return refuse(help_variable_error(spec_variable));
     if (request_.framework == nullptr) {
         unsetenv(spec_variable);
-        take_inherited_ranks();
+        remove_inherited_ranks();
         return Outcome::ok;
     }
     const PlugstackArguments site = parse_plugstack_arguments(arguments);
@@ -152,57 +159,58 @@ Outcome SrunSide::options_read(const std::optional<std::string>& option,
     const SlurmOptions options = srun_options(command_line);
     const auto bad_port = bad_exported_port(request_, command_line, options);
     if (bad_port) return refuse(*bad_port);
-    send_ahead(spec, command_line, options);
+    set_request_variables(spec, command_line, options);
     return Outcome::ok;
 }
 
-// Before Slurm copies the environment for each component.
-void SrunSide::send_ahead(const std::string& spec, const std::vector<std::string>& command_line,
-                          const SlurmOptions& options) {
-    take_replaced_names();
+// Called before Slurm copies the environment for each component.
+void SrunSide::set_request_variables(const std::string& spec,
+                                     const std::vector<std::string>& command_line,
+                                     const SlurmOptions& options) {
+    remove_replaced_variables();
     setenv(spec_variable, spec.c_str(), 1);
-    // The tasks have it from here: of a heterogeneous step only the first component gets what
-    // step_created() sets.
-    if (!std::exchange(has_secret_, true)) {
+    // Set here, because only the first component of a heterogeneous step gets what
+    // on_local_user_init() sets.
+    if (!std::exchange(tried_secret_, true)) {
         const auto secret = draw_secret();
-        set_or_remove(secret_variable, secret ? secret->to_string() : "");
+        set_or_unset(secret_variable, secret ? secret->to_string() : "");
     }
-    // In a heterogeneous step the choice of one component holds for all.
-    const bool binds_cpus = chooses_cpus(options, own_variable("SLURM_CPU_BIND"));
-    set_or_remove(cpu_bind_variable, binds_cpus ? "1" : "");
-    send_address(*request_.framework, command_line, options);
-    // Later srun sets it for an allocation of its own too.
-    inherits_ntasks_ = !own_variable("SLURM_NTASKS").empty();
+    // In a heterogeneous step the choice of one component applies to all.
+    const bool binds_cpus = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
+    set_or_unset(cpu_bind_variable, binds_cpus ? "1" : "");
+    set_placeholder_address(*request_.framework, command_line, options);
+    // Read now, because srun later sets SLURM_NTASKS for its own allocation too.
+    inherits_ntasks_ = !process_variable("SLURM_NTASKS").empty();
     allocated_nodes_ = ProcessEnvironment().number("SLURM_JOB_NUM_NODES").value_or(0);
-    // A step without a reservation of its own would pass on that of the step
-    // around it, whose ports are in use.
+    // A step without its own port reservation would pass on that of the step around it, whose ports
+    // are in use.
     unsetenv("SLURM_STEP_RESV_PORTS");
 }
 
-// mpirun's daemons did not ask, though their job did; the nodes know them and prepare nothing.
+// mpirun's daemons inherit their job's request, but the nodes recognize them and prepare nothing.
 Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
-    const Error told = switched_off(site_switch, spec, "on this cluster");
+    const Error error = switched_off_error(site_switch, spec, "on this cluster");
     request_ = Request{};
-    if (starts_foreign_launcher(own_command_line())) return Outcome::ok;
-    if (site_switch == SiteSwitch::refused) return refuse(told);
+    if (starts_mpi_daemon(own_command_line())) return Outcome::ok;
+    if (site_switch == SiteSwitch::refused) return refuse(error);
     runs_unprepared_ = true;
-    tell(told.message());
-    take_inherited_ranks();
-    // The nodes take it before the option.
+    print_to_user(error.message());
+    remove_inherited_ranks();
+    // On the nodes this takes precedence over the option.
     setenv(spec_variable, "off", 1);
     return Outcome::ok;
 }
 
-Outcome SrunSide::step_created(spank_t spank) {
-    if (!spec_) tell_of_lost_option(spank);
+Outcome SrunSide::on_local_user_init(spank_t spank) {
+    if (!spec_) warn_of_misplaced_option(spank);
     if (request_.framework == nullptr) {
-        if (!inherited_.empty()) judge_inherited_ranks(spank);
+        if (!inherited_.empty()) restore_or_report_inherited_ranks(spank);
         return Outcome::ok;
     }
-    const auto job = item(spank, S_JOB_ID);
-    const auto step_id = item(spank, S_JOB_STEPID);
+    const auto job = read_item(spank, S_JOB_ID);
+    const auto step_id = read_item(spank, S_JOB_STEPID);
     const std::vector<std::string> program = program_arguments(spank);
-    if (!job || !step_id || is_special_step(*step_id) || is_foreign_launcher(program)) {
+    if (!job || !step_id || is_special_step(*step_id) || is_mpi_daemon(program)) {
         return Outcome::ok;
     }
     SentStep step;
@@ -210,41 +218,42 @@ Outcome SrunSide::step_created(spank_t spank) {
     step.step = *step_id;
     step.plugin_file = own_plugin_file();
     const SlurmOptions options = srun_options(own_command_line(), program.size());
-    step.cpu_bind = chooses_cpus(options, own_variable("SLURM_CPU_BIND"));
-    step.gpus = asked_gpus(options).value_or(0);
-    // Slurm's own kind of container; pyxis's options begin with --container- and are others.
+    step.cpu_bind = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
+    step.gpus = requested_gpus(options).value_or(0);
+    // Slurm's own containers; pyxis's options, which begin with --container-, are different.
     if (containers_are_set_up_early &&
-        (options.has("container") || !own_variable("SLURM_CONTAINER").empty())) {
-        complain({"--container", "this release of Slurm does not let --distgpu set variables in it",
-                  "use --container-image of pyxis, or start the container within the step"});
+        (options.has("container") || !process_variable("SLURM_CONTAINER").empty())) {
+        print_error({"--container",
+                     "this release of Slurm does not let --distgpu set variables in it",
+                     "use --container-image of pyxis, or start the container within the step"});
         step.refused = true;
     } else if (auto layout = query_layout(*job, *step_id, std::nullopt)) {
-        // Of a heterogeneous step this is one component; its nodes find the whole.
-        if (own_variable("SLURM_NTASKS") == std::to_string(layout->task_count())) {
+        // In a heterogeneous step this is one component's layout; the nodes query the whole one.
+        if (process_variable("SLURM_NTASKS") == std::to_string(layout->task_count())) {
             auto ordered = order_nodes(*std::move(layout));
             if (ordered) {
                 const std::string order = ordered->text;
                 add_layout(step, *std::move(ordered));
-                judge(step, order, program, options);
+                check_and_announce(step, order, program, options);
             } else {
-                complain(ordered.error());
+                print_error(ordered.error());
                 step.refused = true;
             }
         }
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
-    setenv(sent_variable, encode(step).c_str(), 1);
+    setenv(sent_step_variable, encode(step).c_str(), 1);
     return Outcome::ok;
 }
 
-// Each task of a step that did not ask would take itself for the one around srun. Here, because
-// what is unset once the step is created reaches its tasks all the same (22.05).
-void SrunSide::take_inherited_ranks() {
+// With these, each task of a step that did not request distgpu would act as the task around srun.
+// Removed now, because variables unset after the step's creation still reach its tasks (22.05).
+void SrunSide::remove_inherited_ranks() {
     ProcessEnvironment own;
-    std::vector<std::string> names = inherited_ranks(own);
-    if (!inherited_.empty() || (names.empty() && !tasks_job_name_)) return;
-    if (tasks_job_name_) inherited_.emplace_back(slurms_job_name, *tasks_job_name_);
+    std::vector<std::string> names = inherited_rank_variables(own);
+    if (!inherited_.empty() || (names.empty() && !task_job_name_)) return;
+    if (task_job_name_) inherited_.emplace_back(slurm_job_name_variable, *task_job_name_);
     names.insert(names.end(), {ranks_variable, job_name_variable});
     for (const std::string& name : names) {
         const auto value = own.get(name);
@@ -253,29 +262,29 @@ void SrunSide::take_inherited_ranks() {
     }
 }
 
-// A single task may be a helper that reads them, and mpirun's daemons get their environment from
-// mpirun.
-void SrunSide::judge_inherited_ranks(spank_t spank) {
-    const std::uint32_t tasks = item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
+// Restores them for a single task, which may be a helper that reads them, and for mpirun's daemons,
+// which get their environment from mpirun.
+void SrunSide::restore_or_report_inherited_ranks(spank_t spank) {
+    const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
     const bool is_single = components_ == 1 && tasks == 1;
-    if (is_single || is_foreign_launcher(program_arguments(spank))) {
+    if (is_single || is_mpi_daemon(program_arguments(spank))) {
         ProcessEnvironment own;
         for (const auto& [name, value] : inherited_) own.set(name, value);
-    } else if (!spec_) {  // who wrote off knows
-        tell(ranks_left_behind(inherited_));
+    } else if (!spec_) {  // no warning if the user wrote --distgpu=off
+        print_to_user(inherited_ranks_warning(inherited_));
     }
 }
 
-// In the user's order, else in the administrator's where that can be.
+// In the user's order; otherwise in the administrator's, if that is possible.
 Result<OrderedLayout> SrunSide::order_nodes(StepLayout layout) const {
-    if (reorders(request_)) {
-        return put_in_order(*request_.order, order_list_, layout, ProcessEnvironment());
+    if (reorders_nodes(request_)) {
+        return apply_order(*request_.order, order_list_, layout, ProcessEnvironment());
     }
-    const bool by_default = !request_.order && default_order_ != RankOrder{};
-    if (!by_default || !request_.framework->own_ranks.empty()) {
+    const bool has_default_order = !request_.order && default_order_ != RankOrder{};
+    if (!has_default_order || !request_.framework->fixed_ranks_reason.empty()) {
         return OrderedLayout{std::move(layout), ""};
     }
-    auto ordered = put_in_order(default_order_, {}, layout, ProcessEnvironment());
+    auto ordered = apply_order(default_order_, {}, layout, ProcessEnvironment());
     if (ordered) return ordered;
     slurm_debug("%s", ordered.error().message().c_str());
     return OrderedLayout{std::move(layout), ""};
@@ -289,41 +298,41 @@ void SrunSide::add_layout(SentStep& step, OrderedLayout ordered) const {
     step.layout = std::move(ordered.layout);
 }
 
-// Tells what makes the step impossible, else what may not have been meant and what `verbose` wants
-// before the nodes speak.
-void SrunSide::judge(SentStep& step, const std::string& order, std::vector<std::string> program,
-                     const SlurmOptions& options) {
+// Prints why the step is refused; otherwise the warnings, and the lines of `verbose` that come
+// before those of the nodes.
+void SrunSide::check_and_announce(SentStep& step, const std::string& order,
+                                  std::vector<std::string> program, const SlurmOptions& options) {
     const ChosenSize chosen = chosen_size(options);
     Step known{*step.layout};
     if (options.has("ntasks")) {
-        known.facts.tasks_from = TasksFrom::line;
+        known.facts.task_count_source = TaskCountSource::command_line;
     } else if (inherits_ntasks_) {
-        known.facts.tasks_from = TasksFrom::job;
+        known.facts.task_count_source = TaskCountSource::job;
     }
-    step.ntasks = known.facts.tasks_from != TasksFrom::nodes;
+    step.ntasks = known.facts.task_count_source != TaskCountSource::per_node;
     step.helper =
         step.layout->task_count() == 1 && (chosen.tasks || chosen.nodes) && !options.has("distgpu");
-    known.facts.mpi_type = own_variable("SLURM_MPI_TYPE");
-    known.facts.cpus_per_node = own_variable("SLURM_JOB_CPUS_PER_NODE");
+    known.facts.mpi_type = process_variable("SLURM_MPI_TYPE");
+    known.facts.cpus_per_node = process_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;
-    known.facts.puts_exec_in_front = has_words_in_front;
+    known.facts.inserts_exec = can_prepend_to_program;
     known.facts.allocated_nodes = chosen.nodes ? 0 : allocated_nodes_;
-    known.facts.size_by_default = allocated_nodes_ == 0 && chosen == ChosenSize{};
+    known.facts.has_default_size = allocated_nodes_ == 0 && chosen == ChosenSize{};
     known.rendezvous.rank0_address = step.rank0_address;
-    // What --export changes, the nodes see.
-    if (hands_on_environment(options, own_variable("SLURM_EXPORT_ENV"))) {
+    // Only the nodes see changes by --export.
+    if (passes_full_environment(options, process_variable("SLURM_EXPORT_ENV"))) {
         known.rendezvous.exported_address = exported(ProcessEnvironment(), "MASTER_ADDR");
     }
-    // Those of --multi-prog's file, whose text srun puts behind its name, or the one that stands on
-    // the command line.
+    // The programs of --multi-prog's file, whose text srun appends to its name, or the one on the
+    // command line.
     std::vector<std::vector<std::string>> programs;
     if (program.size() > 1 && options.has("multi-prog")) programs = programs_in(program[1]);
     if (programs.empty()) programs.push_back(std::move(program));
-    std::optional<std::vector<Error>> warnings;  // what holds for each of the programs
+    std::optional<std::vector<Error>> warnings;  // those that apply to all programs
     for (std::vector<std::string>& each : programs) {
         known.facts.program = std::move(each);
         if (const auto error = refusal(request_, known)) {
-            complain(*error);
+            print_error(*error);
             step.refused = true;
             return;
         }
@@ -333,15 +342,17 @@ void SrunSide::judge(SentStep& step, const std::string& order, std::vector<std::
             return std::ranges::find(own, warning) == own.end();
         });
     }
-    for (const Error& warning : *warnings) tell(warning.message());
-    if ((request_.verbose || request_.dry_run) && !order.empty()) tell("distgpu: " + order);
+    for (const Error& warning : *warnings) print_to_user(warning.message());
+    if ((request_.verbose || request_.dry_run) && !order.empty()) {
+        print_to_user("distgpu: " + order);
+    }
     if (!request_.verbose || request_.dry_run) return;
-    for (const std::string& line : step_lines(request_, *step.layout)) tell(line);
+    for (const std::string& line : step_lines(request_, *step.layout)) print_to_user(line);
     ProcessEnvironment own;
     verbose_rows_.collect(own, step.layout->node_count(), step.layout->max_tasks_per_node());
 }
 
-Outcome SrunSide::step_ended() {
+Outcome SrunSide::on_exit() {
     verbose_rows_.finish();
     return Outcome::ok;
 }

@@ -1,5 +1,5 @@
-// srun, sbatch and salloc: the option --distgpu=SPEC, which they and slurmstepd register; what
-// sbatch and salloc do about it; and what srun sends to the nodes.
+// srun, sbatch and salloc: the option --distgpu=SPEC, which they and slurmstepd register; its
+// handling in sbatch and salloc; and what srun sends to the nodes.
 #pragma once
 
 #include "base/result.h"
@@ -15,78 +15,78 @@ namespace distgpu {
 
 // ---- The option, and sbatch and salloc (options.cpp)
 
-// Registers the option, which srun, sbatch, salloc and stepd need alike. In srun it also moves a
-// SPEC inherited from the allocation to SLURM_DISTGPU, so that the callback gets the command line's
-// alone. It answers `sbatch --distgpu=help` before sbatch reads its script, maybe from the
-// terminal.
+// Registers the option in srun, sbatch, salloc and stepd. In srun it also moves a SPEC inherited
+// from the allocation to SLURM_DISTGPU, so that the callback gets only that of the command line.
+// Answers `sbatch --distgpu=help` before sbatch reads its script, which may come from the terminal.
 Outcome register_option(spank_t spank, spank_opt_cb_f callback);
 
-// The option's callback, which Slurm before 24.05 calls twice. The SPEC is judged later, but `help`
-// is answered at once: srun without a program would complain before.
-Outcome take_option(std::optional<std::string>& option, const char* value, bool in_stepd);
+// The option's callback, which Slurm before 24.05 calls twice. The SPEC is parsed later, but `help`
+// is answered at once, because srun would first complain that there is no program.
+Outcome store_option(std::optional<std::string>& option, const char* value, bool in_stepd);
 
-// Refuses a question in a variable, which would be asked of every step.
-Error help_by_variable(const char* variable);
+// The refusal of `help` in a variable, which would apply to every step.
+Error help_variable_error(const char* variable);
 
 class AllocatorSide {
   public:
-    // All options are read, those of each component of a heterogeneous job in turn. A bad SPEC is
-    // refused here, before the job is submitted. Slurm itself hands a SPEC of the command line on;
-    // one from SBATCH_DISTGPU or SALLOC_DISTGPU travels as SLURM_DISTGPU. Warns of a batch script,
-    // or a program of salloc's, that starts no step.
-    Outcome options_read(const std::optional<std::string>& option);
+    // Called when all options are read, once per component of a heterogeneous job. Refuses a bad
+    // SPEC here, before the job is submitted. Slurm itself passes on a SPEC of the command line;
+    // one from SBATCH_DISTGPU or SALLOC_DISTGPU is passed on as SLURM_DISTGPU. Warns of a batch
+    // script, or a program of salloc, that starts no step.
+    Outcome on_init_post_opt(const std::optional<std::string>& option);
 
   private:
-    bool warned_ = false;  // the components have one script
+    bool has_warned_ = false;  // all components have the same script
 };
 
-// ---- srun (srun_side.cpp): judges the request before anything starts, then asks slurmctld once
+// ---- srun (srun_side.cpp): checks the request before anything starts, then asks slurmctld once
 // for the layout of the step and sends it to the nodes.
 
 class SrunSide {
   public:
-    // No option is read yet. In a task whose SLURM_JOB_NAME hides Slurm, srun gets the job's name
-    // back: it reads that variable with the options and sets it again for each component.
-    void started();
+    // Called before any option is read. In a task whose mode hid Slurm by another SLURM_JOB_NAME,
+    // restores the job's name for srun, which reads that variable with the options and sets it
+    // again for each component.
+    void on_init();
 
-    // All options are read, those of each component of a heterogeneous step in turn. Order: command
-    // line, SLURM_DISTGPU, the allocation's. A bad SPEC, and one that is not that of the components
-    // before, is refused here, where a refusal leaves nothing behind. `arguments`: those of the
-    // line in plugstack.conf.
-    Outcome options_read(const std::optional<std::string>& option,
-                         std::span<const char* const> arguments);
+    // Called when all options are read, once per component of a heterogeneous step. Precedence:
+    // command line, SLURM_DISTGPU, the allocation's SPEC. Refuses a bad SPEC, and one that differs
+    // from the previous components', here, where a refusal leaves nothing behind. `arguments`:
+    // those of the line in plugstack.conf.
+    Outcome on_init_post_opt(const std::optional<std::string>& option,
+                             std::span<const char* const> arguments);
 
-    // The step exists but has not started. Never refuses: srun would leave the
-    // step behind, and the next one would find its nodes busy (22.05 and 26.05).
-    Outcome step_created(spank_t spank);
+    // Called when the step exists but has not started. Never refuses: srun would leave the step
+    // behind, and the next one would find its nodes busy (22.05 and 26.05).
+    Outcome on_local_user_init(spank_t spank);
 
-    // srun ends, and so has the step.
-    Outcome step_ended();
+    // Called when srun ends, after the step has ended.
+    Outcome on_exit();
 
   private:
-    void send_ahead(const std::string& spec, const std::vector<std::string>& command_line,
-                    const SlurmOptions& options);
+    void set_request_variables(const std::string& spec,
+                               const std::vector<std::string>& command_line,
+                               const SlurmOptions& options);
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
-    void take_inherited_ranks();
-    void judge_inherited_ranks(spank_t spank);
+    void remove_inherited_ranks();
+    void restore_or_report_inherited_ranks(spank_t spank);
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(SentStep& step, OrderedLayout ordered) const;
-    void judge(SentStep& step, const std::string& order, std::vector<std::string> program,
-               const SlurmOptions& options);
+    void check_and_announce(SentStep& step, const std::string& order,
+                            std::vector<std::string> program, const SlurmOptions& options);
 
-    std::optional<std::string> spec_;  // nothing: not asked for, so far
-    bool runs_unprepared_ = false;     // it was asked for, and the administrator has off=run
+    std::optional<std::string> spec_;  // nullopt while no component has a SPEC
+    bool runs_unprepared_ = false;     // requested, but the administrator has set off=run
     Request request_;
     RankOrder default_order_;       // the administrator's
-    HostList order_list_;           // the nodes that the user's order names; empty: none
-    bool has_secret_ = false;       // or could draw none
-    std::uint32_t components_ = 0;  // of the step, whose options are read
-    // Taken out of srun's environment: the ranks of the task in which it was started.
+    HostList order_list_;           // the nodes that the user's order names; empty if none
+    bool tried_secret_ = false;     // has drawn the secret, or failed to
+    std::uint32_t components_ = 0;  // of the step, whose options have been read
+    // Rank variables of the task in which srun was started, removed from srun's environment.
     std::vector<std::pair<std::string, std::string>> inherited_;
-    std::optional<std::string> tasks_job_name_;  // SLURM_JOB_NAME there, where it hid Slurm
-    // Those of the allocation in which srun was started; 0: in none.
-    std::uint32_t allocated_nodes_ = 0;
-    bool inherits_ntasks_ = false;  // from it: SLURM_NTASKS
+    std::optional<std::string> task_job_name_;  // that task's SLURM_JOB_NAME, if a mode replaced it
+    std::uint32_t allocated_nodes_ = 0;         // of the allocation around srun; 0 if there is none
+    bool inherits_ntasks_ = false;              // SLURM_NTASKS comes from that allocation
     VerboseRows verbose_rows_;
 };
 

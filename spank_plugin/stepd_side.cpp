@@ -19,24 +19,25 @@
 namespace distgpu {
 namespace {
 
-// Where a component could stand in several places, its nodes may all be rank 0's.
-bool runs_rank0(const AskedStep& asked) {
-    const NodeIndex node = rank0_node(asked.step.layout);
-    return std::any_of(asked.offsets.begin(), asked.offsets.end(), [&](ComponentOffset offset) {
-        return in_step(asked.identity.component, offset).node == node;
+// Whether this node may run rank 0; if the component has several possible positions, each counts.
+bool may_run_rank0(const EnabledStep& enabled) {
+    const NodeIndex node = rank0_node(enabled.step.layout);
+    return std::any_of(enabled.offsets.begin(), enabled.offsets.end(), [&](ComponentOffset offset) {
+        return to_whole_step(enabled.identity.component, offset).node == node;
     });
 }
 
-// A port belongs to the step until the end of its last process that holds the claim.
-std::optional<Error> claim(const AskedStep& asked, const NodePlan& node_plan, PortClaims& claims) {
-    const StepId& step = asked.step.rendezvous.step;
+// The step keeps a port until the last of its processes that hold the claim ends.
+std::optional<Error> claim_node_ports(const EnabledStep& enabled, const NodePlan& node_plan,
+                                      PortClaims& claims) {
+    const StepId& step = enabled.step.rendezvous.step;
     return claim_ports(node_plan, node_plan.ports, formatted("{}.{}", step.job, step.step), claims);
 }
 
-// What needs to know all nodes of a step as one.
-std::optional<Error> not_for_components(const Request& request) {
-    constexpr const char* problem = "not for a heterogeneous step";
-    if (reorders(request)) {
+// Refuses keys that need all nodes of a step as a whole.
+std::optional<Error> refuse_for_components(const Request& request) {
+    constexpr const char* problem = "not supported in a heterogeneous step";
+    if (reorders_nodes(request)) {
         return Error{formatted("order={}", excerpt(to_string(*request.order))), problem,
                      "leave order out"};
     }
@@ -46,50 +47,52 @@ std::optional<Error> not_for_components(const Request& request) {
 
 }  // namespace
 
-Outcome StepdSide::options_read(spank_t spank, const std::optional<std::string>& option,
-                                std::span<const char* const> arguments) {
-    const auto step = item(spank, S_JOB_STEPID);
+Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::string>& option,
+                                    std::span<const char* const> arguments) {
+    const auto step = read_item(spank, S_JOB_STEPID);
     if (!step || is_special_step(*step)) return Outcome::ok;
-    const std::string twin = StepVariables(spank).text(spec_variable);
-    if (twin.empty() && !option) return Outcome::ok;
-    if (is_foreign_launcher(program_arguments(spank))) {
-        // mpirun's daemon hands its environment on to the ranks.
+    const std::string sent_spec = StepVariables(spank).text(spec_variable);
+    if (sent_spec.empty() && !option) return Outcome::ok;
+    if (is_mpi_daemon(program_arguments(spank))) {
+        // mpirun's daemon passes its environment on to the ranks.
         StepVariables variables(spank);
-        remove_request(variables);
+        remove_request_variables(variables);
         variables.unset(secret_variable);
         return Outcome::ok;
     }
     stepd_ = getpid();
-    identity_ = read_identity(spank, *step);
+    identity_ = read_node_identity(spank, *step);
     arguments_ = parse_plugstack_arguments(arguments);
     // For the administrator, in slurmd's log.
-    for (const Error& complaint : arguments_.complaints) {
-        slurm_error("%s", ignored_argument(complaint).c_str());
+    for (const Error& complaint : arguments_.ignored_arguments) {
+        slurm_error("%s", ignored_argument_message(complaint).c_str());
     }
-    if (stands_before(pyxis_plugin)) {
+    if (is_loaded_before(pyxis_plugin)) {
         slurm_error("distgpu: plugstack.conf: %.*s; put it after",
                     static_cast<int>(before_pyxis.size()), before_pyxis.data());
     }
-    // The excerpt of a text that is no line is no SPEC, and refused as that.
-    constexpr std::size_t longest = 4096;
-    request_ = Asked{
-        .origin = twin.empty() ? "--distgpu" : spec_variable,
-        .spec = twin.empty() ? *option : printable_line(twin, longest).value_or(excerpt(twin)),
+    // If the text is not one line, its excerpt is not a valid SPEC and is refused as such.
+    constexpr std::size_t max_size = 4096;
+    unread_request_ = UnreadRequest{
+        .origin = sent_spec.empty() ? "--distgpu" : spec_variable,
+        .spec = sent_spec.empty()
+                    ? *option
+                    : printable_line(sent_spec, max_size).value_or(excerpt(sent_spec)),
         .by_option = option.has_value(),
         .root = file_root(),
         .layout = std::nullopt};
-    const bool is_off = arguments_.site_switch != SiteSwitch::on || request_->spec == "off";
-    if (!is_off) request_->layout = ask_for_layout(spank, identity_);
+    const bool is_off = arguments_.site_switch != SiteSwitch::on || unread_request_->spec == "off";
+    if (!is_off) unread_request_->layout = query_layout_if_needed(spank, identity_);
     return Outcome::ok;
 }
 
-void StepdSide::read_request(spank_t spank, Asked asked) {
-    auto request = parse_spec(asked.origin, asked.spec);
+void StepdSide::read_request(spank_t spank, UnreadRequest unread) {
+    auto request = parse_spec(unread.origin, unread.spec);
     if (!request) {
         Error error = request.error();
-        // srun has the SPEC read by its own plugin before it sends the option, or what it draws for
-        // `distgpu check`, which every component of a heterogeneous step gets.
-        if (asked.by_option || StepVariables(spank).get(secret_variable)) {
+        // srun's own plugin has parsed the SPEC before srun sends the option, or the secret, which
+        // every component of a heterogeneous step gets.
+        if (unread.by_option || StepVariables(spank).get(secret_variable)) {
             error.problem +=
                 formatted(", although srun accepted it: {} has distgpu {}, which does not know it",
                           node_name(), DISTGPU_VERSION);
@@ -98,102 +101,104 @@ void StepdSide::read_request(spank_t spank, Asked asked) {
         failure_ = Failure{std::move(error)};
     } else if (request->framework != nullptr) {
         if (arguments_.site_switch != SiteSwitch::on) {
-            switch_off(spank, asked.spec);
+            switch_off(spank, unread.spec);
         } else {
-            learn(spank, *std::move(request), std::move(asked));
+            read_step(spank, *std::move(request), std::move(unread));
         }
     }
 }
 
-// Where srun's host was switched off too, nobody asks here. The other nodes may not be: ranks on
-// some of them alone would wait for the rest, so only a step of this one node can run without.
+// srun's host is not switched off, otherwise there would be no request here; and other nodes may
+// not be either. Their ranks would wait for this node's, so only a step of this one node can run
+// without distgpu.
 void StepdSide::switch_off(spank_t spank, const std::string& spec) {
-    const bool alone = !identity_.heterogeneous && identity_.size.nodes == 1;
-    const SiteSwitch site_switch = alone ? arguments_.site_switch : SiteSwitch::refused;
-    Error told = switched_off(site_switch, spec, "on " + node_name());
+    const bool is_only_node = !identity_.heterogeneous && identity_.size.nodes == 1;
+    const SiteSwitch site_switch = is_only_node ? arguments_.site_switch : SiteSwitch::refused;
+    Error error = switched_off_error(site_switch, spec, "on " + node_name());
     if (site_switch == SiteSwitch::refused) {
-        failure_ = Failure{std::move(told)};
+        failure_ = Failure{std::move(error)};
         return;
     }
-    unprepared_ = std::move(told);
+    off_warning_ = std::move(error);
     StepVariables variables(spank);
-    remove_request(variables);
+    remove_request_variables(variables);
 }
 
-void StepdSide::learn(spank_t spank, Request request, Asked asked) {
+void StepdSide::read_step(spank_t spank, Request request, UnreadRequest unread) {
     if (identity_.heterogeneous) {
-        if (auto error = not_for_components(request)) {
+        if (auto error = refuse_for_components(request)) {
             failure_ = Failure{*std::move(error)};
             return;
         }
         if (arguments_.watch) arguments_.watch->minutes = 0;
     }
-    take_defaults(request, arguments_);
-    auto step = collect_asked_step(spank, identity_, std::move(request), std::move(asked.spec),
-                                   arguments_, std::move(asked.layout));
+    apply_defaults(request, arguments_);
+    auto step = collect_enabled_step(spank, identity_, std::move(request), std::move(unread.spec),
+                                     arguments_, std::move(unread.layout));
     if (!step) {
         failure_ = std::move(step.error());
         return;
     }
-    asked_ = *std::move(step);
-    asked_->root = asked.root;
+    enabled_step_ = *std::move(step);
+    enabled_step_->root = unread.root;
     if (auto error = check_plan()) failure_ = Failure{*std::move(error)};
-    // Under contain_spank this is another process with the same memory, and the number of a
-    // descriptor that it has opened may be that of another one in slurmstepd.
+    // Under contain_spank this is another process that shares slurmstepd's memory but not its
+    // descriptors: a number opened here may be another descriptor in slurmstepd.
     is_contained_ = getpid() != stepd_;
     if (is_contained_) claims_.release();
-    // A line that is easy to count: who used which mode, on how much. Of the nodes of a step, one
-    // writes it; where components of one shape share a node, the first of each.
-    if (!arguments_.logs_steps || asked_->offsets.empty() ||
-        in_step(identity_.component, asked_->offsets.front()).node != NodeIndex{0}) {
+    // A line for usage statistics: which user used which mode on how many nodes. One node of the
+    // step writes it; if components of one shape share a node, the first node of each.
+    if (!arguments_.logs_steps || enabled_step_->offsets.empty() ||
+        to_whole_step(identity_.component, enabled_step_->offsets.front()).node != NodeIndex{0}) {
         return;
     }
-    const StepId& id = asked_->step.rendezvous.step;
-    const StepLayout& layout = asked_->step.layout;
+    const StepId& id = enabled_step_->step.rendezvous.step;
+    const StepLayout& layout = enabled_step_->step.layout;
     const std::string line =
         formatted("distgpu: step {}.{}: mode={} uid={} nodes={} tasks={}", id.job, id.step,
-                  asked_->request.framework->mode, item(spank, S_JOB_UID).value_or(0),
+                  enabled_step_->request.framework->mode, read_item(spank, S_JOB_UID).value_or(0),
                   layout.node_count(), layout.task_count());
     slurm_info("%s", line.c_str());
 }
 
-// What would fail in the tasks is found here, once for all of them. Only on a node that may run
-// rank 0 the rendezvous can fail.
+// Finds here, once for all tasks, what would fail in them. The rendezvous can fail only on a node
+// that may run rank 0.
 std::optional<Error> StepdSide::check_plan() {
     const NodeIndex node =
-        identity_.heterogeneous ? rank0_node(asked_->step.layout) : identity_.whole().node;
-    auto node_plan = plan(asked_->request, asked_->step, NodeFacts{.node = node});
+        identity_.heterogeneous ? rank0_node(enabled_step_->step.layout) : identity_.whole().node;
+    auto node_plan = plan(enabled_step_->request, enabled_step_->step, NodeFacts{.node = node});
     if (!node_plan) return node_plan.error();
-    if (identity_.heterogeneous && !runs_rank0(*asked_)) return std::nullopt;
-    if (asked_->offsets.size() == 1 && runs_rank0(*asked_)) {
-        auto wrong =
-            check_address(asked_->request, asked_->step.layout, asked_->step.rendezvous, warnings_);
-        if (wrong) return wrong;
+    if (identity_.heterogeneous && !may_run_rank0(*enabled_step_)) return std::nullopt;
+    if (enabled_step_->offsets.size() == 1 && may_run_rank0(*enabled_step_)) {
+        auto wrong_address = check_address(enabled_step_->request, enabled_step_->step.layout,
+                                           enabled_step_->step.rendezvous, warnings_);
+        if (wrong_address) return wrong_address;
     }
     plan_with_ports_ = *std::move(node_plan);
-    if (auto taken = claim(*asked_, *plan_with_ports_, claims_)) return taken;
+    if (auto taken = claim_node_ports(*enabled_step_, *plan_with_ports_, claims_)) return taken;
     return check_ports(*plan_with_ports_, plan_with_ports_->ports, warnings_);
 }
 
-Outcome StepdSide::before_tasks(spank_t spank) {
-    if (!request_) return Outcome::ok;
+Outcome StepdSide::on_user_init(spank_t spank) {
+    if (!unread_request_) return Outcome::ok;
     notice_.create();
-    read_request(spank, *std::exchange(request_, std::nullopt));
-    if (unprepared_) tell(unprepared_->message());
-    if (!asked_ || failure_) return Outcome::ok;
+    read_request(spank, *std::exchange(unread_request_, std::nullopt));
+    if (off_warning_) print_to_user(off_warning_->message());
+    if (!enabled_step_ || failure_) return Outcome::ok;
     const auto& tasks = identity_.component.tasks;
-    // Without other nodes nobody has to reach this one.
+    // Without other nodes, no one has to reach this one.
     const std::string address =
-        asked_->step.layout.node_count() > 1 ? asked_->own_address : std::string();
+        enabled_step_->step.layout.node_count() > 1 ? enabled_step_->own_address : std::string();
     for (Error& warning :
-         binding_.before_tasks(spank, asked_->request, arguments_, tasks.size(), address)) {
+         binding_.read_node(spank, enabled_step_->request, arguments_, tasks.size(), address)) {
         warnings_.push_back(std::move(warning));
     }
-    // To slurmd's log on every node, to the user from the one that runs the first task.
+    // Every node writes them to slurmd's log; the node that runs the first task also prints them to
+    // the user.
     const bool is_first = !tasks.empty() && tasks.front() == ComponentTaskId{0};
     for (const Error& warning : warnings_) {
         if (is_first) {
-            tell(warning.message());
+            print_to_user(warning.message());
         } else {
             slurm_info("%s", warning.message().c_str());
         }
@@ -201,87 +206,87 @@ Outcome StepdSide::before_tasks(spank_t spank) {
     return Outcome::ok;
 }
 
-Outcome StepdSide::task_forked(spank_t spank) {
-    if (asked_ && !failure_) binding_.task_forked(spank);
-    if (++forked_ == identity_.component.tasks.size()) notice_.set_forked();
+Outcome StepdSide::on_task_post_fork(spank_t spank) {
+    if (enabled_step_ && !failure_) binding_.record_task(spank);
+    if (++forked_tasks_ == identity_.component.tasks.size()) notice_.set_forked();
     return Outcome::ok;
 }
 
-Outcome StepdSide::before_container(spank_t spank) {
-    constexpr std::chrono::seconds longest{5};
+Outcome StepdSide::on_task_init_privileged(spank_t spank) {
+    constexpr std::chrono::seconds time_limit{5};
     if (!failure_) {
-        if (!asked_ || !needs_host_side(spank, *asked_)) return Outcome::ok;
-        // Each task has its cgroup and CPUs by then, and so has what it leaves behind.
-        notice_.wait_until_forked(longest);
-        host_ = keep_host_side(spank);
+        if (!enabled_step_ || !needs_host_access(spank, *enabled_step_)) return Outcome::ok;
+        // By then each task has its cgroup and CPUs, which the helper then inherits.
+        notice_.wait_until_forked(time_limit);
+        host_ = open_host_access(spank);
         return Outcome::ok;
     }
-    // Slurm complains of each task that has gone before all are forked and told to go on.
-    notice_.wait_until_forked(longest);
+    // Slurm logs an error for each task that ends before all are forked and released.
+    notice_.wait_until_forked(time_limit);
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
     return end_refused_task(spank);
 }
 
-Outcome StepdSide::in_task(spank_t spank) {
-    if (!asked_ || failure_) return Outcome::ok;
-    // Nobody else could keep the claims: the first task to get here has them, and its program after
-    // it.
+Outcome StepdSide::on_task_init(spank_t spank) {
+    if (!enabled_step_ || failure_) return Outcome::ok;
+    // slurmstepd cannot hold the claims: the first task that gets here holds them, and its program
+    // after it.
     if (is_contained_ && plan_with_ports_) {
-        auto taken = claim(*asked_, *plan_with_ports_, claims_of_task_);
+        auto taken = claim_node_ports(*enabled_step_, *plan_with_ports_, claims_of_task_);
         if (taken) failure_ = Failure{*std::move(taken)};
     }
-    if (!failure_) failure_ = start_task(spank, *asked_, binding_, host_);
+    if (!failure_) failure_ = start_task(spank, *enabled_step_, binding_, host_);
     return Outcome::ok;
 }
 
 // This is the task's own process: ending it keeps Slurm from adding two lines per task about a
-// plugin that failed. While it waits, whatever ends the step ends it too.
+// failed plugin. While it waits, anything that ends the step ends it too.
 Outcome StepdSide::end_refused_task(spank_t spank) {
     if (!failure_) return Outcome::ok;
     if (failure_->known_to_all) {
-        // What srun sent reached this component alone; one node of it ends the others.
+        // What srun sent reached only this component; one of its nodes ends the other components.
         if (identity_.heterogeneous && identity_.component.node == ComponentNode{0}) {
-            notice_.set_told();
+            notice_.set_reported();
         }
         _exit(EXIT_FAILURE);
     }
-    // proctrack/linuxproc spares what is called slurmstepd (kill_tree.c, 22.05 to 26.05).
+    // proctrack/linuxproc spares processes named slurmstepd (kill_tree.c, 22.05 to 26.05).
     prctl(PR_SET_NAME, "distgpu");
     const std::uint32_t node = identity_.component.node.value;
-    const std::uint32_t nodes = item(spank, S_JOB_NNODES).value_or(1);
-    const auto turn = refusal_turn(node, std::max(nodes, node + 1));
+    const std::uint32_t nodes = read_item(spank, S_JOB_NNODES).value_or(1);
+    const auto turn = refusal_delay(node, std::max(nodes, node + 1));
     if (notice_.claim_reporter()) {
         std::this_thread::sleep_for(turn);
         slurm_error("%s", failure_->error.message().c_str());
-        // srun drops what is still on its way when the step is cancelled (22.05).
-        constexpr std::chrono::milliseconds until_it_is_shown{250};
-        std::this_thread::sleep_for(until_it_is_shown);
-        notice_.set_told();
+        // srun drops output that is still on its way when the step is cancelled (22.05).
+        constexpr std::chrono::milliseconds until_printed{250};
+        std::this_thread::sleep_for(until_printed);
+        notice_.set_reported();
     } else {
-        // With KillOnBadExit=1 the end of a task ends the step, before anybody has spoken.
+        // With KillOnBadExit=1 the end of any task ends the step, possibly before the report.
         constexpr std::chrono::seconds grace{5};
-        notice_.wait_until_told(turn + grace);
+        notice_.wait_until_reported(turn + grace);
     }
     _exit(EXIT_FAILURE);
 }
 
-Outcome StepdSide::task_ended(spank_t spank) {
-    // The next step may have its port before this slurmstepd has gone.
-    if (++finished_ == identity_.component.tasks.size()) claims_.release();
-    // The other tasks of the step would wait for this one: with KillOnBadExit=0, for ever.
-    if (!notice_.is_told() || ended_) return Outcome::ok;
-    ended_ = true;
+Outcome StepdSide::on_task_exit(spank_t spank) {
+    // Lets the next step have the port before this slurmstepd has exited.
+    if (++finished_tasks_ == identity_.component.tasks.size()) claims_.release();
+    // Otherwise the step's other tasks would wait for this one; with KillOnBadExit=0, forever.
+    if (!notice_.is_reported() || has_ended_step_) return Outcome::ok;
+    has_ended_step_ = true;
     const AsUser as_user(spank);
     end_step(identity_.job, identity_.step);
     if (!identity_.heterogeneous) return Outcome::ok;
     // In a heterogeneous job each component has a step of this number in its own job. srun ends all
-    // of them when it hears that the leader's has ended.
+    // of them when the leader's step has ended.
     const auto leader = het_leader(identity_.job);
     if (leader && *leader != identity_.job) end_step(*leader, identity_.step);
     return Outcome::ok;
 }
 
-void StepdSide::broke(const char* callback, const char* what) noexcept {
+void StepdSide::record_exception(const char* callback, const char* what) noexcept {
     try {
         failure_ = Failure{{callback, what, "please report this"}};
     } catch (const std::exception&) {

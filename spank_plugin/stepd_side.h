@@ -1,5 +1,5 @@
-// slurmstepd: the step that asked for distgpu, as it is known before its tasks are forked; its
-// binding; the start of each task; and what each callback does for it.
+// slurmstepd: the facts of a step that requests distgpu, read before its tasks are forked; its
+// binding; the start of each task; and the callbacks.
 #pragma once
 
 #include "base/environment.h"
@@ -8,10 +8,10 @@
 #include "mapping/plan/plan.h"
 #include "mapping/request/request.h"
 #include "mapping/texts/sent_step.h"
-#include "node/collect.h"
 #include "node/host_helper.h"
 #include "node/network.h"
 #include "node/node_topology.h"
+#include "node/plan_inputs.h"
 #include "refusal.h"
 #include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
@@ -23,23 +23,23 @@
 
 namespace distgpu {
 
-// ---- The step and who this node is in it (asked_step.cpp)
+// ---- The step and this node's identity in it (step_facts.cpp)
 
-// Who this node is: what SPANK's items say, and of a heterogeneous step its layout. A variable of a
-// task is believed only where both leave several answers.
-struct Identity {
-    std::uint32_t job = 0;  // of a heterogeneous job: this component's
+// This node's identity in the step, from SPANK's items and, in a heterogeneous step, its layout. A
+// variable of a task is trusted only if both leave several possibilities.
+struct NodeIdentity {
+    std::uint32_t job = 0;  // in a heterogeneous job, this component's
     std::uint32_t step = 0;
-    StepSize size;  // of a heterogeneous step: this component's
+    StepSize size;  // in a heterogeneous step, this component's
     bool heterogeneous = false;
     ComponentTasks component;
 
     // The node in the whole step. Precondition: not heterogeneous.
-    LocalTasks whole() const { return in_step(component, {}); }
+    LocalTasks whole() const { return to_whole_step(component, {}); }
 };
 
 // In init_post_opt.
-Identity read_identity(spank_t spank, std::uint32_t step);
+NodeIdentity read_node_identity(spank_t spank, std::uint32_t step);
 
 struct TaskIdentity {
     LocalTasks node;  // in the whole step
@@ -48,152 +48,158 @@ struct TaskIdentity {
     TaskId task() const { return node.tasks[local.value]; }
 };
 
-// In task_init. `offsets`: where this component can stand in the whole step. Several of them are
-// told apart by what Slurm set in the task's environment, unless a container is put over it.
-// Errors: Slurm does not tell which task this is.
-Result<TaskIdentity> read_task_identity(spank_t spank, const Identity& identity,
+// In task_init. `offsets`: the possible positions of this component in the whole step. Several are
+// distinguished by what Slurm set in the task's environment, unless a container overwrites that.
+// Errors: Slurm does not show which task this is.
+Result<TaskIdentity> read_task_identity(spank_t spank, const NodeIdentity& identity,
                                         const std::vector<ComponentOffset>& offsets,
                                         bool in_container);
 
-// The layout of a step is what srun sent, else what the step's environment tells for certain, else
-// what slurmctld answers the step's user: each node decides alike. In init_post_opt, as root, where
-// alone an RPC is allowed. Nothing: nobody has to ask, as two numbers of tasks and single words
-// show; root reads no more of what a user can forge.
-std::optional<Result<StepLayout>> ask_for_layout(spank_t spank, const Identity& identity);
+// The layout of a step is the one that srun sent, or else the one that the step's environment
+// determines, or else slurmctld's answer to the step's user; all nodes decide alike. Called in
+// init_post_opt, as root, the only callback in which an RPC is allowed. nullopt if no query is
+// needed, which follows from two numbers of tasks and single words: of what a user can forge, root
+// reads no more.
+std::optional<Result<StepLayout>> query_layout_if_needed(spank_t spank,
+                                                         const NodeIdentity& identity);
 
-struct AskedStep {
+struct EnabledStep {
     std::string spec;  // as the user wrote it
     Request request;   // with the administrator's defaults in it
-    Identity identity;
+    NodeIdentity identity;
     Step step;
-    SentStep sent;              // by srun; its layout is the step's
-    bool told_by_srun = false;  // what `verbose` says of the step as a whole
-    std::string own_address;    // NodeAddr of this node; empty: not known
-    // Where this component can stand in the step; one, where it is not heterogeneous.
+    SentStep sent;                 // by srun; its layout has moved to `step`
+    bool printed_by_srun = false;  // the lines of `verbose` about the step as a whole
+    std::string own_address;       // NodeAddr of this node; empty if unknown
+    // The possible positions of this component in the step; one if the step is not heterogeneous.
     std::vector<ComponentOffset> offsets;
-    std::string command;     // of distgpu, on this node
-    EnvironmentCopy launch;  // what a container may replace
+    std::string command;     // path of distgpu on this node
+    EnvironmentCopy launch;  // variables that a container may replace
     FileRoot root{};         // outside any container, as init_post_opt sees it
 };
 
-// In user_init: from the step's environment, from what srun sent, and from slurm.conf what it did
-// not send. `answer`: that of ask_for_layout().
-// Errors: srun has refused the step, or sent what it never does; the answer's; a layout that is not
-// the one that Slurm started.
-tl::expected<AskedStep, Failure> collect_asked_step(spank_t spank, const Identity& identity,
-                                                    Request request, std::string spec,
-                                                    const PlugstackArguments& arguments,
-                                                    std::optional<Result<StepLayout>> answer);
+// In user_init: from the step's environment, from what srun sent, and, if srun did not send it,
+// from slurm.conf. `answer`: that of query_layout_if_needed().
+// Errors: srun refused the step or sent what it never sends; the answer's error; the layout is not
+// that of the tasks that Slurm started.
+tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const NodeIdentity& identity,
+                                                        Request request, std::string spec,
+                                                        const PlugstackArguments& arguments,
+                                                        std::optional<Result<StepLayout>> answer);
 
-// ---- What binding needs to know of a step on this node (asked_step.cpp)
+// ---- The step's facts for binding on this node (step_facts.cpp)
 
 class StepBinding {
   public:
-    // user_init. `request` has the administrator's defaults in it. Returns what went wrong, where
-    // the step is left as Slurm binds it.
-    std::vector<Error> before_tasks(spank_t spank, const Request& request,
-                                    const PlugstackArguments& arguments, std::size_t tasks,
-                                    const std::string& address);
+    // In user_init. `request` includes the administrator's defaults. Returns the problems because
+    // of which the step stays as Slurm binds it.
+    std::vector<Error> read_node(spank_t spank, const Request& request,
+                                 const PlugstackArguments& arguments, std::size_t tasks,
+                                 const std::string& address);
 
-    // task_post_fork, in slurmstepd.
-    void task_forked(spank_t spank);
+    // In task_post_fork, in slurmstepd: records the task's CPUs.
+    void record_task(spank_t spank);
 
-    // task_init: of this task. `launch`: what a container may have replaced.
+    // In task_init: the facts for this task. `launch`: variables that a container may have
+    // replaced.
     NodeFacts facts_of(spank_t spank, const EnvironmentCopy& launch, LocalRank task) const;
 
   private:
     OwnNode node_;
-    TaskBoard board_;
+    SharedTaskState shared_;
     StepGpuFacts gpus_;
-    std::optional<TopologySource> unrecorded_timeout_;  // of its discovery, for note_silent()
-    uid_t user_ = 0;
+    // The source of a discovery that timed out, until record_discovery_timeout() is called.
+    std::optional<TopologySource> unrecorded_timeout_;
+    uid_t user_ = 0;  // of that discovery
 };
 
 // ---- A task's own process just before its program (task_start.cpp)
 
-// What a task keeps of the host, should another plugin put it into a container.
-struct HostSide {
+// A task's access to the host, kept in case another plugin puts the task into a container.
+struct HostAccess {
     Result<HostHelper> helper;
-    EnvironmentCopy variables;  // of the launch, which no image has changed
+    EnvironmentCopy variables;  // of the launch, not changed by an image
 };
 
-// In task_init_privileged: whether this task will have a program of the host's started.
-bool needs_host_side(spank_t spank, const AskedStep& asked);
+// In task_init_privileged: whether this task will start a program of the host.
+bool needs_host_access(spank_t spank, const EnabledStep& enabled);
 
-// There too, once Slurm has put all tasks into their cgroups.
-HostSide keep_host_side(spank_t spank);
+// Also in task_init_privileged, after Slurm has put all tasks into their cgroups.
+HostAccess open_host_access(spank_t spank);
 
 // In task_init, as the user. Ends the process after a dry run. Returns why the task must not start.
-std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding,
-                                  std::optional<HostSide>& host);
+std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
+                                  const StepBinding& binding, std::optional<HostAccess>& host);
 
 // ---- The callbacks (stepd_side.cpp)
 
 class StepdSide {
   public:
-    // init_post_opt, as root, who reads nothing that a user wrote: what was asked for is kept as it
-    // is, and slurmctld asked where it must be. Never refuses (that would drain the node): what
-    // goes wrong is recorded, and the tasks end.
-    Outcome options_read(spank_t spank, const std::optional<std::string>& option,
-                         std::span<const char* const> arguments);
+    // As root, which reads nothing that a user wrote: keeps the request as unread text, and asks
+    // slurmctld if necessary. Never refuses, which would drain the node: records the failure, and
+    // the tasks end.
+    Outcome on_init_post_opt(spank_t spank, const std::optional<std::string>& option,
+                             std::span<const char* const> arguments);
 
-    // user_init, as the user, once a node: reads the request and the step. Messages reach srun from
-    // here on.
-    Outcome before_tasks(spank_t spank);
+    // As the user, once per node: reads the request and the step. From here on, messages reach
+    // srun.
+    Outcome on_user_init(spank_t spank);
 
-    // task_post_fork, as root, for each task before any of them goes on.
-    Outcome task_forked(spank_t spank);
+    // As root, for each task, before any of them continues.
+    Outcome on_task_post_fork(spank_t spank);
 
-    // task_init_privileged, as root, in each task's process before any plugin's task_init, in which
-    // pyxis enters its container: ends a task that must not start, and forks what stays outside.
-    Outcome before_container(spank_t spank);
+    // As root, in each task's process, before any plugin's task_init, in which pyxis enters its
+    // container: ends a task that must not start, and forks the helper that stays outside.
+    Outcome on_task_init_privileged(spank_t spank);
 
-    // task_init, as the user, in each task's process just before execve.
-    Outcome in_task(spank_t spank);
+    // As the user, in each task's process, just before execve.
+    Outcome on_task_init(spank_t spank);
 
-    // The same process: where the task must not start, tells the user why and ends.
+    // In a task's process, after either callback above: if the task must not start, reports why and
+    // ends the process.
     Outcome end_refused_task(spank_t spank);
 
-    // task_exit, as root, for each task that has ended. Ends the step once if it was refused here.
-    Outcome task_ended(spank_t spank);
+    // As root, for each task that has ended. If this node refused the step, ends the step, once.
+    Outcome on_task_exit(spank_t spank);
 
     // A callback threw `what`: the tasks must not start.
-    void broke(const char* callback, const char* what) noexcept;
+    void record_exception(const char* callback, const char* what) noexcept;
 
   private:
-    // What was asked for, unread, and what only root could find out about it.
-    struct Asked {
+    // The request as unread text, with what only root could find out about it.
+    struct UnreadRequest {
         std::string origin;  // "--distgpu", or the variable
         std::string spec;
         bool by_option = false;
         FileRoot root;
-        std::optional<Result<StepLayout>> layout;  // that of ask_for_layout()
+        std::optional<Result<StepLayout>> layout;  // from query_layout_if_needed()
     };
 
-    void read_request(spank_t spank, Asked asked);
+    void read_request(spank_t spank, UnreadRequest unread);
     void switch_off(spank_t spank, const std::string& spec);
-    void learn(spank_t spank, Request request, Asked asked);
+    void read_step(spank_t spank, Request request, UnreadRequest unread);
     std::optional<Error> check_plan();
 
     PlugstackArguments arguments_;
-    Identity identity_;
-    std::optional<Asked> request_;  // until user_init reads it
-    // Both empty: not asked for. A failure may come before the step is known, or after.
-    std::optional<AskedStep> asked_;
+    NodeIdentity identity_;
+    std::optional<UnreadRequest> unread_request_;  // until user_init reads it
+    // Both are empty if distgpu is not requested. A failure may occur before the step is known, or
+    // after.
+    std::optional<EnabledStep> enabled_step_;
     std::optional<Failure> failure_;
     std::optional<NodePlan> plan_with_ports_;  // of a node on which the framework may listen
-    std::optional<Error> unprepared_;  // what the user is told of a step that runs without distgpu
+    std::optional<Error> off_warning_;         // if the step runs without distgpu
     StepBinding binding_;
     RefusalNotice notice_;
-    pid_t stepd_ = 0;            // slurmstepd, from init_post_opt on
-    bool is_contained_ = false;  // user_init ran in a process of its own: contain_spank
-    PortClaims claims_{PortClaims::Heirs::none};
-    PortClaims claims_of_task_{PortClaims::Heirs::programs};  // where it is contained
+    pid_t stepd_ = 0;            // slurmstepd, set in init_post_opt
+    bool is_contained_ = false;  // user_init ran in a separate process: contain_spank
+    PortClaims claims_{PortClaims::OnExec::close};
+    PortClaims claims_of_task_{PortClaims::OnExec::keep};  // used if is_contained_
     std::vector<Error> warnings_;
-    std::size_t forked_ = 0;        // tasks
-    std::size_t finished_ = 0;      // tasks
-    std::optional<HostSide> host_;  // in a task's process
-    bool ended_ = false;
+    std::size_t forked_tasks_ = 0;
+    std::size_t finished_tasks_ = 0;
+    std::optional<HostAccess> host_;  // in a task's process
+    bool has_ended_step_ = false;
 };
 
 }  // namespace distgpu

@@ -1,6 +1,6 @@
 #include "base/format.h"
 #include "base/io/files.h"
-#include "mapping/frameworks/serving.h"
+#include "mapping/frameworks/service.h"
 #include "mapping/plan/plan.h"
 #include "mapping/texts/variables.h"
 #include "node/prepare_task.h"
@@ -16,156 +16,161 @@
 namespace distgpu {
 namespace {
 
-// Another plugin has put this task into a container.
-bool is_in_container(const AskedStep& asked) {
-    return asked.root != file_root();
+// Whether another plugin has put this task into a container.
+bool is_in_container(const EnabledStep& enabled) {
+    return enabled.root != file_root();
 }
 
-bool wants_check(const Request& request) {
+bool needs_check(const Request& request) {
     return request.check.value_or(CheckChoice::off) != CheckChoice::off;
 }
 
-// All that is of the host: the program itself is started by a process there.
-Result<StepVerdict> verdict_of(spank_t spank, const AskedStep& asked, HostSide& host) {
+// Runs the check on the host: the helper there starts the program.
+Result<StepVerdict> run_check(spank_t spank, const EnabledStep& enabled, HostAccess& host) {
     if (!host.helper) {
         const Error& error = host.helper.error();
-        return Error{formatted("check: {} on {}", asked.command, node_name()), error.problem,
+        return Error{formatted("check: {} on {}", enabled.command, node_name()), error.problem,
                      error.remedy};
     }
-    StepCheck check{.command = asked.command};
-    // Each node unpacks its image in its own time.
-    if (is_in_container(asked)) check.patience = std::chrono::seconds(300);
+    StepCheck check{.command = enabled.command};
+    // Nodes may take very different times to unpack the image.
+    if (is_in_container(enabled)) check.patience = std::chrono::seconds(300);
     return run_step_check(*host.helper, check, host.variables, StepVariables(spank));
 }
 
-// The key check: what the step's own check says before the program starts.
-std::optional<Failure> check_step(spank_t spank, const AskedStep& asked,
-                                  std::optional<HostSide>& host, const TaskIdentity& task) {
-    if (!host || !wants_check(asked.request)) return std::nullopt;
-    const auto verdict = verdict_of(spank, asked, *host);
+// The key check: runs the step's check before the program starts.
+std::optional<Failure> check_step(spank_t spank, const EnabledStep& enabled,
+                                  std::optional<HostAccess>& host, const TaskIdentity& task) {
+    if (!host || !needs_check(enabled.request)) return std::nullopt;
+    const auto verdict = run_check(spank, enabled, *host);
     if (verdict && *verdict == StepVerdict::ready) return std::nullopt;
-    if (*asked.request.check == CheckChoice::stop) {
+    if (*enabled.request.check == CheckChoice::stop) {
         if (!verdict) return Failure{verdict.error()};
-        return Failure{{formatted("--distgpu={}", excerpt(asked.spec)),
+        return Failure{{formatted("--distgpu={}", excerpt(enabled.spec)),
                         "the check found the step not ready, so the program did not start",
-                        "see its lines above; check=warn starts the program all the same"},
+                        "see its messages above; check=warn starts the program anyway"},
                        *verdict == StepVerdict::not_ready};
     }
-    if (!verdict) tell(verdict.error().message());
-    if (task.task() == TaskId{0}) tell("distgpu: check=warn: the program starts all the same");
+    if (!verdict) print_to_user(verdict.error().message());
+    if (task.task() == TaskId{0}) print_to_user("distgpu: check=warn: the program starts anyway");
     return std::nullopt;
 }
 
-bool runs_watch(const AskedStep& asked, NodeIndex node, LocalRank local) {
-    return watch_of(asked.request).minutes > 0 &&
-           asked.step.layout.rank(node, local) == GlobalRank{0};
+bool runs_watch(const EnabledStep& enabled, NodeIndex node, LocalRank local) {
+    return watch_of(enabled.request).minutes > 0 &&
+           enabled.step.layout.rank(node, local) == GlobalRank{0};
 }
 
-// The key watch. A step without its watch is as good as one that asked for none.
-void watch_step(const AskedStep& asked, std::optional<HostSide>& host, const TaskIdentity& task) {
-    const Watch watch = watch_of(asked.request);
-    if (watch.on) allow_looks();
-    if (!host || !runs_watch(asked, task.node.node, task.local)) return;
-    const StepWatch wanted{.command = asked.command,
-                           .watch = watch,
-                           .step = formatted("{}.{}", asked.identity.job, asked.identity.step)};
+// The key watch. The step runs even if the watch does not start.
+void start_watch(const EnabledStep& enabled, std::optional<HostAccess>& host,
+                 const TaskIdentity& task) {
+    const Watch watch = watch_of(enabled.request);
+    if (watch.on) allow_tracing();
+    if (!host || !runs_watch(enabled, task.node.node, task.local)) return;
+    const StepWatch step_watch{
+        .command = enabled.command,
+        .watch = watch,
+        .step = formatted("{}.{}", enabled.identity.job, enabled.identity.step)};
     const auto started = std::move(host->helper).and_then([&](HostHelper helper) {
-        return start_step_watch(helper, wanted, host->variables);
+        return start_step_watch(helper, step_watch, host->variables);
     });
-    if (!started) tell(started.error().message());
+    if (!started) print_to_user(started.error().message());
 }
 
-// Where the user left `distgpu exec` out, and Slurm can put it there.
-std::optional<Failure> start_by_exec(spank_t spank, const AskedStep& asked) {
-    const StepFacts& facts = asked.step.facts;
-    const StepView step{asked.request, asked.step.layout, facts, facts.node_addresses};
+// Prepends `distgpu exec` if the user left it out and Slurm can prepend it.
+std::optional<Failure> prepend_exec(spank_t spank, const EnabledStep& enabled) {
+    const StepFacts& facts = enabled.step.facts;
+    const StepView step{enabled.request, enabled.step.layout, facts, facts.node_addresses};
     if (!contract::lacks_exec(step)) return std::nullopt;
-    // An image may be without it.
-    const bool is_there = access(asked.command.c_str(), X_OK) == 0;
-    if (is_there && put_in_front(spank, {asked.command, "exec", "--"})) return std::nullopt;
-    return Failure{contract::without_exec(step)};
+    // An image may lack the command.
+    const bool has_command = access(enabled.command.c_str(), X_OK) == 0;
+    if (has_command && prepend_to_program(spank, {enabled.command, "exec", "--"})) {
+        return std::nullopt;
+    }
+    return Failure{contract::missing_exec_error(step)};
 }
 
-// What dry-run prints; empty: the program shall run.
-Result<std::string> prepare(spank_t spank, const AskedStep& asked, const StepBinding& binding,
-                            const TaskIdentity& task) {
-    const StepLayout& layout = asked.step.layout;
+// Returns what dry-run prints; empty if the program is to run.
+Result<std::string> prepare_own_task(spank_t spank, const EnabledStep& enabled,
+                                     const StepBinding& binding, const TaskIdentity& task) {
+    const StepLayout& layout = enabled.step.layout;
     if (auto mismatch = check_layout(layout, task.node)) return *std::move(mismatch);
     StepVariables variables(spank);
     std::vector<ContainerSetting> settings;
-    if (is_in_container(asked)) {
-        // Slurm's own numbers again, over a container's.
+    if (is_in_container(enabled)) {
+        // Restores Slurm's own numbers over a container's.
         variables.set("SLURM_PROCID", std::to_string(task.task().value));
         variables.set("SLURM_LOCALID", std::to_string(task.local.value));
         variables.set("SLURM_NODEID", std::to_string(task.node.node.value));
-        settings = put_back(variables, asked.launch);
+        settings = restore_launch_variables(variables, enabled.launch);
     }
-    NodeFacts facts = binding.facts_of(spank, asked.launch, task.local);
+    NodeFacts facts = binding.facts_of(spank, enabled.launch, task.local);
     facts.node = task.node.node;
-    if (asked.sent.gpus > 0) facts.gpus_of_step = asked.sent.gpus;
-    facts.address = asked.own_address;
-    facts.user_bound = asked.sent.cpu_bind;
-    facts.gpus_by_slurm = gives_gpus();
-    const auto& of_component = asked.identity.component.tasks;
-    const bool first_of_component = asked.identity.heterogeneous && task.local == LocalRank{0} &&
-                                    of_component.front() == ComponentTaskId{0};
-    return plan(asked.request, asked.step, facts).and_then([&](const NodePlan& node_plan) {
+    if (enabled.sent.gpus > 0) facts.gpus_of_step = enabled.sent.gpus;
+    facts.address = enabled.own_address;
+    facts.has_cpu_bind = enabled.sent.cpu_bind;
+    facts.slurm_manages_gpus = allocates_gpus();
+    const auto& component_tasks = enabled.identity.component.tasks;
+    const bool is_first_of_component = enabled.identity.heterogeneous &&
+                                       task.local == LocalRank{0} &&
+                                       component_tasks.front() == ComponentTaskId{0};
+    return plan(enabled.request, enabled.step, facts).and_then([&](const NodePlan& node_plan) {
         const TaskPlan& own = node_plan.tasks[task.local.value];
-        // What the container has otherwise is told once, and left for `distgpu check`.
+        // The container's differences are printed once, and recorded for `distgpu check`.
         const ContainerNotes notes = container_notes(settings, own);
         variables.unset(container_variable);
-        if (!notes.mark.empty()) variables.set(container_variable, notes.mark);
-        if ((asked.request.verbose || asked.request.dry_run) && own.rank == GlobalRank{0}) {
-            for (const std::string& line : notes.lines) tell(line);
+        if (!notes.variable_value.empty()) variables.set(container_variable, notes.variable_value);
+        if ((enabled.request.verbose || enabled.request.dry_run) && own.rank == GlobalRank{0}) {
+            for (const std::string& line : notes.lines) print_to_user(line);
         }
-        hand_on_layout(variables, layout);
-        TaskProcess process{variables, tell};
-        process.show = [&](const std::string& rows) {
-            if (!send_rows(variables, rows)) show_on_stderr(rows);
+        set_layout_variable(variables, layout);
+        TaskProcess process{variables, print_to_user};
+        process.print_table = [&](const std::string& rows) {
+            if (!send_rows(variables, rows)) print_to_stderr(rows);
         };
-        return prepare_task({asked.request, layout, facts, node_plan, task.local,
-                             asked.told_by_srun, first_of_component},
-                            asked.spec, process);
+        return prepare_task({enabled.request, layout, facts, node_plan, task.local,
+                             enabled.printed_by_srun, is_first_of_component},
+                            enabled.spec, process);
     });
 }
 
 }  // namespace
 
-bool needs_host_side(spank_t spank, const AskedStep& asked) {
-    if (wants_check(asked.request)) return true;
-    const Identity& identity = asked.identity;
-    const auto local = item(spank, S_TASK_ID);
-    // The key watch is for no heterogeneous step.
+bool needs_host_access(spank_t spank, const EnabledStep& enabled) {
+    if (needs_check(enabled.request)) return true;
+    const NodeIdentity& identity = enabled.identity;
+    const auto local = read_item(spank, S_TASK_ID);
+    // Heterogeneous steps have no watch.
     return local && *local < identity.component.tasks.size() && !identity.heterogeneous &&
-           runs_watch(asked, identity.whole().node, LocalRank{*local});
+           runs_watch(enabled, identity.whole().node, LocalRank{*local});
 }
 
-HostSide keep_host_side(spank_t spank) {
+HostAccess open_host_access(spank_t spank) {
     const auto user = step_user(spank);
-    if (!user) return {Error{"", "Slurm does not tell the job's user", ""}, {}};
-    HostSide host{HostHelper::start(user), {}};
+    if (!user) return {Error{"", "Slurm does not report the job's user", ""}, {}};
+    HostAccess host{HostHelper::start(user), {}};
     const StepVariables step(spank);
     for (const std::string& name : step.names()) {
         if (const auto value = step.get(name)) host.variables.set(name, *value);
     }
-    // In a batch job's steps it is the batch host's.
+    // In a batch job's steps the inherited value is the batch host's.
     host.variables.set("SLURMD_NODENAME", node_name());
     return host;
 }
 
-std::optional<Failure> start_task(spank_t spank, const AskedStep& asked, const StepBinding& binding,
-                                  std::optional<HostSide>& host) {
+std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
+                                  const StepBinding& binding, std::optional<HostAccess>& host) {
     const auto task =
-        read_task_identity(spank, asked.identity, asked.offsets, is_in_container(asked));
+        read_task_identity(spank, enabled.identity, enabled.offsets, is_in_container(enabled));
     if (!task) return Failure{task.error()};
-    const auto prepared = prepare(spank, asked, binding, *task);
+    const auto prepared = prepare_own_task(spank, enabled, binding, *task);
     if (!prepared) return Failure{prepared.error()};
     if (!prepared->empty()) {
         _exit(write_all(STDOUT_FILENO, *prepared) ? EXIT_SUCCESS : EXIT_FAILURE);
     }
-    if (auto failure = start_by_exec(spank, asked)) return failure;
-    if (auto failure = check_step(spank, asked, host, *task)) return failure;
-    watch_step(asked, host, *task);
+    if (auto failure = prepend_exec(spank, enabled)) return failure;
+    if (auto failure = check_step(spank, enabled, host, *task)) return failure;
+    start_watch(enabled, host, *task);
     return std::nullopt;
 }
 

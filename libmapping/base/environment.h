@@ -1,4 +1,4 @@
-// The environment of one task, as an adapter reads and changes it.
+// The environment of one task, which adapters read and change.
 #pragma once
 
 #include "base/values.h"
@@ -15,23 +15,23 @@ class Environment {
   public:
     virtual ~Environment() = default;
 
-    // Nothing: unset.
+    // nullopt if unset.
     virtual std::optional<std::string> get(const std::string& name) const = 0;
 
-    // Empty: unset, or empty.
+    // Empty if unset.
     std::string text(const std::string& name) const { return get(name).value_or(""); }
 
-    // Nothing: unset, or another text than a whole number up to 2^32 - 1.
+    // nullopt if unset or not a whole number up to 2^32 - 1.
     std::optional<std::uint32_t> number(const std::string& name) const {
         return whole_number(text(name));
     }
 
-    // Overwrites. False: the value was not taken.
+    // Overwrites an existing value. Returns false if the variable could not be set.
     virtual bool set(const std::string& name, const std::string& value) = 0;
 
     virtual void unset(const std::string& name) = 0;
 
-    // Of all variables, in no order.
+    // The names of all variables, in no particular order.
     virtual std::vector<std::string> names() const = 0;
 
   protected:
@@ -40,7 +40,7 @@ class Environment {
     Environment& operator=(const Environment&) = default;
 };
 
-// An environment that is a value.
+// An environment held in memory.
 class EnvironmentCopy : public Environment {
   public:
     using Variables = std::map<std::string, std::string>;
@@ -48,14 +48,14 @@ class EnvironmentCopy : public Environment {
     EnvironmentCopy() = default;
     explicit EnvironmentCopy(Variables variables) : variables_(std::move(variables)) {}
 
-    // Of NAME=VALUE, each ended by a NUL, as in /proc/PID/environ; of a name that stands twice the
-    // first counts, as for getenv(3).
-    static EnvironmentCopy of_block(std::string_view block) {
+    // Parses NUL-terminated NAME=VALUE entries, as in /proc/PID/environ. If a name occurs twice,
+    // the first one counts, as for getenv(3).
+    static EnvironmentCopy from_block(std::string_view block) {
         Variables variables;
         while (!block.empty()) {
-            std::string_view value = take_until(block, '\0');
+            std::string_view value = cut_until(block, '\0');
             const bool is_variable = value.find('=') != std::string_view::npos;
-            const std::string_view name = take_until(value, '=');
+            const std::string_view name = cut_until(value, '=');
             if (is_variable && !name.empty()) variables.emplace(name, value);
         }
         return EnvironmentCopy(std::move(variables));

@@ -9,12 +9,12 @@
 namespace distgpu {
 namespace {
 
-constexpr std::size_t widest = 60;
-constexpr std::string_view cut = "...";
+constexpr std::size_t max_width = 60;
+constexpr std::string_view ellipsis = "...";
 
 }  // namespace
 
-std::string formatted_by(fmt::string_view text, fmt::format_args arguments) {
+std::string vformatted(fmt::string_view text, fmt::format_args arguments) {
     return fmt::vformat(text, arguments);
 }
 
@@ -41,26 +41,26 @@ std::string printable(std::string_view text) {
     return shown;
 }
 
-std::optional<std::string> printable_line(std::string_view text, std::size_t longest) {
+std::optional<std::string> printable_line(std::string_view text, std::size_t max_size) {
     std::string line = printable(text);
-    return text.size() <= longest && line == text ? std::optional(std::move(line)) : std::nullopt;
+    return text.size() <= max_size && line == text ? std::optional(std::move(line)) : std::nullopt;
 }
 
 std::string excerpt(std::string_view text) {
-    if (text.size() <= widest) return printable(text);
-    return printable(text.substr(0, widest - cut.size())).append(cut);
+    if (text.size() <= max_width) return printable(text);
+    return printable(text.substr(0, max_width - ellipsis.size())).append(ellipsis);
 }
 
 std::string place_in_text(std::string_view what, std::string_view text, std::size_t offset) {
     std::size_t begin = 0;
     std::size_t end = text.size();
-    if (text.size() > widest) {
-        constexpr std::size_t inner = widest - 2 * cut.size();
+    if (text.size() > max_width) {
+        constexpr std::size_t inner = max_width - 2 * ellipsis.size();
         begin = std::min(offset - std::min(offset, inner / 2), text.size() - inner);
         end = begin + inner;
     }
-    return formatted("{} '{}{}{}' at character {}", what, begin > 0 ? cut : "",
-                     printable(text.substr(begin, end - begin)), end < text.size() ? cut : "",
+    return formatted("{} '{}{}{}' at character {}", what, begin > 0 ? ellipsis : "",
+                     printable(text.substr(begin, end - begin)), end < text.size() ? ellipsis : "",
                      offset + 1);
 }
 

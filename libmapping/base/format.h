@@ -1,6 +1,6 @@
-// Text from values, in fmt's language, and users' text made fit for a message. fmt itself is
-// compiled once, in format.cpp: header-only in every file it took five of the seven seconds of an
-// average one, the plugin may not depend on a shared libfmt, and Debian has no static one.
+// Formats values with fmt, and makes users' text safe to print. fmt is compiled once, in
+// format.cpp: header-only it took five of the seven seconds that an average file compiles, the
+// plugin may not depend on a shared libfmt, and Debian has no static one.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,47 +14,46 @@
 
 namespace distgpu {
 
-std::string formatted_by(fmt::string_view text, fmt::format_args arguments);
+std::string vformatted(fmt::string_view text, fmt::format_args arguments);
 
-// As fmt::format(), also in what the compiler checks of `text`.
+// Same as fmt::format(), including the check of `text` at compile time.
 template <class... Arguments>
 std::string formatted(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-    return formatted_by(text, fmt::make_format_args(arguments...));
+    return vformatted(text, fmt::make_format_args(arguments...));
 }
 
-// The items as formatted("{}") has them, with the separator between two of them.
+// The items, each formatted with "{}", separated by `separator`.
 template <class Items>
 std::string join(const Items& items, std::string_view separator) {
     std::string text;
-    std::string_view before;
+    std::string_view next_separator;
     for (const auto& item : items) {
-        text += before;
+        text += next_separator;
         text += formatted("{}", item);
-        before = separator;
+        next_separator = separator;
     }
     return text;
 }
 
-// "1 node", "4 nodes", for nouns whose plural adds an s.
+// "1 node", "4 nodes"; for nouns whose plural ends in s.
 std::string counted(std::uint64_t count, std::string_view noun);
 
-// "0-3,5" of ascending numbers.
+// "0-3,5" for the numbers 0, 1, 2, 3, 5. Precondition: they ascend.
 std::string number_ranges(std::span<const std::uint32_t> numbers);
 
-// The text with '?' for each byte that is not printable ASCII: it can neither steer a terminal nor
-// begin another line.
+// Replaces each byte that is not printable ASCII by '?', so that the text can neither control a
+// terminal nor start a new line.
 std::string printable(std::string_view text);
 
-// The text itself. Nothing: it is longer, or has a byte that is not printable ASCII and could begin
-// a line of its own in a log.
-std::optional<std::string> printable_line(std::string_view text, std::size_t longest);
+// Returns `text`, or nullopt if it is longer than `max_size` or has a byte that is not printable
+// ASCII, which could forge a line of a log.
+std::optional<std::string> printable_line(std::string_view text, std::size_t max_size);
 
-// The beginning of a user's text for a message: at most 60 characters, printable; "..." where it is
-// cut.
+// The beginning of a user's text for a message: printable, 60 characters at most, "..." if cut.
 std::string excerpt(std::string_view text);
 
-// "<what> '<text>' at character <offset + 1>", cut in this way around that place. `offset` may be
-// text.size(): the end.
+// "<what> '<text>' at character <offset + 1>", where <text> is an excerpt around the offset.
+// `offset` may be text.size(), the end.
 std::string place_in_text(std::string_view what, std::string_view text, std::size_t offset);
 
 }  // namespace distgpu

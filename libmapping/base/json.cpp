@@ -9,25 +9,25 @@
 namespace distgpu {
 namespace {
 
-// What stands in quotes as it is.
+// Needs no escape inside quotes.
 bool is_plain(char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
-// Our deepest text has five levels. Each level of a parsed text takes 70 bytes and more.
-constexpr std::size_t deepest = 32;
+// distgpu's own texts have at most five levels. Each level of a parsed text takes over 70 bytes.
+constexpr std::size_t max_depth = 32;
 
 bool is_too_deep(std::string_view text) {
     std::size_t depth = 0;
     bool quoted = false;
-    for (std::size_t i = 0; i < text.size() && depth <= deepest; ++i) {
+    for (std::size_t i = 0; i < text.size() && depth <= max_depth; ++i) {
         const char c = text[i];
         if (c == '"') quoted = !quoted;
         if (quoted && c == '\\') ++i;
         if (!quoted && (c == '[' || c == '{')) ++depth;
         if (!quoted && (c == ']' || c == '}') && depth > 0) --depth;
     }
-    return depth > deepest;
+    return depth > max_depth;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::optional<bool> JsonValue::flag() const {
     return json_->is_boolean() ? std::optional(json_->get<bool>()) : std::nullopt;
 }
 
-std::optional<std::uint64_t> JsonValue::whole() const {
+std::optional<std::uint64_t> JsonValue::whole_number() const {
     return json_->is_number_unsigned() ? std::optional(json_->get<std::uint64_t>()) : std::nullopt;
 }
 
@@ -89,11 +89,11 @@ std::optional<std::vector<JsonValue>> JsonValue::list() const {
 }
 
 std::string JsonProblem::message() const {
-    return field.empty() ? why : formatted("\"{}\": {}", field, why);
+    return field.empty() ? reason : formatted("\"{}\": {}", field, reason);
 }
 
-void JsonFields::refuse(std::string_view field, std::string_view why) const {
-    if (!problem_) problem_ = JsonProblem{formatted("{}{}", place_, field), std::string(why)};
+void JsonFields::refuse(std::string_view field, std::string_view reason) const {
+    if (!problem_) problem_ = JsonProblem{formatted("{}{}", prefix_, field), std::string(reason)};
 }
 
 bool JsonFields::has(const char* field) const {
@@ -101,9 +101,9 @@ bool JsonFields::has(const char* field) const {
 }
 
 JsonValue JsonFields::value(const char* field) const {
-    static const Json none;
+    static const Json null;
     const auto member = object_.find(field);
-    return JsonValue(member == object_.end() ? none : *member);
+    return JsonValue(member == object_.end() ? null : *member);
 }
 
 std::string JsonFields::text(const char* field) const {
@@ -129,15 +129,15 @@ double JsonFields::number(const char* field) const {
     return 0;
 }
 
-std::uint64_t JsonFields::whole(const char* field, std::uint64_t most) const {
-    const auto whole = value(field).whole();
-    if (whole && *whole <= most) return *whole;
-    refuse(field, formatted("not a whole number up to {}", most));
+std::uint64_t JsonFields::whole_number(const char* field, std::uint64_t max) const {
+    const auto number = value(field).whole_number();
+    if (number && *number <= max) return *number;
+    refuse(field, formatted("not a whole number up to {}", max));
     return 0;
 }
 
 std::size_t JsonFields::index_of(JsonValue value, const char* field, std::size_t size) const {
-    const auto index = value.whole();
+    const auto index = value.whole_number();
     if (index && *index < size) return *index;
     refuse(field, formatted("not a whole number below {}", size));
     return 0;
@@ -184,23 +184,24 @@ std::vector<JsonValue> JsonFields::list(const char* field) const {
 JsonFields JsonFields::object(const char* field) const {
     const JsonValue object = value(field);
     if (!object.json_->is_object()) refuse(field, "not an object");
-    return {*object.json_, formatted("{}{}.", place_, field), problem_};
+    return {*object.json_, formatted("{}{}.", prefix_, field), problem_};
 }
 
-void JsonFields::each(const char* field, const std::function<void(const JsonFields&)>& read) const {
+void JsonFields::for_each(const char* field,
+                          const std::function<void(const JsonFields&)>& read) const {
     std::size_t index = 0;
     for (const JsonValue item : list(field)) {
         if (problem_) return;
         const std::string name = formatted("{}[{}]", field, index++);
         if (!item.json_->is_object()) return refuse(name, "not an object");
-        read(JsonFields(*item.json_, formatted("{}{}.", place_, name), problem_));
+        read(JsonFields(*item.json_, formatted("{}{}.", prefix_, name), problem_));
     }
 }
 
 std::optional<JsonProblem> read_json(std::string_view text,
                                      const std::function<void(const JsonFields&)>& read) {
     if (is_too_deep(text)) {
-        return JsonProblem{"", formatted("nested deeper than {} levels", deepest)};
+        return JsonProblem{"", formatted("nested deeper than {} levels", max_depth)};
     }
     constexpr bool throw_on_error = false;
     const Json json = Json::parse(text, /*callback=*/nullptr, throw_on_error);

@@ -1,5 +1,5 @@
-// Writes JSON, and reads JSON that others wrote with types and bounds checked. nlohmann's header,
-// which costs a file several seconds, is compiled once, in json.cpp.
+// Writes JSON, and reads untrusted JSON with types and bounds checked. nlohmann's header, which
+// costs several seconds per file, is compiled once, in json.cpp.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,7 +20,7 @@ namespace distgpu {
 
 struct JsonMember;
 
-// Each value is its text. Objects are written as they stand in the code:
+// A JSON value, kept as its text. Objects are written as initializer lists:
 //     JsonText{{"rank", 3}, {"gpus", JsonText::list(gpus)}}
 class JsonText {
   public:
@@ -37,14 +37,14 @@ class JsonText {
     JsonText(std::initializer_list<JsonMember> members);  // an object, in this order
     JsonText(const std::vector<JsonMember>& members);
 
-    // json(item) of each.
+    // The list of to_json(item) for each item.
     template <class Items, class ToJson>
-    static JsonText list(const Items& items, ToJson&& json) {
+    static JsonText list(const Items& items, ToJson&& to_json) {
         JsonText list;
         list.text_ = "[";
         for (const auto& item : items) {
             if (list.text_.size() > 1) list.text_ += ',';
-            list.text_ += JsonText(json(item)).text_;
+            list.text_ += JsonText(to_json(item)).text_;
         }
         list.text_ += ']';
         return list;
@@ -56,7 +56,7 @@ class JsonText {
     }
 
     const std::string& line() const { return text_; }  // without a newline
-    std::string indented() const;                      // a member a line
+    std::string indented() const;                      // each member on its own line
 
   private:
     template <class Value>
@@ -73,7 +73,7 @@ class JsonText {
     }
 
     static std::string number(double value);
-    // Text that is not UTF-8 (a file of /proc may hold any byte) is mended.
+    // Bytes that are not UTF-8, which files of /proc may have, are replaced.
     static std::string quoted(std::string_view value);
 
     std::string text_ = "null";
@@ -84,12 +84,12 @@ struct JsonMember {
     JsonText value;
 };
 
-// Null: what is not known.
+// Null for an empty text, which means unknown.
 inline JsonText json_text_or_null(std::string_view text) {
     return text.empty() ? JsonText() : JsonText(text);
 }
 
-// One value of a text that is being read. Nothing: it is of another type.
+// One value of a text that is being read. Each reader returns nullopt if its type is another one.
 class JsonValue {
   public:
     explicit JsonValue(const nlohmann::json& json) : json_(&json) {}
@@ -97,7 +97,7 @@ class JsonValue {
     bool is_null() const;
     std::optional<std::string_view> text() const;
     std::optional<bool> flag() const;
-    std::optional<std::uint64_t> whole() const;  // a whole number from 0
+    std::optional<std::uint64_t> whole_number() const;  // not negative
     std::optional<double> number() const;
     std::optional<std::vector<JsonValue>> list() const;
 
@@ -107,27 +107,28 @@ class JsonValue {
 };
 
 struct JsonProblem {
-    std::string field;  // "gpus[3].minor"; empty: the text is no JSON object
-    std::string why;
+    std::string field;  // "gpus[3].minor"; empty if the text is not a JSON object
+    std::string reason;
 
     std::string message() const;  // "gpus[3].minor": missing
 };
 
 // The fields of one object. A reader that refuses its field returns an empty value; read_json()
-// returns the first problem at the end, and its caller drops all that was read.
+// returns the first problem, and its caller then drops everything that was read.
 class JsonFields {
   public:
-    // `place` names the object in problems: "gpus[3]."; "" for the whole text.
-    JsonFields(const nlohmann::json& object, std::string place, std::optional<JsonProblem>& problem)
-        : object_(object), place_(std::move(place)), problem_(problem) {}
+    // `prefix` names the object in problems: "gpus[3]."; "" for the whole text.
+    JsonFields(const nlohmann::json& object, std::string prefix,
+               std::optional<JsonProblem>& problem)
+        : object_(object), prefix_(std::move(prefix)), problem_(problem) {}
 
-    void refuse(std::string_view field, std::string_view why) const;
+    void refuse(std::string_view field, std::string_view reason) const;
 
-    bool has(const char* field) const;         // also where it is null
-    JsonValue value(const char* field) const;  // null: there is none
+    bool has(const char* field) const;         // also true if it is null
+    JsonValue value(const char* field) const;  // null if missing
 
     std::string text(const char* field) const;
-    std::string optional_text(const char* field) const;  // empty: null, or there is none
+    std::string optional_text(const char* field) const;  // empty if null or missing
     bool flag(const char* field) const;
     double number(const char* field) const;                        // finite, at least 0
     std::size_t index(const char* field, std::size_t size) const;  // 0 .. size - 1
@@ -138,18 +139,18 @@ class JsonFields {
 
     template <class Unsigned>
     Unsigned count(const char* field) const {
-        return static_cast<Unsigned>(whole(field, std::numeric_limits<Unsigned>::max()));
+        return static_cast<Unsigned>(whole_number(field, std::numeric_limits<Unsigned>::max()));
     }
 
-    // find(text), which is nothing for a text that names nothing.
-    template <class Find>
-    auto named(const char* field, Find&& find) const {
-        const auto value = find(text(field));
-        if (!value) refuse(field, "not one of the known words");
+    // parse(text), which returns nullopt for an unknown text.
+    template <class Parse>
+    auto parsed(const char* field, Parse&& parse) const {
+        const auto value = parse(text(field));
+        if (!value) refuse(field, "unknown value");
         return value ? *value : std::decay_t<decltype(*value)>{};
     }
 
-    // read(fields) of the object; nothing: null, or there is none.
+    // read(fields) of the object; nullopt if null or missing.
     template <class Read>
     auto optional_object(const char* field, Read&& read) const {
         using Value = decltype(read(*this));
@@ -158,26 +159,27 @@ class JsonFields {
     }
 
     // read(fields) of each object of a list.
-    void each(const char* field, const std::function<void(const JsonFields&)>& read) const;
+    void for_each(const char* field, const std::function<void(const JsonFields&)>& read) const;
 
     template <class Read>
     auto objects(const char* field, Read&& read) const {
         std::vector<decltype(read(*this))> values;
-        each(field, [&](const JsonFields& item) { values.push_back(read(item)); });
+        for_each(field, [&](const JsonFields& item) { values.push_back(read(item)); });
         return values;
     }
 
   private:
     JsonFields object(const char* field) const;
-    std::uint64_t whole(const char* field, std::uint64_t most) const;
+    std::uint64_t whole_number(const char* field, std::uint64_t max) const;
     std::size_t index_of(JsonValue value, const char* field, std::size_t size) const;
 
     const nlohmann::json& object_;
-    std::string place_;
+    std::string prefix_;
     std::optional<JsonProblem>& problem_;
 };
 
-// read(fields) of the object that the text is. What is wrong with it; nothing: it was read.
+// Parses the text and calls read(fields) for its object. Returns the first problem, or nullopt if
+// everything was read.
 std::optional<JsonProblem> read_json(std::string_view text,
                                      const std::function<void(const JsonFields&)>& read);
 

@@ -1,4 +1,4 @@
-// Writes structs as JSON, and reads them: each lists its fields once,
+// Writes and reads structs as JSON. Each struct lists its fields once:
 //     static void fields(auto& io, auto& it) { io("rank", it.rank, "gpus", it.gpus); }
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace distgpu {
 
-// How a value that is one word is written and read: its specializations have
+// For types that are written as one JSON string. A specialization has
 //     static std::string text(const Value& value);
 //     static std::optional<Value> parse(std::string_view text);
 template <class Value>
-struct JsonWord {};
+struct JsonString {};
 
 namespace json_fields {
 
@@ -22,7 +22,7 @@ inline constexpr bool is_a = false;
 template <class... Of, template <class...> class Kind>
 inline constexpr bool is_a<Kind<Of...>, Kind> = true;
 
-// A list without a name, whose items are the list of an object's only field, "frames".
+// Lists of lists become lists of objects, each with one field "frames" that holds the inner list.
 template <class Value>
 inline constexpr bool is_list_of_lists = false;
 template <class Item>
@@ -42,8 +42,8 @@ class Writer {
             Writer io;
             Value::fields(io, value);
             return io.members_;
-        } else if constexpr (requires { JsonWord<Value>::text(value); }) {
-            return JsonWord<Value>::text(value);
+        } else if constexpr (requires { JsonString<Value>::text(value); }) {
+            return JsonString<Value>::text(value);
         } else if constexpr (is_list_of_lists<Value>) {
             return JsonText::list(value, [](const auto& item) -> JsonText {
                 return {{"frames", json(item)}};
@@ -66,10 +66,10 @@ class Writer {
     std::vector<JsonMember> members_;
 };
 
-// A field that is missing refuses all: it would look like one that says nothing.
+// A missing field is an error: it would otherwise look like an empty one.
 class Reader {
   public:
-    Reader(const JsonFields& json, std::size_t longest) : json_(json), longest_(longest) {}
+    Reader(const JsonFields& json, std::size_t max_text) : json_(json), max_text_(max_text) {}
 
     template <class Value, class... Rest>
     void operator()(const char* name, Value& value, Rest&... rest) {
@@ -81,7 +81,7 @@ class Reader {
     template <class Value>
     Value object(const JsonFields& json) const {
         Value value;
-        Reader io(json, longest_);
+        Reader io(json, max_text_);
         if constexpr (is_a<Value, std::vector>) {
             io("frames", value);
         } else {
@@ -96,8 +96,8 @@ class Reader {
         if constexpr (requires { Value::fields(*this, value); }) {
             if (json_.value(name).is_null()) json_.refuse(name, "missing");
             value = json_.optional_object(name, object_of).value_or(Value());
-        } else if constexpr (requires { JsonWord<Value>::text(value); }) {
-            value = json_.named(name, JsonWord<Value>::parse);
+        } else if constexpr (requires { JsonString<Value>::text(value); }) {
+            value = json_.parsed(name, JsonString<Value>::parse);
         } else if constexpr (is_a<Value, std::vector>) {
             using Item = typename Value::value_type;
             value =
@@ -112,8 +112,8 @@ class Reader {
     }
     void read(const char* name, std::string& value) {
         value = json_.text(name);
-        if (longest_ == 0) return;
-        value = printable(std::string_view(value).substr(0, longest_));
+        if (max_text_ == 0) return;
+        value = printable(std::string_view(value).substr(0, max_text_));
     }
     void read(const char* name, double& value) { value = json_.number(name); }
     void read(const char* name, bool& value) { value = json_.flag(name); }
@@ -125,21 +125,21 @@ class Reader {
     void read(const char* name, std::vector<std::string>& texts) { texts = json_.texts(name); }
     void read(const char* name, std::vector<double>& numbers) { numbers = json_.numbers(name); }
     void read(const char* name, std::vector<std::uint32_t>& numbers) {
-        constexpr std::size_t most = std::size_t{1} << 32U;
-        numbers = json_.indices(name, most);
+        constexpr std::size_t limit = std::size_t{1} << 32U;
+        numbers = json_.indices(name, limit);
     }
     void read(const char* name, std::vector<std::optional<std::uint32_t>>& percents) {
-        constexpr std::uint64_t most = 100;
+        constexpr std::uint64_t max = 100;
         for (const JsonValue& value : json_.list(name)) {
-            const auto percent = value.whole();
-            const bool fits = value.is_null() || percent.value_or(most + 1) <= most;
-            if (!fits) json_.refuse(name, "no percentage");
+            const auto percent = value.whole_number();
+            const bool is_valid = value.is_null() || percent.value_or(max + 1) <= max;
+            if (!is_valid) json_.refuse(name, "not a percentage");
             percents.emplace_back(percent);
         }
     }
 
     const JsonFields& json_;
-    std::size_t longest_;
+    std::size_t max_text_;
 };
 
 }  // namespace json_fields
@@ -149,13 +149,13 @@ JsonText fields_json(const Value& value) {
     return json_fields::Writer::json(value);
 }
 
-// Reads what fields_json() wrote. Nothing: it is something else. Texts that anybody may send are
-// cut at `longest` bytes and made printable; 0: they stay as they are.
+// Reads what fields_json() wrote; nullopt for anything else. Text fields are cut to `max_text`
+// bytes and made printable, for lines that anyone may send; 0 leaves them unchanged.
 template <class Value>
-std::optional<Value> read_fields(std::string_view line, std::size_t longest) {
+std::optional<Value> read_fields(std::string_view line, std::size_t max_text) {
     Value value;
     const auto problem = read_json(line, [&](const JsonFields& json) {
-        json_fields::Reader io(json, longest);
+        json_fields::Reader io(json, max_text);
         Value::fields(io, value);
     });
     return problem ? std::nullopt : std::optional(std::move(value));

@@ -1,5 +1,5 @@
-// How failure is reported: functions return Result<T>, a value or an Error that says what was
-// wrong, where, and what to do about it; commands end with an ExitCode.
+// Error handling: functions return Result<T>, a value or an Error that says what was wrong, where,
+// and what to do about it; commands end with an ExitCode.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -10,19 +10,19 @@
 
 namespace distgpu {
 
-// What was refused. Every field is shown to the user, so `object` is a thing
-// that the user can find ("--distgpu=pytroch", "port 29500 on node07").
+// Every field is shown to the user, so `object` is something that the user can find
+// ("--distgpu=pytroch", "port 29500 on node07").
 struct Error {
     std::string object;
     std::string problem;
-    std::string remedy;  // empty when nothing can be advised
+    std::string remedy;  // empty if there is none
 
     // "distgpu: <object>: <problem>; <remedy>", one line without a newline.
     [[nodiscard]] std::string message() const {
         return "distgpu: " + object + ": " + problem + (remedy.empty() ? "" : "; " + remedy);
     }
 
-    // "<object>: <problem>", as a part of another one.
+    // "<object>: <problem>", for use inside another error's text.
     [[nodiscard]] std::string cause() const { return object + ": " + problem; }
 
     bool operator==(const Error&) const = default;
@@ -31,8 +31,8 @@ struct Error {
     }
 };
 
-// A value of type T or an Error, with the operations that std::expected (C++23) has under the same
-// name, so that it can take over one day.
+// A value of type T or an Error. The operations have the names that they have in std::expected
+// (C++23), so that it can replace this class one day.
 template <class T>
 class [[nodiscard]] Result {
   public:
@@ -54,14 +54,14 @@ class [[nodiscard]] Result {
     // Precondition: not has_value().
     [[nodiscard]] const Error& error() const { return state_.error(); }
 
-    // f(T) -> Result<U>: continues with f, or hands the error on.
+    // f(T) -> Result<U>: continues with f, or passes the error on.
     template <class F>
     auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
         if (!state_) return std::move(state_.error());
         return std::forward<F>(f)(*std::move(state_));
     }
 
-    // f(T) -> U: maps the value, or hands the error on.
+    // f(T) -> U: maps the value, or passes the error on.
     template <class F>
     auto transform(F&& f) && -> Result<std::invoke_result_t<F, T&&>> {
         if (!state_) return std::move(state_.error());
@@ -72,16 +72,16 @@ class [[nodiscard]] Result {
     tl::expected<T, Error> state_;
 };
 
-// How every command ends.
+// The exit status of every command.
 enum class ExitCode {
     done = 0,
     check_failed = 1,
     usage = 2,
-    environment = 3,  // it is not what is needed, or failed
+    environment = 3,  // the environment is unsuitable or failed
     timed_out = 4,
     wrong_data = 5,
-    skipped = 77,  // nothing was there to be checked
-    // Of `distgpu exec`, beside the program's own, as env(1) has them.
+    skipped = 77,  // there was nothing to check
+    // Only of `distgpu exec`, in addition to the program's own; the same as env(1) uses.
     exec_failed = 125,
     not_executable = 126,
     not_found = 127,

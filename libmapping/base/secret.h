@@ -16,7 +16,7 @@ class Secret {
 
     explicit Secret(const Bytes& bytes) : bytes_(bytes) {}
 
-    // Reads what to_string() writes, 64 lower-case hexadecimal digits; nothing: another text.
+    // Reads what to_string() writes, 64 lower-case hexadecimal digits; nullopt for any other text.
     static std::optional<Secret> parse(std::string_view text) {
         Bytes bytes{};
         if (text.size() != 2 * bytes.size()) return std::nullopt;

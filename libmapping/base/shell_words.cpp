@@ -7,18 +7,18 @@
 namespace distgpu {
 namespace {
 
-// What ends a quote that begins with " or ' or, written $ here, with $'.
-char closing(char quote) {
+// The end of a quote that begins with ", with ' or with $', which is '$' here.
+char closing_quote(char quote) {
     return quote == '$' ? '\'' : quote;
 }
 
-// Behind the closing ) or ` of the $(...), NAME=(...) or `...` at the place; quotes and comments
-// within hide what would close it. Beyond the end of the script: nothing closes it, or it is nested
-// deeper than anybody writes.
+// The offset after the closing ) or ` of the $(...), NAME=(...) or `...` that begins at `at`; a )
+// inside quotes or comments does not close it. Returns script.size() + 1 if it is not closed, or
+// nested deeper than any real script.
 std::size_t end_of_substitution(std::string_view script, std::size_t at, int depth = 0) {
-    constexpr int deepest = 50;
-    const std::size_t nowhere = script.size() + 1;
-    if (depth > deepest) return nowhere;
+    constexpr int max_depth = 50;
+    const std::size_t not_closed = script.size() + 1;
+    if (depth > max_depth) return not_closed;
     if (script[at] == '`') return std::min(script.find('`', at + 1), script.size()) + 1;
     int open = 0;
     char quote = '\0';
@@ -27,7 +27,7 @@ std::size_t end_of_substitution(std::string_view script, std::size_t at, int dep
         if (c == '\\' && quote != '\'') {
             ++at;
         } else if (quote != '\0') {
-            if (c == closing(quote)) quote = '\0';
+            if (c == closing_quote(quote)) quote = '\0';
             if (quote == '"' && script.substr(at, 2) == "$(") {
                 at = end_of_substitution(script, at, depth + 1) - 1;
             }
@@ -45,7 +45,7 @@ std::size_t end_of_substitution(std::string_view script, std::size_t at, int dep
             return at + 1;
         }
     }
-    return nowhere;
+    return not_closed;
 }
 
 class Reader {
@@ -55,7 +55,7 @@ class Reader {
 
     ShellText read() && {
         for (; at_ < script_.size(); ++at_) {
-            take(script_[at_]);
+            read_char(script_[at_]);
         }
         end_command("");
         text_.is_simple = text_.is_simple && quote_ == '\0';
@@ -63,54 +63,54 @@ class Reader {
     }
 
   private:
-    void take(char c) {
+    void read_char(char c) {
         if (c == '\\' && quote_ != '\'') {
-            take_escaped();
+            read_escaped();
         } else if (quote_ != '\0') {
-            take_quoted(c);
+            read_quoted(c);
         } else {
-            take_plain(c);
+            read_plain(c);
         }
     }
 
-    // A backslash at the end of a line joins it with the next; between double quotes and in $'...'
-    // it stays before what it need not protect.
-    void take_escaped() {
+    // A backslash at the end of a line joins it with the next; inside double quotes and $'...' a
+    // backslash stays unless the next character is special there.
+    void read_escaped() {
         const std::string_view next = script_.substr(at_ + 1, 1);
         if (next == "\n") {
             ++line_;
         } else {
             begin_word();
-            if (quote_ != '\0' && !is_protected(next)) word_ += '\\';
+            if (quote_ != '\0' && !is_special(next)) word_ += '\\';
             word_ += next;
         }
         at_ += next.size();
     }
 
-    bool is_protected(std::string_view next) const {
-        const std::string_view by_backslash = quote_ == '"' ? "$`\"\\" : "'\"\\";
-        return by_backslash.find(next) != std::string_view::npos;
+    bool is_special(std::string_view next) const {
+        const std::string_view special = quote_ == '"' ? "$`\"\\" : "'\"\\";
+        return special.find(next) != std::string_view::npos;
     }
 
-    void take_quoted(char c) {
-        if (c == closing(quote_)) {
+    void read_quoted(char c) {
+        if (c == closing_quote(quote_)) {
             quote_ = '\0';
             return;
         }
         if (quote_ == '"' && begins_substitution()) {
-            take_until(end_of_substitution(script_, at_));
+            append_until(end_of_substitution(script_, at_));
             return;
         }
         if (c == '\n') ++line_;
-        add(c);
+        append(c);
     }
 
     bool begins_substitution() const {
         return script_[at_] == '`' || script_.substr(at_, 2) == "$(" ||
-               (script_[at_] == '(' && before() == '=' && in_word_);
+               (script_[at_] == '(' && previous() == '=' && in_word_);
     }
 
-    void take_until(std::size_t end) {
+    void append_until(std::size_t end) {
         begin_word();
         if (end > script_.size()) text_.is_simple = false;
         end = std::min(end, script_.size());
@@ -120,7 +120,7 @@ class Reader {
         at_ = end - 1;
     }
 
-    void take_plain(char c) {
+    void read_plain(char c) {
         if (c == '"' || c == '\'') {
             quote_ = c;
             begin_word();
@@ -130,41 +130,42 @@ class Reader {
             ++at_;
         } else if (begins_substitution()) {
             if (c == '(') text_.is_simple = false;
-            take_until(end_of_substitution(script_, at_));
+            append_until(end_of_substitution(script_, at_));
         } else if (c == ' ' || c == '\t' || c == '\r') {
             end_word();
         } else if (c == '#' && !in_word_) {
             at_ = std::min(script_.find('\n', at_), script_.size()) - 1;
         } else {
-            take_operator(c);
+            read_operator(c);
         }
     }
 
-    void take_operator(char c) {
+    void read_operator(char c) {
         if (c == '\n') {
             end_command("\n");
             ++line_;
             skip_here_document();
         } else if (c == '<' && !in_arithmetic_ && script_.substr(at_, 2) == "<<") {
-            take_here_operator();
-        } else if (!keeps_redirections_ && (c == '<' || c == '>' || (c == '&' && redirects()))) {
+            read_here_operator();
+        } else if (!keeps_redirections_ &&
+                   (c == '<' || c == '>' || (c == '&' && is_in_redirection()))) {
             drop_redirection();
-        } else if (c == ';' || c == '|' || (c == '&' && !redirects())) {
+        } else if (c == ';' || c == '|' || (c == '&' && !is_in_redirection())) {
             const bool is_double = script_.substr(at_ + 1, 1) == script_.substr(at_, 1);
             end_command(script_.substr(at_, is_double ? 2 : 1));
             if (is_double) ++at_;
         } else {
             if (c == '(' || c == ')') text_.is_simple = false;
-            if (c == '(' && before() == '(') in_arithmetic_ = true;
-            if (c == ')' && before() == ')') in_arithmetic_ = false;
-            add(c);
+            if (c == '(' && previous() == '(') in_arithmetic_ = true;
+            if (c == ')' && previous() == ')') in_arithmetic_ = false;
+            append(c);
         }
     }
 
-    char before() const { return at_ > 0 ? script_[at_ - 1] : '\0'; }
+    char previous() const { return at_ > 0 ? script_[at_ - 1] : '\0'; }
 
     // << and <<- begin a here-document, <<< does not.
-    void take_here_operator() {
+    void read_here_operator() {
         text_.is_simple = false;
         if (script_.substr(at_, 3) == "<<<") {
             begin_word();
@@ -178,7 +179,7 @@ class Reader {
         next_ = Next::here_document;
     }
 
-    // With the number before it: "2>&1", "> log". The next word is its file.
+    // Drops the number before it too: "2>&1", "> log". The next word is its file.
     void drop_redirection() {
         if (word_.find_first_not_of("0123456789") == std::string::npos) in_word_ = false;
         end_word();
@@ -187,12 +188,12 @@ class Reader {
         next_ = Next::file;
     }
 
-    // Whether this & belongs to 2>&1 or &>.
-    bool redirects() const {
-        return before() == '>' || before() == '<' || script_.substr(at_ + 1, 1) == ">";
+    // Whether the & at at_ is part of 2>&1 or &>.
+    bool is_in_redirection() const {
+        return previous() == '>' || previous() == '<' || script_.substr(at_ + 1, 1) == ">";
     }
 
-    // At the end of the line that has <<WORD: goes to the line that is WORD alone.
+    // Called at the end of the line that has <<WORD: skips to the line that is only WORD.
     void skip_here_document() {
         if (!here_document_) return;
         const std::string end = *std::exchange(here_document_, std::nullopt);
@@ -215,7 +216,7 @@ class Reader {
         if (words_.empty()) first_line_ = line_;
     }
 
-    void add(char c) {
+    void append(char c) {
         begin_word();
         word_ += c;
     }
@@ -224,10 +225,10 @@ class Reader {
         if (!in_word_) return;
         in_word_ = false;
         std::string word = std::exchange(word_, {});
-        const Next meant = std::exchange(next_, Next::word);
-        if (meant == Next::word) {
+        const Next role = std::exchange(next_, Next::word);
+        if (role == Next::word) {
             words_.push_back(std::move(word));
-        } else if (meant == Next::here_document) {
+        } else if (role == Next::here_document) {
             here_document_ = std::move(word);
         }
     }
@@ -239,8 +240,8 @@ class Reader {
         text_.commands.push_back({first_line_, std::exchange(words_, {}), std::string(end)});
     }
 
-    // What the next word is: one of the command, the end of a here-document, or where the input or
-    // output goes.
+    // The role of the next word: a word of the command, the end mark of a here-document, or the
+    // file of a redirection.
     enum class Next { word, here_document, file };
 
     std::string_view script_;
@@ -248,14 +249,14 @@ class Reader {
     std::size_t at_ = 0;
     std::size_t line_ = 1;
     std::size_t first_line_ = 1;  // of the command that is being read
-    char quote_ = '\0';           // as closing() takes it
+    char quote_ = '\0';           // see closing_quote(); '\0' outside quotes
     bool in_word_ = false;
     bool in_arithmetic_ = false;  // between (( and )), where << is a shift
     Next next_ = Next::word;
     std::string word_;
     std::vector<std::string> words_;
-    std::optional<std::string> here_document_;  // how the one that this line begins ends
-    bool is_indented_ = false;                  // <<-: with tabs before it
+    std::optional<std::string> here_document_;  // the end mark of the one that this line begins
+    bool is_indented_ = false;                  // <<-: tabs before the end mark are ignored
     ShellText text_;
 };
 

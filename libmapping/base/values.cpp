@@ -9,9 +9,9 @@
 namespace distgpu {
 namespace {
 
-// The number that the whole text is.
+// nullopt unless the whole text is a number.
 template <class Number>
-std::optional<Number> number_of(std::string_view text) {
+std::optional<Number> parse_number(std::string_view text) {
     Number value = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, problem] = std::from_chars(text.data(), end, value);
@@ -21,7 +21,7 @@ std::optional<Number> number_of(std::string_view text) {
 
 // Optimal string alignment distance: Levenshtein's with swaps of neighbours, the commonest typing
 // error ("pytorhc").
-std::size_t edits(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
     // rows[i][j]: edits between the first i letters of a and the first j of b.
     std::vector<std::vector<std::size_t>> rows(a.size() + 1,
                                                std::vector<std::size_t>(b.size() + 1));
@@ -43,9 +43,9 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text, std::string_view around) {
-    text.remove_prefix(std::min(text.find_first_not_of(around), text.size()));
-    return text.substr(0, text.find_last_not_of(around) + 1);
+std::string_view trimmed(std::string_view text, std::string_view characters) {
+    text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+    return text.substr(0, text.find_last_not_of(characters) + 1);
 }
 
 std::vector<std::string_view> words_in(std::string_view text, std::string_view separators) {
@@ -59,9 +59,9 @@ std::vector<std::string_view> words_in(std::string_view text, std::string_view s
 
 std::string_view value_in(std::string_view line, std::string_view key) {
     while (!line.empty()) {
-        std::string_view value = take_until(line, ' ');
+        std::string_view value = cut_until(line, ' ');
         const bool has_value = value.find('=') != std::string_view::npos;
-        if (has_value && take_until(value, '=') == key) return value;
+        if (has_value && cut_until(value, '=') == key) return value;
     }
     return {};
 }
@@ -77,16 +77,16 @@ std::vector<std::string_view> comma_items(std::string_view list) {
 }
 
 std::optional<double> decimal(std::string_view text) {
-    const auto value = number_of<double>(text);
+    const auto value = parse_number<double>(text);
     return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<std::uint64_t> whole_number_64(std::string_view text) {
-    return number_of<std::uint64_t>(text);
+    return parse_number<std::uint64_t>(text);
 }
 
 std::optional<std::uint32_t> whole_number(std::string_view text) {
-    return number_of<std::uint32_t>(text);
+    return parse_number<std::uint32_t>(text);
 }
 
 std::optional<std::uint32_t> number_below(std::string_view text, std::size_t limit) {
@@ -94,20 +94,20 @@ std::optional<std::uint32_t> number_below(std::string_view text, std::size_t lim
     return value && *value < limit ? value : std::nullopt;
 }
 
-std::optional<std::uint32_t> seconds_in(std::string_view text, std::uint32_t most) {
-    const bool minutes = text.ends_with('m');
-    if (minutes || text.ends_with('s')) text.remove_suffix(1);
+std::optional<std::uint32_t> seconds_in(std::string_view text, std::uint32_t max) {
+    const bool is_in_minutes = text.ends_with('m');
+    if (is_in_minutes || text.ends_with('s')) text.remove_suffix(1);
     constexpr std::uint64_t minute = 60;
-    const std::uint64_t seconds = (minutes ? minute : 1) * whole_number(text).value_or(0);
-    if (seconds == 0 || seconds > most) return std::nullopt;
+    const std::uint64_t seconds = (is_in_minutes ? minute : 1) * whole_number(text).value_or(0);
+    if (seconds == 0 || seconds > max) return std::nullopt;
     return static_cast<std::uint32_t>(seconds);
 }
 
 std::optional<NumberRange> number_range_below(std::string_view text, std::size_t limit) {
     const std::size_t dash = text.find('-');
     const auto first = number_below(text.substr(0, dash), limit);
-    const bool alone = dash == std::string_view::npos;
-    const auto last = alone ? first : number_below(text.substr(dash + 1), limit);
+    const bool is_single = dash == std::string_view::npos;
+    const auto last = is_single ? first : number_below(text.substr(dash + 1), limit);
     if (!first || !last || *last < *first) return std::nullopt;
     return NumberRange{*first, *last};
 }
@@ -135,13 +135,13 @@ std::optional<HostAndPort> split_host_and_port(std::string_view text) {
 
 std::optional<std::string_view> nearest_word(std::string_view word,
                                              std::span<const std::string_view> candidates) {
-    constexpr std::size_t longest_word = 32;  // the table grows with the product of lengths
-    if (word.size() > longest_word) return std::nullopt;
+    constexpr std::size_t max_size = 32;  // the table of distances grows with the product of sizes
+    if (word.size() > max_size) return std::nullopt;
     std::optional<std::string_view> nearest;
     std::size_t fewest =
         word.size() >= 5 ? std::max<std::size_t>(2, word.size() / 3) : word.size() / 3;
     for (const std::string_view candidate : candidates) {
-        const std::size_t distance = edits(word, candidate);
+        const std::size_t distance = edit_distance(word, candidate);
         if (distance < fewest || (distance == fewest && !nearest)) {
             fewest = distance;
             nearest = candidate;

@@ -24,22 +24,22 @@ std::string path_of(pid_t pid, std::string_view file) {
     return formatted("/proc/{}/{}", pid, file);
 }
 
-// Empty: it cannot be read.
-std::string read_of(pid_t pid, std::string_view file) {
+// Reads a file of /proc/PID; empty if it cannot be read.
+std::string read_proc(pid_t pid, std::string_view file) {
     const auto text = read_regular_file(path_of(pid, file));
     return text ? *text : "";
 }
 
-// Until `take` returns false.
-void for_each_entry(const fs::path& folder, const std::function<bool(const fs::path&)>& take) {
+// Until `visit` returns false.
+void for_each_entry(const fs::path& folder, const std::function<bool(const fs::path&)>& visit) {
     std::error_code error;
     for (fs::directory_iterator each(folder, error), end; !error && each != end;
          each.increment(error)) {
-        if (!take(each->path())) return;
+        if (!visit(each->path())) return;
     }
 }
 
-// Also namespaces are files of their own.
+// Works for namespaces too, which /proc shows as files.
 bool is_same_file(const std::string& left, const std::string& right) {
     std::error_code error;
     return fs::equivalent(left, right, error);
@@ -53,13 +53,13 @@ std::uint64_t number_after(std::string_view text, std::string_view key) {
     return number_in(value_after(text, key));
 }
 
-// Of the thread whose `status` this is: those that it chose, and those that it did not.
+// Voluntary and other context switches in a thread's `status`.
 std::uint64_t switches_in(std::string_view status) {
     return number_after(status, "voluntary_ctxt_switches:") +
            number_after(status, "nonvoluntary_ctxt_switches:");
 }
 
-std::optional<std::uint64_t> hex(std::string_view text) {
+std::optional<std::uint64_t> parse_hex(std::string_view text) {
     constexpr int base = 16;
     std::uint64_t value = 0;
     const char* const end = text.data() + text.size();
@@ -67,19 +67,18 @@ std::optional<std::uint64_t> hex(std::string_view text) {
     return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
 }
 
-// "0200000A:6020": one or four words of 32 bits in the machine's byte order, and the port as a
-// number.
-std::optional<std::string> peer_of(std::string_view text) {
+// Parses "0200000A:6020": one or four words of 32 bits in the machine's byte order, and the port.
+std::optional<std::string> parse_peer(std::string_view text) {
     constexpr std::size_t digits = 8;  // of a word
     std::array<std::uint32_t, 4> words{};
-    const std::string_view address = take_until(text, ':');
+    const std::string_view address = cut_until(text, ':');
     if (address.size() != digits && address.size() != digits * words.size()) return std::nullopt;
     for (std::size_t i = 0; i < address.size() / digits; ++i) {
-        const auto word = hex(address.substr(i * digits, digits));
+        const auto word = parse_hex(address.substr(i * digits, digits));
         if (!word) return std::nullopt;
         words.at(i) = static_cast<std::uint32_t>(*word);
     }
-    const auto port = hex(text);
+    const auto port = parse_hex(text);
     if (!port || *port > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
     std::array<char, INET6_ADDRSTRLEN> name{};
     inet_ntop(address.size() == digits ? AF_INET : AF_INET6, words.data(), name.data(),
@@ -87,9 +86,10 @@ std::optional<std::string> peer_of(std::string_view text) {
     return host_and_port(name.data(), static_cast<std::uint16_t>(*port));
 }
 
+// For 0, of the whole node.
 std::uint64_t read_bytes(pid_t pid) {
-    if (pid != 0) return parse_process_io(read_of(pid, "io"));
-    return parse_net_dev(read_of(getpid(), "net/dev")) + read_port_bytes();
+    if (pid != 0) return parse_process_io(read_proc(pid, "io"));
+    return parse_net_dev(read_proc(getpid(), "net/dev")) + read_port_bytes();
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
         return std::nullopt;
     }
     const auto words = words_in(text.substr(close + 1));
-    const auto field = [&](std::size_t number) {  // as proc(5) counts them; the name is the second
+    const auto field = [&](std::size_t number) {  // numbered as in proc(5), where the name is 2
         return number - 3 < words.size() ? whole_number_64(words[number - 3]) : std::nullopt;
     };
     const auto [parent, user, system, reaped_user, reaped_system, begin] =
@@ -121,46 +121,46 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
 }
 
 std::optional<ProcessStat> read_stat(pid_t pid) {
-    return parse_stat(read_of(pid, "stat"));
+    return parse_stat(read_proc(pid, "stat"));
 }
 
 std::uint64_t read_switches(pid_t pid) {
-    return number_after(read_of(pid, "status"), "voluntary_ctxt_switches:");
+    return number_after(read_proc(pid, "status"), "voluntary_ctxt_switches:");
 }
 
 Work read_work(pid_t pid) {
     const std::string own = formatted("task/{}", pid);
     const auto process = read_stat(pid);
-    const auto main = parse_stat(read_of(pid, own + "/stat"));
+    const auto main = parse_stat(read_proc(pid, own + "/stat"));
     if (!process || !main) return {};
-    Work work{switches_in(read_of(pid, own + "/status")), main->ticks, 0, process->ticks,
+    Work work{switches_in(read_proc(pid, own + "/status")), main->ticks, 0, process->ticks,
               process->reaped_ticks};
     std::size_t threads = 0;
     for_each_entry(path_of(pid, "task"), [&](const fs::path& thread) {
-        constexpr std::size_t most_threads = 4096;
+        constexpr std::size_t max_threads = 4096;
         work.switches +=
-            switches_in(read_of(pid, formatted("task/{}/status", thread.filename().native())));
-        return ++threads < most_threads;
+            switches_in(read_proc(pid, formatted("task/{}/status", thread.filename().native())));
+        return ++threads < max_threads;
     });
     return work;
 }
 
 std::string read_wait_channel(pid_t pid) {
-    std::string name = read_of(pid, "wchan");
+    std::string name = read_proc(pid, "wchan");
     return name == "0" ? "" : name;
 }
 
 std::optional<EnvironmentCopy> read_environment(pid_t pid) {
     const auto text = read_regular_file(path_of(pid, "environ"));
-    return text ? std::optional(EnvironmentCopy::of_block(*text)) : std::nullopt;
+    return text ? std::optional(EnvironmentCopy::from_block(*text)) : std::nullopt;
 }
 
 std::string read_command(pid_t pid) {
-    constexpr std::size_t longest = 200;
-    std::string words = read_of(pid, "cmdline").substr(0, longest);
-    while (words.ends_with('\0')) words.pop_back();
-    std::replace(words.begin(), words.end(), '\0', ' ');
-    return words;
+    constexpr std::size_t max_size = 200;
+    std::string command = read_proc(pid, "cmdline").substr(0, max_size);
+    while (command.ends_with('\0')) command.pop_back();
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    return command;
 }
 
 std::string read_program(pid_t pid) {
@@ -169,9 +169,9 @@ std::string read_program(pid_t pid) {
 }
 
 std::optional<uid_t> read_owner(pid_t pid) {
-    const std::string status = read_of(pid, "status");
+    const std::string status = read_proc(pid, "status");
     const auto users = words_in(value_after(status, "Uid:"));
-    return users.size() > 1 ? whole_number(users[1]) : std::nullopt;  // the real one is the first
+    return users.size() > 1 ? whole_number(users[1]) : std::nullopt;  // the first is the real one
 }
 
 std::string read_own_program(pid_t pid) {
@@ -194,10 +194,10 @@ std::map<pid_t, pid_t> read_parents() {
     return parents;
 }
 
-void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>& take) {
+void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>& visit) {
     for_each_entry(path_of(pid, "fd"), [&](const fs::path& file) {
-        std::error_code gone;
-        return take(fs::read_symlink(file, gone));
+        std::error_code error;  // if it was closed meanwhile
+        return visit(fs::read_symlink(file, error));
     });
 }
 
@@ -206,24 +206,24 @@ std::map<std::uint64_t, Connection> parse_tcp(std::string_view text) {
     std::map<std::uint64_t, Connection> connections;
     while (!text.empty()) {
         // sl local rem st tx:rx tr:tm retrnsmt uid timeout inode
-        const auto words = words_in(take_until(text, '\n'));
+        const auto words = words_in(cut_until(text, '\n'));
         if (words.size() < 10 || words[3] != established) continue;
         const auto inode = whole_number_64(words[9]);
         std::string_view unread = words[4];
-        const auto unsent = hex(take_until(unread, ':'));
-        auto peer = peer_of(words[2]);
-        if (inode && unsent && hex(unread) && peer) {
-            connections[*inode] = {*std::move(peer), *unsent, *hex(unread)};
+        const auto unsent = parse_hex(cut_until(unread, ':'));
+        auto peer = parse_peer(words[2]);
+        if (inode && unsent && parse_hex(unread) && peer) {
+            connections[*inode] = {*std::move(peer), *unsent, *parse_hex(unread)};
         }
     }
     return connections;
 }
 
 std::vector<Connection> open_connections(pid_t pid) {
-    constexpr std::size_t most = 16;
+    constexpr std::size_t max_connections = 16;
     std::map<std::uint64_t, Connection> all;
     for (const char* const file : {"net/tcp", "net/tcp6"}) {
-        all.merge(parse_tcp(read_of(pid, file)));
+        all.merge(parse_tcp(read_proc(pid, file)));
     }
     std::vector<Connection> own;
     for_each_open_file(pid, [&](const std::string& file) {
@@ -237,16 +237,16 @@ std::vector<Connection> open_connections(pid_t pid) {
     std::ranges::sort(own, {}, [](const Connection& each) {
         return std::tuple(~(each.unsent + each.unread), each.peer);
     });
-    own.resize(std::min(own.size(), most));
+    own.resize(std::min(own.size(), max_connections));
     return own;
 }
 
 std::uint64_t parse_net_dev(std::string_view text) {
     std::uint64_t bytes = 0;
     while (!text.empty()) {
-        std::string_view line = take_until(text, '\n');
-        const std::string_view name = trimmed(take_until(line, ':'));
-        // bytes packets errs drop fifo frame compressed multicast; then the bytes that were sent
+        std::string_view line = cut_until(text, '\n');
+        const std::string_view name = trimmed(cut_until(line, ':'));
+        // received: bytes packets errs drop fifo frame compressed multicast; sent: bytes ...
         const auto counts = words_in(line);
         if (counts.empty() || name == "lo") continue;
         bytes += number_in(counts[0]) + (counts.size() > 8 ? number_in(counts[8]) : 0);
@@ -275,9 +275,9 @@ std::uint64_t read_port_bytes(const std::string& folder) {
     return bytes;
 }
 
-Traffic read_traffic(const std::vector<ProcessLook>& processes) {
+Traffic read_traffic(const std::vector<ProcessSample>& processes) {
     Traffic traffic{{0, read_bytes(0)}};
-    for (const ProcessLook& process : processes) traffic[process.pid] = read_bytes(process.pid);
+    for (const ProcessSample& process : processes) traffic[process.pid] = read_bytes(process.pid);
     return traffic;
 }
 
@@ -287,11 +287,11 @@ std::uint64_t bytes_since(const Traffic& before) {
     return sum;
 }
 
-bool is_at_work(std::uint64_t bytes, double seconds, std::uint64_t ranks) {
-    constexpr double of_the_node = 65'536;  // bytes a second
-    constexpr double of_a_rank = 1024;
+bool exceeds_background_traffic(std::uint64_t bytes, double seconds, std::uint64_t ranks) {
+    constexpr double per_node = 65'536;  // bytes a second
+    constexpr double per_rank = 1024;
     return static_cast<double>(bytes) >
-           seconds * (of_the_node + of_a_rank * static_cast<double>(ranks));
+           seconds * (per_node + per_rank * static_cast<double>(ranks));
 }
 
 }  // namespace distgpu

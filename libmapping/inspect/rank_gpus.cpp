@@ -19,21 +19,21 @@
 namespace distgpu {
 namespace {
 
-// MIG instances have one each.
-constexpr std::size_t most_gpus = 256;
+// Counts each MIG instance.
+constexpr std::size_t max_gpus = 256;
 
 bool has_uuid(const Gpu& gpu, std::string_view uuid) {
     return gpu.uuid == uuid ||
            std::ranges::find(gpu.mig, uuid, &MigInstance::uuid) != gpu.mig.end();
 }
 
-GpuFacts named(std::string_view name, const Environment& variables, const BoundRecord& bound,
-               const NodeTopology& topology) {
+GpuFacts find_gpu(std::string_view name, const Environment& variables, const BoundRecord& bound,
+                  const NodeTopology& topology) {
     const auto recorded = std::ranges::find(bound.gpus, name, &BoundGpu::name);
     const bool is_recorded = recorded != bound.gpus.end();
-    const bool counts_all =
+    const bool has_all_gpus =
         bound.gpus.empty() && variables.number("SLURM_GPUS_ON_NODE") == topology.gpus.size();
-    const auto index = counts_all ? number_below(name, topology.gpus.size()) : std::nullopt;
+    const auto index = has_all_gpus ? number_below(name, topology.gpus.size()) : std::nullopt;
     const auto gpu = std::ranges::find_if(topology.gpus, [&](const Gpu& each) {
         if (is_recorded) return each.pci == recorded->pci;
         return index ? &each == &topology.gpus[*index] : has_uuid(each, name);
@@ -44,7 +44,7 @@ GpuFacts named(std::string_view name, const Environment& variables, const BoundR
         facts.model = gpu->model;
         if (gpu->minor) facts.file = device_file(gpu->vendor, *gpu->minor);
     } else if (is_recorded) {
-        // Of a topology that the administrator named the plugin alone knows.
+        // Bound by a topology file that the administrator chose, which only the plugin knows.
         const NvidiaInformation found = nvidia_information("/proc", recorded->pci);
         facts.pci = recorded->pci;
         facts.model = found.model;
@@ -60,18 +60,18 @@ std::vector<GpuFacts> named_gpus(const Environment& variables, const BoundRecord
     std::vector<GpuFacts> gpus;
     const std::string list = visible_gpus(variables);
     for (const std::string_view name : comma_items(list)) {
-        if (name.empty() || gpus.size() == most_gpus) continue;
-        gpus.push_back(named(name, variables, bound, topology));
+        if (name.empty() || gpus.size() == max_gpus) continue;
+        gpus.push_back(find_gpu(name, variables, bound, topology));
     }
     return gpus;
 }
 
-std::vector<GpuFacts> NodeGpus::of(const Environment& variables, const BoundRecord& bound) {
+std::vector<GpuFacts> NodeGpus::find(const Environment& variables, const BoundRecord& bound) {
     if (visible_gpus(variables).empty()) return {};
     if (!topology_) {
-        auto found = find_topology({default_topology_file, false, own_command()});
+        auto found = find_topology({default_topology_file, false, own_program_path()});
         topology_ = found ? std::move(found->topology) : NodeTopology{};
-        ask_drivers(*topology_);
+        read_driver_ids(*topology_);
     }
     return named_gpus(variables, bound, *topology_);
 }
@@ -83,18 +83,18 @@ std::vector<std::string> open_gpu_files(pid_t pid) {
             if (!file.starts_with(beginning)) continue;
             if (whole_number(std::string_view(file).substr(beginning.size()))) files.insert(file);
         }
-        return files.size() < most_gpus;
+        return files.size() < max_gpus;
     });
     return {files.begin(), files.end()};
 }
 
-std::vector<Busy> ask_gpu_load(const std::vector<std::string>& gpus, const std::string& command,
-                               bool& answers) {
+std::vector<GpuLoad> read_gpu_load(const std::vector<std::string>& gpus, const std::string& command,
+                                   bool& can_read) {
     constexpr std::chrono::seconds limit{2};
-    if (gpus.empty() || !answers) return std::vector<Busy>(gpus.size());
-    // The step is not looked at there.
+    if (gpus.empty() || !can_read) return std::vector<GpuLoad>(gpus.size());
+    // "-" in place of the step, which is not needed.
     const auto lines = run_command({command, "why", "--gpus", join(gpus, ","), "-"}, limit);
-    answers = lines && !lines->empty();
+    can_read = lines && !lines->empty();
     return parse_gpu_load(lines ? *lines : "", gpus);
 }
 
@@ -102,24 +102,24 @@ std::string gpu_load_lines(const std::string& gpus, const std::string& library) 
     const Nvml nvml(library);
     std::string lines;
     for (const std::string_view gpu : comma_items(gpus)) {
-        const auto busy = nvml.busy(std::string(gpu));
-        if (busy) lines += formatted("{} {}\n", gpu, *busy);
+        const auto load = nvml.utilization(std::string(gpu));
+        if (load) lines += formatted("{} {}\n", gpu, *load);
     }
     return lines;
 }
 
-std::vector<Busy> parse_gpu_load(std::string_view lines, const std::vector<std::string>& gpus) {
-    constexpr std::size_t percents = 101;
-    std::map<std::string_view, Busy> found;
+std::vector<GpuLoad> parse_gpu_load(std::string_view lines, const std::vector<std::string>& gpus) {
+    constexpr std::size_t percent_limit = 101;
+    std::map<std::string_view, GpuLoad> found;
     while (!lines.empty()) {
-        std::string_view line = take_until(lines, '\n');
-        const std::string_view gpu = take_until(line, ' ');
-        found[gpu] = number_below(line, percents);
+        std::string_view line = cut_until(lines, '\n');
+        const std::string_view gpu = cut_until(line, ' ');
+        found[gpu] = number_below(line, percent_limit);
     }
-    std::vector<Busy> busy;
-    busy.reserve(gpus.size());
-    for (const std::string& gpu : gpus) busy.push_back(found[gpu]);
-    return busy;
+    std::vector<GpuLoad> loads;
+    loads.reserve(gpus.size());
+    for (const std::string& gpu : gpus) loads.push_back(found[gpu]);
+    return loads;
 }
 
 }  // namespace distgpu

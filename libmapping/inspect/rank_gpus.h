@@ -1,8 +1,8 @@
-// Which GPUs a rank may use and holds open, and how busy they are.
+// The GPUs that a rank may use or has open, and how busy they are.
 #pragma once
 
 #include "base/environment.h"
-#include "inspect/look.h"
+#include "inspect/node_sample.h"
 #include "mapping/texts/variables.h"
 #include "mapping/topology/topology.h"
 
@@ -15,37 +15,38 @@
 
 namespace distgpu {
 
-// Numbers count what the task could open: by what distgpu recorded, else by the node's GPUs, where
-// the step has all of them. UUIDs name GPUs by themselves. `gpus`: in the order of PCI addresses,
-// of which a GPU whose number is out of range tells its name alone.
+// The GPUs that a process's variables name, such as CUDA_VISIBLE_DEVICES. Numbers count the GPUs
+// that the task may open: those that distgpu recorded in `bound`, or else all GPUs of the node, if
+// the step has all of them. A GPU that is not found, such as a number out of range, gets only its
+// name.
 std::vector<GpuFacts> named_gpus(const Environment& variables, const BoundRecord& bound,
                                  const NodeTopology& topology);
 
-// The node's topology is looked up once, and only for ranks that name GPUs.
+// Same as named_gpus(), with this node's topology, which is discovered once, and only if needed.
 class NodeGpus {
   public:
-    std::vector<GpuFacts> of(const Environment& variables, const BoundRecord& bound);
+    std::vector<GpuFacts> find(const Environment& variables, const BoundRecord& bound);
 
   private:
     std::optional<NodeTopology> topology_;
 };
 
-// "/dev/nvidia0", "/dev/dri/renderD128" among the files of a process, by name.
+// "/dev/nvidia0", "/dev/dri/renderD128" among the open files of a process, sorted.
 std::vector<std::string> open_gpu_files(pid_t pid);
 
-using Busy = std::optional<std::uint32_t>;  // percent; nothing: not known
+using GpuLoad = std::optional<std::uint32_t>;  // percent; nullopt if unknown
 
-// How busy GPUs are, in their order, as NVIDIA's library tells it: `gpus` are PCI addresses. It is
-// asked in a process of its own, `command why --gpus`: a driver that hangs keeps whoever asks it.
-// Takes up to 2 s, and another where the driver keeps that process. `answers` becomes false where
-// it did not end or found no library; then nobody is asked.
-std::vector<Busy> ask_gpu_load(const std::vector<std::string>& gpus, const std::string& command,
-                               bool& answers);
+// The load of each GPU from NVIDIA's library. `gpus`: PCI addresses. Runs `command why --gpus`,
+// because a driver that hangs blocks the process that calls it. Takes up to 2 s, and another second
+// if the driver blocks that process. Sets `can_read` to false if it did not end or found no
+// library; later calls then return at once.
+std::vector<GpuLoad> read_gpu_load(const std::vector<std::string>& gpus, const std::string& command,
+                                   bool& can_read);
 
-// In that process: "0000:06:00.0 97" for each GPU that the library knows; empty: it is not there.
+// What that process prints: "0000:06:00.0 97" per GPU; empty without NVIDIA's library.
 std::string gpu_load_lines(const std::string& gpus, const std::string& library);
 
-// Of these lines, in the order of the GPUs.
-std::vector<Busy> parse_gpu_load(std::string_view lines, const std::vector<std::string>& gpus);
+// Parses these lines; in the order of `gpus`.
+std::vector<GpuLoad> parse_gpu_load(std::string_view lines, const std::vector<std::string>& gpus);
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// A thread's stack of calls, and the tools that read it of another process: py-spy for Python
+// Call stacks of other processes, and the tools that read them: py-spy for Python
 // (https://github.com/benfred/py-spy), elfutils' eu-stack or gdb for machine code.
 #pragma once
 
@@ -15,10 +15,10 @@ namespace distgpu {
 
 struct Frame {
     std::string function;
-    std::string file{};      // empty: not known, as of machine code
-    std::uint32_t line = 0;  // 0: not known
+    std::string file{};      // empty if unknown, as for machine code
+    std::uint32_t line = 0;  // 0 if unknown
 
-    static void fields(auto& io, auto& it) {  // as of a NodeLook
+    static void fields(auto& io, auto& it) {  // in a NodeSample
         io("function", it.function, "file", it.file, "line", it.line);
     }
     bool operator==(const Frame&) const = default;
@@ -26,31 +26,32 @@ struct Frame {
     auto operator<=>(const Frame&) const = default;
 };
 
-// The outermost call first. What is not printable ASCII has become '?'.
+// The outermost call first. Bytes that are not printable ASCII are replaced by '?'.
 using Stack = std::vector<Frame>;
 
-// "load_batch (data.py:41)"; of machine code "main".
+// "load_batch (data.py:41)"; "main" for machine code.
 std::string to_text(const Frame& frame);
 
-// The main thread's, else the first one's, of what `py-spy dump --json` (0.3 and 0.4) printed of
-// the process. Nothing: it is something else, or has no thread.
+// Parses what `py-spy dump --json` (0.3 and 0.4) printed about the process: the stack of the main
+// thread, or of the first one if there is no main thread. nullopt for any other text, or if it has
+// no threads.
 std::optional<Stack> parse_py_spy(std::string_view json, pid_t process);
 
-// Of what `eu-stack -1` or gdb's `bt` printed: lines such as "#3  0x... in main () at f.c:3", or
-// without what gdb adds. Frames without a name are left out.
+// Parses what `eu-stack -1` or gdb's `bt` printed: lines such as "#3  0x... in main () at f.c:3",
+// without the parts that only gdb prints. Frames without a name are skipped.
 Stack parse_backtrace(std::string_view text);
 
-// Whether a function in it is one that waits for other ranks, whoever wrote it.
+// Whether a function in it, in the user's code or not, has a name that waits for other ranks.
 bool waits_for_ranks(const Stack& stack);
 
-// Whether a function in it may wait for anything: other ranks, a thread, a message. Of those that
-// are not the user's own, by their names.
+// Whether a function outside the user's code may wait for anything, by its name: other ranks, a
+// thread, a message.
 bool may_wait(const Stack& stack);
 
-// Where a rank is, in a programmer's words: what its own code called, and where.
+// Where a rank is in its own code: what that code called, and from which line.
 struct CallSite {
-    std::string text;            // "all_reduce (train.py:88)"; empty: not known
-    bool is_collective = false;  // a call that waits for other ranks, by its name
+    std::string text;            // "all_reduce (train.py:88)"; empty if unknown
+    bool is_collective = false;  // the function's name is one that waits for other ranks
 
     bool operator==(const CallSite&) const = default;
     // NOLINTNEXTLINE(modernize-use-nullptr): as above.
@@ -59,24 +60,24 @@ struct CallSite {
 CallSite call_site_of(const Stack& stack);
 
 struct StackTools {
-    std::string py_spy;  // their paths; empty: not found
+    std::string py_spy;  // the tools' paths; empty if not found
     std::string eu_stack;
     std::string gdb;
 };
 
-// In the folders of `path`, this process's own PATH, else beside one of `programs`, as an
-// environment of conda has them: there only what the owner of that program, root or this process's
-// user put into a folder that not everybody may write to.
+// Searches the folders of `path`, this process's PATH, and then the folders of `programs`, for
+// conda environments. In the latter, a tool counts only if it belongs to the owner of that program,
+// to root or to this process's user, and if not everyone may write to the folder.
 StackTools find_stack_tools(std::string_view path, const std::vector<std::string>& programs);
 
-// Of its main thread. Stops the process for some milliseconds, unless it `stands` already, in a
-// call that cannot be interrupted or by a signal; gives up after 5 s. Errors (object: the tool): it
-// was not found, may not look into the process, or failed.
-Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool stands);
+// Reads the main thread's stack. Stops the process for some milliseconds, unless
+// `is_stopped_or_blocked`; gives up after 5 s. Errors (object: the tool): it was not found, may not
+// trace the process, or failed.
+Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool is_stopped_or_blocked);
 Result<Stack> read_native_stack(const StackTools& tools, pid_t pid);
 
-// Why the tools are refused, from what one of them said. `yama`:
-// /proc/sys/kernel/yama/ptrace_scope; empty: there is none.
-Error refused_look(const Error& error, std::string_view yama);
+// Explains a tool's error if the kernel did not allow it to trace the process; returns any other
+// error unchanged. `yama`: /proc/sys/kernel/yama/ptrace_scope; empty if the kernel has no Yama.
+Error explain_stack_error(const Error& error, std::string_view yama);
 
 }  // namespace distgpu

@@ -17,8 +17,8 @@ namespace {
 using Status = int;  // 0: success
 using Context = void*;
 
-struct Library {
-    Library() {
+struct MungeLibrary {
+    MungeLibrary() {
         auto munge = SharedLibrary::load("libmunge.so.2", "");
         if (!munge) return;
         munge->resolve(create, "munge_ctx_create");
@@ -26,7 +26,7 @@ struct Library {
         munge->resolve(set, "munge_ctx_set");
         munge->resolve(encode, "munge_encode");
         munge->resolve(decode, "munge_decode");
-        usable = munge->missing().empty();
+        is_usable = munge->missing().empty();
     }
 
     Context (*create)() = nullptr;
@@ -35,27 +35,28 @@ struct Library {
     Status (*encode)(char** credential, Context, const void* text, int length) = nullptr;
     Status (*decode)(const char* credential, Context, void** text, int* length, uid_t*,
                      gid_t*) = nullptr;
-    bool usable = false;
+    bool is_usable = false;
 };
 
-const Library& library() {
-    static const Library loaded;
-    return loaded;
+const MungeLibrary& munge_library() {
+    static const MungeLibrary library;
+    return library;
 }
 
 struct Free {
     void operator()(void* memory) const { std::free(memory); }
 };
 
-// The text in a credential. Nothing: not one of this user, decoded before, expired, or no MUNGE
-// answers.
+// The text in a credential; nullopt if it is another user's, was decoded before, or is expired, or
+// if munged does not answer.
 std::optional<std::string> munge_decode(const std::string& credential) {
-    if (!library().usable) return std::nullopt;
+    if (!munge_library().is_usable) return std::nullopt;
     void* text = nullptr;
     int length = 0;
     uid_t uid = 0;
     gid_t gid = 0;
-    const Status status = library().decode(credential.c_str(), nullptr, &text, &length, &uid, &gid);
+    const Status status =
+        munge_library().decode(credential.c_str(), nullptr, &text, &length, &uid, &gid);
     const std::unique_ptr<void, Free> memory(text);
     if (status != 0 || uid != geteuid() || text == nullptr) return std::nullopt;
     return std::string(static_cast<const char*>(text), static_cast<std::size_t>(length));
@@ -64,19 +65,19 @@ std::optional<std::string> munge_decode(const std::string& credential) {
 using Tag = std::array<std::uint8_t, crypto_auth_BYTES>;
 static_assert(std::tuple_size_v<Secret::Bytes> == crypto_auth_KEYBYTES);
 
-// As libsodium takes texts.
+// The pointer type of libsodium's functions.
 const unsigned char* bytes_of(const std::string& text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// libsodium wants it before its other functions, and does it once. It fails where the kernel gives
-// no random numbers, of which a tag takes none.
-void start_sodium() {
-    [[maybe_unused]] const int started = sodium_init();
+// Must be called before other functions of libsodium; only the first call has an effect. It fails
+// if the kernel gives no random numbers, but tags need none.
+void init_sodium() {
+    [[maybe_unused]] const int status = sodium_init();
 }
 
 std::string tag_of(const Secret& secret, const std::string& text) {
-    start_sodium();
+    init_sodium();
     Tag tag{};
     crypto_auth(tag.data(), bytes_of(text), text.size(), secret.bytes().data());
     std::string digits(2 * tag.size() + 1, '\0');
@@ -85,9 +86,9 @@ std::string tag_of(const Secret& secret, const std::string& text) {
     return digits;
 }
 
-// Takes as long for a wrong tag, whatever is wrong with it.
+// Takes the same time for every wrong tag.
 bool is_tag_of(const Secret& secret, const std::string& text, std::string_view digits) {
-    start_sodium();
+    init_sodium();
     Tag tag{};
     return digits.size() == 2 * tag.size() &&
            sodium_hex2bin(tag.data(), tag.size(), digits.data(), digits.size(), nullptr, nullptr,
@@ -95,23 +96,25 @@ bool is_tag_of(const Secret& secret, const std::string& text, std::string_view d
            crypto_auth_verify(tag.data(), bytes_of(text), text.size(), secret.bytes().data()) == 0;
 }
 
-// Both parts of what is proven; a challenge has no newline and no variable length.
-std::string bound(std::string_view challenge, std::string_view text) {
+// What is signed. Unambiguous, because a challenge has no newline and a fixed length.
+std::string signed_text(std::string_view challenge, std::string_view text) {
     return std::string(challenge) + '\n' + std::string(text);
 }
 
-std::optional<std::string> untagged(const Secret& secret, std::string_view challenge,
-                                    std::string_view line) {
+std::optional<std::string> verify_tag(const Secret& secret, std::string_view challenge,
+                                      std::string_view line) {
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos) return std::nullopt;
     const std::string_view text = line.substr(space + 1);
-    if (!is_tag_of(secret, bound(challenge, text), line.substr(0, space))) return std::nullopt;
+    if (!is_tag_of(secret, signed_text(challenge, text), line.substr(0, space))) {
+        return std::nullopt;
+    }
     return std::string(text);
 }
 
-std::optional<std::string> decoded(std::string_view challenge, std::string_view line) {
+std::optional<std::string> verify_credential(std::string_view challenge, std::string_view line) {
     const auto text = munge_decode(std::string(line));
-    const std::string beginning = bound(challenge, "");
+    const std::string beginning = signed_text(challenge, "");
     if (!text || text->compare(0, beginning.size(), beginning) != 0) return std::nullopt;
     return text->substr(beginning.size());
 }
@@ -119,16 +122,17 @@ std::optional<std::string> decoded(std::string_view challenge, std::string_view 
 }  // namespace
 
 std::optional<std::string> munge_encode(std::string_view text) {
-    if (!library().usable) return std::nullopt;
-    const std::unique_ptr<void, decltype(library().destroy)> context(library().create(),
-                                                                     library().destroy);
+    const MungeLibrary& library = munge_library();
+    if (!library.is_usable) return std::nullopt;
+    const std::unique_ptr<void, decltype(library.destroy)> context(library.create(),
+                                                                   library.destroy);
     constexpr int uid_restriction = 9;
-    if (!context || library().set(context.get(), uid_restriction, geteuid()) != 0) {
+    if (!context || library.set(context.get(), uid_restriction, geteuid()) != 0) {
         return std::nullopt;
     }
     char* credential = nullptr;
     const Status status =
-        library().encode(&credential, context.get(), text.data(), static_cast<int>(text.size()));
+        library.encode(&credential, context.get(), text.data(), static_cast<int>(text.size()));
     const std::unique_ptr<char, Free> memory(credential);
     return status == 0 ? std::optional<std::string>(credential) : std::nullopt;
 }
@@ -139,24 +143,24 @@ Proof best_proof(const std::optional<Secret>& secret) {
     return credential ? Proof::munge : Proof::none;
 }
 
-Result<std::string> prove(Proof proof, const std::optional<Secret>& secret,
-                          std::string_view challenge, std::string_view text) {
+Result<std::string> sign_line(Proof proof, const std::optional<Secret>& secret,
+                              std::string_view challenge, std::string_view text) {
     if (proof == Proof::none) return std::string(text);
     if (proof == Proof::secret) {
-        if (secret) return tag_of(*secret, bound(challenge, text)) + ' ' + std::string(text);
-        return Error{"rank 0", "asks for the secret of the step, which this rank has not",
+        if (secret) return tag_of(*secret, signed_text(challenge, text)) + ' ' + std::string(text);
+        return Error{"rank 0", "requires the step's secret, which this rank does not have",
                      "look for a wrapper script that unsets SLURM_DISTGPU_SECRET"};
     }
-    if (auto credential = munge_encode(bound(challenge, text))) return *std::move(credential);
-    return Error{"rank 0", "asks for a MUNGE credential, but MUNGE does not answer here",
+    if (auto credential = munge_encode(signed_text(challenge, text))) return *std::move(credential);
+    return Error{"rank 0", "requires a MUNGE credential, but munged does not answer on this node",
                  "ask the administrator to start munged on this node"};
 }
 
-std::optional<std::string> proven(Proof proof, const std::optional<Secret>& secret,
-                                  std::string_view challenge, std::string_view line) {
+std::optional<std::string> verify_line(Proof proof, const std::optional<Secret>& secret,
+                                       std::string_view challenge, std::string_view line) {
     if (proof == Proof::none) return std::string(line);
-    if (proof == Proof::munge) return decoded(challenge, line);
-    return secret ? untagged(*secret, challenge, line) : std::nullopt;
+    if (proof == Proof::munge) return verify_credential(challenge, line);
+    return secret ? verify_tag(*secret, challenge, line) : std::nullopt;
 }
 
 }  // namespace distgpu

@@ -10,7 +10,7 @@
 namespace distgpu {
 namespace {
 
-// N of the device's drm/renderDN; a partitioned GPU has the first partition's there.
+// N of the device's drm/renderDN; of a partitioned GPU, that of its first partition.
 std::optional<std::uint32_t> render_minor(const std::string& sys, const std::string& pci) {
     constexpr std::string_view prefix = "renderD";
     for (const std::string& name : files_in(formatted("{}/bus/pci/devices/{}/drm", sys, pci))) {
@@ -23,8 +23,8 @@ bool is_set(const Environment& environment, const char* name) {
     return !environment.text(name).empty();
 }
 
-// "gpu:verbose,per_task:2", "gres/gpu:per_task:2", "gpu:none", in which slurmd tells slurmstepd of
-// the GPUs' binding (_parse_tres_bind() of gres.c, 22.05).
+// `tres_bind`: "gpu:verbose,per_task:2", "gres/gpu:per_task:2" or "gpu:none", by which slurmd
+// passes the GPU binding to slurmstepd (_parse_tres_bind() in gres.c, 22.05).
 bool binds_gpus(std::string_view tres_bind) {
     constexpr std::string_view gpu = "gpu:";
     constexpr std::string_view verbose = "verbose,";
@@ -42,7 +42,7 @@ std::string device_file(GpuVendor vendor, std::uint32_t minor, const std::string
                                        : formatted("{}/dri/renderD{}", dev, minor);
 }
 
-void ask_drivers(NodeTopology& topology, const MachineRoots& roots) {
+void read_driver_ids(NodeTopology& topology, const MachineRoots& roots) {
     for (Gpu& gpu : topology.gpus) {
         if (gpu.minor && !gpu.uuid.empty()) continue;
         if (gpu.vendor == GpuVendor::nvidia) {
@@ -68,26 +68,26 @@ std::optional<std::vector<std::uint32_t>> usable_gpus(const NodeTopology& topolo
 }
 
 GpuOwner gpu_owner(const Environment& environment) {
-    // What Slurm sets in a step with gres mps or shard; of a user's own MPS daemon too.
+    // Slurm sets these in a step with gres mps or shard; a user's own MPS daemon may set one too.
     constexpr std::array shared{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "SLURM_SHARDS_ON_NODE"};
-    // sbatch's options --gpus-per-task, --gpu-bind, --tres-bind and --ntasks-per-gpu, which a step
-    // inherits. srun itself sets none of them.
+    // From sbatch's options --gpus-per-task, --gpu-bind, --tres-bind and --ntasks-per-gpu; a step
+    // inherits them. srun itself sets none of them.
     constexpr std::array bound{"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_BIND",
                                "SLURM_NTASKS_PER_GPU"};
     const auto set = [&](const char* name) { return is_set(environment, name); };
-    // "cpu=4,gres/gpu:h100=1", of --tres-per-task, and from 24.11 on of --gpus-per-task too. It may
-    // hold CPUs alone.
+    // "cpu=4,gres/gpu:h100=1", from --tres-per-task, and since 24.11 also from --gpus-per-task. May
+    // contain only CPUs.
     const std::string per_task = environment.text("SLURM_TRES_PER_TASK");
     if (std::any_of(shared.begin(), shared.end(), set)) return GpuOwner::jobs;
-    const bool of_task = std::any_of(bound.begin(), bound.end(), set) ||
-                         binds_gpus(environment.text("SLURMD_TRES_BIND")) ||
-                         per_task.find("gres/gpu") != std::string::npos;
-    return of_task ? GpuOwner::task : GpuOwner::step;
+    const bool is_bound = std::any_of(bound.begin(), bound.end(), set) ||
+                          binds_gpus(environment.text("SLURMD_TRES_BIND")) ||
+                          per_task.find("gres/gpu") != std::string::npos;
+    return is_bound ? GpuOwner::task : GpuOwner::step;
 }
 
 std::vector<std::string> gpu_variables(const Environment& environment) {
     std::vector<std::string> names;
-    for (const std::string_view name : gpu_lists.words) {
+    for (const std::string_view name : gpu_list_variables.names) {
         if (!name.empty() && is_set(environment, name.data())) names.emplace_back(name);
     }
     return names;
@@ -98,7 +98,7 @@ std::string visible_gpus(const Environment& environment) {
     return names.empty() ? std::string{} : *environment.get(names.front());
 }
 
-bool counts_by_pci(const Environment& environment) {
+bool uses_pci_order(const Environment& environment) {
     const std::string order = environment.text("CUDA_DEVICE_ORDER");
     return order.empty() || order == "PCI_BUS_ID";
 }
@@ -115,7 +115,7 @@ NvidiaInformation nvidia_information(const std::string& proc, const std::string&
     return information;
 }
 
-bool drives_gpus(const std::string& proc) {
+bool nvidia_driver_has_gpus(const std::string& proc) {
     return !files_in(proc + "/driver/nvidia/gpus").empty();
 }
 

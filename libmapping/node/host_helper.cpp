@@ -1,6 +1,6 @@
-// A message is a StartRequest with a file of texts beside it: the working
-// folder, the program's words and its variables, each ended by a NUL. Who sends it is the user whom
-// the helper has become, and gains nothing by a false one; its bounds keep the helper itself small.
+// A message is a StartRequest and a file with the working folder, the program's words and its
+// variables, all NUL-terminated. Only the user that the helper has become can send one, and gains
+// nothing by forging it; the bounds keep the helper itself small.
 #include "node/host_helper.h"
 
 #include "base/io/files.h"
@@ -22,24 +22,25 @@
 namespace distgpu {
 namespace {
 
-// Linux takes no more for a program than a quarter of its stack, which is 8 MiB as a rule.
-constexpr std::size_t longest_texts = std::size_t{8} << 20U;
-constexpr std::uint32_t most_words = 64;
+// Linux accepts at most a quarter of the stack, whose size is usually 8 MiB, for a program's words
+// and variables.
+constexpr std::size_t max_texts_size = std::size_t{8} << 20U;
+constexpr std::uint32_t max_words = 64;
 
 struct StartRequest {
     std::uint32_t words = 0;
-    bool waits = false;  // for the program's end
+    bool wait_for_end = false;
     KernelCpuSet cpus{};
     std::array<rlimit, RLIM_NLIMITS> limits{};
 };
 
 struct Answer {
     int problem = 0;  // errno
-    int status = 0;   // of the program, where it was waited for
+    int status = 0;   // of the program, if the helper waited for it
 };
 
-// In this order, one each.
-enum SentFile { texts_file, input_file, output_file, task_file, sent_files };
+// The descriptors in a message, in this order. `inherited_file` becomes helper_fd.
+enum SentFile { texts_file, input_file, output_file, inherited_file, sent_files };
 using SentFiles = std::array<int, sent_files>;
 
 // Sends or receives one StartRequest and its files.
@@ -66,7 +67,7 @@ bool send_request(int socket, StartRequest& request, const SentFiles& files) {
     return sendmsg(socket, &message.header, MSG_NOSIGNAL) >= 0;
 }
 
-// Waits. False: the other end is closed, or sent something else.
+// Waits for a message. False if the other end is closed or sent something else.
 bool receive_request(int socket, StartRequest& request, SentFiles& files) {
     Message message(request);
     ssize_t got = 0;
@@ -82,48 +83,50 @@ bool receive_request(int socket, StartRequest& request, SentFiles& files) {
     return (message.header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
 }
 
-// Texts in one file that has no name; closed: errno says why not.
-UniqueFd file_of(const std::string& texts) {
+// A nameless file with these texts; closed if that failed (see errno).
+UniqueFd memory_file(const std::string& texts) {
     UniqueFd file(memfd_create("distgpu", MFD_CLOEXEC));
     const bool is_filled = file.is_open() && write_all(file.fd(), texts);
     return is_filled && lseek(file.fd(), 0, SEEK_SET) == 0 ? std::move(file) : UniqueFd();
 }
 
-void add(std::string& texts, std::string_view text) {
+void add_text(std::string& texts, std::string_view text) {
     texts.append(text).push_back('\0');
 }
 
-void add_variables(std::string& texts, const Environment& environment, Linker linker) {
+void add_variables(std::string& texts, const Environment& environment, LdVariables ld_variables) {
     for (const std::string& name : environment.names()) {
-        if (linker == Linker::dropped && name.starts_with("LD_")) continue;
-        if (const auto value = environment.get(name)) add(texts, name + "=" + *value);
+        if (ld_variables == LdVariables::removed && name.starts_with("LD_")) continue;
+        if (const auto value = environment.get(name)) add_text(texts, name + "=" + *value);
     }
 }
 
-Error not_started(int problem) {
+Error start_error(int problem) {
     const bool is_missing = problem == ENOENT || problem == EACCES || problem == ENOTDIR;
     return {"", is_missing ? "cannot be started" : std::strerror(problem), ""};
 }
 
-Result<int> ask(int socket, const HostProgram& program, bool waits, int kept,
-                std::chrono::seconds limit) {
-    StartRequest request{static_cast<std::uint32_t>(program.words.size()), waits};
+Result<int> request_start(int socket, const HostProgram& program, bool wait_for_end, int inherited,
+                          std::chrono::seconds limit) {
+    StartRequest request{static_cast<std::uint32_t>(program.words.size()), wait_for_end};
     read_affinity(0, request.cpus);
     for (std::size_t i = 0; i < request.limits.size(); ++i) {
         getrlimit(static_cast<__rlimit_resource_t>(i), &request.limits[i]);
     }
     std::string texts;
     std::array<char, 4096> folder{};
-    add(texts, getcwd(folder.data(), folder.size()) != nullptr ? folder.data() : "/");
-    for (const std::string& word : program.words) add(texts, word);
-    add_variables(texts, program.environment, program.linker);
-    std::string judged;
-    if (program.judged != nullptr) add_variables(judged, *program.judged, Linker::kept);
-    const UniqueFd said = file_of(texts);
-    const UniqueFd input = file_of(judged);
-    if (!said.is_open() || !input.is_open() ||
-        !send_request(socket, request, {said.fd(), input.fd(), STDERR_FILENO, kept})) {
-        return not_started(errno);
+    add_text(texts, getcwd(folder.data(), folder.size()) != nullptr ? folder.data() : "/");
+    for (const std::string& word : program.words) add_text(texts, word);
+    add_variables(texts, program.environment, program.ld_variables);
+    std::string input_variables;
+    if (program.input_variables != nullptr) {
+        add_variables(input_variables, *program.input_variables, LdVariables::kept);
+    }
+    const UniqueFd start = memory_file(texts);
+    const UniqueFd input = memory_file(input_variables);
+    if (!start.is_open() || !input.is_open() ||
+        !send_request(socket, request, {start.fd(), input.fd(), STDERR_FILENO, inherited})) {
+        return start_error(errno);
     }
     std::array entry{pollfd{socket, POLLIN, 0}};
     const Deadline deadline = Clock::now() + limit;
@@ -132,7 +135,7 @@ Result<int> ask(int socket, const HostProgram& program, bool waits, int kept,
         ready = poll_until(entry, deadline);
     } while (ready < 0 && errno == EINTR);
     if (ready == 0) {
-        // The helper ends the program when it sees that nobody waits any more.
+        // The helper kills the program when it sees that no one waits any more.
         shutdown(socket, SHUT_RDWR);
         return Error{"", "did not end", ""};
     }
@@ -140,13 +143,14 @@ Result<int> ask(int socket, const HostProgram& program, bool waits, int kept,
     if (recv(socket, &answer, sizeof(answer), 0) != sizeof(answer)) {
         return Error{"", "the process that starts it has ended", ""};
     }
-    if (answer.problem != 0) return not_started(answer.problem);
+    if (answer.problem != 0) return start_error(answer.problem);
     return answer.status;
 }
 
-// ---- What follows runs in the helper.
+// ---- The code below runs in the helper.
 
-// Root's process for good; glibc's functions would do the same with more than the kernel's calls.
+// Turns a process of root into the user's for good, by system calls: glibc's functions do more than
+// the calls.
 bool become_user(const HelperUser& user) {
     constexpr auto same = static_cast<uid_t>(-1);
     if (geteuid() != 0 && syscall(SYS_setresuid, same, 0, same) != 0) return false;
@@ -159,16 +163,16 @@ bool become_user(const HelperUser& user) {
                               (user.group == 0 || syscall(SYS_setresgid, same, 0, same) != 0));
 }
 
-// All files from `first` on; Linux before 5.9 has no call for that.
+// Closes all descriptors from `first` on; Linux before 5.9 has no call for that.
 void close_from(int first) {
     if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
     constexpr int many = 65'536;
     for (int file = first; file < many; ++file) close(file);
 }
 
-// Where they are longer than the bound, or do not end with a NUL: nothing.
+// Empty if the texts exceed the bound or do not end with a NUL.
 std::vector<char> read_texts(int file) {
-    std::vector<char> texts(longest_texts + 1);
+    std::vector<char> texts(max_texts_size + 1);
     std::size_t size = 0;
     while (size < texts.size()) {
         const ssize_t got =
@@ -176,18 +180,19 @@ std::vector<char> read_texts(int file) {
         if (got <= 0) break;
         size += static_cast<std::size_t>(got);
     }
-    if (size == 0 || size > longest_texts || texts[size - 1] != '\0') return {};
+    if (size == 0 || size > max_texts_size || texts[size - 1] != '\0') return {};
     texts.resize(size);
     return texts;
 }
 
-[[noreturn]] void become(const StartRequest& request, const SentFiles& files,
-                         std::vector<char*>& texts) {
-    // All that it starts can be ended with it. Where the helper itself is killed, it ends too.
+[[noreturn]] void become_program(const StartRequest& request, const SentFiles& files,
+                                 std::vector<char*>& texts) {
+    // Its own process group, so that it can be killed with all processes that it starts. It also
+    // ends if the helper itself is killed.
     setpgid(0, 0);
-    if (request.waits) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Where the folder is one of the container's, the host may have none of that name.
-    if (chdir(texts[0]) != 0 && chdir("/") != 0) _exit(cannot_start);
+    if (request.wait_for_end) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // A folder of the container may not exist on the host.
+    if (chdir(texts[0]) != 0 && chdir("/") != 0) _exit(cannot_start_status);
     sched_setaffinity(0, sizeof(request.cpus),
                       reinterpret_cast<const cpu_set_t*>(request.cpus.data()));
     std::vector<char*> environment(texts.begin() + 1 + request.words, texts.end());
@@ -196,16 +201,16 @@ std::vector<char> read_texts(int file) {
     const bool has_files = dup2(files[input_file], STDIN_FILENO) >= 0 &&
                            dup2(files[output_file], STDOUT_FILENO) >= 0 &&
                            dup2(files[output_file], STDERR_FILENO) >= 0 &&
-                           dup2(files[task_file], kept_file) >= 0;
-    close_from(kept_file + 1);
+                           dup2(files[inherited_file], helper_fd) >= 0;
+    close_from(helper_fd + 1);
     for (std::size_t i = 0; i < request.limits.size(); ++i) {
         setrlimit(static_cast<__rlimit_resource_t>(i), &request.limits[i]);
     }
     if (has_files) execve(texts[1], &texts[1], environment.data());
-    _exit(cannot_start);
+    _exit(cannot_start_status);
 }
 
-// Until the program has ended. Where the task's end of the socket goes first, so does the program.
+// Waits until the program has ended; kills it if the task's end of the socket closes first.
 int wait_for(pid_t child, int child_end, int socket) {
     std::array<pollfd, 2> entries{pollfd{child_end, POLLIN, 0}, pollfd{socket, POLLIN, 0}};
     while (poll(entries.data(), entries.size(), -1) < 0 && errno == EINTR) {
@@ -223,24 +228,24 @@ int wait_for(pid_t child, int child_end, int socket) {
 
 Answer start_program(const StartRequest& request, SentFiles files, int socket) {
     std::vector<char> texts = read_texts(files[texts_file]);
-    std::vector<char*> words;  // and variables, as execve() takes them
+    std::vector<char*> words;  // and variables, as execve() expects them
     for (std::size_t at = 0; at < texts.size(); at += std::strlen(words.back()) + 1) {
         words.push_back(&texts[at]);
     }
-    if (request.words == 0 || request.words > most_words || words.size() < 2U + request.words) {
+    if (request.words == 0 || request.words > max_words || words.size() < 2U + request.words) {
         return {E2BIG};
     }
     if (access(words[1], X_OK) != 0) return {errno};
     Pipe pipe = make_pipe();
     if (!pipe.is_open()) return {errno};
-    // The pipe stays open in a program that is waited for, so that its end is the program's.
-    if (request.waits) files[task_file] = pipe.write.fd();
+    // The program inherits the pipe's writing end, so the pipe closes when the program ends.
+    if (request.wait_for_end) files[inherited_file] = pipe.write.fd();
     const pid_t child = fork();
-    if (child == 0) become(request, files, words);
+    if (child == 0) become_program(request, files, words);
     const int problem = errno;
     pipe.write = UniqueFd();
     if (child < 0) return {problem};
-    return request.waits ? Answer{0, wait_for(child, pipe.read.fd(), socket)} : Answer{};
+    return request.wait_for_end ? Answer{0, wait_for(child, pipe.read.fd(), socket)} : Answer{};
 }
 
 [[noreturn]] void serve(int socket) {
@@ -254,27 +259,27 @@ Answer start_program(const StartRequest& request, SentFiles files, int socket) {
     }
 }
 
-// A copy of slurmstepd, or of another process, that keeps nothing of it but its cgroup.
+// Makes a fork of slurmstepd, or of another process, the helper: it keeps only the cgroup.
 [[noreturn]] void become_helper(int socket, const std::optional<HelperUser>& user) {
     if (user && !become_user(*user)) _exit(EXIT_FAILURE);
-    // proctrack/linuxproc spares what is called slurmstepd (kill_tree.c, 22.05 to 26.05).
+    // proctrack/linuxproc spares processes named slurmstepd (kill_tree.c, 22.05 to 26.05).
     prctl(PR_SET_NAME, "distgpu");
-    const int nothing = open("/dev/null", O_RDWR);
-    bool ready = chdir("/") == 0 && nothing >= 0;
-    constexpr int kept_socket = 3;
-    const int own = fcntl(socket, F_DUPFD_CLOEXEC, kept_socket + 1);
+    const int null_device = open("/dev/null", O_RDWR);
+    bool is_ready = chdir("/") == 0 && null_device >= 0;
+    constexpr int socket_fd = 3;
+    const int own = fcntl(socket, F_DUPFD_CLOEXEC, socket_fd + 1);
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        ready = dup2(nothing, file) >= 0 && ready;
+        is_ready = dup2(null_device, file) >= 0 && is_ready;
     }
-    ready = dup3(own, kept_socket, O_CLOEXEC) >= 0 && ready;
-    close_from(kept_socket + 1);
+    is_ready = dup3(own, socket_fd, O_CLOEXEC) >= 0 && is_ready;
+    close_from(socket_fd + 1);
     for (int number = 1; number < NSIG; ++number) {
         static_cast<void>(signal(number, SIG_DFL));
     }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (ready) serve(kept_socket);
+    sigset_t no_signals;
+    sigemptyset(&no_signals);
+    sigprocmask(SIG_SETMASK, &no_signals, nullptr);
+    if (is_ready) serve(socket_fd);
     _exit(EXIT_FAILURE);
 }
 
@@ -283,32 +288,32 @@ Answer start_program(const StartRequest& request, SentFiles files, int socket) {
 Result<HostHelper> HostHelper::start(const std::optional<HelperUser>& user) {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        return not_started(errno);
+        return start_error(errno);
     }
     HostHelper helper(ends[0]);
     const pid_t child = fork();
     if (child == 0) {
-        // What is sent to the task's process group or terminal is not meant for it, and the task's
-        // program waits for its own children alone.
+        // Signals to the task's process group or terminal must not reach it, and it must not be a
+        // child that the task's program could wait for.
         setsid();
         if (fork() == 0) become_helper(ends[1], user);
         _exit(EXIT_SUCCESS);
     }
     const int problem = errno;
     close(ends[1]);
-    if (child < 0) return not_started(problem);
+    if (child < 0) return start_error(problem);
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
     return helper;
 }
 
 Result<int> HostHelper::run(const HostProgram& program, std::chrono::seconds limit) const {
-    return ask(socket_.fd(), program, true, STDERR_FILENO, limit);
+    return request_start(socket_.fd(), program, true, STDERR_FILENO, limit);
 }
 
-Result<int> HostHelper::leave(const HostProgram& program, int kept) const {
+Result<int> HostHelper::start_detached(const HostProgram& program, int inherited) const {
     constexpr std::chrono::seconds limit{10};
-    return ask(socket_.fd(), program, false, kept, limit);
+    return request_start(socket_.fd(), program, false, inherited, limit);
 }
 
 }  // namespace distgpu

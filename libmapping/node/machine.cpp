@@ -12,7 +12,7 @@
 namespace distgpu {
 namespace {
 
-// The number with which `text` begins: of "400 Gb/sec (4X NDR)" 400; of "-1" and "inf" none.
+// The number at the start of `text`: 400 for "400 Gb/sec (4X NDR)"; nullopt for "-1" and "inf".
 template <class Number>
 std::optional<Number> leading_number(std::string_view text) {
     if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
@@ -28,16 +28,17 @@ std::vector<HcaPort> verbs_ports(const std::string& device) {
     for (const std::string& name : files_in(folder)) {
         const auto number = leading_number<std::uint8_t>(name);
         if (!number) continue;
-        const std::string from = formatted("{}/{}/", folder, name);
+        const std::string port_folder = formatted("{}/{}/", folder, name);
         HcaPort& port = ports.emplace_back();
         port.number = *number;
-        if (const auto state = read_trimmed(from + "state")) {
+        if (const auto state = read_trimmed(port_folder + "state")) {
             port.state = state->starts_with("4:") ? HcaPort::State::active : HcaPort::State::down;
         }
-        const auto link = read_trimmed(from + "link_layer");  // EFA: "Unspecified"
+        const auto link = read_trimmed(port_folder + "link_layer");  // EFA: "Unspecified"
         if (link == "InfiniBand") port.link = HcaPort::Link::infiniband;
         if (link == "Ethernet") port.link = HcaPort::Link::ethernet;
-        port.gbps = leading_number<double>(read_trimmed(from + "rate").value_or("")).value_or(0);
+        port.gbps =
+            leading_number<double>(read_trimmed(port_folder + "rate").value_or("")).value_or(0);
     }
     std::ranges::sort(ports, {}, &HcaPort::number);
     return ports;
@@ -52,7 +53,7 @@ std::vector<HcaPort> interface_port(const std::string& interface) {
         port.state = *state == "up" ? HcaPort::State::active : HcaPort::State::down;
     }
     if (read_trimmed(interface + "/type") == "1") port.link = HcaPort::Link::ethernet;
-    // In Mb/s; -1 where the link is down.
+    // In Mb/s; -1 if the link is down.
     const std::string speed = read_trimmed(interface + "/speed").value_or("");
     port.gbps = leading_number<double>(speed).value_or(0) / 1000;
     return {port};
@@ -80,7 +81,7 @@ Result<MachineIdentity> machine_identity(const MachineRoots& roots) {
     return MachineIdentity{*boot_id, files_in(roots.sys + "/bus/pci/devices")};
 }
 
-void read_ports(NodeTopology& topology, const MachineRoots& roots) {
+void update_hca_ports(NodeTopology& topology, const MachineRoots& roots) {
     for (Hca& hca : topology.hcas) {
         hca.ports = hca.kind == HcaKind::slingshot
                         ? interface_port(formatted("{}/class/net/{}", roots.sys, hca.name))
@@ -88,7 +89,7 @@ void read_ports(NodeTopology& topology, const MachineRoots& roots) {
     }
 }
 
-// The system calls themselves: glibc's cpu_set_t ends at 1024 CPUs.
+// Direct system calls, because glibc's cpu_set_t ends at 1024 CPUs.
 
 bool read_affinity(pid_t pid, KernelCpuSet& cpus) {
     cpus.fill(0);

@@ -1,4 +1,4 @@
-// This machine and this process: the host's name, small files of /proc and /sys, and the process's
+// This machine and this process: the host name, small files in /proc and /sys, and the process's
 // CPUs and environment.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace distgpu {
 
-// Where these file systems are mounted; tests give folders of their own.
+// Where these file systems are mounted; tests use their own folders.
 struct MachineRoots {
     std::string proc = "/proc";
     std::string sys = "/sys";
@@ -21,30 +21,30 @@ struct MachineRoots {
     std::string dev = "/dev";
 };
 
-// gethostname(2); empty where it fails.
+// gethostname(2); empty if it fails.
 std::string host_name();
 
 // host_name() up to its first dot.
 std::string short_host_name();
 
-// Errors: no boot id.
+// Errors: the boot id cannot be read.
 Result<MachineIdentity> machine_identity(const MachineRoots& roots = {});
 
-// Reads every port's state, link layer and rate anew from /sys/class/infiniband (verbs and EFA) and
-// /sys/class/net (Slingshot). A saved topology may be from before a link came up. What cannot be
-// read becomes unknown; an HCA that is gone loses its ports.
-void read_ports(NodeTopology& topology, const MachineRoots& roots = {});
+// Rereads every HCA port's state, link layer and rate from /sys/class/infiniband (verbs and EFA)
+// and /sys/class/net (Slingshot), because a topology may have been saved before a link came up.
+// Values that cannot be read become unknown; an HCA that is gone loses its ports.
+void update_hca_ports(NodeTopology& topology, const MachineRoots& roots = {});
 
-// A CPU set as sched_getaffinity(2) fills it.
+// A CPU set in the layout of sched_getaffinity(2).
 using KernelCpuSet = std::array<CpuSet::Word, CpuSet::cpu_limit / CpuSet::word_bits>;
 
-// The CPUs of this process; empty: the kernel refused.
+// The CPUs of this process; empty if the kernel refuses.
 CpuSet own_cpus();
 
-// `pid` 0: this process. False: the kernel refused.
+// `pid` 0: this process. False if the kernel refuses.
 bool read_affinity(pid_t pid, KernelCpuSet& cpus);
 
-// Restricts this process. Precondition: not empty. False: the kernel refused.
+// Restricts this process. Precondition: `cpus` is not empty. False if the kernel refuses.
 bool set_affinity(const CpuSet& cpus);
 
 class ProcessEnvironment : public Environment {

@@ -25,7 +25,7 @@ namespace {
 
 struct InterfaceAddress {
     std::string interface;
-    std::string text;  // of IPv6 that needs a scope: with it, "fe80::1%eth0"
+    std::string text;  // with the scope if IPv6 needs one: "fe80::1%eth0"
     bool is_ipv4 = false;
     bool is_up = false;
 };
@@ -51,28 +51,28 @@ std::string_view without_scope(std::string_view address) {
     return address.substr(0, address.find('%'));
 }
 
-// Whether this machine answers at it: an address of an interface, or routed to it all the same.
+// Whether this machine answers at the address: it is an interface's, or is routed here anyway.
 bool is_own_address(const Address& address) {
-    const UniqueFd fd(socket(address.generic()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    // Without sockets of this family nothing is known to speak against it.
-    return !fd.is_open() || bind(fd.fd(), address.generic(), address.length) == 0 ||
+    const UniqueFd fd(socket(address.as_sockaddr()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    // Without sockets of this family there is no evidence against it.
+    return !fd.is_open() || bind(fd.fd(), address.as_sockaddr(), address.length) == 0 ||
            errno != EADDRNOTAVAIL;
 }
 
-// From the kernel's list of names. `step` asks.
-std::string holder_of(const std::string& name, std::string_view step) {
-    const std::string beginning = "@" + name + ".";
+// The holder of a port's name, from the kernel's list of sockets, other than `own_step`.
+std::string holder_of(const std::string& name, std::string_view own_step) {
+    const std::string prefix = "@" + name + ".";
     const auto list = read_regular_file("/proc/self/net/unix");
     std::string_view rest = list ? std::string_view(*list) : std::string_view();
     while (!rest.empty()) {
-        std::string_view line = take_until(rest, '\n');
-        const std::size_t at = line.find(beginning);
+        std::string_view line = cut_until(rest, '\n');
+        const std::size_t at = line.find(prefix);
         if (at == std::string_view::npos) continue;
-        line.remove_prefix(at + beginning.size());
+        line.remove_prefix(at + prefix.size());
         std::string_view number = line;
-        const std::string_view job = take_until(number, '.');
-        // "JOB.STEP" and nothing else: anybody can give a socket any name.
-        if (line != step && whole_number(job) && whole_number(number) &&
+        const std::string_view job = cut_until(number, '.');
+        // Exactly "JOB.STEP": anyone can give a socket any name.
+        if (line != own_step && whole_number(job) && whole_number(number) &&
             connect_by_name(formatted("{}.{}", name, line)).is_open()) {
             return formatted("step {}", line);
         }
@@ -91,11 +91,11 @@ bool is_ip_address(const std::string& text) {
 NetworkInterface interface_of(const std::string& address, Deadline deadline) {
     const NameLookup lookup = look_up_name(address, deadline);
     NetworkInterface result;
-    result.unanswered = lookup.is_unanswered();
+    result.lookup_failed = lookup.is_unanswered();
     const std::vector<InterfaceAddress> known = interface_addresses();
     for (const Address& own : lookup.addresses) {
         const std::string text = own.to_string();
-        // The whole of 127.0.0.0/8 is the loopback's, although it may list 127.0.0.1 alone.
+        // All of 127.0.0.0/8 is loopback, although the interface may list only 127.0.0.1.
         if (own.is_loopback()) {
             result.loopback = text;
             continue;
@@ -107,9 +107,9 @@ NetworkInterface interface_of(const std::string& address, Deadline deadline) {
     return result;
 }
 
-Error no_interface(const std::string& address, const std::string& node) {
+Error unresolved_address_error(const std::string& address, const std::string& node) {
     return {address,
-            formatted("{}'s name service does not give its address, so NCCL_SOCKET_IFNAME and "
+            formatted("{} cannot resolve its own address, so NCCL_SOCKET_IFNAME and "
                       "GLOO_SOCKET_IFNAME stay as they are",
                       node),
             "check /etc/resolv.conf there, or add the name to /etc/hosts"};
@@ -139,14 +139,14 @@ std::optional<Error> check_address(const Request& request, const StepLayout& lay
                                    const RendezvousFacts& facts, std::vector<Error>& warnings) {
     auto chosen = chosen_address(request, facts);
     const std::string& node = layout.hosts().name(rank0_node(layout));
-    // A launcher's processes look for each other also where it is the only one.
+    // A launcher's processes connect to each other even if it is the only launcher.
     const bool has_others = layout.task_count() > 1 || request.framework->launcher_per_node;
     if (!chosen || !has_others) return std::nullopt;
-    // What Slurm or the machine itself calls this node.
+    // The names that Slurm and the machine itself have for this node.
     for (const std::string& own : {node, facts.rank0_address, host_name(), short_host_name()}) {
         if (chosen->host == own) return std::nullopt;
     }
-    const NameLookup lookup = look_up_name(chosen->host, Clock::now() + name_patience);
+    const NameLookup lookup = look_up_name(chosen->host, Clock::now() + name_lookup_timeout);
     if (lookup.is_unanswered()) {
         warnings.push_back(
             {std::move(chosen->object),
@@ -162,23 +162,23 @@ std::optional<Error> check_address(const Request& request, const StepLayout& lay
                  std::move(chosen->remedy)};
 }
 
-std::optional<std::string> PortClaims::take(std::uint16_t port, const std::string& step) {
-    const int flags = heirs_ == Heirs::none ? SOCK_CLOEXEC : 0;
+std::optional<std::string> PortClaims::claim(std::uint16_t port, const std::string& step) {
+    const int flags = on_exec_ == OnExec::close ? SOCK_CLOEXEC : 0;
     const std::string name = formatted("distgpu.port.{}.{}", geteuid(), port);
     Socket own = listen_by_name(formatted("{}.{}", name, step), flags);
-    // Another component of the step, or a process of it, has the port already.
+    // Another component or process of the step has the port already.
     if (!own.is_open()) return std::nullopt;
     sockets_.push_back(std::move(own));
-    // slurmstepd may be there a little longer than its tasks.
-    constexpr int most = 20;
+    // slurmstepd may outlive its tasks a little.
+    constexpr int max_tries = 20;
     for (int tries = 0;; ++tries) {
-        Socket only = listen_by_name(name, flags);
-        const bool is_taken = !only.is_open() && errno == EADDRINUSE;
+        Socket exclusive = listen_by_name(name, flags);
+        const bool is_taken = !exclusive.is_open() && errno == EADDRINUSE;
         if (!is_taken || !connect_by_name(name).is_open()) {
-            sockets_.push_back(std::move(only));
+            sockets_.push_back(std::move(exclusive));
             return std::nullopt;
         }
-        if (tries + 1 == most) break;
+        if (tries + 1 == max_tries) break;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     sockets_.pop_back();
@@ -186,7 +186,7 @@ std::optional<std::string> PortClaims::take(std::uint16_t port, const std::strin
 }
 
 void PortClaims::release() {
-    // A process that has no more than copies of them ends the claim, too.
+    // shutdown() ends the claim even if this process has only copies of the sockets.
     for (const Socket& socket : sockets_) shutdown(socket.fd(), SHUT_RDWR);
     sockets_.clear();
 }

@@ -1,5 +1,5 @@
-// This machine's place in the network: its interfaces and addresses, and its ports: which are free,
-// and which a step of this user's has taken.
+// This machine in the network: its interfaces and addresses, and the TCP ports that steps of this
+// user have claimed.
 #pragma once
 
 #include "base/io/socket.h"
@@ -12,58 +12,59 @@ namespace distgpu {
 
 // The network interface through which the other nodes reach this one.
 struct NetworkInterface {
-    std::string name;         // "eth0"; empty: none of this node's has the address
-    std::string loopback;     // the address, where it is one of the loopback's: "127.0.1.1"
-    bool unanswered = false;  // the name service did not tell the address in time
+    std::string name;            // "eth0"; empty if no interface of this node has the address
+    std::string loopback;        // the address if it is a loopback address: "127.0.1.1"
+    bool lookup_failed = false;  // the name service failed or did not answer in time
 
     bool operator==(const NetworkInterface&) const = default;
 };
 
-// IPv4, or IPv6 without brackets and scope: nothing has to be looked up.
+// IPv4, or IPv6 without brackets and scope: no name to look up.
 bool is_ip_address(const std::string& text);
 
-// `address`: a host name, an IPv4 or a bare IPv6 address; a name is looked up. Of several addresses
-// that belong to this node, one that is not the loopback's.
+// `address`: a host name, which is looked up, or an IPv4 or bare IPv6 address. If several addresses
+// belong to this node, prefers one that is not a loopback address.
 NetworkInterface interface_of(const std::string& address, Deadline deadline);
 
-// What to tell of an address that the name service does not tell `node`, whose own it is.
-Error no_interface(const std::string& address, const std::string& node);
+// The warning if `node` cannot look up its own `address`.
+Error unresolved_address_error(const std::string& address, const std::string& node);
 
 // This node's interfaces that are up and have an address.
 std::vector<std::string> usable_interfaces();
 
-// Its IPv4 address, else one of IPv6 that needs no scope. Empty: it has none.
+// Its IPv4 address, else an IPv6 address that needs no scope. Empty if it has neither.
 std::string address_of_interface(const std::string& name);
 
 // On rank 0's node: compares the address that the user chose (an exported MASTER_ADDR, or the host
-// of master=) with those of this machine. A name other than the node's own is looked up, for as
-// long as the start of a step waits for a name. Error: it is another machine's, or a name of none.
-// Where the name service does not answer, it only warns. A task without others is not checked.
+// of master=) with those of this machine. Looks up a name other than the node's own, for up to
+// name_lookup_timeout. Error: the address belongs to another machine, or the name is unknown. Only
+// warns if the name service does not answer. Does not check a task without peers.
 std::optional<Error> check_address(const Request& request, const StepLayout& layout,
                                    const RendezvousFacts& facts, std::vector<Error>& warnings);
 
-// Ports that a step of this user's has on this node, from before its program listens there until
-// its end: without it, two steps with one port= would both find it free, and their ranks would mix.
-// Each is two names of abstract Unix sockets, which end with the last process that has them: that
-// of the step, by which it knows its own claim and others tell whose it is, and that of the port,
-// which one step alone can have. The names hold the user's id; who squats on another user's does
-// not keep that user from the port.
+// Claims ports of this node for a step of this user, from before its program listens there until
+// its end. Without this, two steps with the same port= would both find it free, and their ranks
+// would mix. A claim is two abstract Unix sockets, which end with the last process that holds them:
+// one with the step's name, by which the step recognizes its own claim and others see the holder,
+// and one with the port's name, which only one step can have. The names contain the user id.
+// Another user who takes these names does not keep this user from the port.
 class PortClaims {
   public:
-    enum class Heirs { none, programs };  // `programs`: what this process becomes keeps them
+    // `keep`: the program that this process execs holds the claims too.
+    enum class OnExec { close, keep };
 
-    explicit PortClaims(Heirs heirs) : heirs_(heirs) {}
+    explicit PortClaims(OnExec on_exec) : on_exec_(on_exec) {}
 
-    // `step`: "JOB.STEP", or another text for what Slurm did not start. Waits a second for a step
-    // that is ending. Returns who has the port, "step JOB.STEP" where that is known; nothing: it is
-    // this step's, or the machine gives no such name. The effective user is the one who claims.
-    std::optional<std::string> take(std::uint16_t port, const std::string& step);
+    // `step`: "JOB.STEP", or another text for processes that Slurm did not start. Waits a second
+    // for a step that is ending. Returns who has the port, "step JOB.STEP" if known; nullopt if
+    // this step has it, or the kernel gives no such name. Claims for the effective user.
+    std::optional<std::string> claim(std::uint16_t port, const std::string& step);
 
-    // Gives all of them up, in whichever process shares them.
+    // Releases all claims, also in other processes that share them.
     void release();
 
   private:
-    Heirs heirs_;
+    OnExec on_exec_;
     std::vector<Socket> sockets_;
 };
 

@@ -13,19 +13,18 @@
 namespace distgpu {
 namespace {
 
-// Asks the source's command for JSON, of the XML or of this machine.
-Result<NodeTopology> ask_command(const TopologySource& source, const MachineRoots& roots,
-                                 bool xml) {
-    if (is_silent(source, geteuid(), roots)) {
-        return Error{
-            source.command,
-            "did not answer an earlier step of yours, and is not asked again for 10 minutes", ""};
+// Runs `distgpu topo`, which writes JSON of the XML file or of this machine.
+Result<NodeTopology> run_topo(const TopologySource& source, const MachineRoots& roots, bool xml) {
+    if (is_discovery_suspended(source, geteuid(), roots)) {
+        return Error{source.command,
+                     "timed out in an earlier step of yours, so it is not run again for 10 minutes",
+                     ""};
     }
     std::vector<std::string> arguments{source.command, "topo", "--format", "json"};
     if (xml) arguments.insert(arguments.end(), {"--topology", source.file});
     const auto text = run_command(arguments, discovery_time_limit);
     if (!text) {
-        // The command's own messages begin as ours do.
+        // The command's own messages have this prefix too.
         constexpr std::string_view prefix = "distgpu: ";
         Error error = text.error();
         if (error.problem.compare(0, prefix.size(), prefix) == 0) {
@@ -38,7 +37,7 @@ Result<NodeTopology> ask_command(const TopologySource& source, const MachineRoot
     });
 }
 
-// Nothing: the saved topology is this machine's as it is now.
+// Why the saved topology does not fit; nullopt if it is of this machine as it is now.
 std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineRoots& roots) {
     const auto now = machine_identity(roots);
     if (!now) return now.error().cause();
@@ -47,28 +46,28 @@ std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineR
     return std::nullopt;
 }
 
-// A saved topology; the ports' states are those of this moment.
-Result<NodeTopology> from_saved(const std::string& path, const std::string& text,
+// A saved topology with the current states of its HCA ports.
+Result<NodeTopology> read_saved(const std::string& path, const std::string& text,
                                 const MachineRoots& roots) {
     auto saved = parse_topology(path, text);
     if (!saved) return saved.error();
     if (saved->machine) {
         if (const auto why = mismatch(*saved->machine, roots)) return Error{path, *why, ""};
-        read_ports(saved->topology, roots);
+        update_hca_ports(saved->topology, roots);
     }
     return std::move(saved->topology);
 }
 
 using Time = std::chrono::nanoseconds;  // since the epoch
 
-constexpr std::chrono::minutes remembered_for{10};
+constexpr std::chrono::minutes suspension{10};
 
-std::string folder(const MachineRoots& roots) {
+std::string run_folder(const MachineRoots& roots) {
     return roots.run + "/distgpu";
 }
 
-std::string note_of(uid_t user, const MachineRoots& roots) {
-    return formatted("{}/silent-discovery.{}", folder(roots), user);
+std::string timeout_record_path(uid_t user, const MachineRoots& roots) {
+    return formatted("{}/silent-discovery.{}", run_folder(roots), user);
 }
 
 Time time_in(const timespec& time) {
@@ -99,42 +98,42 @@ Result<FoundTopology> find_topology(const TopologySource& source, const MachineR
     const char begin = first == std::string::npos ? '\0' : (*text)[first];
     Result<NodeTopology> found =
         Error{source.file, text ? "neither JSON of distgpu topo nor XML of lstopo" : "", ""};
-    if (begin == '{') found = from_saved(source.file, *text, roots);
-    if (begin == '<') found = ask_command(source, roots, true);
-    std::string ignored;
+    if (begin == '{') found = read_saved(source.file, *text, roots);
+    if (begin == '<') found = run_topo(source, roots, true);
+    std::string ignored_file;
     if (!found && begin != '<') {
         const std::string& problem = text ? found.error().problem : text.error().problem;
-        if (text || source.given) ignored = formatted("{}: {}", source.file, problem);
-        found = ask_command(source, roots, false);
+        if (text || source.is_configured) ignored_file = formatted("{}: {}", source.file, problem);
+        found = run_topo(source, roots, false);
     }
     return std::move(found).transform([&](NodeTopology topology) {
-        ask_drivers(topology, roots);
-        return FoundTopology{std::move(topology), std::move(ignored)};
+        read_driver_ids(topology, roots);
+        return FoundTopology{std::move(topology), std::move(ignored_file)};
     });
 }
 
-bool is_silent(const TopologySource& source, uid_t user, const MachineRoots& roots) {
-    const std::string note = note_of(user, roots);
+bool is_discovery_suspended(const TopologySource& source, uid_t user, const MachineRoots& roots) {
+    const std::string record = timeout_record_path(user, roots);
     struct stat status {};
-    if (stat(note.c_str(), &status) != 0) return false;
-    const Time noted = time_in(status.st_mtim);
-    const auto age = std::chrono::system_clock::now().time_since_epoch() - noted;
-    // A clock that was put back would make it last.
-    if (age < Time{0} || age >= remembered_for) return false;
+    if (stat(record.c_str(), &status) != 0) return false;
+    const Time recorded = time_in(status.st_mtim);
+    const auto age = std::chrono::system_clock::now().time_since_epoch() - recorded;
+    // Negative if the clock was set back, which would prolong the suspension.
+    if (age < Time{0} || age >= suspension) return false;
     for (const std::string& file : {source.command, source.file}) {
-        if (stat(file.c_str(), &status) == 0 && time_in(status.st_ctim) > noted) return false;
+        if (stat(file.c_str(), &status) == 0 && time_in(status.st_ctim) > recorded) return false;
     }
-    const auto text = read_regular_file(note);
+    const auto text = read_regular_file(record);
     return text && *text == source.command + '\n' + source.file + '\n';
 }
 
-void note_silent(const TopologySource& source, uid_t user, const MachineRoots& roots) {
-    constexpr mode_t entered_by_all = 0755;
-    const std::string parent = folder(roots);
-    // Its mode is not to depend on the umask.
-    if (mkdir(parent.c_str(), 0) == 0) chmod(parent.c_str(), entered_by_all);
-    static_cast<void>(replace_file(note_of(user, roots), source.command + '\n' + source.file + '\n',
-                                   Readers::everyone));
+void record_discovery_timeout(const TopologySource& source, uid_t user, const MachineRoots& roots) {
+    constexpr mode_t searchable_by_all = 0755;
+    const std::string parent = run_folder(roots);
+    // chmod(), so that the mode does not depend on the umask.
+    if (mkdir(parent.c_str(), 0) == 0) chmod(parent.c_str(), searchable_by_all);
+    static_cast<void>(replace_file(timeout_record_path(user, roots),
+                                   source.command + '\n' + source.file + '\n', Readers::everyone));
 }
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// This node's topology: saved since the boot, or discovered for this step.
+// This node's topology: a file saved since the last boot, or discovered for this step.
 #pragma once
 
 #include "base/result.h"
@@ -11,9 +11,9 @@
 namespace distgpu {
 
 struct TopologySource {
-    std::string file;     // topology=, or default_topology_file
-    bool given = false;   // the administrator named the file
-    std::string command;  // the distgpu command, which discovers
+    std::string file;            // topology=, or default_topology_file
+    bool is_configured = false;  // the administrator named the file
+    std::string command;         // path of the distgpu command, which runs the discovery
 };
 
 // Where packaging/systemd's unit saves the topology at boot.
@@ -24,24 +24,26 @@ std::string expand_path(std::string_view pattern, std::string_view node, std::st
 
 struct FoundTopology {
     NodeTopology topology;
-    std::string ignored;  // why the file was not used; empty: it was, or there is none
+    std::string ignored_file;  // "FILE: why it was not used"; empty if it was used or is absent
 };
 
-// How long the command may take.
+// Time limit of the command.
 inline constexpr std::chrono::milliseconds discovery_time_limit{5000};
 
-// Reads the file where it is a saved topology of this boot and machine; converts it where it is
-// hwloc's XML; else discovers. `distgpu topo` converts and discovers in a process of its own, with
-// whatever hangs and crashes; it is not started where is_silent().
-// Errors: that command failed, or is not asked.
+// Reads the file if it is a topology saved on this machine since its last boot; converts it if it
+// is hwloc's XML; otherwise discovers. `distgpu topo` converts and discovers in its own process,
+// because drivers may hang or crash it; it is not started if is_discovery_suspended().
+// Errors: that command failed or was not started.
 Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots = {});
 
-// Whether a discovery timed out for this user in the last 10 minutes (note_silent()), and neither
-// the source nor its file or command has changed since: so the 5 s are not spent by every step.
-bool is_silent(const TopologySource& source, uid_t user, const MachineRoots& roots = {});
+// Whether a discovery timed out for this user in the last 10 minutes (record_discovery_timeout())
+// and neither the source nor its file or command has changed since. Saves each step the 5 s.
+bool is_discovery_suspended(const TopologySource& source, uid_t user,
+                            const MachineRoots& roots = {});
 
-// As root, below /run, which a boot empties. A file for each user: the discovery runs as the user,
-// who could stop it for others. Where it cannot be written, nothing is remembered.
-void note_silent(const TopologySource& source, uid_t user, const MachineRoots& roots = {});
+// Called as root; writes below /run, which a boot empties. One file per user, because the discovery
+// runs as the user, who could otherwise suspend it for others. Ignores failures.
+void record_discovery_timeout(const TopologySource& source, uid_t user,
+                              const MachineRoots& roots = {});
 
 }  // namespace distgpu

@@ -1,6 +1,6 @@
-// Declared here, since programs are built without NVML's header and run without its library. Values
-// and signatures: NVML API Reference Guide, nvml.h 12.9; that calls the _v2 functions by the plain
-// name.
+// Declares NVML's functions itself, because programs are built without its header and run without
+// its library. Values and signatures: NVML API Reference Guide, nvml.h 12.9, which calls the _v2
+// functions by their plain names.
 #include "node/nvml.h"
 
 #include "base/io/shared_library.h"
@@ -29,14 +29,14 @@ struct Utilization {
     unsigned memory;
 };
 
-using Text = Status(Device, char* text, unsigned size);
+using GetText = Status(Device, char* text, unsigned size);
 
-std::string text_of(Device device, Text* get) {
-    std::array<char, 128> buffer{};  // NVML's own bound is 96
+std::string text_of(Device device, GetText* get) {
+    std::array<char, 128> buffer{};  // NVML's maximum is 96
     return get(device, buffer.data(), buffer.size() - 1) == success ? buffer.data() : "";
 }
 
-// Of "NVIDIA H100 80GB HBM3 MIG 1g.10gb" and of "MIG 1g.10gb" the last word.
+// The last word of "NVIDIA H100 80GB HBM3 MIG 1g.10gb" or "MIG 1g.10gb".
 std::string profile_of(std::string_view name) {
     constexpr std::string_view mark = "MIG ";
     const std::size_t at = name.rfind(mark);
@@ -51,8 +51,8 @@ struct Nvml::Library {
     Status (*by_pci)(const char* address, Device* device);
     Status (*max_mig)(Device device, unsigned* count);
     Status (*mig_by_index)(Device device, unsigned index, Device* instance);
-    Text* uuid;
-    Text* name;
+    GetText* uuid;
+    GetText* name;
     Status (*memory)(Device device, Memory* memory);
     Status (*utilization)(Device device, Utilization* percent);
 };
@@ -87,7 +87,7 @@ std::vector<MigInstance> Nvml::mig_instances(const std::string& pci) const {
     std::vector<MigInstance> instances;
     for (unsigned i = 0; i < count; ++i) {
         Device instance = nullptr;
-        if (library_->mig_by_index(gpu, i, &instance) != success) continue;  // a free place
+        if (library_->mig_by_index(gpu, i, &instance) != success) continue;  // a free slot
         std::string uuid = text_of(instance, library_->uuid);
         if (uuid.empty()) continue;
         instances.push_back({std::move(uuid), profile_of(text_of(instance, library_->name))});
@@ -105,7 +105,7 @@ std::optional<GpuMemory> Nvml::memory(const std::string& pci) const {
     return GpuMemory{memory.total, std::min(memory.free, memory.total)};
 }
 
-std::optional<std::uint32_t> Nvml::busy(const std::string& pci) const {
+std::optional<std::uint32_t> Nvml::utilization(const std::string& pci) const {
     Device gpu = nullptr;
     Utilization percent{};
     if (!library_ || library_->by_pci(pci.c_str(), &gpu) != success ||

@@ -1,5 +1,5 @@
-// NVML, NVIDIA's library for the state of GPUs, where it is installed: MIG instances, memory and
-// load of GPUs.
+// NVML, NVIDIA's library for the state of GPUs, if it is installed: their MIG instances, memory and
+// utilization.
 #pragma once
 
 #include "mapping/topology/topology.h"
@@ -17,19 +17,19 @@ class Nvml {
   public:
     explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
 
-    // In NVML's order; none where the library is missing, lacks a function or fails.
+    // In NVML's order; empty if the library is missing, lacks a function or fails.
     std::vector<MigInstance> mig_instances(const std::string& pci) const;
 
-    // Nothing: the library is missing or does not tell.
+    // nullopt if the library is missing or does not report it.
     std::optional<GpuMemory> memory(const std::string& pci) const;
 
-    // Percent of the last moments (a sixth of a second to a second) in which a kernel ran. Nothing:
-    // as above.
-    std::optional<std::uint32_t> busy(const std::string& pci) const;
+    // Percent of the last sample period (a sixth of a second to a second) in which a kernel ran.
+    // nullopt as for memory().
+    std::optional<std::uint32_t> utilization(const std::string& pci) const;
 
   private:
     struct Library;
-    std::shared_ptr<const Library> library_;  // null: it is not usable
+    std::shared_ptr<const Library> library_;  // null if not usable
 };
 
 }  // namespace distgpu

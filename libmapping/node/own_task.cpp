@@ -17,8 +17,8 @@
 namespace distgpu {
 namespace {
 
-// What the launcher does not tell, and the user has to.
-std::optional<Error> unknown_nodes(const Request& request, const Place& place,
+// The error if the launcher does not name the nodes and the user gave no address.
+std::optional<Error> unknown_nodes(const Request& request, const ProcessPlace& place,
                                    const Environment& environment) {
     if (place.knows_hosts) return std::nullopt;
     const std::string launcher(name_of(place.launcher));
@@ -27,13 +27,13 @@ std::optional<Error> unknown_nodes(const Request& request, const Place& place,
                      formatted("TF_CONFIG names every node, but {} does not name them", launcher),
                      "start it with srun"};
     }
-    const bool given = request.master && request.master->form == Master::Form::host;
-    if (given || exported(environment, "MASTER_ADDR")) return std::nullopt;
+    const bool has_host = request.master && request.master->form == MasterAddress::Form::host;
+    if (has_host || exported(environment, "MASTER_ADDR")) return std::nullopt;
     return Error{"MASTER_ADDR", formatted("{} does not say which node runs rank 0", launcher),
                  "give the key master=HOST, or export MASTER_ADDR"};
 }
 
-Step step_of(const Environment& environment, const Place& place,
+Step step_of(const Environment& environment, const ProcessPlace& place,
              const std::vector<std::string>& program) {
     Step step = collect_step(environment, place.layout);
     step.facts.program = program;
@@ -42,13 +42,13 @@ Step step_of(const Environment& environment, const Place& place,
     if (place.launcher == Launcher::slurm) {
         step.facts.mpi_type = environment.text("SLURM_MPI_TYPE");
     } else {
-        // Slurm's variables speak of its own tasks, not of what mpirun started in one of them.
+        // Slurm's variables describe its own tasks, not the ranks that mpirun started in one.
         step.rendezvous.reserved_ports.reset();
     }
     return step;
 }
 
-// The CPUs of one hexadecimal mask; empty: not one.
+// The CPUs of a hexadecimal mask; empty if `text` is not one.
 CpuSet parse_mask(std::string_view text) {
     if (text.substr(0, 2) == "0x") text.remove_prefix(2);
     CpuSet cpus;
@@ -67,8 +67,8 @@ CpuSet parse_mask(std::string_view text) {
     return cpus;
 }
 
-// Of all tasks of the node, bound by `type`; empty: not known.
-std::vector<CpuSet> masks_of_node(const Environment& environment, const Place& place,
+// The CPU masks of all tasks of the node, which Slurm bound by `type`; empty if unknown.
+std::vector<CpuSet> masks_of_node(const Environment& environment, const ProcessPlace& place,
                                   const std::string& type) {
     const std::size_t tasks = place.layout.tasks_on(place.node);
     const CpuSet own = own_cpus();
@@ -76,16 +76,16 @@ std::vector<CpuSet> masks_of_node(const Environment& environment, const Place& p
     if (tasks == 1 || type.empty() || type.starts_with("none")) return {tasks, own};
     if (!type.starts_with("mask_cpu")) return {};
     auto masks = parse_masks(environment.text("SLURM_CPU_BIND_LIST"), tasks);
-    // A list that is wrong about this task says nothing of the others.
+    // If the list is wrong about this task, it may be wrong about the others.
     if (!masks.empty() && masks[place.local.value] != own) masks.clear();
     return masks;
 }
 
-// What the plugin knows better, where it prepared the task; else one that is not the loopback's.
+// The plugin's value if it prepared the task; otherwise an address of `name` that is not loopback.
 std::string own_address(const Environment& environment, const std::string& name) {
     constexpr std::chrono::seconds patience{5};
-    const auto handed = environment.get("NODE_ADDR");
-    if (handed && prepared_spec(environment)) return *handed;
+    const auto prepared = environment.get("NODE_ADDR");
+    if (prepared && prepared_spec(environment)) return *prepared;
     const auto addresses = resolve(name, 0, Clock::now() + patience);
     if (!addresses) return {};
     const auto found = std::find_if(addresses->begin(), addresses->end(),
@@ -93,11 +93,11 @@ std::string own_address(const Environment& environment, const std::string& name)
     return found == addresses->end() ? std::string{} : found->to_string();
 }
 
-// CPUs are bound where Slurm's variables tell the masks of all the node's tasks
-// (SLURM_CPU_BIND_LIST of mask_cpu, or no binding at all), GPUs where every task of the step sees
-// all of the step's. Elsewhere they stay as they are.
-NodeFacts facts_of(const Environment& environment, const Request& request, const Place& place,
-                   const OwnNode& node) {
+// CPUs are bound if Slurm's variables give the masks of all the node's tasks (SLURM_CPU_BIND_LIST
+// of mask_cpu, or no binding at all), GPUs if every task sees all GPUs of the step. Otherwise they
+// stay as they are.
+NodeFacts facts_of(const Environment& environment, const Request& request,
+                   const ProcessPlace& place, const OwnNode& node) {
     NodeFacts facts = collect_facts(environment, environment, node,
                                     cpu_count(environment, "SLURM_CPUS_PER_TASK").value_or(0));
     facts.node = place.node;
@@ -107,10 +107,10 @@ NodeFacts facts_of(const Environment& environment, const Request& request, const
     if (place.launcher != Launcher::slurm) return facts;
     const std::string type = environment.text("SLURM_CPU_BIND_TYPE");
     facts.share.masks = masks_of_node(environment, place, type);
-    facts.user_bound = type.starts_with("none");
-    facts.confined = all_cpus(facts.share).count() <= facts.cpus;
+    facts.has_cpu_bind = type.starts_with("none");
+    facts.is_confined = all_cpus(facts.share).count() <= facts.cpus;
     if (facts.topology == nullptr) return facts;
-    // GPUs that Slurm bound to this task alone, or gave to several jobs, are not ours to order.
+    // distgpu does not order GPUs that Slurm bound to this task alone or gave to several jobs.
     facts.gpu_names.variables = gpu_variables(environment);
     if (gpu_owner(environment) == GpuOwner::step) {
         const auto usable = usable_gpus(*facts.topology);
@@ -132,37 +132,37 @@ std::vector<CpuSet> parse_masks(std::string_view list, std::size_t tasks) {
     return masks;
 }
 
-std::string own_command() {
+std::string own_program_path() {
     std::array<char, 4096> path{};
     const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
     return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "distgpu";
 }
 
-std::optional<Error> refused(const Request& request, const Place& place,
-                             const Environment& environment,
-                             const std::vector<std::string>& program) {
+std::optional<Error> find_refusal(const Request& request, const ProcessPlace& place,
+                                  const Environment& environment,
+                                  const std::vector<std::string>& program) {
     if (auto error = unknown_nodes(request, place, environment)) return error;
     return refusal(request, step_of(environment, place, program));
 }
 
-Result<std::string> order_nodes(const Request& request, Place& place,
+Result<std::string> order_nodes(const Request& request, ProcessPlace& place,
                                 const Environment& environment) {
-    if (!reorders(request) || !place.layout.order().empty()) return std::string{};
+    if (!reorders_nodes(request) || !place.layout.order().empty()) return std::string{};
     const std::string key = formatted("order={}", excerpt(to_string(*request.order)));
     if (!place.knows_hosts) {
         return Error{key, formatted("{} does not name the nodes", name_of(place.launcher)),
                      "start it with srun"};
     }
     if (request.order->source == RankOrder::Source::switches &&
-        place.layout.task_count() > most_asking_tasks) {
+        place.layout.task_count() > max_querying_tasks) {
         return Error{key,
                      formatted("at most {} tasks may ask slurmctld, but the step has {}",
-                               most_asking_tasks, place.layout.task_count()),
+                               max_querying_tasks, place.layout.task_count()),
                      "name the nodes in a file (order=./FILE), or use srun --distgpu"};
     }
     return read_order_list(*request.order, environment)
         .and_then([&](const HostList& list) {
-            return put_in_order(*request.order, list, place.layout, environment);
+            return apply_order(*request.order, list, place.layout, environment);
         })
         .transform([&](OrderedLayout ordered) {
             place.layout = std::move(ordered.layout);
@@ -170,14 +170,14 @@ Result<std::string> order_nodes(const Request& request, Place& place,
         });
 }
 
-Result<OwnTask> plan_own_task(Request request, Place place, const Environment& environment,
+Result<OwnTask> plan_own_task(Request request, ProcessPlace place, const Environment& environment,
                               const std::vector<std::string>& program) {
     const std::string name = place.layout.hosts().name(place.node);
     NodeSource source{.address = place.layout.node_count() > 1 ? name : std::string(),
                       .name = name,
                       .remedy = "remove it from that line of /etc/hosts"};
     if (place.launcher == Launcher::slurm && needs_topology(request)) {
-        source.topology = TopologySource{default_topology_file, false, own_command()};
+        source.topology = TopologySource{default_topology_file, false, own_program_path()};
     }
     OwnNode node = find_own_node(source);
     NodeFacts facts = facts_of(environment, request, place, node);

@@ -18,40 +18,40 @@
 namespace distgpu {
 namespace {
 
-std::string named_port(std::uint16_t port, const NodePlan& plan) {
-    return formatted("port {} (from {}) on {}", port, source_of_port(plan.rendezvous),
+std::string port_object(std::uint16_t port, const NodePlan& plan) {
+    return formatted("port {} (from {}) on {}", port, port_source_text(plan.rendezvous),
                      plan.node_name);
 }
 
 std::string_view claimed_port_remedy(PortSource source) {
-    if (source == PortSource::key) return "give each step a port of its own, or leave port= out";
-    if (source != PortSource::exported) return taken_port_remedy(source);
+    if (source == PortSource::key) return "give each step its own port, or omit port=";
+    if (source != PortSource::exported) return port_in_use_remedy(source);
     return "export another MASTER_PORT for each step, or unset it";
 }
 
-Error no_check(const StepCheck& check, std::string problem) {
+Error check_error(const StepCheck& check, std::string problem) {
     return {formatted("check: {} on {}", check.command, host_name()), std::move(problem),
             "name the command with command=PATH in plugstack.conf, or leave the key check out"};
 }
 
-Result<StepVerdict> judge(const StepCheck& check, int status) {
+Result<StepVerdict> verdict_from_status(const StepCheck& check, int status) {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (code == static_cast<int>(ExitCode::done)) return StepVerdict::ready;
     if (code == static_cast<int>(ExitCode::check_failed)) return StepVerdict::not_ready;
     if (code == static_cast<int>(ExitCode::timed_out)) return StepVerdict::incomplete;
-    if (code == cannot_start) return no_check(check, "cannot be started");
-    if (code < 0) return no_check(check, formatted("ended by signal {}", WTERMSIG(status)));
-    return no_check(check, formatted("ended with status {}", code));
+    if (code == cannot_start_status) return check_error(check, "cannot be started");
+    if (code < 0) return check_error(check, formatted("ended by signal {}", WTERMSIG(status)));
+    return check_error(check, formatted("ended with status {}", code));
 }
 
-Error no_watch(const StepWatch& watch, std::string problem) {
+Error watch_error(const StepWatch& watch, std::string problem) {
     return {formatted("watch={}: {} on {}", to_string(watch.watch), watch.command, host_name()),
-            std::move(problem), "the step goes on without"};
+            std::move(problem), "the step runs without a watch"};
 }
 
 }  // namespace
 
-std::vector<std::uint16_t> ports_of(const PlannedTask& task) {
+std::vector<std::uint16_t> listening_ports(const PlannedTask& task) {
     const std::vector<std::uint16_t>& ports = task.plan.ports;
     if (task.request.framework->ports_on_all_nodes) return ports;
     if (task.request.framework->port_per_task) return {ports[task.local.value]};
@@ -62,8 +62,8 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
                                  std::vector<Error>& warnings) {
     const auto port = std::find_if(ports.begin(), ports.end(), is_port_taken);
     if (port == ports.end()) return std::nullopt;
-    Error taken{named_port(*port, plan), "already in use",
-                std::string(taken_port_remedy(plan.rendezvous.port_source))};
+    Error taken{port_object(*port, plan), "already in use",
+                std::string(port_in_use_remedy(plan.rendezvous.port_source))};
     if (plan.rendezvous.port_source != PortSource::exported) return taken;
     warnings.push_back(std::move(taken));
     return std::nullopt;
@@ -72,70 +72,71 @@ std::optional<Error> check_ports(const NodePlan& plan, std::span<const std::uint
 std::optional<Error> claim_ports(const NodePlan& plan, std::span<const std::uint16_t> ports,
                                  const std::string& step, PortClaims& claims) {
     for (const std::uint16_t port : ports) {
-        if (const auto holder = claims.take(port, step)) {
-            return Error{named_port(port, plan), formatted("{} has it", *holder),
+        if (const auto holder = claims.claim(port, step)) {
+            return Error{port_object(port, plan), formatted("in use by {}", *holder),
                          std::string(claimed_port_remedy(plan.rendezvous.port_source))};
         }
     }
     return std::nullopt;
 }
 
-void show_on_stderr(const std::string& lines) {
+void print_to_stderr(const std::string& lines) {
     static_cast<void>(write_all(STDERR_FILENO, lines + '\n'));
 }
 
 Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
                                  TaskProcess& process) {
-    Announcement said = announcement(task.request, task.layout, task.facts, task.plan, task.local,
-                                     task.told_by_srun, task.first_of_component);
-    if (!said.table.empty()) process.show(said.table);
-    for (const std::string& line : said.lines) process.tell(line);
-    if (!said.dry_run.empty()) return std::move(said.dry_run);
+    StartupOutput texts =
+        startup_output(task.request, task.layout, task.facts, task.plan, task.local,
+                       task.printed_by_srun, task.is_first_of_component);
+    if (!texts.table.empty()) process.print_table(texts.table);
+    for (const std::string& line : texts.lines) process.print_line(line);
+    if (!texts.dry_run.empty()) return std::move(texts.dry_run);
     const auto& binding = task.task().binding;
     if (binding && binding->cpus != task.facts.share.masks[task.local.value] &&
         !process.restrict_to(binding->cpus)) {
-        process.tell(
+        process.print_line(
             formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
                       task.task().rank.value, binding->cpus.to_string()));
     }
-    // Not a thing that the task needs: where the environment does not take it, nobody is told.
-    process.environment.set(bound_variable, bound_text(own_cpus(), task.facts));
+    // The task does not need this variable, so a failure to set it is ignored.
+    process.environment.set(bound_variable, bound_record_text(own_cpus(), task.facts));
     return set_task_environment(process.environment, spec, task.plan, task.local)
         .transform([](std::monostate) { return std::string{}; });
 }
 
 Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,
                                    const Environment& own, const Environment& task) {
-    // Longer than the check takes at the most.
-    constexpr std::chrono::seconds more{30};
+    // The check takes less than this beyond its patience.
+    constexpr std::chrono::seconds margin{30};
     const HostProgram program{
         .words = {check.command, "check", "--gate", "--variables=/proc/self/fd/0",
                   formatted("--timeout={}", check.patience.count())},
         .environment = own,
-        .linker = check.linker,
-        .judged = &task,
+        .ld_variables = check.ld_variables,
+        .input_variables = &task,
     };
-    const auto status = helper.run(program, check.patience + more);
-    if (!status) return no_check(check, status.error().problem);
-    return judge(check, *status);
+    const auto status = helper.run(program, check.patience + margin);
+    if (!status) return check_error(check, status.error().problem);
+    return verdict_from_status(check, *status);
 }
 
-void allow_looks() {
+void allow_tracing() {
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 }
 
 Result<std::monostate> start_step_watch(HostHelper& helper, const StepWatch& watch,
                                         const Environment& environment) {
     const auto task = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
-    if (task < 0) return no_watch(watch, formatted("needs Linux 5.3: {}", std::strerror(errno)));
+    if (task < 0) return watch_error(watch, formatted("needs Linux 5.3: {}", std::strerror(errno)));
     const HostProgram program{
         .words = {watch.command, "why", watch.step, "--watch", to_string(watch.watch, "m")},
         .environment = environment,
-        .linker = watch.linker,
+        .ld_variables = watch.ld_variables,
     };
-    const auto started = helper.leave(program, task);
+    const auto started = helper.start_detached(program, task);
     close(task);
-    if (!started) return no_watch(watch, started.error().problem);
+    if (!started) return watch_error(watch, started.error().problem);
     return std::monostate{};
 }
 

@@ -13,54 +13,54 @@
 
 namespace distgpu {
 
-std::optional<std::string> unanswered_spec(const Environment& environment) {
+std::optional<std::string> spec_without_plugin(const Environment& environment) {
     auto spec = environment.get(spec_variable);
     if (!spec || spec->empty() || prepared_spec(environment)) return std::nullopt;
     return spec;
 }
 
-SentStep sent_step(const Environment& environment) {
+SentStep read_sent_step(const Environment& environment) {
     const auto number = [&](const char* name) { return environment.number(name).value_or(0); };
     const StepSize size{number("SLURM_STEP_NUM_NODES"), number("SLURM_STEP_NUM_TASKS")};
     const KnownStep known{number("SLURM_JOB_ID"), number("SLURM_STEP_ID"), size};
-    auto sent = decode(environment.text(sent_variable), known);
+    auto sent = decode(environment.text(sent_step_variable), known);
     return sent && *sent ? **std::move(sent) : SentStep{};
 }
 
-void hand_on_layout(Environment& environment, const StepLayout& layout) {
+void set_layout_variable(Environment& environment, const StepLayout& layout) {
     environment.unset(layout_variable);
     const auto derived = derive_layout(environment);
     if (derived && *derived == layout) return;
-    const std::string text = step_mark(environment) + layout_line(layout);
+    const std::string text = step_prefix(environment) + layout_line(layout);
     if (text.size() <= max_sent_length) environment.set(layout_variable, text);
 }
 
-std::optional<Result<StepLayout>> handed_layout(const Environment& environment) {
-    const std::string mark = step_mark(environment);
+std::optional<Result<StepLayout>> read_layout_variable(const Environment& environment) {
+    const std::string prefix = step_prefix(environment);
     const std::string text = environment.text(layout_variable);
-    if (!text.starts_with(mark)) return std::nullopt;
-    auto layout = read_layout_line(std::string_view(text).substr(mark.size()));
+    if (!text.starts_with(prefix)) return std::nullopt;
+    auto layout = read_layout_line(std::string_view(text).substr(prefix.size()));
     if (layout) return layout;
     return Error{layout_variable, layout.error().cause(), formatted("unset {}", layout_variable)};
 }
 
 std::optional<Secret> draw_secret() {
     Secret::Bytes bytes{};
-    // So few are never given in part (getrandom(2)).
+    // Up to 256 bytes are never returned in part (getrandom(2)).
     if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
         return std::nullopt;
     }
     return Secret(bytes);
 }
 
-std::optional<Secret> handed_secret(const Environment& environment) {
+std::optional<Secret> read_secret_variable(const Environment& environment) {
     return Secret::parse(environment.text(secret_variable));
 }
 
 namespace {
 
-// Slurm's own, the same in every task of a step: by them this task's programs know their step.
-constexpr std::array<std::string_view, 6> of_the_step{
+// Slurm's variables that are the same in every task of a step and identify it to programs.
+constexpr std::array<std::string_view, 6> step_identity_variables{
     "SLURM_JOB_ID",         "SLURM_STEP_ID",        "SLURM_STEP_NODELIST",
     "SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"};
 
@@ -68,8 +68,9 @@ bool contains(const auto& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-// The GPUs of the step, which all its tasks see; none where Slurm binds GPUs to tasks later.
-std::vector<std::string> gpu_names(const Environment& step) {
+// The variables of the step's GPUs, if all its tasks see them; empty if Slurm binds GPUs to tasks
+// later.
+std::vector<std::string> step_gpu_variables(const Environment& step) {
     if (gpu_owner(step) != GpuOwner::step) return {};
     std::vector<std::string> names = gpu_variables(step);
     names.emplace_back("SLURM_STEP_GPUS");
@@ -83,11 +84,12 @@ bool is_network_setting(std::string_view name) {
 }
 
 EnvironmentCopy read_launch_variables(const Environment& step) {
-    const std::vector<std::string> gpus = gpu_names(step);
+    const std::vector<std::string> gpus = step_gpu_variables(step);
     EnvironmentCopy launch;
     for (const std::string& name : step.names()) {
-        if (name != given_variable && !is_network_setting(name) && !contains(users_own(), name) &&
-            !contains(of_the_step, name) && !contains(gpus, name)) {
+        if (name != given_variable && !is_network_setting(name) &&
+            !contains(user_settable_variables(), name) &&
+            !contains(step_identity_variables, name) && !contains(gpus, name)) {
             continue;
         }
         if (const auto value = step.get(name)) launch.set(name, *value);
@@ -95,23 +97,27 @@ EnvironmentCopy read_launch_variables(const Environment& step) {
     return launch;
 }
 
-std::vector<ContainerSetting> put_back(Environment& task, const EnvironmentCopy& launch) {
+std::vector<ContainerSetting> restore_launch_variables(Environment& task,
+                                                       const EnvironmentCopy& launch) {
     std::vector<ContainerSetting> settings;
-    // What srun's own --gpus-per-task and --gpu-bind do is known in the task alone.
-    const bool own_gpus = gpu_owner(task) == GpuOwner::task;
-    const std::vector<std::string> gpus = own_gpus ? gpu_names(launch) : std::vector<std::string>{};
+    // Only the task sees the effect of srun's own --gpus-per-task and --gpu-bind.
+    const bool has_own_gpus = gpu_owner(task) == GpuOwner::task;
+    const std::vector<std::string> gpus =
+        has_own_gpus ? step_gpu_variables(launch) : std::vector<std::string>{};
     for (const std::string& name : task.names()) {
         if (contains(gpus, name)) continue;
         const auto value = task.get(name);
-        // The value that counts whatever a container has; nothing: the container's may stay.
-        const bool may_be_inherited = is_network_setting(name) || contains(users_own(), name);
-        const auto ours = name == given_variable ? std::nullopt
-                          : may_be_inherited     ? exported(launch, name)
-                                                 : launch.get(name);
-        const auto other = ours ? ours : launch.get(name);
+        // `preferred` takes precedence over a container's value; nullopt if the container's may
+        // stay.
+        const bool may_be_inherited =
+            is_network_setting(name) || contains(user_settable_variables(), name);
+        const auto preferred = name == given_variable ? std::nullopt
+                               : may_be_inherited     ? exported(launch, name)
+                                                      : launch.get(name);
+        const auto other = preferred ? preferred : launch.get(name);
         if (!value || value == other) continue;
-        if (is_network_setting(name)) settings.push_back({name, *value, !ours});
-        if (ours) task.set(name, *ours);
+        if (is_network_setting(name)) settings.push_back({name, *value, !preferred});
+        if (preferred) task.set(name, *preferred);
     }
     std::ranges::sort(settings, {}, &ContainerSetting::name);
     return settings;
@@ -120,24 +126,24 @@ std::vector<ContainerSetting> put_back(Environment& task, const EnvironmentCopy&
 ContainerNotes container_notes(const std::vector<ContainerSetting>& settings,
                                const TaskPlan& task) {
     ContainerNotes notes;
-    std::vector<std::string> marks;
+    std::vector<std::string> decisions;
     for (const ContainerSetting& setting : settings) {
         const std::string has =
             formatted("distgpu: {}: the container sets '{}'", setting.name, excerpt(setting.value));
         const auto planned = std::ranges::find_if(
-            task.yielded, [&](const auto& item) { return item.first == setting.name; });
-        if (!setting.used) {
+            task.overridden_by_user, [&](const auto& item) { return item.first == setting.name; });
+        if (!setting.is_used) {
             notes.lines.push_back(formatted("{}, you exported another value; yours is used", has));
-            marks.push_back(setting.name + ":export");
-        } else if (planned != task.yielded.end() && planned->second != setting.value) {
+            decisions.push_back(setting.name + ":export");
+        } else if (planned != task.overridden_by_user.end() && planned->second != setting.value) {
             notes.lines.push_back(
                 formatted("{}, distgpu would set '{}'; the container's is used, export the "
                           "variable to choose",
                           has, excerpt(planned->second)));
-            marks.push_back(setting.name + ":container");
+            decisions.push_back(setting.name + ":container");
         }
     }
-    notes.mark = join(marks, " ");
+    notes.variable_value = join(decisions, " ");
     return notes;
 }
 

@@ -1,5 +1,5 @@
-// The variables of a task that tell of its step beside Slurm's own: what srun sent, the layout that
-// distgpu handed on, the secret, and what of the launch a container has replaced.
+// distgpu's variables about a task's step: what srun sent, the layout, the secret; and the launch's
+// variables that a container replaces.
 #pragma once
 
 #include "base/environment.h"
@@ -10,61 +10,62 @@
 
 namespace distgpu {
 
-// The SPEC that srun asked for, where nothing prepared this task: Slurm has not loaded the plugin
-// on its node. Nothing: the task is prepared, or nobody asked.
-std::optional<std::string> unanswered_spec(const Environment& environment);
+// The SPEC that srun sent, if distgpu did not prepare this task because slurmd on its node has not
+// loaded the plugin. nullopt if the task is prepared or srun sent no SPEC.
+std::optional<std::string> spec_without_plugin(const Environment& environment);
 
-// What srun sent beside it; the plugin of its node would have removed it. Empty: it sent none for
-// this step.
-SentStep sent_step(const Environment& environment);
+// The description of the step that srun sends with the SPEC. A loaded plugin would have removed it.
+// Empty if srun sent none for this step.
+SentStep read_sent_step(const Environment& environment);
 
-// Sets SLURM_DISTGPU_LAYOUT, "17.0 " and the layout's line, where Slurm's variables do not tell the
-// layout (heterogeneous, arbitrary, block from Slurm 26.05 on, nodes in another order), else
-// removes it. The step's id keeps a step inside from taking it for its own. A layout that is too
-// long for a variable (13,000 blocks of an arbitrary one) is not handed on.
-void hand_on_layout(Environment& environment, const StepLayout& layout);
+// Sets SLURM_DISTGPU_LAYOUT, "17.0 " and the layout's line, if Slurm's variables do not determine
+// the layout (heterogeneous, arbitrary, block from Slurm 26.05 on, nodes in another order);
+// otherwise removes it. The step id keeps an inner step from using the layout as its own. Omits a
+// layout that is too long for a variable (13,000 blocks of an arbitrary one).
+void set_layout_variable(Environment& environment, const StepLayout& layout);
 
-// Nothing: none was handed on for this step. Error: not what hand_on_layout() writes.
-std::optional<Result<StepLayout>> handed_layout(const Environment& environment);
+// nullopt if the variable has no layout of this step. Error: not what set_layout_variable() writes.
+std::optional<Result<StepLayout>> read_layout_variable(const Environment& environment);
 
-// The secret of a step, which srun draws from the kernel where distgpu prepares the step. Nothing:
-// the kernel gave none.
+// A new secret from the kernel, which srun draws for each step that distgpu prepares. nullopt if
+// the kernel gave no random bytes.
 std::optional<Secret> draw_secret();
 
 // From SLURM_DISTGPU_SECRET of the task: only its own user can read the environment of a process,
-// and nothing prints or logs this variable. A step inside that distgpu does not prepare has that of
-// the step around it, which no other user knows either. Nothing: there is none.
-std::optional<Secret> handed_secret(const Environment& environment);
+// and distgpu never prints or logs this variable. An inner step that distgpu does not prepare has
+// the outer step's secret, which no other user knows either. nullopt if there is none.
+std::optional<Secret> read_secret_variable(const Environment& environment);
 
-// A container's variables are put over a task's just before the program starts. Precedence for
-// ranks, rendezvous, OMP_NUM_THREADS and visible devices: the user's export (ranks never), distgpu,
-// the container; for NCCL_*, GLOO_*, UCX_*: the user's export, the container, distgpu. So this
-// reads, before there are tasks, what the user exported of them and what Slurm set for the whole
-// step.
+// A container overwrites a task's variables just before the program starts. Precedence for ranks,
+// rendezvous, OMP_NUM_THREADS and visible devices: the user's export (never for ranks), distgpu,
+// the container; for NCCL_*, GLOO_*, UCX_*: the user's export, the container, distgpu. Therefore
+// this reads, before there are tasks, which of them the user exported and what Slurm set for the
+// whole step.
 EnvironmentCopy read_launch_variables(const Environment& step);
 
-// NCCL_*, GLOO_*, UCX_*: a container may know better than distgpu.
+// NCCL_*, GLOO_*, UCX_*: a container's value may be better than distgpu's.
 bool is_network_setting(std::string_view name);
 
-// A network setting that a container has otherwise than the launch.
+// A network setting to which a container gives another value than the launch.
 struct ContainerSetting {
     std::string name;
     std::string value;
-    bool used = true;  // false: the user exported another value, which is used
+    bool is_used = true;  // false if the user exported another value, which is used instead
 
     bool operator==(const ContainerSetting&) const = default;
 };
 
-// Puts what the user exported and what Slurm set for the whole step back into a task's environment.
-// Result: what a container has brought, by name.
-std::vector<ContainerSetting> put_back(Environment& task, const EnvironmentCopy& launch);
+// Restores in a task's environment what the user exported and what Slurm set for the whole step.
+// Returns the network settings that a container changed, by name.
+std::vector<ContainerSetting> restore_launch_variables(Environment& task,
+                                                       const EnvironmentCopy& launch);
 
-// Where a container differs from the user's export, or from what distgpu would have set for this
-// task: lines for the user; and a mark for `distgpu check`, "NAME:export" where the user's export
-// is used, "NAME:container" where the container's value is used and not distgpu's.
+// The settings in which a container differs from the user's export, or from what distgpu would have
+// set for this task: as lines for the user, and as a text for `distgpu check`: "NAME:export" if the
+// user's export is used, "NAME:container" if the container's value is used instead of distgpu's.
 struct ContainerNotes {
     std::vector<std::string> lines;
-    std::string mark;
+    std::string variable_value;  // of container_variable
 };
 ContainerNotes container_notes(const std::vector<ContainerSetting>& settings, const TaskPlan& task);
 

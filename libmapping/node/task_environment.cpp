@@ -14,10 +14,10 @@
 namespace distgpu {
 namespace {
 
-// "NAME=VALUE", or "NAME=#HASH" of a value that is long or would not stand in one word.
+// "NAME=VALUE", or "NAME=#HASH" if the value is long or contains a space.
 std::string rank_entry(std::string_view name, std::string_view value) {
-    constexpr std::size_t longest = 64;
-    const bool is_short = value.size() <= longest && value.find(' ') == std::string_view::npos;
+    constexpr std::size_t max_size = 64;
+    const bool is_short = value.size() <= max_size && value.find(' ') == std::string_view::npos;
     if (is_short) return formatted("{}={}", name, value);
     std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
     for (const char byte : value) {
@@ -27,8 +27,8 @@ std::string rank_entry(std::string_view name, std::string_view value) {
     return formatted("{}=#{:x}", name, hash);
 }
 
-// Whether it may be the user's own, and not its mode's alone.
-bool may_be_the_users(std::string_view name) {
+// Whether the user may have set the variable; if not, only a mode sets it.
+bool may_be_set_by_user(std::string_view name) {
     const auto is_among = [name](std::span<const SetVariable> variables) {
         return std::ranges::count(variables, name, &SetVariable::name) > 0;
     };
@@ -40,14 +40,14 @@ bool matches(std::string_view name, std::string_view pattern) {
     return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-void unset(Environment& environment, const std::string& pattern) {
+void unset_matching(Environment& environment, const std::string& pattern) {
     if (!pattern.ends_with('*')) return environment.unset(pattern);
     for (const std::string& name : environment.names()) {
         if (matches(name, pattern)) environment.unset(name);
     }
 }
 
-// Ranks and sizes are numbers; other values name addresses, of which the plugin knows more.
+// Ranks and sizes are numbers; other values are addresses, which the plugin knows better.
 bool is_rank_or_size(std::string_view name, std::string_view value) {
     return name != "MASTER_ADDR" && name != "MASTER_PORT" && !value.empty() &&
            value.find_first_not_of("0123456789") == std::string_view::npos;
@@ -62,12 +62,12 @@ bool is_removed(const TaskPlan& task, std::string_view name) {
 
 }  // namespace
 
-std::string step_mark(const Environment& environment) {
+std::string step_prefix(const Environment& environment) {
     const auto id = [&](const char* name) { return environment.get(name).value_or("0"); };
     return formatted("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
 }
 
-std::vector<std::string_view> users_own() {
+std::vector<std::string_view> user_settable_variables() {
     std::vector<std::string_view> names;
     for (const auto variables : {common_variables(), device_variables()}) {
         for (const SetVariable& variable : variables) {
@@ -96,14 +96,16 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     const std::string gpus = visible_gpus(task);
     facts.gpus = gpus.empty() ? 0 : static_cast<std::uint32_t>(comma_items(gpus).size());
     facts.gpus_of_step = gpu_count(task.text("SLURM_GPUS")).value_or(0);
-    facts.gpus_bound = gpu_owner(task) == GpuOwner::task;
-    facts.gpu_names.in_pci_order = counts_by_pci(launch);
-    for (const std::string_view name : users_own()) {
-        const bool may_be_a_containers = is_network_setting(name);
-        if (exported(may_be_a_containers ? task : launch, name)) facts.exported.emplace_back(name);
+    facts.slurm_binds_gpus = gpu_owner(task) == GpuOwner::task;
+    facts.gpu_names.in_pci_order = uses_pci_order(launch);
+    for (const std::string_view name : user_settable_variables()) {
+        const bool may_be_from_container = is_network_setting(name);
+        if (exported(may_be_from_container ? task : launch, name)) {
+            facts.exported.emplace_back(name);
+        }
     }
     facts.cpus = cpu_count(task, "SLURM_CPUS_ON_NODE").value_or(facts.cpus);
-    // In MiB; 0: the step has all of the node, or it is not known.
+    // In MiB; 0 if the step has all of the node's memory or it is unknown.
     facts.memory = task.number("SLURM_MEM_PER_NODE").value_or(0);
     if (facts.memory == 0) {
         facts.memory = std::uint64_t{task.number("SLURM_MEM_PER_CPU").value_or(0)} * facts.cpus;
@@ -111,9 +113,9 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
     return facts;
 }
 
-void remove_request(Environment& environment) {
-    for (const char* name :
-         {spec_variable, sent_variable, cpu_bind_variable, rows_variable, inherited_variable}) {
+void remove_request_variables(Environment& environment) {
+    for (const char* name : {spec_variable, sent_step_variable, cpu_bind_variable, rows_variable,
+                             inherited_variable}) {
         environment.unset(name);
     }
     if (environment.get("MASTER_ADDR") == not_loaded_address) environment.unset("MASTER_ADDR");
@@ -122,41 +124,44 @@ void remove_request(Environment& environment) {
 Result<std::monostate> set_task_environment(Environment& environment, std::string_view spec,
                                             const NodePlan& plan, LocalRank local) {
     const TaskPlan& task = plan.tasks[local.value];
-    remove_request(environment);
-    for (const std::string& pattern : task.unset) unset(environment, pattern);
-    const auto job_name = own_job_name(environment);
+    remove_request_variables(environment);
+    for (const std::string& pattern : task.unset) unset_matching(environment, pattern);
+    const auto job_name = original_job_name(environment);
     Result<std::monostate> done = std::monostate{};
     const auto set = [&](const std::string& name, const std::string& value) {
         if (environment.set(name, value)) return;
         done = Error{formatted("variable {}", name),
                      formatted("could not be set ({} bytes)", value.size()), "please report this"};
     };
-    std::vector<std::string_view> marked = users_own();
-    marked.insert(marked.end(), {"MASTER_ADDR", "MASTER_PORT"});
+    std::vector<std::string_view> recorded = user_settable_variables();
+    recorded.insert(recorded.end(), {"MASTER_ADDR", "MASTER_PORT"});
     std::vector<std::string> given;
-    std::vector<std::string> of_the_mode;  // what its mode alone gives this task
+    std::vector<std::string> mode_entries;  // of variables that only a mode sets
     for (const auto& [name, value] : task.set) {
-        const bool is_marked = std::find(marked.begin(), marked.end(), name) != marked.end();
-        if (is_marked) given.push_back(formatted("{}={}", name, value));
-        if (!may_be_the_users(name)) of_the_mode.push_back(rank_entry(name, value));
+        const bool is_recorded =
+            std::find(recorded.begin(), recorded.end(), name) != recorded.end();
+        if (is_recorded) given.push_back(formatted("{}={}", name, value));
+        if (!may_be_set_by_user(name)) mode_entries.push_back(rank_entry(name, value));
     }
     set(given_variable, join(given, " "));
-    set(ranks_variable, join(of_the_mode, " "));
-    set(prepared_variable, step_mark(environment).append(spec));
+    set(ranks_variable, join(mode_entries, " "));
+    set(prepared_variable, step_prefix(environment).append(spec));
     environment.unset(job_name_variable);
     for (const auto& [name, value] : task.set) {
-        if (name == slurms_job_name && job_name) environment.set(job_name_variable, *job_name);
+        if (name == slurm_job_name_variable && job_name) {
+            environment.set(job_name_variable, *job_name);
+        }
         set(name, value);
     }
     return done;
 }
 
-std::vector<std::string> inherited_ranks(const Environment& task) {
+std::vector<std::string> inherited_rank_variables(const Environment& task) {
     std::vector<std::string> names;
     const std::string given = task.text(ranks_variable);
     std::string_view rest = given;
     while (!rest.empty()) {
-        const std::string_view entry = take_until(rest, ' ');
+        const std::string_view entry = cut_until(rest, ' ');
         std::string name(entry.substr(0, entry.find('=')));
         const auto value = task.get(name);
         if (value && entry == rank_entry(name, *value)) names.push_back(std::move(name));
@@ -164,26 +169,28 @@ std::vector<std::string> inherited_ranks(const Environment& task) {
     return names;
 }
 
-std::optional<std::string> own_job_name(const Environment& task) {
-    const auto names = inherited_ranks(task);
-    const bool is_given = std::find(names.begin(), names.end(), slurms_job_name) != names.end();
-    return task.get(is_given ? job_name_variable : slurms_job_name);
+std::optional<std::string> original_job_name(const Environment& task) {
+    const auto names = inherited_rank_variables(task);
+    const bool is_given =
+        std::find(names.begin(), names.end(), slurm_job_name_variable) != names.end();
+    return task.get(is_given ? job_name_variable : slurm_job_name_variable);
 }
 
 std::optional<std::string> prepared_spec(const Environment& environment) {
-    const std::string mark = step_mark(environment);
+    const std::string prefix = step_prefix(environment);
     const std::string value = environment.text(prepared_variable);
-    return value.starts_with(mark) ? std::optional(value.substr(mark.size())) : std::nullopt;
+    return value.starts_with(prefix) ? std::optional(value.substr(prefix.size())) : std::nullopt;
 }
 
-std::vector<Difference> differences(const Environment& environment, const TaskPlan& task) {
+std::vector<Difference> differences_from_plan(const Environment& environment,
+                                              const TaskPlan& task) {
     std::vector<Difference> found;
     for (const auto& [name, value] : task.set) {
-        if (may_be_the_users(name)) continue;
+        if (may_be_set_by_user(name)) continue;
         const std::string present = environment.text(name);
-        const bool is_there = !present.empty();
-        if (is_there && (present == value || !is_rank_or_size(name, value))) continue;
-        found.push_back({name, is_there ? std::optional(present) : std::nullopt, value});
+        const bool is_set = !present.empty();
+        if (is_set && (present == value || !is_rank_or_size(name, value))) continue;
+        found.push_back({name, is_set ? std::optional(present) : std::nullopt, value});
     }
     for (const std::string& name : environment.names()) {
         if (is_removed(task, name)) found.push_back({name, environment.get(name), std::nullopt});

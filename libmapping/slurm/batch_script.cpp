@@ -11,14 +11,14 @@
 namespace distgpu {
 namespace {
 
-// Words as a shell would have them, roughly: quotes, brackets and separators end one.
+// Roughly a shell's words: quotes, brackets and separators end one.
 constexpr std::string_view separators = " \t\r;&|()<>{}\"'`=";
 
 bool is_path(std::string_view word) {
     return word.find('/') != std::string_view::npos;
 }
 
-// Another script, or a program that runs what it finds in a file of its own.
+// Another script, or a program that runs commands from its own file.
 bool may_run_others(std::string_view name) {
     return has_word("sh bash zsh ksh csh tcsh snakemake make", name) || name.ends_with(".sh") ||
            name.ends_with(".bash") || name.ends_with(".sbatch") || name.ends_with(".slurm");
@@ -29,7 +29,7 @@ bool starts_steps(std::string_view name) {
                     name);
 }
 
-// What sets up an environment: it is sourced in most scripts, and starts no steps.
+// A file that sets up an environment: most scripts source one, and it starts no steps.
 bool is_environment(std::string_view path) {
     return has_word(
                "activate conda.sh mamba.sh .bashrc bashrc profile .bash_profile .profile "
@@ -38,8 +38,8 @@ bool is_environment(std::string_view path) {
            path.find("/init/") != std::string_view::npos;
 }
 
-// A command that only the job knows ("$@"), or an executable of the user's own, unless it shows to
-// be Python.
+// A command that only the job knows ("$@"), or the user's own executable, unless its name shows
+// that it is Python.
 bool is_unknown_command(std::string_view line) {
     if (line.starts_with("exec ")) line.remove_prefix(5);
     if (line.starts_with("eval ")) return true;
@@ -54,11 +54,11 @@ std::string_view without_comment(std::string_view line) {
     return line.starts_with('#') ? std::string_view() : line.substr(0, line.find(" #"));
 }
 
-// Names a program that starts steps, in whatever language.
+// Whether the text, in any language, names a program that starts steps.
 bool names_launcher(std::string_view text) {
     while (!text.empty()) {
         for (const std::string_view word :
-             words_in(without_comment(take_until(text, '\n')), separators)) {
+             words_in(without_comment(cut_until(text, '\n')), separators)) {
             if (starts_steps(file_name(word))) return true;
         }
     }
@@ -69,60 +69,60 @@ bool is_script(std::string_view text) {
     return text.starts_with("#!");
 }
 
-// What a script names, by its path or as a command of one of the folders of `path`; nothing: it
-// cannot be read.
-std::optional<std::string> read_named(std::string_view name, std::string_view path) {
+// Reads a file that a script names by its path, or as a command in one of the folders of `path`;
+// nullopt if it cannot be read.
+std::optional<std::string> read_named_file(std::string_view name, std::string_view path) {
     std::string file(is_path(name) || name.ends_with(".py") ? name : "");
     while (file.empty() && !path.empty()) {
-        const std::string_view folder = take_until(path, ':');
-        std::string there = formatted("{}/{}", folder, name);
-        if (!folder.empty() && access(there.c_str(), X_OK) == 0) file = std::move(there);
+        const std::string_view folder = cut_until(path, ':');
+        std::string candidate = formatted("{}/{}", folder, name);
+        if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) file = std::move(candidate);
     }
     auto text = read_regular_file(file);
     return text ? std::optional(*std::move(text)) : std::nullopt;
 }
 
-// `before`: the word before it, empty for the first. `looks`: how many more files may be looked
-// into.
-bool word_may_start_step(std::string_view before, std::string_view word, std::string_view path,
-                         int& looks) {
+// `previous`: the word before it, empty for the first. `files_left`: how many files may be read.
+bool word_may_start_step(std::string_view previous, std::string_view word, std::string_view path,
+                         int& files_left) {
     const auto text_of = [&](std::string_view name) {
-        return --looks < 0 ? std::nullopt : read_named(name, path);
+        return --files_left < 0 ? std::nullopt : read_named_file(name, path);
     };
     if (starts_steps(file_name(word))) return true;
-    if (before == "source" || before == ".") {
+    if (previous == "source" || previous == ".") {
         if (is_environment(word)) return false;
         const auto text = text_of(is_path(word) ? std::string(word) : "./" + std::string(word));
-        // What cannot be read may start steps.
+        // A file that cannot be read may start steps.
         return !text || names_launcher(*text);
     }
     if (may_run_others(file_name(word))) return true;
-    if (!before.empty() && !is_path(word) && !word.ends_with(".py")) return false;
+    if (!previous.empty() && !is_path(word) && !word.ends_with(".py")) return false;
     const auto text = text_of(word);
-    const bool is_read = text && (is_script(*text) || word.ends_with(".py"));
-    return is_read && names_launcher(*text);
+    const bool has_script = text && (is_script(*text) || word.ends_with(".py"));
+    return has_script && names_launcher(*text);
 }
 
-bool may_start_step(std::string_view line, std::string_view path, int& looks) {
+bool line_may_start_step(std::string_view line, std::string_view path, int& files_left) {
     if (is_unknown_command(line)) return true;
-    std::string_view before;
+    std::string_view previous;
     return std::ranges::any_of(words_in(line, separators), [&](std::string_view word) {
-        return word_may_start_step(std::exchange(before, word), word, path, looks);
+        return word_may_start_step(std::exchange(previous, word), word, path, files_left);
     });
 }
 
 }  // namespace
 
 bool starts_no_step(std::string_view script, std::string_view path) {
-    int looks = 16;  // whatever the files hold
+    int files_left = 16;
     while (!script.empty()) {
-        if (may_start_step(without_comment(take_until(script, '\n')), path, looks)) return false;
+        const std::string_view line = without_comment(cut_until(script, '\n'));
+        if (line_may_start_step(line, path, files_left)) return false;
     }
     return true;
 }
 
-// sbatch takes no script without "#!", so that the first argument that names such a file is it,
-// whichever options take the word after them for their value.
+// sbatch accepts no script without "#!", so the first argument that names such a file is the
+// script, even if an unknown option may have a value.
 std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments) {
     const SlurmOptions options = parse_slurm_line(arguments, SlurmCommand::sbatch).options;
     if (const auto text = options.value("wrap")) return BatchScript{"--wrap", std::string(*text)};
@@ -137,7 +137,7 @@ std::optional<BatchScript> find_batch_script(std::span<const std::string> argume
     return BatchScript{"the script", *std::move(text)};
 }
 
-std::optional<BatchScript> find_python_of_salloc(std::span<const std::string> arguments) {
+std::optional<BatchScript> find_salloc_python(std::span<const std::string> arguments) {
     const auto python = std::find_if(
         arguments.begin(), arguments.end(),
         [](const std::string& argument) { return file_name(argument).starts_with("python"); });

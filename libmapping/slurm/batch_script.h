@@ -1,4 +1,4 @@
-// What the script of a job starts, as far as its text shows.
+// Finds a job's batch script, and tests by its text whether it may start a step.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace distgpu {
 
-// Whether nothing in the script can start a step: neither srun, mpirun, mpiexec, distgpu or the
-// like, nor another script, nor a command that only the job knows ("$@"), nor what it sources or
-// starts of the files that this process sees, in its folder and the folders of `path`, its PATH;
-// what it sources and is not there may. Comments and an environment's `activate` do not count.
+// Whether nothing in the script can start a step: no srun, mpirun, mpiexec, distgpu or the like, no
+// other script, no command that only the job knows ("$@"), and no file that it sources or starts.
+// Such files are read from this process's folder and the folders of `path`, its PATH; a sourced
+// file that cannot be read may start steps. Comments and an environment's `activate` do not count.
 bool starts_no_step(std::string_view script, std::string_view path);
 
 struct BatchScript {
@@ -19,12 +19,12 @@ struct BatchScript {
     std::string text;
 };
 
-// Finds the script by sbatch's command line, or on its standard input, where that is a file.
-// Nothing: it is not clear which it is, or it cannot be read again.
+// Finds the script in sbatch's command line, or on standard input if that is a file. nullopt if it
+// is unclear which file it is, or if it cannot be read again.
 std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments);
 
-// What salloc starts, by its command line, where that is Python. Nothing: anything else, such as
-// a shell; where salloc's options end shows only by what is known not to be one.
-std::optional<BatchScript> find_python_of_salloc(std::span<const std::string> arguments);
+// The program in salloc's command line, if it is Python. nullopt for anything else, such as a
+// shell: without a known name it is unclear where salloc's options end.
+std::optional<BatchScript> find_salloc_python(std::span<const std::string> arguments);
 
 }  // namespace distgpu

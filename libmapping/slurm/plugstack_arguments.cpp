@@ -16,16 +16,16 @@ Result<std::string> parse_path(std::string_view name, std::string_view text) {
                  "give one that begins with /"};
 }
 
-// What the user's key takes but for a host: every job of the cluster would meet there.
-Result<Master> parse_default_master(std::string_view text) {
+// The same values as the user's key, except a host: every job of the cluster would use it.
+Result<MasterAddress> parse_default_master(std::string_view text) {
     auto master = parse_master(text);
-    if (master && master->form != Master::Form::host) return master;
+    if (master && master->form != MasterAddress::Form::host) return master;
     return Error{formatted("master={}", excerpt(text)),
                  master ? "would send every job to this one host" : "unknown value",
                  "give addr, name or suffix:S"};
 }
 
-// A list of nodes is one step's.
+// Refuses lists of nodes, which fit only one step.
 Result<RankOrder> parse_default_order(std::string_view text) {
     auto order = parse_rank_order(text);
     if (order && order->text.empty()) return order;
@@ -43,45 +43,47 @@ Result<bool> parse_log(std::string_view text) {
     return Error{formatted("log={}", excerpt(text)), "unknown value", "give steps"};
 }
 
-void take_argument(PlugstackArguments& result, std::string_view argument) {
-    const auto take = [&](auto& field, auto value) {
+void parse_argument(PlugstackArguments& result, std::string_view argument) {
+    const auto set = [&](auto& field, auto value) {
         if (value) {
             field = *std::move(value);
         } else {
-            result.complaints.push_back(value.error());
+            result.ignored_arguments.push_back(value.error());
         }
     };
     std::string_view value = argument;
-    const std::string_view name = take_until(value, '=');
-    if (name == "master") return take(result.master, parse_default_master(value));
-    if (name == "ports") return take(result.ports, parse_port_range(value));
-    if (name == "gpus") return take(result.gpus, parse_gpu_policy(value));
-    if (name == "cpus") return take(result.cpus, parse_binding_choice(name, value));
-    if (name == "hcas") return take(result.hcas, parse_binding_choice(name, value));
-    if (name == "check") return take(result.check, parse_check_choice(value));
-    if (name == "watch") return take(result.watch, parse_watch(value));
-    if (name == "order") return take(result.order, parse_default_order(value));
-    if (name == "topology") return take(result.topology, parse_path(name, value));
-    if (name == "command") return take(result.command, parse_path(name, value));
-    if (name == "off") return take(result.site_switch, parse_off(argument));
-    if (name == "log") return take(result.logs_steps, parse_log(value));
-    result.complaints.push_back({std::string(argument), "unknown argument",
-                                 "arguments are master=, ports=, gpus=, cpus=, hcas=, check=, "
-                                 "watch=, order=, topology=, command=, log=, off"});
+    const std::string_view name = cut_until(value, '=');
+    if (name == "master") return set(result.master, parse_default_master(value));
+    if (name == "ports") return set(result.ports, parse_port_range(value));
+    if (name == "gpus") return set(result.gpus, parse_gpu_policy(value));
+    if (name == "cpus") return set(result.cpus, parse_binding_choice(name, value));
+    if (name == "hcas") return set(result.hcas, parse_binding_choice(name, value));
+    if (name == "check") return set(result.check, parse_check_choice(value));
+    if (name == "watch") return set(result.watch, parse_watch(value));
+    if (name == "order") return set(result.order, parse_default_order(value));
+    if (name == "topology") return set(result.topology, parse_path(name, value));
+    if (name == "command") return set(result.command, parse_path(name, value));
+    if (name == "off") return set(result.site_switch, parse_off(argument));
+    if (name == "log") return set(result.logs_steps, parse_log(value));
+    result.ignored_arguments.push_back(
+        {std::string(argument), "unknown argument",
+         "arguments are master=, ports=, gpus=, cpus=, hcas=, check=, "
+         "watch=, order=, topology=, command=, log=, off"});
 }
 
 }  // namespace
 
 PlugstackArguments parse_plugstack_arguments(std::span<const char* const> arguments) {
     PlugstackArguments result;
-    for (const char* argument : arguments) take_argument(result, argument);
+    for (const char* argument : arguments) parse_argument(result, argument);
     return result;
 }
 
-Error switched_off(SiteSwitch site_switch, std::string_view spec, std::string_view where) {
+Error switched_off_error(SiteSwitch site_switch, std::string_view spec, std::string_view where) {
     Error error{formatted("--distgpu={}", excerpt(spec)),
                 formatted("switched off {} by the administrator", where),
-                "start the step again once it is on, or set the ranks yourself and leave it out"};
+                "start the step again when distgpu is back on, or set the ranks yourself and omit "
+                "--distgpu"};
     if (site_switch == SiteSwitch::unprepared) {
         error.problem += ", so the step runs without it";
         error.remedy = "unless the program finds its ranks itself, each task trains alone";
@@ -89,12 +91,12 @@ Error switched_off(SiteSwitch site_switch, std::string_view spec, std::string_vi
     return error;
 }
 
-std::string ignored_argument(const Error& complaint) {
-    return formatted("distgpu: plugstack.conf: {}: {}; {}; ignored", complaint.object,
-                     complaint.problem, complaint.remedy);
+std::string ignored_argument_message(const Error& error) {
+    return formatted("distgpu: plugstack.conf: {}: {}; {}; ignored", error.object, error.problem,
+                     error.remedy);
 }
 
-void take_defaults(Request& request, const PlugstackArguments& arguments) {
+void apply_defaults(Request& request, const PlugstackArguments& arguments) {
     if (!request.check) request.check = arguments.check;
     if (!request.watch && arguments.watch) {
         request.watch = arguments.watch;

@@ -15,11 +15,11 @@ std::string key_of(const RankOrder& order) {
     return formatted("order={}", excerpt(to_string(order)));
 }
 
-// The lines of a file as one list.
+// The lines of a file as one comma-separated list.
 std::string without_comments(std::string_view text) {
     std::string list;
     while (!text.empty()) {
-        const std::string_view line = take_until(text, '\n');
+        const std::string_view line = cut_until(text, '\n');
         if (!line.starts_with('#')) list.append(line).push_back(',');
     }
     std::erase(list, '\r');
@@ -31,7 +31,7 @@ Result<std::string> read_text(const RankOrder& order, const Environment& environ
         auto text = read_regular_file(order.text);
         if (text) return without_comments(*text);
         return Error{key_of(order), text.error().problem,
-                     "give a file with a node or a range of nodes a line"};
+                     "give a file with one node or range of nodes per line"};
     }
     auto value = environment.get(order.text);
     if (value) return *std::move(value);
@@ -44,7 +44,7 @@ struct Order {
     std::string text;
 };
 
-Result<Order> order_of_switches(const RankOrder& order, const HostList& nodes,
+Result<Order> find_switch_order(const RankOrder& order, const HostList& nodes,
                                 const Environment& environment) {
     constexpr std::chrono::seconds time_limit{5};
     constexpr const char* remedy = "name the nodes in a file (order=./FILE), or leave order out";
@@ -81,15 +81,16 @@ Result<HostList> read_order_list(const RankOrder& order, const Environment& envi
     });
 }
 
-Result<OrderedLayout> put_in_order(const RankOrder& order, const HostList& list,
-                                   const StepLayout& layout, const Environment& environment) {
+Result<OrderedLayout> apply_order(const RankOrder& order, const HostList& list,
+                                  const StepLayout& layout, const Environment& environment) {
     const HostList& hosts = layout.hosts();
-    auto found =
-        order.source == RankOrder::Source::switches
-            ? order_of_switches(order, hosts, environment)
-            : order_of(key_of(order), hosts, list).transform([&](std::vector<NodeIndex> nodes) {
-                  return Order{std::move(nodes), formatted("order: {}", excerpt(to_string(order)))};
-              });
+    auto found = order.source == RankOrder::Source::switches
+                     ? find_switch_order(order, hosts, environment)
+                     : order_from_list(key_of(order), hosts, list)
+                           .transform([&](std::vector<NodeIndex> nodes) {
+                               return Order{std::move(nodes),
+                                            formatted("order: {}", excerpt(to_string(order)))};
+                           });
     if (!found) return found.error();
     auto ordered = layout.with_order(std::move(found->nodes));
     if (ordered) return OrderedLayout{*std::move(ordered), std::move(found->text)};

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds time_limit{5};
 
-// In a configless cluster slurmd keeps it in /run.
+// In a configless cluster it is in /run.
 std::string slurm_conf_path(const Environment& environment) {
     constexpr const char* installed = "/etc/slurm/slurm.conf";
     constexpr const char* configless = "/run/slurm/conf/slurm.conf";
@@ -23,7 +23,7 @@ std::string slurm_conf_path(const Environment& environment) {
     return access(installed, F_OK) != 0 && access(configless, F_OK) == 0 ? configless : installed;
 }
 
-std::optional<std::string> configured(const Environment& environment, std::string_view key) {
+std::optional<std::string> configured_value(const Environment& environment, std::string_view key) {
     const auto text = read_regular_file(slurm_conf_path(environment));
     return text ? slurm_conf_value(*text, key) : std::nullopt;
 }
@@ -36,50 +36,50 @@ std::vector<std::string> folders_of(std::string_view list) {
 }  // namespace
 
 std::optional<std::string> slurm_conf_value(std::string_view text, std::string_view key) {
-    constexpr std::string_view around = " \t\r\"";
-    std::optional<std::string> value;  // the last counts
+    constexpr std::string_view blanks_and_quotes = " \t\r\"";
+    std::optional<std::string> value;  // the last one counts
     while (!text.empty()) {
-        std::string_view whole = take_until(text, '\n');
-        std::string_view line = take_until(whole, '#');
+        std::string_view whole_line = cut_until(text, '\n');
+        std::string_view line = cut_until(whole_line, '#');
         const bool has_value = line.find('=') != std::string_view::npos;
-        const std::string name(trimmed(take_until(line, '='), around));
+        const std::string name(trimmed(cut_until(line, '='), blanks_and_quotes));
         if (has_value && strcasecmp(name.c_str(), std::string(key).c_str()) == 0) {
-            value = std::string(trimmed(line, around));
+            value = std::string(trimmed(line, blanks_and_quotes));
         }
     }
     return value;
 }
 
 std::string plugstack_path(const Environment& environment) {
-    if (auto path = configured(environment, "PlugStackConfig")) return *path;
+    if (auto path = configured_value(environment, "PlugStackConfig")) return *path;
     return std::filesystem::path(slurm_conf_path(environment)).replace_filename("plugstack.conf");
 }
 
 Result<std::vector<std::string>> plugin_folders(const Environment& environment) {
-    if (const auto folders = configured(environment, "PluginDir")) return folders_of(*folders);
-    const auto shown = run_slurm_command(environment, {"scontrol", "show", "config"}, time_limit);
-    if (!shown) return shown.error();
+    if (const auto list = configured_value(environment, "PluginDir")) return folders_of(*list);
+    const auto config = run_slurm_command(environment, {"scontrol", "show", "config"}, time_limit);
+    if (!config) return config.error();
     // "PluginDir               = /usr/lib64/slurm"
-    const auto folders = folders_of(trimmed(value_after(*shown, "PluginDir"), "= "));
+    const auto folders = folders_of(trimmed(value_after(*config, "PluginDir"), "= "));
     if (!folders.empty()) return folders;
-    return Error{"scontrol show config", "names no PluginDir", ""};
+    return Error{"scontrol show config", "shows no PluginDir", ""};
 }
 
 Result<std::string> parse_release(const std::string& text) {
     std::string_view name = std::string_view(text).substr(text.rfind(' ') + 1);
     name = name.substr(0, name.find('\n'));
-    const auto major = whole_number(take_until(name, '.'));
-    const auto minor = whole_number(take_until(name, '.'));
+    const auto major = whole_number(cut_until(name, '.'));
+    const auto minor = whole_number(cut_until(name, '.'));
     if (major && minor) return formatted("{}.{:02}", *major, *minor);
-    return Error{"Slurm's version", formatted("names no release: '{}'", excerpt(text)), ""};
+    return Error{"Slurm's version", formatted("not a release number: '{}'", excerpt(text)), ""};
 }
 
 Result<std::string> slurm_release(const Environment& environment) {
-    const auto ask = [&](const std::vector<std::string>& command) {
+    const auto release_of = [&](const std::vector<std::string>& command) {
         return run_slurm_command(environment, command, time_limit).and_then(parse_release);
     };
-    auto release = ask({"slurmd", "-V"});
-    return release ? release : ask({"scontrol", "--version"});
+    auto release = release_of({"slurmd", "-V"});
+    return release ? release : release_of({"scontrol", "--version"});
 }
 
 }  // namespace distgpu

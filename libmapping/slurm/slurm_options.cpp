@@ -9,19 +9,18 @@
 namespace distgpu {
 namespace {
 
-enum class Takes { nothing, value_behind_equals, value };
+enum class Takes { no_value, value_after_equals, value };
 
 enum class Commands { both, srun, sbatch };
 
-// Options that have this in common, each with the letter that is short for it.
 struct Group {
     Takes takes;
     Commands commands;
-    std::string_view options;
+    std::string_view options;  // each with its short letter, if it has one
 };
 
-// Slurm's are those of slurm_opt.c, 22.05 to 26.05; where releases differ, as in --pty, an optional
-// value covers them all. pyxis's are those of its args.c.
+// Slurm's options from slurm_opt.c, 22.05 to 26.05, and pyxis's from its args.c. Where releases of
+// Slurm differ, as for --pty, an optional value covers them all.
 constexpr std::array groups{
     Group{Takes::value, Commands::both,
           "account:A acctg-freq autocomplete bb bbf begin:b chdir:D cluster cluster-constraint "
@@ -43,22 +42,22 @@ constexpr std::array groups{
           "treewidth wait:W"},
     Group{Takes::value, Commands::sbatch,
           "array:a batch export-file kill-on-invalid-dep wait-all-nodes wrap"},
-    Group{Takes::value_behind_equals, Commands::both,
+    Group{Takes::value_after_equals, Commands::both,
           "exclusive nice no-kill:k oom-kill-step propagate resv-ports"},
-    Group{Takes::value_behind_equals, Commands::srun,
+    Group{Takes::value_after_equals, Commands::srun,
           "bcast compress external-launcher immediate:I kill-on-bad-exit:K overlap pty send-libs "
           "x11"},
-    Group{Takes::value_behind_equals, Commands::sbatch, "get-user-env requeue"},
-    Group{Takes::nothing, Commands::both,
+    Group{Takes::value_after_equals, Commands::sbatch, "get-user-env requeue"},
+    Group{Takes::no_value, Commands::both,
           "consolidate-segments contiguous help:h hold:H overcommit:O oversubscribe:s parsable "
           "quiet:Q reboot spread-job spread-segments stepmgr test-only usage use-min-nodes "
           "verbose:v version:V container-entrypoint container-entrypoint-log container-mount-home "
           "container-readonly container-remap-root container-writable no-container-entrypoint "
           "no-container-mount-home no-container-remap-root"},
-    Group{Takes::nothing, Commands::srun,
+    Group{Takes::no_value, Commands::srun,
           "async debugger-test disable-status:X exact interactive label:l multi-prog no-allocate:Z "
           "preserve-env:E quit-on-interrupt unbuffered:u wait-for-children whole"},
-    Group{Takes::nothing, Commands::sbatch, "external ignore-pbs no-requeue wait:W"},
+    Group{Takes::no_value, Commands::sbatch, "external ignore-pbs no-requeue wait:W"},
 };
 
 std::string_view usual_name(std::string_view name) {
@@ -69,7 +68,7 @@ std::string_view usual_name(std::string_view name) {
 
 struct KnownOption {
     std::string_view name;
-    char letter;  // '\0': it has none
+    char letter;  // '\0' if it has none
     Takes takes;
 };
 
@@ -79,8 +78,8 @@ std::vector<KnownOption> options_of(SlurmCommand command) {
     for (const Group& group : groups) {
         if (group.commands == other) continue;
         for (std::string_view rest = group.options; !rest.empty();) {
-            std::string_view option = take_until(rest, ' ');
-            const std::string_view name = take_until(option, ':');
+            std::string_view option = cut_until(rest, ' ');
+            const std::string_view name = cut_until(option, ':');
             options.push_back({name, option.empty() ? '\0' : option.front(), group.takes});
         }
     }
@@ -111,24 +110,24 @@ class Parser {
     // "-" alone is a program's name.
     static bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-    void add(std::string_view word, std::string_view name, std::string_view value,
-             Kind kind = Kind::known) {
+    void add_option(std::string_view word, std::string_view name, std::string_view value,
+                    Kind kind = Kind::known) {
         options_.push_back(
             {std::string(usual_name(name)), std::string(value), std::string(word), kind});
     }
 
     void add_with_next(std::string_view word, std::string_view name) {
-        if (at_ >= words_.size()) return add(word, name, "", Kind::lacks_value);
-        add(word, name, words_[at_++]);
+        if (at_ >= words_.size()) return add_option(word, name, "", Kind::lacks_value);
+        add_option(word, name, words_[at_++]);
     }
 
     void add_unknown(std::string_view word, std::string_view name) {
         const bool has_value = at_ < words_.size() && !is_option(words_[at_]);
-        add(word, name, has_value ? std::string_view(words_[at_++]) : "", Kind::unknown);
+        add_option(word, name, has_value ? std::string_view(words_[at_++]) : "", Kind::unknown);
     }
 
-    // The one of this name, or the only one that begins so. Where one's name begins the names of
-    // all others, it is meant: the others are pyxis's or of a later release.
+    // The option of this name, or the only one that begins with it. If several do, the one whose
+    // name begins all the others wins, as those are pyxis's or of a later release.
     const KnownOption* find(std::string_view name) const {
         const KnownOption* shortest = nullptr;
         for (const KnownOption& option : known_) {
@@ -141,36 +140,37 @@ class Parser {
             return option.name.starts_with(name) && !option.name.starts_with(shortest->name) &&
                    usual_name(option.name) != usual_name(shortest->name);
         };
-        const bool is_shared = shortest != nullptr && shortest->name != name &&
-                               std::ranges::any_of(known_, is_another);
-        return is_shared ? nullptr : shortest;
+        const bool is_ambiguous = shortest != nullptr && shortest->name != name &&
+                                  std::ranges::any_of(known_, is_another);
+        return is_ambiguous ? nullptr : shortest;
     }
 
     void parse_name(std::string_view word) {
         std::string_view value = word.substr(2);
         const bool has_equals = value.find('=') != std::string_view::npos;
-        const std::string_view name = take_until(value, '=');
+        const std::string_view name = cut_until(value, '=');
         const KnownOption* const option = find(name);
         if (option == nullptr && !has_equals) return add_unknown(word, name);
-        if (option == nullptr) return add(word, name, value, Kind::unknown);
+        if (option == nullptr) return add_option(word, name, value, Kind::unknown);
         if (!has_equals && option->takes == Takes::value) return add_with_next(word, option->name);
-        add(word, option->name, value);
+        add_option(word, option->name, value);
     }
 
-    // Letters that take nothing may stand before another: "-luN2".
+    // Letters without a value may precede others: "-luN2".
     void parse_letters(std::string_view word) {
         for (std::size_t i = 1; i < word.size(); ++i) {
             const auto option = std::ranges::find(known_, word[i], &KnownOption::letter);
             const std::string_view rest = word.substr(i + 1);
-            if (option == known_.end()) return add(word, word.substr(i, 1), rest, Kind::unknown);
-            if (option->takes == Takes::nothing) {
-                add(word, option->name, "");
+            if (option == known_.end())
+                return add_option(word, word.substr(i, 1), rest, Kind::unknown);
+            if (option->takes == Takes::no_value) {
+                add_option(word, option->name, "");
                 continue;
             }
             if (rest.empty() && option->takes == Takes::value) {
                 return add_with_next(word, option->name);
             }
-            return add(word, option->name, rest);
+            return add_option(word, option->name, rest);
         }
     }
 
@@ -180,10 +180,11 @@ class Parser {
     std::size_t at_ = 1;
 };
 
-// srun(1): q[uiet] and v[erbose] say whether the binding is reported, the rest what it is.
-bool chooses(std::string_view value) {
+// Whether a value of --cpu-bind chooses a binding: q[uiet] and v[erbose] only choose whether srun
+// reports it (srun(1)).
+bool chooses_binding(std::string_view value) {
     while (!value.empty()) {
-        const std::string_view word = take_until(value, ',');
+        const std::string_view word = cut_until(value, ',');
         if (word != "q" && word != "quiet" && word != "v" && word != "verbose") return true;
     }
     return false;
@@ -191,9 +192,9 @@ bool chooses(std::string_view value) {
 
 bool sets(std::string_view list, std::string_view name) {
     while (!list.empty()) {
-        std::string_view item = take_until(list, ',');
+        std::string_view item = cut_until(list, ',');
         const bool has_value = item.find('=') != std::string_view::npos;
-        if (has_value && take_until(item, '=') == name) return true;
+        if (has_value && cut_until(item, '=') == name) return true;
     }
     return false;
 }
@@ -219,14 +220,14 @@ SlurmLine parse_slurm_line(std::span<const std::string> words, SlurmCommand comm
     return Parser(words, command).parse();
 }
 
-std::optional<std::uint32_t> gpu_count(std::string_view asked) {
-    if (asked.find(',') != std::string_view::npos) return std::nullopt;
-    return whole_number(asked.substr(asked.rfind(':') + 1));
+std::optional<std::uint32_t> gpu_count(std::string_view value) {
+    if (value.find(',') != std::string_view::npos) return std::nullopt;
+    return whole_number(value.substr(value.rfind(':') + 1));
 }
 
 std::optional<std::string_view> nearest_slurm_option(std::string_view name, SlurmCommand command) {
-    // Who misspells a name gets its first letter right; among so many, another plugin's option is
-    // soon near to one of Slurm's.
+    // Misspelt names usually have the right first letter. Without this condition, other plugins'
+    // options would often be similar to one of Slurm's many options.
     std::vector<std::string_view> names;
     for (const KnownOption& option : options_of(command)) {
         if (option.name.substr(0, 1) == name.substr(0, 1)) names.push_back(option.name);
@@ -236,12 +237,12 @@ std::optional<std::string_view> nearest_slurm_option(std::string_view name, Slur
 
 SlurmOptions srun_options(std::span<const std::string> command_line,
                           std::size_t program_arguments) {
-    // One word of the program's may stay: its name is no option.
-    const std::size_t behind_options = program_arguments == 0 ? 0 : program_arguments - 1;
+    // Drops the program's words except its name, which ends the options.
+    const std::size_t dropped = program_arguments == 0 ? 0 : program_arguments - 1;
     std::span rest =
-        command_line.first(command_line.size() - std::min(command_line.size(), behind_options));
+        command_line.first(command_line.size() - std::min(command_line.size(), dropped));
     SlurmOptions all;
-    // A component of a heterogeneous step begins at ":", as the first one at "srun".
+    // Each further component of a heterogeneous step begins with ":" in place of "srun".
     while (!rest.empty()) {
         const auto next = std::find(rest.begin() + 1, rest.end(), ":");
         const auto component = rest.first(static_cast<std::size_t>(next - rest.begin()));
@@ -252,18 +253,19 @@ SlurmOptions srun_options(std::span<const std::string> command_line,
     return all;
 }
 
-// One of several that chooses is a choice, although srun takes the last.
+// Any --cpu-bind that chooses a binding counts, although srun uses only the last.
 bool chooses_cpus(const SlurmOptions& options, std::string_view variable) {
-    return chooses(variable) || std::ranges::any_of(options.list, [](const SlurmOption& option) {
-               return option.name == "cpu-bind" && chooses(option.value);
+    return chooses_binding(variable) ||
+           std::ranges::any_of(options.list, [](const SlurmOption& option) {
+               return option.name == "cpu-bind" && chooses_binding(option.value);
            });
 }
 
-// srun(1): a line has the tasks, the program and its arguments at blanks; '#' begins a comment.
+// srun(1): a line has tasks, a program and arguments, separated by blanks; '#' begins a comment.
 std::vector<std::vector<std::string>> programs_in(std::string_view text) {
     std::vector<std::vector<std::string>> programs;
     while (!text.empty()) {
-        const std::string_view line = take_until(text, '\n');
+        const std::string_view line = cut_until(text, '\n');
         const auto words = words_in(line.substr(0, line.find('#')), " ");
         if (words.size() > 1) programs.emplace_back(words.begin() + 1, words.end());
     }
@@ -282,7 +284,7 @@ ChosenSize chosen_size(const SlurmOptions& options) {
     };
 }
 
-bool hands_on_environment(const SlurmOptions& options, std::string_view variable) {
+bool passes_full_environment(const SlurmOptions& options, std::string_view variable) {
     return options.value("export").value_or(variable.empty() ? "ALL" : variable) == "ALL";
 }
 
@@ -290,20 +292,20 @@ bool export_sets(const SlurmOptions& options, std::string_view variable, std::st
     return sets(options.value("export").value_or(variable), name);
 }
 
-std::optional<std::uint32_t> asked_gpus(const SlurmOptions& options) {
+std::optional<std::uint32_t> requested_gpus(const SlurmOptions& options) {
     const auto text = options.value("gpus");
     return text ? gpu_count(*text) : std::nullopt;
 }
 
-bool is_foreign_launcher(std::span<const std::string> arguments) {
-    // Of Open MPI 4; of 5 and PRRTE; of MPICH and Intel MPI; of Intel MPI; of MPICH 1.x.
+bool is_mpi_daemon(std::span<const std::string> arguments) {
+    // In this order: Open MPI 4; 5 and PRRTE; MPICH and Intel MPI; Intel MPI; MPICH 1.x.
     constexpr std::string_view daemons = "orted prted hydra_pmi_proxy hydra_bstrap_proxy pmi_proxy";
     return !arguments.empty() && has_word(daemons, file_name(arguments.front()));
 }
 
-bool starts_foreign_launcher(std::span<const std::string> command_line) {
+bool starts_mpi_daemon(std::span<const std::string> command_line) {
     return std::any_of(command_line.begin(), command_line.end(), [](const std::string& word) {
-        return is_foreign_launcher({&word, 1});
+        return is_mpi_daemon({&word, 1});
     });
 }
 

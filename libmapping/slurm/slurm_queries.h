@@ -1,5 +1,5 @@
-// Asks Slurm by its commands, whose text stays the same from release to release while the library's
-// types change: the layout of a step, and which steps run.
+// Asks Slurm for the layout of a step and for running steps. Uses its commands, because their
+// output is the same in all releases, while the library's types change.
 #pragma once
 
 #include "base/environment.h"
@@ -13,73 +13,71 @@
 
 namespace distgpu {
 
-// What the command (its name, then its arguments) prints. The task's environment tells where the
-// command and slurm.conf are.
-// Errors: as of run_command().
+// Runs a command (its name, then its arguments) and returns what it prints. Uses PATH and
+// SLURM_CONF of `environment`. Errors: as of run_command().
 Result<std::string> run_slurm_command(const Environment& environment,
                                       const std::vector<std::string>& command,
                                       std::chrono::milliseconds time_limit);
 
-// ---- The layout of a step of srun where its variables do not tell it, by sattach.
+// ---- The layout of an srun step whose variables do not determine it, from sattach.
 
 using StepQuery = std::function<Result<StepLayout>(const StepId& step)>;
 
-// Each task asks for itself, and more would keep slurmctld from its work: 64 nodes of 8 GPUs.
-inline constexpr std::uint32_t most_asking_tasks = 512;
+// Every task makes its own query, and more would overload slurmctld: 64 nodes of 8 GPUs.
+inline constexpr std::uint32_t max_querying_tasks = 512;
 
-// For a task of the step in question, whose environment also tells where sattach and slurm.conf
-// are. One RPC, 10 ms; gives up after 10 s.
-// Errors (object: the step): more tasks than that, no sattach here, slurmctld did not answer, or
-// for a heterogeneous step.
-StepQuery ask_slurm(const Environment& environment);
+// For a task of the step, with the task's environment. One RPC, 10 ms; gives up after 10 s.
+// Errors (object: the step): too many tasks; no sattach; no answer; the step is heterogeneous.
+StepQuery layout_query(const Environment& environment);
 
-// What `sattach --layout` prints. Error: it is something else, such as the layout of a
+// Parses what `sattach --layout` prints. Error: any other text, such as the layout of a
 // heterogeneous step, whose task ids are not unique.
 Result<StepLayout> parse_sattach(std::string_view text);
 
-// ---- A running step of the user's, as slurmctld knows it.
+// ---- A running step of the user's, from slurmctld.
 
-// Of a heterogeneous job, each component of which has a number, and a step on it that number's id.
+// A component of a heterogeneous job. Each has its own job number, which the ids of its steps have.
 struct JobComponent {
-    std::string leader;  // the first component's number, by which alone srun knows the job
-    std::string group;   // as srun's --het-group counts them
+    std::string leader;  // the first component's number, the only one that srun accepts
+    std::string group;   // its number for srun's --het-group
 };
 
 struct RunningStep {
-    std::string id;   // "5.0", "5.batch"; of a heterogeneous step "5.0+1", of a job array "4_3.0"
-    std::string job;  // its job's number, also of an array's: slurmstepd knows no other
+    std::string id;   // "5.0", "5.batch"; "5.0+1" if heterogeneous, "4_3.0" in a job array
+    std::string job;  // the job's number, in an array too: slurmstepd accepts nothing else
     HostList nodes;
     std::uint32_t tasks = 0;
     std::optional<JobComponent> component{};
 
-    std::string numbered() const { return job + id.substr(id.find('.')); }
-    // Its ranks may be some of a larger world's.
+    std::string numeric_id() const { return job + id.substr(id.find('.')); }
+    // Whether its ranks may be only a part of the world.
     bool is_component() const { return component || id.find('+') != std::string::npos; }
 };
 
-// `wanted`: JOB or JOB.STEP. Of a job its one step that srun started, else the batch script's. Two
-// RPCs, a third where components of a heterogeneous step are listed under one id; gives up after 10
-// s each. The environment tells where Slurm's commands and slurm.conf are.
-// Errors (object: `wanted`): not the name of a step; scontrol does not answer; no such step runs,
-// or several.
-Result<RunningStep> find_running_step(const std::string& wanted, const Environment& environment);
+// `name`: JOB or JOB.STEP. JOB means the job's only step that srun started, or else the batch
+// script's. Two RPCs, or three if the components of a heterogeneous step are listed under one id;
+// gives up after 10 s each. Uses PATH and SLURM_CONF of `environment`.
+// Errors (object: `name`): not the name of a step; scontrol does not answer; no such step is
+// running, or several.
+Result<RunningStep> find_running_step(const std::string& name, const Environment& environment);
 
-// Ends it ("5.0") once what was said before is shown. Errors: as of run_slurm_command().
+// Cancels the step ("5.0"), after a pause in which srun can print earlier output. Errors: as for
+// run_slurm_command().
 Result<std::string> cancel_step(const std::string& step, const Environment& environment);
 
-// What `scontrol --oneliner show step JOB` printed. `job` is not yet a number where the step is of
-// an array. Components of a heterogeneous step have ids of their own ("5.0+1") up to Slurm 25.11.
-std::vector<RunningStep> running_steps(std::string_view listed);
+// Parses what `scontrol --oneliner show step JOB` prints. In an array, `job` is not the job's
+// number yet. Up to Slurm 25.11 components of a heterogeneous step have different ids ("5.0+1").
+std::vector<RunningStep> parse_steps(std::string_view text);
 
-// What `scontrol --json show step JOB` printed: there 26.05 tells the components apart. None: it is
-// not that JSON.
-std::vector<RunningStep> running_steps_of_json(std::string_view listed);
+// Parses what `scontrol --json show step JOB` prints, where 26.05 tells the components apart. Empty
+// for any other text.
+std::vector<RunningStep> parse_steps_json(std::string_view text);
 
-// Which of them `wanted` names, as find_running_step() says.
-Result<RunningStep> choose_step(const std::string& wanted, std::vector<RunningStep> steps);
+// The one of the steps that `name` means, as for find_running_step().
+Result<RunningStep> choose_step(const std::string& name, std::vector<RunningStep> steps);
 
-// With the job's number, and its component, of what `squeue --format="%A %i"` printed of it: "7
-// 4_3" of an array, "6 5+1" of a heterogeneous job. A job that is not listed stays as it is.
-RunningStep with_job(RunningStep step, std::string_view listed);
+// Adds the job's number and its component, from what `squeue --format="%A %i"` prints: "7 4_3" for
+// an array, "6 5+1" for a heterogeneous job. Returns the step unchanged if its job is not listed.
+RunningStep with_job(RunningStep step, std::string_view text);
 
 }  // namespace distgpu

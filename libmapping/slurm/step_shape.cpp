@@ -16,14 +16,14 @@ std::string node_level(std::string distribution) {
 }
 
 std::optional<Distribution> read_distribution(const Environment& environment, bool topology_order) {
-    const std::string word = node_level(environment.text("SLURM_DISTRIBUTION"));
-    // Unset means block, or cyclic for at most one task a node, which is the same map.
-    if (word.empty() || word == "block") {
+    const std::string name = node_level(environment.text("SLURM_DISTRIBUTION"));
+    // Unset means block, or cyclic for at most one task per node, which is the same map.
+    if (name.empty() || name == "block") {
         if (topology_order || !environment.text("SLURM_JOB_SLUID").empty()) return std::nullopt;
         return Distribution{Distribution::Kind::block, 0};
     }
-    if (word == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
-    if (word == "plane") {
+    if (name == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
+    if (name == "plane") {
         const auto size = environment.number("SLURM_DIST_PLANESIZE").value_or(0);
         if (size > 0) return Distribution{Distribution::Kind::plane, size};
     }
@@ -32,27 +32,27 @@ std::optional<Distribution> read_distribution(const Environment& environment, bo
 
 }  // namespace
 
-bool tells_order(const Environment& environment, bool topology_order) {
+bool is_order_known(const Environment& environment, bool topology_order) {
     return read_distribution(environment, topology_order).has_value();
 }
 
-bool in_step_of_tasks(const Environment& environment) {
-    // SLURM_INTERACTIVE_STEP, SLURM_BATCH_SCRIPT and SLURM_EXTERN_CONT of slurm.h. The batch script
-    // has no SLURM_STEP_NODELIST, the shell of salloc has one.
+bool is_srun_task(const Environment& environment) {
+    // The lowest of SLURM_INTERACTIVE_STEP, SLURM_BATCH_SCRIPT and SLURM_EXTERN_CONT of slurm.h.
+    // The batch script has no SLURM_STEP_NODELIST, but salloc's shell has one.
     constexpr std::uint32_t first_special_step = 0xfffffffa;
     const auto step = environment.number("SLURM_STEP_ID");
     return step && *step < first_special_step && !environment.text("SLURM_STEP_NODELIST").empty();
 }
 
-Result<std::optional<StepLayout>> derive_layout(const Environment& environment, StepSize most,
+Result<std::optional<StepLayout>> derive_layout(const Environment& environment, StepSize max_size,
                                                 bool topology_order) {
-    auto runs = parse_tasks_per_node(environment.text("SLURM_STEP_TASKS_PER_NODE"), most);
+    auto runs = parse_tasks_per_node(environment.text("SLURM_STEP_TASKS_PER_NODE"), max_size);
     if (!runs) return runs.error();
-    const bool one_node = runs->size() == 1 && runs->front().nodes == 1;
-    const auto distribution =
-        one_node ? std::optional(Distribution{}) : read_distribution(environment, topology_order);
+    const bool is_one_node = runs->size() == 1 && runs->front().nodes == 1;
+    const auto distribution = is_one_node ? std::optional(Distribution{})
+                                          : read_distribution(environment, topology_order);
     if (!distribution) return std::optional<StepLayout>{};
-    return HostList::parse(environment.text("SLURM_STEP_NODELIST"), most.nodes)
+    return HostList::parse(environment.text("SLURM_STEP_NODELIST"), max_size.nodes)
         .and_then([&](HostList hosts) {
             return StepLayout::distribute(std::move(hosts), *runs, *distribution);
         })
@@ -61,18 +61,18 @@ Result<std::optional<StepLayout>> derive_layout(const Environment& environment, 
 
 namespace {
 
-using Read = std::function<std::string(const char* name)>;
+using GetVariable = std::function<std::string(const char* name)>;
 
-std::string distribution_from(const Read& get) {
-    const std::string word = node_level(get("SLURM_DISTRIBUTION"));
-    return word == "plane" ? formatted("plane={}", get("SLURM_DIST_PLANESIZE")) : word;
+std::string distribution_from(const GetVariable& get) {
+    const std::string name = node_level(get("SLURM_DISTRIBUTION"));
+    return name == "plane" ? formatted("plane={}", get("SLURM_DIST_PLANESIZE")) : name;
 }
 
-NodeOrder order_of(const std::string& distribution, bool own_step, const Read& get) {
+NodeOrder order_of(const std::string& distribution, bool is_own_step, const GetVariable& get) {
     if (distribution == "cyclic" || distribution.starts_with("plane=")) return NodeOrder::known;
-    // SLURM_JOB_SLUID: a block step is in the topology's order.
+    // With SLURM_JOB_SLUID, a block step follows the topology.
     if (distribution != "arbitrary" && get("SLURM_JOB_SLUID").empty()) return NodeOrder::known;
-    return own_step ? NodeOrder::of_step : NodeOrder::topology;
+    return is_own_step ? NodeOrder::of_step : NodeOrder::topology;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
                                                       const Environment& environment) {
     LayoutText& layout = options.layout;
     if (!layout.nodelist.empty() || !layout.nodes.empty()) return std::optional<SlurmShape>{};
-    std::vector<std::string> read;  // those of sbatch(1) and srun(1), 22.05
+    std::vector<std::string> read;  // names from sbatch(1) and srun(1), 22.05
     const auto get = [&](const char* name) {
         auto value = environment.text(name);
         if (!value.empty()) read.emplace_back(name);
@@ -91,9 +91,9 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
         if (text.empty()) text = get(name);
     };
     const auto number = [&](const char* name) { return whole_number(get(name)).value_or(0); };
-    const bool in_step = in_step_of_tasks(environment);
-    const bool own_step = in_step && layout.ntasks.empty() && layout.tasks_per_node.empty() &&
-                          layout.distribution.empty();
+    const bool in_step = is_srun_task(environment);
+    const bool is_own_step = in_step && layout.ntasks.empty() && layout.tasks_per_node.empty() &&
+                             layout.distribution.empty();
     complete(layout.nodelist, in_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST");
     if (layout.nodelist.empty()) return std::optional<SlurmShape>{};
     if (layout.ntasks.empty()) {
@@ -101,10 +101,10 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
                  in_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE");
     }
     NodeOrder order = NodeOrder::known;
-    const bool one_node = in_step && environment.get("SLURM_STEP_NUM_NODES") == "1";
-    if (layout.distribution.empty() && !one_node) {
+    const bool is_one_node = in_step && environment.get("SLURM_STEP_NUM_NODES") == "1";
+    if (layout.distribution.empty() && !is_one_node) {
         layout.distribution = distribution_from(get);
-        order = order_of(layout.distribution, own_step, get);
+        order = order_of(layout.distribution, is_own_step, get);
         if (layout.distribution == "arbitrary" && order != NodeOrder::of_step) {
             return Error{"SLURM_DISTRIBUTION=arbitrary",
                          "no variable says which node each task runs on",
@@ -115,12 +115,12 @@ Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
         options.gpus_variable = "SLURM_GPUS_ON_NODE";
         complete(options.gpus_per_node, "SLURM_GPUS_ON_NODE");
     }
-    // A task knows what it has; outside, srun would take its own variable.
+    // Outside a step, srun would use its own variable; a task has the actual number.
     if (!in_step) complete(options.cpus_per_task, "SRUN_CPUS_PER_TASK");
     complete(options.cpus_per_task, "SLURM_CPUS_PER_TASK");
     const StepId step{number("SLURM_JOB_ID"), in_step ? number("SLURM_STEP_ID") : 0,
                       number("SLURM_RESTART_COUNT")};
-    return std::optional(SlurmShape{std::move(options), step, own_step, order, std::move(read)});
+    return std::optional(SlurmShape{std::move(options), step, is_own_step, order, std::move(read)});
 }
 
 }  // namespace distgpu

@@ -1,5 +1,5 @@
-// The layout and the shape of a step, as the variables of its processes tell them, without asking
-// anybody, and the options that give a step its shape.
+// Reads the layout and the shape of a step from the variables of its processes, without asking
+// Slurm, and has the options that give a step its shape.
 #pragma once
 
 #include "base/environment.h"
@@ -10,63 +10,63 @@
 
 namespace distgpu {
 
-// Of a step, the variables that describe the step itself are read: SLURM_STEP_NODELIST,
+// These functions read only the variables of the step itself: SLURM_STEP_NODELIST,
 // SLURM_STEP_TASKS_PER_NODE, SLURM_DISTRIBUTION and SLURM_DIST_PLANESIZE (SLURM_NODELIST,
-// SLURM_NTASKS and their like may be the allocation's). `topology_order`: from Slurm 26.05 on a
-// block step follows the cluster's topology: the order of the switches, or that of slurm.conf,
-// which no variable tells. There Slurm also sets SLURM_JOB_SLUID in every process of a job, over
-// whatever its user exported, which says the same.
+// SLURM_NTASKS and the like may be the allocation's). `topology_order`: since Slurm 26.05 a block
+// step follows the cluster's topology: the order of the switches, or that of slurm.conf, which no
+// variable shows. SLURM_JOB_SLUID shows this too: such releases set it in every process of a job,
+// and override what its user exported.
 
-// Whether the distribution and the release determine how tasks are dealt to several nodes.
-bool tells_order(const Environment& environment, bool topology_order = false);
+// Whether the distribution and the release determine how tasks are distributed over several nodes.
+bool is_order_known(const Environment& environment, bool topology_order = false);
 
-// Whether this process is a task of srun. The batch script and the shell of salloc are in steps of
-// their own.
-bool in_step_of_tasks(const Environment& environment);
+// Whether this process is a task of srun. The batch script and salloc's shell are in special steps
+// and do not count.
+bool is_srun_task(const Environment& environment);
 
-// The layout, where the environment determines it for certain: one node, cyclic and plane, and
-// block without the topology's order (no wrong one in 60 random shapes on each of 22.05, 24.11 and
-// 26.05). Nothing for arbitrary, whose order the environment does not hold.
-// Errors: variables that Slurm did not set so, or that tell of a larger step than `most`, which
-// are not expanded.
+// The layout, if the environment determines it: for one node, cyclic, plane, and block without the
+// topology's order (always correct in 60 random shapes on each of 22.05, 24.11 and 26.05). nullopt
+// otherwise, as for arbitrary, whose order is not in the environment.
+// Errors: variables that Slurm would not set so; a step larger than `max_size`, which is not
+// expanded.
 Result<std::optional<StepLayout>> derive_layout(const Environment& environment,
-                                                StepSize most = max_step_size,
+                                                StepSize max_size = max_step_size,
                                                 bool topology_order = false);
 
-// The options' texts; empty where one was not given.
+// The options' texts; empty if not given.
 struct ShapeOptions {
     LayoutText layout{};
-    std::string gpus_per_node{};  // --gpus-per-node N: a node's first N; by default all it has
+    std::string gpus_per_node{};  // --gpus-per-node N: a node's first N; by default all
     std::string gpus{};           // --gpus N: of all nodes together
     std::string gpu_list{};       // --gpu-list 2,3: which of a node's GPUs, by number
     std::string cpus_per_task{};  // --cpus-per-task N
-    std::string cpu_masks{};      // --cpu-masks 0-3:4-7: of a node's tasks; one for all; by default
-                                  // all the CPUs that the node has
-    // Where gpus_per_node was written; empty: in an option.
+    std::string cpu_masks{};  // --cpu-masks 0-3:4-7: of a node's tasks, or one for all of them; by
+                              // default all CPUs of the node
+    // The variable that gpus_per_node is from; empty if it is from an option.
     std::string gpus_variable{};
 
     bool operator==(const ShapeOptions&) const = default;
 };
 
-// In which order the nodes get their tasks.
+// The order in which the nodes get their tasks.
 enum class NodeOrder {
-    known,     // the options hold it
+    known,     // given by the options
     of_step,   // this step's, which only slurmctld knows
-    topology,  // the topology's, which nobody knows before the step starts
+    topology,  // the topology's, which is unknown before the step starts
 };
 
 struct SlurmShape {
-    ShapeOptions options;   // what the user gave, completed
-    StepId step{};          // of an allocation its step 0
-    bool own_step = false;  // the tasks of this step, as Slurm placed them
+    ShapeOptions options;      // the user's, completed
+    StepId step{};             // step 0 if this is an allocation
+    bool is_own_step = false;  // whether the tasks are those of this step, as Slurm placed them
     NodeOrder order = NodeOrder::known;
-    std::vector<std::string> read;  // the variables that had a part in it
+    std::vector<std::string> read;  // the variables that were used
 };
 
-// Completes what the user did not give. With nodes of their own, --nodes or --nodelist, nothing is
-// read. Nothing: not in a job.
-// Errors: an arbitrary distribution of an allocation, whose order stands in no variable, and none
-// was given.
+// Completes the user's options from Slurm's variables. nullopt outside a job, or if the user gave
+// nodes with --nodes or --nodelist.
+// Errors: the allocation's distribution is arbitrary, whose order is in no variable, and the user
+// gave no distribution.
 Result<std::optional<SlurmShape>> complete_from_slurm(ShapeOptions options,
                                                       const Environment& environment);
 

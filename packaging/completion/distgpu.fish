@@ -1,4 +1,4 @@
-# fish completion of the command distgpu: what bash's knows, which is installed beside it.
+# fish completion of the command distgpu: runs the bash completion, which is installed with it.
 set --global __distgpu_engine (status dirname)/../../bash-completion/completions/distgpu
 
 function __distgpu_candidates

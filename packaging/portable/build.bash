@@ -1,9 +1,9 @@
-# The portable programs: for any Linux on x86-64 whose C library is 2.28 or newer, as a tarball and
-# as a wheel for pip. packaging/build sources this.
+# Builds the portable programs, for any x86-64 Linux with glibc 2.28 or newer, as a tarball and as a
+# wheel for pip. packaging/build sources this.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # packaging/build sets root, work, version and results
 
-# Neither the plugin, which belongs to one Slurm, nor --backend mpi, which belongs to one MPI.
+# Without the plugin, which fits only one Slurm, and --backend mpi, which fits only one MPI.
 compile_portable() { # COMPILER
     cmake -S "$work/distgpu-$version" -B "$work/portable" -G Ninja -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_TOOLCHAIN_FILE="$root/packaging/portable/zig.cmake" -DDISTGPU_PORTABLE="$1" \
@@ -12,7 +12,7 @@ compile_portable() { # COMPILER
     cmake --build "$work/portable" --target distgpu_command nccl_scaling
 }
 
-# bin and share, as they are below a prefix.
+# Installs bin and share, as below a prefix.
 install_portable() { # FOLDER
     local build=$work/portable tree=$work/distgpu-$version page
     install -D --strip --target-directory="$1/bin" "$build/tools/distgpu/distgpu" \
@@ -51,7 +51,7 @@ pack_wheel() { # FOLDER COMPILER
     results+=("$work"/distgpu-*.whl)
 }
 
-# distgpu convert's program, for any Python.
+# The program of distgpu convert, for any Python version.
 pack_convert_wheel() { # COMPILER
     "$1/python/bin/pip" --quiet wheel --no-deps --no-build-isolation --wheel-dir "$work" \
         "$work/distgpu-$version/tools/convert"

@@ -1,4 +1,4 @@
-# Toolchain of the portable build: wrappers of zig in DISTGPU_PORTABLE/bin, libraries only from there.
+# Toolchain of the portable build: zig's wrappers and libraries, all from DISTGPU_PORTABLE.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)
@@ -8,7 +8,7 @@ set(CMAKE_C_COMPILER ${DISTGPU_PORTABLE}/bin/zig-cc)
 set(CMAKE_CXX_COMPILER ${DISTGPU_PORTABLE}/bin/zig-c++)
 set(CMAKE_AR ${DISTGPU_PORTABLE}/bin/zig-ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${DISTGPU_PORTABLE}/bin/zig-ranlib CACHE FILEPATH "")
-# Nothing of /usr: its headers and libraries are those of a newer C library.
+# Use nothing from /usr: its headers and libraries are for a newer glibc.
 set(CMAKE_FIND_ROOT_PATH ${DISTGPU_PORTABLE}/root)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

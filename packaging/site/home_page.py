@@ -17,7 +17,7 @@ copied: set[str] = set()
 
 
 def site_link(folder: str, match: re.Match[str]) -> str:
-    """The link as it works on the site; `folder` has the page that contains it."""
+    """The link as it must be on the site; `folder` contains the page with the link."""
     text, target = match[1], match[2]
     path, _, anchor = target.partition("#")
     if not path or "://" in path:
@@ -34,7 +34,7 @@ def site_link(folder: str, match: re.Match[str]) -> str:
     return f"[{text}](files/{file}.txt)"
 
 
-def outside(folder: str, text: str) -> set[str]:
+def files_outside_docs(folder: str, text: str) -> set[str]:
     """Files outside docs to which a page links."""
     found = set()
     for _, target in LINK.findall(text):
@@ -48,9 +48,9 @@ def outside(folder: str, text: str) -> set[str]:
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     readme = (ROOT / "README.md").read_text()
     files.append(File.generated(config, "index.md", content=readme))
-    copied.update(outside("", readme))
+    copied.update(files_outside_docs("", readme))
     for page in (ROOT / "docs").glob("*.md"):
-        copied.update(outside("docs", page.read_text()))
+        copied.update(files_outside_docs("docs", page.read_text()))
     # Room for the output of commands, which has up to 100 columns.
     files.append(File.generated(config, "site.css", content=".md-grid { max-width: 76rem; }\n"))
     for file in sorted(copied):

@@ -18,6 +18,6 @@ slurmd_log() {
     run ! grep -F 'stands before' <(slurmd_log)
     in_image -0 plain -n2 --distgpu=pytorch -- 'echo $RANK'
     [ "$output" = $'0\n1' ] || [ "$output" = $'1\n0' ]
-    run -0 grep -oF 'distgpu: plugstack.conf: its line stands before that of pyxis, whose containers then replace what distgpu sets; put it after' <(slurmd_log)
+    run -0 grep -oF 'distgpu: plugstack.conf: its line comes before that of pyxis, whose containers then replace what distgpu sets; put it after' <(slurmd_log)
     [ "${#lines[@]}" -eq 1 ]
 }

@@ -88,7 +88,7 @@ nodes 2 of 2' ]
     NCCL_DEBUG=INFO run -0 submit srun -N2 --ntasks-per-node=2 "${options[@]}" --distgpu=pytorch \
         "$SCRATCH/distgpu" check
     [[ $output == *'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:'* ]]
-    [[ $output == *"NCCL_DEBUG: the container sets another value than you exported; 'INFO' is used; remove it from the image, or do not export it"* ]]
+    [[ $output == *"NCCL_DEBUG: the container overrides the value that you exported; 'INFO' is used; remove it from the image, or do not export it"* ]]
 }
 
 # From outside: the step's processes have other numbers in the container where that has its own.
@@ -103,7 +103,7 @@ nodes 2 of 2' ]
     [[ ${lines[0]} == 'step '*'.0: 4 ranks on 2 nodes, prepared by --distgpu=pytorch' ]]
     [ "$(grep -A1 '^rank 3 on node02:$' <<<"$output" | tail -1)" = \
         '  NCCL_ALGO is Tree, and was not set when the task began' ]
-    [[ $output == *'ranks 0-2 on node01, node02 have what they began with'* ]]
+    [[ $output == *'ranks 0-2 on node01, node02 are unchanged since they began'* ]]
 }
 
 # charliecloud is a program within the task: what distgpu set is in its environment.

@@ -37,7 +37,7 @@ watched() { # SRUN_ARGUMENT...
         watched --container-image="$images/own.sqsh" "$remap"
         [[ $status != 0 && $status != 124 ]]
         [ "$(grep -cE '^rank 3 on node02 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged for [0-9.]+ s; 3 ranks are in all_reduce' <<<"$output")" -eq 1 ]
-        [[ $output == *'distgpu: watch: the step ends, as :end asks for'* ]]
+        [[ $output == *'distgpu: watch: ending the step, as requested by :end'* ]]
         for node in node01 node02; do run -1 on "$node" pgrep -af 'distgpu why|py-spy'; done
         assert_cluster_clean
     done

@@ -44,6 +44,6 @@ TEXT
     run submit env PATH=/usr/sbin:/sbin:/usr/bin:/bin ./distgpu why "$job" --repeat 1
     cat "$SCRATCH/log" "$caught"
     [ "$status" -eq 0 ]
-    [[ ${lines[0]} == 'step '*': 4 ranks on 2 nodes, looked at for '* ]]
+    [[ ${lines[0]} == 'step '*': 4 ranks on 2 nodes, sampled for '* ]]
     [ ! -s "$caught" ]
 }

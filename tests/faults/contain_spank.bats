@@ -52,6 +52,6 @@ namespaces() { # of the calls for tasks on node01
         scancel "$SLURM_JOB_ID.0"
         wait'
     rm -f "$SCRATCH/first"
-    [[ $output == *"distgpu: port 29610 (from port=29610) on node01: step "*".0 has it; "* ]]
+    [[ $output == *"distgpu: port 29610 (from port=29610) on node01: in use by step "*".0; "* ]]
     [[ $output != *'ended 0'* ]]
 }

@@ -163,7 +163,7 @@ usual_discovery() {
     ((${seconds%.*} >= 5))
     first=$seconds
     launch 3 "${on_node01[@]}" --distgpu=pytorch ./show
-    kept "$SCRATCH/distgpu: did not answer an earlier step of yours, and is not asked again for 10 minutes"
+    kept "$SCRATCH/distgpu: timed out in an earlier step of yours, so it is not run again for 10 minutes"
     second=$seconds
     [ "$(on node01 sh -c 'stat -c "%U %a %n" /run/distgpu /run/distgpu/*')" = \
         "$(printf '%s\n' 'root 755 /run/distgpu' "root 644 /run/distgpu/silent-discovery.$(submit id -u)")" ]

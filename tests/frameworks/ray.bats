@@ -131,8 +131,8 @@ refusal='InvalidAuthToken\|Unauthenticated\|AuthenticationError'
     need ray_oldest
     launch -7 "${on_each_node[@]}" --distgpu=ray "$distgpu" exec -- "${driver[@]}" 7
     grep -qx 'nodes 2 of 2' <<<"$output"
-    [ "$(grep -cx "distgpu: ray: Ray before 2.52 knows no token, so whoever reaches this cluster's ports can \
-run programs as you; install a newer one" <<<"$output")" -eq 1 ]
+    [ "$(grep -cx "distgpu: ray: Ray before 2.52 does not support tokens, so anyone who can reach this cluster's ports can \
+run programs as you; install a newer version" <<<"$output")" -eq 1 ]
     result ray "$(version_of ray)" ray '2 nodes'
 }
 

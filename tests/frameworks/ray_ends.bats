@@ -91,7 +91,7 @@ kill_exec() { # NODE
     start_step
     kill_on "$1" -f "^$distgpu exec"
     ends 137 6
-    grep -q "^distgpu: ray: lost the connection with $1, which ends the step\$" "$log"
+    grep -q "^distgpu: ray: lost the connection to $1, which ends the step\$" "$log"
     for _ in {1..50}; do
         [[ $(pids_on "$1" -u "$user") ]] || break
         sleep 0.1
@@ -137,7 +137,7 @@ boot() { # NODE
     ends
     boot node02
     [ "$status" -ne 0 ]
-    grep -q '^distgpu: ray: lost the connection with node02, which ends the step$' "$log"
+    grep -q '^distgpu: ray: lost the connection to node02, which ends the step$' "$log"
 }
 
 @test "first node lost" {

@@ -146,7 +146,7 @@ signal.pause()'
 }
 
 @test "torch: ranks that take slow steps move" {
-    finds torch 'nothing hangs: (9|1[0-6]) of 16 ranks went on in 3\.[0-9] s' "${torch[@]}" slow RANK
+    finds torch 'nothing hangs: (9|1[0-6]) of 16 ranks made progress in 3\.[0-9] s' "${torch[@]}" slow RANK
 }
 
 @test "torchrun: a rank that sleeps" {
@@ -221,7 +221,7 @@ signal.pause()'
         wait "$step" || status=$?
         echo "# $key: ended with $status" >&3
         [[ $status != 0 && $status != 124 ]]
-        grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
+        grep '^distgpu: watch: ending the step, as requested by :end$' "$SCRATCH/log"
     done
 }
 

@@ -84,11 +84,11 @@ void try_handed_layout(std::string_view text) {
     // Most inputs are spent behind the step, the rest on it.
     const bool whole = !text.empty() && text.front() == '1';
     environment.set(layout_variable, (whole ? "" : "17.0 ") + std::string(text));
-    const auto layout = handed_layout(environment);
+    const auto layout = read_layout_variable(environment);
     if (!layout) return;
     if (!*layout) return require_line(layout->error().message());
-    hand_on_layout(environment, **layout);
-    const auto again = handed_layout(environment);
+    set_layout_variable(environment, **layout);
+    const auto again = read_layout_variable(environment);
     require(!again || *again, "what is handed on is read back");
     require(!again || **again == **layout, "to the same layout");
     require(again || text.size() > 100'000, "it is handed on unless it is long");

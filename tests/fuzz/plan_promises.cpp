@@ -84,7 +84,7 @@ void require_complete(const Framework& framework, const NodePlan& plan, const St
 }
 
 constexpr std::uint32_t tasks = 3;
-// Dealing them costs the cube of their number.
+// NumbersByNode them costs the cube of their number.
 constexpr std::size_t most_gpus = 32;
 
 void require_whole(const NodeTopology& topology) {
@@ -95,7 +95,7 @@ void require_whole(const NodeTopology& topology) {
     for (const auto& row : topology.distances) {
         require(row.size() == topology.hcas.size(), "a distance for each HCA");
     }
-    const auto verdicts = port_verdicts(topology);
+    const auto verdicts = port_eligibility(topology);
     require(verdicts.size() == topology.hcas.size(), "a verdict of each HCA");
     for (std::size_t hca = 0; hca < verdicts.size(); ++hca) {
         require(verdicts[hca].size() == topology.hcas[hca].ports.size(), "and of each port");
@@ -113,7 +113,7 @@ NodeFacts facts_of(const NodeTopology& topology) {
     NodeFacts facts;
     facts.topology = &topology;
     facts.cpus = cpus_of(topology).count();
-    facts.confined = true;
+    facts.is_confined = true;
     for (std::uint32_t i = 0; i < std::min(topology.gpus.size(), most_gpus); ++i) {
         facts.share.gpus.push_back(i);
         facts.gpu_names.names.push_back(std::to_string(i));

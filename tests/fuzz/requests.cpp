@@ -48,15 +48,15 @@ void try_plugstack(std::string_view text) {
     arguments.reserve(words.size());
     for (const std::string& word : words) arguments.push_back(word.c_str());
     const PlugstackArguments read = parse_plugstack_arguments(arguments);
-    require(read.complaints.size() <= words.size(), "one complaint each at most");
-    for (const Error& complaint : read.complaints) {
-        require(ignored_argument(complaint).find('\n') == std::string::npos, "of one line");
+    require(read.ignored_arguments.size() <= words.size(), "one complaint each at most");
+    for (const Error& complaint : read.ignored_arguments) {
+        require(ignored_argument_message(complaint).find('\n') == std::string::npos, "of one line");
     }
     require(read.topology.empty() || read.topology.front() == '/', "an absolute path");
     require(read.command.empty() || read.command.front() == '/', "an absolute path");
     require(read.ports.first >= 1024 && read.ports.first < read.ports.last, "ports of users");
     auto request = parse_spec("SPEC", "pytorch");
-    take_defaults(*request, read);
+    apply_defaults(*request, read);
     Step step = two_nodes_with(2);
     step.rendezvous.derived_ports = read.ports;
     step.rendezvous.default_master = read.master;
@@ -82,7 +82,7 @@ void try_reserved_ports(std::string_view text) {
 
 // What a task began with, as its environment has it, which its user may have changed.
 void try_bound_record(std::string_view text) {
-    const BoundRecord record = read_bound(text);
+    const BoundRecord record = read_bound_record(text);
     require(record.gpus.size() <= 256, "a node has so many GPUs");
     for (const BoundGpu& gpu : record.gpus) {
         require(gpu.pci.find('/') == std::string::npos && gpu.pci.find("..") == std::string::npos,
@@ -90,7 +90,8 @@ void try_bound_record(std::string_view text) {
     }
     const CpuSet cpus = record.cpus;
     if (!cpus.empty()) {
-        require(read_bound(bound_text(cpus, NodeFacts{})).cpus == cpus, "CPUs are read back");
+        require(read_bound_record(bound_record_text(cpus, NodeFacts{})).cpus == cpus,
+                "CPUs are read back");
     }
 }
 

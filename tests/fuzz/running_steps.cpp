@@ -1,8 +1,8 @@
 // What nodes, Slurm, the kernel and the tools that read stacks tell of a running step.
 #include "explain/explanation.h"
-#include "inspect/ask_nodes.h"
 #include "inspect/process_facts.h"
 #include "inspect/rank_gpus.h"
+#include "inspect/sample_all_nodes.h"
 #include "inspect/stack.h"
 #include "inspect/step_processes.h"
 #include "slurm/slurm_queries.h"
@@ -18,7 +18,7 @@ namespace distgpu {
 // What srun prints of the nodes' answers and of its own.
 void try_node_answers(std::string_view text) {
     const Answers whole = read_answers(text);
-    require(whole.others.size() <= 4200, "of other lines a little is kept");
+    require(whole.other_lines.size() <= 4200, "of other lines a little is kept");
     for (const auto& [node, answer] : whole.complete) {
         require(answer.size() <= text.size(), "an answer is what was said");
     }
@@ -29,12 +29,12 @@ void try_node_answers(std::string_view text) {
     const auto& complete = answers.complete;
     require(complete.size() == 2 && complete.at("n1") == text && complete.at("n2") == text,
             "an answer is put together as it was taken apart");
-    require(answers.others == "srun: said\nsrun: said\n", "other lines are others");
+    require(answers.other_lines == "srun: said\nsrun: said\n", "other lines are others");
 }
 
 namespace {
 
-void explain_twice(const NodeLook& look) {
+void explain_twice(const NodeSample& look) {
     const Explanation explanation = explain({look, look}, {"silent"});
     const std::size_t grouped = std::accumulate(
         explanation.groups.begin(), explanation.groups.end(), std::size_t{0},
@@ -44,7 +44,7 @@ void explain_twice(const NodeLook& look) {
     require(words.find('\x1b') == std::string::npos, "no terminal is steered");
     require(!explanation_json("5.0", explanation, explanation.ranks).empty(),
             "an explanation has JSON");
-    for (const RankOfNode& rank : explanation.ranks) {
+    for (const ExplainedRank& rank : explanation.ranks) {
         require(rank_text(explanation, rank, false).find('\x1b') == std::string::npos,
                 "a rank's text steers no terminal");
     }
@@ -55,11 +55,11 @@ void explain_twice(const NodeLook& look) {
 // What a node tells of a step's processes, the diagnosis that `distgpu why` makes of it, and the
 // explanation that `distgpu explain` makes.
 void try_node_look(std::string_view text) {
-    const auto look = read_node_look(text);
+    const auto look = read_node_sample(text);
     if (!look) return;
     const std::string line = to_json(*look).line();
     require(line.find('\n') == std::string::npos, "a look is one line");
-    require(read_node_look(line) == look, "a look is read back as it was written");
+    require(read_node_sample(line) == look, "a look is read back as it was written");
     const Diagnosis diagnosis = diagnose({*look, *look}, {"silent"}, 4);
     const std::size_t grouped = std::accumulate(
         diagnosis.groups.begin(), diagnosis.groups.end(), std::size_t{0},
@@ -99,7 +99,7 @@ void try_process_text(std::string_view text) {
     const Stack native = parse_backtrace(text);
     check(native);
     for (const Frame& frame : native) require(!frame.function.empty(), "a frame has a name");
-    for (const Busy& busy : parse_gpu_load(text, {"a", "0000:06:00.0"})) {
+    for (const GpuLoad& busy : parse_gpu_load(text, {"a", "0000:06:00.0"})) {
         require(!busy || *busy <= 100, "nothing is busier than all the time");
     }
     static_cast<void>(parse_stat(text));
@@ -109,14 +109,14 @@ void try_process_text(std::string_view text) {
     for (const StepProcess& process : parse_listpids("5.0", text)) {
         require(process.pid > 0, "a process has a number");
     }
-    for (const RunningStep& step : running_steps_of_json(text)) {
+    for (const RunningStep& step : parse_steps_json(text)) {
         require(step.nodes.size() > 0, "a step has nodes");
     }
     for (const char* const wanted : {"5", "5.0", "4_3"}) {
-        const auto step = choose_step(wanted, running_steps(text));
+        const auto step = choose_step(wanted, parse_steps(text));
         if (!step) continue;
         require(step->nodes.size() > 0, "a step has nodes");
-        require(step->numbered() == step->id, "a step is of its job");
+        require(step->numeric_id() == step->id, "a step is of its job");
     }
 }
 

@@ -32,7 +32,7 @@ void try_peers(std::string_view text) {
     const auto peers = read_peers(text, own.world_size);
     if (!peers) return;
     require(peers->size() == own.world_size, "every rank has a peer");
-    const std::string line = line_of(Kind::data, peers_text(*peers));
+    const std::string line = message_line(MessageKind::data, peers_text(*peers));
     require(line.find('\n') + 1 == line.size(), "peers are one line");
     require(read_peers(line, own.world_size) == peers, "they are read back as they were written");
 }
@@ -53,12 +53,13 @@ void try_answer(std::string_view text) {
 }
 
 void try_failed(std::string_view text) {
-    const Failed failed = read_failed(text);
+    const RankFailure failed = read_rank_failure(text);
     require(failed.code != ExitCode::done, "who failed has not ended well");
     if (!failed.problem.empty()) require_line(failed.problem);
-    const std::string line = failed_line(failed.code, failed.problem);
-    require(line.front() == static_cast<char>(Kind::failed) && line.back() == '\n', "a line");
-    require(read_failed(std::string_view(line).substr(1, line.size() - 2)) == failed,
+    const std::string line = failure_line(failed.code, failed.problem);
+    require(line.front() == static_cast<char>(MessageKind::failed) && line.back() == '\n',
+            "a line");
+    require(read_rank_failure(std::string_view(line).substr(1, line.size() - 2)) == failed,
             "it is read back as it was written");
 }
 
@@ -97,13 +98,13 @@ void try_scaling_results(std::string_view text) {
     const auto results = results_from_json(text, "FILE");
     if (!results) return require_line(results.error().message());
     require_whole(*results);
-    const Report report = report_of(*results);
+    const Report report = make_report(*results);
     const auto again = results_from_json(to_json(report), "FILE");
     require(again && *again == *results, "what is written is read back");
-    const Judgement judgement = judge(*results, {"", *results, 0});
-    require(judgement.differences.empty(), "a run does not differ from itself");
-    require(judgement.unmeasured.empty(), "a run has all that it has");
-    require(judgement.changes.size() <= results->measurements.size(), "each is judged once");
+    const Comparison comparison = compare_runs(*results, {"", *results, 0});
+    require(comparison.differences.empty(), "a run does not differ from itself");
+    require(comparison.unmeasured.empty(), "a run has all that it has");
+    require(comparison.changes.size() <= results->measurements.size(), "each is compared once");
 }
 
 }  // namespace distgpu

@@ -4,7 +4,7 @@
 #include "golden_file.h"
 #include "mapping/layout/node_order.h"
 #include "mapping/spec/parse_spec.h"
-#include "plan/plan_formats.h"
+#include "plan/formats.h"
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST_P(GoldenPlan, IsAsExpected) {
     auto request = parse_spec("--distgpu", words.front());
     ASSERT_TRUE(request && request->framework != nullptr) << words.front();
     auto layout = parse_layout(options.layout).and_then([&](const StepLayout& slurms) {
-        return order.empty() ? Result<StepLayout>(slurms) : in_order(slurms, order);
+        return order.empty() ? Result<StepLayout>(slurms) : with_node_order(slurms, order);
     });
     ASSERT_TRUE(layout) << layout.error().message();
     auto shape = Shape::make(options, *std::move(layout), {});

@@ -70,7 +70,7 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
     rm "$TOPOLOGY"
     on node01 mount --bind "$SCRATCH/hang.so" "$(readlink -f /usr/lib/*/libibverbs.so.1)"
     on node01 mount -t tmpfs -o mode=0 nothing /sys
-    kept "$SCRATCH/distgpu topo --format json: /sys: cannot be read, so that nothing is known of this machine's devices; run it where sysfs is mounted on /sys"
+    kept "$SCRATCH/distgpu topo --format json: /sys: cannot be read, so this machine's devices are unknown; run it where sysfs is mounted on /sys"
     on node01 umount /sys
     on node01 umount "$(readlink -f /usr/lib/*/libibverbs.so.1)"
     # Nothing loads libibverbs, which would take the five seconds that a discovery has.

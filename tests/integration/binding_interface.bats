@@ -64,7 +64,7 @@ time.sleep(60)' >"$SCRATCH/server" 3>&- &
     wait
     echo "$took ms: $output"
     [ "$status" -eq 0 ]
-    [ "$(sort <<<"$output")" = "distgpu: node01: node01's name service does not give its address, so NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME stay as they are; check /etc/resolv.conf there, or add the name to /etc/hosts
+    [ "$(sort <<<"$output")" = "distgpu: node01: node01 cannot resolve its own address, so NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME stay as they are; check /etc/resolv.conf there, or add the name to /etc/hosts
 node01 none none
 node02 =eth0 eth0" ]
     ((took < 4000))

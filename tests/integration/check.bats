@@ -56,7 +56,7 @@ told() { # QUERY
 
 @test "a node that differs from the others is named, so is a wrong clock, and a step without one is not" {
     local four=("${two_and_two[@]}" --distgpu=pytorch)
-    judged 1 'not ready: ranks 2-3 on node02: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but node01 has none; make them alike, or leave out what differs with --exclude=node02' \
+    judged 1 'not ready: ranks 2-3 on node02: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but node01 has none; make them the same, or exclude the odd nodes with --exclude=node02' \
         "${four[@]}" bash -c \
         '[[ $SLURMD_NODENAME != node02 ]] || export NCCL_ALGO=Ring; exec "$@"' check "${check[@]}"
     [[ $output == *$'\nleave out: --exclude=node02'* ]]
@@ -127,7 +127,7 @@ without_plugin() { # NODE...
 }
 
 @test "a node without the plugin is named, with the line that it lacks, or says so itself" {
-    local cause="plugin: srun asked for distgpu, but this node's slurmd did not load its plugin; let the administrator add 'required $SCRATCH/${plugin##*/}' to plugstack.conf there, or see in slurmd's log why it was not loaded"
+    local cause="plugin: srun asked for distgpu, but this node's slurmd did not load its plugin; ask the administrator to add 'required $SCRATCH/${plugin##*/}' to plugstack.conf there, or to find in slurmd's log why it was not loaded"
     without_plugin node02
     judged 1 "not ready: ranks 2-3 on node02: $cause" "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
     [ "$(grep -c '^failed: ' <<<"$output")" -eq 1 ]

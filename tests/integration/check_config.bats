@@ -100,7 +100,7 @@ said() {
 @test "a line that Slurm ignores" {
     check_config -1 "requiered $own"
     [ "${#lines[@]}" -eq 2 ]
-    [ "${output%%$'\n'*}" = '@/plugstack.conf:1: requiered: Slurm ignores a line that begins so; write required' ]
+    [ "${output%%$'\n'*}" = '@/plugstack.conf:1: requiered: unknown keyword, so Slurm ignores the line; write required' ]
     [[ ${output#*$'\n'} == "@/plugstack.conf: spank_distgpu.so: no line loads it, so there is no --distgpu; add 'required "*"/spank_distgpu.so'" ]]
 }
 
@@ -112,22 +112,22 @@ said() {
     # Where it is, or how to get it here.
     [[ $output == "@/plugstack.conf:1: /no/spank_distgpu.so: no such file, $fails; write "* ]]
     check_config "optional /no/spank_other.so" "required $own"
-    [ "$output" = "@/plugstack.conf:1: /no/spank_other.so: no such file, so every srun would complain and do without it; write the path of a file that is there" ]
+    [ "$output" = "@/plugstack.conf:1: /no/spank_other.so: no such file, so every srun would print an error and run without it; write the path of an existing file" ]
     check_config "required spank_pyxis.so" "required $own"
-    [[ $output == "@/plugstack.conf:1: spank_pyxis.so: not in Slurm's PluginDir (/"*", $SCRATCH), $fails; write the path of a file that is there" ]]
+    [[ $output == "@/plugstack.conf:1: spank_pyxis.so: not in Slurm's PluginDir (/"*", $SCRATCH), $fails; write the path of an existing file" ]]
     echo text >"$folder/other/spank_distgpu.so"
     said "required $folder/other/spank_distgpu.so" \
-        "@/other/spank_distgpu.so: not a library for this kind of machine, $fails; name the file of a plugin"
+        "@/other/spank_distgpu.so: not a shared library for this architecture, $fails; name the file of a plugin"
     fake_plugin "$folder/other/spank_distgpu.so" 0x130501
     said "required $folder/other/spank_distgpu.so" \
-        "@/other/spank_distgpu.so: built for Slurm 19.05, and this host has $release, $fails; install the one for $release"
+        "@/other/spank_distgpu.so: built for Slurm 19.05, but this host has $release, $fails; install the plugin for $release"
 }
 
 @test "a library that is no plugin" {
     cc -shared -fPIC -x c -o "$folder/other/libnone.so" - <<<'int main_of_none;'
     chmod 644 "$folder/other/libnone.so"
     check_config -1 "required $folder/other/libnone.so" "required $own"
-    [ "$output" = "@/plugstack.conf:1: @/other/libnone.so: no plugin of Slurm: it has no plugin_name and plugin_type, so every srun, sbatch and salloc would fail; write the path of a file that is there" ]
+    [ "$output" = "@/plugstack.conf:1: @/other/libnone.so: not a Slurm plugin: it has no plugin_name and plugin_type, so every srun, sbatch and salloc would fail; write the path of an existing file" ]
 }
 
 # A sparse file of 512 GiB, whose dynamic symbols fill it; includes that double twenty times.
@@ -148,41 +148,41 @@ PY
     chmod 755 "$folder/other/spank_distgpu.so"
     SECONDS=0
     check_config -1 "required $folder/other/spank_distgpu.so"
-    [[ $output == *": @/other/spank_distgpu.so: no plugin of Slurm: it has no plugin_name and plugin_type, "* ]]
+    [[ $output == *": @/other/spank_distgpu.so: not a Slurm plugin: it has no plugin_name and plugin_type, "* ]]
     cp /bin/true "$folder/other/true" && truncate --size=512G "$folder/other/true"
     said "required $own command=$folder/other/true" \
-        "command=@/other/true: another program than distgpu, whose topology steps would wait for; name the file of the command distgpu, or leave it out"
+        "command=@/other/true: not the distgpu command, so steps would wait for a topology in vain; give the path of the distgpu command, or leave it out"
     ((SECONDS < 60))
     for level in {1..20}; do
         printf '%s\n' "include $((level + 1)).conf" "include $((level + 1)).conf" >"$folder/$level.conf"
     done
     echo "optional $folder/spank_pyxis.so" >"$folder/21.conf"
     check_config -1 "include 1.conf" "required $own"
-    grep '^@/[0-9]*\.conf:2: [0-9]*\.conf: not read: the files include more than anybody could have meant; include each file once$' <<<"$output"
+    grep '^@/[0-9]*\.conf:2: [0-9]*\.conf: not read, because there are too many included files or lines; include each file once$' <<<"$output"
     ((${#lines[@]} < 100 && SECONDS < 60))
 }
 
 @test "quotes, which Slurm takes for a part of the word" {
     check_config -1 "required \"$own\"" "include 'x.conf'" "required $own"
     diff - <(echo "$output") <<'TEXT'
-@/plugstack.conf:1: "@/spank_distgpu.so": Slurm takes the quotes for a part of the name; write it without quotes; a name with a blank cannot be written
-@/plugstack.conf:2: 'x.conf': Slurm takes the quotes for a part of the name; write it without quotes; a name with a blank cannot be written
+@/plugstack.conf:1: "@/spank_distgpu.so": Slurm treats the quotes as part of the name; write it without quotes; a name with a blank cannot be written
+@/plugstack.conf:2: 'x.conf': Slurm treats the quotes as part of the name; write it without quotes; a name with a blank cannot be written
 TEXT
     said "required $own ports=\"20000-21000\" 'gpus=keep'" \
-        'ports="20000-21000": Slurm takes the quotes for a part of the argument; write it without quotes' \
-        "'gpus=keep': Slurm takes the quotes for a part of the argument; write it without quotes"
+        'ports="20000-21000": Slurm treats the quotes as part of the argument; write it without quotes' \
+        "'gpus=keep': Slurm treats the quotes as part of the argument; write it without quotes"
 }
 
 @test "a file that others may change, or that users cannot read" {
     chmod g+w "$own"
-    said "required $own" "$(tell "$own" "it may be changed by others than root; chmod go-w @/spank_distgpu.so")"
+    said "required $own" "$(tell "$own" "users other than root can change it; chmod go-w @/spank_distgpu.so")"
     chmod 644 "$own" && chown nobody "$own"
     said "required $own" \
-        "$(tell "$own" "it belongs to user $(id -u nobody), who could put anything in its place; chown -h root @/spank_distgpu.so")"
+        "$(tell "$own" "it belongs to user $(id -u nobody), who could replace it; chown -h root @/spank_distgpu.so")"
     chown root "$own" && chmod 600 "$own"
     said "required $own" "$(tell "$own" "users have no access to it; chmod a+r @/spank_distgpu.so")"
     chmod 644 "$own" && chmod 777 "$folder"
-    said "required $own" "$(tell "$own" "@ may be changed by others than root; chmod go-w @")"
+    said "required $own" "$(tell "$own" "users other than root can change @; chmod go-w @")"
     chmod 700 "$folder"
     said "required $own" "$(tell "$own" "users have no access to @; chmod a+x @")"
     chmod 755 "$folder" && ln -s "$own" "$SCRATCH/link" && chown -h nobody "$SCRATCH/link"
@@ -196,11 +196,11 @@ tell() { # FILE MESSAGE
 }
 
 @test "what Slurm's daemons and distgpu would stumble over" {
-    said "optional $own" "optional: Slurm would start a step all the same when distgpu refuses it; write required"
+    said "optional $own" "optional: Slurm would still start a step that distgpu refuses; write required"
     check_config -1 "required $own" "required $own"
-    [ "$output" = "@/plugstack.conf:2: @/spank_distgpu.so: listed already in @/plugstack.conf:1, and every srun would say that --distgpu is provided by both; take one of the two lines out" ]
+    [ "$output" = "@/plugstack.conf:2: @/spank_distgpu.so: already listed in @/plugstack.conf:1, so every srun would report that both provide --distgpu; remove one of the two lines" ]
     check_config -1 "required $own" "required $folder/spank_pyxis.so"
-    [ "$output" = "@/plugstack.conf:1: @/spank_distgpu.so: its line stands before that of pyxis, whose containers then replace what distgpu sets; put it after @/plugstack.conf:2" ]
+    [ "$output" = "@/plugstack.conf:1: @/spank_distgpu.so: its line comes before that of pyxis, whose containers then replace what distgpu sets; put it after @/plugstack.conf:2" ]
     mkdir "$folder/d"
     echo "required $own" >"$folder/d/distgpu.conf"
     echo "required $folder/spank_pyxis.so" >"$folder/d/pyxis.conf"
@@ -214,24 +214,24 @@ tell() { # FILE MESSAGE
         "ports=10-20: not a range of ports; give FIRST-LAST, FIRST at least 1024, 512 ports or more" \
         "gpu=near: unknown argument; arguments are master=, ports=, gpus=, cpus=, hcas=, check=, watch=, order=, topology=, command=, log=, off"
     said "required $own command=/no/distgpu topology=/no/file.xml" \
-        "command=/no/distgpu: No such file or directory; name a file that is there" \
-        "topology=/no/file.xml: No such file or directory; name a file that is there"
+        "command=/no/distgpu: No such file or directory; name an existing file" \
+        "topology=/no/file.xml: No such file or directory; name an existing file"
     said "required $own topology=/no/%n.xml command=$own" \
         "command=@/spank_distgpu.so: users have no access to it; chmod a+rx @/spank_distgpu.so" \
-        "topology=/no/%n.xml: No such file or directory; name a file that is there"
+        "topology=/no/%n.xml: No such file or directory; name an existing file"
 }
 
 @test "arguments that have no effect, or another one than was meant" {
     local first last
     read -r first last < <(on login cat /proc/sys/net/ipv4/ip_local_port_range)
     said "required $own ports=20000-$first" \
-        "ports=20000-$first: the kernel of this host gives ports $first-$last to any connection that goes out (net.ipv4.ip_local_port_range); give a range outside, or keep yours free with net.ipv4.ip_local_reserved_ports"
+        "ports=20000-$first: the kernel of this host assigns ports $first-$last to outgoing connections (net.ipv4.ip_local_port_range); use a range outside of it, or reserve yours with net.ipv4.ip_local_reserved_ports"
     said "required $own ports=20000-21000 ports=22000-23000" \
-        "ports=22000-23000: ports= stands twice, and the last one counts; take one of the two out"
+        "ports=22000-23000: ports= is given twice, and the last one is used; remove one of the two"
     said "required $own command=/bin/true" \
-        "command=/bin/true: another program than distgpu, whose topology steps would wait for; name the file of the command distgpu, or leave it out"
+        "command=/bin/true: not the distgpu command, so steps would wait for a topology in vain; give the path of the distgpu command, or leave it out"
     said "required $own topology=$folder/%n-%q.xml" \
-        "topology=@/%n-%q.xml: %q stands for nothing; write %n for the node's name in Slurm, %h for its host name, %% for %"
+        "topology=@/%n-%q.xml: %q is not a placeholder; write %n for the node's name in Slurm, %h for its host name, %% for %"
 }
 
 @test "the switch for emergencies and the record of use are no mistakes, their misspellings are" {

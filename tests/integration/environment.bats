@@ -94,7 +94,7 @@ shown='sh -c "env | grep -E ^RANK=\|^WORLD_SIZE=\|^LOCAL_RANK=\|^MASTER_\|^NODE_
     for mode in pytorch torchrun tensorflow lightning deepspeed horovod,backend=gloo jax; do
         inside "$mode" "$step $shown"
         [ -z "$output" ]
-        [[ $(grep distgpu: <<<"$stderr") == "distgpu: this step: started without --distgpu in a task of step "*" it does not get; if it is a training, use srun --distgpu=$mode" ]]
+        [[ $(grep distgpu: <<<"$stderr") == "distgpu: this step: started without --distgpu in a task of step "*", so it does not inherit "*"; if it trains, use srun --distgpu=$mode" ]]
     done
     for exports in ALL NONE RANK,WORLD_SIZE,PATH ALL,A=1; do
         inside pytorch "$step --export=$exports /usr/bin/$shown"
@@ -105,7 +105,7 @@ shown='sh -c "env | grep -E ^RANK=\|^WORLD_SIZE=\|^LOCAL_RANK=\|^MASTER_\|^NODE_
 @test "a step inside a task: what the user exported since stays, and so does what the step asked for" {
     inside pytorch "export RANK=5 MASTER_ADDR=head.example; $step sh -c 'echo \$RANK/\$WORLD_SIZE \$MASTER_ADDR'"
     [ "$(sort -u <<<"$output")" = "5/ head.example" ]
-    [[ $stderr == 'distgpu: this step: started without --distgpu in a task of step '*', whose MASTER_PORT and 6 other variables it does not get;'* ]]
+    [[ $stderr == 'distgpu: this step: started without --distgpu in a task of step '*', so it does not inherit MASTER_PORT and 6 other variables;'* ]]
     inside pytorch "$step --export=ALL,RANK=6 sh -c 'echo \$RANK/\$WORLD_SIZE'"
     [ "$(sort -u <<<"$output")" = 6/ ]
     inside pytorch "$step --distgpu=pytorch sh -c 'echo \$RANK/\$WORLD_SIZE'"
@@ -147,7 +147,7 @@ shown='sh -c "env | grep -E ^RANK=\|^WORLD_SIZE=\|^LOCAL_RANK=\|^MASTER_\|^NODE_
     [ -z "$stderr" ]
     inside pytorch "srun --quiet --overlap --overcommit -n1 $shown : -n1 $shown"
     [ -z "$output" ]
-    [ "$(grep -c 'it does not get' <<<"$stderr")" -eq 1 ]
+    [ "$(grep -c 'it does not inherit' <<<"$stderr")" -eq 1 ]
 }
 
 @test "two steps at once have different ports, and Slurm's reservation is used, not that of the step around" {

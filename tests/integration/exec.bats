@@ -93,8 +93,8 @@ start it with srun" ]
 2 4
 3 4" ]
     run -125 submit srun -n2 --distgpu=pytorch env RANK=7 "$distgpu" exec pytorch -- true
-    [[ $output == *"distgpu: RANK: the task was prepared with 7, but distgpu exec computed 0; use one of the two \
-with one mode, or unset SLURM_DISTGPU_PREPARED"* ]]
+    [[ $output == *"distgpu: RANK: the task was prepared with 7, but distgpu exec computed 0; prepare the task \
+only once, or unset SLURM_DISTGPU_PREPARED"* ]]
     local print='echo "$SLURMD_NODENAME $RANK/$WORLD_SIZE $LOCAL_RANK"'
     run -0 submit srun -n3 -m arbitrary -w node02,node01,node02 --distgpu=pytorch "$distgpu" exec \
         pytorch -- bash -c "$print"

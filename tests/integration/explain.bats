@@ -42,7 +42,7 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     [ "${lines[1]}" = 'rank 1 on node01:' ]
     [ "$(below 'rank 1 on node01')" = '  runs on CPU 0, and its task began on CPUs 0-1' ]
     [ "$(below 'ranks 2-3 on node02')" = '  NCCL_ALGO is Tree, and was not set when the task began' ]
-    [[ $output == *'rank 0 on node01 has what it began with'* ]]
+    [[ $output == *'rank 0 on node01 is unchanged since it began'* ]]
     explain -0 "$job.0" --format json
     [ "$(jq -c '[.schema, .spec, [.groups[].ranks], .silent]' <<<"$output")" = \
         '["distgpu.explain/1","pytorch",[[1],[2,3],[0]],[]]' ]
@@ -56,7 +56,7 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     begin "${four[@]}" --distgpu=pytorch sh -c "$on_node02 export NCCL_ALGO=Tree \
         NCCL_SOCKET_IFNAME=lo LOCAL_RANK=\$((1 - LOCAL_RANK)); exec ${rank[*]}"
     explain -0 "$job"
-    [ "$(below 'ranks 2-3 on node02')" = '  LOCAL_RANK is not what distgpu plans; --rank R tells each
+    [ "$(below 'ranks 2-3 on node02')" = '  LOCAL_RANK is not what distgpu plans; see each rank with --rank R
   NCCL_SOCKET_IFNAME is lo, but distgpu gave =eth0
   NCCL_ALGO is Tree, but not set for other ranks' ]
     explain -0 "$job" --rank 2
@@ -81,7 +81,7 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
 @test "ranks below a launcher: what that gives them is no change, but another order is" {
     begin -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2 ./launch.sh "${rank[@]}"
     explain -0 "$job"
-    [[ $output == *'ranks 0-3 on node01, node02 have what they began with'* ]]
+    [[ $output == *'ranks 0-3 on node01, node02 are unchanged since they began'* ]]
     finish_step
     begin -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2 ./launch.sh --reversed "${rank[@]}"
     explain -0 "$job" --rank 0
@@ -98,7 +98,7 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     finish_step
     begin "${four[@]}" --distgpu=pytorch /usr/bin/python3 ranks.py forbid 1
     explain -0 "$job"
-    [[ $output == *'the kernel shows nobody the variables of a program that forbids it (PR_SET_DUMPABLE)'* ]]
+    [[ $output == *'variables cannot be read, because the program forbids it (PR_SET_DUMPABLE)'* ]]
 }
 
 @test "a component of a heterogeneous step, and of a heterogeneous job" {
@@ -109,10 +109,10 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     job=$(submit squeue --noheader --format=%i)
     explain "$job.0"
     [ "$status" -ne 0 ]
-    [[ $output == *"2 steps of it run; name one of them: $job.0+0, $job.0+1" ]]
+    [[ $output == *"it has 2 running steps; name one of them: $job.0+0, $job.0+1" ]]
     explain -0 "$job.0+1"
     [[ ${lines[0]} == *': 3 ranks on 1 node, prepared by --distgpu=pytorch' ]]
-    [[ $output == *'ranks 1-3 on node02 have what they began with'* ]]
+    [[ $output == *'ranks 1-3 on node02 are unchanged since they began'* ]]
     finish_step
     printf '%s\n' '#!/bin/sh' '#SBATCH -N1 -n1 -o log' '#SBATCH hetjob' '#SBATCH -N1 -n3 --overcommit' \
         "exec srun --het-group=0,1 --overcommit --unbuffered --distgpu=pytorch ${rank[*]}" >"$SCRATCH/het.sbatch"
@@ -121,7 +121,7 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     ranks_wait 4
     explain -0 "$((leader + 1)).0"
     [[ ${lines[0]} == "step $((leader + 1)).0: 3 ranks on 1 node, prepared by --distgpu=pytorch" ]]
-    [[ $output == *'ranks 1-3 on node'*' have what they began with'* ]]
+    [[ $output == *'ranks 1-3 on node'*' are unchanged since they began'* ]]
     explain "$leader"
     [[ ${lines[0]} == "step $leader.0: 1 rank on 1 node, prepared by --distgpu=pytorch" ]]
     submit scancel "$leader"

@@ -72,10 +72,10 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
 }
 
 @test "one task in all, and nodes of the allocation that the step leaves idle" {
-    says 'distgpu: --distgpu=pytorch: the step has one task, which trains alone, as rank 0 of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant' \
+    says 'distgpu: --distgpu=pytorch: the step has one task, which trains alone, as rank 0 of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if you want one task' \
         srun --distgpu=pytorch python3 fallback.py
     says '' srun -n1 --distgpu=pytorch python3 fallback.py
-    says 'distgpu: --distgpu=pytorch: the step runs on 1 of the 2 nodes of the allocation; use -N2, or -N1 if that is meant' \
+    says 'distgpu: --distgpu=pytorch: the step runs on 1 of the 2 nodes of the allocation; use -N2, or -N1 if you want that' \
         salloc --quiet -N2 srun -n1 --distgpu=pytorch python3 fallback.py
     says '' salloc --quiet -N2 srun -N1 -n1 --distgpu=pytorch python3 fallback.py
     says '' salloc --quiet -N2 srun --distgpu=pytorch python3 fallback.py
@@ -85,7 +85,7 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
     says 'distgpu: python3 fallback.py: --distgpu=torchrun leaves the processes to a launcher, so each task trains alone, as rank 0 of 1; start the script with torchrun, or use --distgpu=pytorch with a task for each GPU' \
         srun -N2 --ntasks-per-node=1 --distgpu=torchrun python3 fallback.py
     printf '%s\n' '# which' '0  ./torchrun --nnodes=2 fallback.py' '1 timeout 1h ./torchrun --node_rank=1 fallback.py' >"$SCRATCH/programs"
-    refused "distgpu: torchrun --node_rank=1: the same on every node, as the command line is, but each needs its own; leave it out: --distgpu=torchrun sets it" \
+    refused "distgpu: torchrun --node_rank=1: every node would get the same value, but each needs its own; leave it out: --distgpu=torchrun sets it" \
         srun -N2 --ntasks-per-node=1 --distgpu=torchrun --multi-prog programs
     printf '%s\n' '0 python3 fallback.py' '1 ./torchrun fallback.py' >"$SCRATCH/programs"
     says '' srun -N2 --ntasks-per-node=1 --distgpu=torchrun --multi-prog programs
@@ -103,39 +103,39 @@ no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, s
         "${step[@]}" bash -c 'cd . && exec ./torchrun --nnodes=1 fallback.py'
     # Before the tasks exist, nobody knows the node's GPUs.
     says '' srun -N2 --ntasks-per-node=1 --gres=gpu:4 --distgpu=composer bash -c "composer -n 4 || true"
-    refused 'distgpu: composer -n 3: --distgpu=composer counts 2 processes on each node; leave it out, or write --distgpu=composer,nproc=3' \
+    refused 'distgpu: composer -n 3: --distgpu=composer expects 2 processes on each node; leave it out, or write --distgpu=composer,nproc=3' \
         srun -N2 --ntasks-per-node=1 --distgpu=composer,nproc=2 bash -c "composer -n 3 fallback.py"
 }
 
 @test "a step without GPUs on nodes that have some" {
     cp "$machines/power9-4v100.xml" "$SCRATCH/topology.xml"
     local none='distgpu: --distgpu=pytorch: the step has no GPU, but node01 has 4; use --gres=gpu:4'
-    says "$none, or gpus=keep if none is meant" srun -N2 --ntasks-per-node=4 --distgpu=pytorch true
+    says "$none, or gpus=keep if it needs none" srun -N2 --ntasks-per-node=4 --distgpu=pytorch true
     says '' srun -N2 --ntasks-per-node=4 --distgpu=pytorch,gpus=keep true
     # On one node: of more, each may say it.
-    refused "${none/pytorch/vllm}, or gpus=keep if none is meant" \
+    refused "${none/pytorch/vllm}, or gpus=keep if it needs none" \
         srun -w node01 -n1 --distgpu=vllm "$SCRATCH/distgpu" exec -- true
 }
 
 @test "--distgpu without its mode takes the program for it, and help in a variable is no mode" {
-    refused 'distgpu: --distgpu=python3: a program, and no mode; write the mode before it, as in --distgpu=pytorch python3' \
+    refused 'distgpu: --distgpu=python3: a program, not a mode; write the mode before it, as in --distgpu=pytorch python3' \
         srun -n2 --distgpu python3 fallback.py
-    refused 'distgpu: SLURM_DISTGPU=help: a question, and no mode: no step would run; unset SLURM_DISTGPU, and ask with srun --distgpu=help' \
+    refused 'distgpu: SLURM_DISTGPU=help: not a mode, so no step would run; unset SLURM_DISTGPU, and run srun --distgpu=help' \
         env SLURM_DISTGPU=help srun -n2 python3 fallback.py
-    refused 'distgpu: SBATCH_DISTGPU=help: a question, and no mode: no step would run; unset SBATCH_DISTGPU, and ask with srun --distgpu=help' \
+    refused 'distgpu: SBATCH_DISTGPU=help: not a mode, so no step would run; unset SBATCH_DISTGPU, and run srun --distgpu=help' \
         env SBATCH_DISTGPU=help sbatch -n2 -o /dev/null --wrap 'srun true'
 }
 
 @test "--distgpu where Slurm does not look for it" {
-    says 'distgpu: --distgpu=pytorch: it stands behind the program, where srun does not read it; write it before python3' \
+    says 'distgpu: --distgpu=pytorch: it comes after the program, where srun does not read it; write it before python3' \
         srun -n2 python3 fallback.py --distgpu=pytorch
     says '' srun -n2 python3 fallback.py --distgpu=4
     says '' srun -n2 --distgpu=pytorch python3 fallback.py --distgpu=pytorch
     printf '%s\n' '#!/bin/bash' '#SBATCH -N2 -o /dev/null' 'cd .' '#SBATCH --distgpu=pytorch' 'srun true' >"$SCRATCH/late.sbatch"
-    says 'distgpu: late.sbatch: line 4: --distgpu=pytorch: it stands below the first command, where sbatch does not read it; move the line up to the other #SBATCH lines' \
+    says 'distgpu: late.sbatch: line 4: --distgpu=pytorch: it comes after the first command, where sbatch does not read it; move the line up to the other #SBATCH lines' \
         sbatch late.sbatch
     run --separate-stderr "$command" plan "$SCRATCH/late.sbatch"
-    [[ $stderr == *"late.sbatch: line 4: --distgpu=pytorch: it stands below the first command, where sbatch does not read it;"* ]]
+    [[ $stderr == *"late.sbatch: line 4: --distgpu=pytorch: it comes after the first command, where sbatch does not read it;"* ]]
 }
 
 @test "MASTER_ADDR that is not rank 0's, as the tasks get it" {

@@ -61,7 +61,7 @@ refused() { # FAULT
     run ! submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/started-$1"
     [ ! -e "$SCRATCH/started-$1" ]
     grep "^distgpu: check: .*$(said_of "$1")" <<<"$output"
-    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+    grep '^distgpu: check: not ready, but the other nodes are: use --exclude=node03$' <<<"$output"
 }
 
 @test "each fault of a node's GPUs, HCAs, links, interfaces and clock" {
@@ -82,7 +82,7 @@ refused() { # FAULT
     [ "$status" -ne 0 ]
     ((SECONDS < 20))
     grep "^distgpu: check: ranks 4-5 $(said_of no-plugin)" <<<"$output"
-    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+    grep '^distgpu: check: not ready, but the other nodes are: use --exclude=node03$' <<<"$output"
 }
 
 @test "one node that is slow: the line to leave it out leads to a step that runs, and check=warn goes on" {
@@ -93,7 +93,7 @@ refused() { # FAULT
     mend slow-link
     [ "$status" -eq 0 ]
     grep "^distgpu: check: .*$(said_of slow-link)" <<<"$output"
-    [ "$(grep -c '^distgpu: check=warn: the program starts all the same$' <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^distgpu: check=warn: the program starts anyway$' <<<"$output")" -eq 1 ]
     [ "$(grep -c '^[0-7] runs$' <<<"$output")" -eq 8 ]
 }
 
@@ -149,10 +149,10 @@ freeze() { # NODE KIND
     local silent='reported, but did not answer within 3 s after that; '
     freeze node03 first
     grep "^distgpu: check: rank 4 on node03: check: $silent" <<<"$output"
-    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+    grep '^distgpu: check: not ready, but the other nodes are: use --exclude=node03$' <<<"$output"
     freeze node03 second
     grep "^distgpu: check: rank 5 on node03: check: $silent" <<<"$output"
-    grep '^distgpu: check: not ready; the other nodes are, with --exclude=node03$' <<<"$output"
+    grep '^distgpu: check: not ready, but the other nodes are: use --exclude=node03$' <<<"$output"
     freeze node01 second
     grep "^distgpu: check: rank 1 on node01: check: $silent" <<<"$output"
 }
@@ -194,7 +194,7 @@ freeze() { # NODE KIND
 
 @test "check --node: one line for Slurm's reason, of a node that is well and of one that is not" {
     run -0 on node03 "$SCRATCH/distgpu" check --node
-    [ "$output" = 'node03: all devices are as at boot' ]
+    [ "$output" = 'node03: all devices are as they were at boot' ]
     plant missing-gpu
     run on node03 "$SCRATCH/distgpu" check --node
     mend missing-gpu

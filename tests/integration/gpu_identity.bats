@@ -133,5 +133,5 @@ stays_as_slurm_set_it() { # WHY
     sed -i 's/NVIDIAUUID/Unknown/' "$TOPOLOGY"
     sed -i 's/^GPU UUID.*/GPU UUID: GPU-????????/' "$SCRATCH"/driver/nvidia/gpus/*/information
     export CUDA_DEVICE_ORDER=FASTEST_FIRST
-    stays_as_slurm_set_it "CUDA_DEVICE_ORDER: your value gives the GPUs' numbers another meaning than PCI_BUS_ID does, and the driver does not report the UUID of every GPU"
+    stays_as_slurm_set_it "CUDA_DEVICE_ORDER: your value numbers the GPUs differently from PCI_BUS_ID, and the driver does not report the UUID of every GPU"
 }

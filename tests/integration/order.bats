@@ -99,7 +99,7 @@ ranks_are() { # LINES SRUN_ARGUMENT...
     run -0 submit srun -N4 ./distgpu exec pytorch,order=switch -- bash -c 'echo "$RANK $SLURMD_NODENAME"'
     [ "$(distgpu_free_lines | sort -n | cut -d ' ' -f 2 | xargs)" = 'node01 node03 node02 node04' ]
     run -125 submit ./distgpu exec pytorch,order=/no/ring -- true
-    [ "$(distgpu_lines)" = "distgpu: order=/no/ring: No such file or directory; give a file with a node or a range of nodes a line" ]
+    [ "$(distgpu_lines)" = "distgpu: order=/no/ring: No such file or directory; give a file with one node or range of nodes per line" ]
 }
 
 # Fails unless srun says this, and no task starts.
@@ -113,11 +113,11 @@ refused() { # MESSAGE SRUN_ARGUMENT...
     local remedy='name each node of the step once: node[01-04]'
     printf '%s\n' node01 node02 node04 >"$SCRATCH/missing"
     refused "order=./missing: does not name node03; $remedy" -N4 --distgpu=pytorch,order=./missing
-    refused "order=./none: No such file or directory; give a file with a node or a range of nodes a line" \
+    refused "order=./none: No such file or directory; give a file with one node or range of nodes per line" \
         -N4 --distgpu=pytorch,order=./none
     # Not opened by root: what the user may not read is refused as his shell would.
     install -m 600 /dev/null "$SCRATCH/private"
-    refused "order=./private: Permission denied; give a file with a node or a range of nodes a line" \
+    refused "order=./private: Permission denied; give a file with one node or range of nodes per line" \
         -N4 --distgpu=pytorch,order=./private
 }
 
@@ -129,17 +129,17 @@ refused() { # MESSAGE SRUN_ARGUMENT...
 
 @test "a step in turns on uneven nodes, a heterogeneous one, and a submit host without the plugin" {
     printf '%s\n' node02 node01 >"$SCRATCH/two"
-    refused "order=./two: the tasks are dealt to the nodes in turns, and those have 1 to 2; use srun -m block, or the same --ntasks-per-node on all nodes" \
+    refused "order=./two: the tasks are not in blocks, and the nodes have 1 to 2 of them; use srun -m block, or the same --ntasks-per-node on all nodes" \
         -w 'node[01-02]' -N2 -n3 -m cyclic --distgpu=pytorch,order=./two
     run ! submit srun -Q --distgpu=pytorch,order=switch -N1 bash -c 'echo started' : -N1 bash -c 'echo started'
     [[ $output != *started* ]]
-    [[ $output == *'distgpu: order=switch: not for a heterogeneous step; leave order out'* ]]
+    [[ $output == *'distgpu: order=switch: not supported in a heterogeneous step; leave order out'* ]]
     # The nodes know no order, and each would guess.
     keep_plugstack
     on login sh -c '>/etc/slurm/plugstack.conf'
     SLURM_DISTGPU=pytorch,order=switch run ! submit srun -N4 bash -c 'echo started'
     [[ $output != *started* ]]
-    [ "$(distgpu_lines)" = "distgpu: order=switch: the order of the nodes was not sent with the step; load the plugin on the host of srun too, or leave order out" ]
+    [ "$(distgpu_lines)" = "distgpu: order=switch: the node order was not sent with the step; load the plugin on srun's host too, or leave order out" ]
 }
 
 keep_plugstack() { on login cp /etc/slurm/plugstack.conf /etc/slurm/plugstack.usual; }

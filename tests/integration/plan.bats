@@ -91,7 +91,7 @@ print(plan["step"]["job_id"], plan["step"]["nodes"], len(plan["tasks"]))' <<<"$o
     cp job.sbatch pytorch
     cp job.sbatch named
     refused 'job.txt: No such file or directory; name a file that this user can read' job.txt
-    refused 'command line: options of the step'"'"'s shape before an srun line or a script; write them behind srun, or in the script' job.sbatch -N3
+    refused 'command line: options of the step'"'"'s shape before an srun line or a script; write them after srun, or in the script' job.sbatch -N3
     printf 'srun a\n' >bare
     refused 'bare: neither a mode nor a batch script, which begins with #!; see distgpu plan --help' bare
     run --separate-stderr -0 "$command" plan pytorch --nodes 1
@@ -121,8 +121,8 @@ SCRIPT
     [[ $output == *"
 pytorch: 4 ranks on 2 nodes, "*"
 distgpu: --nodes=2-4: only Slurm knows how many nodes it will give; this is the plan for 2; write --nodes=N to see another
-distgpu: --uenv=v1: no option of srun, so taken for another plugin's; check its spelling if srun refuses it" ]]
+distgpu: --uenv=v1: srun has no such option, so it may be another plugin's; check its spelling if srun refuses it" ]]
     [ "$stderr" = "\
-distgpu: job.sbatch:3: --image: no option of sbatch, so taken for another plugin's; check its spelling if sbatch refuses it
-distgpu: job.sbatch:4: --auto-resume=1: no option of sbatch, so taken for another plugin's; check its spelling if sbatch refuses it" ]
+distgpu: job.sbatch:3: --image: sbatch has no such option, so it may be another plugin's; check its spelling if sbatch refuses it
+distgpu: job.sbatch:4: --auto-resume=1: sbatch has no such option, so it may be another plugin's; check its spelling if sbatch refuses it" ]
 }

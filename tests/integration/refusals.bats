@@ -82,17 +82,17 @@ side_by_side() {
 }
 
 @test "two steps of one job with one port: the second is refused, and names the first" {
-    local remedy='give each step a port of its own, or leave port= out'
+    local remedy='give each step its own port, or omit port='
     side_by_side pytorch,port=29610 srun --overlap -N2 -n2 --kill-on-bad-exit=0 --distgpu=megatron,port=29609 sleep 60
-    [[ $(distgpu_lines) == "distgpu: port 29610 (from port=29609) on node01: step "*".0 has it; $remedy" ]]
+    [[ $(distgpu_lines) == "distgpu: port 29610 (from port=29609) on node01: in use by step "*".0; $remedy" ]]
     [[ $output != *'ended 0'* ]]
     export MASTER_PORT=29620
     side_by_side pytorch srun --overlap -w node01 -N1 -n2 --kill-on-bad-exit=0 --distgpu=pytorch sleep 60
-    [[ $(distgpu_lines) == 'distgpu: port 29620 (from the exported MASTER_PORT) on node01: step '*'.0 has it; export another MASTER_PORT for each step, or unset it' ]]
+    [[ $(distgpu_lines) == 'distgpu: port 29620 (from the exported MASTER_PORT) on node01: in use by step '*'.0; export another MASTER_PORT for each step, or unset it' ]]
     unset MASTER_PORT
     side_by_side pytorch,port=29610 srun --overlap -w node01 -N1 -n2 --kill-on-bad-exit=0 \
         "$SCRATCH/distgpu" exec pytorch,port=29610 -- true
-    [[ $output == *"distgpu: port 29610 (from port=29610) on node01: step "*".0 has it; $remedy"* ]]
+    [[ $output == *"distgpu: port 29610 (from port=29610) on node01: in use by step "*".0; $remedy"* ]]
 }
 
 @test "a port is free for the step after, for another node's step, and within the step itself" {

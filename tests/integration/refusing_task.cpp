@@ -7,17 +7,17 @@
 
 namespace distgpu {
 
-bool needs_host_side(spank_t /*spank*/, const AskedStep& /*asked*/) {
+bool needs_host_access(spank_t /*spank*/, const EnabledStep& /*enabled*/) {
     return false;
 }
 
-HostSide keep_host_side(spank_t /*spank*/) {
+HostAccess open_host_access(spank_t /*spank*/) {
     return {Error{"", "none is needed", ""}, {}};
 }
 
-std::optional<Failure> start_task(spank_t spank, const AskedStep& /*asked*/,
+std::optional<Failure> start_task(spank_t spank, const EnabledStep& /*enabled*/,
                                   const StepBinding& /*binding*/,
-                                  std::optional<HostSide>& /*host*/) {
+                                  std::optional<HostAccess>& /*host*/) {
     const auto named_in = [&](const char* variable) {
         const std::string hosts = ' ' + StepVariables(spank).get(variable).value_or("") + ' ';
         return hosts.find(' ' + host_name() + ' ') != std::string::npos;

@@ -88,7 +88,7 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
 
 @test "no check of data, and another version on one rank, which is named before NCCL meets it" {
     DISTGPU_SCALING_CORRUPT=1:7 scaling -0 new "${small[@]}" --check 0
-    grep --fixed-strings --line-regexp '# check of data: off' <<<"$output"
+    grep --fixed-strings --line-regexp '# data check: off' <<<"$output"
     FAKE_NCCL_VERSION=2:21805 scaling -3 new "${small[@]}"
     [ "$(complaint)" = "rank 2 on node02: NCCL is '2.28.7' on rank 0, '2.18.5' here" ]
 }
@@ -97,7 +97,7 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
     taskset --cpu-list --pid 0 "$BASHPID" >/dev/null
     scaling -0 new "${small[@]}" --collective broadcast
     [ "$(grep CPU <<<"$output")" = \
-        'distgpu: rank 0: may use 1 CPU, where NCCL needs about 4; if the other ranks have no more, start them with --cpus-per-task=4' ]
+        'distgpu: rank 0: has 1 CPU, but NCCL needs about 4; if the other ranks have no more, start with --cpus-per-task=4' ]
 }
 
 @test "an error of NCCL is passed on, on one line" {
@@ -121,7 +121,7 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
 
 @test "two ranks on one GPU, a node without GPUs, and a library that is too old" {
     FAKE_CUDA_DEVICES=1 scaling -3 new "${small[@]}"
-    [[ $(complaint) == "rank "?" on node0"?": ncclCommInitRank: invalid usage: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 0; give each task a GPU of its own; NCCL_DEBUG=INFO shows more" ]]
+    [[ $(complaint) == "rank "?" on node0"?": ncclCommInitRank: invalid usage: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 0; give each task its own GPU; NCCL_DEBUG=INFO shows more" ]]
     FAKE_CUDA_DEVICES=0 scaling -3 new "${small[@]}"
     [[ $(complaint) == "rank "?" on node0"?": local rank "?": sees 0 GPUs; start one task per GPU" ]]
     scaling -3 ancient "${small[@]}"

@@ -167,7 +167,7 @@ ends() { # [STATUS|- [SECONDS]]
         until_so 5 eval '[[ $(servers) == "$worker" ]]'
         kill -KILL "$worker"
         ends 137 6
-        grep -q "^distgpu: vllm: lost the connection with $node, which ends the step\$" "$log"
+        grep -q "^distgpu: vllm: lost the connection to $node, which ends the step\$" "$log"
         # The next step's would go with this one's folder after a minute.
         rm -r "$TMPDIR"/vllm-*
     done
@@ -304,8 +304,8 @@ time.sleep(100)' "$SCRATCH/held" 3>&- &
     run submit "${on_two[@]}" --distgpu=vllm "$SCRATCH/vllm" serve m -tp 2
     [ -e "$distgpu" ] || mv "$SCRATCH/elsewhere" "$distgpu"
     [ "$status" -ne 0 ]
-    [ "$(distgpu_lines | grep /vllm)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it takes its place in the step from \
-its options alone, so each node would run a server of its own; write srun --ntasks-per-node=1 \
+    [ "$(distgpu_lines | grep /vllm)" = "distgpu: $SCRATCH/vllm serve m -tp 2: it reads its place in the step only \
+from its options, so each node would run a separate server; write srun --ntasks-per-node=1 \
 --distgpu=vllm distgpu exec -- $SCRATCH/vllm serve m -tp 2" ]
 }
 

@@ -32,7 +32,7 @@ options_of() {
 # is_read OPTION: the last answer says nothing that a wrong reading of the option would bring about.
 is_read() {
     echo "$1: $output"
-    [[ $output != *'no option of'* ]] && [[ $output != *'needs a value'* ]] &&
+    [[ $output != *'has no such option'* ]] && [[ $output != *'needs a value'* ]] &&
         [[ $output != *'has no --distgpu'* ]] && [[ $output != *'behind the program'* ]]
 }
 

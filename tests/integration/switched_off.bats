@@ -19,7 +19,7 @@ teardown() {
 
 everywhere=(login node01 node02 node03 node04)
 here='switched off on this cluster by the administrator'
-again='start the step again once it is on, or set the ranks yourself and leave it out'
+again='start the step again when distgpu is back on, or set the ranks yourself and omit --distgpu'
 alone='so the step runs without it; unless the program finds its ranks itself, each task trains alone'
 
 @test "off: steps that ask are refused in one line, from srun and from a batch script; others run" {

@@ -15,7 +15,7 @@ refused() {
 
 @test "without /sys nothing is said of the machine, and hwloc's variables do not make it another" {
     run --separate-stderr -3 unshare --mount sh -c 'mount -t tmpfs tmpfs /sys && exec "$@"' sh "$command" topo
-    [ "$stderr" = "distgpu: /sys: cannot be read, so that nothing is known of this machine's devices; run it where sysfs is mounted on /sys" ]
+    [ "$stderr" = "distgpu: /sys: cannot be read, so this machine's devices are unknown; run it where sysfs is mounted on /sys" ]
     [ -z "$output" ]
     run --separate-stderr -3 unshare --mount sh -c 'mount -t tmpfs tmpfs /sys && exec "$@"' sh "$command" topo --save topology.json
     [ ! -e topology.json ]

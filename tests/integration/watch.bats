@@ -88,7 +88,7 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
         echo "# ended with status $status after $SECONDS s" >&3
         cat "$SCRATCH/log"
         ((status != 0 && SECONDS < 40))
-        grep '^distgpu: watch: the step ends, as :end asks for$' "$SCRATCH/log"
+        grep '^distgpu: watch: ending the step, as requested by :end$' "$SCRATCH/log"
         if ((rank == 0)); then
             grep -E '^rank 0 on node01 is in load_batch ' "$SCRATCH/log"
         else
@@ -115,7 +115,7 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
         assert_cluster_clean
     done
     # The second could be told: its rank's own stack is the same at all looks.
-    grep '^distgpu: watch: the step goes on, because nothing proves that a rank hangs: one is still active, or all wait$' "$SCRATCH/log"
+    grep '^distgpu: watch: not ending the step, because nothing proves that a rank hangs: one is still active, or all are waiting$' "$SCRATCH/log"
 }
 
 @test "a step that moves is not told, nor one that sends, from rank 0's node or between others" {
@@ -140,8 +140,8 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
 
 @test "without py-spy a line says early that no hang can be seen, without the command that it cannot start" {
     PATH=/usr/bin:/bin begin -N1 -n1 --distgpu=pytorch,gpus=keep,watch=2:end /usr/bin/python3 ranks.py load_batch 0
-    await 'no hang can be seen' 5
-    [ "$(grep distgpu: "$SCRATCH/log")" = 'distgpu: watch: no hang can be seen on node01: py-spy: not found on the node; pip install py-spy, in your environment or on the nodes' ]
+    await 'cannot detect hangs' 5
+    [ "$(grep distgpu: "$SCRATCH/log")" = 'distgpu: watch: cannot detect hangs on node01: py-spy: not found on the node; pip install py-spy, in your environment or on the nodes' ]
     sleep 14
     kill -0 "$step"
     [ "$(grep -c distgpu: "$SCRATCH/log")" -eq 1 ]
@@ -149,7 +149,7 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     run submit srun -N2 -n4 --distgpu=pytorch,watch=2 echo runs
     plugstack command=hasty
     [ "$status" -eq 0 ]
-    [ "$(grep -c "distgpu: watch=2: $SCRATCH/nothing on node01: cannot be started; the step goes on without" <<<"$output")" -eq 1 ]
+    [ "$(grep -c "distgpu: watch=2: $SCRATCH/nothing on node01: cannot be started; the step runs without a watch" <<<"$output")" -eq 1 ]
     [ "$(grep -c '^runs$' <<<"$output")" -eq 4 ]
 }
 
@@ -211,7 +211,7 @@ time.sleep(1)'
     sleep 0.5
     job=$(submit squeue --noheader --format=%i)
     run -0 submit ./distgpu why "$job" --repeat 1
-    [[ $output == *$'\nNCCL says of the job:\n  3 ranks are missing\n'* ]]
+    [[ $output == *$'\nNCCL status of the job:\n  3 ranks are missing\n'* ]]
     [[ $output == *"torch's flight recorder wrote 4 files: torchfrtrace $SCRATCH/ --prefix distgpu-$job.0-rank_"* ]]
     run submit ./distgpu why "$job" --repeat 1 --format json
     [ "$(jq -c '[.nccl, (.records | length)]' <<<"$output")" = '["3 ranks are missing\n",4]' ]
@@ -228,10 +228,10 @@ time.sleep(1)'
     plugstack command=hasty
     [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
     run ! submit srun --quiet -w node01 -n1 --distgpu=pytorch,watch=2 true : -w node02 -n1 true
-    [[ $output == *'distgpu: watch=2: not for a heterogeneous step; write watch alone'* ]]
+    [[ $output == *'distgpu: watch=2: not supported in a heterogeneous step; write watch alone'* ]]
     [ "$(wc -l <"$SCRATCH/notes/asked")" -eq 1 ]
     run submit srun -n1 --distgpu=vllm,watch=2 true
-    [[ $output == *'distgpu: watch=2: vllm may wait for work as long as that; write watch alone, and ask distgpu why yourself'* ]]
+    [[ $output == *'distgpu: watch=2: vllm may be idle for that long; write watch without minutes, and run distgpu why yourself'* ]]
 }
 
 @test "per-node launchers, --pty and distgpu exec are watched too" {

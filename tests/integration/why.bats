@@ -37,7 +37,7 @@ why() { # [-STATUS] ARGUMENT...
     with_py_spy
     begin "${eight[@]}" python3 ranks.py load_batch 5
     why -0 "$job"
-    [[ ${lines[0]} =~ ^"step $job.0: 8 ranks on 4 nodes, looked at for 3."[0-9]' s'$ ]]
+    [[ ${lines[0]} =~ ^"step $job.0: 8 ranks on 4 nodes, sampled for 3."[0-9]' s'$ ]]
     found='^rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged for 3\.[0-9] s; 7 ranks are in all_reduce \(ranks\.py:[0-9]+\)$'
     [[ ${lines[1]} =~ $found ]]
     why -0 "$job.0" --repeat 1s --format json
@@ -157,7 +157,7 @@ set_traps() {
         for command in 'why --node --repeat 1' 'explain --node'; do
             # shellcheck disable=SC2086 # words
             run -3 on node03 env PATH="$SCRATCH/trap:$PATH" "$SCRATCH/distgpu" $command "$job.0"
-            [ "$output" = "distgpu: step $job.0: its tasks on this node belong to user $(submit id -u), and this is user 0; ask as the user who started it" ]
+            [ "$output" = "distgpu: step $job.0: its tasks on this node belong to user $(submit id -u), and this is user 0; run this as the user who started it" ]
             [ "$(<"$SCRATCH/caught")" = "" ]
         done
         finish_step
@@ -185,8 +185,8 @@ set_traps() {
     with_py_spy
     begin "${eight[@]}" python3 ranks.py forbid 1
     why -0 "$job" --repeat 1
-    [[ ${lines[1]} == 'nobody can tell where 8 ranks are; '* ]]
-    [[ $output == *'stacks: the kernel lets nobody look into the program, which forbids it itself'* ]]
+    [[ ${lines[1]} == 'cannot tell where 8 ranks are; '* ]]
+    [[ $output == *'stacks: the program does not allow other processes to trace it'* ]]
 }
 
 @test "from within the batch job" {
@@ -202,9 +202,9 @@ set_traps() {
     begin "${eight[@]}" /usr/bin/python3 ranks.py load_batch 5
     run -3 "$sandbox" run --name "$CLUSTER" --user daemon -- sh -c \
         "cd /tmp && exec $SCRATCH/distgpu why $job --repeat 1"
-    [ "${lines[-1]}" = "distgpu: $job.0: Slurm lets only the job's own user start a step in it; let that user ask" ]
+    [ "${lines[-1]}" = "distgpu: $job.0: only the job's owner may start steps in it; run this as that user" ]
     why -3 999
-    [ "$output" = 'distgpu: 999: no such step runs; squeue --me --steps lists yours' ]
+    [ "$output" = 'distgpu: 999: no such step is running; squeue --me --steps lists yours' ]
     why -3 my-job
     [ "$output" = 'distgpu: my-job: not a step; write JOB or JOB.STEP, as in 4711.0' ]
     why -2 999 --repeat 11m

@@ -17,11 +17,16 @@ import subprocess
 import sys
 
 # Slurm calls user_init and task_init as the user, and everything else in slurmstepd as root.
-CALLED_AS_ROOT = ["options_read", "task_forked", "before_container", "task_ended"]
+CALLED_AS_ROOT = [
+    "on_init_post_opt",
+    "on_task_post_fork",
+    "on_task_init_privileged",
+    "on_task_exit",
+]
 # These read text that a user can forge.
 READERS = re.compile(
     r"distgpu::(parse_spec|decode|read_layout_line|derive_layout|plan|collect_step"
-    r"|collect_asked_step|read_json|read_node_facts|find_layout|find_topology)$|nlohmann"
+    r"|collect_enabled_step|read_json|read_node_facts|find_layout|find_topology)$|nlohmann"
 )
 
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")

@@ -57,12 +57,12 @@ refused() { # MESSAGE
 
 @test "changes that are not committed are refused" {
     touch new
-    refused "$repository: has changes that are not committed; commit them"
+    refused "$repository: has uncommitted changes; commit them"
 }
 
 @test "a version that has its tag is refused" {
     git tag v1.2.3
-    refused "tag v1.2.3: is there already; release another version"
+    refused "tag v1.2.3: already exists; release another version"
 }
 
 @test "the source archive of a changed checkout has the change, and the repository has nothing new" {

@@ -12,38 +12,39 @@
 namespace distgpu {
 namespace {
 
-void declare(CLI::App& app, const Option& option) {
-    const auto with = [&](auto* target) {
+void declare_option(CLI::App& app, const Option& option) {
+    const auto add = [&](auto* target) {
         if constexpr (std::is_same_v<decltype(target), bool*>) {
             return app.add_flag(option.name, *target, option.help);
         } else {
             return app.add_option(option.name, *target, option.help);
         }
     };
-    CLI::Option* const declared = std::visit(with, option.target);
+    CLI::Option* const declared = std::visit(add, option.target);
     const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
     if (is_list && option.name.front() == '-') {
-        // Else it would swallow a "--" behind its value.
+        // Otherwise it would swallow a "--" after its value.
         declared->expected(1)->allow_extra_args(false)->multi_option_policy(
             CLI::MultiOptionPolicy::TakeAll);
     }
     declared->required(option.required);
-    if (!option.type.empty()) declared->type_name(option.type);
-    if (!option.words.empty()) declared->check(CLI::IsMember(option.words));
-    if (option.most) declared->check(CLI::Range(std::uint32_t{1}, *option.most));
+    if (!option.value_name.empty()) declared->type_name(option.value_name);
+    if (!option.allowed_values.empty()) declared->check(CLI::IsMember(option.allowed_values));
+    if (option.max) declared->check(CLI::Range(std::uint32_t{1}, *option.max));
     for (const std::string& other : option.excludes) declared->excludes(app.get_option(other));
 }
 
-// The words behind the program's name, with an empty one for an argument that was left out: CLI11
-// would take the next word for it, past a "--".
-std::vector<std::string> completed(const Program& program, int argc, const char* const* argv) {
+// The words after the program's name, with an empty one for an omitted first argument: CLI11 would
+// use the next word for it, even one after "--".
+std::vector<std::string> with_omitted_argument(const Program& program, int argc,
+                                               const char* const* argv) {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() < 2) return words;
     const std::string& next = words[1];
-    const bool is_named = next.starts_with('-') && next != "-h" && next != "--help";
+    const bool is_omitted = next.starts_with('-') && next != "-h" && next != "--help";
     for (const Subcommand& subcommand : program.subcommands) {
         if (subcommand.name != words.front() || subcommand.options.empty()) continue;
-        if (is_named && subcommand.options.front().may_be_left_out) {
+        if (is_omitted && subcommand.options.front().can_be_omitted) {
             words.insert(words.begin() + 1, "");
             break;
         }
@@ -51,8 +52,9 @@ std::vector<std::string> completed(const Program& program, int argc, const char*
     return words;
 }
 
-// What was left over, in the order in which it was typed.
-Error unexpected(const Program& program, const Subcommand& subcommand, const CLI::App& declared) {
+// Names the words that belong to no option, in the order in which they were typed.
+Error unexpected_words(const Program& program, const Subcommand& subcommand,
+                       const CLI::App& declared) {
     std::string help = formatted("see {} {} --help", program.name, subcommand.name);
     for (const Option& option : subcommand.options) {
         if (option.required && std::holds_alternative<std::vector<std::string>*>(option.target)) {
@@ -62,32 +64,32 @@ Error unexpected(const Program& program, const Subcommand& subcommand, const CLI
     return {"command line", formatted("not expected: {}", join(declared.remaining(), " ")), help};
 }
 
-// What was wrong with the command line, and whose help to read.
-Error usage_error(const Program& program, const Subcommand* named, const CLI::ParseError& refused,
+// Says what is wrong with the command line, and which help to read.
+Error usage_error(const Program& program, const Subcommand* named, const CLI::ParseError& problem,
                   std::string_view first) {
     const auto see_help = [&](std::string_view of) { return formatted("see {} --help", of); };
     if (named != nullptr) {
-        return {"command line", refused.what(),
+        return {"command line", problem.what(),
                 see_help(formatted("{} {}", program.name, named->name))};
     }
     if (first.empty() || first.front() == '-') {
-        return {"command line", refused.what(), see_help(program.name)};
+        return {"command line", problem.what(), see_help(program.name)};
     }
-    const auto other = std::find_if(program.others.begin(), program.others.end(),
+    const auto alias = std::find_if(program.aliases.begin(), program.aliases.end(),
                                     [&](const auto& each) { return each.first == first; });
-    if (other != program.others.end() && other->second.find(' ') != std::string_view::npos) {
+    if (alias != program.aliases.end() && alias->second.find(' ') != std::string_view::npos) {
         return {formatted("{} {}", program.name, first), "no longer a subcommand",
-                formatted("write {} {}", program.name, other->second)};
+                formatted("write {} {}", program.name, alias->second)};
     }
     std::vector<std::string_view> names;
     for (const Subcommand& subcommand : program.subcommands) names.push_back(subcommand.name);
     const auto nearest =
-        other != program.others.end() ? std::optional(other->second) : nearest_word(first, names);
+        alias != program.aliases.end() ? std::optional(alias->second) : nearest_word(first, names);
     return {formatted("{} {}", program.name, first), "unknown subcommand",
             nearest ? formatted("did you mean '{}'?", *nearest) : see_help(program.name)};
 }
 
-// For somebody who typed the name alone.
+// Printed if only the program's name was typed.
 std::string subcommand_list(const Program& program) {
     std::string text = formatted("usage: {} SUBCOMMAND [ARGUMENT]...\n", program.name);
     for (const Subcommand& subcommand : program.subcommands) {
@@ -102,7 +104,7 @@ std::string subcommand_list(const Program& program) {
 
 ExitCode run_command_line(const Program& program, int argc, const char* const* argv) {
     if (argc < 2) {
-        say(subcommand_list(program));
+        print_error_line(subcommand_list(program));
         return ExitCode::usage;
     }
     CLI::App app(program.help, program.name);
@@ -111,7 +113,7 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
     app.require_subcommand(1);
     for (const Subcommand& subcommand : program.subcommands) {
         CLI::App& declared = *app.add_subcommand(subcommand.name, subcommand.help);
-        for (const Option& option : subcommand.options) declare(declared, option);
+        for (const Option& option : subcommand.options) declare_option(declared, option);
     }
     const auto find_named = [&] {
         const auto found = std::find_if(
@@ -120,24 +122,24 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
         return found == program.subcommands.end() ? nullptr : &*found;
     };
     try {
-        std::vector<std::string> words = completed(program, argc, argv);
-        std::reverse(words.begin(), words.end());  // as CLI11 takes them
+        std::vector<std::string> words = with_omitted_argument(program, argc, argv);
+        std::reverse(words.begin(), words.end());  // the order that CLI11 expects
         app.parse(std::move(words));
     } catch (const CLI::CallForVersion& version) {
-        return print_or_complain(std::string(version.what()) + "\n", ExitCode::done);
+        return print_result(std::string(version.what()) + "\n", ExitCode::done);
     } catch (const CLI::Success&) {
-        return print_or_complain(app.help(), ExitCode::done);
-    } catch (const CLI::ExtrasError& refused) {
+        return print_result(app.help(), ExitCode::done);
+    } catch (const CLI::ExtrasError& problem) {
         const Subcommand* const named = find_named();
         if (named == nullptr) {
-            return complain(usage_error(program, named, refused, argv[1]), ExitCode::usage);
+            return report_error(usage_error(program, named, problem, argv[1]), ExitCode::usage);
         }
-        return complain(unexpected(program, *named, *app.get_subcommand(named->name)),
-                        named->refused);
-    } catch (const CLI::ParseError& refused) {
+        return report_error(unexpected_words(program, *named, *app.get_subcommand(named->name)),
+                            named->usage_exit_code);
+    } catch (const CLI::ParseError& problem) {
         const Subcommand* const named = find_named();
-        return complain(usage_error(program, named, refused, argv[1]),
-                        named == nullptr ? ExitCode::usage : named->refused);
+        return report_error(usage_error(program, named, problem, argv[1]),
+                            named == nullptr ? ExitCode::usage : named->usage_exit_code);
     }
     return find_named()->run();
 }

@@ -1,5 +1,5 @@
-// The command line as records: a program, its subcommands and their options. CLI11, which reads it,
-// is compiled once, in command_line.cpp: its header costs a file more than ten seconds.
+// The command line as records: a program, its subcommands and their options. Only command_line.cpp
+// includes CLI11, which parses it: its header takes more than ten seconds to compile.
 #pragma once
 
 #include "base/result.h"
@@ -15,25 +15,25 @@
 
 namespace distgpu {
 
-// Where an option's value is stored. A vector takes all values, also of a repeated option; a bool
-// tells whether the option, which then has no value, was given.
+// Destination of an option's value. A vector collects the values of a repeated option; a bool is
+// for an option without a value, and becomes true if the option was given.
 using Target =
     std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
                  std::uint32_t*, std::optional<std::uint32_t>*>;
 
 struct Option {
-    std::string name;  // "--rank"; without dashes an argument that stands by itself: "SPEC"
+    std::string name;  // "--rank"; "SPEC", without dashes, is a positional argument
     Target target;
     std::string help;
-    std::string type{};  // what the help calls its value: "N"
+    std::string value_name{};  // in the help: "N"
     bool required = false;
-    std::vector<std::string> words{};     // all that its value may be; empty: anything
-    std::optional<std::uint32_t> most{};  // its value is 1 to this
-    std::vector<std::string> excludes{};  // of the subcommand's options before it
-    bool may_be_left_out = false;  // the first argument, where an option or -- stands instead
+    std::vector<std::string> allowed_values{};  // empty: any
+    std::optional<std::uint32_t> max{};         // its value is 1 to this
+    std::vector<std::string> excludes{};        // options that are declared before it
+    bool can_be_omitted = false;                // a first argument that an option or -- may replace
 };
 
-// --format: what `format` holds, which is the default, or json.
+// --format: json, or the initial value of `format`, which is the default.
 inline Option format_option(std::string& format) {
     const std::string help = format + " (the default) or json";
     return {"--format", &format, help, "FORMAT", false, {format, "json"}};
@@ -43,8 +43,8 @@ struct Subcommand {
     std::string name;
     std::string help;
     std::vector<Option> options;
-    std::function<ExitCode()> run;       // once the targets have their values
-    ExitCode refused = ExitCode::usage;  // the end where its options are wrong
+    std::function<ExitCode()> run;               // called once the targets have their values
+    ExitCode usage_exit_code = ExitCode::usage;  // if its options are wrong
 };
 
 struct Program {
@@ -52,13 +52,13 @@ struct Program {
     std::string version;
     std::string help;
     std::vector<Subcommand> subcommands;
-    // What people may type in their place, from other tools or earlier releases, and the name of
-    // the one meant, or its name and an option.
-    std::vector<std::pair<std::string_view, std::string_view>> others{};
+    // Names of subcommands in other tools or earlier releases, each with the subcommand to suggest,
+    // or that subcommand and an option.
+    std::vector<std::pair<std::string_view, std::string_view>> aliases{};
 };
 
-// Runs the subcommand that the command line names, or prints the help or the version that it asks
-// for; says on standard error what is wrong with it. Of an empty one that is the subcommands' list.
+// Runs the subcommand that the command line names, or prints the requested help or version. Prints
+// errors to standard error; for an empty command line, the list of subcommands.
 ExitCode run_command_line(const Program& program, int argc, const char* const* argv);
 
 // The subcommands, each defined in the folder of its name.

@@ -20,7 +20,7 @@ struct Arguments {
 
 ExitCode run_convert(const Arguments& arguments) {
     const std::string name = "distgpu-convert";
-    const std::string own = own_command();
+    const std::string own = own_program_path();
     std::vector<std::string> words{name};
     if (arguments.output) words.push_back("--output=" + *arguments.output);
     words.insert(words.end(), {"--", arguments.file});
@@ -31,9 +31,9 @@ ExitCode run_convert(const Arguments& arguments) {
         words.front() = name;
     }
     const int problem = replace_process(words);
-    return complain({name, problem == ENOENT ? "not found" : std::strerror(problem),
-                     "install it: pipx install distgpu-convert"},
-                    ExitCode::environment);
+    return report_error({name, problem == ENOENT ? "not found" : std::strerror(problem),
+                         "install it: pipx install distgpu-convert"},
+                        ExitCode::environment);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Subcommand convert_subcommand() {
                         {.name = "-o,--output",
                          .target = &arguments->output,
                          .help = "Write the new script to NEW instead of showing what changes",
-                         .type = "NEW"}},
+                         .value_name = "NEW"}},
             .run = [arguments] { return run_convert(*arguments); }};
 }
 

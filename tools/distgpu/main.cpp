@@ -7,7 +7,7 @@
 namespace distgpu {
 namespace {
 
-Program command() {
+Program distgpu_program() {
     return {"distgpu",
             DISTGPU_VERSION,
             "Variables, GPUs, CPUs and HCAs for the tasks of distributed GPU training.",
@@ -43,8 +43,8 @@ Program command() {
 int main(int argc, char** argv) {
     using namespace distgpu;
     try {
-        return static_cast<int>(run_command_line(command(), argc, argv));
-    } catch (const std::exception& failure) {  // memory has run out
+        return static_cast<int>(run_command_line(distgpu_program(), argc, argv));
+    } catch (const std::exception& failure) {  // out of memory
         static_cast<void>(std::fprintf(stderr, "distgpu: %s\n", failure.what()));
         return static_cast<int>(ExitCode::environment);
     }

@@ -15,7 +15,7 @@ Result<Done> print(std::string_view text) {
     return Error{"standard output", std::strerror(errno), ""};
 }
 
-bool wants_colour() {
+bool has_colour_output() {
     const ProcessEnvironment environment;
     return isatty(STDOUT_FILENO) == 1 && environment.text("NO_COLOR").empty() &&
            environment.get("TERM") != "dumb";
@@ -25,18 +25,18 @@ std::string styled(bool colour, std::string_view style, std::string_view text) {
     return colour ? formatted("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
 }
 
-void say(std::string_view line) {
+void print_error_line(std::string_view line) {
     static_cast<void>(std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()));
 }
 
-ExitCode complain(const Error& error, ExitCode code) {
-    say(error.message());
+ExitCode report_error(const Error& error, ExitCode code) {
+    print_error_line(error.message());
     return code;
 }
 
-ExitCode print_or_complain(std::string_view text, ExitCode code) {
+ExitCode print_result(std::string_view text, ExitCode code) {
     const auto printed = print(text);
-    return printed ? code : complain(printed.error(), ExitCode::environment);
+    return printed ? code : report_error(printed.error(), ExitCode::environment);
 }
 
 }  // namespace distgpu

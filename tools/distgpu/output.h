@@ -1,4 +1,4 @@
-// Where a subcommand's result goes.
+// Prints the results and errors of subcommands.
 #pragma once
 
 #include "base/io/files.h"
@@ -10,26 +10,26 @@
 
 namespace distgpu {
 
-// Takes a long text piece by piece.
+// Receives a long text in pieces.
 using Writer = std::function<Result<Done>(std::string_view)>;
 
-// Errors: standard output takes no more (a full disk, a closed pipe).
+// Error: standard output cannot be written (a full disk, a closed pipe).
 Result<Done> print(std::string_view text);
 
-// Prints a result of which the exit status is `code`; complains where it cannot.
-ExitCode print_or_complain(std::string_view text, ExitCode code);
+// Prints the text and returns `code`; if that fails, reports the error and returns `environment`.
+ExitCode print_result(std::string_view text, ExitCode code);
 
-// Whether standard output shows colours: a terminal, and neither NO_COLOR (https://no-color.org)
-// nor TERM=dumb.
-bool wants_colour();
+// Whether standard output is a terminal that may get colours: neither NO_COLOR
+// (https://no-color.org) nor TERM=dumb is set.
+bool has_colour_output();
 
-// The text in a terminal's style, such as "1;31"; as it is without colours.
+// The text in a terminal style such as "1;31"; unchanged if not `colour`.
 std::string styled(bool colour, std::string_view style, std::string_view text);
 
-// One line on standard error.
-void say(std::string_view line);
+// Prints one line to standard error.
+void print_error_line(std::string_view line);
 
-// Says on standard error what went wrong; returns `code`.
-ExitCode complain(const Error& error, ExitCode code);
+// Prints the error to standard error; returns `code`.
+ExitCode report_error(const Error& error, ExitCode code);
 
 }  // namespace distgpu

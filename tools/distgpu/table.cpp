@@ -10,7 +10,7 @@ namespace distgpu {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t most_nodes = 4;  // that are named
+constexpr std::size_t max_named_nodes = 4;
 
 void hide_control_characters(std::string& cell) {
     std::replace_if(
@@ -26,8 +26,9 @@ std::vector<std::size_t> column_widths(const std::vector<Row>& rows) {
     return widths;
 }
 
-// Adds the words to the text, which ends at column `start` of a line.
-void add_words(std::string& text, std::string_view words, std::size_t start, std::size_t width) {
+// Appends the words to the text, which ends at column `start` of a line.
+void append_wrapped(std::string& text, std::string_view words, std::size_t start,
+                    std::size_t width) {
     if (start + words.size() <= width) {
         text += words;
         return;
@@ -50,18 +51,18 @@ void add_words(std::string& text, std::string_view words, std::size_t start, std
 
 }  // namespace
 
-std::string table(std::vector<Row> rows, const TableForm& form) {
+std::string table(std::vector<Row> rows, const TableFormat& format) {
     for (Row& row : rows) std::for_each(row.begin(), row.end(), hide_control_characters);
     const auto widths = column_widths(rows);
     std::string text;
     for (const Row& row : rows) {
-        std::string line(form.indent, ' ');
+        std::string line(format.indent, ' ');
         for (std::size_t i = 0; i + 1 < row.size(); ++i) {
             line += formatted("{:<{}}", row[i], widths[i] + gap);
         }
-        add_words(line, row.back(), line.size(), form.width);
+        append_wrapped(line, row.back(), line.size(), format.width);
         line.erase(line.find_last_not_of(' ') + 1);
-        text += styled(form.bold_heading && &row == rows.data(), "1", line) + '\n';
+        text += styled(format.bold_heading && &row == rows.data(), "1", line) + '\n';
     }
     return text;
 }
@@ -70,14 +71,14 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return formatted("rank{} {}", ranks.size() == 1 ? "" : "s", number_ranges(ranks));
 }
 
-std::string ranks_on(const std::vector<std::uint32_t>& ranks,
-                     const std::vector<std::string>& nodes) {
-    const bool names_nodes = !nodes.empty() && nodes.size() <= most_nodes;
-    return ranks_text(ranks) + (names_nodes ? " on " + join(nodes, ", ") : "");
+std::string ranks_on_nodes(const std::vector<std::uint32_t>& ranks,
+                           const std::vector<std::string>& nodes) {
+    const bool has_few_nodes = !nodes.empty() && nodes.size() <= max_named_nodes;
+    return ranks_text(ranks) + (has_few_nodes ? " on " + join(nodes, ", ") : "");
 }
 
 std::string nodes_cell(const std::vector<std::string>& nodes) {
-    return nodes.size() <= most_nodes ? join(nodes, ",") : counted(nodes.size(), "node");
+    return nodes.size() <= max_named_nodes ? join(nodes, ",") : counted(nodes.size(), "node");
 }
 
 }  // namespace distgpu

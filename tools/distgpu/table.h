@@ -1,4 +1,4 @@
-// Texts for people: tables, of cells that others may have written, and ranks.
+// Tables and lists of ranks as text. Cells may come from untrusted sources.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@ namespace distgpu {
 
 using Row = std::vector<std::string>;
 
-struct TableForm {
+struct TableFormat {
     std::size_t indent = 0;                                       // spaces before each line
     std::size_t width = std::numeric_limits<std::size_t>::max();  // of the longest line
-    bool bold_heading = false;                                    // the first row, on a terminal
+    bool bold_heading = false;                                    // for a terminal
 };
 
 // A line for each row: columns as wide as their widest cell, two spaces apart. A row's last cell is
-// broken at spaces so that no line is longer than `width`, but for a single word that is, and goes
-// on below its own beginning. Control characters become '?', so that no cell steers the terminal.
-// Rows may differ in length, but none is empty.
-std::string table(std::vector<Row> rows, const TableForm& form = {});
+// wrapped at spaces if the line would be longer than `width`, and continues below its own
+// beginning; a single word is never broken. Control characters become '?', so that no cell can send
+// escape sequences to the terminal. Rows may differ in length, but each has a cell.
+std::string table(std::vector<Row> rows, const TableFormat& format = {});
 
 // "rank 3", "ranks 0-3,5".
 std::string ranks_text(const std::vector<std::uint32_t>& ranks);
 
-// "ranks 4-7 on node02, node03"; on more than four nodes, or none, the ranks alone.
-std::string ranks_on(const std::vector<std::uint32_t>& ranks,
-                     const std::vector<std::string>& nodes);
+// "ranks 4-7 on node02, node03"; without node names if there are more than four nodes, or no node.
+std::string ranks_on_nodes(const std::vector<std::uint32_t>& ranks,
+                           const std::vector<std::string>& nodes);
 
-// "node02,node03" in a table; "12 nodes" of more than four.
+// A table's cell: "node02,node03"; "12 nodes" for more than four.
 std::string nodes_cell(const std::vector<std::string>& nodes);
 
 }  // namespace distgpu

@@ -42,10 +42,10 @@ machine() {
 }
 
 refused() { # STATUS MESSAGE COMMAND...
-    local wanted=$1 message=$2
+    local expected=$1 message=$2
     shift 2
     run "$@"
-    [ "$status" -eq "$wanted" ]
+    [ "$status" -eq "$expected" ]
     [ "$output" = "$message" ]
 }
 
@@ -329,9 +329,9 @@ print(int(1000 * (time.monotonic() - begin)))' "$2"
         --uplink 20mbit
     run "$SANDBOX" run --name "$other" -- srun -N4 -l printenv SLURM_TOPOLOGY_ADDR
     [ "$status" -eq 0 ]
-    # Debian's Slurm 26.05 deals tasks in the order of the switches.
+    # Debian's Slurm 26.05 distributes tasks in the order of the switches.
     [ "$(cut -d' ' -f2 <<<"$output" | sort)" = "$(printf '%s\n' top.s1.node02 top.s1.node04 top.s2.node01 top.s2.node03)" ]
-    # 3 MB are 24 Mbit: more than a second at 20 Mbit/s, the burst taken off.
+    # 3 MB are 24 Mbit: more than a second at 20 Mbit/s, without the burst.
     local from to milliseconds
     for pair in 'node02 node04' 'node01 node03'; do
         read -r from to <<<"$pair"

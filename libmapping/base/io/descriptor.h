@@ -1,4 +1,4 @@
-// File descriptors that close themselves, and waits that have an end.
+// File descriptors that close themselves, pipes, and waits with a deadline.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace distgpu {
 
-// Closes its descriptor at the end.
+// Owns a file descriptor and closes it.
 class UniqueFd {
   public:
     UniqueFd() = default;
-    // Takes one that open(2) or its like returned; negative: none.
+    // `fd`: as open(2) and the like return it, so it may be negative.
     explicit UniqueFd(int fd) : fd_(fd) {}
     ~UniqueFd() {
         if (fd_ >= 0) close(fd_);
@@ -48,7 +48,7 @@ struct Pipe {
     bool is_open() const { return read.is_open(); }
 };
 
-// Closed: errno says why the kernel gives none. `flags`: of pipe2(2).
+// On failure the pipe is not open and errno says why. `flags`: of pipe2(2).
 inline Pipe make_pipe(int flags = O_CLOEXEC) {
     std::array<int, 2> ends{-1, -1};
     if (pipe2(ends.data(), flags) != 0) ends = {-1, -1};
@@ -58,18 +58,18 @@ inline Pipe make_pipe(int flags = O_CLOEXEC) {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-// As poll(2), at most until the deadline; once it has passed, without waiting.
-inline int poll_until(std::span<pollfd> waiting, Deadline deadline) {
+// Same as poll(2), but waits at most until the deadline; after it, returns at once.
+inline int poll_until(std::span<pollfd> entries, Deadline deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    constexpr std::int64_t longest = 1'000'000'000;  // 11 days, which poll() can count
-    const auto wait = std::clamp<std::int64_t>(left.count(), 0, longest);
-    return poll(waiting.data(), waiting.size(), static_cast<int>(wait));
+    constexpr std::int64_t max_wait = 1'000'000'000;  // 11 days, which fit into poll()'s int
+    const auto wait = std::clamp<std::int64_t>(left.count(), 0, max_wait);
+    return poll(entries.data(), entries.size(), static_cast<int>(wait));
 }
 
-// What `call` returns; nothing where it has not returned at the deadline. It then goes on in a
-// thread of its own, so it must own what it uses.
+// Returns what `call` returns, or nullopt if it has not returned by the deadline. It then continues
+// in its own thread, so it must own everything that it uses.
 template <class Call>
-std::optional<std::invoke_result_t<Call>> within(Deadline deadline, Call call) {
+std::optional<std::invoke_result_t<Call>> call_within(Deadline deadline, Call call) {
     std::packaged_task<std::invoke_result_t<Call>()> task(std::move(call));
     auto result = task.get_future();
     std::thread(std::move(task)).detach();

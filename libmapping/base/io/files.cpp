@@ -21,11 +21,11 @@ UniqueFd open_file(const std::string& path, int flags = 0) {
     return UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
 }
 
-// Adds what the file holds, and stops beyond `most` bytes. To the end and not by size: files of
-// /proc are 0 bytes long and those of /sys 4096. False: errno says why not.
-bool read_all(int fd, std::size_t most, std::string& text) {
+// Appends the file's contents to `text`, and stops beyond `max_size` bytes. Reads to the end,
+// because the sizes of files in /proc (0) and /sys (4096) are wrong. On failure sets errno.
+bool read_all(int fd, std::size_t max_size, std::string& text) {
     std::array<char, 65536> block;
-    while (text.size() <= most) {
+    while (text.size() <= max_size) {
         const ssize_t count = read(fd, block.data(), block.size());
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return count == 0;
@@ -34,26 +34,28 @@ bool read_all(int fd, std::size_t most, std::string& text) {
     return true;
 }
 
-Error unreadable(const std::string& path) {
+Error read_error(const std::string& path) {
     return {path, std::strerror(errno), "name a file that this user can read"};
 }
 
-// A new file beside `path`, the name of which it returns in `draft`. Not mkstemp(), whose files
-// only their owner may read: the umask is known to the kernel alone.
-int create_beside(const std::string& path, std::string& draft) {
+// Creates a file in the folder of `path` and sets `temporary` to its name. Not with mkstemp(),
+// whose files are readable only by their owner: only the kernel knows the umask.
+int create_temporary(const std::string& path, std::string& temporary) {
     constexpr mode_t before_umask = 0666;
     for (unsigned number = 0;; ++number) {
-        draft = path + ".new" + std::to_string(number);
-        const int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before_umask);
-        if (fd >= 0 || errno != EEXIST) return fd;  // else another one writes, or has died
+        temporary = path + ".new" + std::to_string(number);
+        const int fd =
+            open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before_umask);
+        // EEXIST: another process is writing it, or died while it did.
+        if (fd >= 0 || errno != EEXIST) return fd;
     }
 }
 
-bool fill(int fd, std::string_view text, Readers readers) {
+bool write_and_close(int fd, std::string_view text, Readers readers) {
     constexpr mode_t readable_by_all = 0644;
-    const bool filled =
+    const bool is_written =
         (readers == Readers::by_umask || fchmod(fd, readable_by_all) == 0) && write_all(fd, text);
-    return close(fd) == 0 && filled;
+    return close(fd) == 0 && is_written;
 }
 
 }  // namespace
@@ -65,16 +67,16 @@ Result<std::string> read_file(const std::string& path, std::string remedy) {
     return Error{path, std::strerror(errno), std::move(remedy)};
 }
 
-Result<std::string> read_regular_file(const std::string& path, std::size_t most) {
-    // A FIFO without a writer does not hold us up before we see what it is.
+Result<std::string> read_regular_file(const std::string& path, std::size_t max_size) {
+    // Opening a FIFO without a writer would otherwise block.
     const UniqueFd file = open_file(path, O_NONBLOCK);
     struct stat status {};
-    if (!file.is_open() || fstat(file.fd(), &status) != 0) return unreadable(path);
+    if (!file.is_open() || fstat(file.fd(), &status) != 0) return read_error(path);
     if (!S_ISREG(status.st_mode)) return Error{path, "not a regular file", "name a regular file"};
     std::string text;
-    if (!read_all(file.fd(), most, text)) return unreadable(path);
-    if (text.size() <= most) return text;
-    return Error{path, formatted("larger than {} MiB", most >> 20U), "name a smaller file"};
+    if (!read_all(file.fd(), max_size, text)) return read_error(path);
+    if (text.size() <= max_size) return text;
+    return Error{path, formatted("larger than {} MiB", max_size >> 20U), "name a smaller file"};
 }
 
 std::optional<std::string> read_trimmed(const std::string& path) {
@@ -97,7 +99,7 @@ std::vector<std::string> files_in(const std::string& folder) {
 
 std::string_view value_after(std::string_view text, std::string_view key) {
     while (!text.empty()) {
-        const std::string_view line = take_until(text, '\n');
+        const std::string_view line = cut_until(text, '\n');
         if (!line.starts_with(key)) continue;
         return trimmed(line.substr(key.size()));
     }
@@ -114,18 +116,19 @@ bool write_all(int fd, std::string_view text) {
 }
 
 Result<Done> replace_file(const std::string& path, std::string_view text, Readers readers) {
-    // Root would put a file in the place of /dev/null, and every program would feel it.
+    // As root this would otherwise replace /dev/null by a file, which breaks every program.
     struct stat status {};
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         return Error{path, "not a regular file", "name a file that may be replaced"};
     }
-    std::string draft;
-    const int fd = create_beside(path, draft);
-    if (fd >= 0 && fill(fd, text, readers) && std::rename(draft.c_str(), path.c_str()) == 0) {
+    std::string temporary;
+    const int fd = create_temporary(path, temporary);
+    if (fd >= 0 && write_and_close(fd, text, readers) &&
+        std::rename(temporary.c_str(), path.c_str()) == 0) {
         return Done{};
     }
     const Error error{path, std::strerror(errno), "name a file in a writable folder"};
-    if (fd >= 0) unlink(draft.c_str());
+    if (fd >= 0) unlink(temporary.c_str());
     return error;
 }
 

@@ -1,5 +1,5 @@
-// Files as whole texts: reading those that others write, such as those of /proc and /sys and those
-// that a user names, and replacing a file as a whole.
+// Reads whole files that others wrote, such as those of /proc and /sys or those that a user names,
+// and replaces files atomically.
 #pragma once
 
 #include "base/result.h"
@@ -13,39 +13,38 @@
 
 namespace distgpu {
 
-// The whole file, which may be a pipe: for a process of the user's own. Errors: it cannot be read,
-// for the system's reason; `remedy` is the error's.
+// Reads the whole file, which may be a pipe, so only for processes that run as the user. Errors: it
+// cannot be read; the problem is errno's text, the remedy is `remedy`.
 Result<std::string> read_file(const std::string& path, std::string remedy);
 
-// The whole file. Errors: it cannot be read; it is not a regular file (a FIFO would block, a device
-// need not end); larger than `most` bytes. Object: `path`.
-// A topology of 4096 CPUs has half a megabyte; JSON takes thirty times its size when it is read.
+// Reads the whole file. Errors (object: `path`): it cannot be read; it is not a regular file (a
+// FIFO would block, a device may never end); it is larger than `max_size` bytes. A topology of 4096
+// CPUs has half a megabyte; parsed JSON needs thirty times the size of its text.
 Result<std::string> read_regular_file(const std::string& path,
-                                      std::size_t most = std::size_t{4} << 20U);
+                                      std::size_t max_size = std::size_t{4} << 20U);
 
-// The same without white space at its end; nothing: it cannot be read.
+// The same without white space at its end; nullopt if it cannot be read.
 std::optional<std::string> read_trimmed(const std::string& path);
 
-// What the folder holds, sorted; none where it cannot be read.
+// The names in the folder, sorted; empty if it cannot be read.
 std::vector<std::string> files_in(const std::string& folder);
 
-// What stands after `key` in the first line that begins with it, without white space around it;
-// empty: no line does.
+// The text after `key` in the first line that begins with it, trimmed; empty if no line does.
 std::string_view value_after(std::string_view text, std::string_view key);
 
 using Done = std::monostate;
 
-// All of the text, in as many pieces as it takes. False: errno says why not.
+// Writes the whole text, in several pieces if necessary. On failure returns false and sets errno.
 bool write_all(int fd, std::string_view text);
 
 enum class Readers : std::uint8_t {
-    by_umask,  // whom the user's umask lets read a new file
-    everyone,  // whatever the umask: mode 0644
+    by_umask,  // as the user's umask allows
+    everyone,  // mode 0644, whatever the umask
 };
 
-// Replaces `path` as a whole: who reads it meanwhile sees the old text or the new one. Where it
-// fails, the old file stays and nothing else is left.
-// Errors: its folder is missing or not writable; the disk is full; it is a folder or a device.
+// Replaces `path` atomically: readers see the old text or the new one. On failure the old file
+// stays and no temporary file is left. Errors: its folder is missing or not writable; the disk is
+// full; it is a folder or a device.
 Result<Done> replace_file(const std::string& path, std::string_view text, Readers readers);
 
 }  // namespace distgpu

@@ -1,5 +1,4 @@
-// Other programs: one that is run for its output, and those that this process starts and sees to
-// the end of.
+// Runs other programs: for their output, as child processes, or in place of this process.
 #pragma once
 
 #include "base/result.h"
@@ -14,25 +13,25 @@
 
 namespace distgpu {
 
-// What the program wrote on standard output. It has the effective user's rights alone (those of
-// root that slurmstepd keeps in reserve are given up), not this process's environment and open
-// files, and is killed with its children when its time is over; what a driver keeps from ending is
-// left behind after another second. Errors (object: the command): it cannot be started, did not end
-// in time, failed (the problem is the last line of its standard error, up to 500 bytes), wrote over
-// 16 MiB.
+// Runs the program and returns its standard output. It has only the effective user's rights (the
+// root ids that slurmstepd keeps as saved ids are dropped), a minimal environment, and none of this
+// process's open files. At the time limit it is killed with its children; if a driver keeps it from
+// ending, it is abandoned one second later. Errors (object: the command): it cannot be started, did
+// not end in time, failed (the problem is the last line of its standard error, up to 500 bytes), or
+// wrote more than 16 MiB.
 Result<std::string> run_command(const std::vector<std::string>& arguments,
                                 std::chrono::milliseconds time_limit);
 
-// Starts `program`, looked up in PATH, in a session of its own.
+// Starts `program`, looked up in PATH, in a new session.
 // Errors (object: the program's name): it cannot be run.
 struct StartOptions {
-    int output = -1;  // its standard output and error; negative: this process's
-    unsigned long open_files = 0;
-    int death_signal = SIGKILL;  // what it gets if this process is killed
+    int output = -1;  // its standard output and error; negative: inherited
+    unsigned long open_file_limit = 0;
+    int death_signal = SIGKILL;  // sent to it if this process is killed
 };
 struct NotStarted {
     Error error;
-    bool missing = false;  // else: not executable
+    bool missing = false;  // false: it exists, but is not executable
 };
 struct Started {
     pid_t pid = -1;
@@ -40,16 +39,16 @@ struct Started {
 };
 Started start_program(const std::vector<std::string>& program, const StartOptions& options);
 
-// Becomes the program, looked up in PATH; where it cannot, the errno of why not. Precondition:
-// `arguments` is not empty.
+// Replaces this process by the program, looked up in PATH. Returns errno if that fails.
+// Precondition: `arguments` is not empty.
 int replace_process(const std::vector<std::string>& arguments);
 
-// Raises the soft limit of open files to the hard one, for a rank that holds a connection to every
-// other: it is usually 1024. Returns what it was before.
-std::uint64_t raise_open_files();
+// Raises the soft limit of open files, usually 1024, to the hard one, for a rank that has a
+// connection to every other rank. Returns the old limit.
+std::uint64_t raise_open_file_limit();
 
-// Memory that slurmstepd and the tasks that it forks share: `size` elements, all zeros, until the
-// process ends; null: the kernel refuses.
+// Memory shared by slurmstepd and the tasks that it forks, until the process ends: `size` elements,
+// all zeros. Null if the kernel refuses.
 template <class T>
 T* shared_array(std::size_t size) {
     if (size > SIZE_MAX / sizeof(T)) return nullptr;

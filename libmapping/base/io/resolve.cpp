@@ -16,8 +16,8 @@
 namespace distgpu {
 namespace {
 
-// May block for long.
-NameLookup ask(const std::string& host, std::uint16_t port, int flags) {
+// Calls getaddrinfo(3), which may block for a long time.
+NameLookup get_addresses(const std::string& host, std::uint16_t port, int flags) {
     addrinfo hints{};
     hints.ai_flags = flags;
     hints.ai_socktype = SOCK_STREAM;
@@ -34,7 +34,7 @@ NameLookup ask(const std::string& host, std::uint16_t port, int flags) {
     return answer;
 }
 
-// What a child sends through a pipe in one piece.
+// A child process writes it to a pipe in one piece.
 struct Answer {
     int problem;
     std::size_t count;
@@ -42,13 +42,13 @@ struct Answer {
 };
 static_assert(std::is_trivially_copyable_v<Answer> && sizeof(Answer) <= PIPE_BUF);
 
-// It keeps the ids of this process: it has a copy of slurmstepd's memory, which the user could
-// read if root were given up. A lock that another thread held when it was forked keeps it from
-// answering, as a silent name service does.
-pid_t ask_in_child(const std::string& host, int result) {
+// The child keeps the user ids of this process: it has a copy of slurmstepd's memory, which the
+// user could read if it dropped root. If another thread held a lock at the fork, the child may
+// never answer, just like a dead name service.
+pid_t start_lookup(const std::string& host, int result) {
     const pid_t child = fork();
     if (child != 0) return child;
-    const NameLookup found = ask(host, 0, 0);
+    const NameLookup found = get_addresses(host, 0, 0);
     Answer answer{found.problem, 0, {}};
     answer.count = std::min(found.addresses.size(), answer.addresses.size());
     std::copy_n(found.addresses.begin(), answer.count, answer.addresses.begin());
@@ -56,14 +56,14 @@ pid_t ask_in_child(const std::string& host, int result) {
     _exit(written == static_cast<ssize_t>(sizeof answer) ? 0 : 1);
 }
 
-NameLookup receive(int from, Deadline deadline) {
-    std::array stream{pollfd{from, POLLIN, 0}};
+NameLookup read_answer(int pipe, Deadline deadline) {
+    std::array stream{pollfd{pipe, POLLIN, 0}};
     for (;;) {
         const int ready = poll_until(stream, deadline);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return {};
         Answer answer;
-        const ssize_t size = read(from, &answer, sizeof answer);
+        const ssize_t size = read(pipe, &answer, sizeof answer);
         if (size < 0 && errno == EINTR) continue;
         if (size != static_cast<ssize_t>(sizeof answer)) return {};
         const auto* const begin = answer.addresses.begin();
@@ -73,8 +73,8 @@ NameLookup receive(int from, Deadline deadline) {
 
 }  // namespace
 
-const sockaddr* Address::generic() const {
-    // The socket API's own way of passing an address family's structure.
+const sockaddr* Address::as_sockaddr() const {
+    // The socket API requires this cast.
     return reinterpret_cast<const sockaddr*>(&bytes);
 }
 
@@ -91,7 +91,7 @@ bool Address::is_loopback() const {
 
 std::string Address::to_string() const {
     std::array<char, NI_MAXHOST> text{};
-    getnameinfo(generic(), length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+    getnameinfo(as_sockaddr(), length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
     return text.data();
 }
 
@@ -101,9 +101,9 @@ bool NameLookup::is_unknown() const {
 
 Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port,
                                      Deadline deadline) {
-    NameLookup found = ask(host, port, AI_NUMERICHOST);
+    NameLookup found = get_addresses(host, port, AI_NUMERICHOST);
     if (found.problem != 0) {
-        auto answer = within(deadline, [host, port] { return ask(host, port, 0); });
+        auto answer = call_within(deadline, [host, port] { return get_addresses(host, port, 0); });
         if (!answer) {
             return Error{host, "the name service does not answer",
                          "check /etc/resolv.conf on this node"};
@@ -117,12 +117,14 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
 
 NameLookup look_up_name(const std::string& host, Deadline deadline) {
     if (host.empty()) return {EAI_NONAME};
-    if (NameLookup number = ask(host, 0, AI_NUMERICHOST); number.problem == 0) return number;
+    if (NameLookup numeric = get_addresses(host, 0, AI_NUMERICHOST); numeric.problem == 0) {
+        return numeric;
+    }
     Pipe pipe = make_pipe();
-    const pid_t child = pipe.is_open() ? ask_in_child(host, pipe.write.fd()) : -1;
+    const pid_t child = pipe.is_open() ? start_lookup(host, pipe.write.fd()) : -1;
     if (child < 0) return {};
     pipe.write = UniqueFd();
-    NameLookup answer = receive(pipe.read.fd(), deadline);
+    NameLookup answer = read_answer(pipe.read.fd(), deadline);
     kill(child, SIGKILL);
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }

@@ -1,4 +1,4 @@
-// The addresses of a host, by a deadline.
+// Looks up the addresses of a host, with a deadline.
 #pragma once
 
 #include "base/io/descriptor.h"
@@ -14,22 +14,23 @@ struct Address {
     sockaddr_storage bytes{};
     socklen_t length = 0;
 
-    const sockaddr* generic() const;
+    const sockaddr* as_sockaddr() const;
     bool is_loopback() const;       // 127.0.0.0/8 or ::1
     std::string to_string() const;  // without the port
 };
 
-// `host`: a name, an IPv4 or a bare IPv6 address. In the order in which to try them, with the port.
-// Errors (object: host): it has none, or nobody said so by the deadline.
+// The addresses of `host`, a name, an IPv4 or a bare IPv6 address, with the port, in the order in
+// which to try them.
+// Errors (object: host): it has none, or the name service did not answer by the deadline.
 Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port,
                                      Deadline deadline);
 
-// How long the start of a step waits for a name.
-inline constexpr std::chrono::seconds name_patience{1};
+// How long the start of a step waits for the name service.
+inline constexpr std::chrono::seconds name_lookup_timeout{1};
 
-// The addresses of a name, as getaddrinfo(3) answers.
+// The result of getaddrinfo(3).
 struct NameLookup {
-    int problem = EAI_AGAIN;           // EAI_...; 0: none
+    int problem = EAI_AGAIN;           // EAI_...; 0 if there are addresses
     std::vector<Address> addresses{};  // in the order in which to try them
 
     // There is no such name, or it has no address.
@@ -38,10 +39,9 @@ struct NameLookup {
     bool is_unanswered() const { return problem != 0 && !is_unknown(); }
 };
 
-// For slurmstepd, where a name service that does not answer must not cost much time and no thread
-// may be left waiting for it: up to 16 addresses, with port 0. `host`: a name, an IPv4 or a bare
-// IPv6 address. A number is read here; a name is looked up by a child process, which is killed at
-// the deadline.
+// For slurmstepd, where a name service that does not answer must not cost much time and must not
+// leave a waiting thread behind. Returns up to 16 addresses, with port 0. `host`: a name, an IPv4
+// or a bare IPv6 address. A name is looked up by a child process, which is killed at the deadline.
 NameLookup look_up_name(const std::string& host, Deadline deadline);
 
 }  // namespace distgpu

@@ -16,9 +16,9 @@
 namespace distgpu {
 namespace {
 
-constexpr int kinds = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+constexpr int stream_type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
-// False: not by the deadline.
+// False if the deadline passes.
 bool wait_for(const Socket& socket, short events, Deadline deadline) {
     for (;;) {
         std::array entry{pollfd{socket.fd(), events, 0}};
@@ -28,34 +28,34 @@ bool wait_for(const Socket& socket, short events, Deadline deadline) {
     }
 }
 
-bool set(const Socket& socket, int level, int option, int value) {
+bool set_option(const Socket& socket, int level, int option, int value) {
     return setsockopt(socket.fd(), level, option, &value, sizeof value) == 0;
 }
 
-// Bound to the port on every address of this machine, of IPv6 and, through it, IPv4; closed: errno
-// says why not. SO_REUSEADDR passes over connections in TIME_WAIT but over no listener;
-// SO_REUSEPORT is not set, or two listeners of one user would both succeed.
-Socket bound_everywhere(std::uint16_t port) {
+// A socket bound to the port on every address of this machine, IPv6 and, through it, IPv4. On
+// failure it is not open and errno says why. SO_REUSEADDR ignores connections in TIME_WAIT, but no
+// listener; SO_REUSEPORT is not set, or two listeners of one user would both succeed.
+Socket bind_all_addresses(std::uint16_t port) {
     static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
     for (const int family : {AF_INET6, AF_INET}) {
         sockaddr_in6 any{};  // all zero: every address
         any.sin6_family = static_cast<sa_family_t>(family);
         any.sin6_port = htons(port);
         const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-        Socket bound(socket(family, kinds, 0));
-        if (!bound.is_open() || !set(bound, SOL_SOCKET, SO_REUSEADDR, 1) ||
-            (family == AF_INET6 && !set(bound, IPPROTO_IPV6, IPV6_V6ONLY, 0))) {
+        Socket bound(socket(family, stream_type, 0));
+        if (!bound.is_open() || !set_option(bound, SOL_SOCKET, SO_REUSEADDR, 1) ||
+            (family == AF_INET6 && !set_option(bound, IPPROTO_IPV6, IPV6_V6ONLY, 0))) {
             continue;
         }
         if (bind(bound.fd(), reinterpret_cast<const sockaddr*>(&any), length) == 0) return bound;
-        if (errno == EADDRINUSE) break;  // else this machine may have no IPv6
+        if (errno == EADDRINUSE) break;  // with any other error this machine may have no IPv6
     }
     return {};
 }
 
-// 0, or errno.
+// Returns 0 or an errno.
 int connect_socket(const Socket& socket, const Address& address, Deadline deadline) {
-    if (connect(socket.fd(), address.generic(), address.length) == 0) return 0;
+    if (connect(socket.fd(), address.as_sockaddr(), address.length) == 0) return 0;
     if (errno != EINPROGRESS) return errno;
     if (!wait_for(socket, POLLOUT, deadline)) return ETIMEDOUT;
     int problem = 0;
@@ -64,7 +64,7 @@ int connect_socket(const Socket& socket, const Address& address, Deadline deadli
     return problem;
 }
 
-// As bind(2) and connect(2) take a name: it begins with a zero byte and ends where its length says.
+// An abstract name for bind(2) and connect(2): a zero byte, then as many bytes as the length says.
 struct AbstractName {
     explicit AbstractName(std::string_view name) {
         address.sun_family = AF_UNIX;
@@ -72,31 +72,31 @@ struct AbstractName {
         std::memcpy(&address.sun_path[1], name.data(), size);
         length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
     }
-    const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&address); }
+    const sockaddr* as_sockaddr() const { return reinterpret_cast<const sockaddr*>(&address); }
 
     sockaddr_un address{};
     socklen_t length = 0;
 };
 
-Error closed() {
+Error closed_error() {
     return {"connection", "closed by the other end", "see its messages"};
 }
 
-Error too_late() {
+Error timeout_error() {
     return {"connection", "no answer in time", "check the process at the other end"};
 }
 
 }  // namespace
 
 Result<Socket> listen_on(std::uint16_t port) {
-    Socket listener = bound_everywhere(port);
+    Socket listener = bind_all_addresses(port);
     if (listener.is_open() && listen(listener.fd(), SOMAXCONN) == 0) return listener;
     return Error{formatted("port {}", port), std::strerror(errno),
                  "choose another with the key port=N"};
 }
 
 bool is_port_taken(std::uint16_t port) {
-    return !bound_everywhere(port).is_open() && errno == EADDRINUSE;
+    return !bind_all_addresses(port).is_open() && errno == EADDRINUSE;
 }
 
 std::uint16_t port_of(const Socket& socket) {
@@ -105,7 +105,7 @@ std::uint16_t port_of(const Socket& socket) {
     getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&name), &length);
     sockaddr_in ipv4{};
     std::memcpy(&ipv4, &name, sizeof ipv4);
-    return ntohs(ipv4.sin_port);  // at the same place in IPv6's
+    return ntohs(ipv4.sin_port);  // same offset in sockaddr_in6
 }
 
 Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline) {
@@ -113,7 +113,7 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
     if (!addresses) return addresses.error();
     int problem = ETIMEDOUT;
     for (const Address& address : *addresses) {
-        Socket connection(socket(address.generic()->sa_family, kinds, 0));
+        Socket connection(socket(address.as_sockaddr()->sa_family, stream_type, 0));
         problem = connection.is_open() ? connect_socket(connection, address, deadline) : errno;
         if (problem == 0) return connection;
     }
@@ -122,16 +122,16 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
 }
 
 std::optional<Socket> accept_from(const Socket& listener) {
-    Socket taken(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!taken.is_open()) return std::nullopt;
-    return taken;
+    Socket connection(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.is_open()) return std::nullopt;
+    return connection;
 }
 
 Result<std::size_t> send_some(const Socket& socket, std::string_view text) {
     const ssize_t sent = send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL);
     if (sent >= 0) return static_cast<std::size_t>(sent);
     if (errno == EAGAIN || errno == EINTR) return std::size_t{0};
-    return closed();
+    return closed_error();
 }
 
 Result<std::monostate> send_all(const Socket& socket, std::string_view text, Deadline deadline) {
@@ -139,50 +139,51 @@ Result<std::monostate> send_all(const Socket& socket, std::string_view text, Dea
         const auto sent = send_some(socket, text);
         if (!sent) return sent.error();
         text.remove_prefix(*sent);
-        if (*sent == 0 && !wait_for(socket, POLLOUT, deadline)) return too_late();
+        if (*sent == 0 && !wait_for(socket, POLLOUT, deadline)) return timeout_error();
     }
     return std::monostate{};
 }
 
-Result<std::string> receive_line(const Socket& socket, std::size_t longest, Deadline deadline) {
+Result<std::string> receive_line(const Socket& socket, std::size_t max_size, Deadline deadline) {
     std::string line;
-    std::array<char, 4096> piece{};
-    while (line.size() <= longest) {
-        if (!wait_for(socket, POLLIN, deadline)) return too_late();
-        // Looks first, so that what follows the line stays with the connection.
-        const ssize_t there = recv(socket.fd(), piece.data(), piece.size(), MSG_PEEK);
-        if (there < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-        if (there <= 0) return closed();
-        const std::string_view seen(piece.data(), static_cast<std::size_t>(there));
-        const std::size_t end = seen.find('\n');
-        const std::size_t taken = std::min(end, seen.size() - 1) + 1;
-        if (recv(socket.fd(), piece.data(), taken, 0) != static_cast<ssize_t>(taken)) {
-            return closed();
+    std::array<char, 4096> buffer{};
+    while (line.size() <= max_size) {
+        if (!wait_for(socket, POLLIN, deadline)) return timeout_error();
+        // Peeks first, so that what follows the line stays unread.
+        const ssize_t available = recv(socket.fd(), buffer.data(), buffer.size(), MSG_PEEK);
+        if (available < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (available <= 0) return closed_error();
+        const std::string_view peeked(buffer.data(), static_cast<std::size_t>(available));
+        const std::size_t end = peeked.find('\n');
+        const std::size_t size = std::min(end, peeked.size() - 1) + 1;
+        if (recv(socket.fd(), buffer.data(), size, 0) != static_cast<ssize_t>(size)) {
+            return closed_error();
         }
-        line.append(seen.substr(0, end));
-        if (end != std::string_view::npos && line.size() <= longest) return line;
+        line.append(peeked.substr(0, end));
+        if (end != std::string_view::npos && line.size() <= max_size) return line;
     }
-    return Error{"connection", formatted("a line of more than {} bytes", longest),
+    return Error{"connection", formatted("a line of more than {} bytes", max_size),
                  "check which program listens there"};
 }
 
 Socket listen_by_name(std::string_view name, int flags) {
-    const AbstractName own(name);
+    const AbstractName address(name);
     Socket listener(socket(AF_UNIX, SOCK_STREAM | flags, 0));
-    const bool listens = bind(listener.fd(), own.generic(), own.length) == 0 &&
-                         listen(listener.fd(), SOMAXCONN) == 0;
-    return listens ? std::move(listener) : Socket();
+    const bool is_listening = bind(listener.fd(), address.as_sockaddr(), address.length) == 0 &&
+                              listen(listener.fd(), SOMAXCONN) == 0;
+    return is_listening ? std::move(listener) : Socket();
 }
 
 Socket connect_by_name(std::string_view name) {
-    const AbstractName other(name);
-    Socket connection(socket(AF_UNIX, kinds, 0));
-    const bool is_met =
-        connect(connection.fd(), other.generic(), other.length) == 0 && is_own_users(connection);
-    return is_met ? std::move(connection) : Socket();
+    const AbstractName address(name);
+    Socket connection(socket(AF_UNIX, stream_type, 0));
+    const bool is_connected =
+        connect(connection.fd(), address.as_sockaddr(), address.length) == 0 &&
+        is_from_same_user(connection);
+    return is_connected ? std::move(connection) : Socket();
 }
 
-bool is_own_users(const Socket& socket) {
+bool is_from_same_user(const Socket& socket) {
     ucred peer{};
     socklen_t length = sizeof peer;
     return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&

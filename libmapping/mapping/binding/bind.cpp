@@ -1,4 +1,4 @@
-// Who gets what: GPUs first, then the CPUs near them, then a port near the GPU.
+// Computes the binding: GPUs first, then the CPUs near them, then a port near the GPU.
 #include "base/format.h"
 #include "mapping/binding/cpu_shares.h"
 
@@ -8,13 +8,13 @@
 namespace distgpu {
 namespace {
 
-// Compared from the first member on, so that no member has to outweigh the next.
+// Compared lexicographically, so that no member has to outweigh the next.
 struct Cost {
     std::int64_t above_share = 0;  // items beyond an owner's floor(items/owners)
     std::int64_t cost = 0;
     std::int64_t disorder = 0;
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 in it for a pointer.
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 mistakes its 0 for a pointer.
     auto operator<=>(const Cost&) const = default;
     friend Cost operator+(const Cost& a, const Cost& b) {
         return {a.above_share + b.above_share, a.cost + b.cost, a.disorder + b.disorder};
@@ -26,11 +26,11 @@ struct Cost {
 
 using Costs = std::vector<std::vector<std::int64_t>>;  // [item][owner], 0 or more
 
-// The exact assignment of items to owners by least total cost: every owner has floor(items/owners)
-// or one more, and among such assignments items and owners run in the same order as far as the
-// costs let them. Preconditions: at least one owner, items >= owners, every row of one length.
-// Time: items * owners * (items + owners^2). Successive shortest paths: items come one by one, and
-// each may push items that came before it on to other owners; the owners are the graph's nodes.
+// The exact assignment of items to owners with the least total cost: every owner has
+// floor(items/owners) or one more; among assignments of equal cost, items and owners are in the
+// same order as far as possible. Preconditions: at least one owner, items >= owners, rows of equal
+// length. Time: items * owners * (items + owners^2). Successive shortest paths: items are added one
+// by one, and each may push earlier items to other owners; the owners are the graph's nodes.
 class Assignment {
   public:
     explicit Assignment(const Costs& costs) : costs_(costs), items_of_(costs.front().size()) {
@@ -46,11 +46,11 @@ class Assignment {
     }
 
   private:
-    // The cheapest way on which an item comes to an owner.
+    // The cheapest path on which an item reaches an owner.
     struct Path {
         Cost cost;
-        std::size_t item;                 // that comes
-        std::optional<std::size_t> from;  // the owner who passes it on; nothing: it is the new item
+        std::size_t item;                 // that the owner receives
+        std::optional<std::size_t> from;  // the owner that passes it on; nullopt for the new item
     };
 
     Cost cost(std::size_t item, std::size_t owner) const {
@@ -60,14 +60,15 @@ class Assignment {
 
     void assign(std::size_t item) {
         const std::vector<Path> paths = paths_of(item);
-        for (std::optional<std::size_t> owner = end_of(paths); owner; owner = paths[*owner].from) {
+        for (std::optional<std::size_t> owner = cheapest_owner(paths); owner;
+             owner = paths[*owner].from) {
             const Path& path = paths[*owner];
             items_of_[*owner].push_back(path.item);
             if (path.from) std::erase(items_of_[*path.from], path.item);
         }
     }
 
-    // To each owner. Bellman-Ford: passing an item on may lower the cost.
+    // The path to each owner. Bellman-Ford: passing an item on may lower the cost.
     std::vector<Path> paths_of(std::size_t item) const {
         std::vector<Path> paths;
         paths.reserve(items_of_.size());
@@ -85,7 +86,7 @@ class Assignment {
         return paths;
     }
 
-    // Whether passing the item on makes a way cheaper.
+    // Whether passing the item on makes a path cheaper.
     bool pass_on(std::size_t item, std::size_t from, std::vector<Path>& paths) const {
         const Cost start = paths[from].cost - cost(item, from);
         bool cheaper = false;
@@ -99,7 +100,7 @@ class Assignment {
     }
 
     // Some owner always has room: there are fewer items than places.
-    std::size_t end_of(const std::vector<Path>& paths) const {
+    std::size_t cheapest_owner(const std::vector<Path>& paths) const {
         const std::size_t share = costs_.size() / items_of_.size();
         std::optional<std::size_t> last;
         Cost least;
@@ -119,7 +120,7 @@ class Assignment {
 
 using GpuLists = std::vector<std::vector<std::uint32_t>>;  // by local rank
 
-// In PCI order, task after task.
+// Shares the GPUs in PCI order, task after task.
 GpuLists share_in_order(const std::vector<std::uint32_t>& gpus, std::size_t tasks) {
     GpuLists lists(tasks);
     for (std::size_t task = 0; task < tasks && !gpus.empty(); ++task) {
@@ -131,29 +132,29 @@ GpuLists share_in_order(const std::vector<std::uint32_t>& gpus, std::size_t task
     return lists;
 }
 
-// By least total distance from the tasks' masks.
+// Shares the GPUs with the least total distance from the tasks' masks.
 GpuLists share_by_distance(const Locality& locality, const std::vector<std::uint32_t>& gpus,
                            const std::vector<CpuSet>& masks) {
-    // The more numerous are dealt to the others.
-    const bool gpus_are_dealt = masks.size() <= gpus.size();
+    // The larger group is assigned to the smaller one.
+    const bool gpus_are_items = masks.size() <= gpus.size();
     Costs costs(std::max(gpus.size(), masks.size()));
     for (std::size_t item = 0; item < costs.size(); ++item) {
         for (std::size_t owner = 0; owner < std::min(gpus.size(), masks.size()); ++owner) {
             const auto [task, gpu] =
-                gpus_are_dealt ? std::pair(owner, item) : std::pair(item, owner);
+                gpus_are_items ? std::pair(owner, item) : std::pair(item, owner);
             costs[item].push_back(locality.distance(masks[task], gpus[gpu]));
         }
     }
     const std::vector<std::size_t> owner_of = Assignment(costs).owners();
     GpuLists lists(masks.size());
     for (std::size_t item = 0; item < costs.size(); ++item) {
-        lists[gpus_are_dealt ? owner_of[item] : item].push_back(
-            gpus[gpus_are_dealt ? item : owner_of[item]]);
+        lists[gpus_are_items ? owner_of[item] : item].push_back(
+            gpus[gpus_are_items ? item : owner_of[item]]);
     }
     return lists;
 }
 
-// Every task's first GPU in the place of its local rank; the others behind them.
+// Every task's first GPU at the position of its local rank, then the other GPUs.
 std::vector<std::uint32_t> gpu_order(const std::vector<std::uint32_t>& gpus,
                                      const std::vector<TaskBinding>& tasks) {
     if (tasks.size() > gpus.size()) return gpus;
@@ -172,11 +173,11 @@ Distance port_distance(const NodeTopology& topology, const TaskBinding& task, st
     return near.empty() || near.intersects(task.cpus) ? Distance::node : Distance::sys;
 }
 
-// Equally near ports are dealt in turn.
-void deal_ports(const NodeTopology& topology, std::vector<TaskBinding>& tasks) {
+// Tasks with the same nearest ports use them in turn.
+void assign_ports(const NodeTopology& topology, std::vector<TaskBinding>& tasks) {
     const std::vector<PortRef> ports = rank_ports(topology);
     if (ports.empty()) return;
-    std::map<std::vector<PortRef>, std::size_t> dealt;
+    std::map<std::vector<PortRef>, std::size_t> uses;
     for (TaskBinding& task : tasks) {
         std::vector<PortRef> nearest;
         for (const PortRef port : ports) {
@@ -187,7 +188,7 @@ void deal_ports(const NodeTopology& topology, std::vector<TaskBinding>& tasks) {
             }
             if (distance == task.port_distance) nearest.push_back(port);
         }
-        const std::size_t turn = dealt[nearest]++;
+        const std::size_t turn = uses[nearest]++;
         task.port = nearest[turn % nearest.size()];
     }
 }
@@ -196,11 +197,11 @@ void deal_ports(const NodeTopology& topology, std::vector<TaskBinding>& tasks) {
 
 std::vector<PortRef> rank_ports(const NodeTopology& topology) {
     std::vector<PortRef> ports;
-    const auto verdicts = port_verdicts(topology);
-    for (std::uint32_t hca = 0; hca < verdicts.size(); ++hca) {
+    const auto eligibility = port_eligibility(topology);
+    for (std::uint32_t hca = 0; hca < eligibility.size(); ++hca) {
         if (topology.hcas[hca].kind != HcaKind::verbs) continue;
-        for (std::uint32_t port = 0; port < verdicts[hca].size(); ++port) {
-            if (verdicts[hca][port].eligible) ports.push_back({hca, port});
+        for (std::uint32_t port = 0; port < eligibility[hca].size(); ++port) {
+            if (eligibility[hca][port].eligible) ports.push_back({hca, port});
         }
     }
     return ports;
@@ -217,17 +218,18 @@ NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
     std::vector<std::uint32_t> gpus = share.gpus;
     std::ranges::sort(gpus);
     const CpuSet& mask = share.masks.front();
-    const bool one_mask =
+    const bool has_one_mask =
         std::ranges::all_of(share.masks, [&](const CpuSet& other) { return other == mask; });
-    GpuLists lists = share.bound;
+    GpuLists lists = share.task_gpus;
     if (lists.empty()) {
-        lists = gpus.empty() || one_mask ? share_in_order(gpus, share.masks.size())
-                                         : share_by_distance(locality, gpus, share.masks);
+        lists = gpus.empty() || has_one_mask ? share_in_order(gpus, share.masks.size())
+                                             : share_by_distance(locality, gpus, share.masks);
     }
-    // A mask with other CPUs than the topology's: it is not this node's.
-    const bool divides = policy.near_cpus && one_mask && locality.all.contains(mask);
+    // A mask with CPUs that the topology lacks: it is the topology of another node.
+    const bool divides_mask = policy.near_cpus && has_one_mask && locality.all.contains(mask);
     const std::vector<CpuSet> cpus =
-        divides ? divide_cpus(topology, locality, mask, lists, share.cpus_per_task) : share.masks;
+        divides_mask ? divide_cpus(topology, locality, mask, lists, share.cpus_per_task)
+                     : share.masks;
 
     NodeBinding node;
     for (std::size_t task = 0; task < cpus.size(); ++task) {
@@ -236,8 +238,8 @@ NodeBinding bind(const NodeTopology& topology, const BindingPolicy& policy,
             return locality.distance(cpus[task], a) < locality.distance(cpus[task], b);
         });
     }
-    node.gpu_order = share.bound.empty() ? gpu_order(gpus, node.tasks) : gpus;
-    if (policy.near_hcas) deal_ports(topology, node.tasks);
+    node.gpu_order = share.task_gpus.empty() ? gpu_order(gpus, node.tasks) : gpus;
+    if (policy.near_hcas) assign_ports(topology, node.tasks);
     return node;
 }
 

@@ -1,6 +1,6 @@
-// First each task's near CPUs are found, then the cores near to the same tasks are split evenly
-// among them, whole cores while there are enough; last, a task that was left with less than it
-// asked for is given what the others can spare.
+// Divides a mask in three steps: finds each task's near CPUs; splits the cores that are near to the
+// same tasks evenly among these, in whole cores while there are enough; gives a task with fewer
+// CPUs than it asked for those that the others can spare.
 #include "mapping/binding/cpu_shares.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::int64_t Locality::distance(const CpuSet& mask, std::uint32_t gpu) const {
 
 namespace {
 
-// What cannot be split further in one step of the division: a core's CPUs within the mask.
+// The unit of the division: a core's CPUs within the mask, or one of its threads.
 struct Piece {
     CpuSet cpus;
     std::uint32_t numa = 0;
@@ -63,9 +63,9 @@ CpuSet near_gpus(const Locality& locality, const CpuSet& mask,
     return mask;
 }
 
-// Without GPUs: every task in the NUMA node that holds the middle of its even part of the cores.
-// Where tasks have several NUMA nodes, every node goes to the task in whose even part its middle
-// core stands.
+// The near CPUs without GPUs: a task's NUMA node is the one with the middle core of the task's even
+// share of the cores. With fewer tasks than NUMA nodes, each NUMA node goes to the task whose even
+// share contains the NUMA node's middle core.
 std::vector<CpuSet> near_numas(const Pieces& cores, const CpuSet& mask, std::size_t tasks) {
     std::map<std::uint32_t, CpuSet> numa_cpus;
     for (const Piece& core : cores) numa_cpus[core.numa] |= core.cpus;
@@ -96,9 +96,9 @@ Pieces single_threads(const Pieces& cores) {
     return threads;
 }
 
-// Splits the cores that are near to the same tasks evenly among these, or their threads where there
-// are fewer cores than tasks. With fewer threads still, some tasks get none here. Gives back the
-// cores near to none.
+// Splits the cores that are near to the same tasks evenly among these, or their threads if there
+// are fewer cores than tasks. With even fewer threads, some tasks get none here. Returns the cores
+// that are near to no task.
 Pieces split_classes(const Pieces& cores, const std::vector<CpuSet>& near,
                      std::vector<Pieces>& shares) {
     std::map<std::vector<std::uint32_t>, Pieces> classes;
@@ -121,13 +121,13 @@ Pieces split_classes(const Pieces& cores, const std::vector<CpuSet>& near,
     return classes[{}];
 }
 
-std::uint32_t count(const Pieces& pieces) {
+std::uint32_t count_cpus(const Pieces& pieces) {
     std::uint32_t cpus = 0;
     for (const Piece& piece : pieces) cpus += piece.cpus.count();
     return cpus;
 }
 
-// How far pieces are from a task: in its NUMA nodes, in its packages, elsewhere.
+// Distance of pieces from a task: 0 in its NUMA nodes, 1 in its packages, 2 elsewhere.
 struct Surroundings {
     int distance(const Piece& piece) const {
         return piece.cpus.intersects(numas) ? 0 : piece.cpus.intersects(packages) ? 1 : 2;
@@ -137,42 +137,42 @@ struct Surroundings {
     CpuSet packages;
 };
 
-// The nearest core, or one thread of it, of a task that has more than it needs: among equally near
-// ones the last of the task that has most.
-std::optional<Piece> take_surplus(std::vector<Pieces>& shares, const Surroundings& task,
-                                  std::uint32_t at_least) {
-    Pieces* giver = nullptr;
+// Removes and returns the nearest core, or one thread of it, of a task that has more than it needs:
+// among equally near cores the last one of the task with the most CPUs.
+std::optional<Piece> remove_surplus(std::vector<Pieces>& shares, const Surroundings& task,
+                                    std::uint32_t min_cpus) {
+    Pieces* donor = nullptr;
     Pieces::iterator piece;
     std::tuple<int, std::int64_t> least;
     for (Pieces& share : shares) {
-        const std::int64_t cpus = count(share);
-        if (cpus <= at_least) continue;
+        const std::int64_t cpus = count_cpus(share);
+        if (cpus <= min_cpus) continue;
         for (auto at = share.begin(); at != share.end(); ++at) {
             const std::tuple cost(task.distance(*at), -cpus);
-            const bool is_same = giver == &share && cost == least;
-            if (giver != nullptr && !is_same && cost >= least) continue;
-            giver = &share;
+            const bool is_same = donor == &share && cost == least;
+            if (donor != nullptr && !is_same && cost >= least) continue;
+            donor = &share;
             piece = at;
             least = cost;
         }
     }
-    if (giver == nullptr) return std::nullopt;
+    if (donor == nullptr) return std::nullopt;
     Piece surplus = *piece;
-    if (count(*giver) - at_least < piece->cpus.count()) {
+    if (count_cpus(*donor) - min_cpus < piece->cpus.count()) {
         surplus.cpus = {piece->cpus.cpus().back()};
         piece->cpus -= surplus.cpus;
     } else {
-        giver->erase(piece);
+        donor->erase(piece);
     }
     return surplus;
 }
 
-void fill_up(const std::vector<Surroundings>& tasks, std::uint32_t at_least, Pieces free,
+void fill_up(const std::vector<Surroundings>& tasks, std::uint32_t min_cpus, Pieces free,
              std::vector<Pieces>& shares) {
     for (std::size_t task = 0; task < shares.size(); ++task) {
-        while (count(shares[task]) < at_least) {
+        while (count_cpus(shares[task]) < min_cpus) {
             if (free.empty()) {
-                auto piece = take_surplus(shares, tasks[task], at_least);
+                auto piece = remove_surplus(shares, tasks[task], min_cpus);
                 if (!piece) return;
                 free.push_back(*std::move(piece));
             }
@@ -190,11 +190,11 @@ void fill_up(const std::vector<Surroundings>& tasks, std::uint32_t at_least, Pie
 std::vector<CpuSet> divide_cpus(const NodeTopology& topology, const Locality& locality,
                                 const CpuSet& mask,
                                 const std::vector<std::vector<std::uint32_t>>& gpus_of,
-                                std::uint32_t at_least) {
+                                std::uint32_t min_cpus) {
     const std::size_t tasks = gpus_of.size();
-    const auto even = static_cast<std::uint32_t>(mask.count() / tasks);
+    const auto even_share = static_cast<std::uint32_t>(mask.count() / tasks);
     std::vector<CpuSet> cpus(tasks, mask);
-    if (even == 0) return cpus;
+    if (even_share == 0) return cpus;
     const Pieces cores = cores_in(topology, mask);
     std::vector<CpuSet> near;
     if (gpus_of.front().empty()) {
@@ -211,7 +211,7 @@ std::vector<CpuSet> divide_cpus(const NodeTopology& topology, const Locality& lo
             if (numa.cpus.intersects(own)) surroundings.back().numas |= numa.cpus;
         }
     }
-    fill_up(surroundings, std::clamp(at_least, 1U, even), std::move(unused), shares);
+    fill_up(surroundings, std::clamp(min_cpus, 1U, even_share), std::move(unused), shares);
     for (std::size_t task = 0; task < tasks; ++task) {
         cpus[task] = {};
         for (const Piece& piece : shares[task]) cpus[task] |= piece.cpus;

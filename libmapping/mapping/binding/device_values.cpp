@@ -12,7 +12,7 @@ namespace {
 
 using Indices = std::vector<std::uint32_t>;
 
-// AMD's kernel driver reports a UUID of zeros where it has none.
+// AMD's kernel driver reports a UUID of zeros if it has none.
 bool has_uuid(const Gpu& gpu) {
     return gpu.uuid.find_first_of("123456789abcdefABCDEF", gpu.uuid.find('-') + 1) !=
            std::string::npos;
@@ -23,24 +23,24 @@ bool all_have_uuids(const NodeFacts& node) {
                        [&](std::uint32_t gpu) { return has_uuid(node.topology->gpus[gpu]); });
 }
 
-// Whether a number means the GPU that PCI_BUS_ID gives it.
+// Whether the step's GPU numbers follow PCI_BUS_ID order.
 bool numbers_follow_pci(const NodeFacts& node) {
     const auto& gpus = node.share.gpus;
     return node.gpu_names.in_pci_order || gpus.empty() ||
            node.topology->gpus[gpus.front()].vendor != GpuVendor::nvidia;
 }
 
-// Why it is not clear which GPUs the step's numbers name; empty: it is. Precondition, as of the two
-// above: the node's topology is known.
-std::string unclear_gpus(const NodeFacts& node) {
-    if (!node.gpu_names.unclear.empty()) return node.gpu_names.unclear;
+// Why the step's numbers do not identify its GPUs; empty if they do. Precondition, as of the two
+// functions above: the node's topology is known.
+std::string gpu_ambiguity(const NodeFacts& node) {
+    if (!node.gpu_names.ambiguity.empty()) return node.gpu_names.ambiguity;
     if (numbers_follow_pci(node) || all_have_uuids(node)) return {};
-    return "CUDA_DEVICE_ORDER: your value gives the GPUs' numbers another meaning than PCI_BUS_ID "
-           "does, and the driver does not report the UUID of every GPU";
+    return "CUDA_DEVICE_ORDER: your value numbers the GPUs differently from PCI_BUS_ID, and the "
+           "driver does not report the UUID of every GPU";
 }
 
-// "0,2" as numbers below the limit, ascending; nothing where it is another text.
-std::optional<Indices> numbers(std::string_view list, std::size_t limit) {
+// Parses "0,2": numbers below the limit, ascending; nullopt for any other text.
+std::optional<Indices> parse_numbers(std::string_view list, std::size_t limit) {
     Indices result;
     for (const std::string_view item : comma_items(list)) {
         const auto number = number_below(item, limit);
@@ -50,7 +50,7 @@ std::optional<Indices> numbers(std::string_view list, std::size_t limit) {
     return result;
 }
 
-Error unclear(std::string problem) {
+Error unidentified(std::string problem) {
     return {"GPUs", std::move(problem), ""};
 }
 
@@ -60,21 +60,21 @@ BindingPolicy binding_policy(const Request& request, const NodeFacts& node) {
     const bool near = !request.keep_all;
     BindingPolicy policy;
     policy.gpus = request.gpus.value_or(near ? GpuPolicy::near : GpuPolicy::keep);
-    // What Slurm gave each task by its own binding is more than a default.
-    const bool unclear = node.topology != nullptr && !unclear_gpus(node).empty();
-    if (!node.share.bound.empty() || unclear) policy.gpus = GpuPolicy::keep;
+    // Slurm's own binding of GPUs to tasks takes precedence over gpus=.
+    const bool is_ambiguous = node.topology != nullptr && !gpu_ambiguity(node).empty();
+    if (!node.share.task_gpus.empty() || is_ambiguous) policy.gpus = GpuPolicy::keep;
     const auto is_near = [near](std::optional<BindingChoice> choice) {
         return choice.value_or(near ? BindingChoice::near : BindingChoice::keep) ==
                BindingChoice::near;
     };
-    policy.near_cpus = node.confined && !unclear && is_near(request.cpus) &&
-                       (!node.user_bound || request.cpus == BindingChoice::near);
+    policy.near_cpus = node.is_confined && !is_ambiguous && is_near(request.cpus) &&
+                       (!node.has_cpu_bind || request.cpus == BindingChoice::near);
     policy.near_hcas = is_near(request.hcas);
     return policy;
 }
 
 bool needs_topology(const Request& request) {
-    const BindingPolicy policy = binding_policy(request, NodeFacts{.confined = true});
+    const BindingPolicy policy = binding_policy(request, NodeFacts{.is_confined = true});
     return policy.gpus != GpuPolicy::keep || policy.near_cpus || policy.near_hcas;
 }
 
@@ -84,17 +84,20 @@ Numbering likely_numbering(const NodeTopology& topology, const std::optional<Ind
 
 Result<StepGpus> step_gpus(const NodeTopology& topology, const std::optional<Indices>& usable,
                            std::string_view visible, Numbering numbering) {
-    const auto given = numbers(visible, topology.gpus.size());
+    const auto given = parse_numbers(visible, topology.gpus.size());
     if (!given || given->empty()) return StepGpus{};
     Indices counted(topology.gpus.size());
     std::iota(counted.begin(), counted.end(), 0U);
     if (usable) counted = *usable;
     StepGpus gpus;
     if (numbering == Numbering::opened) {
-        // All that can be opened, where that is not more than Slurm gave.
-        if (!usable) return unclear("the driver does not report which device file is whose");
+        // All that the task can open, unless these are more than Slurm gave it.
+        if (!usable) {
+            return unidentified(
+                "the driver does not report which device file belongs to which GPU");
+        }
         if (usable->size() > given->size()) {
-            return unclear(
+            return unidentified(
                 formatted("the task can open {}, but Slurm gave it {}; list every GPU of the "
                           "node in gres.conf",
                           usable->size(), given->size()));
@@ -104,12 +107,14 @@ Result<StepGpus> step_gpus(const NodeTopology& topology, const std::optional<Ind
         std::set_intersection(given->begin(), given->end(), counted.begin(), counted.end(),
                               std::back_inserter(gpus.indices));
     }
-    if (gpus.indices.empty()) return unclear("the task can open none of those that Slurm gave it");
+    if (gpus.indices.empty()) {
+        return unidentified("the task cannot open any of those that Slurm gave it");
+    }
     if (std::any_of(counted.begin(), counted.end(),
                     [&](std::uint32_t gpu) { return !topology.gpus[gpu].mig.empty(); })) {
-        return unclear("some of them are divided (MIG), and numbers do not count those");
+        return unidentified("some are divided into MIG instances, which the numbers do not count");
     }
-    // A GPU is named by its place among those that the task can open.
+    // A GPU's name is its position among those that the task can open.
     for (const std::uint32_t index : gpus.indices) {
         const auto at = std::lower_bound(counted.begin(), counted.end(), index) - counted.begin();
         gpus.names.push_back(std::to_string(at));
@@ -119,11 +124,11 @@ Result<StepGpus> step_gpus(const NodeTopology& topology, const std::optional<Ind
 
 namespace {
 
-// Puts the GPUs into the one variable that the maker's runtime reads first: HIP numbers anew what
+// Sets only the variable that the vendor's runtime reads first: HIP renumbers the GPUs that
 // ROCR_VISIBLE_DEVICES leaves, so that a permutation in both would be applied twice, and the
-// numbers that Slurm sets in CUDA_VISIBLE_DEVICES, which HIP reads too, may be past them.
-void set_visible(const NodeFacts& node, bool uuids, bool own_alone, const Indices& gpus,
-                 DeviceValues& values) {
+// numbers that Slurm sets in CUDA_VISIBLE_DEVICES, which HIP reads too, may be out of range.
+void set_visible_gpus(const NodeFacts& node, bool uuids, bool isolates, const Indices& gpus,
+                      DeviceValues& values) {
     const auto& all = node.share.gpus;
     std::vector<std::string> list;
     for (const std::uint32_t gpu : gpus) {
@@ -136,8 +141,8 @@ void set_visible(const NodeFacts& node, bool uuids, bool own_alone, const Indice
     };
     const GpuVendor vendor = node.topology->gpus[all.front()].vendor;
     if (vendor == GpuVendor::intel) {
-        // Level Zero takes its mask for a set, in which an order has no effect.
-        if (own_alone && slurm_sets("ZE_AFFINITY_MASK")) values.ze_affinity_mask = join(list, ",");
+        // Level Zero's mask is a set, in which the order has no effect.
+        if (isolates && slurm_sets("ZE_AFFINITY_MASK")) values.ze_affinity_mask = join(list, ",");
     } else if (vendor == GpuVendor::amd && slurm_sets("ROCR_VISIBLE_DEVICES")) {
         values.rocr_visible_devices = join(list, ",");
         if (slurm_sets("CUDA_VISIBLE_DEVICES")) {
@@ -147,21 +152,21 @@ void set_visible(const NodeFacts& node, bool uuids, bool own_alone, const Indice
         }
     } else if (slurm_sets("CUDA_VISIBLE_DEVICES")) {
         values.cuda_visible_devices = join(list, ",");
-        // By default CUDA counts the fastest GPU first.
+        // By default CUDA numbers the fastest GPU first.
         if (!uuids) values.cuda_device_order = "PCI_BUS_ID";
     }
 }
 
-// The ports that NCCL shall use, where it would use others too: it leaves out by itself those that
-// are not ACTIVE. Exact names: without '=' it would take mlx5_1 for mlx5_10 as well.
+// The ports that NCCL shall use; empty if it would use no others (it skips ports that are not
+// ACTIVE). '=' makes the names exact: without it mlx5_1 would match mlx5_10 as well.
 std::string nccl_ib_hca(const NodeTopology& topology, const std::vector<PortRef>& eligible) {
-    constexpr std::size_t most = 32;  // MAX_IF of src/include/socket.h, NCCL 2.28
+    constexpr std::size_t max_ports = 32;  // MAX_IF of src/include/socket.h, NCCL 2.28
     std::size_t active = 0;
     for (const Hca& hca : topology.hcas) {
         if (hca.kind != HcaKind::verbs) continue;
         for (const HcaPort& port : hca.ports) active += port.state == HcaPort::State::active;
     }
-    if (active <= eligible.size() || eligible.empty() || eligible.size() > most) return {};
+    if (active <= eligible.size() || eligible.empty() || eligible.size() > max_ports) return {};
     std::vector<std::string> names;
     names.reserve(eligible.size());
     for (const PortRef port : eligible) names.push_back(port_name(topology, port));
@@ -174,7 +179,7 @@ std::optional<std::string> value(const TaskContext& task) {
     return task.devices->*field;
 }
 
-// Exactly this interface: without '=' NCCL would take eth0 for eth01 as well.
+// '=' makes the name exact: without it eth0 would match eth01 as well.
 std::optional<std::string> nccl_interface(const TaskContext& task) {
     const auto name = value<&DeviceValues::interface>(task);
     return name ? std::optional("=" + *name) : std::nullopt;
@@ -184,8 +189,8 @@ std::optional<std::string> nccl_interface(const TaskContext& task) {
 
 std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFacts& node) {
     if (node.topology == nullptr) return {};
-    if (const std::string unclear = unclear_gpus(node); !unclear.empty()) {
-        return {unclear + "; GPUs and CPUs stay as Slurm set them"};
+    if (const std::string ambiguity = gpu_ambiguity(node); !ambiguity.empty()) {
+        return {ambiguity + "; GPUs and CPUs stay as Slurm set them"};
     }
     std::vector<std::string> lines;
     if (node.share.gpus.empty() || !request.gpu_uuids) return lines;
@@ -194,7 +199,7 @@ std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFac
             "gpu-ids=uuid: the driver does not report the UUID of every GPU; using numbers "
             "instead");
     }
-    if (!node.share.bound.empty()) {
+    if (!node.share.task_gpus.empty()) {
         lines.emplace_back(
             "gpu-ids=uuid: Slurm bound the GPUs to the tasks and named them; use "
             "--gpus-per-node instead of --gpus-per-task and --gpu-bind");
@@ -212,22 +217,24 @@ std::vector<DeviceValues> device_values(const Request& request, const NodeFacts&
     }
     if (binding == nullptr) return values;
     if (policy.gpus != GpuPolicy::keep && !node.share.gpus.empty()) {
-        // A UUID means the same in every order, which a number does not.
+        // Unlike a number, a UUID does not depend on the order.
         const bool uuids = (request.gpu_uuids || !numbers_follow_pci(node)) && all_have_uuids(node);
-        const bool own_alone = policy.gpus == GpuPolicy::isolate;
+        const bool isolates = policy.gpus == GpuPolicy::isolate;
         for (std::size_t task = 0; task < tasks; ++task) {
-            set_visible(node, uuids, own_alone,
-                        own_alone ? binding->tasks[task].gpus : binding->gpu_order, values[task]);
+            set_visible_gpus(node, uuids, isolates,
+                             isolates ? binding->tasks[task].gpus : binding->gpu_order,
+                             values[task]);
         }
     }
     if (!policy.near_hcas) return values;
     const std::vector<PortRef> eligible = rank_ports(*node.topology);
-    // One task on the node may use all ports, and a launcher's processes would inherit one.
-    const bool one_each = tasks > 1 && !request.framework->launcher_per_node && eligible.size() > 1;
+    // A single task may use all ports; the processes of a launcher would all inherit the same one.
+    const bool sets_port =
+        tasks > 1 && !request.framework->launcher_per_node && eligible.size() > 1;
     const std::string ib_hca = nccl_ib_hca(*node.topology, eligible);
     for (std::size_t task = 0; task < tasks; ++task) {
         values[task].nccl_ib_hca = ib_hca;
-        if (!one_each) continue;
+        if (!sets_port) continue;
         values[task].ucx_net_devices = port_name(*node.topology, *binding->tasks[task].port);
     }
     return values;

@@ -1,5 +1,5 @@
-// The variables of GPUs and network devices: which GPUs of the node Slurm's numbers name, and what
-// the variables say to each task.
+// The variables for GPUs and network devices: identifies the GPUs that Slurm's numbers name, and
+// computes each task's values.
 #pragma once
 
 #include "mapping/binding/binding.h"
@@ -7,36 +7,36 @@
 
 namespace distgpu {
 
-// Two lists of one length: where the GPUs are on the node, and how this task names them.
+// The step's GPUs, in two lists of equal length.
 struct StepGpus {
     std::vector<std::uint32_t> indices;  // into NodeTopology::gpus, ascending
-    std::vector<std::string> names;
+    std::vector<std::string> names;      // by which this task names them
 
     bool operator==(const StepGpus&) const = default;
 };
 
 // What Slurm's numbers count (common_gres_set_env() of gres_common.c, 22.05 to 26.05).
 enum class Numbering : std::uint8_t {
-    node,    // all GPUs of the node, from 0: CUDA opens the one at this place in PCI order
+    node,    // all GPUs of the node, from 0 in PCI order, as CUDA does
     opened,  // those that Slurm lets the step open (ConstrainDevices), from 0
 };
 
-// Where Slurm does not tell: it is `node` where the task can open all GPUs of the node.
+// The numbering if Slurm does not report it: `node` if the task can open all GPUs of the node.
 Numbering likely_numbering(const NodeTopology& topology,
                            const std::optional<std::vector<std::uint32_t>>& usable);
 
-// `visible`: CUDA_VISIBLE_DEVICES or its like, as Slurm set it for the step. `usable`: what
-// usable_gpus() says in this task. Without GPUs, and where they are not plain numbers (UUIDs of MIG
-// instances), the lists are empty. A GPU that this task cannot open is left out: a container may
-// have some of the step's only. Errors: it is not clear which GPUs they are.
+// `visible`: CUDA_VISIBLE_DEVICES or a similar variable, as Slurm set it for the step. `usable`:
+// the result of usable_gpus() in this task. The lists are empty if there are no GPUs or `visible`
+// is not plain numbers (UUIDs of MIG instances). A GPU that this task cannot open is left out: a
+// container may have only some of the step's. Errors: the numbers do not identify the GPUs.
 Result<StepGpus> step_gpus(const NodeTopology& topology,
                            const std::optional<std::vector<std::uint32_t>>& usable,
                            std::string_view visible, Numbering numbering);
 
-// Empty: the variable is left as it is.
+// The values of the variables for one task. Empty: the variable is left alone.
 struct DeviceValues {
     std::string cuda_visible_devices;
-    std::string cuda_device_order;  // by which CUDA counts the numbers in cuda_visible_devices
+    std::string cuda_device_order;  // to which the numbers in cuda_visible_devices refer
     std::string rocr_visible_devices;
     std::string ze_affinity_mask;
     std::string nccl_ib_hca;
@@ -44,15 +44,15 @@ struct DeviceValues {
     std::string interface;
 };
 
-// By local rank. `binding`: null where the topology is not known; then only the interface is told.
+// By local rank. `binding`: null if the topology is unknown; then only the interface is set.
 std::vector<DeviceValues> device_values(const Request& request, const NodeFacts& node,
                                         const NodeBinding* binding, std::uint32_t tasks,
                                         std::uint32_t step_nodes);
 
-// Why the GPUs are not named as asked: each a phrase with its remedy.
+// Why the GPUs are not named as requested. Each warning is a phrase with its remedy.
 std::vector<std::string> gpu_name_warnings(const Request& request, const NodeFacts& node);
 
-// What the tasks of every framework get of them.
+// The variables of this kind that the tasks of every framework get.
 std::span<const SetVariable> device_variables();
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// Values, inherited variables and refusals that several frameworks share.
+// Variables, values and refusals that several frameworks share.
 #pragma once
 
 #include "base/format.h"
@@ -13,7 +13,7 @@ namespace distgpu::contract {
 
 using Value = std::optional<std::string>;
 
-// One table out of several.
+// Concatenates tables.
 template <class Row, std::size_t... Sizes>
 constexpr auto joined(const std::array<Row, Sizes>&... tables) {
     std::array<Row, (Sizes + ...)> all{};
@@ -25,23 +25,25 @@ constexpr auto joined(const std::array<Row, Sizes>&... tables) {
     return all;
 }
 
-// A word that is the same for every task.
+// A text as a template argument.
 template <std::size_t size>
 struct Literal {
-    // NOLINTNEXTLINE(modernize-avoid-c-arrays): what a literal is.
-    consteval Literal(const char (&word)[size]) { std::copy_n(word, size, text.begin()); }
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays): the type of a string literal.
+    consteval Literal(const char (&literal)[size]) { std::copy_n(literal, size, text.begin()); }
     std::array<char, size> text{};
 };
-template <Literal word>
+
+// A value that is the same for every task.
+template <Literal literal>
 Value constant(const TaskContext& /*task*/) {
-    return word.text.data();
+    return literal.text.data();
 }
 
-// A list of words.
+// A list of texts.
 template <Literal... each>
 inline constexpr std::array<std::string_view, sizeof...(each)> words{each.text.data()...};
 
-// A field of the task's context.
+// The value of a field of the task's context.
 template <auto field>
 Value value_of(const TaskContext& task) {
     const auto& value = task.*field;
@@ -68,7 +70,7 @@ inline Value master_endpoint(const TaskContext& task) {
     return host_and_port(task.master_address, task.master_port);
 }
 
-// The keys of a mode whose own launcher may run once a node instead, and the record for that.
+// The keys of a mode whose own launcher may run once per node instead, and the record for that.
 inline constexpr auto per_node_keys = words<"per-node", "nproc">;
 template <const Framework& launcher>
 inline constexpr std::array per_node_variant{Variant{"per-node", &launcher}};
@@ -80,9 +82,9 @@ inline constexpr SetVariable master_port_variable{
 inline constexpr SetVariable node_rank_variable{
     "NODE_RANK", "this node's number, from 0, counted by the nodes' lowest ranks", node_rank};
 
-// Lightning's own switch: it does not look for Slurm in a job of this name
-// (lightning/fabric/plugins/environments/slurm.py, 2.6).
-inline constexpr SetVariable hidden_slurm{
+// Lightning ignores Slurm in a job of this name (lightning/fabric/plugins/environments/slurm.py,
+// 2.6).
+inline constexpr SetVariable hide_slurm_variable{
     "SLURM_JOB_NAME",
     "hides Slurm from Lightning, which would mistake this task for the only process of its node",
     constant<"interactive">};
@@ -101,14 +103,14 @@ inline constexpr auto env_rendezvous = std::to_array<SetVariable>({
     {"GROUP_WORLD_SIZE", "number of nodes in the step", node_count},
 });
 
-// torch/distributed/elastic sets TORCHELASTIC_*; rendezvous.py makes every rank
-// a client of a store that nobody serves when TORCHELASTIC_USE_AGENT_STORE leaks.
+// torch/distributed/elastic sets TORCHELASTIC_*. If TORCHELASTIC_USE_AGENT_STORE is inherited,
+// rendezvous.py makes every rank a client of a store that no process serves.
 inline constexpr UnsetVariable torchelastic_leftovers{
     "TORCHELASTIC_*", "every rank would wait for an outer torchrun's store"};
 inline constexpr UnsetVariable torchrun_leftovers{
     "PET_*", "a launcher started inside the task would use them as its own"};
-// Accelerate (utils/environment.py) takes OMPI_COMM_WORLD_SIZE for a launch by mpirun,
-// DeepSpeed (comm/comm.py) asserts that both local ranks agree.
+// Accelerate (utils/environment.py) takes OMPI_COMM_WORLD_SIZE as a sign of mpirun, DeepSpeed
+// (comm/comm.py) asserts that both local ranks agree.
 inline constexpr UnsetVariable open_mpi_leftovers{
     "OMPI_COMM_WORLD_*", "the ranks of an outer mpirun would override this step's"};
 
@@ -118,7 +120,7 @@ inline constexpr std::array env_rendezvous_leftovers{
     open_mpi_leftovers,
 };
 
-// What a launcher sets for the processes that it starts.
+// Variables that a launcher sets for the processes that it starts.
 inline constexpr auto launcher_owned = std::to_array<UnsetVariable>({
     {"RANK", "the launcher owns the ranks"},
     {"LOCAL_RANK", "the launcher owns the ranks"},
@@ -128,20 +130,20 @@ inline constexpr auto launcher_owned = std::to_array<UnsetVariable>({
     {"GROUP_WORLD_SIZE", "the launcher owns the group size"},
 });
 
-// The same for a launcher that takes nothing from PET_*.
+// The variables to unset for a launcher that does not read PET_*.
 inline constexpr auto launcher_unsets = joined(launcher_owned, env_rendezvous_leftovers);
 
-// What a launcher needs to know of its node.
+// Variables from which a launcher gets the rendezvous and the rank of its node.
 inline constexpr std::array node_rendezvous{
     master_addr_variable,
     master_port_variable,
     node_rank_variable,
 };
 
-// The options of srun for one task on each node, whatever else it has or inherits.
-std::string one_task_each(const StepView& step);
+// The options of srun for one task on each node, whatever its command line or the job has.
+std::string one_task_options(const StepView& step);
 
-// Refuses more than one task on a node: the launcher starts the processes itself.
-std::optional<Error> one_task_per_node(const StepView& step);
+// Refuses several tasks on a node, for modes whose launcher starts the processes itself.
+std::optional<Error> refuse_several_tasks(const StepView& step);
 
 }  // namespace distgpu::contract

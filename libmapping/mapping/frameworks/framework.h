@@ -1,6 +1,6 @@
 // The contract between distgpu and a training framework: which variables a task gets, which
-// inherited ones must go, and what the step has to look like. One framework is one constant record
-// in this folder. Adding one: its record, its declaration below, its row in framework.cpp.
+// inherited ones are removed, and which steps are refused. A framework is one constant record in
+// this folder. To add one: its record, its declaration below, its row in framework.cpp.
 #pragma once
 
 #include "mapping/layout/hostlist.h"
@@ -15,27 +15,28 @@ struct Framework;
 struct LauncherOptions;
 struct Request;
 
-// What decides how many tasks a step has: srun takes a number of tasks before --ntasks-per-node.
-enum class TasksFrom : std::uint8_t {
-    nodes,  // --ntasks-per-node, or nobody
-    line,   // --ntasks on srun's own line
-    job,    // SLURM_NTASKS, which srun inherits from its job
+// What sets a step's number of tasks. To srun, a total takes precedence over --ntasks-per-node.
+enum class TaskCountSource : std::uint8_t {
+    per_node,      // --ntasks-per-node, or the default
+    command_line,  // --ntasks on srun's command line
+    job,           // SLURM_NTASKS, which srun inherits from its job
 };
 
-// What is known of a step before it is launched, for a contract to judge.
+// The facts about a step before its launch, from which a contract may refuse it.
 struct StepFacts {
-    std::string mpi_type;       // srun's --mpi or its default ("none", "pmix"); empty: not known
-    std::string cpus_per_node;  // SLURM_JOB_CPUS_PER_NODE, as "8(x2),4"; empty: not known
-    std::string job_name{};     // SLURM_JOB_NAME; empty: not known
-    // NodeAddr of each node, by NodeIndex; empty: the nodes are reached by their names.
+    std::string mpi_type;       // srun's --mpi or its default ("none", "pmix"); empty if unknown
+    std::string cpus_per_node;  // SLURM_JOB_CPUS_PER_NODE, as "8(x2),4"; empty if unknown
+    std::string job_name{};     // SLURM_JOB_NAME; empty if unknown
+    // NodeAddr of each node, by NodeIndex; empty if the nodes are reached by their names.
     HostList node_addresses{};
-    std::vector<std::string> program{};  // with its arguments; empty: not known
-    std::uint32_t allocated_nodes = 0;   // 0: the user chose the step's nodes, or it is not known
-    // `distgpu exec` is put before a service's program that lacks it (Slurm 23.11 and newer).
-    bool puts_exec_in_front = false;
-    bool size_by_default = false;  // nobody gave the step's number of nodes, tasks or GPUs
-    TasksFrom tasks_from = TasksFrom::nodes;
-    // One task, in a job that asked for distgpu, whose own srun line does not: seldom a training.
+    std::vector<std::string> program{};  // with its arguments; empty if unknown
+    std::uint32_t allocated_nodes = 0;   // 0 if the user chose the step's nodes, or if unknown
+    // srun inserts a missing `distgpu exec` before a service's program (Slurm 23.11 and newer).
+    bool inserts_exec = false;
+    bool has_default_size = false;  // the user gave no number of nodes, tasks or GPUs
+    TaskCountSource task_count_source = TaskCountSource::per_node;
+    // One task in a job that asked for distgpu, whose own srun command line does not: rarely a
+    // training, so there are no warnings.
     bool is_helper = false;
 
     bool operator==(const StepFacts&) const = default;
@@ -45,11 +46,11 @@ struct StepView {
     const Request& request;
     const StepLayout& layout;
     const StepFacts& facts;
-    // How the tasks reach each node, by NodeIndex; empty where the framework does not name them.
+    // The address of each node for the tasks, by NodeIndex; empty if the framework needs none.
     const HostList& addresses;
 };
 
-// Everything a contract may turn into a variable's value, for one task.
+// The facts about one task from which a contract computes the values of variables.
 struct TaskContext {
     GlobalRank rank;                     // 0 .. world_size-1
     std::uint32_t world_size = 0;        // tasks of the step
@@ -57,21 +58,21 @@ struct TaskContext {
     std::uint32_t local_world_size = 0;  // tasks of the step on this node
     NodeRank node_rank;                  // 0 .. node_count-1
     std::uint32_t node_count = 0;
-    std::string_view node_name;       // this node's host name, with the suffix of master=suffix:S
-    std::string_view reachable_as;    // how the other nodes reach this one
-    std::string_view master_address;  // host name, IPv4 or bare IPv6 address
+    std::string_view node_name;  // this node's host name, with the suffix of master=suffix:S
+    std::string_view reachable_address;  // by which the other nodes reach this one
+    std::string_view master_address;     // host name, IPv4 or bare IPv6 address
     std::uint16_t master_port = 0;
-    std::uint32_t processes_per_node = 0;   // what a per-node launcher starts here
+    std::uint32_t processes_per_node = 0;   // that a per-node launcher starts here
     std::string_view step_name;             // "JOBID.STEPID"
-    std::uint32_t gpus = 0;                 // GPUs that the task sees; 0: none or not known
+    std::uint32_t gpus = 0;                 // GPUs that the task sees; 0 if none or unknown
     std::uint32_t cpus = 0;                 // CPUs of the step on this node
-    std::uint64_t memory = 0;               // of the step on this node, in MiB; 0: not known
+    std::uint64_t memory = 0;               // of the step on this node, in MiB; 0 if unknown
     std::uint32_t threads = 0;              // OMP_NUM_THREADS of a process; 0: leave it alone
-    const DeviceValues* devices = nullptr;  // what binding chose; null: nothing
+    const DeviceValues* devices = nullptr;  // null: leave all of them alone
     NodeIndex node;
-    const StepView* step = nullptr;   // the whole step
-    std::string_view node_address{};  // this node's NodeAddr; its name where that is not known
-    // One of the step's ports that its framework leaves free; nothing: there is none.
+    const StepView* step = nullptr;
+    std::string_view node_address{};  // this node's NodeAddr, or its name if that is unknown
+    // A port of the step that its framework does not use; nullopt if there is none.
     std::optional<std::uint16_t> spare_port{};
 };
 
@@ -79,99 +80,100 @@ struct TaskContext {
 struct SetVariable {
     std::string_view name;
     std::string_view meaning;  // for documentation: a phrase without a full stop
-    // Nothing: this task does not get the variable.
+    // nullopt: this task does not get the variable.
     std::optional<std::string> (*value)(const TaskContext&);
-    bool users_own = false;         // stays as it is where the user exported it
-    std::string_view older_name{};  // the export of which counts too; empty: it had none
+    bool users_own = false;         // left alone if the user exported it
+    std::string_view older_name{};  // left alone, too, if the user exported this one; may be empty
 };
 
-// Variables that must not reach the program although they were inherited.
+// An inherited variable that must not reach the program.
 struct UnsetVariable {
     std::string_view name;    // ends with '*' for every variable with that prefix
     std::string_view reason;  // for documentation: what goes wrong otherwise
 };
 
-// An option of a program that reads its place from its command line and not from variables.
+// An option that distgpu adds for a program which reads its place in the step only from options.
 struct ProgramOption {
-    std::string_view name;     // as distgpu writes it: "--node-rank"
-    std::string_view others;   // how the user may write it besides, between blanks: "-r"
-    std::string_view meaning;  // for documentation: a phrase without a full stop
-    // Nothing: this node's program does not get it; empty: it has no value.
+    std::string_view name;      // as distgpu writes it: "--node-rank"
+    std::string_view synonyms;  // other names that the user may use, separated by blanks: "-r"
+    std::string_view meaning;   // for documentation: a phrase without a full stop
+    // nullopt: this node's program does not get it; empty: an option without a value.
     std::optional<std::string> (*value)(const TaskContext&);
-    // Each node has another value, so that the user, whose line is the same for all, has none.
-    bool of_the_node = false;
+    // Nodes have different values, so that the user, with one command line for all, cannot set it.
+    bool is_per_node = false;
 };
 
-// A secret word. Without one, whoever reaches the ports of the service can run code in it.
+// A secret token. Without it, everyone who can reach the ports of the service can run code in it.
 struct ServiceToken {
-    std::string_view variable;          // that holds it
-    std::string_view mode_variable;     // that has "token" where the service asks for it
+    std::string_view variable;          // that holds the token
+    std::string_view mode_variable;     // set to "token" to make the service require the token
     std::string_view address_variable;  // by which another step finds the service
-    // A command that an older companion ends with status 2; and what the user is then told.
+    // A command that ends with status 2 if the companion is too old for tokens, and the warning
+    // then.
     std::span<const std::string_view> query;
-    std::string_view unknown;
+    std::string_view outdated_warning;
 };
 
 // A program on every node that `distgpu exec` starts, with options, and ends.
 struct Service {
     std::span<const ProgramOption> options{};
-    // A program of the framework's that gets these options and runs on every node, below the
-    // user's, which runs on rank 0's node alone and whose end is the step's. Empty: it is the
-    // user's that gets them and runs on every node.
+    // The framework's program, which runs on every node with these options. The user's program then
+    // runs only on rank 0's node, and the step ends with it. Empty: the user's program runs on
+    // every node and gets the options.
     std::span<const std::string_view> companion{};
-    std::string_view up_text{};        // what the companion prints once it is ready
-    std::string_view folder_option{};  // by which rank 0's node gets the step's folder
+    std::string_view ready_text{};     // what the companion prints once it is ready
+    std::string_view folder_option{};  // the option for the step's folder, on rank 0's node
     // The variable that names the parent of the step's private folder on a node, which is removed
     // at the end. Without a companion the program gets the private folder in this variable, for its
     // temporary files.
     std::string_view folder_variable{};
-    std::size_t longest_folder = 0;       // of its path in bytes, for the sockets in it
-    const ServiceToken* token = nullptr;  // null: it knows none
-    // Those of `options` that say where rank 0's node answers requests.
+    std::size_t max_folder_length = 0;    // of its path in bytes, for the sockets in it
+    const ServiceToken* token = nullptr;  // null if it supports none
+    // Those of `options` with the host and port on which rank 0's node answers requests.
     std::string_view host_option{};
     std::string_view port_option{};
-    std::string_view health{};  // the path that answers with status 200 once it is ready
+    std::string_view health_path{};  // URL path that answers with status 200 once it is ready
 };
 
-// A key of SPEC by which the user takes another contract of the same framework.
+// A key of SPEC with which the user chooses another contract of the same framework.
 struct Variant {
     std::string_view key;  // as the user writes it: "per-node", "backend=gloo"
     const Framework* framework;
 };
 
 struct Framework {
-    std::string_view mode;     // the words in SPEC; of a variant with its key
+    std::string_view mode;     // as in SPEC; of a variant, with its key
     std::string_view summary;  // one line of help
     std::span<const std::string_view> aliases{};
-    // Keys of SPEC that not every framework takes, the variants' included.
+    // Keys of SPEC that not every framework supports, including those of the variants.
     std::span<const std::string_view> keys{};
     std::span<const Variant> variants{};
-    bool launcher_per_node = false;  // its own launcher runs once a node, starts the processes
-    // That launcher, as launchers.h reads it, the usual way to write it first; none: any program.
+    bool launcher_per_node = false;  // its own launcher runs once per node and starts the processes
+    // The command lines of that launcher, the usual one first; empty: any program.
     std::span<const std::string_view> launchers{};
-    // What its own options say of the step, which may differ; null: it is not read.
+    // The launcher's options, to compare with the step; null: they are not parsed.
     const LauncherOptions* launcher_options = nullptr;
-    bool scripts_launch = false;  // plain Python fits as well
-    // Programs that start ranks themselves; srun starts the tasks instead.
-    std::span<const std::string_view> replaces{};
-    // What `distgpu exec` has to do for it; null: nothing, the variables are enough.
+    bool scripts_can_launch = false;  // a Python script may start the processes, too
+    // Launchers that start ranks on all nodes; srun starts the tasks instead.
+    std::span<const std::string_view> replaced_launchers{};
+    // What `distgpu exec` has to start; null if the variables are enough.
     const Service* service = nullptr;
-    bool one_gpu_per_task = false;    // every task uses the one with its local rank's number
-    bool chooses_threads = false;     // it chooses OMP_NUM_THREADS itself
-    bool for_cpus_too = false;        // its programs are often for CPUs
+    bool one_gpu_per_task = false;    // every task uses the GPU with the number of its local rank
+    bool chooses_threads = false;     // it sets OMP_NUM_THREADS itself
+    bool also_for_cpus = false;       // its programs often use no GPU
     std::uint16_t ports = 1;          // from MASTER_PORT on, on which rank 0's node listens
-    bool ports_on_all_nodes = false;  // not on rank 0's alone
+    bool ports_on_all_nodes = false;  // on every node, not only on rank 0's
     bool port_per_task = false;       // every task listens on MASTER_PORT + its local rank
-    // Where its processes have their ranks from, if not from what the contract sets: "JAX takes its
-    // ranks from SLURM_PROCID"; and what to do where another order of them is wanted.
-    std::string_view own_ranks{};
-    std::string_view instead_of_order = "leave it out";
-    bool names_all_nodes = false;  // the contract names the address of every node
+    // Why order= has no effect, if the ranks do not come from the contract's variables ("JAX takes
+    // its ranks from SLURM_PROCID"), and what to do instead.
+    std::string_view fixed_ranks_reason{};
+    std::string_view order_remedy = "leave it out";
+    bool names_all_nodes = false;  // a variable has the address of every node
     std::span<const SetVariable> sets{};
     std::span<const UnsetVariable> unsets{};
-    // Refuses a step that the framework cannot run in; null: any step will do.
+    // Refuses a step in which the framework cannot run; null: it runs in any step.
     std::optional<Error> (*refuse)(const StepView&) = nullptr;
-    // Warns of a step in which the framework may not do what was meant; null: none is known.
+    // Warns about a step that is probably not intended; null: no such step is known.
     std::optional<Error> (*warn)(const StepView&) = nullptr;
 };
 
@@ -190,16 +192,16 @@ extern const Framework ray;
 extern const Framework vllm;
 extern const Framework sglang;
 
-// All frameworks, in the order of the help text; variants hang on their framework.
+// All frameworks, in the order of the help text. Variants are listed in their frameworks.
 std::span<const Framework* const> frameworks();
 
-// The framework whose mode or alias is `word`, or null.
-const Framework* find_framework(std::string_view word);
+// The framework with this mode or alias; null if there is none.
+const Framework* find_framework(std::string_view name);
 
-// How a message names the mode, which is not off: "--distgpu=tf".
+// The mode in messages: "--distgpu=tf". Precondition: the mode is not off.
 std::string option_of(const Request& request);
 
-// What the tasks of every framework get besides, of the process itself.
+// Variables of the process itself that the tasks of every framework get.
 std::span<const SetVariable> common_variables();
 
 }  // namespace distgpu

@@ -1,5 +1,5 @@
-// JAX: jax.distributed.initialize() takes count and rank from SLURM_*, and would
-// take the first node of the list for rank 0's.
+// JAX: jax.distributed.initialize() reads the number of processes and the rank from SLURM_*, and
+// assumes that rank 0 runs on the first node of the list.
 // Source: jax/_src/distributed.py and clusters/slurm_cluster.py (0.10).
 #include "mapping/frameworks/common.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace contract;
 
-// An even share of the visible GPUs in order; one that is alone is number 0.
+// An even share of the visible GPUs in order. A task that sees one GPU uses number 0.
 Value local_devices(const TaskContext& task) {
     if (task.gpus == 0) return std::nullopt;
     const std::uint64_t local = task.local_rank.value;
@@ -39,7 +39,7 @@ constexpr auto unsets = std::to_array<UnsetVariable>({
 const Framework jax{
     .mode = "jax",
     .summary = "JAX (jax.distributed), any number of GPUs per task",
-    .own_ranks = "JAX takes its ranks from SLURM_PROCID",
+    .fixed_ranks_reason = "JAX takes its ranks from SLURM_PROCID",
     .sets = sets,
     .unsets = unsets,
 };

@@ -1,12 +1,12 @@
 #include "mapping/frameworks/launchers.h"
 
-#include "mapping/frameworks/serving.h"
+#include "mapping/frameworks/service.h"
 #include "mapping/frameworks/started_commands.h"
 
 namespace distgpu {
 namespace {
 
-bool is_for_a_shell(std::string_view word) {
+bool needs_shell(std::string_view word) {
     return word.find_first_of("$`") != std::string_view::npos;
 }
 
@@ -14,27 +14,28 @@ bool is_script(std::string_view word) {
     return word.ends_with(".py") || word.ends_with(".sh");
 }
 
-// The option that a word names; null: none, or it may be either of two.
+// The option with this name, which may be abbreviated; null if it is unknown or ambiguous.
 const LauncherOption* find_option(const LauncherOptions& launcher, std::string_view name) {
-    constexpr std::size_t shortest = 4;  // "--nn"
+    constexpr std::size_t min_length = 4;  // "--nn"
     const bool is_flag = has_word(launcher.flags, name);
     const LauncherOption* found = nullptr;
     for (const LauncherOption& option : launcher.options) {
         const bool by_letter = !is_flag && !option.letter.empty() && !name.starts_with("--") &&
                                name.starts_with(option.letter);
         if (option.name == name || by_letter) return &option;
-        const bool may_be_cut = !is_flag && launcher.abbreviated && name.size() >= shortest;
-        if (!may_be_cut || !option.name.starts_with(name)) continue;
+        const bool may_be_abbreviated =
+            !is_flag && launcher.allows_abbreviations && name.size() >= min_length;
+        if (!may_be_abbreviated || !option.name.starts_with(name)) continue;
         if (found != nullptr) return nullptr;
         found = &option;
     }
     return found;
 }
 
-// The option at this place, and its value, which may be the next word. `option` is null where the
-// launcher's table lacks it.
-GivenOption option_at(const LauncherOptions& launcher, std::span<const std::string> words,
-                      std::size_t& at) {
+// Parses the option at `at`. If its value is the next word, `at` moves to it. `option` is null if
+// the launcher's table lacks the option.
+GivenOption read_option(const LauncherOptions& launcher, std::span<const std::string> words,
+                        std::size_t& at) {
     const std::string& word = words[at];
     const std::size_t equals = word.find('=');
     std::string name = word.substr(0, equals);
@@ -55,7 +56,7 @@ GivenOption option_at(const LauncherOptions& launcher, std::span<const std::stri
         given.value = words[++at];
         given.text += ' ' + *given.value;
     }
-    if (is_for_a_shell(*given.value)) given.value.reset();
+    if (needs_shell(*given.value)) given.value.reset();
     return given;
 }
 
@@ -73,17 +74,17 @@ GivenOptions read_options(const LauncherOptions& launcher, std::span<const std::
     for (std::size_t at = 0; at < words.size(); ++at) {
         const std::string_view word = words[at];
         if (word.size() > 1 && word.front() == '-') {
-            GivenOption option = option_at(launcher, words, at);
+            GivenOption option = read_option(launcher, words, at);
             if (option.option != nullptr) given.options.push_back(std::move(option));
-        } else if (is_for_a_shell(word)) {
-            // Options, or the script.
+        } else if (needs_shell(word)) {
+            // It may expand to options or to the script.
             given.complete = is_script(word);
             break;
-        } else if (!launcher.behind_the_script) {
+        } else if (!launcher.reads_after_script) {
             break;
         }
     }
-    if (launcher.settle != nullptr) launcher.settle(given);
+    if (launcher.remove_overridden != nullptr) launcher.remove_overridden(given);
     return given;
 }
 
@@ -93,17 +94,16 @@ using Arguments = std::span<const std::string>;
 
 constexpr std::string_view python = "python";
 
-// A command line as the records write one.
+// A command line in the form of the records.
 struct Command {
-    // "torchrun", "train.py"; of a script of Python's the script, of a module "python", "-m" and
-    // it.
+    // "torchrun", "train.py"; for a Python script the script, for a module "python", "-m", MODULE.
     std::vector<std::string_view> words;
-    bool is_pythons = false;
+    bool is_python = false;
 };
 
-// What Python's own options come to: a module, or where the program begins (python(1), 3.14).
+// The result of Python's own options (python(1), 3.14).
 struct PythonOptions {
-    std::size_t end = 0;
+    std::size_t end = 0;  // index of the word after the options
     std::string_view module{};
 };
 
@@ -114,7 +114,7 @@ PythonOptions python_options(Arguments arguments) {
         if (argument.size() < 2 || argument.front() != '-') break;
         if (argument == "--check-hash-based-pycs") ++at;
         if (argument.starts_with("--")) continue;
-        // Letters that take a value end the word with it, or have it in the next one.
+        // A letter with a value is followed by it, or the value is the next word.
         const std::size_t letter = argument.find_first_of("cmWX");
         if (letter == std::string_view::npos) continue;
         std::string_view value = argument.substr(letter + 1);
@@ -147,10 +147,10 @@ Command read_command(Arguments arguments) {
     return command;
 }
 
-// `words`: as a record writes them.
+// `words`: from a record, separated by blanks.
 bool begins_with(const Command& command, std::string_view words) {
     for (const std::string_view word : command.words) {
-        if (word != take_until(words, ' ')) return false;
+        if (word != cut_until(words, ' ')) return false;
         if (words.empty()) return true;
     }
     return false;
@@ -158,34 +158,35 @@ bool begins_with(const Command& command, std::string_view words) {
 
 using Launchers = std::span<const std::string_view> Framework::*;
 
-// The launcher, as a record's `list` writes it; empty: it is none of them.
-std::string_view launcher(const Command& command, const Framework& record, Launchers list) {
+// The launcher that the command starts, as written in the record's `list`; empty if none of them.
+std::string_view find_launcher(const Command& command, const Framework& record, Launchers list) {
     for (const std::string_view words : record.*list) {
         if (begins_with(command, words)) return words;
     }
     return {};
 }
 
-struct Owner {
+// A launcher, and the record that lists it.
+struct ListedLauncher {
     const Framework* record = nullptr;  // null: no record lists the program
     std::string_view launcher{};
 };
 
-Owner owner(const Command& command, Launchers list) {
+ListedLauncher find_record(const Command& command, Launchers list) {
     for (const Framework* framework : frameworks()) {
-        if (const auto words = launcher(command, *framework, list); !words.empty()) {
+        if (const auto words = find_launcher(command, *framework, list); !words.empty()) {
             return {framework, words};
         }
         for (const Variant& variant : framework->variants) {
-            const auto words = launcher(command, *variant.framework, list);
+            const auto words = find_launcher(command, *variant.framework, list);
             if (!words.empty()) return {variant.framework, words};
         }
     }
     return {};
 }
 
-// One that starts ranks on all nodes, in a step that has them already.
-Misfit second_srun(const Framework& mode, const Owner& found) {
+// For a launcher that starts ranks on all nodes, like srun.
+Mismatch replaced_launcher_mismatch(const Framework& mode, const ListedLauncher& found) {
     std::string remedy = formatted("leave {} and its options out", found.launcher);
     if (mode.mode.substr(0, mode.mode.find(',')) != found.record->mode) {
         remedy += formatted(" (--distgpu={} gives the tasks what it would)", found.record->mode);
@@ -197,12 +198,12 @@ Misfit second_srun(const Framework& mode, const Owner& found) {
             true};
 }
 
-// One that starts the processes of its node, under another mode than its own.
-Misfit other_launcher(const StepView& step, const Owner& found) {
+// For a launcher that starts the processes of its node, under a mode that is not its own.
+Mismatch other_launcher_mismatch(const StepView& step, const ListedLauncher& found) {
     const std::string option = option_of(step.request);
     const std::uint32_t tasks = step.layout.max_tasks_per_node();
     std::string remedy =
-        formatted("use --distgpu={} with {}", found.record->mode, contract::one_task_each(step));
+        formatted("use --distgpu={} with {}", found.record->mode, contract::one_task_options(step));
     if (found.record->service != nullptr) {
         remedy += formatted(", and distgpu exec -- before {}", found.launcher);
     } else if (!step.request.framework->launcher_per_node) {
@@ -216,15 +217,15 @@ Misfit other_launcher(const StepView& step, const Owner& found) {
                  std::move(remedy)},
                 true};
     }
-    const bool alone = step.layout.node_count() == 1;
+    const bool is_one_node = step.layout.node_count() == 1;
     return {{std::string(found.launcher),
              formatted("{} does not set it up, so {}", option,
-                       alone ? "it may start a single process" : "each node may train alone"),
+                       is_one_node ? "it may start a single process" : "each node may train alone"),
              std::move(remedy)}};
 }
 
-// A mode whose tasks are launchers, and a program that is none.
-Misfit no_launcher(const StepView& step, Arguments program) {
+// For a program that is not a launcher, under a mode that needs one.
+Mismatch missing_launcher_mismatch(const StepView& step, Arguments program) {
     const Framework& mode = *step.request.framework;
     std::string remedy = formatted("start the script with {}", mode.launchers.front());
     for (const Framework* framework : frameworks()) {
@@ -241,7 +242,7 @@ Misfit no_launcher(const StepView& step, Arguments program) {
          std::move(remedy)}};
 }
 
-// What prepares a program, and starts none itself.
+// Whether the command only prepares a training.
 bool is_preparation(const Command& command) {
     if (command.words.empty()) return false;  // Python without a script
     return has_word(
@@ -251,34 +252,35 @@ bool is_preparation(const Command& command) {
         command.words.front());
 }
 
-// Nothing but scripts of Python's are started, none of which is the mode's launcher.
-bool is_python_alone(const std::vector<UnwrappedCommand>& commands, const Framework& mode) {
+// Whether the commands start only Python scripts, none of which is the mode's launcher.
+bool is_only_python(const std::vector<UnwrappedCommand>& commands, const Framework& mode) {
     bool any = false;
     for (const UnwrappedCommand& started : commands) {
         const Command command = read_command(started.words);
         if (is_preparation(command)) continue;
         const bool is_script =
-            command.is_pythons && launcher(command, mode, &Framework::launchers).empty();
-        if (!is_script || !started.certain) return false;
+            command.is_python && find_launcher(command, mode, &Framework::launchers).empty();
+        if (!is_script || !started.is_unconditional) return false;
         any = true;
     }
     return any;
 }
 
-// A script or module of Python's or a launcher, which may train.
+// Whether the command is a launcher, or a Python script or module that may train.
 bool may_train(const Command& command) {
-    if (owner(command, &Framework::launchers).record != nullptr) return true;
-    if (owner(command, &Framework::replaces).record != nullptr) return true;
-    if (!command.is_pythons || command.words.empty()) return false;
+    if (find_record(command, &Framework::launchers).record != nullptr) return true;
+    if (find_record(command, &Framework::replaced_launchers).record != nullptr) return true;
+    if (!command.is_python || command.words.empty()) return false;
     constexpr std::string_view tools =
         "pip venv json.tool http.server site timeit torch.utils.collect_env";
     const bool is_module = command.words.front() == "python" && command.words.size() > 2;
     return !is_module || !has_word(tools, command.words[2]);
 }
 
-// ssh and its like, where nothing else of the step trains: a helper may run anywhere.
-std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& commands,
-                                    const Request& request) {
+// For a training behind ssh or the like. nullopt if another command of the step may train: helpers
+// may run anywhere.
+std::optional<Mismatch> remote_mismatch(const std::vector<UnwrappedCommand>& commands,
+                                        const Request& request) {
     const Framework& mode = *request.framework;
     const UnwrappedCommand* training = nullptr;
     for (const UnwrappedCommand& started : commands) {
@@ -287,20 +289,20 @@ std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& command
             if (!is_preparation(read_command(started.words))) return std::nullopt;
             continue;
         }
-        // As in `ssh n2 env RANK=$RANK ...`.
+        // The line may pass the variables on: `ssh n2 env RANK=$RANK ...`.
         const std::string words = join(started.words, " ");
-        const bool mentions = std::ranges::any_of(mode.sets, [&](const SetVariable& set) {
+        const bool names_variable = std::ranges::any_of(mode.sets, [&](const SetVariable& set) {
             return words.find(set.name) != std::string::npos;
         });
-        if (remote->sends_variables || mentions) return std::nullopt;
+        if (remote->sends_variables || names_variable) return std::nullopt;
         const bool trains = std::ranges::any_of(remote->commands, [](const UnwrappedCommand& each) {
-            return each.certain && may_train(read_command(each.words));
+            return each.is_unconditional && may_train(read_command(each.words));
         });
-        if (trains && started.certain && training == nullptr) training = &started;
+        if (trains && started.is_unconditional && training == nullptr) training = &started;
     }
     if (training == nullptr) return std::nullopt;
     const std::string_view shell = file_name(training->words.front());
-    return Misfit{
+    return Mismatch{
         {excerpt(join(training->words, " ")),
          formatted("{} starts the program outside the step, where it has none of the "
                    "variables of {}",
@@ -308,23 +310,22 @@ std::optional<Misfit> remote_misfit(const std::vector<UnwrappedCommand>& command
          formatted("leave {} out: srun starts the tasks on the nodes of the step itself", shell)}};
 }
 
-std::optional<Misfit> command_misfit(const StepView& step, const Command& command) {
+std::optional<Mismatch> command_mismatch(const StepView& step, const Command& command) {
     const Framework& mode = *step.request.framework;
     if (begins_with(command, "ray start")) {
-        return Misfit{{"ray start", "its workers would take the ranks of the task that starts them",
-                       "use --distgpu=ray, which starts Ray itself, or --distgpu=off"}};
+        return Mismatch{{"ray start",
+                         "its workers would get the ranks of the task that starts them",
+                         "use --distgpu=ray, which starts Ray itself, or --distgpu=off"}};
     }
-    if (const Owner found = owner(command, &Framework::replaces); found.record != nullptr) {
-        return second_srun(mode, found);
-    }
-    if (!launcher(command, mode, &Framework::launchers).empty()) return std::nullopt;
-    if (const Owner found = owner(command, &Framework::launchers); found.record != nullptr) {
-        return other_launcher(step, found);
-    }
+    const auto replaced = find_record(command, &Framework::replaced_launchers);
+    if (replaced.record != nullptr) return replaced_launcher_mismatch(mode, replaced);
+    if (!find_launcher(command, mode, &Framework::launchers).empty()) return std::nullopt;
+    const auto other = find_record(command, &Framework::launchers);
+    if (other.record != nullptr) return other_launcher_mismatch(step, other);
     return std::nullopt;
 }
 
-// `distgpu exec` may stand before the command and behind other programs.
+// The commands of the program. `distgpu exec` may precede a command and follow other programs.
 std::vector<UnwrappedCommand> commands_of(const StepView& step) {
     std::vector<UnwrappedCommand> all;
     for (const UnwrappedCommand& outer : started_commands(step.facts.program)) {
@@ -334,7 +335,8 @@ std::vector<UnwrappedCommand> commands_of(const StepView& step) {
             continue;
         }
         for (UnwrappedCommand& inner : started_commands(program.words)) {
-            all.push_back({std::move(inner.words), inner.certain && outer.certain});
+            all.push_back(
+                {std::move(inner.words), inner.is_unconditional && outer.is_unconditional});
         }
     }
     return all;
@@ -344,27 +346,28 @@ std::vector<UnwrappedCommand> commands_of(const StepView& step) {
 
 bool is_launcher(const StepView& step) {
     const std::vector<std::string> program =
-        behind_wrappers(started_program(step.facts.program).words);
+        strip_wrappers(started_program(step.facts.program).words);
     if (program.empty()) return false;
     const Framework& mode = *step.request.framework;
     const Command command = read_command(program);
     const bool is_driver = mode.service != nullptr && !mode.service->companion.empty();
-    return is_driver ? command.is_pythons : !launcher(command, mode, &Framework::launchers).empty();
+    return is_driver ? command.is_python
+                     : !find_launcher(command, mode, &Framework::launchers).empty();
 }
 
-std::optional<Misfit> program_misfit(const StepView& step) {
+std::optional<Mismatch> program_mismatch(const StepView& step) {
     const Framework& mode = *step.request.framework;
     const std::vector<UnwrappedCommand> commands = commands_of(step);
     for (const UnwrappedCommand& command : commands) {
-        if (!command.certain) continue;
-        if (auto misfit = command_misfit(step, read_command(command.words))) return misfit;
+        if (!command.is_unconditional) continue;
+        if (auto found = command_mismatch(step, read_command(command.words))) return found;
     }
-    if (auto misfit = remote_misfit(commands, step.request)) return misfit;
+    if (auto found = remote_mismatch(commands, step.request)) return found;
     // A service's program may have any name.
-    const bool wants_launcher =
-        mode.service == nullptr && !mode.launchers.empty() && !mode.scripts_launch;
-    if (!wants_launcher || !is_python_alone(commands, mode)) return std::nullopt;
-    return no_launcher(step, started_program(step.facts.program).words);
+    const bool needs_launcher =
+        mode.service == nullptr && !mode.launchers.empty() && !mode.scripts_can_launch;
+    if (!needs_launcher || !is_only_python(commands, mode)) return std::nullopt;
+    return missing_launcher_mismatch(step, started_program(step.facts.program).words);
 }
 
 std::optional<GivenLauncher> given_launcher(const StepView& step) {
@@ -372,8 +375,8 @@ std::optional<GivenLauncher> given_launcher(const StepView& step) {
     if (mode.launcher_options == nullptr) return std::nullopt;
     for (const UnwrappedCommand& started : commands_of(step)) {
         const Command command = read_command(started.words);
-        const std::string_view name = launcher(command, mode, &Framework::launchers);
-        if (name.empty() || !started.certain) continue;
+        const std::string_view name = find_launcher(command, mode, &Framework::launchers);
+        if (name.empty() || !started.is_unconditional) continue;
         const auto words = static_cast<std::size_t>(std::ranges::count(name, ' ')) + 1;
         const std::vector<std::string> options(
             command.words.begin() + static_cast<std::ptrdiff_t>(words), command.words.end());

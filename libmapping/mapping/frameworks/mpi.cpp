@@ -1,9 +1,9 @@
-// ompi: programs that read Open MPI's variables, as mpirun and Azure ML's MPI jobs set them, and
-// MPI programs themselves, whose ranks come from PMIx, untouched. Source: Open MPI 4.1,
-// orte/mca/schizo/ompi; the names of AZ_BATCH* are those of Azure Batch. `srun --mpi=pmix` sets
-// none of them. Horovod: over MPI its ranks are MPI's; over Gloo it takes them from HOROVOD_*, and
-// needs Horovod's own key-value server at the rendezvous (horovod-rendezvous starts it). Source:
-// horovod/common/operations.cc and gloo/gloo_context.cc (0.28).
+// ompi: scripts that read Open MPI's variables, as set by mpirun and by Azure ML's MPI jobs, and
+// MPI programs, whose ranks still come from PMIx. Source: Open MPI 4.1, orte/mca/schizo/ompi; the
+// names AZ_BATCH* are Azure Batch's. `srun --mpi=pmix` sets none of them. Horovod: over MPI its
+// ranks are MPI's; over Gloo it reads them from HOROVOD_*, and needs Horovod's key-value server at
+// the rendezvous (horovod-rendezvous starts it). Source: horovod/common/operations.cc and
+// gloo/gloo_context.cc (0.28).
 #include "mapping/frameworks/common.h"
 #include "mapping/rendezvous/rendezvous.h"
 
@@ -37,42 +37,41 @@ constexpr auto unsets =
                 {"GROUP_WORLD_SIZE", "left over from an outer step"}}),
            std::array{torchelastic_leftovers, torchrun_leftovers});
 
-std::optional<Error> no_mpi(const StepView& step) {
+std::optional<Error> warn_without_mpi(const StepView& step) {
     if (step.facts.mpi_type != "none") return std::nullopt;
     return Error{"--distgpu=ompi", "with --mpi=none, an MPI program fails in MPI_Init",
                  "use srun --mpi=pmix, unless the program only reads OMPI_COMM_WORLD_*"};
 }
 
-constexpr auto node_sets = joined(sets, std::array{hidden_slurm});
+constexpr auto node_sets = joined(sets, std::array{hide_slurm_variable});
 
 const Framework per_node{
     .mode = "ompi,per-node",
     .summary = "scripts that read OMPI_COMM_WORLD_* and start the node's processes themselves",
     .launcher_per_node = true,
-    .for_cpus_too = true,
+    .also_for_cpus = true,
     .sets = node_sets,
     .unsets = unsets,
-    .refuse = one_task_per_node,
+    .refuse = refuse_several_tasks,
 };
 
-// Horovod's "cross" communicator joins the tasks that have the same local rank, one on each node
-// that has so many tasks, in the order of their ranks (mpi_context.cc, MPI_Comm_split). Counts
-// those before `end`.
-std::uint32_t tasks_alike(const TaskContext& task, GlobalRank end) {
+// Counts the tasks with this task's local rank and a rank below `end`. They form Horovod's "cross"
+// communicator, in the order of their ranks (mpi_context.cc, MPI_Comm_split).
+std::uint32_t count_cross_tasks(const TaskContext& task, GlobalRank end) {
     const StepLayout& layout = task.step->layout;
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
         const NodeIndex node{i};
-        const bool has_one = layout.tasks_on(node) > task.local_rank.value;
-        if (has_one && layout.rank(node, task.local_rank).value < end.value) ++count;
+        const bool has_task = layout.tasks_on(node) > task.local_rank.value;
+        if (has_task && layout.rank(node, task.local_rank).value < end.value) ++count;
     }
     return count;
 }
 Value cross_rank(const TaskContext& task) {
-    return std::to_string(tasks_alike(task, task.rank));
+    return std::to_string(count_cross_tasks(task, task.rank));
 }
 Value cross_size(const TaskContext& task) {
-    return std::to_string(tasks_alike(task, GlobalRank{task.step->layout.task_count()}));
+    return std::to_string(count_cross_tasks(task, GlobalRank{task.step->layout.task_count()}));
 }
 
 constexpr auto mpi_sets = std::to_array<SetVariable>({
@@ -105,7 +104,7 @@ constexpr auto gloo_sets = std::to_array<SetVariable>({
     {"HOROVOD_GLOO_RENDEZVOUS_PORT", "port of Horovod's key-value server there", master_port},
 });
 
-std::optional<Error> needs_mpi(const StepView& step) {
+std::optional<Error> refuse_without_mpi(const StepView& step) {
     if (step.facts.mpi_type != "none") return std::nullopt;
     return Error{"--distgpu=horovod",
                  "Horovod takes its ranks from MPI, but --mpi=none provides no MPI",
@@ -130,13 +129,13 @@ const Framework ompi{
     .aliases = words<"mpi">,
     .keys = per_node_keys,
     .variants = per_node_variant<per_node>,
-    // Open MPI's and PRRTE's, and those of MPICH and Intel MPI.
-    .replaces = words<"mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra">,
-    .for_cpus_too = true,
-    .own_ranks = "MPI numbers its processes itself",
+    // Those of Open MPI, PRRTE, MPICH and Intel MPI.
+    .replaced_launchers = words<"mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra">,
+    .also_for_cpus = true,
+    .fixed_ranks_reason = "MPI numbers its processes itself",
     .sets = sets,
     .unsets = unsets,
-    .warn = no_mpi,
+    .warn = warn_without_mpi,
 };
 
 const Framework horovod{
@@ -144,14 +143,14 @@ const Framework horovod{
     .summary = "Horovod over MPI, one process per task",
     .keys = words<"backend">,
     .variants = horovod_variants,
-    .replaces = words<"horovodrun">,
+    .replaced_launchers = words<"horovodrun">,
     .one_gpu_per_task = true,
     .ports = 0,
-    .own_ranks = "Horovod takes its ranks from MPI",
-    .instead_of_order = "use horovod,backend=gloo, or leave it out",
+    .fixed_ranks_reason = "Horovod takes its ranks from MPI",
+    .order_remedy = "use horovod,backend=gloo, or leave it out",
     .sets = mpi_sets,
     .unsets = mpi_unsets,
-    .refuse = needs_mpi,
+    .refuse = refuse_without_mpi,
 };
 
 }  // namespace distgpu

@@ -1,16 +1,16 @@
-// Ray: a cluster of the step's own, `ray start` on every node, and the user's program, its driver,
-// on rank 0's. Source: ray/scripts/scripts.py and ray/dashboard/consts.py (2.60). Every port that
-// can be given stands in the step's block, and the workers' are chosen by the kernel: two jobs on a
-// node share nothing. Ray counts the machine's CPUs, GPUs and memory where it is not told the
-// step's.
-#include "mapping/frameworks/serving.h"
+// Ray: a private cluster of the step, with `ray start` on every node and the user's program as the
+// driver on rank 0's. Source: ray/scripts/scripts.py and ray/dashboard/consts.py (2.60). Every port
+// that can be set is one of the step's, and the kernel chooses those of the workers, so that two
+// jobs on a node share nothing. By default Ray would use the machine's CPUs, GPUs and memory, not
+// the step's.
+#include "mapping/frameworks/service.h"
 
 namespace distgpu {
 namespace {
 
 using namespace contract;
 
-Value heads_endpoint(const TaskContext& task) {
+Value endpoint_of_head(const TaskContext& task) {
     return task.node_rank == NodeRank{0} ? std::nullopt : master_endpoint(task);
 }
 Value no_dashboard(const TaskContext& task) {
@@ -23,13 +23,13 @@ Value worker_port(const TaskContext& task) {
     return std::to_string(range ? (*range).*end : 0);
 }
 
-// In bytes; Ray's own share of a machine for its object store is 30 %.
+// Memory in bytes. Ray's default for the object store is 30 % of the machine's.
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 std::uint64_t object_store_bytes(const TaskContext& task) {
     return task.memory * mebibyte / 10 * 3;
 }
 Value object_store(const TaskContext& task) {
-    // Ray refuses a smaller one than 75 MB.
+    // Ray refuses less than 75 MB.
     constexpr std::uint64_t least = 100 * mebibyte;
     const std::uint64_t bytes = object_store_bytes(task);
     return bytes < least ? std::nullopt : Value(std::to_string(bytes));
@@ -41,15 +41,15 @@ Value memory(const TaskContext& task) {
 
 constexpr auto options = std::to_array<ProgramOption>({
     {"--head", "", "on rank 0's node", of_rank0<constant<"">>},
-    {"--address", "", "on the others: MASTER_ADDR:MASTER_PORT", heads_endpoint},
+    {"--address", "", "on the others: MASTER_ADDR:MASTER_PORT", endpoint_of_head},
     {"--port", "", "MASTER_PORT: rank 0's node serves the cluster's store there",
      of_rank0<master_port>},
-    {"--ray-client-server-port", "", "the port behind it", of_rank0<port<1>>},
+    {"--ray-client-server-port", "", "the port after it", of_rank0<port<1>>},
     {"--dashboard-host", "", "rank 0's node's address", of_rank0<node_address>},
-    {"--dashboard-port", "", "the 8th port behind MASTER_PORT", of_rank0<port<8>>},
+    {"--dashboard-port", "", "the 8th port after MASTER_PORT", of_rank0<port<8>>},
     {"--include-dashboard", "", "false, with `dashboard=off`", of_rank0<no_dashboard>},
     {"--node-ip-address", "", "this node's address", node_address},
-    {"--node-manager-port", "", "the 2nd port behind MASTER_PORT", port<2>},
+    {"--node-manager-port", "", "the 2nd port after MASTER_PORT", port<2>},
     {"--object-manager-port", "", "the 3rd port", port<3>},
     {"--runtime-env-agent-port", "", "the 4th port", port<4>},
     {"--dashboard-agent-grpc-port", "", "the 5th port", port<5>},
@@ -63,45 +63,44 @@ constexpr auto options = std::to_array<ProgramOption>({
     {"--object-store-memory", "", "30 % of the step's memory on this node, if that is known",
      object_store},
     {"--memory", "", "the rest of it", memory},
-    {"--disable-usage-stats", "", "nothing is sent to Ray's makers", constant<"">},
-    {"--block", "", "it stays, so that its end is known", constant<"">},
+    {"--disable-usage-stats", "", "no usage data is sent to Ray's developers", constant<"">},
+    {"--block", "", "keeps the command running, so that distgpu sees it end", constant<"">},
 });
 
 constexpr ServiceToken token{
     .variable = "RAY_AUTH_TOKEN",
     .mode_variable = "RAY_AUTH_MODE",
     .address_variable = "RAY_ADDRESS",
-    // It came with the tokens, in 2.52; it is click that ends an unknown one with status 2.
+    // Added with the tokens in 2.52. Click ends an unknown command with status 2.
     .query = words<"ray", "get-auth-token">,
-    .unknown =
-        "Ray before 2.52 knows no token, so whoever reaches this "
-        "cluster's ports can run programs as you; install a newer one",
+    .outdated_warning =
+        "Ray before 2.52 does not support tokens, so anyone who can reach this "
+        "cluster's ports can run programs as you; install a newer version",
 };
 
 constexpr Service service{
     .options = options,
     .companion = words<"ray", "start">,
-    .up_text = "Ray runtime started.",
+    .ready_text = "Ray runtime started.",
     .folder_option = "--temp-dir",
     .folder_variable = "RAY_TMPDIR",
-    // The names of Ray's sockets are 63 to 67 bytes long; the system takes 107.
-    .longest_folder = 40,
+    // The names of Ray's sockets are 63 to 67 bytes long; the system allows 107.
+    .max_folder_length = 40,
     .token = &token,
 };
 
 constexpr auto sets = joined(
     service_rendezvous,
     std::to_array<SetVariable>({
-        {"RAY_ADDRESS",
-         "MASTER_ADDR:MASTER_PORT: without it, a driver would start a cluster of its own",
+        {"RAY_ADDRESS", "MASTER_ADDR:MASTER_PORT: without it, a driver would start another cluster",
          master_endpoint},
-        {"AUTOSCALER_METRIC_PORT", "the 10th port behind MASTER_PORT; Ray's is fixed", port<10>},
-        {"DASHBOARD_METRIC_PORT", "the 11th port behind MASTER_PORT; Ray's is fixed", port<11>},
+        {"AUTOSCALER_METRIC_PORT", "the 10th port after MASTER_PORT; Ray's is fixed", port<10>},
+        {"DASHBOARD_METRIC_PORT", "the 11th port after MASTER_PORT; Ray's is fixed", port<11>},
     }));
 
 constexpr auto unsets = joined(
     launcher_unsets, std::to_array<UnsetVariable>(
-                         {{"RAY_JOB_ID", "the driver would take itself for another cluster's"}}));
+                         {{"RAY_JOB_ID", "the driver would use the job id of another cluster"}}));
 
 }  // namespace
 
@@ -112,12 +111,12 @@ const Framework ray{
     .launcher_per_node = true,
     .service = &service,
     .chooses_threads = true,
-    .for_cpus_too = true,
+    .also_for_cpus = true,
     .ports = service_ports,
     .ports_on_all_nodes = true,
     .sets = sets,
     .unsets = unsets,
-    .refuse = no_service,
+    .refuse = refuse_service,
 };
 
 }  // namespace distgpu

@@ -1,7 +1,7 @@
 // TensorFlow's tf.distribute: TF_CONFIG, one JSON text that names every task.
 // Source: tensorflow/python/distribute/cluster_resolver/tfconfig_cluster_resolver.py
 // and distribute_coordinator (2.21): types chief, worker, ps and evaluator, at most
-// one chief and one evaluator; the evaluator stands outside the cluster.
+// one chief and one evaluator; the evaluator is not part of the cluster.
 #include "mapping/frameworks/common.h"
 #include "mapping/rendezvous/rendezvous.h"
 
@@ -47,7 +47,7 @@ std::string cluster(const StepView& step, std::uint16_t port) {
     return text;
 }
 
-std::string config(std::string_view cluster, const StepView& step, std::uint32_t rank) {
+std::string config_text(std::string_view cluster, const StepView& step, std::uint32_t rank) {
     for (const Role& role : roles(step.request, step.layout.task_count())) {
         if (rank - role.first >= role.count) continue;
         return formatted(R"({{"cluster":{{{}}},"task":{{"type":"{}","index":{}}}}})", cluster,
@@ -57,7 +57,7 @@ std::string config(std::string_view cluster, const StepView& step, std::uint32_t
 }
 
 Value tf_config(const TaskContext& task) {
-    return config(cluster(*task.step, task.master_port), *task.step, task.rank.value);
+    return config_text(cluster(*task.step, task.master_port), *task.step, task.rank.value);
 }
 
 constexpr auto sets = std::to_array<SetVariable>({
@@ -73,7 +73,7 @@ Error refusal(const StepView& step, std::string problem, std::string remedy) {
     return {option_of(step.request), std::move(problem), std::move(remedy)};
 }
 
-std::optional<Error> missing_tasks(const StepView& step) {
+std::optional<Error> refuse_missing_tasks(const StepView& step) {
     const Request& request = step.request;
     const std::uint32_t tasks = step.layout.task_count();
     const std::uint64_t special = std::uint64_t{request.chief} + request.ps + request.evaluator;
@@ -83,24 +83,24 @@ std::optional<Error> missing_tasks(const StepView& step) {
             formatted("{} tasks for chief, ps and evaluator, but the step has {}", special, tasks),
             formatted("use --ntasks={} or more", special + 1));
     }
-    const bool trains = special < tasks || (request.chief > 0 && request.ps == 0);
-    if (trains) return std::nullopt;
+    const bool has_worker = special < tasks || (request.chief > 0 && request.ps == 0);
+    if (has_worker) return std::nullopt;
     return refusal(
         step, formatted("chief, ps and evaluator use all {} tasks, so no worker is left", tasks),
         formatted("use --ntasks={} or more", special + 1));
 }
 
-// srun cannot hand on a longer value (Linux takes 131,072 bytes for NAME=VALUE and
-// its end, Slurm needs a few).
+// srun cannot pass a longer value on (Linux allows 131,072 bytes for NAME=VALUE and its NUL, Slurm
+// needs a few of them).
 constexpr std::size_t max_config_length = 131'060;
 
-std::optional<Error> too_long(const StepView& step) {
+std::optional<Error> refuse_long_config(const StepView& step) {
     constexpr std::uint16_t five_digits = 10'000;
     const std::string addresses = cluster(step, five_digits);
     std::size_t length = 0;
     for (const Role& role : roles(step.request, step.layout.task_count())) {
         if (role.count == 0) continue;
-        length = std::max(length, config(addresses, step, role.first + role.count - 1).size());
+        length = std::max(length, config_text(addresses, step, role.first + role.count - 1).size());
     }
     if (length <= max_config_length) return std::nullopt;
     return refusal(
@@ -111,9 +111,9 @@ std::optional<Error> too_long(const StepView& step) {
         "use one task per node, fewer nodes, or master=name if the names are shorter");
 }
 
-std::optional<Error> impossible(const StepView& step) {
-    if (auto missing = missing_tasks(step)) return missing;
-    return too_long(step);
+std::optional<Error> refuse_step(const StepView& step) {
+    if (auto missing = refuse_missing_tasks(step)) return missing;
+    return refuse_long_config(step);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ const Framework tensorflow{
     .port_per_task = true,
     .names_all_nodes = true,
     .sets = sets,
-    .refuse = impossible,
+    .refuse = refuse_step,
 };
 
 }  // namespace distgpu

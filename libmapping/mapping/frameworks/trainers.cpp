@@ -1,6 +1,6 @@
 // Libraries on top of PyTorch: Lightning, Hugging Face Accelerate (and the Trainer of Transformers,
 // which is built on it), DeepSpeed, MosaicML Composer. One process per task, or their own launcher
-// once a node.
+// once per node.
 #include "mapping/frameworks/common.h"
 #include "mapping/frameworks/launchers.h"
 
@@ -10,14 +10,14 @@ namespace {
 using namespace contract;
 using Meaning = OptionMeaning;
 
-// Lightning. One process per task: its SLURMEnvironment takes the ranks from SLURM_*, and of ours
-// only the address, the port and SLURM_NTASKS_PER_NODE
-// (lightning/fabric/plugins/environments/slurm.py, 2.6). Once a node: its LightningEnvironment
+// Lightning. One process per task: its SLURMEnvironment reads the ranks from SLURM_*, and of
+// distgpu's variables only the address, the port and SLURM_NTASKS_PER_NODE
+// (lightning/fabric/plugins/environments/slurm.py, 2.6). Once per node: its LightningEnvironment
 // starts a process for each device, unless LOCAL_RANK is set.
 
-// A job of one of these names is one in which the user types: Lightning does not take
-// its ranks from Slurm there, and numbers them node by node instead.
-Value visible_job_name(const TaskContext& task) {
+// Lightning takes a job with one of these names as interactive: it ignores Slurm's ranks and
+// numbers the ranks node by node instead.
+Value noninteractive_job_name(const TaskContext& task) {
     const std::string& name = task.step->facts.job_name;
     return name == "bash" || name == "interactive" ? Value("lightning") : std::nullopt;
 }
@@ -31,47 +31,47 @@ constexpr auto lightning_sets = joined(
                          {"SLURM_JOB_NAME",
                           "`lightning` in a job named `bash` or `interactive`, in which Lightning "
                           "would ignore Slurm; otherwise left alone",
-                          visible_job_name}}));
+                          noninteractive_job_name}}));
 
-std::optional<Error> equal_tasks_per_node(const StepView& step) {
-    const std::uint32_t least = step.layout.min_tasks_per_node();
-    const std::uint32_t most = step.layout.max_tasks_per_node();
-    if (least == most) return std::nullopt;
+std::optional<Error> refuse_unequal_tasks(const StepView& step) {
+    const std::uint32_t min = step.layout.min_tasks_per_node();
+    const std::uint32_t max = step.layout.max_tasks_per_node();
+    if (min == max) return std::nullopt;
     return Error{
         "--distgpu=lightning",
         formatted(
-            "the nodes have {} to {} tasks, but Lightning needs the same number on every node",
-            least, most),
+            "the nodes have {} to {} tasks, but Lightning needs the same number on every node", min,
+            max),
         "use --ntasks-per-node=N"};
 }
 
-constexpr auto lightning_node_sets = joined(node_rendezvous, std::array{hidden_slurm});
+constexpr auto lightning_node_sets = joined(node_rendezvous, std::array{hide_slurm_variable});
 
 constexpr auto fabric_options = std::to_array<LauncherOption>({
     {"--num-nodes", Meaning::nodes, "--num-nodes $SLURM_NNODES"},
     {"--devices", Meaning::processes},
-    {"--node-rank", Meaning::own_rank, "--node-rank $NODE_RANK within bash -c '...'"},
+    {"--node-rank", Meaning::node_rank, "--node-rank $NODE_RANK within bash -c '...'"},
     {"--main-address", Meaning::address, "--main-address $MASTER_ADDR within bash -c '...'"},
     {"--main-port", Meaning::port, "--main-port $MASTER_PORT within bash -c '...'"},
 });
 
-std::optional<Misfit> judge_fabric(const StepView& step, const GivenOptions& given) {
+std::optional<Mismatch> find_mismatch_fabric(const StepView& step, const GivenOptions& given) {
     if (step.layout.node_count() == 1 || !given.lacks("--num-nodes")) return std::nullopt;
-    return Misfit{{"fabric run",
-                   formatted("without --num-nodes each of the step's {} nodes would train alone",
-                             step.layout.node_count()),
-                   "write bash -c 'fabric run --num-nodes $SLURM_NNODES --node-rank $NODE_RANK "
-                   "--main-address $MASTER_ADDR --main-port $MASTER_PORT ...', or use "
-                   "--distgpu=lightning with a task for each GPU"},
-                  true};
+    return Mismatch{{"fabric run",
+                     formatted("without --num-nodes each of the step's {} nodes would train alone",
+                               step.layout.node_count()),
+                     "write bash -c 'fabric run --num-nodes $SLURM_NNODES --node-rank $NODE_RANK "
+                     "--main-address $MASTER_ADDR --main-port $MASTER_PORT ...', or use "
+                     "--distgpu=lightning with a task for each GPU"},
+                    true};
 }
 
-// Fabric's command line, which is torchrun with options of its own (lightning/fabric/cli.py, 2.6).
+// Fabric's command line: torchrun with other options (lightning/fabric/cli.py, 2.6).
 constexpr LauncherOptions fabric{.options = fabric_options,
                                  .flags = "--help",
-                                 .abbreviated = false,
-                                 .behind_the_script = true,
-                                 .judge = judge_fabric};
+                                 .allows_abbreviations = false,
+                                 .reads_after_script = true,
+                                 .find_mismatch = find_mismatch_fabric};
 
 const Framework lightning_per_node{
     .mode = "lightning,per-node",
@@ -80,50 +80,50 @@ const Framework lightning_per_node{
     .launchers = words<"fabric run", "lightning run", "python -m lightning.fabric.cli run",
                        "python -m lightning_fabric.cli run">,
     .launcher_options = &fabric,
-    .scripts_launch = true,
+    .scripts_can_launch = true,
     .sets = lightning_node_sets,
     .unsets = launcher_unsets,
-    .refuse = one_task_per_node,
+    .refuse = refuse_several_tasks,
 };
 
-// Accelerate. accelerate/state.py is distributed where LOCAL_RANK is set and then uses env://;
-// `accelerate launch` (commands/launch.py, 1.15) takes the machine's rank from its command line
-// alone.
+// Accelerate. accelerate/state.py uses env:// if LOCAL_RANK is set; `accelerate launch`
+// (commands/launch.py, 1.15) reads the machine's rank only from its command line.
 
 constexpr auto accelerate_options = std::to_array<LauncherOption>({
     {"--num-machines", Meaning::nodes, "--num_machines $SLURM_NNODES"},
     {"--num-processes", Meaning::processes_in_all,
      "--num_processes with the number of all GPUs of the step"},
-    {"--machine-rank", Meaning::own_rank, "--machine_rank $NODE_RANK within bash -c '...'"},
+    {"--machine-rank", Meaning::node_rank, "--machine_rank $NODE_RANK within bash -c '...'"},
     {"--main-process-ip", Meaning::address, "--main_process_ip $MASTER_ADDR within bash -c '...'"},
     {"--main-process-port", Meaning::port, "--main_process_port $MASTER_PORT within bash -c '...'"},
-    {"--config-file", Meaning::others},
-    {"--deepspeed-multinode-launcher", Meaning::others},
+    {"--config-file", Meaning::custom},
+    {"--deepspeed-multinode-launcher", Meaning::custom},
 });
 
-// It takes nothing of this from variables; without the options, a file in the user's home may have
-// it, the same for all nodes.
-std::optional<Misfit> judge_accelerate(const StepView& step, const GivenOptions& given) {
+// Accelerate reads none of this from variables. Without the options, a configuration file in the
+// user's home may set them, the same for all nodes.
+std::optional<Mismatch> find_mismatch_accelerate(const StepView& step, const GivenOptions& given) {
     const std::uint32_t nodes = step.layout.node_count();
     if (nodes == 1) return std::nullopt;
     if (given.lacks("--num-machines") && given.lacks("--config-file")) {
-        return Misfit{{"accelerate launch",
-                       formatted("without --num_machines each of the step's {} nodes trains alone, "
-                                 "unless a configuration file says otherwise",
-                                 nodes),
-                       "write bash -c 'accelerate launch --num_machines $SLURM_NNODES "
-                       "--machine_rank $NODE_RANK --main_process_ip $MASTER_ADDR "
-                       "--main_process_port $MASTER_PORT ...', or use --distgpu=accelerate with a "
-                       "task for each GPU"}};
+        return Mismatch{
+            {"accelerate launch",
+             formatted("without --num_machines each of the step's {} nodes trains alone, "
+                       "unless a configuration file says otherwise",
+                       nodes),
+             "write bash -c 'accelerate launch --num_machines $SLURM_NNODES "
+             "--machine_rank $NODE_RANK --main_process_ip $MASTER_ADDR "
+             "--main_process_port $MASTER_PORT ...', or use --distgpu=accelerate with a "
+             "task for each GPU"}};
     }
     const GivenOption* const other = given.find("--deepspeed-multinode-launcher");
     if (other == nullptr || has_word("standard nossh", other->value.value_or("standard"))) {
         return std::nullopt;
     }
-    return Misfit{{formatted("accelerate launch {}", other->text),
-                   "each node's launcher would start the processes of all nodes",
-                   "use --deepspeed_multinode_launcher standard"},
-                  true};
+    return Mismatch{{formatted("accelerate launch {}", other->text),
+                     "each node's launcher would start the processes of all nodes",
+                     "use --deepspeed_multinode_launcher standard"},
+                    true};
 }
 
 constexpr LauncherOptions accelerate_launch{
@@ -134,8 +134,8 @@ constexpr LauncherOptions accelerate_launch{
         "--use-deepspeed --use-fsdp --use-parallelism-config --use-megatron-lm --same-network "
         "-m --module --no-python --tpu-cluster --no-tpu-cluster --tpu-use-sudo "
         "--downcast-bf16 --fp8-use-autocast-during-eval --debug -h --help",
-    .abbreviated = false,
-    .judge = judge_accelerate};
+    .allows_abbreviations = false,
+    .find_mismatch = find_mismatch_accelerate};
 
 const Framework accelerate_per_node{
     .mode = "accelerate,per-node",
@@ -146,41 +146,42 @@ const Framework accelerate_per_node{
     .launcher_options = &accelerate_launch,
     .sets = node_rendezvous,
     .unsets = launcher_unsets,
-    .refuse = one_task_per_node,
+    .refuse = refuse_several_tasks,
 };
 
-// DeepSpeed. One process per task: deepspeed/comm/comm.py (0.19) is content with env:// and asks
-// Azure ML, SageMaker or mpi4py only where one of its variables is missing. Once a node: its
-// launcher, deepspeed/launcher/runner.py with --no_ssh.
+// DeepSpeed. One process per task: deepspeed/comm/comm.py (0.19) uses env://, and Azure ML,
+// SageMaker or mpi4py only if one of its variables is missing. Once per node: its launcher,
+// deepspeed/launcher/runner.py with --no_ssh.
 
 constexpr auto deepspeed_options = std::to_array<LauncherOption>({
     {"--num-nodes", Meaning::nodes, "--num_nodes $SLURM_NNODES"},
     {"--num-gpus", Meaning::processes},
     {"--num-accelerators", Meaning::processes},
-    {"--node-rank", Meaning::own_rank, "--node_rank $NODE_RANK within bash -c '...'"},
+    {"--node-rank", Meaning::node_rank, "--node_rank $NODE_RANK within bash -c '...'"},
     {"--master-addr", Meaning::address, "--master_addr $MASTER_ADDR within bash -c '...'"},
     {"--master-port", Meaning::port, "--master_port $MASTER_PORT within bash -c '...'"},
-    {"--include", Meaning::others, {}, "-i"},
-    {"--no-ssh", Meaning::others},
+    {"--include", Meaning::custom, {}, "-i"},
+    {"--no-ssh", Meaning::custom},
 });
 
-// Without --no_ssh it starts the nodes of its hostfile over ssh, or its own node's processes where
-// it finds none (launcher/runner.py).
-std::optional<Misfit> judge_deepspeed(const StepView& step, const GivenOptions& given) {
+// Without --no_ssh it starts the processes of all nodes in its hostfile over ssh, or only its own
+// node's if there is no hostfile (launcher/runner.py).
+std::optional<Mismatch> find_mismatch_deepspeed(const StepView& step, const GivenOptions& given) {
     const std::uint32_t nodes = step.layout.node_count();
     if (nodes == 1) return std::nullopt;
     if (given.lacks("--no-ssh")) {
-        return Misfit{{"deepspeed",
-                       formatted("without --no_ssh each of the step's {} nodes would train alone, "
-                                 "or start all of them again over ssh",
-                                 nodes),
-                       "write --no_ssh, with --hostfile, --node_rank and --master_addr, or use "
-                       "--distgpu=deepspeed with a task for each GPU"},
-                      true};
+        return Mismatch{
+            {"deepspeed",
+             formatted("without --no_ssh each of the step's {} nodes would train alone, "
+                       "or start all of them again over ssh",
+                       nodes),
+             "write --no_ssh, with --hostfile, --node_rank and --master_addr, or use "
+             "--distgpu=deepspeed with a task for each GPU"},
+            true};
     }
     const GivenOption* const only = given.find("--include");
     if (only == nullptr || !only->value.value_or("").starts_with("localhost")) return std::nullopt;
-    return Misfit{
+    return Mismatch{
         {formatted("deepspeed {}", only->text),
          formatted("each of the step's {} nodes would train alone", nodes), "leave it out"},
         true};
@@ -191,7 +192,7 @@ constexpr LauncherOptions deepspeed_launcher{
     .flags =
         "--module --no-python --no-local-rank --no-ssh --no-ssh-check --force-multi "
         "--save-pid --elastic-training --bind-cores-to-rank -h --help",
-    .judge = judge_deepspeed};
+    .find_mismatch = find_mismatch_deepspeed};
 
 const Framework deepspeed_per_node{
     .mode = "deepspeed,per-node",
@@ -201,11 +202,11 @@ const Framework deepspeed_per_node{
     .launcher_options = &deepspeed_launcher,
     .sets = node_rendezvous,
     .unsets = launcher_unsets,
-    .refuse = one_task_per_node,
+    .refuse = refuse_several_tasks,
 };
 
-// Composer: one launcher per node, which nevertheless needs the size of the whole world.
-// composer/cli/launcher.py (0.32) takes its options' defaults from these variables.
+// Composer: one launcher per node, which also needs the world size. composer/cli/launcher.py (0.32)
+// reads the defaults of its options from these variables.
 
 Value all_processes(const TaskContext& task) {
     return std::to_string(std::uint64_t{task.node_count} * task.processes_per_node);
@@ -233,8 +234,8 @@ constexpr auto composer_unsets =
 constexpr auto composer_options = std::to_array<LauncherOption>({
     {"--nproc", Meaning::processes_of_world, {}, "-n"},
     {"--world-size", Meaning::world},
-    {"--base-rank", Meaning::own_rank},
-    {"--node-rank", Meaning::own_rank},
+    {"--base-rank", Meaning::node_rank},
+    {"--node-rank", Meaning::node_rank},
     {"--master-addr", Meaning::address},
     {"--master-port", Meaning::port},
 });
@@ -242,9 +243,9 @@ constexpr LauncherOptions composer_launcher{
     .options = composer_options,
     .flags = "-v --verbose -m --module-mode -c --command-mode --version -h --help"};
 
-// Each node computes the world from its own number of processes.
-std::optional<Error> equal_nodes(const StepView& step) {
-    if (auto refusal = one_task_per_node(step)) return refusal;
+// Each node computes the world size from its own number of processes, so all must be equal.
+std::optional<Error> refuse_unequal_nodes(const StepView& step) {
+    if (auto refusal = refuse_several_tasks(step)) return refusal;
     const std::string& cpus = step.facts.cpus_per_node;
     if (step.request.nproc || step.layout.node_count() == 1 ||
         cpus.find(',') == std::string::npos) {
@@ -266,11 +267,11 @@ const Framework lightning{
     .keys = per_node_keys,
     .variants = per_node_variant<lightning_per_node>,
     .one_gpu_per_task = true,
-    .own_ranks = "Lightning takes its ranks from SLURM_PROCID",
-    .instead_of_order = "use lightning,per-node with --ntasks-per-node=1, or leave it out",
+    .fixed_ranks_reason = "Lightning takes its ranks from SLURM_PROCID",
+    .order_remedy = "use lightning,per-node with --ntasks-per-node=1, or leave it out",
     .sets = lightning_sets,
     .unsets = env_rendezvous_leftovers,
-    .refuse = equal_tasks_per_node,
+    .refuse = refuse_unequal_tasks,
 };
 
 const Framework accelerate{
@@ -303,7 +304,7 @@ const Framework composer{
     .launcher_options = &composer_launcher,
     .sets = composer_sets,
     .unsets = composer_unsets,
-    .refuse = equal_nodes,
+    .refuse = refuse_unequal_nodes,
 };
 
 }  // namespace distgpu

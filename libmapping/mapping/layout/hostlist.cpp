@@ -6,7 +6,7 @@
 namespace distgpu {
 namespace {
 
-// A name's number is its last digits, at most this many: every such number and the one after it fit
+// The number of a name is its trailing digits, at most this many, so that it and its successor fit
 // 64 bits. Digits before them belong to the prefix.
 constexpr std::uint32_t max_digits = 18;
 
@@ -27,21 +27,21 @@ std::uint32_t digits_of(std::uint64_t number) {
     return static_cast<std::uint32_t>(std::to_string(number).size());
 }
 
-// The prefix and the digits of a name.
+// The prefix and the trailing digits of a name.
 std::pair<std::string_view, std::string_view> parts_of(std::string_view name) {
     std::size_t at = name.size();
     while (at > 0 && name.size() - at < max_digits && is_digit(name[at - 1])) --at;
     return {name.substr(0, at), name.substr(at)};
 }
 
-// Of at most 18 digits; of none 0.
+// The value of at most 18 digits; 0 for an empty text.
 std::uint64_t to_number(std::string_view digits) {
     return whole_number_64(digits).value_or(0);
 }
 
 }  // namespace
 
-// Joins the last range when its padding gives the same names.
+// Extends the last range if its padding gives the same names.
 void HostList::append(std::string_view name, std::uint32_t count) {
     const auto [prefix, digits] = parts_of(name);
     const auto first = to_number(digits);
@@ -61,9 +61,9 @@ void HostList::append(std::string_view name, std::uint32_t count) {
                        .width = static_cast<std::uint32_t>(digits.size())});
 }
 
-// Numbers first, first + 1, ... padded to width. Cut where the number of digits grows, so that
-// digits that end the prefix join the number: n1[1-2] and n[11-12] are the same names and have to
-// compare equal.
+// Appends the numbers first, first + 1, ... padded to `width`. Splits where the number of digits
+// grows, so that digits at the end of the prefix join the number: n1[1-2] and n[11-12] are the same
+// names and must compare equal.
 void HostList::append_numbers(std::string_view prefix, std::uint64_t first, std::uint64_t count,
                               std::uint32_t width) {
     for (const std::uint64_t end = first + count; first < end;) {
@@ -107,10 +107,10 @@ std::optional<NodeIndex> HostList::find(std::string_view name) const {
     const auto number = to_number(digits);
     for (const auto& range : ranges_) {
         if (number < range.first_number || number - range.first_number >= range.count) continue;
-        const bool as_written = range.width == 0
-                                    ? digits.empty()
-                                    : digits.size() == std::max(range.width, digits_of(number));
-        if (!as_written || prefix != range.prefix) continue;
+        const bool has_same_digits =
+            range.width == 0 ? digits.empty()
+                             : digits.size() == std::max(range.width, digits_of(number));
+        if (!has_same_digits || prefix != range.prefix) continue;
         return NodeIndex{
             static_cast<std::uint32_t>(range.first_index + (number - range.first_number))};
     }
@@ -123,7 +123,7 @@ std::string HostList::to_string() const {
         const auto& first = ranges_[i];
         if (!text.empty()) text += ',';
         text += first.prefix;
-        // The numbers of one prefix share a bracket.
+        // Ranges with the same prefix share a bracket.
         std::string numbers;
         for (; i < ranges_.size() && first.width > 0; ++i) {
             const auto& range = ranges_[i];
@@ -146,9 +146,9 @@ std::string HostList::to_string() const {
 
 namespace {
 
-// Slurm turns each value of a bracket that does not end its name into ranges of
-// its own, and so does HostList. This bounds what a short text can make: 32,768
-// ranges take 10 MiB with the longest names.
+// Slurm turns each value of a bracket that does not end its name into separate ranges, and so does
+// HostList. This limits what a short text can expand to: 32,768 ranges take 10 MiB with the longest
+// names.
 constexpr std::uint64_t max_multiplied_ranges = std::uint64_t{1} << 15U;
 
 struct Numbers {
@@ -163,7 +163,7 @@ struct Bracket {
     std::size_t longest = 0;  // digits of its longest number
 };
 
-// A name as written: text, bracket, text, bracket, ..., and text at the end.
+// A name before its expansion: text, bracket, text, bracket, ..., and text at the end.
 struct Pattern {
     std::size_t offset = 0;
     std::vector<std::string> texts;  // one more than brackets
@@ -174,8 +174,8 @@ bool is_separator(char c) {
     return c == ',' || c == ' ' || c == '\t';
 }
 
-// 'c' is shown as itself, or as its number where it cannot be printed.
-std::string show(char c) {
+// For messages: 'c', or "byte 0x07" if it is not printable.
+std::string character_text(char c) {
     if (c >= ' ' && c <= '~') return formatted("'{}'", c);
     return formatted("byte {:#04x}", static_cast<unsigned char>(c));
 }
@@ -184,7 +184,7 @@ std::string show(char c) {
 
 class HostList::Parser {
   public:
-    Parser(std::string_view text, std::uint64_t most) : text_{text}, most_{most} {}
+    Parser(std::string_view text, std::uint64_t limit) : text_{text}, limit_{limit} {}
 
     Result<HostList> parse() {
         while (true) {
@@ -223,7 +223,7 @@ class HostList::Parser {
                 return refuse(at_, "']' without a '[' before it", "write ranges such as n[1-4]");
             }
             if (!is_host_character(c)) {
-                return refuse(at_, show(c) + " cannot be part of a host name",
+                return refuse(at_, character_text(c) + " cannot be part of a host name",
                               "use letters, digits and the characters . - _ :");
             }
             pattern.texts.back() += c;
@@ -232,7 +232,7 @@ class HostList::Parser {
         return pattern;
     }
 
-    // From '[' past ']'.
+    // Reads from '[' to ']', and both.
     Result<Bracket> read_bracket() {
         const auto open = at_;
         Bracket bracket;
@@ -252,14 +252,14 @@ class HostList::Parser {
         } while (peek() == ',');
         if (at_end()) return refuse(open, "'[' without a ']' after it", "close the bracket");
         if (peek() != ']') {
-            return refuse(at_, show(peek()) + " inside a bracket",
+            return refuse(at_, character_text(peek()) + " inside a bracket",
                           "write only numbers and ranges, such as n[1-4,7]");
         }
         ++at_;
         return bracket;
     }
 
-    // "7" or "1-4". The first number's length is the padding of all.
+    // "7" or "1-4". The length of the first number is the padding of all.
     Result<Numbers> read_range() {
         const auto begin = at_;
         const auto low = read_number();
@@ -286,7 +286,8 @@ class HostList::Parser {
         while (!at_end() && is_digit(peek())) ++at_;
         const auto digits = text_.substr(begin, at_ - begin);
         if (digits.empty()) {
-            const auto found = at_end() ? std::string{"the end of the list"} : show(peek());
+            const auto found =
+                at_end() ? std::string{"the end of the list"} : character_text(peek());
             return refuse(begin, formatted("expected a number, found {}", found),
                           "write only numbers and ranges, such as n[1-4,7]");
         }
@@ -297,7 +298,7 @@ class HostList::Parser {
         return digits;
     }
 
-    // Everything that makes a name's expansion large is known before it is expanded.
+    // Limits the size of a name's expansion before it is expanded.
     std::optional<Error> check_bounds(const Pattern& pattern) {
         std::size_t length = 0;
         for (const auto& text : pattern.texts) length += text.size();
@@ -309,10 +310,10 @@ class HostList::Parser {
         std::uint64_t hosts = 1;
         for (const auto& bracket : pattern.brackets) {
             hosts *= bracket.count;
-            if (hosts > most_) break;
+            if (hosts > limit_) break;
         }
-        if (list_.size() + hosts > most_) {
-            return refuse(pattern.offset, formatted("more than {} hosts", most_),
+        if (list_.size() + hosts > limit_) {
+            return refuse(pattern.offset, formatted("more than {} hosts", limit_),
                           "check the ranges");
         }
         const bool ends_in_bracket = pattern.texts.back().empty();
@@ -330,7 +331,7 @@ class HostList::Parser {
     }
 
     // Slurm's order (_push_range_list in src/common/hostlist.c): of the brackets before the last,
-    // the first turns fastest. `outer`: brackets still to be set, the last one not counted.
+    // the first varies fastest. `outer`: how many of them have no value yet.
     void expand(const Pattern& pattern, std::size_t outer, std::vector<std::string>& numbers) {
         if (outer > 0) {
             for (const auto& range : pattern.brackets[outer - 1].ranges) {
@@ -362,14 +363,14 @@ class HostList::Parser {
     char peek() const { return at_end() ? '\0' : text_[at_]; }
 
     std::string_view text_;
-    std::uint64_t most_;
+    std::uint64_t limit_;
     std::size_t at_ = 0;
     std::uint64_t multiplied_ranges_ = 0;
     HostList list_;
 };
 
-Result<HostList> HostList::parse(std::string_view text, std::uint64_t most) {
-    return Parser{text, most}.parse();
+Result<HostList> HostList::parse(std::string_view text, std::uint64_t limit) {
+    return Parser{text, limit}.parse();
 }
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// Numbers that must never be swapped, each as a type of its own.
+// Distinct types for numbers that must not be confused.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ struct StrongId {
     auto operator<=>(const StrongId&) const = default;
 };
 
-// Slurm's number of a task in its whole step, all components counted, from 0: SLURM_PROCID.
+// Slurm's number of a task in the whole step, across all components, from 0: SLURM_PROCID.
 using TaskId = StrongId<struct TaskIdTag>;
 
 // A task's number among the tasks of its node, 0-based: SLURM_LOCALID.
@@ -23,12 +23,12 @@ using LocalRank = StrongId<struct LocalRankTag>;
 using NodeIndex = StrongId<struct NodeIndexTag>;
 
 // A task's number in the framework's world, 0-based: RANK. Equal to the task id unless the user
-// chose an order of the nodes (order=), while MPI's own rank always stays Slurm's.
+// chose a node order (order=). MPI's rank is always the task id.
 using GlobalRank = StrongId<struct GlobalRankTag>;
 
-// A node's number in the framework's world, 0-based: NODE_RANK. Its place when nodes are ordered by
-// their lowest rank, so rank 0's node is node rank 0 (torch's static rendezvous listens there),
-// also where Slurm put task 0 on another node than the list's first.
+// A node's number in the framework's world, 0-based: NODE_RANK. Nodes are numbered by their lowest
+// ranks, so that rank 0's node has node rank 0 (torch's static rendezvous listens there), even if
+// Slurm put task 0 on another node than the first of the list.
 using NodeRank = StrongId<struct NodeRankTag>;
 
 }  // namespace distgpu

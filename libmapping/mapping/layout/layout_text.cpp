@@ -7,29 +7,30 @@
 
 namespace distgpu {
 
-Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text, StepSize most) {
-    constexpr const char* as_in = "write counts such as 4(x2),1";
+Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text, StepSize limit) {
+    constexpr const char* example = "write counts such as 4(x2),1";
     std::size_t at = 0;
     const auto refuse = [&](std::size_t offset, std::string problem, std::string remedy) {
         return Error{place_in_text("tasks per node", text, offset), std::move(problem),
                      std::move(remedy)};
     };
-    const auto skip = [&](std::string_view expected) {
+    const auto skip_if = [&](std::string_view expected) {
         const bool is_there = text.substr(at).starts_with(expected);
         if (is_there) at += expected.size();
         return is_there;
     };
-    const auto read_count = [&](std::string_view of, std::uint64_t limit) -> Result<std::uint32_t> {
+    const auto read_count = [&](std::string_view noun,
+                                std::uint64_t most) -> Result<std::uint32_t> {
         const auto rest = text.substr(at);
         std::uint64_t count = 0;
         const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
         if (error == std::errc::invalid_argument) {
-            return refuse(at, formatted("expected a number of {}", of), as_in);
+            return refuse(at, formatted("expected a number of {}", noun), example);
         }
-        if (error == std::errc::result_out_of_range || count > limit) {
-            return refuse(at, formatted("more than {} {}", limit, of), "check the counts");
+        if (error == std::errc::result_out_of_range || count > most) {
+            return refuse(at, formatted("more than {} {}", most, noun), "check the counts");
         }
-        if (count == 0) return refuse(at, formatted("0 {}", of), "each count must be at least 1");
+        if (count == 0) return refuse(at, formatted("0 {}", noun), "each count must be at least 1");
         at += static_cast<std::size_t>(end - rest.data());
         return static_cast<std::uint32_t>(count);
     };
@@ -38,26 +39,26 @@ Result<std::vector<TasksRun>> parse_tasks_per_node(std::string_view text, StepSi
     std::uint64_t tasks = 0;
     do {
         const auto begin = at;
-        const auto each = read_count("tasks", most.tasks);
+        const auto each = read_count("tasks", limit.tasks);
         if (!each) return each.error();
         runs.push_back({*each, 1});
-        if (skip("(x")) {
-            const auto count = read_count("nodes", most.nodes);
+        if (skip_if("(x")) {
+            const auto count = read_count("nodes", limit.nodes);
             if (!count) return count.error();
-            if (!skip(")")) return refuse(at, "expected ')'", as_in);
+            if (!skip_if(")")) return refuse(at, "expected ')'", example);
             runs.back().nodes = *count;
         }
         nodes += runs.back().nodes;
         tasks += std::uint64_t{*each} * runs.back().nodes;
-        if (nodes > most.nodes) {
-            return refuse(begin, formatted("more than {} nodes", most.nodes),
+        if (nodes > limit.nodes) {
+            return refuse(begin, formatted("more than {} nodes", limit.nodes),
                           "check the counts after 'x'");
         }
-        if (tasks > most.tasks) {
-            return refuse(begin, formatted("more than {} tasks", most.tasks), "check the counts");
+        if (tasks > limit.tasks) {
+            return refuse(begin, formatted("more than {} tasks", limit.tasks), "check the counts");
         }
-    } while (skip(","));
-    if (at < text.size()) return refuse(at, "expected ',' or the end", as_in);
+    } while (skip_if(","));
+    if (at < text.size()) return refuse(at, "expected ',' or the end", example);
     return runs;
 }
 
@@ -69,8 +70,9 @@ Error refuse(std::string_view option, std::string_view text, std::string problem
     return {formatted("{} {}", option, text), std::move(problem), advice};
 }
 
-// `option`: with what stands between it and the number, "--nodes " or "--distribution plane=".
-Result<std::uint32_t> count(std::string_view option, std::string_view text, std::uint64_t most) {
+// `option` includes the text between it and the number: "--nodes ", "--distribution plane=".
+Result<std::uint32_t> parse_count(std::string_view option, std::string_view text,
+                                  std::uint64_t most) {
     const std::uint32_t value = whole_number(text).value_or(0);
     if (value > 0 && value <= most) return value;
     return Error{formatted("{}{}", option, text), formatted("not a number from 1 to {}", most),
@@ -86,14 +88,14 @@ Result<HostList> read_hosts(const LayoutText& text) {
         return refuse("--nodes", text.nodes,
                       "given together with --nodelist, which already counts them");
     }
-    return count("--nodes ", text.nodes, max_step_size.nodes).and_then([](std::uint32_t nodes) {
-        return HostList::parse(formatted("node[1-{}]", nodes));
-    });
+    return parse_count("--nodes ", text.nodes, max_step_size.nodes)
+        .and_then(
+            [](std::uint32_t nodes) { return HostList::parse(formatted("node[1-{}]", nodes)); });
 }
 
-// The part of node `node` when `tasks` are dealt in rounds of up to `plane` for each of `nodes`.
-std::uint32_t dealt(std::uint64_t tasks, std::uint64_t nodes, std::uint64_t node,
-                    std::uint64_t plane) {
+// How many of `tasks` node `node` gets when each of `nodes` gets up to `plane` of them per round.
+std::uint32_t share_in_rounds(std::uint64_t tasks, std::uint64_t nodes, std::uint64_t node,
+                              std::uint64_t plane) {
     const std::uint64_t round = plane * nodes;
     if (round == 0) return 0;
     const std::uint64_t rest = tasks % round;
@@ -102,26 +104,29 @@ std::uint32_t dealt(std::uint64_t tasks, std::uint64_t nodes, std::uint64_t node
     return static_cast<std::uint32_t>(tasks / round * plane + last);
 }
 
-// As Slurm counts them where each node has CPUs enough (slurm_step_layout.c, 22.05): one for each
-// node, then the rest of a plane for each, then planes. Block and cyclic are planes of one task.
-std::uint32_t tasks_on(std::uint32_t tasks, std::uint32_t nodes, std::uint32_t node,
-                       std::uint32_t plane) {
+// Slurm's number of tasks on a node if every node has enough CPUs (slurm_step_layout.c, 22.05): one
+// for each node, then the rest of a plane for each, then whole planes. Block and cyclic are planes
+// of one task.
+std::uint32_t count_tasks_on(std::uint32_t tasks, std::uint32_t nodes, std::uint32_t node,
+                             std::uint32_t plane) {
     const std::uint64_t first_round = std::uint64_t{plane} * nodes;
-    if (tasks >= first_round) return plane + dealt(tasks - first_round, nodes, node, plane);
-    return 1 + dealt(tasks - nodes, nodes, node, plane - 1);
+    if (tasks >= first_round) {
+        return plane + share_in_rounds(tasks - first_round, nodes, node, plane);
+    }
+    return 1 + share_in_rounds(tasks - nodes, nodes, node, plane - 1);
 }
 
-Result<std::vector<TasksRun>> deal_tasks(std::string_view ntasks, std::uint32_t nodes,
-                                         Distribution distribution) {
+Result<std::vector<TasksRun>> distribute_tasks(std::string_view ntasks, std::uint32_t nodes,
+                                               Distribution distribution) {
     const std::uint32_t plane = std::max(distribution.plane_size, 1U);
-    return count("--ntasks ", ntasks, max_step_size.tasks)
+    return parse_count("--ntasks ", ntasks, max_step_size.tasks)
         .and_then([&](std::uint32_t tasks) -> Result<std::vector<TasksRun>> {
             if (tasks < nodes) {
                 return refuse("--ntasks", ntasks, formatted("fewer than the {} nodes", nodes));
             }
             std::vector<TasksRun> runs;
             for (std::uint32_t node = 0; node < nodes; ++node) {
-                const std::uint32_t own = tasks_on(tasks, nodes, node, plane);
+                const std::uint32_t own = count_tasks_on(tasks, nodes, node, plane);
                 if (runs.empty() || runs.back().tasks != own) runs.push_back({own, 0});
                 ++runs.back().nodes;
             }
@@ -135,11 +140,11 @@ Result<std::vector<TasksRun>> read_counts(const LayoutText& text, std::uint32_t 
         return refuse("--ntasks", text.ntasks,
                       "given together with the tasks of each node, which already count them");
     }
-    if (!text.ntasks.empty()) return deal_tasks(text.ntasks, nodes, distribution);
+    if (!text.ntasks.empty()) return distribute_tasks(text.ntasks, nodes, distribution);
     if (text.tasks_per_node.empty()) return std::vector<TasksRun>{{1, nodes}};
     auto runs = parse_tasks_per_node(text.tasks_per_node);
-    const bool one_number = text.tasks_per_node.find_first_of("(,") == std::string::npos;
-    if (runs && one_number) runs->front().nodes = nodes;
+    const bool is_one_number = text.tasks_per_node.find_first_of("(,") == std::string::npos;
+    if (runs && is_one_number) runs->front().nodes = nodes;
     return runs;
 }
 
@@ -156,8 +161,8 @@ Result<StepLayout> read_arbitrary(HostList hosts, std::string_view nodes) {
     return StepLayout::from_assignment(std::move(hosts), std::move(node_of_task));
 }
 
-// What follows the prefix, where the text begins with it.
-std::optional<std::string_view> after(std::string_view prefix, std::string_view text) {
+// The text after the prefix; nullopt if it does not begin with it.
+std::optional<std::string_view> without_prefix(std::string_view prefix, std::string_view text) {
     if (text.substr(0, prefix.size()) != prefix) return std::nullopt;
     return text.substr(prefix.size());
 }
@@ -165,8 +170,8 @@ std::optional<std::string_view> after(std::string_view prefix, std::string_view 
 Result<Distribution> read_distribution(std::string_view text) {
     if (text.empty() || text == "block") return Distribution{};
     if (text == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
-    if (const auto size = after("plane=", text)) {
-        return count("--distribution plane=", *size, max_step_size.tasks)
+    if (const auto size = without_prefix("plane=", text)) {
+        return parse_count("--distribution plane=", *size, max_step_size.tasks)
             .transform([](std::uint32_t tasks) {
                 return Distribution{Distribution::Kind::plane, tasks};
             });
@@ -179,7 +184,7 @@ Result<Distribution> read_distribution(std::string_view text) {
 Result<StepLayout> parse_layout(const LayoutText& text) {
     auto hosts = read_hosts(text);
     if (!hosts) return hosts.error();
-    if (const auto nodes = after("arbitrary=", text.distribution)) {
+    if (const auto nodes = without_prefix("arbitrary=", text.distribution)) {
         return read_arbitrary(*std::move(hosts), *nodes);
     }
     const auto distribution = read_distribution(text.distribution);

@@ -8,7 +8,7 @@
 
 namespace distgpu {
 
-std::unordered_map<std::string, NodeIndex> by_name(const HostList& nodes) {
+std::unordered_map<std::string, NodeIndex> index_by_name(const HostList& nodes) {
     std::unordered_map<std::string, NodeIndex> found;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         found.emplace(nodes.name(NodeIndex{i}), NodeIndex{i});
@@ -16,13 +16,13 @@ std::unordered_map<std::string, NodeIndex> by_name(const HostList& nodes) {
     return found;
 }
 
-Result<std::vector<NodeIndex>> order_of(std::string_view source, const HostList& nodes,
-                                        const HostList& list) {
+Result<std::vector<NodeIndex>> order_from_list(std::string_view source, const HostList& nodes,
+                                               const HostList& list) {
     const auto refuse = [&](std::string problem) {
         return Error{std::string(source), std::move(problem),
                      formatted("name each node of the step once: {}", nodes.to_string())};
     };
-    const auto nodes_by_name = by_name(nodes);
+    const auto nodes_by_name = index_by_name(nodes);
     std::vector<NodeIndex> order;
     std::vector<bool> named(nodes.size());
     for (std::uint32_t i = 0; i < list.size(); ++i) {
@@ -48,18 +48,19 @@ std::string order_text(const StepLayout& layout) {
     return HostList::from_names(names).to_string();
 }
 
-Result<StepLayout> in_order(const StepLayout& layout, std::string_view text) {
-    constexpr std::uint64_t most = std::uint64_t{1} << 17U;  // twice the nodes that Slurm can have
-    return HostList::parse(text, std::min<std::uint64_t>(layout.node_count(), most))
-        .and_then([&](const HostList& list) { return order_of("order", layout.hosts(), list); })
+Result<StepLayout> with_node_order(const StepLayout& layout, std::string_view text) {
+    constexpr std::uint64_t limit = std::uint64_t{1} << 17U;  // twice as many as Slurm can have
+    return HostList::parse(text, std::min<std::uint64_t>(layout.node_count(), limit))
+        .and_then(
+            [&](const HostList& list) { return order_from_list("order", layout.hosts(), list); })
         .and_then(
             [&](std::vector<NodeIndex> order) { return layout.with_order(std::move(order)); });
 }
 
 namespace {
 
-// Nothing: no switch, or one of more nodes than `most`.
-std::optional<Switch> read_switch(std::string_view line, std::uint64_t most) {
+// nullopt if the line is not a switch, or the switch has more than `max_nodes` nodes.
+std::optional<Switch> read_switch(std::string_view line, std::uint64_t max_nodes) {
     HostList name;
     if (value_in(line, "AggregatedBlock").empty()) {
         const std::string_view block = value_in(line, "BlockName");
@@ -67,7 +68,7 @@ std::optional<Switch> read_switch(std::string_view line, std::uint64_t most) {
         if (own.empty()) return std::nullopt;
         if (auto read = HostList::parse(own, 1)) name = *std::move(read);
     }
-    auto nodes = HostList::parse(value_in(line, "Nodes"), most);
+    auto nodes = HostList::parse(value_in(line, "Nodes"), max_nodes);
     if (!nodes) return std::nullopt;
     const auto level = whole_number(value_in(line, "Level"));
     return Switch{std::move(name), level.value_or(0), *std::move(nodes)};
@@ -76,21 +77,21 @@ std::optional<Switch> read_switch(std::string_view line, std::uint64_t most) {
 }  // namespace
 
 std::vector<Switch> read_switches(std::string_view topology) {
-    std::uint64_t left = std::uint64_t{1} << 17U;
+    std::uint64_t nodes_left = std::uint64_t{1} << 17U;
     std::vector<Switch> switches;
     while (!topology.empty()) {
-        auto one = read_switch(take_until(topology, '\n'), left);
-        if (!one) continue;
-        left -= one->nodes.size();
-        switches.push_back(*std::move(one));
+        auto found = read_switch(cut_until(topology, '\n'), nodes_left);
+        if (!found) continue;
+        nodes_left -= found->nodes.size();
+        switches.push_back(*std::move(found));
     }
     return switches;
 }
 
 std::vector<SwitchPath> switches_above(const HostList& nodes, const std::vector<Switch>& switches) {
-    const auto nodes_by_name = by_name(nodes);
+    const auto nodes_by_name = index_by_name(nodes);
     std::vector<SwitchPath> paths(nodes.size());
-    // The top first. Blocks have no level, but their sizes tell.
+    // From the top down. Blocks have no level and are sorted by size.
     std::vector<std::uint32_t> indices(switches.size());
     std::iota(indices.begin(), indices.end(), 0U);
     std::stable_sort(indices.begin(), indices.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -108,15 +109,15 @@ std::vector<SwitchPath> switches_above(const HostList& nodes, const std::vector<
 }
 
 std::vector<NodeIndex> order_by_switch(const std::vector<SwitchPath>& paths) {
-    // For each beginning of a path the first node there is.
+    // The first node below each switch, which is identified by the path to it.
     std::map<SwitchPath, std::uint32_t> first;
     std::vector<std::vector<std::uint32_t>> keys(paths.size());
     std::vector<NodeIndex> order;
     for (std::uint32_t node = 0; node < paths.size(); ++node) {
-        SwitchPath beginning;
-        for (const std::uint32_t one : paths[node]) {
-            beginning.push_back(one);
-            keys[node].push_back(first.try_emplace(beginning, node).first->second);
+        SwitchPath prefix;
+        for (const std::uint32_t index : paths[node]) {
+            prefix.push_back(index);
+            keys[node].push_back(first.try_emplace(prefix, node).first->second);
         }
         keys[node].push_back(node);
         order.push_back(NodeIndex{node});

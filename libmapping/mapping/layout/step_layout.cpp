@@ -22,7 +22,7 @@ Error node_past_end(std::string what, std::uint64_t node, std::uint64_t nodes) {
 
 struct OpenNode {
     std::uint32_t node = 0;
-    std::uint32_t left = 0;  // tasks that it still takes
+    std::uint32_t tasks_left = 0;  // tasks that are still to be placed on it
 };
 
 Result<std::vector<OpenNode>> open_nodes(std::span<const TasksRun> counts, const HostList& hosts) {
@@ -53,8 +53,8 @@ Result<std::vector<OpenNode>> open_nodes(std::span<const TasksRun> counts, const
     return open;
 }
 
-// Joins `block` to `last` if the result is one block.
-bool join(TaskMapBlock& last, const TaskMapBlock& block) {
+// Merges `block` into `last` if the result is one block.
+bool merge(TaskMapBlock& last, const TaskMapBlock& block) {
     if (last.tasks_per_node != block.tasks_per_node) return false;
     if (last.repeat == 1 && block.repeat == 1 && block.node == last.node + last.nodes) {
         last.nodes += block.nodes;
@@ -67,59 +67,61 @@ bool join(TaskMapBlock& last, const TaskMapBlock& block) {
 
 }  // namespace
 
-Result<std::uint32_t> tasks_in(std::span<const TaskMapBlock> blocks, std::uint64_t node_count) {
+Result<std::uint32_t> count_tasks(std::span<const TaskMapBlock> blocks, std::uint64_t node_count) {
     if (blocks.empty()) return bad_map("no block", "give at least one [nodeid,nnodes,ppn,repeat]");
     std::uint64_t tasks = 0;
     for (const TaskMapBlock& block : blocks) {
-        const auto shown = [&] {
+        const auto block_text = [&] {
             return formatted("block {} [{},{},{},{}]", &block - blocks.data(), block.node,
                              block.nodes, block.tasks_per_node, block.repeat);
         };
         if (block.nodes == 0 || block.tasks_per_node == 0 || block.repeat == 0) {
-            return bad_map(shown() + " has a zero count",
+            return bad_map(block_text() + " has a zero count",
                            "nnodes, ppn and repeat must be at least 1");
         }
         const auto end = std::uint64_t{block.node} + block.nodes;
-        if (end > node_count) return node_past_end(shown() + " ends at", end - 1, node_count);
-        // Both products are of two numbers of 32 bits: they fit 64.
+        if (end > node_count) return node_past_end(block_text() + " ends at", end - 1, node_count);
+        // Both factors have 32 bits: the product fits 64.
         const auto round = std::uint64_t{block.nodes} * block.tasks_per_node;
         if (round > StepLayout::max_tasks || round * block.repeat > StepLayout::max_tasks - tasks) {
-            return bad_map(formatted("{} makes more than {} tasks", shown(), StepLayout::max_tasks),
-                           "check ppn and repeat");
+            return bad_map(
+                formatted("{} makes more than {} tasks", block_text(), StepLayout::max_tasks),
+                "check ppn and repeat");
         }
         tasks += round * block.repeat;
     }
     return static_cast<std::uint32_t>(tasks);
 }
 
-StepLayout::Dealing::Dealing(std::vector<std::uint32_t> node_of_number, std::uint32_t nodes)
+StepLayout::NumbersByNode::NumbersByNode(std::vector<std::uint32_t> node_of_number,
+                                         std::uint32_t nodes)
     : node_of(std::move(node_of_number)),
       first(nodes + 1),
       by_node(node_of.size()),
-      turn_of(nodes, nodes) {
+      position_of(nodes, nodes) {
     for (const std::uint32_t node : node_of) ++first[node + 1];
     for (std::uint32_t node = 0; node < nodes; ++node) first[node + 1] += first[node];
     std::vector<std::uint32_t> end(first.begin(), first.end() - 1);
     for (std::uint32_t node = 0; node < nodes; ++node) {
-        least = std::min(least, first[node + 1] - first[node]);
-        most = std::max(most, first[node + 1] - first[node]);
+        min_per_node = std::min(min_per_node, first[node + 1] - first[node]);
+        max_per_node = std::max(max_per_node, first[node + 1] - first[node]);
     }
-    std::uint32_t turn = 0;
+    std::uint32_t position = 0;
     for (std::uint32_t number = 0; number < node_of.size(); ++number) {
         const std::uint32_t node = node_of[number];
-        if (end[node] == first[node]) turn_of[node] = turn++;
+        if (end[node] == first[node]) position_of[node] = position++;
         by_node[end[node]++] = number;
     }
 }
 
-Placement StepLayout::Dealing::place(std::uint32_t number) const {
+Placement StepLayout::NumbersByNode::place(std::uint32_t number) const {
     const NodeIndex node{node_of[number]};
     const auto numbers = of(node);
     const auto at = std::lower_bound(numbers.begin(), numbers.end(), number) - numbers.begin();
     return {node, LocalRank{static_cast<std::uint32_t>(at)}};
 }
 
-// Every layout is made and checked here.
+// Every layout is built and checked here.
 Result<StepLayout> StepLayout::from_assignment(HostList hosts,
                                                std::vector<std::uint32_t> node_of_task) {
     if (hosts.empty() || hosts.size() > max_nodes) {
@@ -130,7 +132,7 @@ Result<StepLayout> StepLayout::from_assignment(HostList hosts,
         return bad_map(formatted("{} tasks", node_of_task.size()),
                        formatted("a step has at most {}", max_tasks));
     }
-    if (node_of_task.empty()) return tasks_in({}, hosts.size()).error();
+    if (node_of_task.empty()) return count_tasks({}, hosts.size()).error();
     const auto nodes = static_cast<std::uint32_t>(hosts.size());
     for (std::size_t task = 0; task < node_of_task.size(); ++task) {
         if (node_of_task[task] >= nodes) {
@@ -147,7 +149,7 @@ Result<StepLayout> StepLayout::from_assignment(HostList hosts,
         return bad_map(formatted("no task on node {} ({})", node.value, hosts.name(node)),
                        "place at least one task on each host, or leave the host out");
     }
-    return StepLayout(std::move(hosts), Dealing(std::move(node_of_task), nodes));
+    return StepLayout(std::move(hosts), NumbersByNode(std::move(node_of_task), nodes));
 }
 
 Result<StepLayout> StepLayout::distribute(HostList hosts, std::span<const TasksRun> tasks_per_node,
@@ -158,28 +160,28 @@ Result<StepLayout> StepLayout::distribute(HostList hosts, std::span<const TasksR
     }
     auto open = open_nodes(tasks_per_node, hosts);
     if (!open) return open.error();
-    // Block is a plane that no node fills.
-    std::uint32_t a_round = max_tasks;
-    if (distribution.kind == Distribution::Kind::cyclic) a_round = 1;
-    if (distribution.kind == Distribution::Kind::plane) a_round = distribution.plane_size;
-    if (a_round == 0) {
+    // Block is a plane larger than any node.
+    std::uint32_t per_round = max_tasks;
+    if (distribution.kind == Distribution::Kind::cyclic) per_round = 1;
+    if (distribution.kind == Distribution::Kind::plane) per_round = distribution.plane_size;
+    if (per_round == 0) {
         return Error{"plane size", "0 tasks per round", "give at least 1, such as plane=4"};
     }
     std::vector<std::uint32_t> node_of_task;
     while (!open->empty()) {
         for (OpenNode& node : *open) {
-            const std::uint32_t tasks = std::min(a_round, node.left);
+            const std::uint32_t tasks = std::min(per_round, node.tasks_left);
             node_of_task.insert(node_of_task.end(), tasks, node.node);
-            node.left -= tasks;
+            node.tasks_left -= tasks;
         }
-        std::erase_if(*open, [](const OpenNode& node) { return node.left == 0; });
+        std::erase_if(*open, [](const OpenNode& node) { return node.tasks_left == 0; });
     }
     return from_assignment(std::move(hosts), std::move(node_of_task));
 }
 
 Result<StepLayout> StepLayout::from_task_map(HostList hosts,
                                              const std::vector<TaskMapBlock>& blocks) {
-    const auto tasks = tasks_in(blocks, hosts.size());
+    const auto tasks = count_tasks(blocks, hosts.size());
     if (!tasks) return tasks.error();
     std::vector<std::uint32_t> node_of_task;
     node_of_task.reserve(*tasks);
@@ -195,13 +197,13 @@ Result<StepLayout> StepLayout::from_task_map(HostList hosts,
 
 Result<StepLayout> StepLayout::from_task_lists(
     HostList hosts, std::span<const std::vector<std::uint32_t>> tasks_of_nodes) {
-    constexpr std::uint32_t nobody = ~0U;
+    constexpr std::uint32_t unassigned = ~0U;
     std::size_t count = 0;
     for (const auto& tasks : tasks_of_nodes) count += tasks.size();
-    std::vector<std::uint32_t> node_of_task(count, nobody);
+    std::vector<std::uint32_t> node_of_task(count, unassigned);
     for (std::uint32_t node = 0; node < tasks_of_nodes.size(); ++node) {
         for (const std::uint32_t task : tasks_of_nodes[node]) {
-            if (task >= count || node_of_task[task] != nobody) {
+            if (task >= count || node_of_task[task] != unassigned) {
                 return bad_map(formatted("task {} of {}, on node {}, {}", task, count, node,
                                          task >= count ? "does not exist" : "is on a node already"),
                                "name each task on one node");
@@ -248,21 +250,21 @@ Result<StepLayout> StepLayout::with_order(std::vector<NodeIndex> order) const {
             node_of_rank.insert(node_of_rank.end(), tasks_on(node), node.value);
         }
     } else {
-        // In the place of each node to which Slurm dealt, the one with its turn in the order.
+        // Replaces each node of Slurm's placement by the node at its position in the order.
         for (const std::uint32_t node : tasks_.node_of) {
-            const NodeIndex instead = order[tasks_.turn_of[node]];
-            if (tasks_on(instead) != tasks_on(NodeIndex{node})) {
+            const NodeIndex replacement = order[tasks_.position_of[node]];
+            if (tasks_on(replacement) != tasks_on(NodeIndex{node})) {
                 return Error{
                     "order",
-                    formatted("the tasks are dealt to the nodes in turns, and those have {} to {}",
+                    formatted("the tasks are not in blocks, and the nodes have {} to {} of them",
                               min_tasks_per_node(), max_tasks_per_node()),
                     "use srun -m block, or the same --ntasks-per-node on all nodes"};
             }
-            node_of_rank.push_back(instead.value);
+            node_of_rank.push_back(replacement.value);
         }
     }
     StepLayout layout = *this;
-    layout.ranks_ = Dealing(std::move(node_of_rank), node_count());
+    layout.ranks_ = NumbersByNode(std::move(node_of_rank), node_count());
     layout.order_ = std::move(order);
     return layout;
 }
@@ -281,7 +283,7 @@ std::vector<TaskMapBlock> StepLayout::task_map() const {
             begin, nodes.end(), [node = *begin](std::uint32_t other) { return other != node; });
         map.push_back({*begin, 1, static_cast<std::uint32_t>(end - begin), 1});
         // A block that grew may now continue or repeat the one before it.
-        while (map.size() > 1 && join(map[map.size() - 2], map.back())) map.pop_back();
+        while (map.size() > 1 && merge(map[map.size() - 2], map.back())) map.pop_back();
         begin = end;
     }
     return map;

@@ -13,28 +13,28 @@ std::uint32_t processes_on(const Request& request, const NodeFacts& node) {
 
 namespace {
 
-// CPUs of the task that gets most, where the node's `local_tasks` tasks share those of the step as
-// far as Slurm lets each run on them.
-std::uint32_t cpus_of_each(const NodeFacts& node, std::uint32_t local_tasks) {
+// An upper limit of the CPUs of each of the node's `local_tasks` tasks: an even share of the step's
+// CPUs, within the largest mask.
+std::uint32_t max_cpus_of_task(const NodeFacts& node, std::uint32_t local_tasks) {
     const std::uint32_t share = node.cpus / local_tasks;
-    std::uint32_t most = 0;
-    for (const CpuSet& mask : node.share.masks) most = std::max(most, mask.count());
-    return most == 0 ? share : std::min(share, most);
+    std::uint32_t largest_mask = 0;
+    for (const CpuSet& mask : node.share.masks) largest_mask = std::max(largest_mask, mask.count());
+    return largest_mask == 0 ? share : std::min(share, largest_mask);
 }
 
 std::string idle_text(std::uint32_t gpus) {
     return gpus == 1 ? "one is idle" : formatted("{} are idle", gpus);
 }
 
-// So many tasks on each node, whatever the step's line or its job has.
+// The options of srun for `tasks` tasks on each node, whatever its command line or the job has.
 std::string tasks_option(const StepView& step, std::uint32_t tasks) {
-    std::string each = formatted("--ntasks-per-node={}", tasks);
-    if (step.facts.tasks_from == TasksFrom::nodes) return each;
-    return formatted("--ntasks={} {}", std::uint64_t{tasks} * step.layout.node_count(), each);
+    std::string per_node = formatted("--ntasks-per-node={}", tasks);
+    if (step.facts.task_count_source == TaskCountSource::per_node) return per_node;
+    return formatted("--ntasks={} {}", std::uint64_t{tasks} * step.layout.node_count(), per_node);
 }
 
-// --gpus=6 of two nodes may be four and two. Nothing: each node has as many as this one, as far as
-// is known.
+// The remedy if the nodes have different numbers of GPUs: --gpus=6 on two nodes may be four and
+// two. nullopt if, as far as is known, each node has as many as this one.
 std::optional<std::string> uneven_remedy(const NodeFacts& node, std::uint64_t nodes) {
     if (node.gpus_of_step == 0 || node.gpus_of_step == node.gpus * nodes) return std::nullopt;
     return formatted(
@@ -43,7 +43,7 @@ std::optional<std::string> uneven_remedy(const NodeFacts& node, std::uint64_t no
         std::max<std::uint64_t>(1, node.gpus_of_step / nodes), node.gpus_of_step);
 }
 
-// What goes wrong with a task for each GPU.
+// Warns if the node does not have one task for each GPU.
 std::optional<std::string> gpu_warning(const StepView& step, const NodeFacts& node) {
     const Framework& framework = *step.request.framework;
     const std::uint32_t tasks = step.layout.tasks_on(node.node);
@@ -53,7 +53,7 @@ std::optional<std::string> gpu_warning(const StepView& step, const NodeFacts& no
     if (tasks > gpus) {
         const std::string more_gpus =
             formatted("use --gpus-per-node={0} or --gres=gpu:{0}{1}, or {2}", tasks,
-                      node.gpus_bound ? " instead of --gpus-per-task and --gpu-bind" : "",
+                      node.slurm_binds_gpus ? " instead of --gpus-per-task and --gpu-bind" : "",
                       tasks_option(step, gpus));
         return formatted(
             "{} on a node, but each sees {}, so some tasks have no device LOCAL_RANK; {}",
@@ -69,22 +69,22 @@ std::optional<std::string> gpu_warning(const StepView& step, const NodeFacts& no
                      idle_text(gpus - tasks), remedy);
 }
 
-// What goes wrong where nobody asked for GPUs.
-std::optional<Error> no_gpus(const StepView& step, const NodeFacts& node) {
+// Warns if the node has GPUs but the step did not ask for them.
+std::optional<Error> no_gpus_warning(const StepView& step, const NodeFacts& node) {
     const Framework& framework = *step.request.framework;
-    const bool left_alone = binding_policy(step.request, node).gpus == GpuPolicy::keep;
-    if (!node.gpus_by_slurm || node.gpus > 0 || framework.for_cpus_too || left_alone ||
+    const bool keeps_gpus = binding_policy(step.request, node).gpus == GpuPolicy::keep;
+    if (!node.slurm_manages_gpus || node.gpus > 0 || framework.also_for_cpus || keeps_gpus ||
         node.topology == nullptr || node.topology->gpus.empty()) {
         return std::nullopt;
     }
     const std::size_t gpus = node.topology->gpus.size();
-    const bool other_tasks = framework.one_gpu_per_task && step.layout.tasks_on(node.node) != gpus;
+    const bool needs_tasks = framework.one_gpu_per_task && step.layout.tasks_on(node.node) != gpus;
     return Error{
         option_of(step.request),
         formatted("the step has no GPU, but {} has {}", step.layout.hosts().name(node.node),
                   gpus == 1 ? "one" : std::to_string(gpus)),
-        formatted("use --gres=gpu:{}{}, or gpus=keep if none is meant", gpus,
-                  other_tasks ? formatted(" with --ntasks-per-node={}", gpus) : "")};
+        formatted("use --gres=gpu:{}{}, or gpus=keep if it needs none", gpus,
+                  needs_tasks ? formatted(" with --ntasks-per-node={}", gpus) : "")};
 }
 
 }  // namespace
@@ -92,8 +92,8 @@ std::optional<Error> no_gpus(const StepView& step, const NodeFacts& node) {
 std::vector<Error> step_warnings(const StepView& step) {
     const Framework& framework = *step.request.framework;
     std::vector<Error> warnings;
-    if (auto misfit = program_misfit(step); misfit && !misfit->impossible) {
-        warnings.push_back(std::move(misfit->error));
+    if (auto mismatch = program_mismatch(step); mismatch && !mismatch->is_refusal) {
+        warnings.push_back(std::move(mismatch->error));
     }
     if (framework.warn != nullptr) {
         if (auto warning = framework.warn(step)) warnings.push_back(*std::move(warning));
@@ -105,23 +105,23 @@ std::vector<Error> step_warnings(const StepView& step) {
             {option_of(step.request),
              formatted(
                  "the step runs on {} of the {} nodes of the allocation; use -N{}, or -N{} if "
-                 "that is meant",
+                 "you want that",
                  nodes, allocated, allocated, nodes),
              ""});
     }
-    if (step.facts.size_by_default && step.layout.task_count() == 1 &&
+    if (step.facts.has_default_size && step.layout.task_count() == 1 &&
         !framework.launcher_per_node) {
         warnings.push_back(
             {option_of(step.request),
              "the step has one task, which trains alone, as rank 0 of 1; use -N NODES, "
-             "--ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one task is meant",
+             "--ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if you want one task",
              ""});
     }
     return warnings;
 }
 
-std::optional<Error> server_without_gpus(const StepView& step, const NodeFacts& node) {
-    return step.request.framework->service == nullptr ? std::nullopt : no_gpus(step, node);
+std::optional<Error> refuse_server_without_gpus(const StepView& step, const NodeFacts& node) {
+    return step.request.framework->service == nullptr ? std::nullopt : no_gpus_warning(step, node);
 }
 
 std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
@@ -133,7 +133,7 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     };
     if (step.facts.is_helper) return warnings;
     for (const std::string& text : gpu_name_warnings(step.request, node)) add(text);
-    if (auto warning = no_gpus(step, node)) warnings.push_back(*std::move(warning));
+    if (auto warning = no_gpus_warning(step, node)) warnings.push_back(*std::move(warning));
     const std::uint32_t processes = processes_on(step.request, node);
     if (framework.launcher_per_node && node.gpus > 0 && processes > node.gpus) {
         add(formatted("nproc={} on a node with {} in this step; use nproc={}, or ask for more GPUs",
@@ -141,7 +141,7 @@ std::vector<Error> plan_warnings(const StepView& step, const NodeFacts& node) {
     }
     if (!framework.one_gpu_per_task) return warnings;
     add(gpu_warning(step, node));
-    if (node.gpus > 0 && node.cpus_per_task == 1 && cpus_of_each(node, local_tasks) <= 1) {
+    if (node.gpus > 0 && node.cpus_per_task == 1 && max_cpus_of_task(node, local_tasks) <= 1) {
         add("each task has only one CPU, too few for data loaders; use srun --cpus-per-task=N "
             "(srun does not inherit it from sbatch)");
     }
@@ -152,27 +152,27 @@ namespace {
 
 using Meaning = OptionMeaning;
 
-// The step's modes give launchers that take them from variables what these options say.
+// The remedy for a wrong option. Launchers that read variables get the right value from the mode.
 std::string remedy_of(const GivenOption& given, const StepView& step) {
-    if (!given.option->instead.empty()) return formatted("write {}", given.option->instead);
+    if (!given.option->replacement.empty()) return formatted("write {}", given.option->replacement);
     if (given.option->meaning == Meaning::one_node) return "leave it out";
     return formatted("leave it out: {} sets it", option_of(step.request));
 }
 
-Misfit misfit(const GivenLauncher& launcher, const GivenOption& given, std::string problem,
-              std::string remedy, bool impossible) {
+Mismatch option_mismatch(const GivenLauncher& launcher, const GivenOption& given,
+                         std::string problem, std::string remedy, bool is_refusal) {
     return {{excerpt(formatted("{} {}", launcher.name, given.text)), std::move(problem),
              std::move(remedy)},
-            impossible};
+            is_refusal};
 }
 
-// What is wrong with the option in the step as a whole.
+// Why the option does not fit the step as a whole; nullopt if it fits.
 std::optional<std::string> step_problem(const GivenOption& given, const StepView& step,
                                         const RendezvousFacts& facts) {
     const std::string_view value = *given.value;
     const auto number = whole_number(value);
     const std::uint32_t nodes = step.layout.node_count();
-    const auto each_alone = [nodes] {
+    const auto each_alone_text = [nodes] {
         return formatted("each of the step's {} nodes would train alone", nodes);
     };
     const Meaning meaning = given.option->meaning;
@@ -181,19 +181,19 @@ std::optional<std::string> step_problem(const GivenOption& given, const StepView
         case Meaning::node_range: {
             // "2" or "1:4"
             const std::size_t colon = value.find(':');
-            const auto least = whole_number(value.substr(0, colon));
-            const auto most =
-                colon == std::string_view::npos ? least : whole_number(value.substr(colon + 1));
-            if (!least || !most || *most == nodes) return std::nullopt;
-            const bool is_within = *least <= nodes && nodes <= *most;
+            const auto min = whole_number(value.substr(0, colon));
+            const auto max =
+                colon == std::string_view::npos ? min : whole_number(value.substr(colon + 1));
+            if (!min || !max || *max == nodes) return std::nullopt;
+            const bool is_within = *min <= nodes && nodes <= *max;
             if (meaning == Meaning::node_range && is_within) return std::nullopt;
-            if (*most == 1) return each_alone();
-            return formatted("the step has {}, so the launchers would wait for each other in vain",
+            if (*max == 1) return each_alone_text();
+            return formatted("the step has {}, so the launchers would wait for each other forever",
                              counted(nodes, "node"));
         }
-        case Meaning::own_rank:
+        case Meaning::node_rank:
             if (nodes > 1) {
-                return "the same on every node, as the command line is, but each needs its own";
+                return "every node would get the same value, but each needs its own";
             }
             if (number.value_or(0) == 0) return std::nullopt;
             return "the step has one node, whose number is 0";
@@ -206,15 +206,15 @@ std::optional<std::string> step_problem(const GivenOption& given, const StepView
             } else if (meaning == Meaning::endpoint) {
                 host = value.substr(0, value.find(':'));
             }
-            return wrong_host(step, facts, host);
+            return host_problem(step, facts, host);
         }
         case Meaning::processes_in_all:
         case Meaning::world:
-            // What no node shows is told by the step's own size.
+            // Too few even for one per node. node_launcher_mismatches() checks the exact number.
             if (!number || *number >= nodes) return std::nullopt;
             return formatted("fewer processes than the step's {} nodes", nodes);
         case Meaning::one_node:
-            return nodes == 1 ? std::nullopt : std::optional(each_alone());
+            return nodes == 1 ? std::nullopt : std::optional(each_alone_text());
         default:
             return std::nullopt;
     }
@@ -224,14 +224,14 @@ std::string processes_text(std::uint64_t count) {
     return count == 1 ? "1 process" : formatted("{} processes", count);
 }
 
-std::string with_key(const StepView& step, std::string_view key, std::string_view value) {
+std::string key_remedy(const StepView& step, std::string_view key, std::string_view value) {
     return formatted("leave it out, or write {},{}={}", option_of(step.request), key, value);
 }
 
-std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOption& given,
-                                    const StepView& step, const NodeFacts& node) {
+std::optional<Mismatch> number_mismatch(const GivenLauncher& launcher, const GivenOption& given,
+                                        const StepView& step, const NodeFacts& node) {
     const auto number = whole_number(*given.value);
-    // Without GPUs the node has none, or is not known yet.
+    // gpus is 0 if the node has none or is not yet known.
     if (!number || (node.gpus == 0 && !step.request.nproc)) return std::nullopt;
     const std::uint32_t nodes = step.layout.node_count();
     const std::uint32_t each = processes_on(step.request, node);
@@ -239,7 +239,6 @@ std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOp
     switch (given.option->meaning) {
         case Meaning::processes:
         case Meaning::processes_in_all: {
-            // Where the node can do otherwise.
             const bool in_all = given.option->meaning == Meaning::processes_in_all;
             const std::uint32_t processes = in_all ? *number / nodes : *number;
             if (node.gpus == 0 || processes == node.gpus) return std::nullopt;
@@ -249,70 +248,71 @@ std::optional<Misfit> number_misfit(const GivenLauncher& launcher, const GivenOp
                     ? formatted("{} {} in this step", on_node, counted(node.gpus, "GPU"))
                     : formatted("{} {} GPUs, of which {}", on_node, node.gpus,
                                 idle_text(node.gpus - processes));
-            return misfit(
+            return option_mismatch(
                 launcher, given, std::move(problem),
                 formatted("use {}", in_all ? std::uint64_t{node.gpus} * nodes : node.gpus), false);
         }
         case Meaning::processes_of_world:
             if (*number == each) return std::nullopt;
-            return misfit(launcher, given,
-                          formatted("{} counts {} on each node", option_of(step.request),
-                                    processes_text(each)),
-                          with_key(step, "nproc", *given.value), true);
+            return option_mismatch(launcher, given,
+                                   formatted("{} expects {} on each node", option_of(step.request),
+                                             processes_text(each)),
+                                   key_remedy(step, "nproc", *given.value), true);
         case Meaning::world:
             if (*number == all) return std::nullopt;
-            return misfit(launcher, given,
-                          formatted("the step has {}, {} on each node", processes_text(all), each),
-                          with_key(step, "nproc", "N"), true);
+            return option_mismatch(
+                launcher, given,
+                formatted("the step has {}, {} on each node", processes_text(all), each),
+                key_remedy(step, "nproc", "N"), true);
         default:
             return std::nullopt;
     }
 }
 
-std::optional<Misfit> port_misfit(const GivenLauncher& launcher, const GivenOption& given,
-                                  const StepView& step, const Rendezvous& rendezvous) {
+std::optional<Mismatch> port_mismatch(const GivenLauncher& launcher, const GivenOption& given,
+                                      const StepView& step, const Rendezvous& rendezvous) {
     const auto port = whole_number(*given.value);
     if (!port || *port == rendezvous.port) return std::nullopt;
-    return misfit(launcher, given,
-                  formatted("not the port that distgpu tests, which is {}", rendezvous.port),
-                  given.option->instead.empty() ? with_key(step, "port", *given.value)
-                                                : remedy_of(given, step),
-                  false);
+    return option_mismatch(
+        launcher, given, formatted("not the port that distgpu tests, which is {}", rendezvous.port),
+        given.option->replacement.empty() ? key_remedy(step, "port", *given.value)
+                                          : remedy_of(given, step),
+        false);
 }
 
 }  // namespace
 
-std::vector<Misfit> launcher_misfits(const StepView& step, const RendezvousFacts& facts) {
+std::vector<Mismatch> launcher_mismatches(const StepView& step, const RendezvousFacts& facts) {
     const auto launcher = given_launcher(step);
     if (!launcher) return {};
-    std::vector<Misfit> misfits;
+    std::vector<Mismatch> mismatches;
     for (const GivenOption& given : launcher->options.options) {
         if (!given.value) continue;
         if (auto problem = step_problem(given, step, facts)) {
-            misfits.push_back(
-                misfit(*launcher, given, *std::move(problem), remedy_of(given, step), true));
+            mismatches.push_back(option_mismatch(*launcher, given, *std::move(problem),
+                                                 remedy_of(given, step), true));
         }
     }
-    const auto judge = step.request.framework->launcher_options->judge;
-    if (auto other = judge == nullptr ? std::nullopt : judge(step, launcher->options)) {
-        misfits.push_back(*std::move(other));
+    const auto find = step.request.framework->launcher_options->find_mismatch;
+    if (auto other = find == nullptr ? std::nullopt : find(step, launcher->options)) {
+        mismatches.push_back(*std::move(other));
     }
-    return misfits;
+    return mismatches;
 }
 
-std::vector<Misfit> launcher_misfits_on(const StepView& step, const NodeFacts& node,
-                                        const Rendezvous& rendezvous) {
+std::vector<Mismatch> node_launcher_mismatches(const StepView& step, const NodeFacts& node,
+                                               const Rendezvous& rendezvous) {
     const auto launcher = given_launcher(step);
     if (!launcher) return {};
-    std::vector<Misfit> misfits;
+    std::vector<Mismatch> mismatches;
     for (const GivenOption& given : launcher->options.options) {
         if (!given.value) continue;
         auto found = given.option->meaning == Meaning::port
-                         ? port_misfit(*launcher, given, step, rendezvous)
-                         : number_misfit(*launcher, given, step, node);
-        if (found) misfits.push_back(*std::move(found));
+                         ? port_mismatch(*launcher, given, step, rendezvous)
+                         : number_mismatch(*launcher, given, step, node);
+        if (found) mismatches.push_back(*std::move(found));
     }
-    return misfits;
+    return mismatches;
 }
 
 }  // namespace distgpu

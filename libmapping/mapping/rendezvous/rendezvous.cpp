@@ -10,8 +10,8 @@
 namespace distgpu {
 
 bool is_host(std::string_view text) {
-    constexpr std::size_t longest = 253;  // RFC 1035
-    return !text.empty() && text.size() <= longest && std::ranges::count(text, ':') != 1 &&
+    constexpr std::size_t max_length = 253;  // RFC 1035
+    return !text.empty() && text.size() <= max_length && std::ranges::count(text, ':') != 1 &&
            std::ranges::all_of(text, is_host_character);
 }
 
@@ -30,15 +30,14 @@ namespace {
 
 constexpr std::uint32_t slot_size = 16;
 
-// Below it only root may listen.
+// Only root may listen on ports below it.
 constexpr std::uint16_t first_user_port = 1024;
 
-// Ports inside the default range on which services of a compute node or of a
-// management host are known to listen; a slot that holds one is never dealt.
-// RabbitMQ's inter-node port, CockroachDB, MongoDB's three.
+// Ports inside the default range on which well-known services of compute nodes or management hosts
+// listen: RabbitMQ's inter-node port, CockroachDB, MongoDB's three. Their slots are not used.
 constexpr std::array<std::uint16_t, 5> service_ports{25672, 26257, 27017, 27018, 27019};
 
-// "N" or "N-M" alone.
+// Parses "N" or "N-M".
 std::optional<PortRange> parse_range(std::string_view text) {
     constexpr std::size_t port_limit = 65536;
     const auto range = number_range_below(text, port_limit);
@@ -47,57 +46,58 @@ std::optional<PortRange> parse_range(std::string_view text) {
                      static_cast<std::uint16_t>(range->last)};
 }
 
-// The number at or after `wish` that has no factor in common with `slots`:
-// multiples of it reach every slot before they repeat.
-std::uint64_t coprime_from(std::uint64_t wish, std::uint64_t slots) {
-    while (std::gcd(wish, slots) != 1) ++wish;
-    return wish;
+// The smallest number from `start` on that is coprime to `slots`: its multiples reach every slot
+// before they repeat.
+std::uint64_t coprime_from(std::uint64_t start, std::uint64_t slots) {
+    while (std::gcd(start, slots) != 1) ++start;
+    return start;
 }
 
-// Whole slots, as many as hold `room` ports.
-std::uint32_t ports_of_step(PortRange ports, std::uint32_t room) {
+// `min_ports` rounded up to whole slots, at most the whole range.
+std::uint32_t ports_per_step(PortRange ports, std::uint32_t min_ports) {
     const std::uint32_t size = static_cast<std::uint32_t>(ports.last) - ports.first + 1;
-    const std::uint64_t slots = std::max(1U, room / slot_size + (room % slot_size != 0));
+    const std::uint64_t slots = std::max(1U, min_ports / slot_size + (min_ports % slot_size != 0));
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(size, slots * slot_size));
 }
 
 }  // namespace
 
 Result<PortRange> parse_port_range(std::string_view text) {
-    constexpr int fewest = 512;
+    constexpr int min_size = 512;
     const auto range = parse_range(text);
-    if (!range || range->last - range->first + 1 < fewest) {
+    if (!range || range->last - range->first + 1 < min_size) {
         return Error{formatted("ports={}", excerpt(text)), "not a range of ports",
                      formatted("give FIRST-LAST, FIRST at least {}, {} ports or more",
-                               first_user_port, fewest)};
+                               first_user_port, min_size)};
     }
     return *range;
 }
 
 std::optional<std::uint16_t> first_contiguous_port(std::string_view list, std::uint32_t needed) {
-    std::optional<PortRange> stretch;
+    std::optional<PortRange> run;
     std::optional<std::uint16_t> found;
     for (const std::string_view item : comma_items(list)) {
         const auto range = parse_range(item);
         if (!range) return std::nullopt;
-        if (stretch && range->first == stretch->last + 1) {
-            stretch->last = range->last;
+        if (run && range->first == run->last + 1) {
+            run->last = range->last;
         } else {
-            stretch = range;
+            run = range;
         }
-        if (!found && stretch->last - stretch->first + 1U >= needed) found = stretch->first;
+        if (!found && run->last - run->first + 1U >= needed) found = run->first;
     }
     return found;
 }
 
-std::optional<std::uint16_t> spare_port(const StepId& step, PortRange ports, std::uint32_t room) {
-    const std::uint32_t stride = ports_of_step(ports, room);
-    if (room >= stride) return std::nullopt;
-    return static_cast<std::uint16_t>(derived_port(step, ports, room) + stride - 1);
+std::optional<std::uint16_t> spare_port(const StepId& step, PortRange ports,
+                                        std::uint32_t min_ports) {
+    const std::uint32_t stride = ports_per_step(ports, min_ports);
+    if (min_ports >= stride) return std::nullopt;
+    return static_cast<std::uint16_t>(derived_port(step, ports, min_ports) + stride - 1);
 }
 
-std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t room) {
-    const std::uint32_t stride = ports_of_step(ports, room);
+std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t min_ports) {
+    const std::uint32_t stride = ports_per_step(ports, min_ports);
     std::vector<std::uint32_t> slots;
     for (std::uint32_t first = ports.first; first + stride <= ports.last + 1U; first += stride) {
         if (std::ranges::none_of(service_ports, [&](std::uint32_t port) {
@@ -108,8 +108,8 @@ std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t ro
     }
     if (slots.empty()) return ports.first;
     // Neighbouring jobs are the golden section of all slots apart, restarts a third: 181 and 97 of
-    // the default range's 293, where jobs j and j+1 meet only for steps 181 (or 112) apart. A step
-    // id is used as it stands, so that steps of one job are neighbours and never meet.
+    // the default range's 293, where jobs j and j+1 collide only for steps 181 (or 112) apart. The
+    // step id is used unscaled, so that steps of one job are neighbours and never collide.
     const std::uint64_t job_stride = coprime_from(slots.size() * 618 / 1000, slots.size());
     const std::uint64_t restart_stride = coprime_from(slots.size() / 3, slots.size());
     const std::uint64_t hash =
@@ -117,21 +117,21 @@ std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t ro
     return static_cast<std::uint16_t>(slots[hash % slots.size()]);
 }
 
-std::string reachable_as(const Request& request, const RendezvousFacts& facts,
-                         const std::string& name, const std::string& address) {
-    // An exported address or a host of master= is rank 0's: the others keep theirs.
-    Master master;
+std::string reachable_address(const Request& request, const RendezvousFacts& facts,
+                              const std::string& name, const std::string& address) {
+    // An exported address or a host given with master= is only for rank 0's node.
+    MasterAddress master;
     if (request.master) {
         master = *request.master;
     } else if (!facts.exported_address) {
         master = facts.default_master;
     }
-    if (master.form == Master::Form::suffix) return name + master.text;
-    // Slurm's own default: a node without NodeAddr is reached by its name.
-    return master.form == Master::Form::name || address.empty() ? name : address;
+    if (master.form == MasterAddress::Form::suffix) return name + master.text;
+    // Slurm's own default: without NodeAddr, a node is reached by its name.
+    return master.form == MasterAddress::Form::name || address.empty() ? name : address;
 }
 
-std::string source_of_port(const Rendezvous& rendezvous) {
+std::string port_source_text(const Rendezvous& rendezvous) {
     const PortSource source = rendezvous.port_source;
     if (source == PortSource::key) return formatted("port={}", rendezvous.port);
     if (source == PortSource::exported) return "the exported MASTER_PORT";
@@ -139,51 +139,52 @@ std::string source_of_port(const Rendezvous& rendezvous) {
     return "job and step id";
 }
 
-std::string_view taken_port_remedy(PortSource source) {
+std::string_view port_in_use_remedy(PortSource source) {
     return source == PortSource::exported
                ? "choose another with the key port=N, or unset MASTER_PORT"
                : "choose another with the key port=N";
 }
 
-std::uint32_t room_of(const RendezvousNeeds& needs) {
-    // Megatron-LM and others use up to eight ports after the master's, TensorFlow
-    // one for each task of a node.
-    constexpr std::uint32_t usual_room = 9;
-    return std::max({usual_room, needs.ports, needs.tasks_per_node});
+std::uint32_t min_port_count(const RendezvousNeeds& needs) {
+    // Megatron-LM and others use up to eight ports after MASTER_PORT, TensorFlow one for each task
+    // of a node.
+    constexpr std::uint32_t usual_ports = 9;
+    return std::max({usual_ports, needs.ports, needs.tasks_per_node});
 }
 
-Result<Rendezvous> rendezvous(const Request& request, const RendezvousFacts& facts,
-                              const RendezvousNeeds& needs) {
+Result<Rendezvous> choose_rendezvous(const Request& request, const RendezvousFacts& facts,
+                                     const RendezvousNeeds& needs) {
     const bool is_exported = !request.master && facts.exported_address;
     if (is_exported && !is_host(*facts.exported_address)) {
-        // It goes into other variables' texts, TF_CONFIG among them, and into messages.
+        // The address becomes part of other variables, such as TF_CONFIG, and of messages.
         return Error{formatted("MASTER_ADDR={}", excerpt(*facts.exported_address)),
                      "not a host name or address",
-                     "export the name or address of a host alone, or unset it"};
+                     "export only a host name or address, or unset it"};
     }
-    const Master& master = request.master ? *request.master : facts.default_master;
+    const MasterAddress& master = request.master ? *request.master : facts.default_master;
     Rendezvous result;
     if (is_exported) {
         result.address = *facts.exported_address;
-    } else if (master.form == Master::Form::host) {
+    } else if (master.form == MasterAddress::Form::host) {
         result.address = master.text;
     } else {
-        result.address = reachable_as(request, facts, needs.rank0_name, facts.rank0_address);
+        result.address = reachable_address(request, facts, needs.rank0_name, facts.rank0_address);
     }
-    const auto at = [&](std::uint16_t port, PortSource source) {
+    const auto with_port = [&](std::uint16_t port, PortSource source) {
         result.port = port;
         result.port_source = source;
         return result;
     };
-    if (request.port) return at(*request.port, PortSource::key);
+    if (request.port) return with_port(*request.port, PortSource::key);
     if (facts.exported_port) {
         return parse_port("MASTER_PORT", *facts.exported_port).transform([&](std::uint16_t port) {
-            return at(port, PortSource::exported);
+            return with_port(port, PortSource::exported);
         });
     }
     const auto reserved = first_contiguous_port(facts.reserved_ports.value_or(""), needs.ports);
-    if (reserved) return at(*reserved, PortSource::reserved);
-    return at(derived_port(facts.step, facts.derived_ports, room_of(needs)), PortSource::derived);
+    if (reserved) return with_port(*reserved, PortSource::reserved);
+    return with_port(derived_port(facts.step, facts.derived_ports, min_port_count(needs)),
+                     PortSource::derived);
 }
 
 }  // namespace distgpu

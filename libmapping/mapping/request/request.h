@@ -1,4 +1,4 @@
-// What the user and the administrator asked for, as values; mapping/spec reads them.
+// The request: the user's SPEC with the administrator's defaults, as parsed by mapping/spec.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace distgpu {
 struct Framework;
 
 // How MASTER_ADDR names the node of rank 0.
-struct Master {
+struct MasterAddress {
     enum class Form {
         address,  // Slurm's NodeAddr
         name,     // Slurm's NodeName
-        suffix,   // NodeName + text
-        host,     // text as it stands
+        suffix,   // NodeName + `text`
+        host,     // `text` itself
     };
     Form form = Form::address;
     std::string text;
 
-    bool operator==(const Master&) const = default;
+    bool operator==(const MasterAddress&) const = default;
 };
 
-// In which order the nodes of the step get the ranks.
+// The order in which the nodes of the step get their ranks.
 struct RankOrder {
     enum class Source : std::uint8_t {
         slurm,     // as Slurm numbers the tasks
-        switches,  // nodes of one switch follow each other
-        file,      // of `text`, a list of the nodes
-        variable,  // the same in a variable of srun's environment
+        switches,  // nodes on one switch are neighbours
+        file,      // as the file lists the nodes
+        variable,  // as a variable of srun's environment lists the nodes
     };
     Source source = Source::slurm;
     std::string text{};  // the file's path, or the variable's name
@@ -39,7 +39,7 @@ struct RankOrder {
     bool operator==(const RankOrder&) const = default;
 };
 
-// As the user writes it.
+// The value of order= as the user writes it.
 inline std::string to_string(const RankOrder& order) {
     using Source = RankOrder::Source;
     if (order.source == Source::slurm) return "slurm";
@@ -47,46 +47,46 @@ inline std::string to_string(const RankOrder& order) {
     return order.source == Source::file ? order.text : "$" + order.text;
 }
 
-// What gpus= chooses: which of the step's GPUs a task sees, and in which order.
+// The value of gpus=: which of the step's GPUs a task sees, and in which order.
 enum class GpuPolicy : std::uint8_t {
-    near,     // all, so that cuda:LOCAL_RANK is near; the order is the same for all tasks of the
-              // node, so that they agree on device numbers and peers
-    isolate,  // its own alone
-    keep,     // what Slurm gave it, as Slurm named it
+    near,     // all, ordered so that cuda:LOCAL_RANK is near; all tasks of the node have the same
+              // order, so that they agree on device numbers and peers
+    isolate,  // only the task's own
+    keep,     // those that Slurm gave it, under Slurm's names
 };
 
-// Where CPUs or network devices are to be.
+// The value of cpus= and of hcas=.
 enum class BindingChoice : std::uint8_t { near, keep };
 
 // What to do when the check before the program fails.
 enum class CheckChoice : std::uint8_t {
     stop,  // print the findings and end the step
     warn,  // print the findings and start the program
-    off,   // there is no check
+    off,   // do not check
 };
 
-// Whether a step is watched for ranks that hang.
+// The value of watch=: whether a step is watched for ranks that hang.
 struct Watch {
-    bool on = false;  // the tasks are prepared, so that `distgpu why` sees what it can
-    // Without any movement, after which it looks by itself; 0: it does not.
+    bool on = false;  // prepare the tasks, so that `distgpu why` sees as much as possible
+    // Minutes without progress until the watch samples the step; 0: it never does.
     std::uint32_t minutes = 0;
-    bool ends = false;  // and then ends the step
+    bool ends_step = false;  // the watch also ends a step in which a rank is proven to hang
 
     bool operator==(const Watch&) const = default;
 };
 
-// As the user writes it, with the unit of the minutes where one is given: "30:end", "30m:end".
+// The value of watch= as the user writes it; `unit` follows the minutes: "30:end", "30m:end".
 inline std::string to_string(const Watch& watch, std::string_view unit = "") {
     if (watch.minutes == 0) return watch.on ? "on" : "off";
-    return std::to_string(watch.minutes).append(unit) + (watch.ends ? ":end" : "");
+    return std::to_string(watch.minutes).append(unit) + (watch.ends_step ? ":end" : "");
 }
 
-// Removes the ":end" of such a text. False: it has none.
-inline bool take_end(std::string_view& text) {
+// Removes ":end" from such a text. False if it has none.
+inline bool remove_end_suffix(std::string_view& text) {
     constexpr std::string_view end = ":end";
-    const bool ends = text.ends_with(end);
-    if (ends) text.remove_suffix(end.size());
-    return ends;
+    const bool has_end = text.ends_with(end);
+    if (has_end) text.remove_suffix(end.size());
+    return has_end;
 }
 
 struct Request {
@@ -95,22 +95,22 @@ struct Request {
     std::string mode{};
     bool help = false;  // the mode was `help`
     std::optional<std::uint16_t> port;
-    std::optional<Master> master;
+    std::optional<MasterAddress> master;
     std::optional<std::uint32_t> nproc;
-    std::optional<RankOrder> order{};  // nothing: the administrator's, else Slurm's
-    bool keep_omp = false;             // omp=keep: OMP_NUM_THREADS is left alone
-    std::optional<GpuPolicy> gpus{};   // nothing: the administrator's default, else near; so below
-    std::optional<BindingChoice> cpus;
-    std::optional<BindingChoice> hcas;
-    bool keep_all = false;             // bind=none: those of the three that are not given are kept
+    std::optional<RankOrder> order{};   // nullopt: the administrator's default, or slurm
+    bool keep_omp = false;              // omp=keep: OMP_NUM_THREADS is left alone
+    std::optional<GpuPolicy> gpus{};    // nullopt: the administrator's default, or near
+    std::optional<BindingChoice> cpus;  // likewise
+    std::optional<BindingChoice> hcas;  // likewise
+    bool keep_all = false;  // bind=none: `keep` for those of gpus, cpus and hcas that are not given
     bool gpu_uuids = false;            // gpu-ids=uuid
-    std::optional<CheckChoice> check;  // nothing: the administrator's default, else off
-    std::optional<Watch> watch;        // nothing: the administrator's default, else off
-    // tensorflow: tasks with this role, in rank order before and after the workers.
+    std::optional<CheckChoice> check;  // nullopt: the administrator's default, or off
+    std::optional<Watch> watch;        // nullopt: the administrator's default, or off
+    // tensorflow: number of tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers
     std::uint32_t evaluator = 0;  // 0 or 1
-    // ray: the first and the last port of its workers; nothing: the kernel chooses.
+    // ray: the first and the last port of its workers; nullopt: the kernel chooses.
     std::optional<std::pair<std::uint16_t, std::uint16_t>> worker_ports;
     bool dashboard = true;
     bool dry_run = false;
@@ -119,12 +119,12 @@ struct Request {
     bool operator==(const Request&) const = default;
 };
 
-// Whether the ranks shall be dealt to the nodes in another order than Slurm's.
-inline bool reorders(const Request& request) {
+// Whether the nodes get their ranks in another order than Slurm's.
+inline bool reorders_nodes(const Request& request) {
     return request.order && request.order->source != RankOrder::Source::slurm;
 }
 
-// What the key watch= asks for, which is nothing where nobody gave it.
+// The value of watch=; off if it was not given.
 inline Watch watch_of(const Request& request) {
     return request.watch.value_or(Watch{});
 }

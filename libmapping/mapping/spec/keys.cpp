@@ -10,73 +10,75 @@
 namespace distgpu {
 namespace {
 
-// The value's place among the words, between which bars stand.
-Result<std::size_t> place_of(std::string_view key, std::string_view words, std::string_view value) {
+// The index of the value in `choices`, which are separated by '|'.
+Result<std::size_t> index_of(std::string_view key, std::string_view choices,
+                             std::string_view value) {
     std::string valid;
-    for (std::size_t place = 0;; ++place) {
-        const std::string_view word = take_until(words, '|');
-        if (word == value) return place;
-        valid += formatted("{}{}", place == 0 ? "" : words.empty() ? " or " : ", ", word);
-        if (words.empty()) {
+    for (std::size_t index = 0;; ++index) {
+        const std::string_view choice = cut_until(choices, '|');
+        if (choice == value) return index;
+        valid += formatted("{}{}", index == 0 ? "" : choices.empty() ? " or " : ", ", choice);
+        if (choices.empty()) {
             return Error{formatted("{}={}", key, excerpt(value)), "unknown value", "give " + valid};
         }
     }
 }
 
-// The same as a value of an enumeration.
+// Parses the value as an enumerator; `choices` are in the order of the enumeration.
 template <class Choice>
-Result<Choice> choice_of(std::string_view key, std::string_view words, std::string_view value) {
-    return place_of(key, words, value).transform([](std::size_t place) {
-        return static_cast<Choice>(place);
+Result<Choice> parse_choice(std::string_view key, std::string_view choices,
+                            std::string_view value) {
+    return index_of(key, choices, value).transform([](std::size_t index) {
+        return static_cast<Choice>(index);
     });
 }
 
-// Puts into the member what `read` makes of the value, or of the key's name and the value.
-template <auto member, auto read>
-Result<Request> put(Request request, const SpecKey& key, std::string_view value) {
+// Sets the member to parse(value) or parse(name of the key, value).
+template <auto member, auto parse>
+Result<Request> set_value(Request request, const SpecKey& key, std::string_view value) {
     const auto assign = [&](auto result) {
         request.*member = std::move(result);
         return std::move(request);
     };
-    if constexpr (std::is_invocable_v<decltype(read), std::string_view>) {
-        return read(value).transform(assign);
+    if constexpr (std::is_invocable_v<decltype(parse), std::string_view>) {
+        return parse(value).transform(assign);
     } else {
-        return read(key.name, value).transform(assign);
+        return parse(key.name, value).transform(assign);
     }
 }
 
-// Of a key whose placeholder is all its words, or that has none: what the member becomes by the
-// first of them; by the other, the opposite.
+// Sets the flag of a key whose placeholder lists all its values, or that has none: to `by_first`
+// for the first value, to the opposite for the second one.
 template <bool Request::*member, bool by_first>
-Result<Request> choose(Request request, const SpecKey& key, std::string_view value) {
-    return place_of(key.name, key.placeholder, value).transform([&](std::size_t place) {
-        request.*member = (place == 0) == by_first;
+Result<Request> set_flag(Request request, const SpecKey& key, std::string_view value) {
+    return index_of(key.name, key.placeholder, value).transform([&](std::size_t index) {
+        request.*member = (index == 0) == by_first;
         return std::move(request);
     });
 }
 
-Result<std::uint32_t> read_nproc(std::string_view value) {
+Result<std::uint32_t> parse_nproc(std::string_view value) {
     // More processes on one node are a typing error: the largest nodes have some hundred cores.
-    constexpr std::uint32_t most = 4096;
+    constexpr std::uint32_t max_processes = 4096;
     const auto nproc = whole_number(value);
-    if (nproc && *nproc > 0 && *nproc <= most) return *nproc;
+    if (nproc && *nproc > 0 && *nproc <= max_processes) return *nproc;
     return Error{formatted("nproc={}", value), "not a number of processes",
-                 formatted("give a number from 1 to {}", most)};
+                 formatted("give a number from 1 to {}", max_processes)};
 }
 
 // A number of tasks with one of TensorFlow's roles.
-template <std::uint32_t most>
-Result<std::uint32_t> read_count(std::string_view name, std::string_view value) {
-    const auto tasks = number_below(value, most + 1);
+template <std::uint32_t max_tasks>
+Result<std::uint32_t> parse_task_count(std::string_view name, std::string_view value) {
+    const auto tasks = number_below(value, max_tasks + 1);
     if (tasks) return *tasks;
     return Error{formatted("{}={}", name, excerpt(value)), "not a valid number of tasks",
-                 formatted("give a number from 0 to {}", most)};
+                 formatted("give a number from 0 to {}", max_tasks)};
 }
 
 // TF_CONFIG has room for fewer tasks than this.
 constexpr std::uint32_t max_parameter_servers = 10'000;
 
-Result<std::pair<std::uint16_t, std::uint16_t>> read_worker_ports(std::string_view value) {
+Result<std::pair<std::uint16_t, std::uint16_t>> parse_worker_ports(std::string_view value) {
     constexpr std::uint32_t first_user_port = 1024;
     constexpr std::size_t port_limit = 65536;
     const auto range = number_range_below(value, port_limit);
@@ -90,81 +92,80 @@ Result<std::pair<std::uint16_t, std::uint16_t>> read_worker_ports(std::string_vi
                      static_cast<std::uint16_t>(range->last));
 }
 
-// Takes the contract that the framework keeps under this key and value.
-Result<Request> take_variant(Request request, const SpecKey& key, std::string_view value) {
+// Replaces the framework by its variant for this key and value.
+Result<Request> choose_variant(Request request, const SpecKey& key, std::string_view value) {
     if (request.framework == nullptr) return request;
-    const std::string wanted =
+    const std::string item =
         value.empty() ? std::string(key.name) : formatted("{}={}", key.name, value);
     std::vector<std::string_view> known;
     for (const Variant& variant : request.framework->variants) {
-        if (variant.key == wanted) {
+        if (variant.key == item) {
             request.framework = variant.framework;
-            request.mode += "," + wanted;
+            request.mode += "," + item;
             return request;
         }
         if (variant.key.starts_with(key.name)) known.push_back(variant.key);
     }
-    // A key that the framework does not take at all is refused by the parser.
+    // The parser refuses a key that the framework does not support.
     if (known.empty()) return request;
-    return Error{excerpt(wanted), "unknown value", formatted("give {}", join(known, " or "))};
+    return Error{excerpt(item), "unknown value", formatted("give {}", join(known, " or "))};
 }
 
 constexpr std::array keys{
     SpecKey{"port", "N", "MASTER_PORT, instead of one derived from job and step",
-            put<&Request::port, parse_port>},
+            set_value<&Request::port, parse_port>},
     SpecKey{"master", "addr|name|suffix:S|HOST",
             "MASTER_ADDR: rank 0's NodeAddr (default), NodeName, NodeName+S, or HOST",
-            put<&Request::master, parse_master>},
+            set_value<&Request::master, parse_master>},
     SpecKey{"order", "slurm|switch|PATH|$NAME",
             "which nodes have neighbouring ranks: Slurm's order (default), by switch, or as a "
             "file or variable lists the nodes",
-            put<&Request::order, parse_rank_order>},
+            set_value<&Request::order, parse_rank_order>},
     SpecKey{"omp", "auto|keep", "OMP_NUM_THREADS from each task's CPUs (default), or left alone",
-            choose<&Request::keep_omp, false>},
+            set_flag<&Request::keep_omp, false>},
     SpecKey{"gpus", "near|isolate|keep",
             "all GPUs with the nearest as device LOCAL_RANK (default), the task's own, or "
             "Slurm's choice",
-            put<&Request::gpus, parse_gpu_policy>},
+            set_value<&Request::gpus, parse_gpu_policy>},
     SpecKey{"gpu-ids", "index|uuid", "name the GPUs by number or by UUID",
-            choose<&Request::gpu_uuids, false>},
+            set_flag<&Request::gpu_uuids, false>},
     SpecKey{"cpus", "near|keep",
             "the CPUs near the task's GPUs (default without --cpu-bind), or Slurm's choice",
-            put<&Request::cpus, parse_binding_choice>},
+            set_value<&Request::cpus, parse_binding_choice>},
     SpecKey{"hcas", "near|keep",
             "NCCL's and UCX's network devices: the nearest (default), or left alone",
-            put<&Request::hcas, parse_binding_choice>},
+            set_value<&Request::hcas, parse_binding_choice>},
     SpecKey{"bind", "none", "keep gpus, cpus and hcas as Slurm set them, unless given too",
-            choose<&Request::keep_all, true>},
-    SpecKey{"per-node", "", "one task per node, which starts the processes itself", take_variant,
+            set_flag<&Request::keep_all, true>},
+    SpecKey{"per-node", "", "one task per node, which starts the processes itself", choose_variant,
             true},
     SpecKey{"nproc", "N", "processes that a per-node launcher starts on each node",
-            put<&Request::nproc, read_nproc>, true},
-    SpecKey{"rdzv", "static|c10d", "how torchrun's launchers meet: c10d for elastic jobs",
-            take_variant, true},
-    SpecKey{"backend", "mpi|gloo", "what Horovod uses to start", take_variant, true},
+            set_value<&Request::nproc, parse_nproc>, true},
+    SpecKey{"rdzv", "static|c10d", "torchrun's rendezvous backend: c10d for elastic jobs",
+            choose_variant, true},
+    SpecKey{"backend", "mpi|gloo", "what Horovod uses to start", choose_variant, true},
     SpecKey{"chief", "N", "number of TensorFlow chief tasks, at rank 0: 0 or 1",
-            put<&Request::chief, read_count<1>>, true},
+            set_value<&Request::chief, parse_task_count<1>>, true},
     SpecKey{"ps", "N", "number of TensorFlow ps tasks, after the chief",
-            put<&Request::ps, read_count<max_parameter_servers>>, true},
+            set_value<&Request::ps, parse_task_count<max_parameter_servers>>, true},
     SpecKey{"evaluator", "N", "number of TensorFlow evaluator tasks, at the last rank: 0 or 1",
-            put<&Request::evaluator, read_count<1>>, true},
+            set_value<&Request::evaluator, parse_task_count<1>>, true},
     SpecKey{"worker-ports", "A-B",
             "ports of Ray's workers, instead of ones that the kernel chooses",
-            put<&Request::worker_ports, read_worker_ports>, true},
+            set_value<&Request::worker_ports, parse_worker_ports>, true},
     SpecKey{"dashboard", "on|off", "Ray's dashboard, if it is installed (default), or none",
-            choose<&Request::dashboard, true>, true},
+            set_flag<&Request::dashboard, true>, true},
     SpecKey{"check", "stop|warn|off",
-            "run distgpu check first; if something is wrong, end the step or (warn) tell it",
-            put<&Request::check, parse_check_choice>, false, "stop"},
-    SpecKey{
-        "watch", "MINUTES|MINUTES:end|on|off",
-        "let distgpu why see all it can; after MINUTES without any movement it looks by itself, "
-        "and (:end) ends the step if a rank is proven to hang",
-        put<&Request::watch, parse_watch>, false, "on"},
+            "run distgpu check first; if it fails, end the step or (warn) only print why",
+            set_value<&Request::check, parse_check_choice>, false, "stop"},
+    SpecKey{"watch", "MINUTES|MINUTES:end|on|off",
+            "prepare the tasks for distgpu why; report a hang after MINUTES without progress, and "
+            "(:end) end the step if a rank is proven to hang",
+            set_value<&Request::watch, parse_watch>, false, "on"},
     SpecKey{"dry-run", "", "print each task's variables instead of running the program",
-            choose<&Request::dry_run, true>},
+            set_flag<&Request::dry_run, true>},
     SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
-            choose<&Request::verbose, true>},
+            set_flag<&Request::verbose, true>},
 };
 
 }  // namespace
@@ -174,24 +175,24 @@ std::span<const SpecKey> spec_keys() {
 }
 
 Result<GpuPolicy> parse_gpu_policy(std::string_view text) {
-    return choice_of<GpuPolicy>("gpus", "near|isolate|keep", text);
+    return parse_choice<GpuPolicy>("gpus", "near|isolate|keep", text);
 }
 
 Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text) {
-    return choice_of<BindingChoice>(name, "near|keep", text);
+    return parse_choice<BindingChoice>(name, "near|keep", text);
 }
 
 Result<CheckChoice> parse_check_choice(std::string_view text) {
-    return choice_of<CheckChoice>("check", "stop|warn|off", text);
+    return parse_choice<CheckChoice>("check", "stop|warn|off", text);
 }
 
 std::string key_usage(const SpecKey& key) {
     if (key.placeholder.empty()) return std::string(key.name);
-    if (!key.alone.empty()) return formatted("{}[={}]", key.name, key.placeholder);
+    if (!key.bare_value.empty()) return formatted("{}[={}]", key.name, key.placeholder);
     return formatted("{}={}", key.name, key.placeholder);
 }
 
-Result<Master> parse_master(std::string_view text) {
+Result<MasterAddress> parse_master(std::string_view text) {
     constexpr std::string_view suffix = "suffix:";
     const bool is_suffix = text.starts_with(suffix);
     const std::string_view host = is_suffix ? text.substr(suffix.size()) : text;
@@ -199,10 +200,10 @@ Result<Master> parse_master(std::string_view text) {
         return Error{formatted("master={}", excerpt(text)), "not a host name or address",
                      "give addr, name, suffix:S, or a host (its port is port=N)"};
     }
-    if (is_suffix) return Master{Master::Form::suffix, std::string(host)};
-    if (text == "addr") return Master{Master::Form::address, {}};
-    if (text == "name") return Master{Master::Form::name, {}};
-    return Master{Master::Form::host, std::string(host)};
+    if (is_suffix) return MasterAddress{MasterAddress::Form::suffix, std::string(host)};
+    if (text == "addr") return MasterAddress{MasterAddress::Form::address, {}};
+    if (text == "name") return MasterAddress{MasterAddress::Form::name, {}};
+    return MasterAddress{MasterAddress::Form::host, std::string(host)};
 }
 
 Result<RankOrder> parse_rank_order(std::string_view text) {
@@ -215,23 +216,23 @@ Result<RankOrder> parse_rank_order(std::string_view text) {
     const bool is_name = text.size() > 1 && text.front() == '$' &&
                          text.find_first_not_of(letters, 1) == std::string_view::npos;
     if (is_name) return RankOrder{Source::variable, std::string(text.substr(1))};
-    return Error{formatted("order={}", excerpt(text)), "no order of the nodes",
+    return Error{formatted("order={}", excerpt(text)), "not a valid node order",
                  "give slurm, switch, a file with its path (./FILE), or '$NAME' of a variable"};
 }
 
 Result<Watch> parse_watch(std::string_view text) {
-    constexpr std::uint32_t most = 1440;  // a day
+    constexpr std::uint32_t max_minutes = 1440;  // a day
     if (text == "off") return Watch{};
     if (text == "on") return Watch{.on = true};
     std::string_view number = text;
-    Watch watch{.on = true, .ends = take_end(number)};
+    Watch watch{.on = true, .ends_step = remove_end_suffix(number)};
     const auto minutes = whole_number(number);
-    if (!minutes || *minutes == 0 || *minutes > most) {
+    if (!minutes || *minutes == 0 || *minutes > max_minutes) {
         return Error{
             formatted("watch={}", excerpt(text)), "unknown value",
             formatted("give minutes from 1 to {}, as in watch=30 or watch=30:end, or on or "
                       "off",
-                      most)};
+                      max_minutes)};
     }
     watch.minutes = *minutes;
     return watch;

@@ -1,4 +1,4 @@
-// SPEC = MODE[,KEY[=VALUE]]...: the grammar, its refusals, and its help text.
+// The parser of SPEC = MODE[,KEY[=VALUE]]..., its refusals and its help text.
 #include "mapping/spec/parse_spec.h"
 
 #include "base/format.h"
@@ -12,35 +12,36 @@ namespace {
 constexpr std::string_view off_mode = "off";
 constexpr std::string_view help_mode = "help";
 
-bool lists(const Framework& framework, std::string_view key) {
+bool supports(const Framework& framework, std::string_view key) {
     return std::find(framework.keys.begin(), framework.keys.end(), key) != framework.keys.end();
 }
 
-// "torchrun or composer": the frameworks that take a special key.
-std::string takers(std::string_view key) {
+// The modes that support a special key: "torchrun, composer".
+std::string modes_with(std::string_view key) {
     std::vector<std::string_view> modes;
     for (const Framework* framework : frameworks()) {
-        if (lists(*framework, key)) modes.push_back(framework->mode);
+        if (supports(*framework, key)) modes.push_back(framework->mode);
     }
     return join(modes, ", ");
 }
 
-// "did you mean 'x'?", or the whole list where nothing is near. `meant`: what the word is known to
-// stand for elsewhere.
-std::string suggestion(std::string_view word, std::optional<std::string_view> meant,
+// "did you mean 'x'?", or all candidates if none is similar. `synonym_of`: the candidate for which
+// the word is a known synonym.
+std::string suggestion(std::string_view word, std::optional<std::string_view> synonym_of,
                        std::string_view kind, std::span<const std::string_view> candidates) {
-    const auto near = meant ? meant : nearest_word(in_our_letters(word), candidates);
-    return near ? formatted("did you mean '{}'?", *near)
-                : formatted("{} are {}", kind, join(candidates, ", "));
+    const auto suggested =
+        synonym_of ? synonym_of : nearest_word(normalized_word(word), candidates);
+    return suggested ? formatted("did you mean '{}'?", *suggested)
+                     : formatted("{} are {}", kind, join(candidates, ", "));
 }
 
-// Where a word ends that is written before something else than a comma: "pytorch:verbose".
-std::size_t end_of_word(std::string_view item) {
+// The position of a wrong separator: ':' in "pytorch:verbose".
+std::size_t find_separator(std::string_view item) {
     return item.find_first_of(":;+|/ =");
 }
 
-// "write pytorch,verbose": with `right` in the place of what stands there.
-std::string write_instead(std::string text, std::size_t wrong, char right) {
+// "write pytorch,verbose": `text` with `right` at position `wrong`.
+std::string separator_remedy(std::string text, std::size_t wrong, char right) {
     text[wrong] = right;
     return formatted("write {}", excerpt(text));
 }
@@ -51,31 +52,31 @@ const SpecKey* find_key(std::string_view name) {
     return key == keys.end() ? nullptr : &*key;
 }
 
-std::string written(std::string_view origin, std::string_view spec) {
+std::string spec_object(std::string_view origin, std::string_view spec) {
     if (!origin.empty()) return formatted("{}={}", origin, excerpt(spec));
     return spec.empty() ? "''" : excerpt(spec);
 }
 
-// A mode where a key belongs.
+// A mode in the place of a key.
 struct SecondMode {
-    std::string name;                      // as the message has it
-    const Framework* framework = nullptr;  // null: off or help
+    std::string name;                      // for messages
+    const Framework* framework = nullptr;  // null for off and help
 };
 
-// Nothing: the word is none, also not by another name.
-std::optional<SecondMode> as_mode(std::string_view word) {
+// nullopt if the word is not a mode, an alias or a known synonym of one.
+std::optional<SecondMode> find_second_mode(std::string_view word) {
     if (const Framework* const framework = find_framework(word)) {
         return SecondMode{std::string(word), framework};
     }
     if (word == off_mode || word == help_mode) return SecondMode{std::string(word)};
-    const auto meant = mode_meant_by(word);
-    const Framework* const framework = meant ? find_framework(*meant) : nullptr;
+    const auto mode = suggested_mode(word);
+    const Framework* const framework = mode ? find_framework(*mode) : nullptr;
     if (framework == nullptr) return std::nullopt;
-    return SecondMode{formatted("{} ('{}')", *meant, excerpt(word)), framework};
+    return SecondMode{formatted("{} ('{}')", *mode, excerpt(word)), framework};
 }
 
-// Which of two modes to write.
-std::string choice(const Framework* first, const Framework* second) {
+// The remedy for two modes: when to write which.
+std::string two_modes_remedy(const Framework* first, const Framework* second) {
     const bool differ = first != nullptr && second != nullptr && first->service == nullptr &&
                         second->service == nullptr &&
                         first->launcher_per_node != second->launcher_per_node;
@@ -87,25 +88,25 @@ std::string choice(const Framework* first, const Framework* second) {
                      form(second));
 }
 
-// Reads one SPEC; keeps the words that error messages quote.
+// Parses one SPEC; keeps the parts of it that error messages quote.
 class Parser {
   public:
     Parser(std::string_view origin, std::string_view spec)
-        : origin_(origin), object_(written(origin, spec)), rest_(spec) {}
+        : origin_(origin), object_(spec_object(origin, spec)), rest_(spec) {}
 
     Result<Request> parse() {
-        mode_word_ = next_item();
-        return parse_mode(mode_word_).and_then([this](Request request) {
+        mode_text_ = next_item();
+        return parse_mode(mode_text_).and_then([this](Request request) {
             mode_ = request.framework;
             return parse_keys(std::move(request));
         });
     }
 
   private:
-    // Takes the text up to the next comma. more_ is false after the last item.
+    // Removes and returns the text up to the next comma. has_more_ is false after the last item.
     std::string_view next_item() {
-        more_ = rest_.find(',') != std::string_view::npos;
-        return take_until(rest_, ',');
+        has_more_ = rest_.find(',') != std::string_view::npos;
+        return cut_until(rest_, ',');
     }
 
     Result<Request> parse_mode(std::string_view mode) const {
@@ -124,20 +125,21 @@ class Parser {
         if (mode.empty()) {
             return refuse("no mode", formatted("modes are {}", join(words, ", ")));
         }
-        const std::size_t end = end_of_word(mode);
-        if (end != std::string_view::npos && find_framework(mode.substr(0, end)) != nullptr) {
-            if (const auto second = as_mode(mode.substr(end + 1))) {
-                return two_modes(mode.substr(0, end), *second);
+        const std::size_t separator = find_separator(mode);
+        if (separator != std::string_view::npos &&
+            find_framework(mode.substr(0, separator)) != nullptr) {
+            if (const auto second = find_second_mode(mode.substr(separator + 1))) {
+                return refuse_two_modes(mode.substr(0, separator), *second);
             }
-            const std::string_view comma = more_ ? "," : "";
-            return refuse("unknown mode",
-                          write_instead(formatted("{}{}{}", mode, comma, rest_), end, ','));
+            const std::string_view comma = has_more_ ? "," : "";
+            return refuse("unknown mode", separator_remedy(formatted("{}{}{}", mode, comma, rest_),
+                                                           separator, ','));
         }
-        const auto problem = taken_for_mode(mode);
+        const auto problem = why_not_a_mode(mode);
         if (!problem) {
-            return refuse("unknown mode", suggestion(mode, mode_meant_by(mode), "modes", words));
+            return refuse("unknown mode", suggestion(mode, suggested_mode(mode), "modes", words));
         }
-        // The option takes the next word for its value, which a variable cannot.
+        // Only an option uses the next word as its value, a variable cannot.
         std::string remedy = "give a mode, such as pytorch";
         if (origin_.starts_with("--")) {
             remedy =
@@ -150,7 +152,7 @@ class Parser {
 
     Result<Request> parse_keys(Request request) {
         std::vector<std::string_view> seen;
-        while (more_) {
+        while (has_more_) {
             auto next = parse_key(std::move(request), next_item(), seen);
             if (!next) return next;
             request = *std::move(next);
@@ -158,7 +160,6 @@ class Parser {
         if (request.framework == nullptr) return request;
         const Framework& mode = *request.framework;
         if (request.nproc && !mode.launcher_per_node) {
-            // A number of processes that nobody starts.
             std::string remedy = "leave it out";
             for (const Variant& variant : mode.variants) {
                 if (!variant.framework->launcher_per_node) continue;
@@ -171,21 +172,21 @@ class Parser {
                                     request.mode),
                           std::move(remedy));
         }
-        if (reorders(request) && !mode.own_ranks.empty()) {
-            return refuse(formatted("{}, which 'order' does not change", mode.own_ranks),
-                          std::string(mode.instead_of_order));
+        if (reorders_nodes(request) && !mode.fixed_ranks_reason.empty()) {
+            return refuse(formatted("{}, which 'order' does not change", mode.fixed_ranks_reason),
+                          std::string(mode.order_remedy));
         }
         return request;
     }
 
-    Error two_modes(std::string_view first, const SecondMode& second) const {
+    Error refuse_two_modes(std::string_view first, const SecondMode& second) const {
         const Framework* const framework = find_framework(first);
         if (framework != nullptr && framework == second.framework) {
             return refuse(formatted("{} names the mode a second time", second.name),
                           "give it once");
         }
         return refuse(formatted("{} and {} are both modes, and a step has one", first, second.name),
-                      choice(framework, second.framework));
+                      two_modes_remedy(framework, second.framework));
     }
 
     Result<Request> parse_key(Request request, std::string_view item,
@@ -199,44 +200,46 @@ class Parser {
         }
         const SpecKey* const key = find_key(name);
         if (key == nullptr) {
-            const auto second = as_mode(name);
-            if (second && !has_value) return two_modes(mode_word_, *second);
-            return refuse(formatted("unknown key '{}'", excerpt(name)), instead_of(item, name));
+            const auto second = find_second_mode(name);
+            if (second && !has_value) return refuse_two_modes(mode_text_, *second);
+            return refuse(formatted("unknown key '{}'", excerpt(name)),
+                          unknown_key_remedy(item, name));
         }
         if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
             return refuse(formatted("key '{}' given twice", name), "give it once");
         }
         seen.push_back(name);
-        if (key->special && mode_ != nullptr && !lists(*mode_, name)) {
+        if (key->special && mode_ != nullptr && !supports(*mode_, name)) {
             return refuse(formatted("key '{}' is not for {}", name, mode_->mode),
-                          formatted("it is for {}", takers(name)));
+                          formatted("it is for {}", modes_with(name)));
         }
         if (has_value && key->placeholder.empty()) {
             return refuse(formatted("key '{}' takes no value", name),
                           formatted("write '{}' alone", name));
         }
-        if (!has_value && !key->placeholder.empty() && key->alone.empty()) {
+        if (!has_value && !key->placeholder.empty() && key->bare_value.empty()) {
             return refuse(formatted("key '{}' needs a value", name),
                           formatted("write {}={}", name, key->placeholder));
         }
         const std::string_view value = has_value ? item.substr(equals + 1) : std::string_view{};
-        auto applied = key->apply(std::move(request), *key, value.empty() ? key->alone : value);
+        auto applied =
+            key->apply(std::move(request), *key, value.empty() ? key->bare_value : value);
         if (applied) return applied;
         const Error& error = applied.error();
         return refuse(formatted("{}: {}", excerpt(error.object), error.problem), error.remedy);
     }
 
-    // What to write for an item whose name is no key's.
-    static std::string instead_of(std::string_view item, std::string_view name) {
-        const std::size_t end = end_of_word(name);
-        const SpecKey* const known =
-            end == std::string_view::npos ? nullptr : find_key(name.substr(0, end));
-        if (known != nullptr) {
-            return write_instead(std::string(item), end, known->placeholder.empty() ? ',' : '=');
+    static std::string unknown_key_remedy(std::string_view item, std::string_view name) {
+        const std::size_t separator = find_separator(name);
+        const SpecKey* const key =
+            separator == std::string_view::npos ? nullptr : find_key(name.substr(0, separator));
+        if (key != nullptr) {
+            return separator_remedy(std::string(item), separator,
+                                    key->placeholder.empty() ? ',' : '=');
         }
         std::vector<std::string_view> words;
-        for (const SpecKey& key : spec_keys()) words.push_back(key.name);
-        return suggestion(name, key_meant_by(name), "keys", words);
+        for (const SpecKey& each : spec_keys()) words.push_back(each.name);
+        return suggestion(name, suggested_key(name), "keys", words);
     }
 
     Error refuse(std::string problem, std::string remedy) const {
@@ -245,17 +248,17 @@ class Parser {
 
     std::string_view origin_;
     std::string object_;
-    std::string_view mode_word_;
-    const Framework* mode_ = nullptr;  // as written, before a key takes a variant of it
+    std::string_view mode_text_;
+    const Framework* mode_ = nullptr;  // as written, before a key chooses a variant of it
     std::string_view rest_;
-    bool more_ = false;
+    bool has_more_ = false;
 };
 
 }  // namespace
 
 Result<Request> parse_spec(std::string_view origin, std::string_view spec) {
     if (spec.size() > max_spec_length) {
-        return Error{written(origin, spec), formatted("{} bytes long", spec.size()),
+        return Error{spec_object(origin, spec), formatted("{} bytes long", spec.size()),
                      formatted("give at most {} bytes", max_spec_length)};
     }
     return Parser(origin, spec).parse();
@@ -273,13 +276,12 @@ std::string spec_help() {
         }
         text += '\n';
     }
-    text +=
-        formatted("  {:<12} {}\n", off_mode, "nothing, even if the allocation asked for a mode");
+    text += formatted("  {:<12} {}\n", off_mode, "run without distgpu, even if the job set a mode");
     text += formatted("  {:<12} {}\n", help_mode, "this text");
     text += "\nKeys:\n";
     for (const SpecKey& key : spec_keys()) {
-        const std::string only = key.special ? formatted(" ({})", takers(key.name)) : "";
-        text += formatted("  {:<31} {}{}\n", key_usage(key), key.help, only);
+        const std::string modes = key.special ? formatted(" ({})", modes_with(key.name)) : "";
+        text += formatted("  {:<31} {}{}\n", key_usage(key), key.help, modes);
     }
     text +=
         "\nEnvironment: SLURM_DISTGPU (srun), SBATCH_DISTGPU, SALLOC_DISTGPU can hold a SPEC too.\n"

@@ -18,14 +18,14 @@ std::string binding_cells(std::string_view gpus, std::string_view port, std::str
 }
 
 std::string binding_title(const PlanColumns& columns) {
-    return columns.binding ? binding_cells("GPUs", "HCA", "CPUs") : "";
+    return columns.has_binding ? binding_cells("GPUs", "HCA", "CPUs") : "";
 }
 
 }  // namespace
 
-PlanColumns plan_columns(const StepLayout& layout, bool binding) {
+PlanColumns plan_columns(const StepLayout& layout, bool has_binding) {
     PlanColumns columns{std::max<std::size_t>(4, std::to_string(layout.task_count() - 1).size()), 4,
-                        binding};
+                        has_binding};
     for (std::uint32_t i = 0; i < layout.node_count(); ++i) {
         columns.node = std::max(columns.node, layout.hosts().name(NodeIndex{i}).size());
     }
@@ -40,12 +40,12 @@ std::string plan_row(const PlanColumns& columns, const NodePlan& node, const Nod
                      const TaskPlan& task) {
     std::string row = cells(columns, std::to_string(task.rank.value), node.node_name,
                             std::to_string(task.local_rank.value));
-    if (!columns.binding || !task.binding || topology == nullptr) return row;
+    if (!columns.has_binding || !task.binding || topology == nullptr) return row;
     const TaskBinding& binding = *task.binding;
     return row + binding_cells(binding.gpus.empty() ? "-" : join(binding.gpus, ","),
                                binding.port
                                    ? formatted("{} {}", port_name(*topology, *binding.port),
-                                               word(binding.port_distance))
+                                               distance_name(binding.port_distance))
                                    : "-",
                                binding.cpus.to_string());
 }
@@ -61,27 +61,27 @@ std::string options_text(const Framework& framework, const TaskPlan& task) {
 namespace {
 
 std::string step_text(const Request& request, const StepLayout& layout) {
-    const bool launchers = request.framework->launcher_per_node;
+    const bool has_launchers = request.framework->launcher_per_node;
     return formatted("distgpu: {}: {} on {} ({})", request.framework->mode,
-                     launchers ? counted(layout.task_count(), "launcher")
-                               : formatted("world size {}", layout.task_count()),
+                     has_launchers ? counted(layout.task_count(), "launcher")
+                                   : formatted("world size {}", layout.task_count()),
                      counted(layout.node_count(), "node"), layout.hosts().to_string());
 }
 
 std::string rendezvous_text(const StepLayout& layout, const NodePlan& plan) {
     return formatted("rendezvous {} on {}, port from {}",
                      host_and_port(plan.rendezvous.address, plan.rendezvous.port),
-                     layout.hosts().name(rank0_node(layout)), source_of_port(plan.rendezvous));
+                     layout.hosts().name(rank0_node(layout)), port_source_text(plan.rendezvous));
 }
 
-// Larger steps have a row for each node.
+// Whether the table has a row for each rank. Larger steps have a row for each node.
 bool has_rank_rows(const StepLayout& layout) {
-    constexpr std::uint32_t most = 64;
-    return layout.task_count() <= most;
+    constexpr std::uint32_t max_rows = 64;
+    return layout.task_count() <= max_rows;
 }
 
-// For two ranks in the place of one.
-PlanColumns wide(PlanColumns columns) {
+// Widens the column of a rank for a range of ranks.
+PlanColumns for_rank_ranges(PlanColumns columns) {
     columns.rank = 2 * columns.rank + 3;
     return columns;
 }
@@ -89,19 +89,20 @@ PlanColumns wide(PlanColumns columns) {
 std::string title_line(const Request& request, const StepLayout& layout) {
     const PlanColumns columns = plan_columns(layout, needs_topology(request));
     if (has_rank_rows(layout)) return "distgpu: " + plan_title(columns);
-    return "distgpu: " + cells(wide(columns), "ranks", "node", "tasks") + binding_title(columns);
+    return "distgpu: " + cells(for_rank_ranges(columns), "ranks", "node", "tasks") +
+           binding_title(columns);
 }
 
 std::string node_row(const PlanColumns& columns, const NodePlan& node) {
-    // "0-7", or "0...14" where other nodes have some of them.
+    // "0-7", or "0...14" if other nodes have some of these ranks.
     const std::uint32_t first = node.tasks.front().rank.value;
     const std::uint32_t last = node.tasks.back().rank.value;
-    const bool all = last - first == node.tasks.size() - 1;
-    std::string row = cells(
-        wide(columns),
-        first == last ? std::to_string(first) : formatted("{}{}{}", first, all ? "-" : "...", last),
-        node.node_name, std::to_string(node.tasks.size()));
-    if (!columns.binding || !node.tasks.front().binding) return row;
+    const bool has_all = last - first == node.tasks.size() - 1;
+    std::string row = cells(for_rank_ranges(columns),
+                            first == last ? std::to_string(first)
+                                          : formatted("{}{}{}", first, has_all ? "-" : "...", last),
+                            node.node_name, std::to_string(node.tasks.size()));
+    if (!columns.has_binding || !node.tasks.front().binding) return row;
     std::set<std::uint32_t> gpus;
     std::set<PortRef> ports;
     CpuSet cpus;
@@ -115,7 +116,7 @@ std::string node_row(const PlanColumns& columns, const NodePlan& node) {
                                cpus.to_string());
 }
 
-// A node's part of the table.
+// The rows of one node.
 std::string node_rows(const Request& request, const StepLayout& layout, const NodeFacts& node,
                       const NodePlan& plan) {
     const PlanColumns columns = plan_columns(layout, needs_topology(request));
@@ -148,7 +149,7 @@ std::string task_line(const NodeFacts& node, const NodePlan& plan, const TaskPla
         formatted(": CPUs {}{}", binding.cpus.to_string(), gpu_text(*node.topology, binding.gpus));
     if (!binding.port) return line;
     return formatted("{}, {} ({})", line, port_name(*node.topology, *binding.port),
-                     word(binding.port_distance));
+                     distance_name(binding.port_distance));
 }
 
 }  // namespace
@@ -157,24 +158,24 @@ std::vector<std::string> step_lines(const Request& request, const StepLayout& la
     return {step_text(request, layout), title_line(request, layout)};
 }
 
-Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalRank local, bool told_by_srun,
-                          bool first_of_component) {
+StartupOutput startup_output(const Request& request, const StepLayout& layout,
+                             const NodeFacts& node, const NodePlan& plan, LocalRank local,
+                             bool printed_by_srun, bool first_of_component) {
     const TaskPlan& task = plan.tasks[local.value];
-    const bool first = task.rank == GlobalRank{0};
+    const bool is_rank0 = task.rank == GlobalRank{0};
     const auto whole_step = [&] {
         return formatted("{}, {}", step_text(request, layout), rendezvous_text(layout, plan));
     };
-    Announcement result;
-    if (first && request.dry_run) result.lines.push_back(whole_step());
-    if (first || first_of_component) {
+    StartupOutput result;
+    if (is_rank0 && request.dry_run) result.lines.push_back(whole_step());
+    if (is_rank0 || first_of_component) {
         for (Error warning : plan.warnings) {
-            if (!first) warning.object += formatted(" on {}", plan.node_name);
+            if (!is_rank0) warning.object += formatted(" on {}", plan.node_name);
             result.lines.push_back(warning.message());
         }
     }
-    if (first && (request.verbose || request.dry_run) && node.topology != nullptr &&
-        !node.confined) {
+    if (is_rank0 && (request.verbose || request.dry_run) && node.topology != nullptr &&
+        !node.is_confined) {
         result.lines.push_back(
             formatted("distgpu: {}: Slurm does not confine the tasks to the step's CPUs, so "
                       "distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores",
@@ -192,10 +193,10 @@ Announcement announcement(const Request& request, const StepLayout& layout, cons
         result.dry_run += formatted("  {}\n", options_text(*request.framework, task));
     } else if (request.verbose && local == LocalRank{0}) {
         result.table = node_rows(request, layout, node, plan);
-        // The node of rank 0 has what it alone knows of the step too.
-        if (first && told_by_srun) {
+        // Only the node of rank 0 knows the rendezvous.
+        if (is_rank0 && printed_by_srun) {
             result.table += "\ndistgpu: " + rendezvous_text(layout, plan);
-        } else if (first) {
+        } else if (is_rank0) {
             result.table =
                 formatted("{}\n{}\n{}", whole_step(), title_line(request, layout), result.table);
         }

@@ -1,46 +1,46 @@
-// The plan of a step as text for people: the table, and what a task prints before its program
-// starts.
+// Formats the plan of a step for people: the table of ranks, and what a task prints before its
+// program starts.
 #pragma once
 
 #include "mapping/plan/plan.h"
 
 namespace distgpu {
 
-// The columns of the table, the same for all nodes of the step, so that what each of them prints
-// makes one table. Rows have no newline.
+// The column widths of the table. They are the same on all nodes of the step, so that the rows
+// which the nodes print form one table. Rows have no newline.
 struct PlanColumns {
     std::size_t rank;
     std::size_t node;
-    bool binding;  // GPUs, HCA and CPUs too, of the nodes whose topology is known
+    bool has_binding;  // also GPUs, HCA and CPUs, for nodes whose topology is known
 };
 
-PlanColumns plan_columns(const StepLayout& layout, bool binding);
+PlanColumns plan_columns(const StepLayout& layout, bool has_binding);
 
 std::string plan_title(const PlanColumns& columns);
 
-// Of one task. `topology`: its node's; null: not known.
+// The row of one task. `topology`: of its node; null if unknown.
 std::string plan_row(const PlanColumns& columns, const NodePlan& node, const NodeTopology* topology,
                      const TaskPlan& task);
 
-// What `distgpu exec` does with the task's options, as a person reads it; empty: it has none.
+// What `distgpu exec` does with the task's options; empty if there are none.
 std::string options_text(const Framework& framework, const TaskPlan& task);
 
-struct Announcement {
-    std::string table;               // for standard error: what `verbose` asks for; else empty
+// What a task prints before its program starts.
+struct StartupOutput {
+    std::string table;               // for standard error, with `verbose`; else empty
     std::vector<std::string> lines;  // for standard error and the log: warnings
-    std::string dry_run;             // for standard output, where no program runs; else empty
+    std::string dry_run;             // for standard output, with `dry-run`; else empty
 };
 
-// What `verbose` says of the step as a whole, for srun, which knows no more of it: the lines above
-// the table whose rows the nodes know.
+// The lines that srun prints with `verbose`, above the table whose rows the nodes print.
 std::vector<std::string> step_lines(const Request& request, const StepLayout& layout);
 
-// The first task of a node speaks for the node: its table has the rows of all its tasks, so that
-// those of other nodes stand beside it and not in it. The task of rank 0 speaks for the whole step.
-// `told_by_srun`: step_lines() are told. `first_of_component`: it speaks for the nodes of a
-// component that may be unlike rank 0's.
-Announcement announcement(const Request& request, const StepLayout& layout, const NodeFacts& node,
-                          const NodePlan& plan, LocalRank local, bool told_by_srun,
-                          bool first_of_component = false);
+// The first task of a node prints the rows of all tasks of the node, so that the rows of a node
+// stay together. The task of rank 0 prints what concerns the whole step. `printed_by_srun`: srun
+// printed step_lines(). `first_of_component`: the task prints warnings, because the nodes of its
+// component may differ from rank 0's.
+StartupOutput startup_output(const Request& request, const StepLayout& layout,
+                             const NodeFacts& node, const NodePlan& plan, LocalRank local,
+                             bool printed_by_srun, bool first_of_component = false);
 
 }  // namespace distgpu

@@ -11,81 +11,82 @@
 namespace distgpu {
 namespace {
 
-constexpr std::string_view layout_word = "layout=";
+constexpr std::string_view layout_key = "layout=";
 
 struct Flag {
-    std::string_view word;
+    std::string_view name;
     bool SentStep::*member;
 };
 constexpr std::array flags{Flag{"refused", &SentStep::refused},
                            Flag{"cpu_bind", &SentStep::cpu_bind}, Flag{"ntasks", &SentStep::ntasks},
                            Flag{"helper", &SentStep::helper}};
 
-// With the blank behind it.
-std::string beginning(std::uint32_t job, std::uint32_t step) {
+// "v2 JOB.STEP ", with the blank at the end.
+std::string header_of(std::uint32_t job, std::uint32_t step) {
     return formatted("v2 {}.{} ", job, step);
 }
 
-constexpr std::size_t longest_file = 256;
+constexpr std::size_t max_path_length = 256;
 
-// One that stands in the text as it is.
+// Whether the path can be written without escapes.
 bool is_plain_path(std::string_view path) {
-    return path.starts_with('/') && path.size() <= longest_file &&
+    return path.starts_with('/') && path.size() <= max_path_length &&
            path.find(' ') == std::string_view::npos && printable(path) == path;
 }
 
-// What encode() writes at the most: each node's name, twice, and address, and a block for each
-// task.
-std::size_t longest_text(StepSize size) {
-    constexpr std::size_t rest = 256 + HostList::max_name_length + longest_file;
-    constexpr std::size_t of_node = 3 * (HostList::max_name_length + 1);
-    constexpr std::size_t of_task = sizeof("16777216.16777216.2147483648.2147483648,");
-    return rest + size.nodes * of_node + size.tasks * of_task;
+// The longest output of encode(): each node's name (twice) and address, and a block for each task.
+std::size_t max_length(StepSize size) {
+    constexpr std::size_t rest = 256 + HostList::max_name_length + max_path_length;
+    constexpr std::size_t per_node = 3 * (HostList::max_name_length + 1);
+    constexpr std::size_t per_task = sizeof("16777216.16777216.2147483648.2147483648,");
+    return rest + size.nodes * per_node + size.tasks * per_task;
 }
 
 Error refusal(std::string problem) {
-    return {sent_variable, std::move(problem), formatted("run again without {}", sent_variable)};
+    return {sent_step_variable, std::move(problem),
+            formatted("run again without {}", sent_step_variable)};
 }
 
-// False: the word is one that encode() writes, with a value that it does not.
-bool read_word(SentStep& step, std::string_view word, StepSize size) {
+// `item`: NAME or NAME=VALUE. False if the name is known but the value is invalid.
+bool read_item(SentStep& step, std::string_view item, StepSize size) {
     for (const Flag& flag : flags) {
-        if (word == flag.word) return step.*flag.member = true;
+        if (item == flag.name) return step.*flag.member = true;
     }
-    const std::string_view name = take_until(word, '=');
+    std::string_view value = item;
+    const std::string_view name = cut_until(value, '=');
     if (name == "rank0") {
-        step.rank0_address = word;
-        return is_host(word);
+        step.rank0_address = value;
+        return is_host(value);
     }
     if (name == "gpus") {
-        const auto gpus = whole_number(word);
+        const auto gpus = whole_number(value);
         step.gpus = gpus.value_or(0);
         return gpus.has_value();
     }
     if (name == "plugin") {
-        step.plugin_file = word;
-        return is_plain_path(word);
+        step.plugin_file = value;
+        return is_plain_path(value);
     }
     if (name == "addresses" && size.nodes > 0) {
-        auto addresses = HostList::parse(word, size.nodes);
+        auto addresses = HostList::parse(value, size.nodes);
         if (!addresses) return false;
         step.node_addresses = *std::move(addresses);
     }
     return true;
 }
 
-Result<SentStep> read_words(std::string_view text, const KnownStep& known) {
+Result<SentStep> read_items(std::string_view text, const KnownStep& known) {
     SentStep step;
     step.job = known.job;
     step.step = known.step;
-    while (!text.empty() && !text.starts_with(layout_word)) {
-        const std::string_view word = take_until(text, ' ');
-        if (!read_word(step, word, known.size)) {
-            return refusal(formatted("'{}' is malformed", excerpt(word)));
+    while (!text.empty() && !text.starts_with(layout_key)) {
+        const std::string_view item = cut_until(text, ' ');
+        if (!read_item(step, item, known.size)) {
+            return refusal(formatted("'{}' is malformed", excerpt(item)));
         }
     }
     if (!text.empty() && known.size.nodes > 0) {
-        auto layout = read_layout_line(text.substr(layout_word.size()), known.size);
+        auto layout = read_layout_line(text.substr(layout_key.size()), known.size);
         if (!layout) return refusal(layout.error().cause());
         step.layout = *std::move(layout);
     }
@@ -100,13 +101,13 @@ Result<std::vector<TaskMapBlock>> read_task_map(std::string_view text) {
     std::vector<TaskMapBlock> blocks;
     for (std::string_view item : comma_items(text)) {
         std::array<std::uint32_t, 4> numbers{};
-        bool fits = std::count(item.begin(), item.end(), '.') == 3;
+        bool is_block = std::count(item.begin(), item.end(), '.') == 3;
         for (std::uint32_t& number : numbers) {
-            const auto read = whole_number(take_until(item, '.'));
-            fits = fits && read;
+            const auto read = whole_number(cut_until(item, '.'));
+            is_block = is_block && read;
             number = read.value_or(0);
         }
-        if (!fits) {
+        if (!is_block) {
             return Error{formatted("task map {}", excerpt(text)), "not blocks of four numbers", ""};
         }
         blocks.push_back({numbers[0], numbers[1], numbers[2], numbers[3]});
@@ -114,28 +115,28 @@ Result<std::vector<TaskMapBlock>> read_task_map(std::string_view text) {
     return blocks;
 }
 
-Error differs(std::string problem) {
-    return {"task map", std::move(problem), formatted("run again without {}", sent_variable)};
+Error layout_mismatch(std::string problem) {
+    return {"task map", std::move(problem), formatted("run again without {}", sent_step_variable)};
 }
 
-Error other_size(std::uint64_t tasks, std::uint64_t nodes, StepSize started) {
-    return differs(formatted("{} tasks on {} nodes, but Slurm started {} on {}", tasks, nodes,
-                             started.tasks, started.nodes));
+Error size_mismatch(std::uint64_t tasks, std::uint64_t nodes, StepSize started) {
+    return layout_mismatch(formatted("{} tasks on {} nodes, but Slurm started {} on {}", tasks,
+                                     nodes, started.tasks, started.nodes));
 }
 
 }  // namespace
 
 std::string encode(const SentStep& step) {
-    std::string text = beginning(step.job, step.step);
+    std::string text = header_of(step.job, step.step);
     text.pop_back();
     for (const Flag& flag : flags) {
-        if (step.*flag.member) text += formatted(" {}", flag.word);
+        if (step.*flag.member) text += formatted(" {}", flag.name);
     }
     if (step.gpus > 0) text += formatted(" gpus={}", step.gpus);
     if (is_host(step.rank0_address)) text += " rank0=" + step.rank0_address;
     if (is_plain_path(step.plugin_file)) text += " plugin=" + step.plugin_file;
     if (!step.layout) return text;
-    const std::string layout = formatted(" {}{}", layout_word, layout_line(*step.layout));
+    const std::string layout = formatted(" {}{}", layout_key, layout_line(*step.layout));
     if (text.size() + layout.size() > max_sent_length) return text;
     if (!step.node_addresses.empty()) {
         const std::string addresses = " addresses=" + step.node_addresses.to_string();
@@ -146,27 +147,27 @@ std::string encode(const SentStep& step) {
 }
 
 Result<std::optional<SentStep>> decode(std::string_view text, const KnownStep& known) {
-    // With a blank, a text without words is one too.
-    const std::string own = beginning(known.job, known.step);
-    if (!(std::string(text.substr(0, own.size())) + ' ').starts_with(own)) {
+    // Appends a blank, because a text without items ends before it.
+    const std::string header = header_of(known.job, known.step);
+    if (!(std::string(text.substr(0, header.size())) + ' ').starts_with(header)) {
         return std::optional<SentStep>{};
     }
-    if (text.size() > longest_text(known.size)) {
+    if (text.size() > max_length(known.size)) {
         return refusal(formatted("{} characters, more than {} on {} need", text.size(),
                                  counted(known.size.tasks, "task"),
                                  counted(known.size.nodes, "node")));
     }
-    text.remove_prefix(std::min(own.size(), text.size()));
-    return read_words(text, known).transform([](SentStep step) {
+    text.remove_prefix(std::min(header.size(), text.size()));
+    return read_items(text, known).transform([](SentStep step) {
         return std::optional(std::move(step));
     });
 }
 
-bool settles_layout(std::string_view text, std::uint32_t job, std::uint32_t step) {
-    const auto has = [&](std::string_view word) {
-        return text.find(formatted(" {}", word)) != std::string_view::npos;
+bool has_layout_or_refusal(std::string_view text, std::uint32_t job, std::uint32_t step) {
+    const auto has = [&](std::string_view item) {
+        return text.find(formatted(" {}", item)) != std::string_view::npos;
     };
-    return text.starts_with(beginning(job, step)) && (has(layout_word) || has("refused"));
+    return text.starts_with(header_of(job, step)) && (has(layout_key) || has("refused"));
 }
 
 std::string layout_line(const StepLayout& layout) {
@@ -181,51 +182,52 @@ std::string layout_line(const StepLayout& layout) {
     return line;
 }
 
-Result<StepLayout> read_layout_line(std::string_view line, StepSize most) {
-    const std::string_view nodes = take_until(line, ' ');
+Result<StepLayout> read_layout_line(std::string_view line, StepSize limit) {
+    const std::string_view nodes = cut_until(line, ' ');
     const std::string_view map = line.substr(0, line.find(' '));
     const auto blocks = read_task_map(map);
     if (!blocks) return blocks.error();
-    auto hosts = HostList::parse(nodes, most.nodes);
+    auto hosts = HostList::parse(nodes, limit.nodes);
     if (!hosts) return hosts.error();
-    const auto tasks = tasks_in(*blocks, hosts->size());
+    const auto tasks = count_tasks(*blocks, hosts->size());
     if (!tasks) return tasks.error();
-    // A layout that is a little too large is left to check_size(), which every reader calls.
-    constexpr std::uint64_t spare = std::uint64_t{1} << 16U;
-    if (*tasks > most.tasks + spare) return other_size(*tasks, hosts->size(), most);
+    // A layout that is a little too large is refused by check_size(), which every caller uses.
+    constexpr std::uint64_t tolerance = std::uint64_t{1} << 16U;
+    if (*tasks > limit.tasks + tolerance) return size_mismatch(*tasks, hosts->size(), limit);
     auto layout = StepLayout::from_task_map(*std::move(hosts), *blocks);
     if (!layout || map.size() == line.size()) return layout;
-    return in_order(*layout, line.substr(map.size() + 1));
+    return with_node_order(*layout, line.substr(map.size() + 1));
 }
 
 std::optional<Error> check_size(const StepLayout& layout, StepSize started) {
     if (layout.node_count() == started.nodes && layout.task_count() == started.tasks) {
         return std::nullopt;
     }
-    return other_size(layout.task_count(), layout.node_count(), started);
+    return size_mismatch(layout.task_count(), layout.node_count(), started);
 }
 
 std::optional<Error> check_layout(const StepLayout& layout, const LocalTasks& started) {
     if (started.node.value >= layout.node_count()) {
-        return differs(formatted("{} nodes, but Slurm started a task on node number {}",
-                                 layout.node_count(), started.node.value));
+        return layout_mismatch(formatted("{} nodes, but Slurm started a task on node number {}",
+                                         layout.node_count(), started.node.value));
     }
     const std::string name = layout.hosts().name(started.node);
     const std::vector<TaskId> planned = layout.task_ids(started.node);
     if (planned.size() != started.tasks.size()) {
-        return differs(formatted("{} tasks on {}, but Slurm started {}", planned.size(), name,
-                                 started.tasks.size()));
+        return layout_mismatch(formatted("{} tasks on {}, but Slurm started {}", planned.size(),
+                                         name, started.tasks.size()));
     }
     for (std::size_t local = 0; local < planned.size(); ++local) {
         if (planned[local] == started.tasks[local]) continue;
-        return differs(formatted("task {} has local rank {} on {}, but Slurm started task {}",
-                                 planned[local].value, local, name, started.tasks[local].value));
+        return layout_mismatch(
+            formatted("task {} has local rank {} on {}, but Slurm started task {}",
+                      planned[local].value, local, name, started.tasks[local].value));
     }
     return std::nullopt;
 }
 
-std::optional<ComponentOffset> offset_of(const ComponentTasks& component, LocalRank local,
-                                         NodeIndex node, TaskId task) {
+std::optional<ComponentOffset> component_offset(const ComponentTasks& component, LocalRank local,
+                                                NodeIndex node, TaskId task) {
     const ComponentTaskId own = component.tasks[local.value];
     if (node.value < component.node.value || task.value < own.value) return std::nullopt;
     return ComponentOffset{node.value - component.node.value, task.value - own.value};
@@ -238,7 +240,7 @@ std::vector<ComponentOffset> possible_offsets(const StepLayout& whole,
     std::vector<ComponentOffset> on_host;
     ComponentOffset before;
     while (component.node.value + before.nodes < whole.node_count()) {
-        const LocalTasks here = in_step(component, before);
+        const LocalTasks here = to_whole_step(component, before);
         if (!check_layout(whole, here)) {
             anywhere.push_back(before);
             if (whole.hosts().name(here.node) == host) on_host.push_back(before);
@@ -249,7 +251,7 @@ std::vector<ComponentOffset> possible_offsets(const StepLayout& whole,
     return on_host.empty() ? anywhere : on_host;
 }
 
-LocalTasks in_step(const ComponentTasks& component, ComponentOffset before) {
+LocalTasks to_whole_step(const ComponentTasks& component, ComponentOffset before) {
     LocalTasks whole{NodeIndex{component.node.value + before.nodes}, {}};
     for (const ComponentTaskId task : component.tasks) {
         whole.tasks.push_back(TaskId{task.value + before.tasks});

@@ -6,7 +6,7 @@
 namespace distgpu {
 namespace {
 
-// "0000:06:00.0", which names no other file of /proc or /sys.
+// "0000:06:00.0". The text must not lead to other files of /proc or /sys.
 bool is_pci_address(std::string_view text) {
     return !text.empty() && text.find("..") == std::string_view::npos &&
            text.find_first_not_of("0123456789abcdef:.") == std::string_view::npos;
@@ -14,7 +14,7 @@ bool is_pci_address(std::string_view text) {
 
 }  // namespace
 
-std::string bound_text(const CpuSet& cpus, const NodeFacts& facts) {
+std::string bound_record_text(const CpuSet& cpus, const NodeFacts& facts) {
     std::vector<std::string> gpus;
     const auto& names = facts.gpu_names.names;
     if (facts.topology != nullptr && names.size() == facts.share.gpus.size()) {
@@ -29,19 +29,19 @@ std::string bound_text(const CpuSet& cpus, const NodeFacts& facts) {
     return join(parts, " ");
 }
 
-BoundRecord read_bound(std::string_view text) {
-    constexpr std::size_t most = 256;
+BoundRecord read_bound_record(std::string_view text) {
+    constexpr std::size_t max_gpus = 256;
     BoundRecord record;
     while (!text.empty()) {
-        std::string_view part = take_until(text, ' ');
-        const std::string_view name = take_until(part, '=');
+        std::string_view part = cut_until(text, ' ');
+        const std::string_view name = cut_until(part, '=');
         if (name == "cpus") {
             if (auto cpus = CpuSet::parse(part)) record.cpus = *std::move(cpus);
         } else if (name == "gpus") {
             record.gpus.clear();
             for (std::string_view pci : comma_items(part)) {
-                const std::string_view gpu = take_until(pci, '@');
-                if (!is_pci_address(pci) || record.gpus.size() == most) continue;
+                const std::string_view gpu = cut_until(pci, '@');
+                if (!is_pci_address(pci) || record.gpus.size() == max_gpus) continue;
                 record.gpus.push_back({std::string(gpu), std::string(pci)});
             }
         }

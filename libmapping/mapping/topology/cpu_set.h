@@ -12,8 +12,8 @@ namespace distgpu {
 
 class CpuSet {
   public:
-    // One past the largest CPU number that parse() takes, the most that Linux allows (NR_CPUS of
-    // arch/x86/Kconfig with MAXSMP, 6.1). A set of one CPU takes as many bits as its number says.
+    // CPU numbers are below it: the largest NR_CPUS of Linux (arch/x86/Kconfig with MAXSMP, 6.1).
+    // A set takes as many bits as its largest CPU number.
     static constexpr std::uint32_t cpu_limit = 8192;
 
     using Word = std::uint64_t;
@@ -25,8 +25,8 @@ class CpuSet {
     // CPUs first .. last. Precondition: first <= last < cpu_limit.
     static CpuSet range(std::uint32_t first, std::uint32_t last);
 
-    // Reads the list form of Linux and taskset ("0-3,8"); empty text: the empty set.
-    // Errors: anything else, a number from cpu_limit on, a range that runs backwards.
+    // Parses the list format of Linux and taskset ("0-3,8"); an empty text is the empty set.
+    // Errors: malformed text, a number from cpu_limit on, a range that runs backwards.
     static Result<CpuSet> parse(std::string_view list);
 
     // CPU n is bit n % word_bits of word n / word_bits, as in the kernel's cpu_set_t.
@@ -39,7 +39,7 @@ class CpuSet {
     bool intersects(const CpuSet& other) const { return count_in(other) > 0; }
     bool empty() const { return words_.empty(); }
     std::uint32_t count() const { return count_in(*this); }
-    std::uint32_t count_in(const CpuSet& other) const;  // CPUs that both have
+    std::uint32_t count_in(const CpuSet& other) const;  // CPUs that are in both sets
     std::vector<std::uint32_t> cpus() const;            // ascending
 
     CpuSet& operator|=(const CpuSet& other);

@@ -5,14 +5,14 @@
 #include <algorithm>
 
 namespace distgpu {
-std::vector<std::vector<PortVerdict>> port_verdicts(const NodeTopology& topology) {
+std::vector<std::vector<PortEligibility>> port_eligibility(const NodeTopology& topology) {
     using State = HcaPort::State;
     std::vector<HcaPort> all;
     for (const Hca& hca : topology.hcas) all.insert(all.end(), hca.ports.begin(), hca.ports.end());
-    // An XML may not say the state of any port: then all of them count.
-    const bool states_known = std::any_of(
+    // An XML may lack the state of every port: then all of them count.
+    const bool has_states = std::any_of(
         all.begin(), all.end(), [](const HcaPort& port) { return port.state != State::unknown; });
-    if (states_known) {
+    if (has_states) {
         std::erase_if(all, [](const HcaPort& port) { return port.state != State::active; });
     }
     double fastest = 0;
@@ -20,25 +20,27 @@ std::vector<std::vector<PortVerdict>> port_verdicts(const NodeTopology& topology
     const auto is_slow = [&](const HcaPort& port) {
         return port.gbps > 0 && port.gbps * 2 < fastest;
     };
-    const bool infiniband = std::any_of(all.begin(), all.end(), [&](const HcaPort& port) {
+    const bool has_infiniband = std::any_of(all.begin(), all.end(), [&](const HcaPort& port) {
         return !is_slow(port) && port.link == HcaPort::Link::infiniband;
     });
-    const auto verdict = [&](const HcaPort& port) -> PortVerdict {
-        if (states_known && port.state != State::active) {
+    const auto eligibility_of = [&](const HcaPort& port) -> PortEligibility {
+        if (has_states && port.state != State::active) {
             return {false, port.state == State::down ? "down" : "state not known"};
         }
-        if (is_slow(port)) return {false, formatted("{} Gb/s beside {} Gb/s", port.gbps, fastest)};
-        if (infiniband && port.link == HcaPort::Link::ethernet) {
-            return {false, "Ethernet beside InfiniBand"};
+        if (is_slow(port)) {
+            return {false, formatted("{} Gb/s, the fastest has {} Gb/s", port.gbps, fastest)};
+        }
+        if (has_infiniband && port.link == HcaPort::Link::ethernet) {
+            return {false, "Ethernet on an InfiniBand node"};
         }
         return {true, {}};
     };
-    std::vector<std::vector<PortVerdict>> verdicts;
+    std::vector<std::vector<PortEligibility>> all_ports;
     for (const Hca& hca : topology.hcas) {
-        auto& of_hca = verdicts.emplace_back();
-        for (const HcaPort& port : hca.ports) of_hca.push_back(verdict(port));
+        auto& of_hca = all_ports.emplace_back();
+        for (const HcaPort& port : hca.ports) of_hca.push_back(eligibility_of(port));
     }
-    return verdicts;
+    return all_ports;
 }
 
 }  // namespace distgpu

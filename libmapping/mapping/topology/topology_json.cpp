@@ -1,5 +1,5 @@
-// distgpu.topo/1, read and written. The text is distrusted: its strings become parts of paths and
-// of tasks' environments, its numbers become indices.
+// Writes and reads distgpu.topo/1. Input is not trusted: its strings become parts of paths and of
+// tasks' environments, its numbers become indices.
 #include "mapping/topology/topology_json.h"
 
 #include "base/format.h"
@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::string_view schema = "distgpu.topo/1";
 
-// What is not known has no word: null.
-constexpr EnumWords<GpuVendor> vendors{{"nvidia", "amd", "intel"}};
-constexpr EnumWords<HcaKind> hca_kinds{{"verbs", "efa", "slingshot"}};
-constexpr EnumWords<HcaPort::State> states{{"active", "down"}};
-constexpr EnumWords<HcaPort::Link> links{{"infiniband", "ethernet"}};
+// Unknown values have no name and are written as null.
+constexpr EnumNames<GpuVendor> vendors{{"nvidia", "amd", "intel"}};
+constexpr EnumNames<HcaKind> hca_kinds{{"verbs", "efa", "slingshot"}};
+constexpr EnumNames<HcaPort::State> states{{"active", "down"}};
+constexpr EnumNames<HcaPort::Link> links{{"infiniband", "ethernet"}};
 
-constexpr std::size_t longest_text = 4096;  // Linux's longest path
+constexpr std::size_t max_text_length = 4096;  // Linux's longest path
 constexpr std::uint32_t id_limit = 1U << 16U;
 constexpr std::uint32_t minor_limit = 1U << 20U;  // Linux's minor numbers have 20 bits
 constexpr std::uint32_t port_limit = 256;         // InfiniBand's port numbers have 8 bits
-constexpr double fastest_gbps = 1e6;
+constexpr double max_gbps = 1e6;
 
 bool is_alphanumeric(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -34,44 +34,45 @@ bool is_control(char c) {
     return (c >= 0 && c < ' ') || c == '\x7f';
 }
 
-// What may stand in a path and in a list of names: a letter or digit, then also any of -_.:
+// True for text that is safe in a path and in a list of names: a letter or digit, then letters,
+// digits and any of -_.:
 bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= longest_text && is_alphanumeric(text.front()) &&
+    return !text.empty() && text.size() <= max_text_length && is_alphanumeric(text.front()) &&
            std::ranges::all_of(text, [](char c) {
                return is_alphanumeric(c) || std::string_view("-_.:").find(c) != std::string::npos;
            });
 }
 
-// The readers of fields: a missing field and null are nothing, the empty text or set, and 0, unless
-// they are refused as "missing".
-std::string line(const JsonFields& fields, const char* field) {
+// A missing field or null is read as nullopt, the empty text or set, or 0, unless the function
+// refuses it as "missing".
+std::string read_line(const JsonFields& fields, const char* field) {
     const JsonValue value = fields.value(field);
     if (value.is_null()) return {};
     const auto text = value.text();
-    if (text && text->size() <= longest_text && std::ranges::none_of(*text, is_control)) {
+    if (text && text->size() <= max_text_length && std::ranges::none_of(*text, is_control)) {
         return std::string(*text);
     }
     fields.refuse(field, "not a line of text");
     return {};
 }
 
-std::string optional_name(const JsonFields& fields, const char* field) {
-    std::string name = line(fields, field);
+std::string read_optional_name(const JsonFields& fields, const char* field) {
+    std::string name = read_line(fields, field);
     if (name.empty() || is_name(name)) return name;
     fields.refuse(field, "not made of letters, digits and -_.:");
     return {};
 }
 
-std::string name(const JsonFields& fields, const char* field) {
-    std::string name = optional_name(fields, field);
+std::string read_name(const JsonFields& fields, const char* field) {
+    std::string name = read_optional_name(fields, field);
     if (name.empty()) fields.refuse(field, "missing");
     return name;
 }
 
-CpuSet cpus(const JsonFields& fields, const char* field) {
+CpuSet read_cpus(const JsonFields& fields, const char* field) {
     const JsonValue value = fields.value(field);
     if (value.is_null()) return {};
-    // Not line(): on a large node a list has more than its bytes.
+    // Not read_line(): the list of a large node may be longer.
     const auto list = value.text();
     auto cpus = list ? CpuSet::parse(*list) : Result<CpuSet>(Error{});
     if (cpus) return *std::move(cpus);
@@ -80,7 +81,7 @@ CpuSet cpus(const JsonFields& fields, const char* field) {
 }
 
 // 0 .. limit
-double rate(const JsonFields& fields, const char* field, double limit) {
+double read_rate(const JsonFields& fields, const char* field, double limit) {
     const JsonValue value = fields.value(field);
     if (value.is_null()) return 0;
     const double rate = value.number().value_or(-1);
@@ -90,32 +91,32 @@ double rate(const JsonFields& fields, const char* field, double limit) {
 }
 
 // 0 .. limit - 1
-std::optional<std::uint32_t> optional_number(const JsonFields& fields, const char* field,
-                                             std::uint32_t limit) {
+std::optional<std::uint32_t> read_optional_number(const JsonFields& fields, const char* field,
+                                                  std::uint32_t limit) {
     if (fields.value(field).is_null()) return std::nullopt;
     return static_cast<std::uint32_t>(fields.index(field, limit));
 }
 
 template <class Choice>
-std::optional<Choice> optional_word(const JsonFields& fields, const char* field,
-                                    const EnumWords<Choice>& known) {
-    const std::string text = line(fields, field);
+std::optional<Choice> read_optional_enum(const JsonFields& fields, const char* field,
+                                         const EnumNames<Choice>& known) {
+    const std::string text = read_line(fields, field);
     const auto value = known.value_of(text);
-    if (!text.empty() && !value) fields.refuse(field, "not one of the known words");
+    if (!text.empty() && !value) fields.refuse(field, "unknown value");
     return value;
 }
 
 template <class Value>
-Value needed(const JsonFields& fields, const char* field, const std::optional<Value>& value) {
+Value require(const JsonFields& fields, const char* field, const std::optional<Value>& value) {
     if (!value) fields.refuse(field, "missing");
     return value.value_or(Value{});
 }
 
-std::uint32_t number(const JsonFields& fields, const char* field, std::uint32_t limit) {
-    return needed(fields, field, optional_number(fields, field, limit));
+std::uint32_t read_number(const JsonFields& fields, const char* field, std::uint32_t limit) {
+    return require(fields, field, read_optional_number(fields, field, limit));
 }
 
-// In the text a NUMA node is named by the operating system's number.
+// The index of the NUMA node with this id; the JSON refers to NUMA nodes by id.
 std::uint32_t numa_index(const JsonFields& fields, std::uint32_t id,
                          const std::vector<NumaNode>& numas) {
     const auto numa = std::ranges::find(numas, id, &NumaNode::id);
@@ -125,99 +126,100 @@ std::uint32_t numa_index(const JsonFields& fields, std::uint32_t id,
 
 std::optional<std::uint32_t> read_numa_id(const JsonFields& fields,
                                           const std::vector<NumaNode>& numas) {
-    const auto id = optional_number(fields, "numa", id_limit);
+    const auto id = read_optional_number(fields, "numa", id_limit);
     if (id) numa_index(fields, *id, numas);
     return id;
 }
 
 Gpu read_gpu(const JsonFields& fields, std::size_t index, const std::vector<NumaNode>& numas) {
-    if (number(fields, "index", id_limit) != index) fields.refuse("index", "not in order");
+    if (read_number(fields, "index", id_limit) != index) fields.refuse("index", "not in order");
     Gpu gpu;
-    gpu.pci = name(fields, "pci");
-    gpu.partition = number(fields, "partition", id_limit);
-    gpu.vendor = needed(fields, "vendor", optional_word(fields, "vendor", vendors));
-    gpu.model = line(fields, "model");
-    gpu.uuid = optional_name(fields, "uuid");
-    gpu.minor = optional_number(fields, "minor", minor_limit);
+    gpu.pci = read_name(fields, "pci");
+    gpu.partition = read_number(fields, "partition", id_limit);
+    gpu.vendor = require(fields, "vendor", read_optional_enum(fields, "vendor", vendors));
+    gpu.model = read_line(fields, "model");
+    gpu.uuid = read_optional_name(fields, "uuid");
+    gpu.minor = read_optional_number(fields, "minor", minor_limit);
     gpu.numa = read_numa_id(fields, numas);
-    gpu.cpus = cpus(fields, "cpus");
-    fields.each("mig", [&](const JsonFields& instance) {
-        gpu.mig.push_back({name(instance, "uuid"), line(instance, "profile")});
+    gpu.cpus = read_cpus(fields, "cpus");
+    fields.for_each("mig", [&](const JsonFields& instance) {
+        gpu.mig.push_back({read_name(instance, "uuid"), read_line(instance, "profile")});
     });
     return gpu;
 }
 
 Hca read_hca(const JsonFields& fields, const std::vector<NumaNode>& numas) {
     Hca hca;
-    hca.name = name(fields, "name");
-    hca.pci = optional_name(fields, "pci");
-    hca.kind = needed(fields, "kind", optional_word(fields, "kind", hca_kinds));
+    hca.name = read_name(fields, "name");
+    hca.pci = read_optional_name(fields, "pci");
+    hca.kind = require(fields, "kind", read_optional_enum(fields, "kind", hca_kinds));
     hca.numa = read_numa_id(fields, numas);
-    hca.cpus = cpus(fields, "cpus");
-    fields.each("ports", [&](const JsonFields& port) {
+    hca.cpus = read_cpus(fields, "cpus");
+    fields.for_each("ports", [&](const JsonFields& port) {
         using State = HcaPort::State;
         using Link = HcaPort::Link;
-        hca.ports.push_back({number(port, "port", port_limit),
-                             optional_word(port, "state", states).value_or(State::unknown),
-                             optional_word(port, "link", links).value_or(Link::unknown),
-                             rate(port, "gbps", fastest_gbps)});
+        hca.ports.push_back({read_number(port, "port", port_limit),
+                             read_optional_enum(port, "state", states).value_or(State::unknown),
+                             read_optional_enum(port, "link", links).value_or(Link::unknown),
+                             read_rate(port, "gbps", max_gbps)});
     });
     return hca;
 }
 
 std::vector<std::vector<Distance>> read_distances(const JsonFields& fields, std::size_t gpus,
                                                   std::size_t hcas) {
-    std::vector<std::vector<Distance>> read;
+    std::vector<std::vector<Distance>> distances;
     const auto rows = fields.list("distance");
     bool fits = rows.size() == gpus;
     for (const JsonValue row : rows) {
         const auto items = row.list();
         fits = fits && items && items->size() == hcas;
         if (!fits) break;
-        auto& words = read.emplace_back();
+        auto& in_row = distances.emplace_back();
         for (const JsonValue item : *items) {
-            const auto distance = distance_words.value_of(item.text().value_or(""));
-            if (!distance) fields.refuse("distance", "contains an unknown word");
-            words.push_back(distance.value_or(Distance::sys));
+            const auto distance = distance_names.value_of(item.text().value_or(""));
+            if (!distance) fields.refuse("distance", "contains an unknown distance");
+            in_row.push_back(distance.value_or(Distance::sys));
         }
     }
-    if (!fits) fields.refuse("distance", "not a row for each GPU with a word for each HCA");
-    return read;
+    if (!fits) fields.refuse("distance", "not a row for each GPU with a distance for each HCA");
+    return distances;
 }
 
 NodeTopology read_topology(const JsonFields& fields) {
     NodeTopology topology;
-    topology.host = line(fields, "host");
-    topology.source = line(fields, "source");
+    topology.host = read_line(fields, "host");
+    topology.source = read_line(fields, "source");
     auto& numas = topology.numas;
-    fields.each("numa", [&](const JsonFields& item) {
-        const NumaNode numa{number(item, "id", id_limit), cpus(item, "cpus")};
+    fields.for_each("numa", [&](const JsonFields& item) {
+        const NumaNode numa{read_number(item, "id", id_limit), read_cpus(item, "cpus")};
         if (!numas.empty() && numa.id <= numas.back().id) item.refuse("id", "not in order");
         numas.push_back(numa);
     });
-    CpuSet taken;
-    fields.each("cores", [&](const JsonFields& item) {
-        const Core core{cpus(item, "cpus"), numa_index(item, number(item, "numa", id_limit), numas),
-                        number(item, "package", id_limit)};
+    CpuSet assigned;
+    fields.for_each("cores", [&](const JsonFields& item) {
+        const Core core{read_cpus(item, "cpus"),
+                        numa_index(item, read_number(item, "numa", id_limit), numas),
+                        read_number(item, "package", id_limit)};
         if (core.cpus.empty()) item.refuse("cpus", "names no CPU");
-        if (core.cpus.intersects(taken)) {
+        if (core.cpus.intersects(assigned)) {
             item.refuse("cpus", "another core already has one of these CPUs");
         }
-        taken |= core.cpus;
+        assigned |= core.cpus;
         topology.cores.push_back(core);
     });
     if (topology.cores.empty()) fields.refuse("cores", "empty");
-    fields.each("gpus", [&](const JsonFields& item) {
+    fields.for_each("gpus", [&](const JsonFields& item) {
         topology.gpus.push_back(read_gpu(item, topology.gpus.size(), numas));
     });
-    fields.each("hcas",
-                [&](const JsonFields& item) { topology.hcas.push_back(read_hca(item, numas)); });
+    fields.for_each(
+        "hcas", [&](const JsonFields& item) { topology.hcas.push_back(read_hca(item, numas)); });
     topology.distances = read_distances(fields, topology.gpus.size(), topology.hcas.size());
     return topology;
 }
 
 MachineIdentity read_machine(const JsonFields& fields) {
-    MachineIdentity machine{name(fields, "boot_id"), {}};
+    MachineIdentity machine{read_name(fields, "boot_id"), {}};
     for (const JsonValue item : fields.list("pci")) {
         const std::string_view address = item.text().value_or("");
         if (!is_name(address)) fields.refuse("pci", "contains an invalid PCI address");
@@ -227,7 +229,7 @@ MachineIdentity read_machine(const JsonFields& fields) {
 }
 
 SavedTopology read_saved(const JsonFields& fields) {
-    if (line(fields, "schema") != schema) {
+    if (read_line(fields, "schema") != schema) {
         fields.refuse("schema", "not distgpu.topo/1");
         return {};
     }
@@ -238,46 +240,46 @@ JsonText cpus_json(const CpuSet& cpus) {
     return json_text_or_null(cpus.to_string());
 }
 
-JsonText json_of_mig(const MigInstance& instance) {
+JsonText mig_json(const MigInstance& instance) {
     return {{"profile", json_text_or_null(instance.profile)}, {"uuid", instance.uuid}};
 }
 
 JsonText gpu_json(const Gpu& gpu, std::size_t index) {
     return {{"cpus", cpus_json(gpu.cpus)},
             {"index", index},
-            {"mig", JsonText::list(gpu.mig, json_of_mig)},
+            {"mig", JsonText::list(gpu.mig, mig_json)},
             {"minor", gpu.minor},
             {"model", json_text_or_null(gpu.model)},
             {"numa", gpu.numa},
             {"partition", gpu.partition},
             {"pci", gpu.pci},
             {"uuid", json_text_or_null(gpu.uuid)},
-            {"vendor", json_text_or_null(vendors.word_of(gpu.vendor))}};
+            {"vendor", json_text_or_null(vendors.name_of(gpu.vendor))}};
 }
 
-JsonText port_json(const HcaPort& port, const PortVerdict& verdict) {
-    return {{"eligible", verdict.eligible},
+JsonText port_json(const HcaPort& port, const PortEligibility& eligibility) {
+    return {{"eligible", eligibility.eligible},
             {"gbps", port.gbps > 0 ? JsonText(port.gbps) : JsonText()},
-            {"link", json_text_or_null(links.word_of(port.link))},
+            {"link", json_text_or_null(links.name_of(port.link))},
             {"port", port.number},
-            {"state", json_text_or_null(states.word_of(port.state))},
-            {"why", json_text_or_null(verdict.why)}};
+            {"state", json_text_or_null(states.name_of(port.state))},
+            {"why", json_text_or_null(eligibility.reason)}};
 }
 
-JsonText hca_json(const Hca& hca, const std::vector<PortVerdict>& verdicts) {
-    auto verdict = verdicts.begin();
-    const auto json = [&](const HcaPort& port) { return port_json(port, *verdict++); };
+JsonText hca_json(const Hca& hca, const std::vector<PortEligibility>& eligibility) {
+    auto next = eligibility.begin();
+    const auto json = [&](const HcaPort& port) { return port_json(port, *next++); };
     return {{"cpus", cpus_json(hca.cpus)},
-            {"kind", json_text_or_null(hca_kinds.word_of(hca.kind))},
+            {"kind", json_text_or_null(hca_kinds.name_of(hca.kind))},
             {"name", hca.name},
             {"numa", hca.numa},
             {"pci", json_text_or_null(hca.pci)},
             {"ports", JsonText::list(hca.ports, json)}};
 }
 
-// `"name": [`, an item a line, `]`.
+// `"name": [`, one line per item, `]`.
 template <class Items, class ToJson>
-std::string list(std::string_view name, const Items& items, ToJson&& json) {
+std::string list_json(std::string_view name, const Items& items, ToJson&& json) {
     std::string text = formatted(",\n\"{}\": [", name);
     for (std::size_t i = 0; i < items.size(); ++i) {
         text += formatted("{}\n{}", i == 0 ? "" : ",", json(items[i], i).line());
@@ -296,7 +298,7 @@ Result<SavedTopology> parse_topology(std::string_view origin, std::string_view t
 }
 
 std::string to_json(const NodeTopology& topology, const std::optional<MachineIdentity>& machine) {
-    const auto verdicts = port_verdicts(topology);
+    const auto eligibility = port_eligibility(topology);
     std::string text =
         formatted("{{\n\"schema\": \"{}\",\n\"host\": {},\n\"source\": {}", schema,
                   json_text_or_null(topology.host).line(), JsonText(topology.source).line());
@@ -305,19 +307,20 @@ std::string to_json(const NodeTopology& topology, const std::optional<MachineIde
                                 {"pci", JsonText::list(machine->pci)}};
         text += formatted(",\n\"machine\": {}", identity.line());
     }
-    text += list("numa", topology.numas, [](const NumaNode& numa, std::size_t) {
+    text += list_json("numa", topology.numas, [](const NumaNode& numa, std::size_t) {
         return JsonText{{"cpus", cpus_json(numa.cpus)}, {"id", numa.id}};
     });
-    text += list("cores", topology.cores, [&](const Core& core, std::size_t) {
+    text += list_json("cores", topology.cores, [&](const Core& core, std::size_t) {
         return JsonText{{"cpus", core.cpus.to_string()},
                         {"numa", topology.numas[core.numa].id},
                         {"package", core.package}};
     });
-    text += list("gpus", topology.gpus, gpu_json);
-    text += list("hcas", topology.hcas,
-                 [&](const Hca& hca, std::size_t i) { return hca_json(hca, verdicts[i]); });
-    text += list("distance", topology.distances,
-                 [](const auto& row, std::size_t) { return JsonText::list(row, word); });
+    text += list_json("gpus", topology.gpus, gpu_json);
+    text += list_json("hcas", topology.hcas,
+                      [&](const Hca& hca, std::size_t i) { return hca_json(hca, eligibility[i]); });
+    text += list_json("distance", topology.distances, [](const auto& row, std::size_t) {
+        return JsonText::list(row, distance_name);
+    });
     return text + "}\n";
 }
 

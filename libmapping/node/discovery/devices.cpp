@@ -1,5 +1,4 @@
-// The machine's GPUs and HCAs: which of its PCI and network devices are some, and which GPUs stand
-// behind each.
+// Finds the GPUs and HCAs among the machine's PCI and network devices, and the partitions of a GPU.
 #include "base/format.h"
 #include "base/io/files.h"
 #include "node/discovery/hwloc_machine.h"
@@ -14,15 +13,15 @@
 namespace distgpu::discovery {
 namespace {
 
-// AMD's GPUs as its compute driver counts them: a partitioned MI300A is several on one PCI device.
+// A GPU as AMD's compute driver counts it: a partitioned MI300A is several on one PCI device.
 struct KfdGpu {
     PciAddress pci = 0;
     std::uint32_t partition = 0;
     std::optional<std::uint32_t> minor;  // of /dev/dri/renderDMINOR
-    std::string uuid;  // as ROCm writes it, "GPU-" and 16 digits; empty: not known
+    std::string uuid;  // as ROCm writes it, "GPU-" and 16 digits; empty if unknown
 };
 
-// The number in the line "NAME NUMBER"; 0: there is none.
+// The number in the line "NAME NUMBER"; 0 if absent.
 std::uint64_t property(std::string_view properties, std::string_view name) {
     const std::string_view text = value_after(properties, formatted("{} ", name));
     std::uint64_t value = 0;
@@ -62,16 +61,16 @@ std::vector<KfdGpu> kfd_gpus(const std::string& sys) {
     return gpus;
 }
 
-// The first of these infos that an OS device has.
+// The value of this info for the first OS device that has it; empty if none has.
 std::string first_info(const std::vector<hwloc_obj_t>& os_devices, const char* name) {
     for (hwloc_obj* const device : os_devices) {
-        if (std::string value = info(device, name); !value.empty()) return value;
+        if (std::string value = info_value(device, name); !value.empty()) return value;
     }
     return {};
 }
 
-// What the OS devices, which vendors' libraries told hwloc of, say of their GPU.
-void describe(Gpu& gpu, const std::vector<hwloc_obj_t>& os_devices) {
+// Sets the model and UUID that hwloc got from vendors' libraries and attached to the OS devices.
+void add_model_and_uuid(Gpu& gpu, const std::vector<hwloc_obj_t>& os_devices) {
     if (std::string model = first_info(os_devices, "GPUModel"); !model.empty()) gpu.model = model;
     const bool is_amd = gpu.vendor == GpuVendor::amd;
     gpu.uuid = first_info(os_devices, is_amd ? "AMDUUID" : "NVIDIAUUID");
@@ -81,8 +80,8 @@ void describe(Gpu& gpu, const std::vector<hwloc_obj_t>& os_devices) {
     gpu.uuid = amd_uuid(id);
 }
 
-// One GPU for each OS device of AMD's management library: a divided MI300A has several.
-std::vector<Gpu> by_rsmi(const Gpu& whole, const std::vector<hwloc_obj_t>& os_devices) {
+// One GPU per OS device of AMD's management library: a partitioned MI300A has several.
+std::vector<Gpu> rsmi_partitions(const Gpu& whole, const std::vector<hwloc_obj_t>& os_devices) {
     std::vector<hwloc_obj_t> partitions;
     std::copy_if(
         os_devices.begin(), os_devices.end(), std::back_inserter(partitions),
@@ -94,14 +93,14 @@ std::vector<Gpu> by_rsmi(const Gpu& whole, const std::vector<hwloc_obj_t>& os_de
     std::vector<Gpu> gpus(partitions.size(), whole);
     for (std::uint32_t i = 0; i < gpus.size(); ++i) {
         gpus[i].partition = i;
-        describe(gpus[i], {partitions[i]});
+        add_model_and_uuid(gpus[i], {partitions[i]});
     }
     return gpus;
 }
 
-// The same by AMD's compute driver. None where it does not drive the device: programs cannot
-// compute there.
-std::vector<Gpu> by_kfd(const Gpu& whole, const std::vector<KfdGpu>& known) {
+// The same from AMD's compute driver. Empty if it does not drive the device, because programs
+// cannot compute there.
+std::vector<Gpu> kfd_partitions(const Gpu& whole, const std::vector<KfdGpu>& known) {
     std::vector<Gpu> gpus;
     for (const KfdGpu& found : known) {
         if (pci_name(found.pci) != whole.pci) continue;
@@ -113,15 +112,15 @@ std::vector<Gpu> by_kfd(const Gpu& whole, const std::vector<KfdGpu>& known) {
     return gpus;
 }
 
-// What the drivers of this machine are asked beside hwloc.
+// Data from this machine's drivers, in addition to hwloc's.
 struct Drivers {
-    const MachineRoots* roots;  // null: what hwloc says is all
+    const MachineRoots* roots;  // null if there is only hwloc's data
     std::vector<KfdGpu> kfd{};
     std::optional<Nvml> nvml{};  // loaded for the first GPU that has MIG instances
 };
 
-// hwloc knows nothing of this where it was built without NVIDIA's library, as Debian's is.
-void ask_nvidia_driver(Drivers& drivers, Gpu& gpu) {
+// hwloc does not have this data if it was built without NVIDIA's library, as on Debian.
+void add_nvidia_driver_data(Drivers& drivers, Gpu& gpu) {
     const std::string& proc = drivers.roots->proc;
     const NvidiaInformation information = nvidia_information(proc, gpu.pci);
     if (!information.model.empty()) gpu.model = information.model;
@@ -132,31 +131,32 @@ void ask_nvidia_driver(Drivers& drivers, Gpu& gpu) {
     gpu.mig = drivers.nvml->mig_instances(gpu.pci);
 }
 
-// `gpu`, whose address, vendor and place are known, as often as the device counts, with what
-// distinguishes each. By partition.
+// The GPUs of a device, by partition: copies of `gpu`, whose address, vendor and place are known,
+// with the model and identity of each.
 std::vector<Gpu> identify(Drivers& drivers, Gpu gpu, hwloc_obj_t pci_device) {
     const auto os_devices = os_devices_of(pci_device);
-    gpu.model = info(pci_device, "PCIDevice");
-    describe(gpu, os_devices);
+    gpu.model = info_value(pci_device, "PCIDevice");
+    add_model_and_uuid(gpu, os_devices);
     if (gpu.vendor == GpuVendor::amd) {
         if (drivers.roots != nullptr && gpu.model.empty()) {
-            // Boards for data centres tell it.
+            // Boards for data centers have it.
             gpu.model = read_trimmed(formatted("{}/bus/pci/devices/{}/product_name",
                                                drivers.roots->sys, gpu.pci))
                             .value_or("");
         }
-        return drivers.kfd.empty() ? by_rsmi(gpu, os_devices) : by_kfd(gpu, drivers.kfd);
+        return drivers.kfd.empty() ? rsmi_partitions(gpu, os_devices)
+                                   : kfd_partitions(gpu, drivers.kfd);
     }
     if (gpu.vendor == GpuVendor::nvidia && drivers.roots != nullptr) {
-        ask_nvidia_driver(drivers, gpu);
-        if (!gpu.minor && drives_gpus(drivers.roots->proc)) return {};
+        add_nvidia_driver_data(drivers, gpu);
+        if (!gpu.minor && nvidia_driver_has_gpus(drivers.roots->proc)) return {};
     }
     return {std::move(gpu)};
 }
 
-// Nothing: not a GPU. A management controller's screen is a VGA device too, of another vendor;
-// an MI300A is an accelerator, while those of Intel are no GPUs. PCI's classes (VGA, 3D, other
-// display, accelerator) and vendors are those of https://pci-ids.ucw.cz.
+// nullopt if not a GPU. A management controller's display is a VGA device too, but of another
+// vendor; an MI300A is an accelerator, whereas Intel's accelerators are not GPUs. PCI classes (VGA,
+// 3D, other display, accelerator) and vendors are from https://pci-ids.ucw.cz.
 std::optional<GpuVendor> gpu_vendor(hwloc_obj_t pci_device) {
     const auto& pci = pci_device->attr->pcidev;
     const bool display = pci.class_id == 0x0300 || pci.class_id == 0x0302 || pci.class_id == 0x0380;
@@ -166,33 +166,34 @@ std::optional<GpuVendor> gpu_vendor(hwloc_obj_t pci_device) {
     return std::nullopt;
 }
 
-struct Candidate {
+struct GpuCandidate {
     GpuVendor vendor;
     PciAddress address;
     hwloc_obj_t pci_device;
 };
 
-// Of one vendor, by address.
-std::vector<Candidate> candidates(const Source& source) {
-    std::vector<Candidate> found;
-    for (hwloc_obj_t device = hwloc_get_next_pcidev(source.topology, nullptr); device != nullptr;
-         device = hwloc_get_next_pcidev(source.topology, device)) {
+// The machine's GPUs of one vendor, by address.
+std::vector<GpuCandidate> gpu_candidates(const HwlocMachine& machine) {
+    std::vector<GpuCandidate> found;
+    for (hwloc_obj_t device = hwloc_get_next_pcidev(machine.topology, nullptr); device != nullptr;
+         device = hwloc_get_next_pcidev(machine.topology, device)) {
         const PciAddress address = pci_address(device);
         const auto vendor = gpu_vendor(device);
-        if (vendor && !is_virtual_function(source, pci_name(address))) {
+        if (vendor && !is_virtual_function(machine, pci_name(address))) {
             found.push_back({*vendor, address, device});
         }
     }
-    std::ranges::sort(found, {},
-                      [](const Candidate& each) { return std::pair(each.vendor, each.address); });
-    const auto others = std::find_if(
-        found.begin(), found.end(),
-        [&found](const Candidate& candidate) { return candidate.vendor != found.front().vendor; });
+    std::ranges::sort(
+        found, {}, [](const GpuCandidate& each) { return std::pair(each.vendor, each.address); });
+    const auto others =
+        std::find_if(found.begin(), found.end(), [&found](const GpuCandidate& candidate) {
+            return candidate.vendor != found.front().vendor;
+        });
     found.erase(others, found.end());
     return found;
 }
 
-// PCI vendors, as https://pci-ids.ucw.cz lists them.
+// PCI vendors, from https://pci-ids.ucw.cz.
 constexpr unsigned amazon = 0x1d0f;
 constexpr unsigned cray = 0x17db;
 
@@ -200,8 +201,8 @@ unsigned vendor_id(hwloc_obj_t pci_device) {
     return pci_device == nullptr ? 0 : pci_device->attr->pcidev.vendor_id;
 }
 
-// The interface of a Slingshot NIC. The "cxi0" that newer releases of hwloc list beside it is the
-// same NIC; an hsn0 beside an OpenFabrics device is a ConnectX card of the first Slingshot.
+// Whether it is the interface of a Slingshot NIC. The "cxi0" that newer releases of hwloc also list
+// is the same NIC; an hsn0 with an OpenFabrics sibling is a ConnectX card of the first Slingshot.
 bool is_slingshot(hwloc_obj_t os_device, hwloc_obj_t pci_device) {
     const std::string_view name = os_device->name;
     if (!is_of_type(os_device, HWLOC_OBJ_OSDEV_NETWORK) || pci_device == nullptr ||
@@ -214,7 +215,7 @@ bool is_slingshot(hwloc_obj_t os_device, hwloc_obj_t pci_device) {
     return subtype == "Slingshot" || name.starts_with("hsn");
 }
 
-// Nothing: not an HCA.
+// nullopt if not an HCA.
 std::optional<HcaKind> hca_kind(hwloc_obj_t os_device) {
     hwloc_obj* const pci_device = pci_device_of(os_device);
     if (is_slingshot(os_device, pci_device)) return HcaKind::slingshot;
@@ -222,11 +223,11 @@ std::optional<HcaKind> hca_kind(hwloc_obj_t os_device) {
     return vendor_id(pci_device) == amazon ? HcaKind::efa : HcaKind::verbs;
 }
 
-// hwloc's infos are the numbers of InfiniBand's states, of which 4 is ACTIVE.
+// hwloc's infos are the numbers of InfiniBand's port states, of which 4 is ACTIVE.
 std::vector<HcaPort> verbs_ports(hwloc_obj_t os_device) {
     std::vector<HcaPort> ports;
     for (std::uint32_t number = 1;; ++number) {
-        const std::string state = info(os_device, formatted("Port{}State", number).c_str());
+        const std::string state = info_value(os_device, formatted("Port{}State", number).c_str());
         if (state.empty()) return ports;
         ports.push_back({number, state == "4" ? HcaPort::State::active : HcaPort::State::down});
     }
@@ -234,12 +235,12 @@ std::vector<HcaPort> verbs_ports(hwloc_obj_t os_device) {
 
 }  // namespace
 
-std::vector<FoundGpu> find_gpus(const Source& source) {
+std::vector<FoundGpu> find_gpus(const HwlocMachine& machine) {
     std::vector<FoundGpu> gpus;
-    Drivers drivers{source.roots};
-    if (source.roots != nullptr) drivers.kfd = kfd_gpus(source.roots->sys);
-    for (const Candidate& candidate : candidates(source)) {
-        NearestCpus nearest = nearest_cpus(source, candidate.pci_device);
+    Drivers drivers{machine.roots};
+    if (machine.roots != nullptr) drivers.kfd = kfd_gpus(machine.roots->sys);
+    for (const GpuCandidate& candidate : gpu_candidates(machine)) {
+        NearestCpus nearest = nearest_cpus(machine, candidate.pci_device);
         Gpu gpu;
         gpu.pci = pci_name(candidate.address);
         gpu.vendor = candidate.vendor;
@@ -252,16 +253,16 @@ std::vector<FoundGpu> find_gpus(const Source& source) {
     return gpus;
 }
 
-std::vector<FoundHca> find_hcas(const Source& source) {
+std::vector<FoundHca> find_hcas(const HwlocMachine& machine) {
     std::vector<FoundHca> hcas;
-    for (hwloc_obj_t device = hwloc_get_next_osdev(source.topology, nullptr); device != nullptr;
-         device = hwloc_get_next_osdev(source.topology, device)) {
+    for (hwloc_obj_t device = hwloc_get_next_osdev(machine.topology, nullptr); device != nullptr;
+         device = hwloc_get_next_osdev(machine.topology, device)) {
         const auto kind = hca_kind(device);
         if (!kind) continue;
         hwloc_obj* const pci_device = pci_device_of(device);
         const std::string pci = pci_device == nullptr ? "" : pci_name(pci_address(pci_device));
-        if (is_virtual_function(source, pci)) continue;
-        NearestCpus nearest = nearest_cpus(source, device);
+        if (is_virtual_function(machine, pci)) continue;
+        NearestCpus nearest = nearest_cpus(machine, device);
         hcas.push_back(
             {{.name = device->name,
               .pci = pci,

@@ -18,22 +18,22 @@ using namespace discovery;
 Topology new_topology() {
     hwloc_topology_t topology = nullptr;
     if (hwloc_topology_init(&topology) != 0) return nullptr;
-    // The tasks' masks say later what of the machine is theirs.
+    // The whole machine: the tasks' masks limit it later.
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    // Bridges included, which distances are counted by.
+    // Includes bridges, by which distances are counted.
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     return Topology(topology);
 }
 
 NodeTopology node_topology(hwloc_topology_t topology, const MachineRoots* roots) {
-    const Source source{topology, roots, numa_nodes(topology)};
+    const HwlocMachine machine{topology, roots, numa_nodes(topology)};
     NodeTopology node;
     const char* const host = host_name_of(topology);
     node.host = host == nullptr ? "" : host;
-    node.numas = source.numas;
-    node.cores = cores(topology, source.numas);
-    const auto gpus = find_gpus(source);
-    const auto hcas = find_hcas(source);
+    node.numas = machine.numas;
+    node.cores = cores(topology, machine.numas);
+    const auto gpus = find_gpus(machine);
+    const auto hcas = find_hcas(machine);
     for (const FoundHca& hca : hcas) node.hcas.push_back(hca.hca);
     for (const FoundGpu& gpu : gpus) {
         node.gpus.push_back(gpu.gpu);
@@ -45,14 +45,14 @@ NodeTopology node_topology(hwloc_topology_t topology, const MachineRoots* roots)
     return node;
 }
 
-Error refused_xml(const std::string& path, std::string_view xml) {
+Error unreadable_xml_error(const std::string& path, std::string_view xml) {
     const unsigned major = hwloc_major();
-    constexpr std::string_view mark = "<topology version=\"";
-    const std::size_t at = xml.find(mark);
-    // The digit with which the version begins; '0': it has none, as that of hwloc 1.
-    const bool has_version = at != std::string_view::npos && at + mark.size() < xml.size();
-    const char version = has_version ? xml[at + mark.size()] : '0';
-    // hwloc reads XML of the next version from 2.10 on.
+    constexpr std::string_view prefix = "<topology version=\"";
+    const std::size_t at = xml.find(prefix);
+    // The first digit of the version; '0' if the XML has no version, as that of hwloc 1.
+    const bool has_version = at != std::string_view::npos && at + prefix.size() < xml.size();
+    const char version = has_version ? xml[at + prefix.size()] : '0';
+    // Only from 2.10 on does hwloc read XML of the next major version.
     if (version > static_cast<char>('0' + major)) {
         return {path,
                 formatted("written by hwloc {}, but this program uses hwloc {}", version, major),
@@ -64,11 +64,11 @@ Error refused_xml(const std::string& path, std::string_view xml) {
 
 Result<NodeTopology> parse_xml(const std::string& path, const std::string& xml) {
     const Topology topology = new_topology();
-    // hwloc counts the zero at the end in.
+    // hwloc's size includes the terminating NUL.
     const int size = static_cast<int>(xml.size() + 1);
     if (!topology || hwloc_topology_set_xmlbuffer(topology.get(), xml.c_str(), size) != 0 ||
         hwloc_topology_load(topology.get()) != 0) {
-        return refused_xml(path, xml);
+        return unreadable_xml_error(path, xml);
     }
     NodeTopology node = node_topology(topology.get(), nullptr);
     node.source = path;
@@ -78,16 +78,16 @@ Result<NodeTopology> parse_xml(const std::string& path, const std::string& xml) 
 }  // namespace
 
 Result<NodeTopology> discover(const MachineRoots& roots) {
-    // hwloc would write a line of its own and find a machine without devices.
+    // Otherwise hwloc would print its own error and report a machine without devices.
     std::error_code failed;
     if (!std::filesystem::exists("/sys/devices/system/cpu", failed)) {
-        return Error{"/sys", "cannot be read, so that nothing is known of this machine's devices",
+        return Error{"/sys", "cannot be read, so this machine's devices are unknown",
                      "run it where sysfs is mounted on /sys"};
     }
     const Topology topology = new_topology();
-    // What hwloc reads in /proc and /sys is enough. The first six would initialise GPUs, which
-    // takes a second and more; `pci` would take half of the time to read the list of all PCI
-    // devices' names.
+    // hwloc's data from /proc and /sys is enough. The first six components would initialize GPUs,
+    // which takes a second or more; `pci` would spend half of the time on reading the list of all
+    // PCI device names.
     for (const char* const name : {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl", "pci"}) {
         if (!topology) break;
         hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
@@ -95,12 +95,12 @@ Result<NodeTopology> discover(const MachineRoots& roots) {
     }
     if (!topology || hwloc_topology_load(topology.get()) != 0) {
         return Error{"this machine", formatted("hwloc cannot read it: {}", std::strerror(errno)),
-                     "see whether lstopo can"};
+                     "check that lstopo works"};
     }
     NodeTopology node = node_topology(topology.get(), &roots);
     node.source = "live";
-    ask_drivers(node, roots);
-    read_ports(node, roots);
+    read_driver_ids(node, roots);
+    update_hca_ports(node, roots);
     return node;
 }
 
@@ -114,7 +114,7 @@ Result<NodeTopology> load_topology(const std::string& path) {
     });
 }
 
-void take_hwloc_environment() {
+void unset_hwloc_variables() {
     ProcessEnvironment own;
     for (const std::string& name : own.names()) {
         if (name.starts_with("HWLOC_")) own.unset(name);

@@ -1,6 +1,6 @@
-// A node's topology by hwloc: of this machine, or of an XML that hwloc's lstopo wrote.
-// The one part of the library that needs hwloc (2.2 to 3.0), so it is a library of its
-// own: neither srun nor slurmstepd loads it.
+// A node's topology by hwloc: of this machine, or from an XML that hwloc's lstopo wrote. The only
+// part that needs hwloc (2.2 to 3.0), and therefore a separate library, which neither srun nor
+// slurmstepd loads.
 #pragma once
 
 #include "base/result.h"
@@ -9,18 +9,18 @@
 
 namespace distgpu {
 
-// The whole machine, whatever this process may use of it (the tasks' CPU masks say that later).
+// The whole machine, even if this process may use only a part; the tasks' CPU masks limit it later.
 // Errors: hwloc cannot read the machine.
 Result<NodeTopology> discover(const MachineRoots& roots = {});
 
-// From hwloc's XML or a distgpu.topo/1 text, whichever the file holds.
-// Errors: no such file, not an XML that this hwloc reads (before 2.10: not 3.x's). hwloc 2.9 dies
-// of some XML that no lstopo wrote: not to be called in a daemon.
+// From a file with hwloc's XML or a distgpu.topo/1 text.
+// Errors: no such file; not an XML that this hwloc reads (before 2.10: none of 3.x). Not for a
+// daemon: hwloc 2.9 crashes on some XML that lstopo did not write.
 Result<NodeTopology> load_topology(const std::string& path);
 
-// Removes hwloc's own variables, which must not decide what distgpu sees: with HWLOC_XMLFILE or
-// HWLOC_COMPONENTS left in somebody's shell, `distgpu topo --save` would keep another machine's
-// topology, or one without GPUs, for all jobs. To be called before hwloc is.
-void take_hwloc_environment();
+// Removes hwloc's own variables, which must not affect what distgpu sees: with HWLOC_XMLFILE or
+// HWLOC_COMPONENTS set in someone's shell, `distgpu topo --save` would save another machine's
+// topology, or one without GPUs, for all jobs. Call it before any function of hwloc.
+void unset_hwloc_variables();
 
 }  // namespace distgpu

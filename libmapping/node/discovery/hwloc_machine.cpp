@@ -1,5 +1,5 @@
-// hwloc's values as distgpu's; and where things are in the machine: its NUMA nodes and cores, the
-// CPUs nearest to a device, and how far two devices are from each other on PCI.
+// Converts hwloc's values, and locates things in the machine: its NUMA nodes and cores, the CPUs
+// nearest to a device, and the PCI distance between two devices.
 #include "node/discovery/hwloc_machine.h"
 
 #include "base/format.h"
@@ -14,16 +14,16 @@
 namespace distgpu::discovery {
 namespace {
 
-const NumaNode* find(const std::vector<NumaNode>& numas, std::uint32_t id) {
+const NumaNode* find_numa(const std::vector<NumaNode>& numas, std::uint32_t id) {
     const auto found = std::ranges::find(numas, id, &NumaNode::id);
     return found == numas.end() ? nullptr : &*found;
 }
 
-// The only node of these that has CPUs; where none has, the only one.
+// The only one of these nodes that has CPUs; if none has, the only one; otherwise null.
 const NumaNode* single_node(const std::vector<NumaNode>& numas, hwloc_const_bitmap_t ids) {
     std::vector<const NumaNode*> nodes;
-    for (const std::uint32_t id : numbers(ids)) {
-        if (const NumaNode* const numa = find(numas, id)) nodes.push_back(numa);
+    for (const std::uint32_t id : bit_indices(ids)) {
+        if (const NumaNode* const numa = find_numa(numas, id)) nodes.push_back(numa);
     }
     std::vector<const NumaNode*> with_cpus;
     std::ranges::copy_if(nodes, std::back_inserter(with_cpus),
@@ -32,16 +32,16 @@ const NumaNode* single_node(const std::vector<NumaNode>& numas, hwloc_const_bitm
     return candidates.size() == 1 ? candidates.front() : nullptr;
 }
 
-// CPUs of the node that is nearest to node `id`, by the firmware's latencies; of two equally near
-// ones the first.
-CpuSet cpus_by_latency(const Source& source, std::uint32_t id) {
+// The CPUs of the node that is nearest to node `id` by the firmware's latencies; on a tie the first
+// one's.
+CpuSet cpus_by_latency(const HwlocMachine& machine, std::uint32_t id) {
     unsigned count = 1;
     hwloc_distances_s* found = nullptr;
-    hwloc_distances_get_by_type(source.topology, HWLOC_OBJ_NUMANODE, &count, &found, latency_kind,
+    hwloc_distances_get_by_type(machine.topology, HWLOC_OBJ_NUMANODE, &count, &found, latency_kind,
                                 0);
     if (found == nullptr) return {};
     const auto release = [&](hwloc_distances_s* distances) {
-        hwloc_distances_release(source.topology, distances);
+        hwloc_distances_release(machine.topology, distances);
     };
     const std::unique_ptr<hwloc_distances_s, decltype(release)> distances(found, release);
     const unsigned size = distances->nbobjs;
@@ -49,7 +49,7 @@ CpuSet cpus_by_latency(const Source& source, std::uint32_t id) {
     auto least = std::numeric_limits<hwloc_uint64_t>::max();
     for (unsigned cell = 0; cell < size * size; ++cell) {
         if (distances->objs[cell / size]->os_index != id) continue;
-        const NumaNode* const to = find(source.numas, distances->objs[cell % size]->os_index);
+        const NumaNode* const to = find_numa(machine.numas, distances->objs[cell % size]->os_index);
         if (to == nullptr || to->cpus.empty() || distances->values[cell] >= least) continue;
         least = distances->values[cell];
         nearest = to->cpus;
@@ -57,14 +57,14 @@ CpuSet cpus_by_latency(const Source& source, std::uint32_t id) {
     return nearest;
 }
 
-// What Linux says of a device beside hwloc, which does not keep it of a node without CPUs.
-const NumaNode* linux_node(const Source& source, hwloc_obj_t device) {
+// The device's node according to Linux, because hwloc does not keep a node without CPUs.
+const NumaNode* linux_node(const HwlocMachine& machine, hwloc_obj_t device) {
     hwloc_obj* const pci = pci_device_of(device);
-    if (source.roots == nullptr || pci == nullptr) return nullptr;
-    const auto text = read_trimmed(formatted("{}/bus/pci/devices/{}/numa_node", source.roots->sys,
+    if (machine.roots == nullptr || pci == nullptr) return nullptr;
+    const auto text = read_trimmed(formatted("{}/bus/pci/devices/{}/numa_node", machine.roots->sys,
                                              pci_name(pci_address(pci))));
     const auto id = whole_number(text.value_or(""));
-    return id ? find(source.numas, *id) : nullptr;  // "-1": no node
+    return id ? find_numa(machine.numas, *id) : nullptr;  // "-1": no node
 }
 
 // The I/O objects from `object` up to its host bridge.
@@ -78,23 +78,23 @@ std::vector<hwloc_obj_t> io_path(hwloc_obj_t object) {
 
 }  // namespace
 
-std::vector<std::uint32_t> numbers(hwloc_const_bitmap_t set) {
-    std::vector<std::uint32_t> numbers;
-    // The bound ends what an XML may say: a set of all numbers.
+std::vector<std::uint32_t> bit_indices(hwloc_const_bitmap_t set) {
+    std::vector<std::uint32_t> indices;
+    // The bound is for an XML, whose sets may be infinite.
     constexpr int limit = CpuSet::cpu_limit;
     for (int n = hwloc_bitmap_first(set); n >= 0 && n < limit; n = hwloc_bitmap_next(set, n)) {
-        numbers.push_back(static_cast<std::uint32_t>(n));
+        indices.push_back(static_cast<std::uint32_t>(n));
     }
-    return numbers;
+    return indices;
 }
 
 CpuSet cpu_set(hwloc_const_bitmap_t set) {
     CpuSet cpus;
-    for (const std::uint32_t cpu : numbers(set)) cpus.add(cpu);
+    for (const std::uint32_t cpu : bit_indices(set)) cpus.add(cpu);
     return cpus;
 }
 
-std::string info(hwloc_obj_t object, const char* name) {
+std::string info_value(hwloc_obj_t object, const char* name) {
     const char* const value = hwloc_obj_get_info_by_name(object, name);
     return value == nullptr ? "" : value;
 }
@@ -124,10 +124,10 @@ std::vector<hwloc_obj_t> os_devices_of(hwloc_obj_t pci_device) {
     return devices;
 }
 
-bool is_virtual_function(const Source& source, const std::string& pci) {
-    if (source.roots == nullptr) return false;
+bool is_virtual_function(const HwlocMachine& machine, const std::string& pci) {
+    if (machine.roots == nullptr) return false;
     std::error_code error;
-    const std::string link = formatted("{}/bus/pci/devices/{}/physfn", source.roots->sys, pci);
+    const std::string link = formatted("{}/bus/pci/devices/{}/physfn", machine.roots->sys, pci);
     return std::filesystem::exists(link, error);
 }
 
@@ -164,21 +164,21 @@ std::vector<Core> cores(hwloc_topology_t topology, const std::vector<NumaNode>& 
     return cores;
 }
 
-NearestCpus nearest_cpus(const Source& source, hwloc_obj_t device) {
-    hwloc_obj* place = hwloc_get_non_io_ancestor_obj(source.topology, device);
+NearestCpus nearest_cpus(const HwlocMachine& machine, hwloc_obj_t device) {
+    hwloc_obj* place = hwloc_get_non_io_ancestor_obj(machine.topology, device);
     NearestCpus nearest{std::nullopt, cpu_set(place->cpuset)};
-    const NumaNode* node = single_node(source.numas, place->nodeset);
+    const NumaNode* node = single_node(machine.numas, place->nodeset);
     if (node == nullptr) {
-        node = linux_node(source, device);
+        node = linux_node(machine, device);
         if (node != nullptr) nearest.cpus = node->cpus;
     }
     if (node != nullptr) {
         nearest.numa = node->id;
         if (node->cpus.empty()) {
-            // hwloc may know more.
-            hwloc_obj* const numa = hwloc_get_numanode_obj_by_os_index(source.topology, node->id);
+            // hwloc may know CPUs for it.
+            hwloc_obj* const numa = hwloc_get_numanode_obj_by_os_index(machine.topology, node->id);
             nearest.cpus = cpu_set(numa->cpuset);
-            if (nearest.cpus.empty()) nearest.cpus = cpus_by_latency(source, node->id);
+            if (nearest.cpus.empty()) nearest.cpus = cpus_by_latency(machine, node->id);
         }
     }
     if (!nearest.cpus.empty()) return nearest;

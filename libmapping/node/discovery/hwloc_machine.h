@@ -1,5 +1,5 @@
-// What the parts of a discovery share: hwloc's values as distgpu's, and what each part finds.
-// The header of hwloc stays behind it (discover.h is what others include).
+// Shared by the parts of the discovery: conversions of hwloc's values, and the results of each
+// part. Other folders include discover.h, which does not need hwloc's header.
 #pragma once
 
 #include "mapping/topology/topology.h"
@@ -19,22 +19,22 @@ struct DestroyTopology {
 using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 
 CpuSet cpu_set(hwloc_const_bitmap_t set);
-std::vector<std::uint32_t> numbers(hwloc_const_bitmap_t set);  // ascending
+std::vector<std::uint32_t> bit_indices(hwloc_const_bitmap_t set);  // ascending
 
-std::string info(hwloc_obj_t object, const char* name);  // empty: it has none
+std::string info_value(hwloc_obj_t object, const char* name);  // empty if absent
 
-// Domain in bits 16 and up, then bus, device and function as Linux packs them: addresses compare in
-// the order in which they are counted.
+// Domain in bits 16 and up, then bus, device and function as Linux packs them, so that addresses
+// compare in the order in which drivers number devices.
 using PciAddress = std::uint64_t;
 PciAddress pci_address(hwloc_obj_t pci_device);
 std::string pci_name(PciAddress address);  // as Linux writes it: "0000:06:00.0"
 
-// The PCI device that `object` is or belongs to; null: none.
+// The PCI device that `object` is or belongs to; null if none.
 hwloc_obj_t pci_device_of(hwloc_obj_t object);
 
 std::vector<hwloc_obj_t> os_devices_of(hwloc_obj_t pci_device);
 
-// ---- What hwloc's releases 2.2 to 3.0 call differently
+// ---- Differences between hwloc's releases 2.2 to 3.0
 
 #if HWLOC_API_VERSION >= 0x00030000
 
@@ -73,37 +73,37 @@ inline unsigned hwloc_major() {
 
 // ---- Where things are in the machine (hwloc_machine.cpp)
 
-// What a discovery reads: hwloc's topology and, of this machine, also /proc and /sys.
-struct Source {
+// Input of a discovery: hwloc's topology and, for this machine, also /proc and /sys.
+struct HwlocMachine {
     hwloc_topology_t topology;
-    const MachineRoots* roots;  // null: an XML, maybe of another machine
+    const MachineRoots* roots;  // null for an XML, which may be of another machine
     std::vector<NumaNode> numas;
 };
 
-// A virtual function (SR-IOV) of a device that this machine has too: it is there for a virtual
-// machine or a container, and the programs of this machine use the device itself. Within a virtual
-// machine, which has the function alone, it is an ordinary device. False of an XML, which does not
-// tell.
-bool is_virtual_function(const Source& source, const std::string& pci);
+// Whether it is a virtual function (SR-IOV) of a device that this machine also has. It is for a
+// virtual machine or a container; programs of this machine use the device itself. Inside a virtual
+// machine, which has only the function, it is an ordinary device. False for an XML, which does not
+// say.
+bool is_virtual_function(const HwlocMachine& machine, const std::string& pci);
 
-// By number. Each CPU is in one node, as in Linux: hwloc gives the CPUs near a node that is memory
-// alone (of a GPU, HBM) to that node too.
+// By number. Each CPU is in one node, as in Linux, whereas hwloc also assigns CPUs to a nearby node
+// that has only memory (of a GPU, HBM).
 std::vector<NumaNode> numa_nodes(hwloc_topology_t topology);
 
-// In hwloc's logical order. Where hwloc knows no cores, each CPU is one.
+// In hwloc's logical order. If hwloc knows no cores, each CPU is one.
 std::vector<Core> cores(hwloc_topology_t topology, const std::vector<NumaNode>& numas);
 
 // The NUMA node and the CPUs that are nearest to a device.
 struct NearestCpus {
-    std::optional<std::uint32_t> numa;  // nothing: not known
-    CpuSet cpus;                        // all of the machine where its place is not known
+    std::optional<std::uint32_t> numa;  // nullopt if unknown
+    CpuSet cpus;                        // all of the machine if the device's place is unknown
 };
 
-// Of an I/O object.
-NearestCpus nearest_cpus(const Source& source, hwloc_obj_t device);
+// `device`: an I/O object.
+NearestCpus nearest_cpus(const HwlocMachine& machine, hwloc_obj_t device);
 
-// Of two I/O objects, by the nearest bridge above both. Below another host bridge: NODE where the
-// same NUMA nodes are near them, else SYS.
+// The distance of two I/O objects, by the nearest bridge above both. Below different host bridges:
+// NODE if the same NUMA nodes are near them, otherwise SYS.
 Distance pci_distance(hwloc_topology_t topology, hwloc_obj_t left, hwloc_obj_t right);
 
 // ---- Devices (devices.cpp)
@@ -114,14 +114,14 @@ struct FoundGpu {
 };
 
 // As NodeTopology::gpus.
-std::vector<FoundGpu> find_gpus(const Source& source);
+std::vector<FoundGpu> find_gpus(const HwlocMachine& machine);
 
 struct FoundHca {
     Hca hca;
     hwloc_obj_t os_device;
 };
 
-// As NodeTopology::hcas. Ports are those that hwloc tells: numbers and states, no rates.
-std::vector<FoundHca> find_hcas(const Source& source);
+// As NodeTopology::hcas. Ports are those that hwloc reports: numbers and states, no rates.
+std::vector<FoundHca> find_hcas(const HwlocMachine& machine);
 
 }  // namespace distgpu::discovery

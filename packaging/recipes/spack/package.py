@@ -1,12 +1,12 @@
 """The portable programs as a Spack package, from the tarball of `packaging/build portable`.
 
-Lies in packages/distgpu of a Spack repository; the tarball lies where spack is called:
+Copy this file to packages/distgpu of a Spack repository, and run spack in the tarball's folder:
 
     spack install --no-checksum distgpu
 """
 
 # mypy: ignore-errors
-# The names are Spack's, which is not installed where this is checked.
+# Spack, which defines these names, is not installed where this is checked.
 
 import os
 
@@ -22,7 +22,7 @@ class Distgpu(Package):
 
     version("0.1.0")
 
-    # Nothing is compiled, and no library of Spack's is needed.
+    # Compiles nothing, and needs no library from Spack.
     requires("platform=linux", msg="the portable programs are for Linux")
     requires("target=x86_64:", msg="the portable programs are for x86-64")
 

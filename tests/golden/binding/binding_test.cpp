@@ -176,7 +176,7 @@ std::string binding_text(const NodeTopology& topology, const SlurmShare& share) 
         if (task.port) {
             const auto& hca = topology.hcas[task.port->hca];
             text += port_name(hca, hca.ports[task.port->port]) + " " +
-                    std::string(word(task.port_distance));
+                    std::string(distance_name(task.port_distance));
         } else {
             text += "none";
         }

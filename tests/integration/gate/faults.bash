@@ -92,8 +92,8 @@ said_of() { # FAULT
         missing-gpu) echo 'node03: /dev/nvidia1: No such file or directory; ' ;;
         other-gpu) echo "node03: GPUs: 2 x A100, but $((nodes - 1)) other nodes have 2 x H100; " ;;
         hca-down) echo "node03: HCA ports: hsn0:1 down, but $((nodes - 1)) other nodes have hsn0:1 " ;;
-        slow-link) echo 'node03: network: node03 \(sends\|takes\) .* Mb/s over eth0, where the median node ' ;;
-        one-way) echo 'packets from node02 arrive, but none goes from node03 to node02; ' ;;
+        slow-link) echo 'node03: network: node03 \(sends\|receives\) .* Mb/s over eth0, where the median node ' ;;
+        one-way) echo 'packets from node02 arrive, but none get from node03 to node02; ' ;;
         no-plugin) echo 'on node03: no report within 10 s; ' ;;
         no-interface) echo "node03: NCCL_SOCKET_IFNAME: no interface '=eth0' is up on this node; up: lo, ens3" ;;
         clock) echo "node03: clock: 5 s ahead of that of rank 0's node; " ;;

@@ -89,8 +89,8 @@ TEST(JsonFields, NamesTheFirstProblemAndItsPlace) {
     const auto problem =
         read_json(R"({"nodes":[{"gpus":[{"id":1}]},{"gpus":[{"id":-1},{"id":"?"}]}]})",
                   [](const JsonFields& fields) {
-                      fields.each("nodes", [](const JsonFields& node) {
-                          node.each("gpus", [](const JsonFields& gpu) { gpu.index("id", 9); });
+                      fields.for_each("nodes", [](const JsonFields& node) {
+                          node.for_each("gpus", [](const JsonFields& gpu) { gpu.index("id", 9); });
                       });
                   });
     EXPECT_EQ(problem->message(), "\"nodes[1].gpus[0].id\": not a whole number below 9");

@@ -257,11 +257,11 @@ TEST(Traffic, PortsCountWordsAndEfaBytes) {
 }
 
 TEST(Traffic, SomeBytesProveNoWork) {
-    EXPECT_FALSE(is_at_work(0, 0, 0));
-    EXPECT_FALSE(is_at_work(10 * 65'536, 10, 0));
-    EXPECT_TRUE(is_at_work(10 * 65'536 + 1, 10, 0));
-    EXPECT_FALSE(is_at_work(10 * (65'536 + 1024 * 1024), 10, 1024));
-    EXPECT_TRUE(is_at_work(10 * (65'536 + 1024 * 1024) + 1, 10, 1024));
+    EXPECT_FALSE(exceeds_background_traffic(0, 0, 0));
+    EXPECT_FALSE(exceeds_background_traffic(10 * 65'536, 10, 0));
+    EXPECT_TRUE(exceeds_background_traffic(10 * 65'536 + 1, 10, 0));
+    EXPECT_FALSE(exceeds_background_traffic(10 * (65'536 + 1024 * 1024), 10, 1024));
+    EXPECT_TRUE(exceeds_background_traffic(10 * (65'536 + 1024 * 1024) + 1, 10, 1024));
 }
 
 }  // namespace

@@ -77,12 +77,12 @@ TEST(ParseGpuLoad, FollowsTheOrderOfTheGpus) {
 
 // Of a program that stands in for `distgpu why --gpus`, asked twice; of a driver that hangs, and
 // where there is no library, only once.
-TEST(AskGpuLoad, AsksAProcessOfItsOwn) {
+TEST(ReadGpuLoad, AsksAProcessOfItsOwn) {
     const MadeUpFolder folder;
     const std::string program = folder.path("distgpu");
     struct Case {
         const char* script;
-        std::vector<Busy> busy;
+        std::vector<GpuLoad> busy;
         std::uintmax_t calls;
     };
     const std::vector<Case> cases{
@@ -95,11 +95,11 @@ TEST(AskGpuLoad, AsksAProcessOfItsOwn) {
                              "#!/bin/sh\necho >>" + folder.path("calls") + "\n" + script);
         bool answers = true;
         const auto begun = std::chrono::steady_clock::now();
-        EXPECT_EQ(ask_gpu_load({"a", "b"}, program, answers), busy);
-        EXPECT_EQ(ask_gpu_load({"a", "b"}, program, answers), busy);
+        EXPECT_EQ(read_gpu_load({"a", "b"}, program, answers), busy);
+        EXPECT_EQ(read_gpu_load({"a", "b"}, program, answers), busy);
         EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
         EXPECT_EQ(std::filesystem::file_size(folder.path("calls")), calls) << script;
-        EXPECT_THAT(ask_gpu_load({}, program, answers), IsEmpty());
+        EXPECT_THAT(read_gpu_load({}, program, answers), IsEmpty());
     }
 }
 

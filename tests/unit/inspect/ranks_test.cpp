@@ -1,5 +1,5 @@
 // Which processes are the ranks.
-#include "inspect/look.h"
+#include "inspect/node_sample.h"
 #include "tools/why/made_up_looks.h"
 
 #include <gmock/gmock.h>
@@ -25,10 +25,10 @@ struct Made {
     std::string states = "SS";
 };
 
-NodeLook look_at(const std::string& node, const std::vector<Made>& processes) {
-    NodeLook look{.node = node, .times = {0, 3}};
+NodeSample look_at(const std::string& node, const std::vector<Made>& processes) {
+    NodeSample look{.node = node, .times = {0, 3}};
     for (const Made& made : processes) {
-        ProcessLook& process = add_process(look, made.pid, {.states = made.states});
+        ProcessSample& process = add_process(look, made.pid, {.states = made.states});
         process.parent = made.parent;
         process.name = made.name;
         process.rank = made.rank;
@@ -38,22 +38,22 @@ NodeLook look_at(const std::string& node, const std::vector<Made>& processes) {
     return look;
 }
 
-std::vector<pid_t> pids(const std::vector<const ProcessLook*>& processes) {
+std::vector<pid_t> pids(const std::vector<const ProcessSample*>& processes) {
     std::vector<pid_t> pids;
     pids.reserve(processes.size());
-    for (const ProcessLook* process : processes) pids.push_back(process->pid);
+    for (const ProcessSample* process : processes) pids.push_back(process->pid);
     return pids;
 }
 
 // The rank and its process.
 std::vector<std::pair<std::uint32_t, pid_t>> seen(const Ranks& ranks) {
     std::vector<std::pair<std::uint32_t, pid_t>> seen;
-    for (const RankLook& rank : ranks.seen) seen.emplace_back(rank.rank, rank.process->pid);
+    for (const RankSample& rank : ranks.seen) seen.emplace_back(rank.rank, rank.process->pid);
     return seen;
 }
 
 TEST(FindRanks, AreTheEldestPythonOfEachTask) {
-    const std::vector<NodeLook> looks{
+    const std::vector<NodeSample> looks{
         look_at("n2", {{30, 1, "python3", 1, 1}, {31, 30, "python3", 1, 1}}),
         look_at("n1", {{20, 1, "bash", 0, 0, false},
                        {21, 20, "nvidia-smi", 0, 0, false},
@@ -69,7 +69,7 @@ TEST(FindRanks, AreTheEldestPythonOfEachTask) {
 
 // A pid may have been used again.
 TEST(FindRanks, GoByTheTimeOfTheBegin) {
-    std::vector<NodeLook> looks{look_at("n1", {{20, 21, "python3", 0}, {21, 1, "python3", 0}})};
+    std::vector<NodeSample> looks{look_at("n1", {{20, 21, "python3", 0}, {21, 1, "python3", 0}})};
     looks[0].processes[0].begin = 500;
     looks[0].processes[1].begin = 400;
     EXPECT_THAT(seen(find_ranks(looks, 1)), ElementsAre(Pair(0, 21)));
@@ -80,43 +80,43 @@ TEST(FindRanks, GoByTheTimeOfTheBegin) {
 TEST(FindRanks, AreNoShellsNorLaunchers) {
     for (const std::string launcher :
          {"bash", "sh", "env", "numactl", "mpirun", "slurm_script", "distgpu"}) {
-        const std::vector<NodeLook> looks{
+        const std::vector<NodeSample> looks{
             look_at("n1", {{20, 1, launcher, {}, 0, false}, {21, 20, "trainer", {}, 0, false}})};
         EXPECT_THAT(seen(find_ranks(looks, 1)), ElementsAre(Pair(0, 21))) << launcher;
     }
-    const std::vector<NodeLook> alone{look_at("n1", {{20, 1, "bash", {}, 0, false}})};
+    const std::vector<NodeSample> alone{look_at("n1", {{20, 1, "bash", {}, 0, false}})};
     EXPECT_THAT(seen(find_ranks(alone, 1)), ElementsAre(Pair(0, 20)));
 }
 
 // A DataLoader's, and what they start; not those of another rank nor machine code.
 TEST(FindRanks, HaveWorkersBelow) {
-    const std::vector<NodeLook> looks{look_at("n1", {{20, 1, "python3", 0},
-                                                     {21, 20, "pt_data_worker", 0},
-                                                     {22, 21, "python3", 0},
-                                                     {23, 20, "tensorboard", 0, {}, false},
-                                                     {24, 1, "python3", 0},
-                                                     {25, 20, "python3", 1}})};
+    const std::vector<NodeSample> looks{look_at("n1", {{20, 1, "python3", 0},
+                                                       {21, 20, "pt_data_worker", 0},
+                                                       {22, 21, "python3", 0},
+                                                       {23, 20, "tensorboard", 0, {}, false},
+                                                       {24, 1, "python3", 0},
+                                                       {25, 20, "python3", 1}})};
     const Ranks ranks = find_ranks(looks, 2);
     EXPECT_THAT(seen(ranks), ElementsAre(Pair(0, 20), Pair(1, 25)));
     EXPECT_THAT(pids(ranks.seen[0].workers), ElementsAre(21, 22));
     EXPECT_THAT(pids(ranks.seen[1].workers), IsEmpty());
     // Each other's parent: pids that were read at different times.
-    const std::vector<NodeLook> round{look_at("n1", {{20, 1, "python3", 0},
-                                                     {21, 22, "python3", 0},
-                                                     {22, 21, "python3", 0},
-                                                     {23, 23, "python3", 0}})};
+    const std::vector<NodeSample> round{look_at("n1", {{20, 1, "python3", 0},
+                                                       {21, 22, "python3", 0},
+                                                       {22, 21, "python3", 0},
+                                                       {23, 23, "python3", 0}})};
     EXPECT_THAT(pids(find_ranks(round, 1).seen[0].workers), IsEmpty());
 }
 
 // The launcher, a task of Slurm's, has no RANK.
 TEST(FindRanks, OfTorchrunAreItsChildren) {
-    std::vector<NodeLook> looks;
+    std::vector<NodeSample> looks;
     for (std::uint32_t node = 0; node < 2; ++node) {
         looks.push_back(
             look_at("n" + std::to_string(node), {{20, 1, "torchrun", {}, node},
                                                  {21, 20, "python3", 2 * node, node},
                                                  {22, 20, "python3", 2 * node + 1, node}}));
-        for (ProcessLook& process : looks.back().processes) {
+        for (ProcessSample& process : looks.back().processes) {
             if (process.rank) process.world_size = 4;
         }
     }
@@ -129,7 +129,7 @@ TEST(FindRanks, OfTorchrunAreItsChildren) {
 }
 
 TEST(FindRanks, WithoutRankAreSlurms) {
-    const std::vector<NodeLook> looks{
+    const std::vector<NodeSample> looks{
         look_at("n1", {{20, 1, "a.out", {}, 0, false}, {21, 1, "a.out", {}, 2, false}})};
     const Ranks ranks = find_ranks(looks, 4);
     EXPECT_THAT(seen(ranks), ElementsAre(Pair(0, 20), Pair(2, 21)));
@@ -137,15 +137,15 @@ TEST(FindRanks, WithoutRankAreSlurms) {
 }
 
 TEST(FindRanks, ThatEndedAreMissing) {
-    const std::vector<NodeLook> looks{look_at("n1", {{20, 1, "python3", 0, 0, true, "SZ"},
-                                                     {21, 1, "python3", 1, 1, true, "RX"},
-                                                     {22, 1, "python3", 2, 2, true, "XS"}})};
+    const std::vector<NodeSample> looks{look_at("n1", {{20, 1, "python3", 0, 0, true, "SZ"},
+                                                       {21, 1, "python3", 1, 1, true, "RX"},
+                                                       {22, 1, "python3", 2, 2, true, "XS"}})};
     const Ranks ranks = find_ranks(looks, 3);
     EXPECT_THAT(seen(ranks), ElementsAre(Pair(2, 22)));
     EXPECT_THAT(ranks.missing, ElementsAre(0, 1));
     // Two trainings in one step.
-    const std::vector<NodeLook> two{look_at("n1", {{20, 1, "python3", 0}}),
-                                    look_at("n2", {{30, 1, "python3", 0}})};
+    const std::vector<NodeSample> two{look_at("n1", {{20, 1, "python3", 0}}),
+                                      look_at("n2", {{30, 1, "python3", 0}})};
     EXPECT_THAT(find_ranks(two, 2).seen, SizeIs(2));
     EXPECT_THAT(find_ranks(two, 2).missing, ElementsAre(1));
 }
@@ -154,7 +154,7 @@ TEST(FindRanks, ThatEndedAreMissing) {
 TEST(FindRanks, CountNoFurtherThanItMakesSense) {
     EXPECT_THAT(find_ranks({}, 0).missing, IsEmpty());
     EXPECT_THAT(find_ranks({}, 2).missing, ElementsAre(0, 1));
-    std::vector<NodeLook> looks{look_at("n1", {{20, 1, "python3", 4'294'967'295U}})};
+    std::vector<NodeSample> looks{look_at("n1", {{20, 1, "python3", 4'294'967'295U}})};
     looks[0].processes[0].world_size = 4'294'967'295U;
     const Ranks ranks = find_ranks(looks, 1);
     EXPECT_THAT(seen(ranks), ElementsAre(Pair(4'294'967'295U, 20)));

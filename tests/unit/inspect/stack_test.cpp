@@ -304,16 +304,15 @@ TEST_F(FindStackTools, ThatAreMissingOrFailSayWhy) {
               (Error{"py-spy", "printed no stack", ""}));
 }
 
-TEST(RefusedLook, NamesYamaOrTheProgram) {
+TEST(ExplainStackError, NamesYamaOrTheProgram) {
     const std::string yama =
-        "the kernel lets no process look into another (kernel.yama.ptrace_scope is ";
+        "the kernel lets no process trace another (kernel.yama.ptrace_scope is ";
     const std::string ask = "ask your administrator to set it to 0";
-    const std::string program =
-        "the kernel lets nobody look into the program, which forbids it itself";
+    const std::string program = "the program does not allow other processes to trace it";
     const std::vector<std::pair<std::string, std::string>> scopes{
         {"1", yama +
-                  "1); start the step with --distgpu=MODE,watch, which opens each task's own "
-                  "process, or " +
+                  "1); start the step with --distgpu=MODE,watch, which makes each task's process "
+                  "traceable, or " +
                   ask},
         {"2", yama + "2); " + ask},
         {"3", yama + "3); " + ask},
@@ -325,12 +324,12 @@ TEST(RefusedLook, NamesYamaOrTheProgram) {
           "eu-stack: dwfl_linux_proc_report pid 9477: Permission denied",
           "ptrace: Operation not permitted."}) {
         for (const auto& [scope, why] : scopes) {
-            EXPECT_EQ(refused_look({"py-spy", said, ""}, scope).message(),
+            EXPECT_EQ(explain_stack_error({"py-spy", said, ""}, scope).message(),
                       "distgpu: stacks: " + why);
         }
     }
     const Error other{"py-spy", "not found on the node", "install it"};
-    EXPECT_EQ(refused_look(other, "1"), other);
+    EXPECT_EQ(explain_stack_error(other, "1"), other);
 }
 
 }  // namespace

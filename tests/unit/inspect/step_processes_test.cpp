@@ -60,24 +60,24 @@ TEST(ListStepProcesses, NameTheNodeOfWhichAHostMayHaveSeveral) {
     EXPECT_THAT(*list_step_processes("", "5.0", environment), ElementsAre(StepProcess{2, 0}));
 }
 
-TEST(OwnedByAnother, IsATaskOfAnotherUser) {
-    EXPECT_EQ(owned_by_another("5.0", {{getpid(), 0}}), std::nullopt);
-    EXPECT_EQ(owned_by_another("5.0", {}), std::nullopt);
+TEST(OtherOwnerError, IsATaskOfAnotherUser) {
+    EXPECT_EQ(other_owner_error("5.0", {{getpid(), 0}}), std::nullopt);
+    EXPECT_EQ(other_owner_error("5.0", {}), std::nullopt);
     if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
     const pid_t child = fork();
     if (child == 0) {
         if (setuid(12'345) == 0) pause();
         _exit(1);
     }
-    while (kill(child, 0) == 0 && !owned_by_another("5.0", {{child, 1}})) usleep(1000);
-    EXPECT_EQ(owned_by_another("5.0", {{child, std::nullopt}}), std::nullopt);
-    const auto error = owned_by_another("5.0", {{getpid(), 0}, {child, 1}});
+    while (kill(child, 0) == 0 && !other_owner_error("5.0", {{child, 1}})) usleep(1000);
+    EXPECT_EQ(other_owner_error("5.0", {{child, std::nullopt}}), std::nullopt);
+    const auto error = other_owner_error("5.0", {{getpid(), 0}, {child, 1}});
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->message(),
               "distgpu: step 5.0: its tasks on this node belong to user 12345, and this is user 0; "
-              "ask as the user who started it");
+              "run this as the user who started it");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(AskDrivers, FillsInWhatAnXmlDoesNotHold) {
     topology.gpus[0].uuid = "GPU-of-another-node";
     topology.gpus[2].uuid = "GPU-9";
     topology.gpus[4].partition = 1;  // the device's file is the first one's
-    ask_drivers(topology, roots);
+    read_driver_ids(topology, roots);
     EXPECT_EQ(topology.gpus[0].minor, 3);
     EXPECT_EQ(topology.gpus[0].uuid, "GPU-6");
     EXPECT_EQ(topology.gpus[1].minor, std::nullopt);
@@ -127,12 +127,13 @@ TEST(GpuOwner, IsWhomSlurmsVariablesName) {
 }
 
 TEST(CountsByPci, UnlessAnotherOrderIsSet) {
-    EXPECT_TRUE(counts_by_pci(MapEnvironment(Variables{})));
+    EXPECT_TRUE(uses_pci_order(MapEnvironment(Variables{})));
     for (const char* order : {"", "PCI_BUS_ID"}) {
-        EXPECT_TRUE(counts_by_pci(MapEnvironment(task_with("CUDA_DEVICE_ORDER", order)))) << order;
+        EXPECT_TRUE(uses_pci_order(MapEnvironment(task_with("CUDA_DEVICE_ORDER", order)))) << order;
     }
     for (const char* order : {"FASTEST_FIRST", "pci_bus_id"}) {
-        EXPECT_FALSE(counts_by_pci(MapEnvironment(task_with("CUDA_DEVICE_ORDER", order)))) << order;
+        EXPECT_FALSE(uses_pci_order(MapEnvironment(task_with("CUDA_DEVICE_ORDER", order))))
+            << order;
     }
 }
 
@@ -180,12 +181,12 @@ TEST(NvidiaInformation, IsWhatTheTextSays) {
 
 TEST(NvidiaDriver, HasGpusWhereItListsOne) {
     const MadeUpFolder proc;
-    EXPECT_FALSE(drives_gpus(proc.path()));
+    EXPECT_FALSE(nvidia_driver_has_gpus(proc.path()));
     proc.write("driver/nvidia/version", "580");
     std::filesystem::create_directories(proc.path("driver/nvidia/gpus"));
-    EXPECT_FALSE(drives_gpus(proc.path()));
+    EXPECT_FALSE(nvidia_driver_has_gpus(proc.path()));
     proc.write("driver/nvidia/gpus/0000:06:00.0/information", "");
-    EXPECT_TRUE(drives_gpus(proc.path()));
+    EXPECT_TRUE(nvidia_driver_has_gpus(proc.path()));
 }
 
 TEST(NvidiaMig, IsInUseWhereThereIsAGpuInstance) {

@@ -48,7 +48,7 @@ std::vector<HcaPort> ports_of(const MadeUpFolder& folder, const std::string& nam
     topology.hcas[0].name = name;
     topology.hcas[0].kind = kind;
     topology.hcas[0].ports = {{9, State::active, Link::infiniband, 9}};  // of before
-    read_ports(topology, roots(folder));
+    update_hca_ports(topology, roots(folder));
     return topology.hcas[0].ports;
 }
 

@@ -104,27 +104,27 @@ const auto port = static_cast<std::uint16_t>(1024 + getpid() % 30000);
 using Claims = PortClaims;
 
 TEST(PortClaims, AreOfOneStepUntilItGivesThemUp) {
-    Claims first(Claims::Heirs::none);
-    Claims second(Claims::Heirs::none);
-    EXPECT_EQ(first.take(port, "7.0"), std::nullopt);
-    EXPECT_EQ(second.take(port, "7.1"), "step 7.0");
-    EXPECT_EQ(second.take(port, "6.1"), "step 7.0");
-    EXPECT_EQ(second.take(port + 1, "7.1"), std::nullopt);
+    Claims first(Claims::OnExec::close);
+    Claims second(Claims::OnExec::close);
+    EXPECT_EQ(first.claim(port, "7.0"), std::nullopt);
+    EXPECT_EQ(second.claim(port, "7.1"), "step 7.0");
+    EXPECT_EQ(second.claim(port, "6.1"), "step 7.0");
+    EXPECT_EQ(second.claim(port + 1, "7.1"), std::nullopt);
     // All of a step share it.
-    Claims same(Claims::Heirs::none);
-    EXPECT_EQ(same.take(port, "7.0"), std::nullopt);
+    Claims same(Claims::OnExec::close);
+    EXPECT_EQ(same.claim(port, "7.0"), std::nullopt);
     first.release();
-    EXPECT_EQ(second.take(port, "7.1"), std::nullopt);
+    EXPECT_EQ(second.claim(port, "7.1"), std::nullopt);
     // No other text than a step is named.
     second.release();
-    EXPECT_EQ(first.take(port, "process 12"), std::nullopt);
-    EXPECT_EQ(second.take(port, "process 13"), "another program of yours");
+    EXPECT_EQ(first.claim(port, "process 12"), std::nullopt);
+    EXPECT_EQ(second.claim(port, "process 13"), "another program of yours");
 }
 
 // As in a child of slurmstepd that has its memory and copies of its descriptors.
 TEST(PortClaims, AreGivenUpForAProcessThatKeepsADescriptor) {
-    Claims first(Claims::Heirs::none);
-    EXPECT_EQ(first.take(port, "7.0"), std::nullopt);
+    Claims first(Claims::OnExec::close);
+    EXPECT_EQ(first.claim(port, "7.0"), std::nullopt);
     const pid_t child = fork();
     ASSERT_NE(child, -1);
     if (child == 0) {
@@ -132,8 +132,8 @@ TEST(PortClaims, AreGivenUpForAProcessThatKeepsADescriptor) {
         _exit(0);
     }
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
-    Claims second(Claims::Heirs::none);
-    EXPECT_EQ(second.take(port, "7.1"), std::nullopt);
+    Claims second(Claims::OnExec::close);
+    EXPECT_EQ(second.claim(port, "7.1"), std::nullopt);
 }
 
 }  // namespace

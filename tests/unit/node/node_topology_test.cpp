@@ -86,7 +86,7 @@ class FindTopology : public testing::Test {
         const auto found = find(file, given);
         ASSERT_TRUE(found) << found.error().message();
         EXPECT_EQ(found->topology, discovered_node);
-        EXPECT_EQ(found->ignored, ignored);
+        EXPECT_EQ(found->ignored_file, ignored);
         EXPECT_EQ(asked(), "topo --format json\n");
     }
 
@@ -99,14 +99,14 @@ TEST_F(FindTopology, ATopologyOfThisBootIsUsed) {
         const auto found = find(file, given);
         ASSERT_TRUE(found) << found.error().message();
         EXPECT_EQ(found->topology.gpus, saved_node.gpus);
-        EXPECT_EQ(found->ignored, "");
+        EXPECT_EQ(found->ignored_file, "");
         EXPECT_EQ(asked(), "");
     }
     // One that an administrator wrote for all nodes of a kind is used as it is.
     const auto found = find(write("saved.json", to_json(saved_node, std::nullopt)));
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ(found->topology, saved_node);
-    EXPECT_EQ(found->ignored, "");
+    EXPECT_EQ(found->ignored_file, "");
     EXPECT_EQ(asked(), "");
 }
 
@@ -176,7 +176,7 @@ TEST_F(FindTopology, AnXmlIsTheCommandsToConvert) {
     const auto found = find(file);
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ(found->topology, discovered_node);
-    EXPECT_EQ(found->ignored, "");
+    EXPECT_EQ(found->ignored_file, "");
     EXPECT_EQ(asked(), "topo --format json --topology " + file + "\n");
 }
 
@@ -210,7 +210,7 @@ TEST_F(FindTopology, ACommandThatIsKnownToHangIsNotAsked) {
     folder_.write("run/nothing", "");
     for (const std::string& file : {folder_.path("missing.json"), xml, saved}) {
         const TopologySource source{file, true, folder_.path("distgpu")};
-        note_silent(source, geteuid(), {.run = folder_.path("run")});
+        record_discovery_timeout(source, geteuid(), {.run = folder_.path("run")});
         const auto found = find(file);
         EXPECT_EQ(asked(), "");
         // A saved topology needs no command.
@@ -218,7 +218,7 @@ TEST_F(FindTopology, ACommandThatIsKnownToHangIsNotAsked) {
         if (found) continue;
         EXPECT_EQ(found.error().message(),
                   "distgpu: " + source.command +
-                      ": did not answer an earlier step of yours, and is not asked again for 10 "
+                      ": timed out in an earlier step of yours, so it is not run again for 10 "
                       "minutes");
     }
 }
@@ -236,7 +236,7 @@ class SilentDiscovery : public testing::Test {
     }
 
     bool silent(const TopologySource& source, uid_t of = user) const {
-        return is_silent(source, of, roots_);
+        return is_discovery_suspended(source, of, roots_);
     }
 
     const MadeUpFolder folder_;
@@ -251,25 +251,25 @@ void let_a_tick_pass() {
 
 TEST_F(SilentDiscovery, IsRememberedOfItsUserAndSource) {
     EXPECT_FALSE(silent(source_));
-    note_silent(source_, user, roots_);
+    record_discovery_timeout(source_, user, roots_);
     EXPECT_TRUE(silent(source_));
     EXPECT_FALSE(silent(source_, user + 1));
     const TopologySource other{folder_.path("other.xml"), true, source_.command};
     EXPECT_FALSE(silent(other));
     EXPECT_FALSE(silent({source_.file, true, folder_.path("other")}));
     // A note is replaced by the next.
-    note_silent(other, user, roots_);
+    record_discovery_timeout(other, user, roots_);
     EXPECT_TRUE(silent(other));
     EXPECT_FALSE(silent(source_));
     // Where it cannot be written, nothing is remembered.
     const MachineRoots nowhere{.run = folder_.path("missing")};
-    note_silent(source_, user, nowhere);
-    EXPECT_FALSE(is_silent(source_, user, nowhere));
+    record_discovery_timeout(source_, user, nowhere);
+    EXPECT_FALSE(is_discovery_suspended(source_, user, nowhere));
 }
 
 TEST_F(SilentDiscovery, AChangeOfTheCommandOrTheFileEndsIt) {
     for (const std::string& changed : {source_.command, source_.file}) {
-        note_silent(source_, user, roots_);
+        record_discovery_timeout(source_, user, roots_);
         ASSERT_TRUE(silent(source_)) << changed;
         let_a_tick_pass();
         // Its text, whatever the time of it that a package brings.
@@ -283,7 +283,7 @@ TEST_F(SilentDiscovery, AChangeOfTheCommandOrTheFileEndsIt) {
 
 TEST_F(SilentDiscovery, EveryUserCanReadItsNoteWhateverTheUmask) {
     const mode_t before = umask(0777);
-    note_silent(source_, user, roots_);
+    record_discovery_timeout(source_, user, roots_);
     umask(before);
     for (const auto& [path, mode] :
          {std::pair{"run/distgpu", 0755U}, std::pair{"run/distgpu/silent-discovery.1000", 0644U}}) {
@@ -298,7 +298,7 @@ TEST_F(SilentDiscovery, ALinkInItsPlaceIsReplacedAndNotFollowed) {
     folder_.write("precious", "kept");
     std::filesystem::create_symlink(folder_.path("precious"),
                                     folder_.path("run/distgpu/silent-discovery.1000"));
-    note_silent(source_, user, roots_);
+    record_discovery_timeout(source_, user, roots_);
     EXPECT_TRUE(silent(source_));
     EXPECT_EQ(std::filesystem::file_size(folder_.path("precious")), 4U);
 }
@@ -306,7 +306,7 @@ TEST_F(SilentDiscovery, ALinkInItsPlaceIsReplacedAndNotFollowed) {
 // Of a command that is missing, since every file that is there would be newer than the note.
 TEST_F(SilentDiscovery, LastsTenMinutesOfTheClock) {
     const TopologySource missing{folder_.path("none.xml"), true, folder_.path("none")};
-    note_silent(missing, user, roots_);
+    record_discovery_timeout(missing, user, roots_);
     for (const auto& [age, remembered] :
          {std::pair<time_t, bool>{0, true}, {590, true}, {610, false}, {-60, false}}) {
         const timespec then{std::time(nullptr) - age, 0};

@@ -17,16 +17,16 @@ TEST(Nvml, ListsMigInstancesAndLeavesOutFreePlaces) {
     EXPECT_THAT(nvml.mig_instances("0000:06:00.0"),
                 ElementsAre(MigInstance{"MIG-0", "1g.18gb"}, MigInstance{"MIG-2", "3g.71gb+me"}));
     EXPECT_THAT(nvml.mig_instances("0000:16:00.0"), IsEmpty());  // which it does not know
-    EXPECT_EQ(nvml.busy("0000:07:00.0"), 97U);
-    EXPECT_EQ(nvml.busy("0000:06:00.0"), std::nullopt);
-    EXPECT_EQ(nvml.busy("0000:16:00.0"), std::nullopt);
+    EXPECT_EQ(nvml.utilization("0000:07:00.0"), 97U);
+    EXPECT_EQ(nvml.utilization("0000:06:00.0"), std::nullopt);
+    EXPECT_EQ(nvml.utilization("0000:16:00.0"), std::nullopt);
 }
 
 // The second is a library, but not this one.
 TEST(Nvml, KnowsNothingWithoutTheLibrary) {
     for (const char* file : {"libdistgpu-no-such-library.so", "libc.so.6"}) {
         EXPECT_THAT(Nvml(file).mig_instances("0000:06:00.0"), IsEmpty()) << file;
-        EXPECT_EQ(Nvml(file).busy("0000:07:00.0"), std::nullopt) << file;
+        EXPECT_EQ(Nvml(file).utilization("0000:07:00.0"), std::nullopt) << file;
     }
 }
 

@@ -17,18 +17,19 @@ using plan_testing::values;
 using Variables = MapEnvironment::Variables;
 
 // Task 2 of 4, the first on n2.
-Place place_of(Launcher launcher, bool knows_hosts = true) {
+ProcessPlace place_of(Launcher launcher, bool knows_hosts = true) {
     return {launcher,   layout("n[1-2]", {{0, 2, 2, 1}}), NodeIndex{1}, LocalRank{0}, {7, 0, 0},
             knows_hosts};
 }
 
-std::string refusal_of(const char* spec, const Place& place, const Variables& variables = {}) {
-    const auto error = refused(request(spec), place, MapEnvironment(variables));
+std::string refusal_of(const char* spec, const ProcessPlace& place,
+                       const Variables& variables = {}) {
+    const auto error = find_refusal(request(spec), place, MapEnvironment(variables));
     return error ? error->message() : "";
 }
 
-TEST(Refused, WhereTheOtherNodesAreNotKnown) {
-    const Place place = place_of(Launcher::mpirun, false);
+TEST(FindRefusal, IfTheOtherNodesAreUnknown) {
+    const ProcessPlace place = place_of(Launcher::mpirun, false);
     EXPECT_EQ(refusal_of("pytorch", place),
               "distgpu: MASTER_ADDR: mpirun does not say which node runs rank 0; give the key "
               "master=HOST, or export MASTER_ADDR");
@@ -41,12 +42,12 @@ TEST(Refused, WhereTheOtherNodesAreNotKnown) {
     EXPECT_EQ(refusal_of("tensorflow", place_of(Launcher::slurm)), "");
 }
 
-TEST(Refused, WhatNoStepCanDo) {
+TEST(FindRefusal, OfAStepThatDoesNotFitTheMode) {
     // A mode that starts one launcher per node, in a step of two tasks per node.
     EXPECT_NE(refusal_of("torchrun", place_of(Launcher::slurm)), "");
 }
 
-std::string ordered(const char* spec, Place place) {
+std::string ordered(const char* spec, ProcessPlace place) {
     const auto text = order_nodes(request(spec), place, MapEnvironment());
     return text ? *text + "|" + place.layout.hosts().name(rank0_node(place.layout))
                 : text.error().message();
@@ -65,24 +66,24 @@ TEST(OrderNodes, ReadsTheListWhereTheNodesAreKnown) {
 }
 
 TEST(OrderNodes, NotEveryTaskOfALargeStepAsksSlurmctld) {
-    Place place = place_of(Launcher::slurm);
+    ProcessPlace place = place_of(Launcher::slurm);
     place.layout = layout("n[1-2]", {{0, 2, 5000, 1}});
     EXPECT_EQ(ordered("pytorch,order=switch", place),
-              "distgpu: order=switch: at most " + std::to_string(most_asking_tasks) +
+              "distgpu: order=switch: at most " + std::to_string(max_querying_tasks) +
                   " tasks may ask slurmctld, but the step has 10000; name the nodes in a file "
                   "(order=./FILE), or use srun --distgpu");
 }
 
 // The keys keep what would have to be discovered first.
-OwnTask planned(const Place& place, const Variables& variables) {
+OwnTask planned(const ProcessPlace& place, const Variables& variables) {
     auto own = plan_own_task(request("pytorch,bind=none"), place, MapEnvironment(variables));
     EXPECT_TRUE(own) << own.error().message();
     return own ? *std::move(own) : OwnTask{request("pytorch"), place, {}, {}, {}};
 }
 
 // Of this machine's own name, which all of them resolve.
-Place here(Launcher launcher, std::uint16_t tasks) {
-    Place place = place_of(launcher);
+ProcessPlace here(Launcher launcher, std::uint16_t tasks) {
+    ProcessPlace place = place_of(launcher);
     place.layout = layout("localhost", {{0, 1, tasks, 1}});
     place.node = NodeIndex{0};
     return place;
@@ -113,8 +114,8 @@ TEST(PlanOwnTask, TheMasksOfAllTasksWhereSlurmsVariablesTellThem) {
         const OwnTask task = planned(here(Launcher::slurm, tasks), {{"SLURM_CPU_BIND_TYPE", type},
                                                                     {"SLURM_CPU_BIND_LIST", list},
                                                                     {"SLURM_CPUS_ON_NODE", "999"}});
-        EXPECT_EQ(task.facts.user_bound, std::string(type).starts_with("none"));
-        EXPECT_EQ(task.facts.confined, true);
+        EXPECT_EQ(task.facts.has_cpu_bind, std::string(type).starts_with("none"));
+        EXPECT_EQ(task.facts.is_confined, true);
         return task.facts.share.masks;
     };
     using Masks = std::vector<CpuSet>;
@@ -143,16 +144,13 @@ TEST(PlanOwnTask, TheAddressOfAServiceIsThePluginsOrOnesOwn) {
               "10.0.0.7");
 }
 
-TEST(OwnCommand, IsThisProgram) {
-    EXPECT_TRUE(own_command().ends_with("/unit_tests"));
+TEST(OwnProgramPath, IsThisProgram) {
+    EXPECT_TRUE(own_program_path().ends_with("/unit_tests"));
 }
 
 TEST(ParseMasks, ReadsOneForEachTask) {
     EXPECT_EQ(parse_masks("0x3,0xC0", 2), (std::vector<CpuSet>{{0, 1}, {6, 7}}));
     EXPECT_EQ(parse_masks("0x100000000000000000", 1), (std::vector<CpuSet>{{68}}));
-}
-
-TEST(ParseMasks, TakesNothingElse) {
     for (const char* list : {"0x3", "0x3,0x4,0x8", "0x3,", "0x3,0x0", "0x3,0xG", ""}) {
         EXPECT_TRUE(parse_masks(list, 2).empty()) << list;
     }

@@ -59,7 +59,7 @@ TEST_F(PrepareTask, NarrowsTheCpusAndSetsTheVariables) {
     EXPECT_EQ(environment_.get("SLURM_DISTGPU"), std::nullopt);
     EXPECT_EQ(environment_.get("SLURM_DISTGPU_PREPARED"), "0.0 pytorch");
     // This process's own CPUs, which no test changes.
-    EXPECT_EQ(environment_.get("SLURM_DISTGPU_BOUND"), bound_text(own_cpus(), facts_));
+    EXPECT_EQ(environment_.get("SLURM_DISTGPU_BOUND"), bound_record_text(own_cpus(), facts_));
     log_.clear();
     EXPECT_EQ(*prepare("pytorch,cpus=keep", 1), "");
     EXPECT_EQ(log_, "");
@@ -107,7 +107,7 @@ TEST(PortsOf, AreTheTasksOwn) {
     const auto ports = [&](const char* spec, std::uint32_t node, std::uint32_t local) {
         const Request request = plan_testing::request(spec);
         const NodePlan plan = plan_testing::planned(spec, step, node);
-        return ports_of({request, step, facts, plan, LocalRank{local}});
+        return listening_ports({request, step, facts, plan, LocalRank{local}});
     };
     using Ports = std::vector<std::uint16_t>;
     EXPECT_EQ(ports("megatron,port=2000", 0, 0), (Ports{2000, 2001, 2002}));
@@ -146,8 +146,8 @@ TEST_F(CheckPorts, RefusesTheFirstThatIsTakenAndOnlyTellsOfAnExportedOne) {
 }
 
 TEST(ClaimPorts, TellsWhoHasOneAndWhatToDo) {
-    PortClaims first(PortClaims::Heirs::none);
-    PortClaims second(PortClaims::Heirs::none);
+    PortClaims first(PortClaims::OnExec::close);
+    PortClaims second(PortClaims::OnExec::close);
     NodePlan plan;
     plan.node_name = "n1";
     // Apart from those of the tests that run beside this one.
@@ -162,8 +162,7 @@ TEST(ClaimPorts, TellsWhoHasOneAndWhatToDo) {
     const std::string key = message();
     const std::string number = std::to_string(port);
     EXPECT_EQ(key, "distgpu: port " + number + " (from port=" + number +
-                       ") on n1: step 7.0 has it; give each step a port of its own, or leave port= "
-                       "out");
+                       ") on n1: in use by step 7.0; give each step its own port, or omit port=");
     plan.rendezvous.port_source = PortSource::exported;
     EXPECT_TRUE(message().ends_with("; export another MASTER_PORT for each step, or unset it"));
 }
@@ -283,7 +282,7 @@ class StepWatchTest : public testing::Test {
 
     MadeUpFolder folder_;
     StepWatch watch_{.command = folder_.path("distgpu"),
-                     .watch = {.on = true, .minutes = 30, .ends = true},
+                     .watch = {.on = true, .minutes = 30, .ends_step = true},
                      .step = "5.0"};
     MapEnvironment environment_{{{"RANK", "0"},
                                  {"SESSION", std::to_string(getsid(0))},
@@ -310,7 +309,7 @@ TEST_F(StepWatchTest, WithoutTheCommandThereIsNone) {
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().object.rfind("watch=30:end: /nowhere/distgpu on ", 0), 0U);
     EXPECT_EQ(started.error().problem, "cannot be started");
-    EXPECT_EQ(started.error().remedy, "the step goes on without");
+    EXPECT_EQ(started.error().remedy, "the step runs without a watch");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ StepLayout arbitrary(const std::vector<std::uint32_t>& node_of_task) {
 std::string refusal_of(const std::string& text) {
     MapEnvironment environment = in_step("0");
     environment.set(name, text);
-    const auto layout = handed_layout(environment);
+    const auto layout = read_layout_variable(environment);
     if (!layout) return "none";
     return *layout ? "taken" : layout->error().message();
 }
@@ -39,15 +39,15 @@ std::string refusal_of(const std::string& text) {
 TEST(HandedLayout, ArrivesInTheStepThatItIsOf) {
     MapEnvironment environment = in_step("0");
     const StepLayout layout = arbitrary({1, 0, 1});
-    hand_on_layout(environment, layout);
+    set_layout_variable(environment, layout);
     EXPECT_EQ(environment.get(name), "17.0 n[1,3] 1.1.1.1,0.2.1.1");
-    const auto arrived = handed_layout(environment);
+    const auto arrived = read_layout_variable(environment);
     ASSERT_TRUE(arrived && *arrived);
     EXPECT_EQ(**arrived, layout);
     // In no step inside.
     for (const char* step : {"1", "01", ""}) {
         environment.set("SLURM_STEP_ID", step);
-        EXPECT_FALSE(handed_layout(environment)) << step;
+        EXPECT_FALSE(read_layout_variable(environment)) << step;
     }
 }
 
@@ -55,9 +55,9 @@ TEST(HandedLayout, ArrivesInTheStepThatItIsOf) {
 TEST(HandedLayout, HoldsTheOrderOfTheNodes) {
     MapEnvironment environment = in_block_step();
     const StepLayout layout = *arbitrary({0, 0, 1}).with_order({NodeIndex{1}, NodeIndex{0}});
-    hand_on_layout(environment, layout);
+    set_layout_variable(environment, layout);
     EXPECT_EQ(environment.get(name), "17.0 n[1,3] 0.1.2.1,1.1.1.1 n[3,1]");
-    const auto arrived = handed_layout(environment);
+    const auto arrived = read_layout_variable(environment);
     ASSERT_TRUE(arrived && *arrived);
     EXPECT_EQ(**arrived, layout);
 }
@@ -65,17 +65,17 @@ TEST(HandedLayout, HoldsTheOrderOfTheNodes) {
 TEST(HandedLayout, IsLeftOutWhereTheVariablesTellIt) {
     MapEnvironment environment = in_block_step();
     environment.set(name, "17.0 of a step outside");
-    hand_on_layout(environment, arbitrary({0, 0, 1}));
+    set_layout_variable(environment, arbitrary({0, 0, 1}));
     EXPECT_FALSE(environment.get(name));
     // From 26.05 on its tasks cannot know even the order of the names.
     environment.set("SLURM_JOB_SLUID", "sFZDM816855K00");
-    hand_on_layout(environment, arbitrary({0, 0, 1}));
+    set_layout_variable(environment, arbitrary({0, 0, 1}));
     EXPECT_EQ(environment.get(name), "17.0 n[1,3] 0.1.2.1,1.1.1.1");
     environment.set("SLURM_DISTRIBUTION", "cyclic");
-    hand_on_layout(environment, arbitrary({0, 1, 0}));
+    set_layout_variable(environment, arbitrary({0, 1, 0}));
     EXPECT_FALSE(environment.get(name));
     // The same counts, in another order.
-    hand_on_layout(environment, arbitrary({0, 0, 1}));
+    set_layout_variable(environment, arbitrary({0, 0, 1}));
     EXPECT_TRUE(environment.get(name));
 }
 
@@ -87,7 +87,7 @@ TEST(HandedLayout, ThatNoVariableCouldHoldIsLeftOut) {
         random = random * 1664525 + 1013904223;
         tasks.push_back(random >> 31U);
     }
-    hand_on_layout(environment, arbitrary(tasks));
+    set_layout_variable(environment, arbitrary(tasks));
     EXPECT_FALSE(environment.get(name));
 }
 
@@ -119,10 +119,10 @@ TEST(StepSecret, NoTwoAreAlike) {
 
 TEST(StepSecret, IsInAVariableOfTheTask) {
     const std::string digits = "000102030405060708090a0b0c0d0eff000102030405060708090a0b0c0d0eff";
-    EXPECT_EQ(handed_secret(MapEnvironment({{"SLURM_DISTGPU_SECRET", digits}})),
+    EXPECT_EQ(read_secret_variable(MapEnvironment({{"SLURM_DISTGPU_SECRET", digits}})),
               Secret::parse(digits));
-    EXPECT_EQ(handed_secret(MapEnvironment()), std::nullopt);
-    EXPECT_EQ(handed_secret(MapEnvironment({{"SLURM_DISTGPU_SECRET", "7.0 " + digits}})),
+    EXPECT_EQ(read_secret_variable(MapEnvironment()), std::nullopt);
+    EXPECT_EQ(read_secret_variable(MapEnvironment({{"SLURM_DISTGPU_SECRET", "7.0 " + digits}})),
               std::nullopt);
 }
 
@@ -162,7 +162,7 @@ TEST(PutBack, GivesTheTaskWhatItsUserExportedAndWhatSlurmSet) {
                                   {"SLURM_STEP_ID", "0"},
                                   {"NCCL_ALGO", "Tree"},
                                   {"HOME", "/root"}});
-    EXPECT_EQ(put_back(task, launch), (Settings{{"NCCL_ALGO", "Tree", false}}));
+    EXPECT_EQ(restore_launch_variables(task, launch), (Settings{{"NCCL_ALGO", "Tree", false}}));
     EXPECT_EQ(task.variables(), (Variables{{"OMP_NUM_THREADS", "4"},
                                            {"CUDA_VISIBLE_DEVICES", "0,1"},
                                            {"SLURM_STEP_ID", "7"},
@@ -178,7 +178,7 @@ TEST(PutBack, LeavesTheGpusThatSlurmBoundToTheTask) {
                                   {"SLURM_STEP_GPUS", "1"},
                                   {"SLURMD_TRES_BIND", "gpu:per_task:1"},
                                   {"OMP_NUM_THREADS", "1"}});
-    put_back(task, launch);
+    restore_launch_variables(task, launch);
     EXPECT_EQ(task.get("CUDA_VISIBLE_DEVICES"), "1");
     EXPECT_EQ(task.get("SLURM_STEP_GPUS"), "1");
     EXPECT_EQ(task.get("OMP_NUM_THREADS"), "4");
@@ -188,7 +188,7 @@ TEST(PutBack, LeavesWhatTheContainerAloneSets) {
     const Variables container{
         {"UCX_TLS", "tcp"}, {"GLOO_X", "1"}, {"OMP_NUM_THREADS", "1"}, {"XNCCL_DEBUG", "1"}};
     MapEnvironment task(container);
-    EXPECT_EQ(put_back(task, launched_with({})),
+    EXPECT_EQ(restore_launch_variables(task, launched_with({})),
               (Settings{{"GLOO_X", "1", true}, {"UCX_TLS", "tcp", true}}));
     EXPECT_EQ(task.variables(), container);
 }
@@ -199,20 +199,20 @@ TEST(PutBack, TakesWhatAnOuterStepGaveForNobodysExport) {
                          {"OMP_NUM_THREADS", "8"},
                          {"NCCL_SOCKET_IFNAME", "=eth0"}};
     MapEnvironment plain(step);
-    EXPECT_EQ(put_back(plain, launched_with(step)), Settings{});
+    EXPECT_EQ(restore_launch_variables(plain, launched_with(step)), Settings{});
     EXPECT_EQ(plain.variables(), step);
     Variables container = step;
     container["OMP_NUM_THREADS"] = "1";
     container["NCCL_SOCKET_IFNAME"] = "eth9";
     MapEnvironment task(container);
-    EXPECT_EQ(put_back(task, launched_with(step)),
+    EXPECT_EQ(restore_launch_variables(task, launched_with(step)),
               (Settings{{"NCCL_SOCKET_IFNAME", "eth9", true}}));
     EXPECT_EQ(task.variables(), container);
 }
 
 TEST(ContainerNotes, NameWhatDiffersFromTheUserAndFromDistgpu) {
     TaskPlan task;
-    task.yielded = {{"NCCL_SOCKET_IFNAME", "=eth0"}, {"GLOO_SOCKET_IFNAME", "eth0"}};
+    task.overridden_by_user = {{"NCCL_SOCKET_IFNAME", "=eth0"}, {"GLOO_SOCKET_IFNAME", "eth0"}};
     const Settings settings{{"GLOO_SOCKET_IFNAME", "eth0", true},
                             {"NCCL_DEBUG", "WARN\n", false},
                             {"NCCL_SOCKET_IFNAME", "eth9", true},
@@ -224,8 +224,8 @@ TEST(ContainerNotes, NameWhatDiffersFromTheUserAndFromDistgpu) {
                   "yours is used",
                   "distgpu: NCCL_SOCKET_IFNAME: the container sets 'eth9', distgpu would set "
                   "'=eth0'; the container's is used, export the variable to choose"}));
-    EXPECT_EQ(notes.mark, "NCCL_DEBUG:export NCCL_SOCKET_IFNAME:container");
-    EXPECT_EQ(container_notes({}, task).mark, "");
+    EXPECT_EQ(notes.variable_value, "NCCL_DEBUG:export NCCL_SOCKET_IFNAME:container");
+    EXPECT_EQ(container_notes({}, task).variable_value, "");
 }
 
 }  // namespace

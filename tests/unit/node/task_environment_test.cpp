@@ -36,10 +36,10 @@ TEST(Exported, IsWhatTheUserSetAndNotWhatAnOuterStepGave) {
 
 TEST(RemoveRequest, TakesTheAddressThatSrunSentAndNoOther) {
     MapEnvironment task(Variables{{"SLURM_DISTGPU", "tf"}, {"MASTER_ADDR", not_loaded_address}});
-    remove_request(task);
+    remove_request_variables(task);
     EXPECT_EQ(task.variables(), MapEnvironment(Variables{}).variables());
     MapEnvironment own(Variables{{"MASTER_ADDR", "n1"}});
-    remove_request(own);
+    remove_request_variables(own);
     EXPECT_EQ(own.get("MASTER_ADDR"), "n1");
 }
 
@@ -124,34 +124,35 @@ TEST(InheritedRanks, AreWhatTheModeGaveAndNobodyChangedSince) {
                                                     {"NCCL_IB_HCA", "=mlx5_0:1"}}),
                                      LocalRank{0}));
     EXPECT_LT(task.get("SLURM_DISTGPU_RANKS")->size(), 110U);
-    EXPECT_EQ(inherited_ranks(task), (std::vector<std::string>{"RANK", "WORLD_SIZE", "TF_CONFIG",
-                                                               "PET_LONG", "SLURM_JOB_NAME"}));
+    EXPECT_EQ(inherited_rank_variables(task),
+              (std::vector<std::string>{"RANK", "WORLD_SIZE", "TF_CONFIG", "PET_LONG",
+                                        "SLURM_JOB_NAME"}));
     task.set("RANK", "3");
     task.set("SLURM_JOB_NAME", "mine");
     task.set("TF_CONFIG", R"({"a b": 2})");
     task.unset("WORLD_SIZE");
-    EXPECT_EQ(inherited_ranks(task), std::vector<std::string>{"PET_LONG"});
-    EXPECT_TRUE(inherited_ranks(MapEnvironment(Variables{{"RANK", "0"}})).empty());
+    EXPECT_EQ(inherited_rank_variables(task), std::vector<std::string>{"PET_LONG"});
+    EXPECT_TRUE(inherited_rank_variables(MapEnvironment(Variables{{"RANK", "0"}})).empty());
 }
 
 TEST(OwnJobName, IsSlurmsWhereAModeGaveAnother) {
     MapEnvironment task(Variables{{"SLURM_JOB_NAME", "two words"}});
-    EXPECT_EQ(own_job_name(task), "two words");
+    EXPECT_EQ(original_job_name(task), "two words");
     const auto hidden = plan_with({}, {{"RANK", "0"}, {"SLURM_JOB_NAME", "interactive"}});
     // Twice: by the plugin, and by distgpu exec in its task.
     for (int time = 0; time < 2; ++time) {
         ASSERT_TRUE(set_task_environment(task, "lightning,per-node", hidden, LocalRank{0}));
         EXPECT_EQ(task.get("SLURM_JOB_NAME"), "interactive");
         EXPECT_EQ(task.get("SLURM_DISTGPU_JOB_NAME"), "two words");
-        EXPECT_EQ(own_job_name(task), "two words");
+        EXPECT_EQ(original_job_name(task), "two words");
     }
     task.set("SLURM_JOB_NAME", "mine");
-    EXPECT_EQ(own_job_name(task), "mine");
+    EXPECT_EQ(original_job_name(task), "mine");
     ASSERT_TRUE(
         set_task_environment(task, "pytorch", plan_with({}, {{"RANK", "0"}}), LocalRank{0}));
     EXPECT_EQ(task.get("SLURM_JOB_NAME"), "mine");
     EXPECT_EQ(task.get("SLURM_DISTGPU_JOB_NAME"), std::nullopt);
-    EXPECT_EQ(own_job_name(MapEnvironment(Variables{})), std::nullopt);
+    EXPECT_EQ(original_job_name(MapEnvironment(Variables{})), std::nullopt);
 }
 
 TEST(PreparedSpec, IsOfThisStepAlone) {
@@ -225,9 +226,9 @@ TEST(Differences, AreRanksAndWhatIsMissingOrLeft) {
                {"PET_NPROC_PER_NODE", "8", std::nullopt}}}}) {
         Variables variables = prepared();
         for (const auto& [name, value] : changed) variables[name] = value;
-        EXPECT_EQ(differences(MapEnvironment(variables), task()), expected);
+        EXPECT_EQ(differences_from_plan(MapEnvironment(variables), task()), expected);
         std::erase_if(variables, [](const auto& variable) { return variable.second.empty(); });
-        EXPECT_EQ(differences(MapEnvironment(variables), task()), expected);
+        EXPECT_EQ(differences_from_plan(MapEnvironment(variables), task()), expected);
     }
 }
 

@@ -119,7 +119,7 @@ TEST(BatchScript, IsWhatIsWrapped) {
 
 TEST(BatchScript, OfSallocIsPython) {
     const auto program = [](const std::vector<std::string>& line) {
-        const auto script = find_python_of_salloc(line);
+        const auto script = find_salloc_python(line);
         return script
                    ? script->name + (starts_no_step(script->text, "") ? "" : ", which starts steps")
                    : "none";

@@ -9,7 +9,7 @@
 namespace distgpu {
 namespace {
 
-using Form = Master::Form;
+using Form = MasterAddress::Form;
 using Arguments = std::vector<const char*>;
 
 TEST(PlugstackArguments, AreRead) {
@@ -20,12 +20,12 @@ TEST(PlugstackArguments, AreRead) {
     const std::vector<Row> rows = {
         {{},
          {.site_switch = SiteSwitch::on, .master = {Form::address, ""}, .ports = {24608, 29343}}},
-        {{"master=addr"}, {.master = Master{Form::address, ""}}},
-        {{"master=name"}, {.master = Master{Form::name, ""}}},
-        {{"master=suffix:-ib0"}, {.master = Master{Form::suffix, "-ib0"}}},
+        {{"master=addr"}, {.master = MasterAddress{Form::address, ""}}},
+        {{"master=name"}, {.master = MasterAddress{Form::name, ""}}},
+        {{"master=suffix:-ib0"}, {.master = MasterAddress{Form::suffix, "-ib0"}}},
         {{"ports=20000-20511"}, {.ports = PortRange{20000, 20511}}},
         // The later of two counts.
-        {{"master=name", "master=addr"}, {.master = Master{Form::address, ""}}},
+        {{"master=name", "master=addr"}, {.master = MasterAddress{Form::address, ""}}},
         {{"gpus=near"}, {.gpus = GpuPolicy::near}},
         {{"gpus=isolate"}, {.gpus = GpuPolicy::isolate}},
         {{"gpus=keep"}, {.gpus = GpuPolicy::keep}},
@@ -33,7 +33,7 @@ TEST(PlugstackArguments, AreRead) {
         {{"cpus=keep"}, {.cpus = BindingChoice::keep}},
         {{"hcas=near"}, {.hcas = BindingChoice::near}},
         {{"hcas=keep"}, {.hcas = BindingChoice::keep}},
-        {{"watch=30:end"}, {.watch = Watch{.on = true, .minutes = 30, .ends = true}}},
+        {{"watch=30:end"}, {.watch = Watch{.on = true, .minutes = 30, .ends_step = true}}},
         {{"watch=on"}, {.watch = Watch{.on = true}}},
         {{"watch=off"}, {.watch = Watch{}}},
         {{"order=switch"}, {.order = RankOrder{RankOrder::Source::switches}}},
@@ -96,8 +96,8 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     for (const auto& row : rows) {
         PlugstackArguments expected;
         const bool has_value = row.argument.find('=') != std::string::npos;
-        expected.complaints = {{has_value ? row.argument : row.argument + "=",
-                                row.complaint.problem, row.complaint.remedy}};
+        expected.ignored_arguments = {{has_value ? row.argument : row.argument + "=",
+                                       row.complaint.problem, row.complaint.remedy}};
         EXPECT_EQ(parse_plugstack_arguments(Arguments{row.argument.c_str()}), expected)
             << row.argument;
     }
@@ -105,9 +105,9 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
 
 TEST(PlugstackArguments, UnknownOnesAreNamed) {
     for (const std::string argument :
-         {"port=20000-29999", "Master=name", "gpu=near", "bind=none", "", "qqq", "=name"}) {
+         {"port=20000-29999", "MasterAddress=name", "gpu=near", "bind=none", "", "qqq", "=name"}) {
         const auto result = parse_plugstack_arguments(Arguments{argument.c_str()});
-        EXPECT_EQ(result.complaints,
+        EXPECT_EQ(result.ignored_arguments,
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
                                        "check=, watch=, order=, topology=, command=, log=, off"}}));
@@ -118,21 +118,21 @@ TEST(PlugstackArguments, AMistakeDoesNotSpoilTheOthers) {
     const auto result =
         parse_plugstack_arguments(Arguments{"ports=1-2", "qqq", "master=suffix:i", "cpus=keep",
                                             "ports=30000-31000", "master=", "cpus=far"});
-    EXPECT_EQ(result.master, (Master{Form::suffix, "i"}));
+    EXPECT_EQ(result.master, (MasterAddress{Form::suffix, "i"}));
     EXPECT_EQ(result.ports, (PortRange{30000, 31000}));
     EXPECT_EQ(result.cpus, BindingChoice::keep);
-    EXPECT_EQ(result.complaints.size(), 4U);
-    EXPECT_EQ(ignored_argument({"gpus=all", "unknown value", "give near"}),
+    EXPECT_EQ(result.ignored_arguments.size(), 4U);
+    EXPECT_EQ(ignored_argument_message({"gpus=all", "unknown value", "give near"}),
               "distgpu: plugstack.conf: gpus=all: unknown value; give near; ignored");
 }
 
-TEST(TakeDefaults, FillWhatTheUserLeftOpen) {
+TEST(ApplyDefaults, FillWhatTheUserLeftOpen) {
     PlugstackArguments site;
     site.gpus = GpuPolicy::isolate;
     site.cpus = BindingChoice::keep;
     site.hcas = BindingChoice::keep;
     Request silent;
-    take_defaults(silent, site);
+    apply_defaults(silent, site);
     EXPECT_EQ(silent.gpus, GpuPolicy::isolate);
     EXPECT_EQ(silent.cpus, BindingChoice::keep);
     EXPECT_EQ(silent.hcas, BindingChoice::keep);
@@ -141,43 +141,43 @@ TEST(TakeDefaults, FillWhatTheUserLeftOpen) {
     outspoken.cpus = BindingChoice::near;
     outspoken.hcas = BindingChoice::near;
     const Request before = outspoken;
-    take_defaults(outspoken, site);
+    apply_defaults(outspoken, site);
     EXPECT_EQ(outspoken, before);
     Request bind_none;
     bind_none.keep_all = true;
     Request after = bind_none;
-    take_defaults(after, site);
+    apply_defaults(after, site);
     EXPECT_EQ(after, bind_none);
     // An explicit cpus=near would win over --cpu-bind.
     site.cpus = BindingChoice::near;
     Request near_by_default;
-    take_defaults(near_by_default, site);
+    apply_defaults(near_by_default, site);
     EXPECT_EQ(near_by_default.cpus, std::nullopt);
 }
 
-TEST(TakeDefaults, ServersAreNotWatchedForHangs) {
+TEST(ApplyDefaults, ServersAreNotWatchedForHangs) {
     PlugstackArguments site;
-    site.watch = Watch{.on = true, .minutes = 30, .ends = true};
+    site.watch = Watch{.on = true, .minutes = 30, .ends_step = true};
     Request training;
     training.framework = find_framework("pytorch");
-    take_defaults(training, site);
+    apply_defaults(training, site);
     EXPECT_EQ(training.watch, site.watch);
     Request server;
     server.framework = find_framework("vllm");
-    take_defaults(server, site);
+    apply_defaults(server, site);
     EXPECT_EQ(watch_of(server).minutes, 0U);
     EXPECT_TRUE(watch_of(server).on);
     Request unwatched = training;
     unwatched.watch = Watch{};
-    take_defaults(unwatched, site);
+    apply_defaults(unwatched, site);
     EXPECT_EQ(unwatched.watch, Watch{});
 }
 
-TEST(SwitchedOff, SaysWhetherTheStepRuns) {
-    EXPECT_EQ(switched_off(SiteSwitch::refused, "pytorch", "on n1").message(),
+TEST(SwitchedOffError, SaysWhetherTheStepRuns) {
+    EXPECT_EQ(switched_off_error(SiteSwitch::refused, "pytorch", "on n1").message(),
               "distgpu: --distgpu=pytorch: switched off on n1 by the administrator; start the step "
-              "again once it is on, or set the ranks yourself and leave it out");
-    EXPECT_EQ(switched_off(SiteSwitch::unprepared, "pytorch", "on n1").message(),
+              "again when distgpu is back on, or set the ranks yourself and omit --distgpu");
+    EXPECT_EQ(switched_off_error(SiteSwitch::unprepared, "pytorch", "on n1").message(),
               "distgpu: --distgpu=pytorch: switched off on n1 by the administrator, so the step "
               "runs without it; unless the program finds its ranks itself, each task trains alone");
 }

@@ -59,8 +59,8 @@ TEST_F(ReadOrderList, RefusesWhatIsNoList) {
     std::filesystem::resize_file(folder_.path("huge"), std::uintmax_t{1} << 30U);
     EXPECT_EQ(refusal_of(folder_.path("huge")), "larger than 4 MiB");
     EXPECT_EQ(message_of(read_order_list({Source::file, "/no/ring"}, EnvironmentCopy())),
-              "distgpu: order=/no/ring: No such file or directory; give a file with a node or a "
-              "range of nodes a line");
+              "distgpu: order=/no/ring: No such file or directory; give a file with one node or "
+              "range of nodes per line");
     const std::string ring = "distgpu: order=" + folder_.path("ring") + ": host list ";
     EXPECT_EQ(list_of(std::string("n1\0n2\n", 6)),
               ring +
@@ -82,7 +82,7 @@ TEST_F(ReadOrderList, TakesAVariableAndNothingForTheOthers) {
 }
 
 // A folder with an scontrol of the test's, which notes that it was asked.
-class PutInOrder : public ::testing::Test {
+class ApplyOrder : public ::testing::Test {
   protected:
     void answer(const std::string& text, int status = 0) const {
         folder_.write("answer", text);
@@ -97,7 +97,7 @@ class PutInOrder : public ::testing::Test {
     std::string ordered(const RankOrder& order, const char* list, const StepLayout& step) const {
         const HostList names = *list == '\0' ? HostList{} : *HostList::parse(list);
         const EnvironmentCopy environment({{"PATH", folder_.path("")}});
-        const auto result = put_in_order(order, names, step, environment);
+        const auto result = apply_order(order, names, step, environment);
         if (!result) return result.error().message();
         std::string nodes;
         for (const NodeIndex node : result->layout.order()) {
@@ -109,7 +109,7 @@ class PutInOrder : public ::testing::Test {
     MadeUpFolder folder_;
 };
 
-TEST_F(PutInOrder, AsksForTheSwitches) {
+TEST_F(ApplyOrder, AsksForTheSwitches) {
     answer(two_leaves);
     EXPECT_EQ(ordered({Source::switches}, "", layout("n[1-4]", "2(x4)")),
               "0 2 1 3: order: switch, ring crosses switches 2 times (by name: 4)");
@@ -120,7 +120,7 @@ TEST_F(PutInOrder, AsksForTheSwitches) {
     EXPECT_EQ(*read_file(folder_.path("asked"), ""), "show topology\n");
 }
 
-TEST_F(PutInOrder, SaysThatSlurmKnowsNoSwitches) {
+TEST_F(ApplyOrder, SaysThatSlurmKnowsNoSwitches) {
     const std::string remedy = "; name the nodes in a file (order=./FILE), or leave order out";
     answer("No topology information available\n");
     EXPECT_EQ(ordered({Source::switches}, "", layout("n[1-2]", "1(x2)")),
@@ -130,7 +130,7 @@ TEST_F(PutInOrder, SaysThatSlurmKnowsNoSwitches) {
               "distgpu: order=switch: scontrol show topology: no slurmctld" + remedy);
 }
 
-TEST_F(PutInOrder, TakesTheListAsItStandsAndNamesTheKeyInItsErrors) {
+TEST_F(ApplyOrder, TakesTheListAsItStandsAndNamesTheKeyInItsErrors) {
     EXPECT_EQ(ordered({Source::file, "./ring"}, "n[2,1]", layout("n[1-2]", "2,1")),
               "1 0: order: ./ring");
     EXPECT_EQ(ordered({Source::variable, "RING"}, "n[1-2,9]", layout("n[1-2]", "1(x2)")),
@@ -139,8 +139,8 @@ TEST_F(PutInOrder, TakesTheListAsItStandsAndNamesTheKeyInItsErrors) {
     const StepLayout cyclic = *StepLayout::distribute(
         *HostList::parse("n[1-2]"), *parse_tasks_per_node("3,2"), {Distribution::Kind::cyclic, 0});
     EXPECT_EQ(ordered({Source::file, "./ring"}, "n[2,1]", cyclic),
-              "distgpu: order=./ring: the tasks are dealt to the nodes in turns, and those have 2 "
-              "to 3; use srun -m block, or the same --ntasks-per-node on all nodes");
+              "distgpu: order=./ring: the tasks are not in blocks, and the nodes have 2 to 3 of "
+              "them; use srun -m block, or the same --ntasks-per-node on all nodes");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 // The words of a line, which has one blank between two of them.
 Words words(std::string_view line) {
     Words words;
-    while (!line.empty()) words.emplace_back(take_until(line, ' '));
+    while (!line.empty()) words.emplace_back(cut_until(line, ' '));
     return words;
 }
 
@@ -228,14 +228,14 @@ TEST(SrunOptions, TellWhatTheTasksGetOfTheEnvironment) {
         row.options.insert(row.options.begin(), "srun");
         const SlurmOptions options = srun_options(row.options);
         const std::string title = testing::PrintToString(row.options) + row.variable;
-        EXPECT_EQ(hands_on_environment(options, row.variable), row.hands_on) << title;
+        EXPECT_EQ(passes_full_environment(options, row.variable), row.hands_on) << title;
         EXPECT_EQ(export_sets(options, row.variable, "MASTER_ADDR"), row.sets) << title;
     }
 }
 
-TEST(AskedGpus, OfAllNodesTogether) {
+TEST(RequestedGpus, OfAllNodesTogether) {
     const auto asked = [](const std::string& options) {
-        return asked_gpus(srun_options(words("srun " + options + " ./train -G 3"), 3));
+        return requested_gpus(srun_options(words("srun " + options + " ./train -G 3"), 3));
     };
     for (const char* options :
          {"--gpus=6", "--gpus 6", "-G6", "--gpus=h100:6", "--gpus=2 -n4 --gpus=6"}) {
@@ -245,27 +245,27 @@ TEST(AskedGpus, OfAllNodesTogether) {
          {"-l", "--gpus-per-node=6", "--gres=gpu:6", "--gpus=a:2,b:4", "--gpu-bind=none"}) {
         EXPECT_EQ(asked(options), std::nullopt) << options;
     }
-    EXPECT_EQ(asked_gpus(srun_options(words("srun -G"))), std::nullopt);
+    EXPECT_EQ(requested_gpus(srun_options(words("srun -G"))), std::nullopt);
 }
 
 // ---- Which steps belong to another launcher, and not to the user.
 
-TEST(ForeignLauncher, DaemonsOfMpirunAreForeign) {
+TEST(MpiDaemon, DaemonsOfMpirunAreForeign) {
     for (const char* daemon :
          {"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy", "pmi_proxy"}) {
-        EXPECT_TRUE(is_foreign_launcher(Arguments{daemon})) << daemon;
-        EXPECT_TRUE(is_foreign_launcher(Arguments{std::string("/opt/mpi/bin/") + daemon, "-mca"}))
+        EXPECT_TRUE(is_mpi_daemon(Arguments{daemon})) << daemon;
+        EXPECT_TRUE(is_mpi_daemon(Arguments{std::string("/opt/mpi/bin/") + daemon, "-mca"}))
             << daemon;
-        EXPECT_TRUE(is_foreign_launcher(Arguments{std::string("./") + daemon})) << daemon;
+        EXPECT_TRUE(is_mpi_daemon(Arguments{std::string("./") + daemon})) << daemon;
     }
 }
 
-TEST(ForeignLauncher, EverythingElseIsTheUsers) {
-    EXPECT_FALSE(is_foreign_launcher({}));
-    EXPECT_FALSE(is_foreign_launcher(Arguments{""}));
+TEST(MpiDaemon, EverythingElseIsTheUsers) {
+    EXPECT_FALSE(is_mpi_daemon({}));
+    EXPECT_FALSE(is_mpi_daemon(Arguments{""}));
     for (const char* line : {"/", "python3 train.py", "/usr/bin/python3 orted", "orted.py",
                              "my_orted", "orted/train", "ORTED", "prterun", "mpirun"}) {
-        EXPECT_FALSE(is_foreign_launcher(words(line))) << line;
+        EXPECT_FALSE(is_mpi_daemon(words(line))) << line;
     }
 }
 

@@ -63,7 +63,7 @@ TEST(StepQuery, OtherAnswersAreRefused) {
 TEST(StepQuery, MoreTasksThanMayAskAreRefusedUnasked) {
     const auto refused = [](const char* tasks) {
         const MapEnvironment environment({{"SLURM_STEP_NUM_TASKS", tasks}, {"PATH", "/none"}});
-        return message_of(ask_slurm(environment)({7, 2, 0}));
+        return message_of(layout_query(environment)({7, 2, 0}));
     };
     EXPECT_EQ(refused("513"),
               "distgpu: step 7.2: only slurmctld knows which node each task runs on, and at most "
@@ -98,20 +98,20 @@ const std::string array = line("4_3.batch", "node01", 1) + line("4_3.0", "node01
                           line("4_4.batch", "node01", 1) + line("4_4.0", "node02", 2);
 
 std::string chosen(const std::string& wanted, const std::string& listed) {
-    const auto step = choose_step(wanted, running_steps(listed));
+    const auto step = choose_step(wanted, parse_steps(listed));
     return step ? step->id : step.error().message();
 }
 
 std::string none(const std::string& wanted) {
-    return "distgpu: " + wanted + ": no such step runs; squeue --me --steps lists yours";
+    return "distgpu: " + wanted + ": no such step is running; squeue --me --steps lists yours";
 }
 
 TEST(ChooseStep, TellsItsNodesAndTasks) {
-    const auto step = choose_step("5", running_steps(batch + first));
+    const auto step = choose_step("5", parse_steps(batch + first));
     ASSERT_TRUE(step);
     EXPECT_EQ(step->id, "5.0");
     EXPECT_EQ(step->job, "5");
-    EXPECT_EQ(step->numbered(), "5.0");
+    EXPECT_EQ(step->numeric_id(), "5.0");
     EXPECT_EQ(step->nodes.to_string(), "node[01-02]");
     EXPECT_EQ(step->tasks, 8U);
 }
@@ -123,14 +123,14 @@ TEST(ChooseStep, IsTheOneThatIsMeantOrMustBeNamed) {
         std::string chosen;  // empty: none
     };
     const std::string three = batch + first + second;
-    const std::string several = ": 2 steps of it run; name one of them: 5.0+0, 5.0+1";
+    const std::string several = ": it has 2 running steps; name one of them: 5.0+0, 5.0+1";
     for (const Row& row : {
              // Of a job the one of srun, else the batch script's.
              Row{"5", extern_step + batch + first, "5.0"},
              {"5", extern_step + batch, "5.batch"},
              {"5", extern_step, ""},
              {"5", "", ""},
-             {"5", three, "distgpu: 5: 2 steps of it run; name one of them: 5.0, 5.1"},
+             {"5", three, "distgpu: 5: it has 2 running steps; name one of them: 5.0, 5.1"},
              {"5.1", three, "5.1"},
              {"5.batch", three, "5.batch"},
              {"5.extern", extern_step + first, "5.extern"},
@@ -148,7 +148,7 @@ TEST(ChooseStep, IsTheOneThatIsMeantOrMustBeNamed) {
              {"5.0+1", both_components, "5.0+1"},
              {"5.0+2", both_components, ""},
              // Of an array one job's.
-             {"4", array, "distgpu: 4: 2 steps of it run; name one of them: 4_3.0, 4_4.0"},
+             {"4", array, "distgpu: 4: it has 2 running steps; name one of them: 4_3.0, 4_4.0"},
              {"4_4", array, "4_4.0"},
              {"4_3.batch", array, "4_3.batch"},
              // scontrol takes the number of the array's job too, and answers with the array's.
@@ -176,7 +176,7 @@ std::string json_step(const std::string& id, const std::string& nodes, const std
 }
 
 std::string chosen_of_json(const std::string& wanted, const std::string& steps) {
-    const auto step = choose_step(wanted, running_steps_of_json(R"({"steps":[)" + steps + "]}"));
+    const auto step = choose_step(wanted, parse_steps_json(R"({"steps":[)" + steps + "]}"));
     return step ? step->id + " on " + step->nodes.to_string() + ": " + std::to_string(step->tasks)
                 : step.error().message();
 }
@@ -186,7 +186,7 @@ TEST(ChooseStep, OfAHeterogeneousStepAsJson) {
         json_step("5.0+0", "node01", "1") + ',' + json_step("5.0+1", "node02", "2");
     EXPECT_EQ(chosen_of_json("5.0+1", both), "5.0+1 on node02: 2");
     EXPECT_EQ(chosen_of_json("5.0", both),
-              "distgpu: 5.0: 2 steps of it run; name one of them: 5.0+0, 5.0+1");
+              "distgpu: 5.0: it has 2 running steps; name one of them: 5.0+0, 5.0+1");
     EXPECT_EQ(chosen_of_json("5.0+0", json_step("5.0+0", "node01", "1", "COMPLETED")),
               none("5.0+0"));
 }
@@ -207,12 +207,12 @@ RunningStep of_job(const std::string& job, const std::string& listed) {
 TEST(WithJob, TakesTheNumberOfAnArraysJobAndTheComponentOfAHeterogeneousOne) {
     const RunningStep of_array = of_job("4_3", "7 4_3\n");
     EXPECT_EQ(of_array.job, "7");
-    EXPECT_EQ(of_array.numbered(), "7.0");
+    EXPECT_EQ(of_array.numeric_id(), "7.0");
     EXPECT_FALSE(of_array.is_component());
     // What squeue of 22.05 lists for the number of any component, or of the first.
     for (const std::string listed : {"6 5+1\n", "5 5+0\n6 5+1\n"}) {
         const RunningStep step = of_job("6", listed);
-        EXPECT_EQ(step.numbered(), "6.0");
+        EXPECT_EQ(step.numeric_id(), "6.0");
         EXPECT_TRUE(step.is_component());
         ASSERT_TRUE(step.component);
         EXPECT_EQ(step.component->leader, "5");

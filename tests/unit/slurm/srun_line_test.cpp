@@ -67,14 +67,16 @@ TEST(SrunLine, OptionsOfOtherPluginsArePassedOver) {
     const SrunLine read = line({"--uenv=pytorch/2:v1", "-N2", "a"});
     EXPECT_EQ(read.shape.layout, LayoutText{.nodes = "2"});
     ASSERT_EQ(read.left_out.size(), 1U);
-    EXPECT_EQ(read.left_out[0].message(),
-              "distgpu: --uenv=pytorch/2:v1: no option of srun, so taken for another plugin's; "
-              "check its spelling if srun refuses it");
+    EXPECT_EQ(
+        read.left_out[0].message(),
+        "distgpu: --uenv=pytorch/2:v1: srun has no such option, so it may be another plugin's; "
+        "check its spelling if srun refuses it");
     const SrunLine misspelt = line({"--nods=2", "a"});
     ASSERT_EQ(misspelt.left_out.size(), 1U);
-    EXPECT_EQ(misspelt.left_out[0].message(),
-              "distgpu: --nods=2: no option of srun, so taken for another plugin's; write --nodes "
-              "if you mean that");
+    EXPECT_EQ(
+        misspelt.left_out[0].message(),
+        "distgpu: --nods=2: srun has no such option, so it may be another plugin's; write --nodes "
+        "if you mean that");
 }
 
 TEST(SrunLine, ARangeOfNodesIsPlannedForTheFewest) {
@@ -112,12 +114,12 @@ TEST(SrunLine, WhatThePlanCannotFollowIsRefused) {
                              "--multi-prog", "--nodefile=hosts"}) {
         EXPECT_EQ(refused({"srun", word, "--distgpu=pytorch", "a"}),
                   std::string("distgpu: ") + word +
-                      ": only Slurm knows how it deals the tasks; leave it out here, or see the "
-                      "plan of the step itself with --distgpu=...,dry-run");
+                      ": only Slurm knows how it distributes the tasks; leave it out here, or see "
+                      "the plan of the step itself with --distgpu=...,dry-run");
     }
     EXPECT_EQ(refused({"srun", "--uenv", "pytorch", "a"}),
-              "distgpu: --uenv: no option of srun, and a plugin's may have the next word for its "
-              "value; write --uenv=VALUE if it takes one, or leave it out here");
+              "distgpu: --uenv: srun has no such option, and the next word may be its value; write "
+              "--uenv=VALUE if it takes one, or leave it out here");
     EXPECT_EQ(refused({"srun", "--distgpu=pytorch", "-N"}),
               "distgpu: -N: it needs a value; give one, as in -N2");
     EXPECT_EQ(refused({"srun"}).substr(0, 13), "distgpu: srun");

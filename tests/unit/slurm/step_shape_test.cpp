@@ -110,7 +110,7 @@ TEST(StepEnvironment, ALargerStepThanSlurmStartedIsNotExpanded) {
 
 TEST(StepEnvironment, BatchScriptsAndShellsAreNoTasks) {
     const auto in_step = [](std::string step, std::string nodes) {
-        return in_step_of_tasks(
+        return is_srun_task(
             EnvironmentCopy({{"SLURM_STEP_ID", step}, {"SLURM_STEP_NODELIST", nodes}}));
     };
     EXPECT_TRUE(in_step("0", "n1"));
@@ -131,10 +131,11 @@ TEST(StepEnvironment, RefusalsOfTheListsAreHandedOn) {
 }
 
 // Root asks slurmctld where it does not.
-TEST(TellsOrder, WhereTheDistributionDealsTheTasksAlike) {
+TEST(IsOrderKnown, WhereTheDistributionDealsTheTasksAlike) {
     const auto tells = [](const char* distribution, const char* plane, bool topology_order) {
-        const bool by_release = tells_order(step_of("", "", distribution, plane), topology_order);
-        EXPECT_EQ(by_release, tells_order(step_of("", "", distribution, plane, topology_order)));
+        const bool by_release =
+            is_order_known(step_of("", "", distribution, plane), topology_order);
+        EXPECT_EQ(by_release, is_order_known(step_of("", "", distribution, plane, topology_order)));
         return by_release;
     };
     EXPECT_TRUE(tells("", "", false));

@@ -21,23 +21,23 @@ TEST(RefusalNotice, OneTaskOfTheNodeHasTheWord) {
     ChildProcess second(takes_it);
     EXPECT_TRUE(second.release());
     EXPECT_FALSE(first.release());
-    EXPECT_FALSE(notice.is_told());
+    EXPECT_FALSE(notice.is_reported());
 }
 
 TEST(RefusalNotice, TheParentHearsAndTheOthersNeedNotWait) {
     RefusalNotice notice;
     notice.create();
     ChildProcess waiting([&] {
-        notice.wait_until_told(milliseconds(60'000));
-        return notice.is_told();
+        notice.wait_until_reported(milliseconds(60'000));
+        return notice.is_reported();
     });
     ChildProcess telling([&] {
-        notice.set_told();
+        notice.set_reported();
         return true;
     });
-    EXPECT_FALSE(notice.is_told());
+    EXPECT_FALSE(notice.is_reported());
     EXPECT_TRUE(telling.release());
-    EXPECT_TRUE(notice.is_told());
+    EXPECT_TRUE(notice.is_reported());
     EXPECT_TRUE(waiting.release());
 }
 
@@ -59,13 +59,13 @@ TEST(RefusalNotice, ATaskHearsThatAllAreForked) {
 TEST(RefusalNotice, HoldsNobodyUp) {
     RefusalNotice silent;
     silent.create();
-    silent.wait_until_told(milliseconds(50));
-    EXPECT_FALSE(silent.is_told());
+    silent.wait_until_reported(milliseconds(50));
+    EXPECT_FALSE(silent.is_reported());
     RefusalNotice notice;
     EXPECT_TRUE(notice.claim_reporter());
     EXPECT_TRUE(notice.claim_reporter());
-    notice.set_told();
-    EXPECT_FALSE(notice.is_told());
+    notice.set_reported();
+    EXPECT_FALSE(notice.is_reported());
 }
 
 // ---- How many of the nodes that refuse a step are heard before the first of them has ended it.
@@ -74,7 +74,7 @@ TEST(RefusalNotice, HoldsNobodyUp) {
 std::size_t heard(const std::vector<std::uint32_t>& refusing, std::uint32_t nodes,
                   milliseconds ending) {
     std::vector<milliseconds> turns;
-    for (const std::uint32_t node : refusing) turns.push_back(refusal_turn(node, nodes));
+    for (const std::uint32_t node : refusing) turns.push_back(refusal_delay(node, nodes));
     const milliseconds first = *std::min_element(turns.begin(), turns.end());
     return static_cast<std::size_t>(std::count_if(
         turns.begin(), turns.end(), [&](milliseconds turn) { return turn <= first + ending; }));
@@ -91,14 +91,14 @@ std::vector<std::uint32_t> nodes_from(std::uint32_t first, std::uint32_t stride,
 milliseconds last_turn(std::uint32_t nodes) {
     milliseconds last{};
     for (std::uint32_t node = 0; node < nodes; ++node) {
-        last = std::max(last, refusal_turn(node, nodes));
+        last = std::max(last, refusal_delay(node, nodes));
     }
     return last;
 }
 
 TEST(RefusalTurn, TheFirstNodeIsFirst) {
     for (const std::uint32_t nodes : {1U, 2U, 3U, 16U, 1000U, 10'000U}) {
-        EXPECT_EQ(refusal_turn(0, nodes), milliseconds(1000)) << nodes;
+        EXPECT_EQ(refusal_delay(0, nodes), milliseconds(1000)) << nodes;
         EXPECT_EQ(heard(nodes_from(0, 1, nodes), nodes, milliseconds(300)), 1U) << nodes;
     }
 }

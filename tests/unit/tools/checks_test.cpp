@@ -25,7 +25,7 @@ TEST(CheckList, IsPrintedWithWhatEachLooksAt) {
     EXPECT_THAT(list, testing::StartsWith("variables   The task's variables are set, "));
     for (const NamedCheck* check : all_checks()) {
         EXPECT_TRUE(names.insert(check->name).second) << check->name;
-        EXPECT_EQ(check->looks_at.back(), '.');
+        EXPECT_EQ(check->description.back(), '.');
         EXPECT_NE(("\n" + list).find(formatted("\n{} ", check->name)), std::string::npos);
     }
 }

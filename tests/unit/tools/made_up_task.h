@@ -12,7 +12,7 @@ namespace distgpu {
 
 inline OwnTask made_up_task(const std::string& spec, std::uint16_t port) {
     const StepLayout layout = plan_testing::layout("n1", {{0, 1, 1, 1}});
-    const Place place{Launcher::slurm, layout, {}, {}, {}, true};
+    const ProcessPlace place{Launcher::slurm, layout, {}, {}, {}, true};
     OwnTask own{*parse_spec("SPEC", spec), place, {}, {}, {}};
     own.plan.rendezvous = {"n1", port, PortSource::key};
     own.plan.tasks.resize(1);

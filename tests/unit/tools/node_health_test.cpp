@@ -63,7 +63,7 @@ TEST_F(NodeHealth, AGpuIsGone) {
 
 TEST_F(NodeHealth, APortThatIsDownAndAnHcaThatIsGone) {
     set_port("1: DOWN");
-    EXPECT_THAT(faults(), ElementsAre("HCA mlx5_0 port 1: not active, as it was at boot"));
+    EXPECT_THAT(faults(), ElementsAre("HCA mlx5_0 port 1: was active at boot, but is not now"));
     remove("sys/class/infiniband");
     remove("sys/bus/pci/devices/0000:05:00.0");
     EXPECT_THAT(faults(), ElementsAre("HCA mlx5_0: gone from the PCI bus"));

@@ -1,8 +1,7 @@
 // What a step has on its nodes, and its plan as people read it.
-#include "plan/plan_formats.h"
-
 #include "mapping/binding/two_socket_node.h"
 #include "mapping/spec/parse_spec.h"
+#include "plan/formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,7 +64,7 @@ TEST(PlanTable, LaunchersAreNotCalledRanks) {
 TEST(PlanTable, WhereATopologyIsKnownItSaysWhatIsBound) {
     StepTopologies topologies;
     // Each task gets the CPUs of its GPU's NUMA node; the port is in that of the second.
-    topologies.of_node[0] = two_socket_node({0, 2}, {2});
+    topologies.by_node[0] = two_socket_node({0, 2}, {2});
     const std::string text =
         table_of(input("pytorch,port=2000", two_and_two, std::move(topologies)));
     EXPECT_THAT(text, HasSubstr("rank  node  local  GPUs      HCA             CPUs\n"
@@ -134,7 +133,7 @@ std::string gpus_on(const char* nodes, ShapeOptions options) {
     if (!shape) return shape.error().message();
     std::string text;
     for (const std::string& gpu : shape->facts(NodeIndex{0}).gpu_names.names) text += gpu;
-    return shape->left_out ? text + " " + shape->left_out->message() : text;
+    return shape->gpus_warning ? text + " " + shape->gpus_warning->message() : text;
 }
 
 TEST(Shape, ACountOfGpusIsThatOfAllNodes) {

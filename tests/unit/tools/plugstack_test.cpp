@@ -62,24 +62,24 @@ TEST(PlugstackFile, WhatSlurmIgnoresIsNamed) {
         const char* said;
     };
     const std::vector<Row> rows = {
-        {"requiered /a.so", "requiered: Slurm ignores a line that begins so; write required"},
-        {"Required /a.so", "Required: Slurm ignores a line that begins so; write required"},
-        {"includes x", "includes: Slurm ignores a line that begins so; write include"},
-        {"plugin /a.so", "plugin: Slurm ignores a line that begins so; write required"},
+        {"requiered /a.so",
+         "requiered: unknown keyword, so Slurm ignores the line; write required"},
+        {"Required /a.so", "Required: unknown keyword, so Slurm ignores the line; write required"},
+        {"includes x", "includes: unknown keyword, so Slurm ignores the line; write include"},
+        {"plugin /a.so", "plugin: unknown keyword, so Slurm ignores the line; write required"},
         {"optional",
          "optional: Slurm ignores a line without a path; write optional /PATH/OF/THE/FILE"},
         {"include # none",
          "include: Slurm ignores a line without a path; write include /PATH/OF/THE/FILE"},
         {"required /a.so\r",
-         "required: ends in a carriage return, which Slurm takes for a part of the last word; save "
-         "the file with Unix line ends, as dos2unix does"},
-        {"include d", "d: is a folder, from which Slurm reads nothing; write include @/d/*.conf"},
+         "required: the line ends in a carriage return, which Slurm reads as part of the last "
+         "word; "
+         "save the file with Unix line ends, as dos2unix does"},
+        {"include d", "d: is a folder, which Slurm does not read; write include @/d/*.conf"},
         {"include none.conf",
-         "none.conf: there is no such file, of which Slurm says nothing; name a file that is "
-         "there"},
+         "none.conf: no such file, which Slurm silently ignores; name an existing file"},
         {"include d/../*.conf",
-         "d/../*.conf: includes @/d/../plugstack.conf within itself, without end; take the line "
-         "out"},
+         "d/../*.conf: includes @/d/../plugstack.conf recursively, without end; remove the line"},
     };
     for (const Row& row : rows) {
         const MadeUpFolder folder;
@@ -119,7 +119,7 @@ TEST(PluginRelease, IsWhatThePluginWasBuiltFor) {
     const auto other = plugin_release(DISTGPU_FAKE_NVML);  // a library without the symbols
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error(),
-              (Error{DISTGPU_FAKE_NVML, "no plugin of Slurm: it has no plugin_name and plugin_type",
+              (Error{DISTGPU_FAKE_NVML, "not a Slurm plugin: it has no plugin_name and plugin_type",
                      ""}));
 }
 
@@ -134,7 +134,7 @@ TEST(PluginRelease, OtherFilesAreNoLibraries) {
         const auto release = plugin_release(folder.path(name));
         ASSERT_FALSE(release) << name;
         EXPECT_EQ(release.error(),
-                  (Error{folder.path(name), "not a library for this kind of machine",
+                  (Error{folder.path(name), "not a shared library for this architecture",
                          "name the file of a plugin"}));
     }
 }

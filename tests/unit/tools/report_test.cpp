@@ -35,43 +35,44 @@ CheckResult found(const char* object) {
     return {{warning(object, "found", "")}};
 }
 
-const NamedCheck finds_a{"a", "", always, [](const CheckFacts&) { return found("a"); }};
-const NamedCheck finds_b{"b", "", always, [](const CheckFacts&) { return found("b"); }};
+const NamedCheck finds_a{"a", "", applies_always, [](const CheckFacts&) { return found("a"); }};
+const NamedCheck finds_b{"b", "", applies_always, [](const CheckFacts&) { return found("b"); }};
 const NamedCheck unfit{"unfit", "", [](const CheckFacts&) { return false; }, finds_a.run};
-const NamedCheck endless{"endless", "", always, [](const CheckFacts& /*facts*/) {
+const NamedCheck endless{"endless", "", applies_always, [](const CheckFacts& /*facts*/) {
                              std::this_thread::sleep_for(5s);
                              return found("d");
                          }};
 
 TEST(Look, RunsThoseThatApplyInTheirOrder) {
-    EXPECT_EQ(text(look(facts(), {&finds_b, &unfit, &finds_a}).report.findings),
+    EXPECT_EQ(text(run_checks(facts(), {&finds_b, &unfit, &finds_a}).report.findings),
               "warning b: found\nwarning a: found\n");
-    EXPECT_EQ(text(look(facts(), {}).report.findings), "");
+    EXPECT_EQ(text(run_checks(facts(), {}).report.findings), "");
 }
 
 TEST(Look, WhatDoesNotEndIsAFindingAndHidesNoOther) {
     CheckFacts in_haste = facts();
     in_haste.deadline = Clock::now() + 10ms;
-    EXPECT_EQ(text(look(in_haste, {&endless, &finds_a}).report.findings),
+    EXPECT_EQ(text(run_checks(in_haste, {&endless, &finds_a}).report.findings),
               "failed check endless: did not finish\nwarning a: found\n");
 }
 
 TEST(Look, ReportsWhereTheTaskIsAndWhatItHas) {
     const Report report =
-        look(facts({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"NCCL_SOCKET_IFNAME", "=eth0"}}), {}).report;
+        run_checks(facts({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"NCCL_SOCKET_IFNAME", "=eth0"}}), {})
+            .report;
     EXPECT_EQ(report, (Report{0, 0, "0-3", 2, "eth0", "not checked", "n1:2000", {}, {}}));
 }
 
 TEST(Look, PortsAreThoseThatTheCheckSawOrNone) {
-    static const NamedCheck seeing{"seeing", "", always, [](const CheckFacts& /*facts*/) {
+    static const NamedCheck seeing{"seeing", "", applies_always, [](const CheckFacts& /*facts*/) {
                                        return CheckResult{{}, "mlx5_0:1 400 Gb/s"};
                                    }};
-    EXPECT_EQ(look(facts(), {&seeing}).report.ports, "mlx5_0:1 400 Gb/s");
-    EXPECT_EQ(look(facts(), {&fabric_check}).report.ports,
+    EXPECT_EQ(run_checks(facts(), {&seeing}).report.ports, "mlx5_0:1 400 Gb/s");
+    EXPECT_EQ(run_checks(facts(), {&fabric_check}).report.ports,
               "");  // of a node whose topology is not known
 }
 
-const Meeting step{
+const Handshake step{
     "check", "7.0",
     Secret::parse("000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f")};
 
@@ -81,7 +82,7 @@ Report report(std::uint32_t rank) {
 
 TEST(Report, IsReadAsItWasWritten) {
     Report full = report(3);
-    full.unreached = Error{"n1:2000", "Connection refused", "see"};
+    full.rendezvous_error = Error{"n1:2000", "Connection refused", "see"};
     full.traits = {{"GPUs", "4 x H100"}, {"kernel", "6.1"}};
     EXPECT_EQ(decode_report(encode_report(full)), full);
     EXPECT_EQ(decode_report(encode_report(report(1))), report(1));
@@ -121,7 +122,7 @@ class Gather : public testing::Test {
     std::future<std::vector<Report>> gathered(std::uint32_t world_size,
                                               std::chrono::milliseconds time) const {
         return std::async(std::launch::async, [=, this] {
-            return gather(listeners_, step, world_size, Clock::now() + time).reports;
+            return gather_reports(listeners_, step, world_size, Clock::now() + time).reports;
         });
     }
 
@@ -138,7 +139,7 @@ TEST_F(Gather, TakesOneOfEachRank) {
 
 TEST_F(Gather, EndsAtTheDeadlineWithThoseThatCame) {
     const auto start = Clock::now();
-    EXPECT_THAT(gather(listeners_, step, 1, start + 10s).reports, IsEmpty());
+    EXPECT_THAT(gather_reports(listeners_, step, 1, start + 10s).reports, IsEmpty());
     EXPECT_LT(Clock::now() - start, 5s);
     auto reports = gathered(3, 300ms);
     EXPECT_TRUE(deliver(report(1), {endpoint(0)}, step, Clock::now() + 5s));
@@ -147,8 +148,9 @@ TEST_F(Gather, EndsAtTheDeadlineWithThoseThatCame) {
 
 // Each as one who reaches the port could try it, with a report that says all is well.
 TEST_F(Gather, TakesNoForgedReport) {
-    auto gathered = std::async(std::launch::async,
-                               [&] { return gather(listeners_, step, 3, Clock::now() + 10s); });
+    auto gathered = std::async(std::launch::async, [&] {
+        return gather_reports(listeners_, step, 3, Clock::now() + 10s);
+    });
     const std::uint16_t port = endpoint(0).port;
     const auto send = [&](const Socket& to, const std::string& line) {
         ASSERT_TRUE(send_all(to, line + "\n", Clock::now() + 5s));
@@ -162,20 +164,20 @@ TEST_F(Gather, TakesNoForgedReport) {
     send(connection(), forged);
     send(connection(), std::string(64, '0') + " " + forged);
     // The rank of another step, which has a secret of its own.
-    const Meeting other{"check", step.step, Secret::parse(std::string(64, '7'))};
+    const Handshake other{"check", step.step, Secret::parse(std::string(64, '7'))};
     EXPECT_FALSE(deliver(report(2), {endpoint(0)}, other, Clock::now() + 100ms));
     // What a rank answered to one challenge is no answer to the next.
     const Socket first = connection();
     const std::string challenge =
         receive_line(first, 1000, Clock::now() + 5s)->substr(sizeof "distgpu check 7.0 secret");
     const std::string overheard =
-        *prove(Proof::secret, step.secret, challenge, std::string(64, 'b') + ' ' + forged);
+        *sign_line(Proof::secret, step.secret, challenge, std::string(64, 'b') + ' ' + forged);
     send(connection(), overheard);
     // Nor has it another report in it.
     send(first, overheard.substr(0, 130) + encode_report(report(1)));
     EXPECT_TRUE(deliver(report(1), {endpoint(0)}, step, Clock::now() + 5s));
     EXPECT_TRUE(deliver(report(2), {endpoint(0)}, step, Clock::now() + 5s));
-    const Gathered got = gathered.get();
+    const GatheredReports got = gathered.get();
     EXPECT_EQ(got.reports, (std::vector<Report>{report(1), report(2)}));
     EXPECT_EQ(got.proof, Proof::secret);
     EXPECT_GE(got.ignored, 5U);  // those of the other step came several times
@@ -190,10 +192,10 @@ TEST_F(Gather, NeverSendsTheSecret) {
     const std::string challenge(64, 'a');
     ASSERT_TRUE(
         send_all(impostor, "distgpu check 7.0 secret " + challenge + "\n", Clock::now() + 5s));
-    const std::string said = *receive_line(impostor, longest_proven_line, Clock::now() + 5s);
+    const std::string said = *receive_line(impostor, max_signed_line, Clock::now() + 5s);
     EXPECT_EQ(said.find(step.secret->to_string()), std::string::npos);
     // Its own challenge comes before it.
-    const std::string text = proven(Proof::secret, step.secret, challenge, said).value_or("");
+    const std::string text = verify_line(Proof::secret, step.secret, challenge, said).value_or("");
     auto read = decode_report(text.substr(std::min<std::size_t>(65, text.size())));
     ASSERT_TRUE(read);
     read->clock = 0;  // when it was sent
@@ -212,14 +214,16 @@ TEST_F(Gather, GetsWhatCannotGoTheFirstWayWithTheReason) {
             deliver(report(1), {{"127.0.0.1", port}, endpoint(1)}, step, Clock::now() + 15s));
         const auto got = reports.get();
         ASSERT_EQ(got.size(), 1U);
-        ASSERT_TRUE(got[0].unreached);
-        EXPECT_EQ(got[0].unreached->object, host_and_port("127.0.0.1", port));
-        EXPECT_EQ(got[0].unreached->problem, problem);
+        ASSERT_TRUE(got[0].rendezvous_error);
+        EXPECT_EQ(got[0].rendezvous_error->object, host_and_port("127.0.0.1", port));
+        EXPECT_EQ(got[0].rendezvous_error->problem, problem);
     }
 }
 
-TEST(Gathered, ThatNothingProvesAndThatStrangersSpokeAreWarnings) {
-    const auto found = [](const Gathered& gathered) { return findings_of(gathered, "n1:2000"); };
+TEST(GatheredReports, ThatNothingProvesAndThatStrangersSpokeAreWarnings) {
+    const auto found = [](const GatheredReports& gathered) {
+        return report_warnings(gathered, "n1:2000");
+    };
     EXPECT_THAT(found({{report(1)}, Proof::secret, 0}), IsEmpty());
     EXPECT_THAT(found({{report(1)}, Proof::munge, 0}), IsEmpty());
     EXPECT_THAT(found({{}, Proof::none, 0}), IsEmpty());
@@ -245,7 +249,7 @@ TEST(Deliver, WithoutTheSecretSaysWhatMayHaveTakenIt) {
                          Clock::now() + 5s));
     const auto problem = told.get();
     ASSERT_FALSE(problem);
-    EXPECT_EQ(problem.error().problem, "asks for the secret of the step, which this rank has not");
+    EXPECT_EQ(problem.error().problem, "requires the step's secret, which this rank does not have");
     EXPECT_EQ(problem.error().object, host_and_port("127.0.0.1", port_of(rank0)));
     EXPECT_EQ(problem.error().remedy, "look for a wrapper script that unsets SLURM_DISTGPU_SECRET");
 }

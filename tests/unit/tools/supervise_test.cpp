@@ -83,8 +83,8 @@ Supervision shell(const std::string& script) {
     Supervision supervision;
     supervision.mode = "vllm";
     supervision.step.names = {"n0"};
-    supervision.step.meeting.step = "1.0";
-    supervision.parts.program = {"sh", "-c", script};
+    supervision.step.handshake.step = "1.0";
+    supervision.commands.program = {"sh", "-c", script};
     return supervision;
 }
 
@@ -92,10 +92,10 @@ Supervision shell(const std::string& script) {
 Supervision of_two(std::uint32_t node, std::uint16_t port, const std::string& script) {
     Supervision supervision = shell(script);
     supervision.step.names = {"n0", "n1"};
-    supervision.step.own = node;
+    supervision.step.own_node = node;
     supervision.step.head = "127.0.0.1";
     supervision.step.port = port;
-    supervision.step.meeting.secret = Secret(Secret::Bytes{1, 2, 3});
+    supervision.step.handshake.secret = Secret(Secret::Bytes{1, 2, 3});
     return supervision;
 }
 
@@ -161,9 +161,9 @@ TEST(Supervise, WaitsForAResourceTracker) {
 
 TEST(Supervise, AProgramThatCannotRunHasTheStatusThatEnvWouldGiveIt) {
     Supervision supervision = shell("");
-    supervision.parts.program = {"/etc/passwd"};
+    supervision.commands.program = {"/etc/passwd"};
     EXPECT_EQ(Running(supervision).end().status, 126);
-    supervision.parts.program = {"/none"};
+    supervision.commands.program = {"/none"};
     const auto end = Running(supervision).end();
     EXPECT_EQ(end.status, 127);
     EXPECT_EQ(end.errors,
@@ -176,10 +176,10 @@ TEST(Supervise, TemporaryFilesOfAProgramGoWithIt) {
     setenv("TMPDIR", around.path().c_str(), 1);
     const std::string script = "touch $TMPDIR/vllm_dist_1; echo \"$TMPDIR\" >&2; kill -KILL $$";
     Supervision supervision = shell(script);
-    supervision.parts.folder = {"TMPDIR", "vllm-", 100};
+    supervision.commands.folder = {"TMPDIR", "vllm-", 100};
     EXPECT_THAT(Running(supervision).end().errors, HasSubstr(around.path() + "/vllm-"));
     EXPECT_TRUE(std::filesystem::is_empty(around.path()));
-    supervision.parts.folder.longest = around.path().size();  // else it is the usual one
+    supervision.commands.folder.max_length = around.path().size();  // else it is the usual one
     EXPECT_THAT(Running(supervision).end().errors, HasSubstr(around.path() + "\n"));
     EXPECT_TRUE(std::filesystem::exists(around.path("vllm_dist_1")));
     unsetenv("TMPDIR");
@@ -208,14 +208,14 @@ TEST(Supervise, AHeadThatCannotListenEndsTheStep) {
 
 TEST(Supervise, SaysWhoIsMissing) {
     Supervision alone = of_two(0, free_port(), "sleep 60");
-    alone.join_limit = 1s;
+    alone.join_timeout = 1s;
     const auto head = Running(alone).end();
     EXPECT_EQ(head.status, 1);
     EXPECT_EQ(head.errors,
-              "distgpu: vllm: not there after 1 s: n1; look there why distgpu exec did "
-              "not start\n");
-    alone.step.own = 1;
-    alone.usual_start = 0s;
+              "distgpu: vllm: not ready after 1 s: n1; find out there why distgpu exec did not "
+              "start\n");
+    alone.step.own_node = 1;
+    alone.notice_delay = 0s;
     const auto other = Running(alone).end();
     EXPECT_EQ(other.status, 125);
     const std::string refused =
@@ -234,11 +234,11 @@ struct RayFolder : MadeUpFolder {
 Supervision with_companion(const std::string& companion, const std::string& script) {
     Supervision supervision = shell(script);
     supervision.mode = "ray";
-    supervision.parts.companion = {"sh", "-c", companion};
-    supervision.parts.up_text = "is up";
-    supervision.parts.folder = {"RAY_TMPDIR", "ray-", 100};
-    supervision.parts.folder_option = "folder";  // $0 of the text, and its path $1
-    supervision.parts.environment = "export A=b\n";
+    supervision.commands.companion = {"sh", "-c", companion};
+    supervision.commands.ready_text = "is up";
+    supervision.commands.folder = {"RAY_TMPDIR", "ray-", 100};
+    supervision.commands.folder_option = "folder";  // $0 of the text, and its path $1
+    supervision.commands.environment = "export A=b\n";
     return supervision;
 }
 
@@ -255,7 +255,7 @@ TEST(Supervise, ACompanionsProgramStartsWhenItIsReadyAndEndsTheStep) {
     EXPECT_THAT(end.errors, HasSubstr(around.path() + "/ray-"));
     EXPECT_TRUE(std::filesystem::is_empty(around.path()));
     EXPECT_LT(Clock::now() - begin, 20s);
-    supervision.parts.program = {"true"};
+    supervision.commands.program = {"true"};
     EXPECT_EQ(Running(supervision).end().status, 0);
 }
 
@@ -267,8 +267,8 @@ TEST(Supervise, AHeadThatCannotBeginTellsTheOthers) {
         const std::uint16_t port = free_port();
         const auto part = [&](std::uint32_t node) {
             Supervision supervision = of_two(node, port, "");
-            supervision.parts = with_companion("", "sleep 60").parts;
-            supervision.parts.companion = {"/none"};
+            supervision.commands = with_companion("", "sleep 60").commands;
+            supervision.commands.companion = {"/none"};
             return supervision;
         };
         const auto begin = Clock::now();
@@ -288,8 +288,8 @@ TEST(Supervise, SaysWhatAnOlderCompanionDoesNotKnow) {
                                                    {"echo secret >&2; exit 2", true},
                                                    {"exit 1", false}}) {
         Supervision supervision = with_companion("echo it is up; sleep 60", "sleep 0.5; exit 7");
-        supervision.parts.query = {"sh", "-c", query};
-        supervision.parts.unknown = "older";
+        supervision.commands.query = {"sh", "-c", query};
+        supervision.commands.outdated_text = "older";
         const auto end = Running(supervision).end();
         EXPECT_EQ(end.status, 7);
         EXPECT_EQ(end.errors.find("distgpu: ray: older\n") != std::string::npos, is_said) << query;
@@ -321,7 +321,7 @@ TEST(Supervise, ACompanionThatEndsFirstIsAFailure) {
     const auto end = Running(with_companion("echo no such port; exit 0", "sleep 60")).end();
     EXPECT_EQ(end.status, 1);
     EXPECT_THAT(end.errors, HasSubstr("distgpu: ray on n0: sh ended with status 0 after 0 s, which "
-                                      "ends the step; it said:\nno such port\n"));
+                                      "ends the step; its last output:\nno such port\n"));
     EXPECT_EQ(Running(with_companion("echo it is up; sleep 0.5", "sleep 60")).end().status, 1);
 }
 
@@ -338,10 +338,10 @@ TEST(Supervise, AfterASignalTheProgramHasItsCompanionUntilItsEnd) {
 }
 
 // The nodes that connect, as soon as one does.
-std::vector<std::uint32_t> joined_within(Nodes& head, std::chrono::seconds limit) {
+std::vector<std::uint32_t> joined_within(NodeConnections& head, std::chrono::seconds limit) {
     const Deadline deadline = Clock::now() + limit;
     while (Clock::now() < deadline) {
-        if (auto joined = head.greet(); !joined.empty()) return joined;
+        if (auto joined = head.accept_nodes(); !joined.empty()) return joined;
         std::this_thread::sleep_for(1ms);
     }
     return {};
@@ -349,11 +349,11 @@ std::vector<std::uint32_t> joined_within(Nodes& head, std::chrono::seconds limit
 
 // A step's other nodes may hear of its end before the signal that ended it.
 TEST(Supervise, WhatASignalBrokeIsNoFailure) {
-    const ControlledStep step = of_two(0, free_port(), "").step;
-    std::optional<Nodes> head(step);
-    ASSERT_FALSE(head->open());
+    const StepNodes step = of_two(0, free_port(), "").step;
+    std::optional<NodeConnections> head(step);
+    ASSERT_FALSE(head->listen());
     Supervision supervision = of_two(1, step.port, "");
-    supervision.parts = with_companion("echo it is up; sleep 60", "").parts;
+    supervision.commands = with_companion("echo it is up; sleep 60", "").commands;
     const Running running(supervision);
     ASSERT_EQ(joined_within(*head, 5s).size(), 1U);
     std::this_thread::sleep_for(200ms);
@@ -366,16 +366,16 @@ TEST(Supervise, WhatASignalBrokeIsNoFailure) {
 }
 
 // Rank 0's node is none of the others, and there are two.
-TEST(Nodes, TakesOnlyNodesOfTheStep) {
-    const ControlledStep step = of_two(0, free_port(), "").step;
-    Nodes head(step);
-    ASSERT_FALSE(head.open());
+TEST(NodeConnections, TakesOnlyNodesOfTheStep) {
+    const StepNodes step = of_two(0, free_port(), "").step;
+    NodeConnections head(step);
+    ASSERT_FALSE(head.listen());
     for (const std::uint32_t node : {0U, 2U, 1U}) {
         std::optional<Error> refused;
         std::thread other([&] {
-            ControlledStep others = step;
-            others.own = node;
-            refused = Nodes(others).reach();
+            StepNodes others = step;
+            others.own_node = node;
+            refused = NodeConnections(others).connect_to_head();
         });
         const auto joined = joined_within(head, 1s);
         other.join();
@@ -410,21 +410,21 @@ TEST(HealthCheck, IsThatOfAServerThatAnswersWith200) {
 constexpr std::uint16_t port = 2000;
 
 // Rank 0's part of a step of ray's in this environment.
-PartCommands ray_parts(EnvironmentCopy& environment) {
+NodeCommands ray_parts(EnvironmentCopy& environment) {
     const OwnTask own = made_up_task("ray", port);
-    return supervision_of(own, {"python", "train.py"}, environment).parts;
+    return make_supervision(own, {"python", "train.py"}, environment).commands;
 }
 
 TEST(SupervisionOf, MakesATokenOfTheStepsSecret) {
     const std::string secret(64, 'a');
     EnvironmentCopy environment({{secret_variable, secret}, {"RAY_ADDRESS", "n1:2000"}});
-    const PartCommands parts = ray_parts(environment);
+    const NodeCommands commands = ray_parts(environment);
     EXPECT_EQ(environment.get("RAY_AUTH_MODE"), "token");
     const std::string token = environment.get("RAY_AUTH_TOKEN").value_or("");
     EXPECT_EQ(token.size(), 64U);
     EXPECT_NE(token, secret);
-    EXPECT_EQ(parts.query, (std::vector<std::string>{"ray", "get-auth-token"}));
-    EXPECT_EQ(parts.environment,
+    EXPECT_EQ(commands.query, (std::vector<std::string>{"ray", "get-auth-token"}));
+    EXPECT_EQ(commands.environment,
               "export RAY_ADDRESS='n1:2000'\nexport RAY_AUTH_MODE='token'\n"
               "export RAY_AUTH_TOKEN='" +
                   token + "'\n");
@@ -434,30 +434,30 @@ TEST(SupervisionOf, KeepsATokenOfTheUsers) {
     EnvironmentCopy environment({{secret_variable, std::string(64, 'a')},
                                  {"RAY_AUTH_MODE", "token"},
                                  {"RAY_AUTH_TOKEN", "it's mine"}});
-    const PartCommands parts = ray_parts(environment);
-    EXPECT_EQ(parts.environment,
+    const NodeCommands commands = ray_parts(environment);
+    EXPECT_EQ(commands.environment,
               "export RAY_AUTH_MODE='token'\nexport RAY_AUTH_TOKEN='it'\\''s mine'\n");
-    EXPECT_FALSE(parts.query.empty());
+    EXPECT_FALSE(commands.query.empty());
 }
 
 TEST(SupervisionOf, SaysWhereThereIsNoToken) {
     EnvironmentCopy environment;
     testing::internal::CaptureStderr();
-    const PartCommands parts = ray_parts(environment);
+    const NodeCommands commands = ray_parts(environment);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "distgpu: ray: no token, so whoever reaches this cluster's ports can run programs as "
               "you; start it with srun --distgpu=ray, or export RAY_AUTH_MODE=token and a "
               "RAY_AUTH_TOKEN of your own\n");
-    EXPECT_TRUE(parts.query.empty());
-    EXPECT_EQ(parts.environment, "");
+    EXPECT_TRUE(commands.query.empty());
+    EXPECT_EQ(commands.environment, "");
 }
 
 TEST(SupervisionOf, AServerHasNoToken) {
     EnvironmentCopy environment({{"RAY_AUTH_MODE", "token"}, {"RAY_AUTH_TOKEN", "x"}});
     const OwnTask own = made_up_task("vllm", port);
-    const PartCommands parts = supervision_of(own, {"vllm", "serve"}, environment).parts;
-    EXPECT_EQ(parts.environment, "");
-    EXPECT_TRUE(parts.query.empty());
+    const NodeCommands commands = make_supervision(own, {"vllm", "serve"}, environment).commands;
+    EXPECT_EQ(commands.environment, "");
+    EXPECT_TRUE(commands.query.empty());
 }
 
 }  // namespace

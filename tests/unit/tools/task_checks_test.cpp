@@ -86,12 +86,12 @@ TEST(CheckVariables, SaysThatTheNodeLacksThePlugin) {
     EXPECT_EQ(
         first_error(variables),
         (Error{"plugin", "srun asked for distgpu, but this node's slurmd did not load its plugin",
-               "let the administrator add 'required /s.so' to plugstack.conf there, or see "
+               "ask the administrator to add 'required /s.so' to plugstack.conf there, or to find "
                "in slurmd's log why it was not loaded"}));
     // Of another step, or of a srun that knew no more.
     variables["SLURM_STEP_ID"] = "1";
-    EXPECT_EQ(first_error(variables).remedy.substr(0, 54),
-              "let the administrator add the line of spank_distgpu.so");
+    EXPECT_EQ(first_error(variables).remedy.substr(0, 57),
+              "ask the administrator to add the line of spank_distgpu.so");
 }
 
 TEST(CheckVariables, SaysWhatIsWrong) {
@@ -117,10 +117,10 @@ TEST(CheckVariables, NamesWhatAContainerSetsOtherwise) {
     const Findings findings =
         check_variables(MapEnvironment(variables), made_up_task("pytorch", 2000));
     EXPECT_EQ(text(findings),
-              "warning NCCL_DEBUG: the container sets another value than you exported; 'INFO' is "
+              "warning NCCL_DEBUG: the container overrides the value that you exported; 'INFO' is "
               "used\n"
-              "warning NCCL_SOCKET_IFNAME: the container sets another value than distgpu would; "
-              "'eth9' is used\n");
+              "warning NCCL_SOCKET_IFNAME: the container overrides the value that distgpu would "
+              "set; 'eth9' is used\n");
     EXPECT_EQ(findings.front().error.remedy, "remove it from the image, or do not export it");
     EXPECT_EQ(findings.back().error.remedy,
               "export the variable to choose, or remove it from the image");

@@ -54,7 +54,7 @@ TEST(Contracts, HoldEveryFrameworkAndVariantOnce) {
         expected.insert(framework);
         for (const Variant& variant : framework->variants) expected.insert(variant.framework);
     }
-    const auto all = contracts();
+    const auto all = listed_frameworks();
     EXPECT_EQ(std::set(all.begin(), all.end()), expected);
     EXPECT_THAT(all, SizeIs(expected.size()));
 }
@@ -70,20 +70,20 @@ TEST(ModesTable, NamesAliasesAndKeys) {
 }
 
 TEST(ContractTable, SaysWhatIsSetAndRemoved) {
-    EXPECT_THAT(contract_table(made_up), StartsWith("made-up:  A framework\n"
-                                                    "\n"
-                                                    "Set:\n"
-                                                    "  A_RANK   the rank\n"
-                                                    "  A_STORE  the store\n"
-                                                    "\n"
-                                                    "Removed:\n"
-                                                    "  B_*  of another step\n"
-                                                    "\n"
-                                                    "Set in every mode:\n"
-                                                    "  OMP_NUM_THREADS  "));
-    EXPECT_THAT(contract_table(made_up), HasSubstr("\n  ZE_AFFINITY_MASK "));
+    EXPECT_THAT(framework_table(made_up), StartsWith("made-up:  A framework\n"
+                                                     "\n"
+                                                     "Set:\n"
+                                                     "  A_RANK   the rank\n"
+                                                     "  A_STORE  the store\n"
+                                                     "\n"
+                                                     "Removed:\n"
+                                                     "  B_*  of another step\n"
+                                                     "\n"
+                                                     "Set in every mode:\n"
+                                                     "  OMP_NUM_THREADS  "));
+    EXPECT_THAT(framework_table(made_up), HasSubstr("\n  ZE_AFFINITY_MASK "));
     // docs/variables.md lists these.
-    EXPECT_THAT(contract_table(made_up),
+    EXPECT_THAT(framework_table(made_up),
                 EndsWith("\n\n"
                          "Left alone if you exported them:  A_STORE, OMP_NUM_THREADS, "
                          "NCCL_RAS_ENABLE, NCCL_RAS_ADDR,\n"
@@ -94,12 +94,12 @@ TEST(ContractTable, SaysWhatIsSetAndRemoved) {
                          "                                  GLOO_SOCKET_IFNAME\n"));
     Framework removes_nothing = made_up;
     removes_nothing.unsets = {};
-    EXPECT_THAT(contract_table(removes_nothing), Not(HasSubstr("Removed")));
+    EXPECT_THAT(framework_table(removes_nothing), Not(HasSubstr("Removed")));
 }
 
 TEST(VarsText, LinesFitTheTerminal) {
     std::string all = modes_table();
-    for (const Framework* contract : contracts()) all += contract_table(*contract);
+    for (const Framework* framework : listed_frameworks()) all += framework_table(*framework);
     EXPECT_THAT(lines_of(all), Each(SizeIs(testing::Le(100U))));
 }
 

@@ -59,22 +59,23 @@ TEST(CompareNodes, AlikeNothingIsTold) {
 
 TEST(CompareNodes, TheOddNodesAreTold) {
     EXPECT_EQ(told({"4 x A", "3 x A", "4 x A", "4 x A"}),
-              "2: distgpu: GPUs: 3 x A, but 3 other nodes have 4 x A; make them alike, or leave "
-              "out what differs with --exclude=n2\n");
+              "2: distgpu: GPUs: 3 x A, but 3 other nodes have 4 x A; make them the same, or "
+              "exclude the odd nodes with --exclude=n2\n");
     EXPECT_EQ(told({"B", "A", "A", "B", "A"}),
-              "1: distgpu: GPUs: B, but 3 other nodes have A; make them alike, or leave out what "
-              "differs with --exclude=n[1,4]\n"
-              "4: distgpu: GPUs: B, but 3 other nodes have A; make them alike, or leave out what "
-              "differs with --exclude=n[1,4]\n");
+              "1: distgpu: GPUs: B, but 3 other nodes have A; make them the same, or exclude the "
+              "odd nodes with --exclude=n[1,4]\n"
+              "4: distgpu: GPUs: B, but 3 other nodes have A; make them the same, or exclude the "
+              "odd nodes with --exclude=n[1,4]\n");
     // Of two the second differs from the first.
-    EXPECT_EQ(told({"B", "A"}),
-              "2: distgpu: GPUs: A, but n1 has B; make them alike, or leave out what differs with "
-              "--exclude=n2\n");
+    EXPECT_EQ(
+        told({"B", "A"}),
+        "2: distgpu: GPUs: A, but n1 has B; make them the same, or exclude the odd nodes with "
+        "--exclude=n2\n");
 }
 
 TEST(CompareNodes, AllRanksOfTheNodeHaveIt) {
     std::vector<Report> reports = reports_of({"A", "A", "B"});
-    for (Report& report : reports) report.traits[0].weight = Finding::Weight::warning;
+    for (Report& report : reports) report.traits[0].severity = Finding::Severity::warning;
     Report second = reports[2];
     second.rank = 3;
     second.traits.clear();
@@ -97,7 +98,7 @@ const Checks every_check(all_checks().begin(), all_checks().end());
 
 Verdict full_verdict_of(const std::vector<Report>& reports, const Checks& checks = every_check) {
     const StepLayout two_nodes = plan_testing::layout("n[1-2]", {{0, 2, 2, 1}});
-    return distgpu::verdict_of("pytorch", two_nodes, reports, seconds(20), checks);
+    return compute_verdict("pytorch", two_nodes, reports, seconds(20), checks);
 }
 
 struct TextVerdict {
@@ -186,7 +187,7 @@ TEST(Verdict, RanksMeetInOnePlace) {
     EXPECT_EQ(verdict.code, ExitCode::check_failed);
     EXPECT_THAT(verdict.text,
                 EndsWith("not ready: rank 3 on n2: MASTER_ADDR and MASTER_PORT: n2:2000, but rank "
-                         "0 has n1:2000; export the same everywhere, or nothing\n"));
+                         "0 has n1:2000; export the same values on all nodes, or none\n"));
 }
 
 TEST(Verdict, ARankWithoutARendezvousContradictsNone) {
@@ -221,7 +222,7 @@ TEST(Verdict, InJson) {
 })");
     Verdict verdict = full_verdict_of(reports);
     verdict.nodes[0].rates = {0, 1.25e9, 1e9, 0.0001};
-    verdict.took = std::chrono::milliseconds(1500);
+    verdict.duration = std::chrono::milliseconds(1500);
     EXPECT_EQ(nlohmann::json::parse(verdict_json(verdict)), expected);
 }
 
@@ -230,7 +231,7 @@ TEST(Verdict, ShowsWhatTheNetworkGave) {
     verdict.nodes[0].rates = {0, 1.25e9, 11.78e6, 0.0001};
     verdict.nodes[1].rates = {1, std::nullopt, 0.125e9, {}};
     EXPECT_THAT(verdict_text(verdict, false),
-                HasSubstr("node  ranks  CPUs     GPUs/rank  interface  sends    takes      "
+                HasSubstr("node  ranks  CPUs     GPUs/rank  interface  sends    receives   "
                           "InfiniBand  state\n"
                           "n1    0-1    0-1,4-5  2          eth0       10 Gb/s  94.2 Mb/s  "
                           "none        ok\n"
@@ -259,7 +260,7 @@ TEST(Verdict, LeavesOutTheNodesAtFault) {
 
 TEST(VerdictInBrief, IsOneLineWhereAllIsWell) {
     Verdict verdict = full_verdict_of(all());
-    verdict.took = std::chrono::milliseconds(1440);
+    verdict.duration = std::chrono::milliseconds(1440);
     EXPECT_EQ(verdict_brief(verdict), "distgpu: check: 4 ranks on 2 nodes ready in 1.4 s\n");
 }
 
@@ -270,7 +271,7 @@ TEST(VerdictInBrief, TellsWhatIsWrongAndWhatToLeaveOut) {
     EXPECT_EQ(verdict_brief(full_verdict_of(reports)),
               "distgpu: check: rank 3 on n2: /dev/nvidia0: dead; revive it\n"
               "distgpu: check: warning: rank 0 on n1: CPUs: one; more\n"
-              "distgpu: check: not ready; the other nodes are, with --exclude=n2\n");
+              "distgpu: check: not ready, but the other nodes are: use --exclude=n2\n");
     reports.pop_back();
     EXPECT_THAT(verdict_brief(full_verdict_of(reports)),
                 HasSubstr("\ndistgpu: check: rank 3 on n2: no report within 20 s; "));
@@ -283,7 +284,7 @@ TEST(VerdictInBrief, IsNoFlood) {
     }
     const std::string text = verdict_brief(full_verdict_of(reports));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 18);
-    EXPECT_THAT(text, HasSubstr("\ndistgpu: check: 4 findings more; run distgpu check in place of "
+    EXPECT_THAT(text, HasSubstr("\ndistgpu: check: 4 more findings; run distgpu check in place of "
                                 "the program to see all\n"));
 }
 

@@ -1,7 +1,7 @@
-// Efficiencies of cases that are known without computing them.
+// Efficiencies of cases with known results.
 #include "analysis/efficiency.h"
 
-#include "made_up_results.h"
+#include "synthetic_results.h"
 
 #include <gtest/gtest.h>
 
@@ -12,18 +12,18 @@
 namespace distgpu::scaling {
 namespace {
 
-std::vector<double> strong(std::vector<NodesTime> times) {
+std::vector<double> strong(std::vector<TrainingTime> times) {
     std::vector<double> values;
     const auto points = scaling_efficiency(std::move(times));
     for (const auto& point : *points) values.push_back(point.strong);
     return values;
 }
 
-// The guide's linear case, and 12.5 of 13.5: 100 s / 8 and 1 s more that is not hidden.
-TEST(ScalingEfficiency, StrongIsOfTheSameWorkForAll) {
+// The linear case of docs/scaling.md, and 12.5 of 13.5: 100 s / 8, plus 1 s of communication.
+TEST(ScalingEfficiency, StrongIsForTheSameTotalWork) {
     EXPECT_EQ(strong({{1, 100}, {2, 50}, {4, 25}}), (std::vector<double>{1, 1, 1}));
     EXPECT_DOUBLE_EQ(strong({{8, 13.5}, {1, 100}}).back(), 12.5 / 13.5);
-    // 2 nodes 50 s, 8 nodes 20 s: linear would be 12.5.
+    // 50 s on 2 nodes, 20 s on 8 nodes; linear would be 12.5 s.
     EXPECT_EQ(strong({{8, 20}, {2, 50}}), (std::vector<double>{1, 0.625}));
 }
 
@@ -36,11 +36,11 @@ TEST(ScalingEfficiency, WeakIsTheRatioOfTimes) {
     EXPECT_EQ((*points)[2].weak, 0.8);
 }
 
-TEST(ScalingEfficiency, SaysWhyTimesCannotBeCompared) {
+TEST(ScalingEfficiency, ErrorsForTimesThatCannotBeCompared) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     struct Row {
-        std::vector<NodesTime> times;
+        std::vector<TrainingTime> times;
         std::string message;
     };
     const std::vector<Row> rows = {
@@ -61,15 +61,15 @@ TEST(ScalingEfficiency, SaysWhyTimesCannotBeCompared) {
     }
 }
 
-// Groups of one and two nodes of two ranks.
+// Groups of one and two nodes, with two ranks per node.
 Results growing() {
-    auto results = made_up_results(2, 2);
+    auto results = synthetic_results(2, 2);
     add_nodes(results, 1);
     add_nodes(results, 2);
     return results;
 }
 
-void on_both(Results& results, Timed timed) {
+void add_to_both_groups(Results& results, Timed timed) {
     timed.seconds = 1;
     add_measurement(results, 0, timed);
     add_measurement(results, 1, timed);
@@ -84,36 +84,38 @@ TEST(CommunicationEfficiency, IsRelativeToTheFewestNodesWithTwoRanks) {
     add_measurement(results, 0, {.bytes = 100, .seconds = 1});
     EXPECT_EQ(communication_efficiency(results, results.measurements[0]), 0.5);
     EXPECT_EQ(communication_efficiency(results, results.measurements[1]), 1.0);
-    auto single = made_up_results(4, 1);
+    auto single = synthetic_results(4, 1);
     add_nodes(single, 1);
     add_nodes(single, 2);
     EXPECT_EQ(communication_baseline(single), 1U);
     EXPECT_FALSE(communication_baseline({}));
 }
 
-// Whichever placement was measured first.
-TEST(EfficiencyCurves, OfTheLargestSizeOfEachCollectiveAndType) {
+// Out of place, whichever placement was measured first.
+TEST(EfficiencyCurves, UseTheLargestSizeOfEachCollectiveAndType) {
     auto results = growing();
     for (const std::uint64_t bytes : {8U, 1024U, 1048576U}) {
         for (const bool in_place : {false, true}) {
-            on_both(results, {.in_place = in_place, .bytes = bytes});
-            on_both(results, {.type = DataType::f16, .in_place = !in_place, .bytes = bytes});
+            add_to_both_groups(results, {.in_place = in_place, .bytes = bytes});
+            add_to_both_groups(results,
+                               {.type = DataType::f16, .in_place = !in_place, .bytes = bytes});
         }
-        on_both(results, {.collective = Collective::broadcast, .in_place = true, .bytes = bytes});
+        add_to_both_groups(results,
+                           {.collective = Collective::broadcast, .in_place = true, .bytes = bytes});
     }
-    std::vector<Subject> subjects;
-    for (const auto& curve : efficiency_curves(results)) subjects.push_back(curve.subject);
-    EXPECT_EQ(subjects,
-              (std::vector<Subject>{{Collective::all_reduce, DataType::f32, false, 1048576},
-                                    {Collective::all_reduce, DataType::f16, false, 1048576},
-                                    {Collective::broadcast, DataType::f32, true, 1048576}}));
+    std::vector<Operation> operations;
+    for (const auto& curve : efficiency_curves(results)) operations.push_back(curve.operation);
+    EXPECT_EQ(operations,
+              (std::vector<Operation>{{Collective::all_reduce, DataType::f32, false, 1048576},
+                                      {Collective::all_reduce, DataType::f16, false, 1048576},
+                                      {Collective::broadcast, DataType::f32, true, 1048576}}));
 }
 
-// Bus bandwidth is (8/1 s)(2 (n-1) / n): 8 B/s of 2 ranks, 12 B/s of 4. A clock that saw no time
-// pass must not become a division by zero.
-TEST(EfficiencyCurves, HaveTheirPoints) {
+// Bus bandwidth is (8 B / 1 s) (2 (n-1) / n): 8 B/s with 2 ranks, 12 B/s with 4. A time of 0 must
+// not lead to a division by zero.
+TEST(EfficiencyCurves, HaveAPointForEachNumberOfNodes) {
     auto results = growing();
-    on_both(results, {.bytes = 8});
+    add_to_both_groups(results, {.bytes = 8});
     add_measurement(results, 0, {.bytes = 16, .seconds = 0});
     add_measurement(results, 1, {.bytes = 16, .seconds = 0});
     const auto curves = efficiency_curves(results);

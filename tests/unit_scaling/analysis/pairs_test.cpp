@@ -32,14 +32,14 @@ std::vector<std::uint32_t> matches_of_nodes(const std::vector<Round>& rounds, st
 }
 
 TEST(Tournament, FourNodesMeetInThreeRounds) {
-    // The three ways to split four into two pairs; each is one round.
+    // The three ways to split four nodes into two pairs; each is one round.
     const std::set<std::set<Pair>> splits = {{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}, {{0, 3}, {1, 2}}};
     std::set<std::set<Pair>> rounds;
     for (const auto& round : tournament(4, 3)) rounds.emplace(round.begin(), round.end());
     EXPECT_EQ(rounds, splits);
 }
 
-TEST(Tournament, WholeOneHasEachPairOnce) {
+TEST(Tournament, AWholeOneHasEachPairOnce) {
     for (std::uint32_t nodes = 2; nodes <= 65; ++nodes) {
         const auto rounds = tournament(nodes, nodes - 1);
         // Even: k - 1 rounds; odd: k, with a bye in each.
@@ -68,9 +68,9 @@ TEST(Tournament, PairsOfARoundAreDisjoint) {
     }
 }
 
-TEST(Tournament, SmallClustersPlayWholeOnesUntilEachNodeHasEnoughMatches) {
-    // 3 nodes: 2 matches each in a tournament, so 12 of them for 24; 5: 4 each, 6 times; 8: 7
-    // each, 4 times.
+TEST(Tournament, SmallClustersRepeatWholeOnes) {
+    // 3 nodes: 2 matches each in a tournament, so 12 tournaments for 24 matches. 5 nodes: 4 each, 6
+    // times. 8 nodes: 7 each, 4 times.
     struct Row {
         std::uint32_t nodes;
         std::uint32_t times;
@@ -80,7 +80,7 @@ TEST(Tournament, SmallClustersPlayWholeOnesUntilEachNodeHasEnoughMatches) {
         EXPECT_EQ(times.size(), std::size_t{row.nodes} * (row.nodes - 1) / 2) << row.nodes;
         for (const auto& [pair, count] : times) EXPECT_EQ(count, row.times) << row.nodes;
     }
-    // One after the other, so that what disturbs for a while meets different pairs.
+    // One after the other, so that a temporary disturbance hits different pairs.
     const auto rounds = tournament(4, 6);
     EXPECT_NE(rounds.at(0), rounds.at(1));
     EXPECT_EQ(rounds.at(0), rounds.at(3));
@@ -89,7 +89,7 @@ TEST(Tournament, SmallClustersPlayWholeOnesUntilEachNodeHasEnoughMatches) {
 TEST(Tournament, LargeClustersPlayPartOfOne) {
     for (const std::uint32_t nodes : {26U, 27U, 101U, 512U, 4095U, 4096U}) {
         const auto rounds = tournament(nodes, 24);
-        // One more where the number is odd: a node may have a bye.
+        // One more if the number is odd, because a node may have a bye.
         EXPECT_EQ(rounds.size(), 24 + nodes % 2) << nodes;
         for (const auto& [pair, count] : times_of_pairs(rounds)) ASSERT_EQ(count, 1) << nodes;
         const auto matches = matches_of_nodes(rounds, nodes);
@@ -115,13 +115,13 @@ TEST(Tournament, PartnersInALargeClusterAreSpreadOverIt) {
     }
 }
 
-TEST(Tournament, TwoNodesAreOnePairAndFewerNone) {
+TEST(Tournament, TwoNodesPlayOnceAndFewerNotAtAll) {
     EXPECT_EQ(tournament(2), std::vector<Round>(1, Round(1, Pair{0, 1})));
     EXPECT_TRUE(tournament(1).empty());
     EXPECT_TRUE(tournament(0).empty());
 }
 
-TEST(RetestRounds, ThoseNamedMeetOthersAndEachOtherNever) {
+TEST(RetestRounds, NamedNodesMeetOthersButNotEachOther) {
     for (const std::uint32_t nodes : {3U, 4U, 7U, 8U, 33U}) {
         const std::vector<std::uint32_t> named =
             nodes < 6 ? std::vector<std::uint32_t>{1} : std::vector<std::uint32_t>{2, 0};
@@ -139,12 +139,12 @@ TEST(RetestRounds, ThoseNamedMeetOthersAndEachOtherNever) {
                              1);
             }
             for (const auto node : named) EXPECT_EQ(playing.count(node), 1U);
-            EXPECT_GE(playing.size() + 1, nodes);  // all play, but one where they are odd
+            EXPECT_GE(playing.size() + 1, nodes);  // one may have a bye
         }
     }
 }
 
-// Or else one bad path or one slow partner would decide.
+// Otherwise one bad path or one slow partner would decide the result.
 TEST(RetestRounds, PartnersAreSpreadOverTheCluster) {
     std::set<std::uint32_t> partners;
     for (const Round& round : retest_rounds({0}, 33)) {

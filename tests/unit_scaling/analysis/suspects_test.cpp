@@ -1,7 +1,7 @@
-// Which measurements tell nodes and rails apart.
+// Which measurements become evidence.
 #include "analysis/suspects.h"
 
-#include "made_up_results.h"
+#include "synthetic_results.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@ std::size_t add_pair(Results& results, std::uint32_t first, std::uint32_t second
 }
 
 TEST(EvidenceOf, EachMatchWithItsBusBandwidth) {
-    auto results = made_up_results(3, 1);
+    auto results = synthetic_results(3, 1);
     const auto pair = add_pair(results, 2, 0);
-    // Of two ranks the factor of all-reduce is 1. The same pair twice is two matches.
+    // With two ranks the factor of all-reduce is 1. The same pair twice makes two matches.
     add_measurement(results, pair, {.bytes = 100, .seconds = 2});
     add_measurement(results, pair, {.bytes = 100, .seconds = 4});
     add_measurement(results, add_pair(results, 0, 1), {.bytes = 100, .seconds = 1});
@@ -28,8 +28,8 @@ TEST(EvidenceOf, EachMatchWithItsBusBandwidth) {
               (std::vector<Evidence::Match>{{{0, 2}, 50, 0}, {{0, 2}, 25, 1}, {{0, 1}, 100, 2}}));
 }
 
-TEST(EvidenceOf, OnlyTheLargestSizeOfOneSubjectCounts) {
-    auto results = made_up_results(3, 1);
+TEST(EvidenceOf, OnlyTheLargestSizeOfOneOperationCounts) {
+    auto results = synthetic_results(3, 1);
     const auto pair = add_pair(results, 0, 1);
     add_measurement(results, pair, {.bytes = 8, .seconds = 1});
     add_measurement(results, pair, {.bytes = 100, .seconds = 1});
@@ -43,7 +43,7 @@ TEST(EvidenceOf, OnlyTheLargestSizeOfOneSubjectCounts) {
 }
 
 TEST(EvidenceOf, RailsOfPairs) {
-    auto results = made_up_results(3, 2);
+    auto results = synthetic_results(3, 2);
     const auto group = add_group(
         results, {.kind = Group::Kind::pair_rail, .nodes = {2, 1}, .ranks = 2, .number = 1});
     add_measurement(results, group, {.bytes = 100, .seconds = 2});
@@ -54,17 +54,17 @@ TEST(EvidenceOf, RailsOfPairs) {
 }
 
 TEST(EvidenceOf, RailsByLocalRank) {
-    auto results = made_up_results(4, 2);
+    auto results = synthetic_results(4, 2);
     const auto rail =
         add_group(results, {.kind = Group::Kind::rail, .nodes = {}, .ranks = 4, .number = 1});
-    // Of four ranks the factor is 1.5.
+    // With four ranks the factor is 1.5.
     add_measurement(results, rail, {.bytes = 100, .seconds = 1});
     EXPECT_EQ(evidence_of(results).rails,
               (std::map<std::uint32_t, std::vector<double>>{{1, {150}}}));
 }
 
-TEST(EvidenceOf, ARoundEndsWhereANodePlaysAgain) {
-    auto results = made_up_results(4, 1);
+TEST(EvidenceOf, ARoundEndsBeforeANodePlaysAgain) {
+    auto results = synthetic_results(4, 1);
     for (const auto& [first, second] : {Pair{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}}) {
         add_measurement(results, add_pair(results, first, second), {.bytes = 100, .seconds = 1});
     }
@@ -73,50 +73,50 @@ TEST(EvidenceOf, ARoundEndsWhereANodePlaysAgain) {
     EXPECT_EQ(rounds, (std::vector<std::uint32_t>{0, 0, 1, 1, 2}));
 }
 
-// Of two ranks the factor of all-reduce is 1, of six 2 * 5 / 6.
+// The factor of all-reduce is 1 with two ranks, and 2 * 5 / 6 with six.
 TEST(EvidenceOf, NodesAloneAndAllTogether) {
-    auto results = made_up_results(3, 2);
+    auto results = synthetic_results(3, 2);
     const auto alone = [&](std::uint32_t node) {
         return add_group(results, {.kind = Group::Kind::node, .nodes = {node}, .ranks = 2});
     };
     add_measurement(results, alone(0), {.bytes = 100, .seconds = 2});
     const auto second = alone(1);
-    // Of all nodes that have as many GPUs, not of the first.
+    // The median of all nodes with as many GPUs, not the first node.
     add_measurement(results, add_nodes(results, 1), {.bytes = 100, .seconds = 3});
     add_measurement(results, second, {.bytes = 100, .seconds = 1});
     add_measurement(results, second, {.bytes = 8, .seconds = 1});
     add_measurement(results, add_nodes(results, 3), {.bytes = 100, .seconds = 1});
-    EXPECT_FALSE(evidence_of(results).all_nodes) << "no pair to hold it against";
+    EXPECT_FALSE(evidence_of(results).all_nodes_bandwidth) << "no pair to compare with";
     add_measurement(results, add_pair(results, 0, 1), {.bytes = 100, .seconds = 1});
     const auto evidence = evidence_of(results);
-    EXPECT_EQ(evidence.alone,
+    EXPECT_EQ(evidence.nodes_alone,
               (std::map<std::uint32_t, std::vector<double>>{{0, {50}}, {1, {100}}}));
-    EXPECT_DOUBLE_EQ(evidence.all_nodes.value_or(0), 100 * 10.0 / 6);
+    EXPECT_DOUBLE_EQ(evidence.all_nodes_bandwidth.value_or(0), 100 * 10.0 / 6);
 }
 
-TEST(EvidenceOf, TheSwitchThatANodeIsOn) {
-    auto results = made_up_results(3, 1);
+TEST(EvidenceOf, SwitchOfEachNode) {
+    auto results = synthetic_results(3, 1);
     results.nodes[0].switches = "s1.s4";
     results.nodes[1].switches = "s5";
     EXPECT_EQ(evidence_of(results).leaves, (std::vector<std::string>{"s4", "s5", ""}));
 }
 
-// Of five iterations the fifth percentile is 10 % below the median: one standard deviation of them
-// is 0.1 / 1.645, that of the median 1.2533 / sqrt(5) times as much.
-TEST(EvidenceOf, TheErrorThatFewIterationsLeave) {
-    auto results = made_up_results(3, 1);
+// The fifth percentile of five iterations is 10 % below the median: their standard deviation is
+// 0.1 / 1.645, that of the median 1.2533 / sqrt(5) times as much.
+TEST(EvidenceOf, StandardErrorOfTheIterations) {
+    auto results = synthetic_results(3, 1);
     const auto pair = add_pair(results, 0, 1);
     add_measurement(results, pair, {.bytes = 100, .seconds = 2});
     add_measurement(results, pair, {.bytes = 100, .seconds = 2});
     results.measurements[1].time.p5 = 1.8;
     results.measurements[1].time.iterations = 5;
     const auto matches = evidence_of(results).matches;
-    EXPECT_EQ(matches[0].error, 0);
-    EXPECT_NEAR(matches[1].error, 0.0341, 1e-4);
+    EXPECT_EQ(matches[0].relative_error, 0);
+    EXPECT_NEAR(matches[1].relative_error, 0.0341, 1e-4);
 }
 
-TEST(EvidenceOf, AbsurdTimesAreLeftOut) {
-    auto results = made_up_results(3, 1);
+TEST(EvidenceOf, AbsurdTimesAreIgnored) {
+    auto results = synthetic_results(3, 1);
     for (const double seconds : {0.0, 1e-300, 1e300, 1.0}) {
         add_measurement(results, add_pair(results, 0, 1), {.bytes = 100, .seconds = seconds});
     }
@@ -124,7 +124,7 @@ TEST(EvidenceOf, AbsurdTimesAreLeftOut) {
 }
 
 TEST(EvidenceOf, OneNodeHasNone) {
-    auto results = made_up_results(1, 8);
+    auto results = synthetic_results(1, 8);
     add_measurement(results, add_nodes(results, 1), {.bytes = 50, .seconds = 2});
     const auto evidence = evidence_of(results);
     EXPECT_TRUE(evidence.matches.empty());

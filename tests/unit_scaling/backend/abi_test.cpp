@@ -1,6 +1,6 @@
-// Compiles only if what backend/ declares of NCCL and CUDA agrees with their headers.
-#include "alike_signatures.h"
+// Compiles only if backend's declarations of NCCL and CUDA match their headers.
 #include "backend/gpu.h"
+#include "same_signature.h"
 
 #include <cuda.h>
 #include <nccl.h>
@@ -9,25 +9,25 @@ namespace distgpu::scaling {
 namespace {
 
 using nccl::Library;
-static_assert(alike_signatures<decltype(Library::get_version), decltype(ncclGetVersion)>);
-static_assert(alike_signatures<decltype(Library::error_string), decltype(ncclGetErrorString)>);
-static_assert(alike_signatures<decltype(Library::last_error), decltype(ncclGetLastError)>);
-static_assert(alike_signatures<decltype(Library::get_unique_id), decltype(ncclGetUniqueId)>);
-static_assert(alike_signatures<decltype(Library::init_rank), decltype(ncclCommInitRank)>);
-static_assert(alike_signatures<decltype(Library::split), decltype(ncclCommSplit)>);
-static_assert(alike_signatures<decltype(Library::destroy), decltype(ncclCommDestroy)>);
-static_assert(alike_signatures<decltype(Library::async_error), decltype(ncclCommGetAsyncError)>);
-static_assert(alike_signatures<decltype(Library::all_reduce), decltype(ncclAllReduce)>);
-static_assert(alike_signatures<decltype(Library::broadcast), decltype(ncclBroadcast)>);
-static_assert(alike_signatures<decltype(Library::all_gather), decltype(ncclAllGather)>);
-static_assert(alike_signatures<decltype(Library::reduce_scatter), decltype(ncclReduceScatter)>);
-static_assert(alike_signatures<decltype(Library::send), decltype(ncclSend)>);
-static_assert(alike_signatures<decltype(Library::receive), decltype(ncclRecv)>);
+static_assert(same_signature<decltype(Library::get_version), decltype(ncclGetVersion)>);
+static_assert(same_signature<decltype(Library::error_string), decltype(ncclGetErrorString)>);
+static_assert(same_signature<decltype(Library::last_error), decltype(ncclGetLastError)>);
+static_assert(same_signature<decltype(Library::get_unique_id), decltype(ncclGetUniqueId)>);
+static_assert(same_signature<decltype(Library::init_rank), decltype(ncclCommInitRank)>);
+static_assert(same_signature<decltype(Library::split), decltype(ncclCommSplit)>);
+static_assert(same_signature<decltype(Library::destroy), decltype(ncclCommDestroy)>);
+static_assert(same_signature<decltype(Library::async_error), decltype(ncclCommGetAsyncError)>);
+static_assert(same_signature<decltype(Library::all_reduce), decltype(ncclAllReduce)>);
+static_assert(same_signature<decltype(Library::broadcast), decltype(ncclBroadcast)>);
+static_assert(same_signature<decltype(Library::all_gather), decltype(ncclAllGather)>);
+static_assert(same_signature<decltype(Library::reduce_scatter), decltype(ncclReduceScatter)>);
+static_assert(same_signature<decltype(Library::send), decltype(ncclSend)>);
+static_assert(same_signature<decltype(Library::receive), decltype(ncclRecv)>);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
-static_assert(alike_signatures<decltype(Library::all_to_all), decltype(ncclAlltoAll)>);
+static_assert(same_signature<decltype(Library::all_to_all), decltype(ncclAlltoAll)>);
 #endif
-static_assert(alike_signatures<decltype(Library::group_start), decltype(ncclGroupStart)>);
-static_assert(alike_signatures<decltype(Library::group_end), decltype(ncclGroupEnd)>);
+static_assert(same_signature<decltype(Library::group_start), decltype(ncclGroupStart)>);
+static_assert(same_signature<decltype(Library::group_end), decltype(ncclGroupEnd)>);
 
 static_assert(nccl::remote_error == ncclRemoteError);
 static_assert(nccl::invalid_usage == ncclInvalidUsage && nccl::in_progress == ncclInProgress);
@@ -39,29 +39,28 @@ static_assert(nccl::type_of(DataType::f16) == ncclFloat16);
 static_assert(nccl::type_of(DataType::bf16) == ncclBfloat16);
 
 using cuda::Driver;
-static_assert(alike_signatures<decltype(Driver::init), decltype(cuInit)>);
-static_assert(alike_signatures<decltype(Driver::driver_version), decltype(cuDriverGetVersion)>);
-static_assert(alike_signatures<decltype(Driver::error_string), decltype(cuGetErrorString)>);
-static_assert(alike_signatures<decltype(Driver::device_count), decltype(cuDeviceGetCount)>);
-static_assert(alike_signatures<decltype(Driver::device_get), decltype(cuDeviceGet)>);
-static_assert(alike_signatures<decltype(Driver::device_name), decltype(cuDeviceGetName)>);
-static_assert(alike_signatures<decltype(Driver::device_uuid), decltype(cuDeviceGetUuid)>);
-static_assert(alike_signatures<decltype(Driver::device_attribute), decltype(cuDeviceGetAttribute)>);
+static_assert(same_signature<decltype(Driver::init), decltype(cuInit)>);
+static_assert(same_signature<decltype(Driver::driver_version), decltype(cuDriverGetVersion)>);
+static_assert(same_signature<decltype(Driver::error_string), decltype(cuGetErrorString)>);
+static_assert(same_signature<decltype(Driver::device_count), decltype(cuDeviceGetCount)>);
+static_assert(same_signature<decltype(Driver::device_get), decltype(cuDeviceGet)>);
+static_assert(same_signature<decltype(Driver::device_name), decltype(cuDeviceGetName)>);
+static_assert(same_signature<decltype(Driver::device_uuid), decltype(cuDeviceGetUuid)>);
+static_assert(same_signature<decltype(Driver::device_attribute), decltype(cuDeviceGetAttribute)>);
 static_assert(
-    alike_signatures<decltype(Driver::retain_primary_context), decltype(cuDevicePrimaryCtxRetain)>);
-static_assert(alike_signatures<decltype(Driver::set_current_context), decltype(cuCtxSetCurrent)>);
-static_assert(alike_signatures<decltype(Driver::query_stream), decltype(cuStreamQuery)>);
-static_assert(alike_signatures<decltype(Driver::create_stream), decltype(cuStreamCreate)>);
-static_assert(
-    alike_signatures<decltype(Driver::synchronize_stream), decltype(cuStreamSynchronize)>);
-static_assert(alike_signatures<decltype(Driver::allocate), decltype(cuMemAlloc)>);
-static_assert(alike_signatures<decltype(Driver::copy_to_device), decltype(cuMemcpyHtoDAsync)>);
-static_assert(alike_signatures<decltype(Driver::copy_within), decltype(cuMemcpyDtoDAsync)>);
-static_assert(alike_signatures<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
-static_assert(alike_signatures<decltype(Driver::create_event), decltype(cuEventCreate)>);
-static_assert(alike_signatures<decltype(Driver::record_event), decltype(cuEventRecord)>);
-static_assert(alike_signatures<decltype(Driver::query_event), decltype(cuEventQuery)>);
-static_assert(alike_signatures<decltype(Driver::elapsed), decltype(cuEventElapsedTime)>);
+    same_signature<decltype(Driver::retain_primary_context), decltype(cuDevicePrimaryCtxRetain)>);
+static_assert(same_signature<decltype(Driver::set_current_context), decltype(cuCtxSetCurrent)>);
+static_assert(same_signature<decltype(Driver::query_stream), decltype(cuStreamQuery)>);
+static_assert(same_signature<decltype(Driver::create_stream), decltype(cuStreamCreate)>);
+static_assert(same_signature<decltype(Driver::synchronize_stream), decltype(cuStreamSynchronize)>);
+static_assert(same_signature<decltype(Driver::allocate), decltype(cuMemAlloc)>);
+static_assert(same_signature<decltype(Driver::copy_to_device), decltype(cuMemcpyHtoDAsync)>);
+static_assert(same_signature<decltype(Driver::copy_within), decltype(cuMemcpyDtoDAsync)>);
+static_assert(same_signature<decltype(Driver::copy_to_host), decltype(cuMemcpyDtoH)>);
+static_assert(same_signature<decltype(Driver::create_event), decltype(cuEventCreate)>);
+static_assert(same_signature<decltype(Driver::record_event), decltype(cuEventRecord)>);
+static_assert(same_signature<decltype(Driver::query_event), decltype(cuEventQuery)>);
+static_assert(same_signature<decltype(Driver::elapsed), decltype(cuEventElapsedTime)>);
 static_assert(cuda::success == CUDA_SUCCESS && cuda::not_ready == CUDA_ERROR_NOT_READY);
 static_assert(cuda::not_initialized == CUDA_ERROR_NOT_INITIALIZED);
 static_assert(cuda::stub_library == CUDA_ERROR_STUB_LIBRARY);

@@ -19,7 +19,7 @@ TEST(Half, KnownBitPatterns) {
     EXPECT_EQ(float_to_half(1.0F), 0x3C00);
     EXPECT_EQ(float_to_half(-2.0F), 0xC000);
     EXPECT_EQ(float_to_half(65504.0F), 0x7BFF);                 // the largest
-    EXPECT_EQ(float_to_half(65520.0F), 0x7C00);                 // half a step more: infinite
+    EXPECT_EQ(float_to_half(65520.0F), 0x7C00);                 // half a step more: infinity
     EXPECT_EQ(float_to_half(0x1p-14F), 0x0400);                 // the smallest normal
     EXPECT_EQ(float_to_half(0x1p-24F), 0x0001);                 // the smallest of all
     EXPECT_EQ(float_to_half(0x1p-25F), 0x0000);                 // a tie: to even
@@ -27,7 +27,7 @@ TEST(Half, KnownBitPatterns) {
     EXPECT_EQ(float_to_half(2051.0F), float_to_half(2052.0F));
 }
 
-TEST(Half, EveryNumberComesBack) {
+TEST(Half, EveryNumberConvertsBack) {
     for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
         const auto half = static_cast<std::uint16_t>(bits);
         const float value = half_to_float(half);
@@ -54,11 +54,11 @@ TEST(Integers, AreExactUpToTheBound) {
         const std::uint32_t last = exact_integers(type);
         std::array<std::byte, 8> element{};
         for (std::uint32_t value = 0; value <= std::min(last, 4096U); ++value) {
-            store(type, value, element.data());
-            ASSERT_EQ(load(type, element.data()), value);
+            store_integer(type, value, element.data());
+            ASSERT_EQ(load_number(type, element.data()), value);
         }
-        store(type, last, element.data());
-        EXPECT_EQ(load(type, element.data()), last);
+        store_integer(type, last, element.data());
+        EXPECT_EQ(load_number(type, element.data()), last);
     }
 }
 

@@ -1,6 +1,6 @@
-// Compiles only if what node/nvml.h declares of NVML agrees with its header.
-#include "alike_signatures.h"
+// Compiles only if the declarations in node/nvml.h match NVML's header.
 #include "node/nvml.h"
+#include "same_signature.h"
 
 #include <cstddef>
 #include <nvml.h>
@@ -10,19 +10,18 @@ namespace {
 
 using namespace nvml;
 
-static_assert(alike_signatures<decltype(Devices::init), decltype(nvmlInit_v2)>);
-static_assert(alike_signatures<decltype(Devices::shutdown), decltype(nvmlShutdown)>);
+static_assert(same_signature<decltype(Devices::init), decltype(nvmlInit_v2)>);
+static_assert(same_signature<decltype(Devices::shutdown), decltype(nvmlShutdown)>);
 static_assert(
-    alike_signatures<decltype(Devices::by_pci), decltype(nvmlDeviceGetHandleByPciBusId_v2)>);
+    same_signature<decltype(Devices::by_pci), decltype(nvmlDeviceGetHandleByPciBusId_v2)>);
+static_assert(same_signature<decltype(Devices::max_mig), decltype(nvmlDeviceGetMaxMigDeviceCount)>);
 static_assert(
-    alike_signatures<decltype(Devices::max_mig), decltype(nvmlDeviceGetMaxMigDeviceCount)>);
-static_assert(alike_signatures<decltype(Devices::mig_by_index),
-                               decltype(nvmlDeviceGetMigDeviceHandleByIndex)>);
-static_assert(alike_signatures<decltype(Devices::uuid), decltype(nvmlDeviceGetUUID)>);
-static_assert(alike_signatures<decltype(Devices::name), decltype(nvmlDeviceGetName)>);
-static_assert(alike_signatures<decltype(Devices::memory), decltype(nvmlDeviceGetMemoryInfo)>);
+    same_signature<decltype(Devices::mig_by_index), decltype(nvmlDeviceGetMigDeviceHandleByIndex)>);
+static_assert(same_signature<decltype(Devices::uuid), decltype(nvmlDeviceGetUUID)>);
+static_assert(same_signature<decltype(Devices::name), decltype(nvmlDeviceGetName)>);
+static_assert(same_signature<decltype(Devices::memory), decltype(nvmlDeviceGetMemoryInfo)>);
 static_assert(
-    alike_signatures<decltype(Devices::utilization), decltype(nvmlDeviceGetUtilizationRates)>);
+    same_signature<decltype(Devices::utilization), decltype(nvmlDeviceGetUtilizationRates)>);
 
 static_assert(sizeof(Memory) == sizeof(nvmlMemory_t));
 static_assert(offsetof(Memory, free) == offsetof(nvmlMemory_t, free));

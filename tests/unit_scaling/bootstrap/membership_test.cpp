@@ -36,7 +36,7 @@ TEST(Membership, UnderSrun) {
     EXPECT_EQ(read_membership(EnvironmentCopy(values), "host")->switches, "s1.s4");
 }
 
-TEST(SwitchesAbove, LeavesOutTheNodeAndWhatNoSwitchIsCalled) {
+TEST(SwitchesAbove, OmitsTheNodeAndInvalidCharacters) {
     EXPECT_EQ(switches_above("s[0-1].s4.node03"), "s[0-1].s4");
     EXPECT_EQ(switches_above("node03"), "");
     EXPECT_EQ(switches_above(""), "");
@@ -44,13 +44,13 @@ TEST(SwitchesAbove, LeavesOutTheNodeAndWhatNoSwitchIsCalled) {
     EXPECT_EQ(switches_above(std::string(2000, 's') + ".node03"), "");
 }
 
-// torch's own default port, since mpirun gives none.
+// torch's default port, because mpirun sets none.
 TEST(Membership, UnderMpirunOnOneNode) {
     EXPECT_EQ(*read_membership(EnvironmentCopy(under_mpirun), "host"),
               (Membership{3, 4, 3, "host", "localhost", 29515, "."}));
 }
 
-TEST(Membership, WhatTheLauncherDoesNotTellIsSaid) {
+TEST(Membership, MissingVariablesAreNamed) {
     EXPECT_EQ(refusal(under_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
               (Error{"MASTER_ADDR", "not set, and mpirun does not say which node runs rank 0",
                      "start it with mpirun -x MASTER_ADDR=HOST"}));
@@ -64,11 +64,11 @@ TEST(Membership, NumbersAreChecked) {
     EXPECT_EQ(refusal(under_srun, "RANK", "-1").object, "RANK=-1");
     EXPECT_EQ(refusal(under_srun, "LOCAL_RANK", "").object, "LOCAL_RANK=");
     EXPECT_EQ(refusal(under_srun, "WORLD_SIZE", "8x").object, "WORLD_SIZE=8x");
-    // 65536 - 15: the port beside it must exist too.
+    // 65536 - 15: the port of the control channel must exist too.
     EXPECT_EQ(refusal(under_srun, "MASTER_PORT", "65521").problem, "not a number below 65521");
 }
 
-// Slurm deals ranks 0, 1, 2, 3 to nodes 1, 2, 1, 2.
+// Slurm distributes ranks 0, 1, 2, 3 to nodes 1, 2, 1, 2.
 TEST(NamesOfStep, FollowSlurmsDistribution) {
     const RankNames names = names_of_step(EnvironmentCopy({{"SLURM_STEP_NODELIST", "node[01-02]"},
                                                            {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
@@ -79,7 +79,7 @@ TEST(NamesOfStep, FollowSlurmsDistribution) {
 }
 
 // Two tasks on each of node01 and node02, with node02 first in the order.
-TEST(NamesOfStep, FollowTheOrderOfTheNodes) {
+TEST(NamesOfStep, FollowTheNodeOrder) {
     const RankNames names = names_of_step(
         EnvironmentCopy({{"SLURM_JOB_ID", "17"},
                          {"SLURM_STEP_ID", "0"},
@@ -90,7 +90,7 @@ TEST(NamesOfStep, FollowTheOrderOfTheNodes) {
     EXPECT_EQ(names(3), "rank 3 on node01");
 }
 
-TEST(NamesOfStep, AreNumbersWhereTheNodesAreNotKnown) {
+TEST(NamesOfStep, AreNumbersIfTheNodesAreUnknown) {
     EXPECT_EQ(names_of_step(EnvironmentCopy())(2), "rank 2");
     EXPECT_EQ(names_of_step(EnvironmentCopy({{"SLURM_STEP_NODELIST", "node[01-02]"},
                                              {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
@@ -98,7 +98,7 @@ TEST(NamesOfStep, AreNumbersWhereTheNodesAreNotKnown) {
               "rank 2");
 }
 
-TEST(NamesOfPeers, AreWhatTheRanksSaid) {
+TEST(NamesOfPeers, UseTheReportedHosts) {
     EXPECT_EQ(names_of_peers({{"a", 0}, {"b", 0}})(1), "rank 1 on b");
 }
 

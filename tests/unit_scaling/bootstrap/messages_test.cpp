@@ -7,13 +7,13 @@ namespace {
 
 const Membership own{2, 4, 1, "node \"2\"", "node01", 25000, "17.0", "s1.s4"};
 
-TEST(Hello, ComesBack) {
+TEST(Hello, IsReadAsWritten) {
     const std::string line = hello_text(own);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_EQ(read_hello(line, own), (Hello{2, {"node \"2\"", 1, "s1.s4"}}));
 }
 
-TEST(Hello, OfAnotherRunIsNone) {
+TEST(Hello, OfAnotherRunIsRejected) {
     Membership other = own;
     other.job = "18.0";
     EXPECT_EQ(read_hello(hello_text(other), own), std::nullopt);
@@ -25,7 +25,7 @@ TEST(Hello, OfAnotherRunIsNone) {
     EXPECT_EQ(read_hello(hello_text(beyond), own), std::nullopt);
 }
 
-TEST(Hello, OfAnotherProgramIsNone) {
+TEST(Hello, OfAnotherProgramIsRejected) {
     const std::string whole = hello_text(own);
     const auto with = [&](const std::string& old, const std::string& text) {
         std::string changed = whole;
@@ -35,7 +35,7 @@ TEST(Hello, OfAnotherProgramIsNone) {
          {std::string(), std::string("GET / HTTP/1.1"), std::string("[]"), std::string("{\"a\":1}"),
           std::string(100'000, '['), with("nccl-scaling/5", "nccl-scaling/4"),
           with("\"rank\":2", "\"rank\":\"x\""), with("\"rank\":2", "\"rank\":2.5"),
-          // Neither is 2 of so many bits.
+          // Neither becomes 2 by truncation.
           with("\"rank\":2", "\"rank\":4294967298"), with("\"rank\":2", "\"rank\":1e300"),
           with("\"local_rank\":1", "\"local_rank\":true"),
           with("\"local_rank\":1", "\"local_rank\":4"),
@@ -44,8 +44,8 @@ TEST(Hello, OfAnotherProgramIsNone) {
     }
 }
 
-TEST(Peers, ComeBack) {
-    // By block, by hand, cyclic, of a node that says two things of itself.
+TEST(Peers, AreReadAsWritten) {
+    // Block, arbitrary, and cyclic distributions, and a node with contradictory switches.
     for (const std::vector<Peer>& peers : std::vector<std::vector<Peer>>{
              {{"node01", 0, "s1.s4"}, {"node01", 1, "s1.s4"}, {"node02", 0}, {"node02", 1}},
              {{"node01", 3}, {"node01", 1}, {"node01", 2}, {"node02", 3}},
@@ -55,7 +55,7 @@ TEST(Peers, ComeBack) {
     }
 }
 
-// A node has one entry, however many ranks.
+// A node has one entry, whatever its number of ranks.
 TEST(Peers, AreShort) {
     std::vector<Peer> peers;
     for (std::uint32_t rank = 0; rank < 8192; ++rank) {
@@ -64,15 +64,12 @@ TEST(Peers, AreShort) {
     EXPECT_LT(peers_text(peers).size(), std::size_t{1024 * 60});
 }
 
-TEST(Peers, AreAsManyAsTheRunHas) {
-    const std::string line = "d" + peers_text({{"node01", 0}, {"node01", 1}});
-    EXPECT_EQ(read_peers(line, 3), std::nullopt);
-    EXPECT_EQ(read_peers(line, 1), std::nullopt);
+TEST(Peers, OfAnotherNumberAndOtherLinesAreRejected) {
+    const std::string two = "d" + peers_text({{"node01", 0}, {"node01", 1}});
+    EXPECT_EQ(read_peers(two, 3), std::nullopt);
+    EXPECT_EQ(read_peers(two, 1), std::nullopt);
     EXPECT_EQ(read_peers(R"(d{"peers":[{"host":"a","local_rank":0,"ranks":4294967295}]})", 4),
               std::nullopt);
-}
-
-TEST(Peers, AreNoOtherLine) {
     const std::string text = peers_text({{"node01", 0}});
     for (const std::string& line : {std::string(), std::string("d"), text, "x" + text,
                                     std::string("dx"), std::string("d{\"peers\":[[1]]}")}) {
@@ -80,20 +77,21 @@ TEST(Peers, AreNoOtherLine) {
     }
 }
 
-// Rank 0 prints both.
-TEST(Messages, CannotSteerTheTerminal) {
+// Rank 0 prints both texts.
+TEST(Messages, CannotControlTheTerminal) {
     Membership hostile = own;
     hostile.host = "node\x1b[2J\n";
     hostile.switches = "s1\x1b.s4";
     EXPECT_EQ(read_hello(hello_text(hostile), own), (Hello{2, {"node?[2J?", 1, "s1?.s4"}}));
-    EXPECT_EQ(read_failed("3\x1b[2J\xc2\x9bJ").problem, "?[2J??J");
+    EXPECT_EQ(read_rank_failure("3\x1b[2J\xc2\x9bJ").problem, "?[2J??J");
 }
 
-TEST(Failed, KeepsCodeAndProblemInOneLine) {
-    const std::string line = failed_line(ExitCode::wrong_data, "element 3\nis 4");
+TEST(RankFailure, CodeAndProblemAreOneLine) {
+    const std::string line = failure_line(ExitCode::wrong_data, "element 3\nis 4");
     EXPECT_EQ(line, "x5element 3 is 4\n");
-    EXPECT_EQ(read_failed("5element 3 is 4"), (Failed{ExitCode::wrong_data, "element 3 is 4"}));
-    EXPECT_EQ(read_failed("0").code, ExitCode::environment);
+    EXPECT_EQ(read_rank_failure("5element 3 is 4"),
+              (RankFailure{ExitCode::wrong_data, "element 3 is 4"}));
+    EXPECT_EQ(read_rank_failure("0").code, ExitCode::environment);
 }
 
 }  // namespace

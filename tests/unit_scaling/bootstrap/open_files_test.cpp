@@ -1,6 +1,6 @@
-// In processes of their own, as a hard limit stays low.
+// The tests run in separate processes, because a hard limit cannot be raised again.
 #include "bootstrap/channel.h"
-#include "made_up_channels.h"
+#include "loopback_channels.h"
 
 #include <gtest/gtest.h>
 
@@ -19,46 +19,46 @@ void limit(rlim_t soft, rlim_t hard) {
     if (setrlimit(RLIMIT_NOFILE, &limits) != 0) std::exit(99);
 }
 
-[[noreturn]] void say_and_exit(const std::string& text) {
+[[noreturn]] void print_and_exit(const std::string& text) {
     static_cast<void>(std::fprintf(stderr, "%s\n", text.c_str()));
     std::exit(0);
 }
 
 const testing::ExitedWithCode done(0);
 
-// 64 ranks and 256 files of other kinds are 320.
-TEST(OpenFiles, TheirLackIsToldWithTheNumber) {
-    const auto ask = [](rlim_t allowed) {
+// 64 ranks and 256 other files are 320.
+TEST(OpenFiles, TooLowALimitIsReportedWithTheNumber) {
+    const auto check = [](rlim_t allowed) {
         limit(allowed, allowed);
-        const auto lack = lack_of_open_files(64);
-        say_and_exit(lack ? lack->message() : "enough");
+        const auto error = check_open_file_limit(64);
+        print_and_exit(error ? error->message() : "enough");
     };
-    EXPECT_EXIT(ask(320), done, "enough");
-    EXPECT_EXIT(ask(319), done,
-                "distgpu: open files: rank 0 needs 320 for 64 ranks, and may have 319; raise the "
-                "hard limit on its node, ulimit -Hn");
+    EXPECT_EXIT(check(320), done, "enough");
+    EXPECT_EXIT(check(319), done,
+                "distgpu: open files: rank 0 needs 320 for 64 ranks, but its limit is 319; raise "
+                "the hard limit on its node \\(ulimit -Hn\\)");
 }
 
 class FewFiles : public Channels {
   protected:
     [[noreturn]] static void open_as(const Membership& rank, const ChannelOptions& options) {
         const auto channel = open_channel(rank, options);
-        say_and_exit(channel ? "connected" : channel.error().failure.problem);
+        print_and_exit(channel ? "connected" : channel.error().failure.problem);
     }
 };
 
 // The soft limit is raised to the hard one first.
-TEST_F(FewFiles, Rank0SaysSoBeforeItWaits) {
+TEST_F(FewFiles, Rank0ReportsItBeforeItWaits) {
     timeout = 60s;
     const auto open = [this] {
         limit(100, 200);
         open_as(membership(0), options(0));
     };
-    EXPECT_EXIT(open(), done, "open files: rank 0 needs 259 for 3 ranks, and may have 200");
+    EXPECT_EXIT(open(), done, "open files: rank 0 needs 259 for 3 ranks, but its limit is 200");
 }
 
-// What is open already leaves room for the listener alone: a rank that connects is not missing.
-TEST_F(FewFiles, AConnectionThatCannotBeTakenIsTold) {
+// The limit leaves room only for the listener. The error must not be that the rank is missing.
+TEST_F(FewFiles, AConnectionThatCannotBeAcceptedIsReported) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "the sanitizers open a pipe where they look at an object's type";
 #endif
@@ -66,10 +66,11 @@ TEST_F(FewFiles, AConnectionThatCannotBeTakenIsTold) {
     const auto open = [this] {
         limit(300, 300);
         if (fork() == 0) {
-            // Rank 0 may leave before it knows that it is connected, and it would try for ever.
+            // Rank 0 may end before this process knows that it is connected; it would retry
+            // forever.
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            const auto connection = mute_rank(1);
-            static_cast<void>(receive_line(connection, 100, Clock::now() + 10s));  // it leaves
+            const auto connection = silent_rank(1);
+            static_cast<void>(receive_line(connection, 100, Clock::now() + 10s));  // rank 0 ends
             _exit(0);
         }
         const auto rank_0 = membership(0);

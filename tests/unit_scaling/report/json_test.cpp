@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One of everything that Results can hold, with texts and numbers that are easily damaged.
+// One of everything that Results can contain, with texts and numbers that are easily corrupted.
 Report full() {
     Report input;
     Results& results = input.results;
@@ -70,8 +70,8 @@ TEST(ReportJson, KeysHaveTheSchemasOrder) {
     EXPECT_EQ(json["schema"], "distgpu.scaling/1");
 }
 
-// 8 bytes in 0.1 s are 80 bytes/s; all-to-all of 2 ranks has factor 1/2: 40 bytes/s.
-TEST(ReportJson, MeasurementsCarryTheirBandwidths) {
+// 8 bytes in 0.1 s are 80 bytes/s; all-to-all with 2 ranks has the factor 1/2: 40 bytes/s.
+TEST(ReportJson, MeasurementsHaveTheirBandwidths) {
     const Json measurement = Json::parse(to_json(full()))["measurements"][1];
     EXPECT_DOUBLE_EQ(measurement["algbw"], 80);
     EXPECT_DOUBLE_EQ(measurement["busbw"], 40);
@@ -90,7 +90,7 @@ TEST(ReportJson, DerivedValuesAreWritten) {
     EXPECT_EQ(json["findings"][0]["node"], 1);
 }
 
-TEST(ReportJson, TheHeadline) {
+TEST(ReportJson, HeadlineOrNull) {
     Report input = full();
     EXPECT_TRUE(Json::parse(to_json(input))["headline"].is_null());
     input.headline = Headline{1, 4e9, std::nullopt, 0, ExpectedBandwidth{5e9, "--expect"}};
@@ -99,16 +99,16 @@ TEST(ReportJson, TheHeadline) {
          "expected": 5e9, "expected_of": "--expect"})json"));
 }
 
-// 40 bytes/s were measured of the 60 that were there before.
-TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
+// 20 bytes/s of the 60 that were measured before.
+TEST(ReportJson, TheComparisonIsWrittenButNotRead) {
     Report input = full();
     EXPECT_TRUE(Json::parse(to_json(input))["judgement"].is_null());
-    input.judgement = Judgement{"old",
-                                0.5,
-                                {"driver is '1' there, '2' here"},
-                                std::vector<Change>(4),
-                                {{1, 60, 20}},
-                                {"all-reduce half, 1 KiB, 16 ranks"}};
+    input.comparison = Comparison{"old",
+                                  0.5,
+                                  {"driver is '1' there, '2' here"},
+                                  std::vector<Change>(4),
+                                  {{1, 60, 20}},
+                                  {"all-reduce half, 1 KiB, 16 ranks"}};
     EXPECT_EQ(Json::parse(to_json(input))["judgement"], Json::parse(R"json(
         {"outcome": "failed", "file": "old", "tolerance": 0.5,
          "differences": ["driver is '1' there, '2' here"], "passed": 3,
@@ -119,7 +119,7 @@ TEST(ReportJson, TheJudgementIsWrittenAndDoesNotDisturbTheReader) {
     EXPECT_EQ(*results, input.results);
 }
 
-// As a file that was written before there were these members, or while there were others.
+// Files of earlier versions lack some members, and have others.
 TEST(ReportJson, OlderFilesAreRead) {
     std::string text = changed(to_json(full()), "\"judgement\": null,\n", "");
     text = changed(text, "{\"name\":\"NCCL_DEBUG\"", "{\"origin\":null,\"name\":\"NCCL_DEBUG\"");
@@ -130,7 +130,7 @@ TEST(ReportJson, OlderFilesAreRead) {
     EXPECT_EQ(*results, full().results);
 }
 
-TEST(ReportJson, HostMemoryIsStamped) {
+TEST(ReportJson, HostMemoryHasANote) {
     Report input = full();
     EXPECT_EQ(Json::parse(to_json(input))["note"], "host memory; not a GPU measurement");
     input.results.backend = "nccl";
@@ -142,27 +142,27 @@ TEST(ReportJson, CompleteOnlyWithAVerdictAndWithoutAFailure) {
     EXPECT_EQ(Json::parse(to_json(input))["complete"], false);
     EXPECT_EQ(Json::parse(to_json(input))["failure"]["missing"][0], "rank 5 on n2");
     input.results.failure.reset();
-    EXPECT_EQ(Json::parse(to_json(input))["complete"], false);  // it still runs
+    EXPECT_EQ(Json::parse(to_json(input))["complete"], false);  // still running
     input.verdict = "2 nodes: ...";
     EXPECT_EQ(Json::parse(to_json(input))["complete"], true);
     EXPECT_TRUE(Json::parse(to_json(input))["failure"].is_null());
 }
 
-// A file of /proc or a variable may hold any byte: the file is valid all the same.
-TEST(ReportJson, TextThatIsNotUtf8IsMended) {
+// A file of /proc or a variable may contain any byte; the JSON must still be valid.
+TEST(ReportJson, InvalidUtf8IsReplaced) {
     Report input;
     input.results.environment = {{"NCCL_X", "a\xff"}};
     EXPECT_EQ(Json::parse(to_json(input))["environment"][0]["value"], "a\ufffd");
 }
 
-TEST(ReportJson, EveryShorterTextIsRefused) {
+TEST(ReportJson, EveryTruncatedTextIsRefused) {
     const std::string text = to_json(full());
     for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
         EXPECT_EQ(problem_of(text.substr(0, length)), "not JSON, or cut short") << length;
     }
 }
 
-// Numbers become indices: one too high would be read beyond a vector's end.
+// Numbers become indices: one that is too high would lead beyond a vector's end.
 TEST(ReportJson, WrongTextsAreRefused) {
     EXPECT_EQ(problem_of("[1]"), "not a JSON object");
     EXPECT_EQ(problem_of("{}"), "\"schema\": not a string");
@@ -175,7 +175,7 @@ TEST(ReportJson, WrongTextsAreRefused) {
         {"scaling/1", "scaling/2", R"("schema": not "distgpu.scaling/1")"},
         {"scaling/1", "plan/1", R"("schema": not "distgpu.scaling/1")"},
         {R"("backend")", R"("back")", R"("backend": not a string)"},
-        {"send-recv", "gossip", R"("measurements[0].collective": not one of the known words)"},
+        {"send-recv", "gossip", R"("measurements[0].collective": unknown value)"},
         {R"("median":0.1)", R"("median":-0.1)",
          R"("measurements[0].time.median": not a number from 0)"},
         {R"("in_place":true)", R"("in_place":1)",
@@ -196,7 +196,7 @@ TEST(ReportJson, WrongTextsAreRefused) {
     }
 }
 
-TEST(ReadResults, NamesTheFileThatIsNotThere) {
+TEST(ReadResults, NamesAMissingFile) {
     const auto results = read_results("/nonexistent/old.json");
     ASSERT_FALSE(results);
     EXPECT_EQ(results.error().message(),

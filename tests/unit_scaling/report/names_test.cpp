@@ -14,14 +14,14 @@ Results three_nodes() {
     return results;
 }
 
-TEST(OperationName, SaysWhatIsMeasured) {
+TEST(OperationName, HasCollectiveTypeSizeAndPlacement) {
     EXPECT_EQ(operation_name({Collective::all_reduce, DataType::f32, true, 64U << 20U}),
               "all-reduce float, 64 MiB, in place");
     EXPECT_EQ(operation_name({Collective::broadcast, DataType::f16, false, 8}),
               "broadcast half, 8 B");
 }
 
-TEST(GroupLabel, SaysWhoIsInItAndHostMemoryHasRanksInsteadOfGpus) {
+TEST(GroupLabel, NamesNodesAndGpusOrRanksInHostMemory) {
     Results results = three_nodes();
     EXPECT_EQ(group_label(results, {Group::Kind::nodes, {0, 1, 2}, 6, 3}), "3 nodes");
     EXPECT_EQ(group_label(results, {Group::Kind::nodes, {0}, 2, 1}), "1 node");
@@ -32,7 +32,7 @@ TEST(GroupLabel, SaysWhoIsInItAndHostMemoryHasRanksInsteadOfGpus) {
     EXPECT_EQ(group_label(results, {Group::Kind::gpus, {0}, 2, 2}), "2 ranks of n1");
 }
 
-TEST(GroupLabel, ARailHasItsPortsNameWhereAllNodesAgree) {
+TEST(GroupLabel, ARailHasItsPortIfAllNodesAgree) {
     Results results = three_nodes();
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 0}), "rail 0 (mlx5_0)");
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 1}), "rail 1");
@@ -41,7 +41,7 @@ TEST(GroupLabel, ARailHasItsPortsNameWhereAllNodesAgree) {
     EXPECT_EQ(group_label(results, {Group::Kind::rail, {0, 1, 2}, 3, 0}), "rail 0");
 }
 
-TEST(LimiterName, SaysWhatToLookAt) {
+TEST(LimiterName, OfEachKind) {
     using Kind = Limiter::Kind;
     Results results = three_nodes();
     results.nodes[1].switches = "s1.s4";
@@ -52,7 +52,7 @@ TEST(LimiterName, SaysWhatToLookAt) {
     EXPECT_EQ(name({.kind = Kind::uplink, .node = 1}), "uplink of s4");
     EXPECT_EQ(name({.kind = Kind::spine}), "spine");
     EXPECT_EQ(name({.kind = Kind::paths}), "paths");
-    EXPECT_EQ(name({.node = 2, .intermittent = true}), "n3 (intermittent)");
+    EXPECT_EQ(name({.node = 2, .is_intermittent = true}), "n3 (intermittent)");
     EXPECT_EQ(name({.kind = Kind::rail, .local_rank = 0}), "rail mlx5_0");
     EXPECT_EQ(name({.kind = Kind::rail, .local_rank = 1}), "rail 1") << "ports differ in name";
     for (Node& node : results.nodes) node.rails.clear();

@@ -1,6 +1,6 @@
-// What stands on the page before its script runs; scaling_page.bats opens it in a browser.
-#include "made_up_results.h"
+// The page before its script runs; scaling_page.bats opens it in a browser.
 #include "report/formats.h"
+#include "synthetic_results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,16 +15,16 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::size_t count(std::string_view text, std::string_view word) {
+std::size_t count(std::string_view text, std::string_view part) {
     std::size_t found = 0;
-    for (auto place = text.find(word); place != std::string_view::npos;
-         place = text.find(word, place + word.size())) {
+    for (auto place = text.find(part); place != std::string_view::npos;
+         place = text.find(part, place + part.size())) {
         ++found;
     }
     return found;
 }
 
-// What the browser takes for the JSON: up to the first end of the element.
+// The JSON as the browser sees it: up to the first end tag of the element.
 std::string json_on(const std::string& page) {
     const std::string begin = "<script type=\"application/json\" id=\"run\">\n";
     const auto place = page.find(begin);
@@ -33,12 +33,12 @@ std::string json_on(const std::string& page) {
     return page.substr(text, page.find("</script", text) - text);
 }
 
-TEST(HtmlPage, HasTheRunAsItIs) {
-    const std::string json = to_json(report_of(made_up_results(4, 8)));
+TEST(HtmlPage, ContainsTheRunUnchanged) {
+    const std::string json = to_json(make_report(synthetic_results(4, 8)));
     EXPECT_EQ(nlohmann::json::parse(json_on(to_html(json))), nlohmann::json::parse(json));
 }
 
-TEST(HtmlPage, HasItsStyleAndItsScriptAndNothingElse) {
+TEST(HtmlPage, ContainsStyleAndScriptAndLoadsNothing) {
     const std::string page = to_html("{}");
     EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));
     EXPECT_THAT(page, HasSubstr("JSON.parse("));
@@ -51,8 +51,8 @@ TEST(HtmlPage, HasItsStyleAndItsScriptAndNothingElse) {
 }
 
 // The name of a host, of a file or of a variable may be any text.
-TEST(HtmlPage, NothingOfTheUsersIsMarkup) {
-    Report input = report_of(made_up_results(4, 8));
+TEST(HtmlPage, UserTextIsNeverMarkup) {
+    Report input = make_report(synthetic_results(4, 8));
     const std::string markup = "</script><script>alert(1)</script><!--<script>";
     for (Node& node : input.results.nodes) node.name = markup;
     input.verdict = markup;

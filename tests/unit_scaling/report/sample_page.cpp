@@ -1,12 +1,12 @@
-// Writes pages of made-up results of clusters of any size, for a browser to open: t = alpha + f
-// bytes / beta with invented constants; nothing was measured. sample_page FOLDER. For each page it
-// prints what must be seen on it: file, lines' points, pictures, filled cells of the heat map, rows
-// of the table of results. The numbers follow from the shapes below, not from the page.
+// Usage: sample_page FOLDER. Writes pages with synthetic results of clusters of several sizes, for
+// tests in a browser: t = alpha + f bytes / beta with invented constants. For each page it prints
+// its file, and the expected numbers of points of lines, pictures, filled cells of the heat map,
+// and rows of the table of results. These follow from the shapes below, not from the page.
 #include "analysis/collectives.h"
 #include "analysis/pairs.h"
 #include "base/format.h"
-#include "made_up_results.h"
 #include "report/formats.h"
+#include "synthetic_results.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@ using distgpu::formatted;
 struct Shape {
     std::uint32_t nodes = 4;
     std::uint32_t ranks_per_node = 8;
-    std::uint32_t rounds = 3;  // of the tournament of pairs; 0: none
+    std::uint32_t rounds = 3;  // of the tournament
     std::optional<std::uint32_t> slow_node =
         std::nullopt;  // its network has 60 % of the others' rate
 };
@@ -36,7 +36,7 @@ constexpr std::size_t sizes = 15;  // 8 B, 32 B, ... 2 GiB
 
 constexpr std::uint64_t pair_bytes = 1ULL << 30U;
 
-// Noise of up to 2 %, by a multiplicative hash of `seed` (Knuth, volume 3, 6.4).
+// Noise of up to 2 %, from a multiplicative hash of `seed` (Knuth, volume 3, 6.4).
 double noise(std::size_t seed) {
     const auto hash = static_cast<std::uint32_t>(seed * 2654435761U) >> 16U;
     return 1 + 0.02 * (static_cast<double>(hash) / 32768 - 1);
@@ -49,7 +49,7 @@ void measure(const Shape& shape, Results& results, std::size_t group, std::uint6
     const bool is_slow = shape.slow_node && std::ranges::count(nodes, *shape.slow_node) > 0;
     const double latency = is_alone ? 14e-6 : 30e-6 + 4e-6 * static_cast<double>(nodes.size());
     const double rate = is_alone ? 480e9 : is_slow ? 216e9 : 360e9;
-    const double factor = row_of(Collective::all_reduce).bus_factor(ranks);
+    const double factor = info_of(Collective::all_reduce).bus_factor(ranks);
     const double median =
         (latency + static_cast<double>(bytes) * factor / rate) * noise(results.measurements.size());
     results.measurements.push_back({group,
@@ -93,10 +93,10 @@ void add_pairs(const Shape& shape, Results& results) {
     }
 }
 
-// All-reduce of float over these sizes, out of place and in place, on 2, 4, ... GPUs of the
-// first node and on 1, 2, 4, ... all nodes; pairs at 1 GiB; and what follows from that.
-Report results(const Shape& shape) {
-    Results results = made_up_results(shape.nodes, shape.ranks_per_node);
+// All-reduce of float with these sizes, out of place and in place, on 2, 4, ... GPUs of the first
+// node and on 1, 2, 4, ... and all nodes; pairs at 1 GiB.
+Report sample_report(const Shape& shape) {
+    Results results = synthetic_results(shape.nodes, shape.ranks_per_node);
     results.backend = "nccl";
     results.started = "2026-11-21T12:00:00Z";
     results.fingerprint = {{"sample", "made up; nothing was measured"}, {"library", "NCCL 2.28.9"}};
@@ -110,7 +110,7 @@ Report results(const Shape& shape) {
     add_scaling_groups(shape, results);
     add_pairs(shape, results);
     if (shape.slow_node) results.nodes[*shape.slow_node].fault = "GPU 0000:3b:00.0 (H100): gone";
-    Report report = report_of(results);
+    Report report = make_report(results);
     report.verdict.insert(0, "Sample, nothing was measured. ");
     return report;
 }
@@ -124,8 +124,8 @@ struct Page {
     std::size_t rows = 0;
 };
 
-// A line a group of the first 2 and 4 of 8 GPUs and of `node_groups` groups of nodes; of more than
-// one of these a curve of efficiency, with a point for each. Pairs have the heat map.
+// A line for each group: the first 2 and 4 of 8 GPUs, and `node_groups` groups of nodes. With more
+// than one of these there is an efficiency curve with a point for each. Pairs have the heat map.
 Page page(std::string name, const Report& input, std::size_t node_groups, std::size_t cells,
           std::size_t other_rows) {
     const std::size_t groups = 2 + node_groups;
@@ -139,17 +139,17 @@ Page page(std::string name, const Report& input, std::size_t node_groups, std::s
 }
 
 Page partial() {
-    Report input = results({.nodes = 4, .rounds = 0});
+    Report input = sample_report({.nodes = 4, .rounds = 0});
     input.results.failure = Failure{
-        "all-reduce, 1 MiB, 4 nodes", "no answer within 60 s", {"rank 5 on n2", "rank 6 on n2"}};
+        "all-reduce, 1 MiB, 4 nodes", "no progress for 60 s", {"rank 5 on n2", "rank 6 on n2"}};
     input.verdict.clear();
     input.efficiency.clear();
     return page("partial", input, 3, 0, 0);
 }
 
-// Names and values that would be markup if they were not escaped.
+// Names and values that would become markup without escaping.
 Page hostile() {
-    Report input = results({.nodes = 2, .rounds = 1});
+    Report input = sample_report({.nodes = 2, .rounds = 1});
     const std::string markup =
         "</script><script>console.error('run')</script><img src=http://localhost/x>";
     input.results.nodes[1].name = markup;
@@ -161,19 +161,19 @@ Page hostile() {
     return page("hostile", input, 2, 2, 1);
 }
 
-// Held against an earlier run: one measurement failed, one is missing.
-Page judged() {
-    Report input = results({.nodes = 2, .rounds = 0});
-    input.judgement = Judgement{"old.json",
-                                0.05,
-                                {"driver is '570.8' there, '575.1' here"},
-                                std::vector<Change>(8),
-                                {{0, 2e9, 1.5e9}},
-                                {"all-reduce float, 1 GiB, 64 ranks"}};
-    return page("judged", input, 2, 0, 0);
+// Compared with an earlier run: one measurement failed, one is missing.
+Page compared() {
+    Report input = sample_report({.nodes = 2, .rounds = 0});
+    input.comparison = Comparison{"old.json",
+                                  0.05,
+                                  {"driver is '570.8' there, '575.1' here"},
+                                  std::vector<Change>(8),
+                                  {{0, 2e9, 1.5e9}},
+                                  {"all-reduce float, 1 GiB, 64 ranks"}};
+    return page("compared", input, 2, 0, 0);
 }
 
-// Of 64 rows of 8 nodes each, those that a run of so many rounds fills.
+// The cells that a run with `rounds` rounds fills; each of the 64 rows stands for 8 nodes.
 std::size_t cells_of_512(std::uint32_t rounds) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> cells;
     for (const Round& round : tournament(512, rounds)) {
@@ -185,21 +185,22 @@ std::size_t cells_of_512(std::uint32_t rounds) {
     return cells.size();
 }
 
-// Each node has met each other one, so that k nodes make k (k - 1) cells and half as many rows, of
-// which 200 are shown.
+// Every node has met every other, so that k nodes give k (k - 1) cells and half as many rows, of
+// which at most 200 are shown.
 std::vector<Page> pages() {
-    return {
-        page("nodes-2", results({.nodes = 2, .rounds = 1}), 2, 2, 1),
-        page("nodes-4", results({.nodes = 4, .rounds = 3, .slow_node = 2}), 3, 12, 6),
-        page("nodes-8", results({.nodes = 8, .rounds = 7, .slow_node = 5}), 4, 56, 28),
-        page("nodes-64", results({.nodes = 64, .rounds = 63, .slow_node = 40}), 7, 64 * 63, 200),
-        page("nodes-512", results({.nodes = 512, .rounds = matches_per_node, .slow_node = 300}), 10,
-             cells_of_512(matches_per_node), 200),
-        page("one-node", results({.nodes = 1}), 1, 0, 0),
-        page("no-pairs", results({.nodes = 4, .rounds = 0}), 3, 0, 0),
-        judged(),
-        partial(),
-        hostile()};
+    return {page("nodes-2", sample_report({.nodes = 2, .rounds = 1}), 2, 2, 1),
+            page("nodes-4", sample_report({.nodes = 4, .rounds = 3, .slow_node = 2}), 3, 12, 6),
+            page("nodes-8", sample_report({.nodes = 8, .rounds = 7, .slow_node = 5}), 4, 56, 28),
+            page("nodes-64", sample_report({.nodes = 64, .rounds = 63, .slow_node = 40}), 7,
+                 64 * 63, 200),
+            page("nodes-512",
+                 sample_report({.nodes = 512, .rounds = matches_per_node, .slow_node = 300}), 10,
+                 cells_of_512(matches_per_node), 200),
+            page("one-node", sample_report({.nodes = 1}), 1, 0, 0),
+            page("no-pairs", sample_report({.nodes = 4, .rounds = 0}), 3, 0, 0),
+            compared(),
+            partial(),
+            hostile()};
 }
 
 }  // namespace

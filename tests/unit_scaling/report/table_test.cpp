@@ -27,7 +27,7 @@ constexpr const char* columns =
     "#        size  collective      type      place  nodes  ranks         time      algbw"
     "      busbw      cv  group\n";
 
-TEST(TableHeader, NamesBackEndAndShapeAndTheColumnsWithTheirUnits) {
+TEST(TableHeader, HasBackEndNodesAndColumnsWithUnits) {
     EXPECT_EQ(table_header(two_nodes()),
               std::string("# backend nccl: 2 nodes, 16 ranks; started 2026-11-21T12:00:00Z\n"
                           "# time: median over the iterations of the slowest rank\n") +
@@ -36,16 +36,16 @@ TEST(TableHeader, NamesBackEndAndShapeAndTheColumnsWithTheirUnits) {
                   "     (GB/s)     (GB/s)     (%)\n");
 }
 
-TEST(TableHeader, SaysWhatIsNoGpuMeasurementAndThatNothingWasChecked) {
+TEST(TableHeader, NotesHostMemoryAndUncheckedData) {
     Results results = two_nodes();
     results.backend = "mpi";
     results.checked = false;
     EXPECT_NE(table_header(results).find("\n# backend=mpi (host memory; not a GPU measurement)\n"
-                                         "# check of data: off\n"),
+                                         "# data check: off\n"),
               std::string::npos);
 }
 
-TEST(TableRow, ColumnsStandUnderTheirNames) {
+TEST(TableRow, IsAlignedWithTheHeader) {
     const Results results = two_nodes();
     EXPECT_EQ(table_row(results, results.measurements[0]),
               "   1073741824  all-reduce      bfloat16  in         2     16      5000.00     214.75"
@@ -59,7 +59,7 @@ TEST(TableRow, OneRankHasNoBusBandwidth) {
               "        n/a     0.0  1 GPU of n1\n");
 }
 
-TEST(FaultLines, AreOfTheNodesThatAreNamed) {
+TEST(FaultLines, AreForNamedNodes) {
     Report report{two_nodes()};
     report.results.nodes[0].fault = "GPU 0000:3b:00.0: gone";
     report.results.nodes[1].fault = "mlx5_3:1: down";
@@ -70,8 +70,7 @@ TEST(FaultLines, AreOfTheNodesThatAreNamed) {
     EXPECT_EQ(fault_lines(report), "# n2: mlx5_3:1: down\n");
 }
 
-// What is printed of 100 s on one node and 125 s on two: weak scaling is 100 / 125, strong scaling
-// 100 / (2 * 125).
+// 100 s on one node and 125 s on two: weak scaling is 100 / 125, strong scaling 100 / (2 * 125).
 const std::vector<ScalingPoint> slower{{1, 100, 1, 1}, {2, 125, 0.8, 0.4}};
 
 TEST(TimesTable, EndsWithTheVerdict) {

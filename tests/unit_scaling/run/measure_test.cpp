@@ -1,4 +1,4 @@
-// Check against a simulated collective: what the definition of each says that ranks receive.
+// Compares TestPattern with simulated collectives, which follow the definition of each.
 #include "run/measure.h"
 
 #include "analysis/collectives.h"
@@ -12,12 +12,12 @@ namespace distgpu::scaling {
 namespace {
 
 constexpr std::uint32_t ranks = 4;
-constexpr std::size_t part = 5000;  // elements: more than the pattern has, which goes on
+constexpr std::size_t part = 5000;  // elements; more than the period of the pattern
 
-// What a rank receives of what the ranks sent, by the definition of each collective.
-std::uint32_t right(const Subject& subject, std::uint32_t rank, std::size_t i) {
+// The value that a rank receives, by the definition of each collective.
+std::uint32_t expected(const Operation& operation, std::uint32_t rank, std::size_t i) {
     const auto sent = [&](std::uint32_t of, std::size_t element) {
-        return Check(subject, {of, ranks}).sent(element);
+        return TestPattern(operation, {of, ranks}).sent(element);
     };
     const auto sum = [&](std::size_t element) {
         std::uint32_t total = 0;
@@ -25,7 +25,7 @@ std::uint32_t right(const Subject& subject, std::uint32_t rank, std::size_t i) {
         return total;
     };
     const auto peer = static_cast<std::uint32_t>(i / part);
-    switch (subject.collective) {
+    switch (operation.collective) {
         case Collective::all_reduce:
             return sum(i);
         case Collective::reduce_scatter:
@@ -42,17 +42,17 @@ std::uint32_t right(const Subject& subject, std::uint32_t rank, std::size_t i) {
     return sent((rank + ranks - 1) % ranks, i);
 }
 
-// No element is 0: a buffer that was cleared must not pass. Every type holds each exactly.
-TEST(Check, TheRightResultIsExpected) {
+// No element is 0, because a cleared buffer must not pass. Every type can hold the values exactly.
+TEST(TestPattern, ExpectsTheRightResult) {
     for (const auto& collective : collectives) {
         for (const auto& type : data_types) {
-            const Subject subject{collective.collective, type.type, false,
-                                  ranks * part * type.bytes};
+            const Operation operation{collective.collective, type.type, false,
+                                      ranks * part * type.bytes};
             for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-                const Check check(subject, {rank, ranks});
-                for (std::size_t i = 0; i < extent_of(subject, ranks).receive; i += 37) {
-                    const std::uint32_t value = check.received(i);
-                    ASSERT_EQ(value, right(subject, rank, i)) << collective.name << ' ' << i;
+                const TestPattern pattern(operation, {rank, ranks});
+                for (std::size_t i = 0; i < buffer_sizes(operation, ranks).receive; i += 37) {
+                    const std::uint32_t value = pattern.received(i);
+                    ASSERT_EQ(value, expected(operation, rank, i)) << collective.name << ' ' << i;
                     ASSERT_GT(value, 0U);
                     ASSERT_LE(value, exact_integers(type.type));
                 }
@@ -61,34 +61,33 @@ TEST(Check, TheRightResultIsExpected) {
     }
 }
 
-// A library that mixes up ranks gives one what another should have; one that shifts data by a power
-// of two gives its neighbour's.
-TEST(Check, AnotherRanksResultAndAShiftedOneAreWrong) {
-    const Subject subject{Collective::all_to_all, DataType::bf16, false, ranks * part * 2};
+// For libraries that confuse ranks, or shift data by a power of two.
+TEST(TestPattern, DiffersForAnotherRankAndForShiftedData) {
+    const Operation operation{Collective::all_to_all, DataType::bf16, false, ranks * part * 2};
     std::size_t other = 0;
     std::size_t shifted = 0;
     for (std::size_t i = 0; i < 256; ++i) {
-        const auto value = Check(subject, {1, ranks}).received(i);
-        if (value != Check(subject, {2, ranks}).received(i)) ++other;
-        if (value != Check(subject, {1, ranks}).received(i + 64)) ++shifted;
+        const auto value = TestPattern(operation, {1, ranks}).received(i);
+        if (value != TestPattern(operation, {2, ranks}).received(i)) ++other;
+        if (value != TestPattern(operation, {1, ranks}).received(i + 64)) ++shifted;
     }
     EXPECT_GT(other, 200U);
     EXPECT_GT(shifted, 200U);
 }
 
-// bfloat16 holds 256 integers: of a thousand ranks 128 have a say in an element.
-TEST(Check, SumsOfManyRanksStayExact) {
-    const Subject subject{Collective::all_reduce, DataType::bf16, false, 64};
-    const Check check(subject, {7, 1000});
+// bfloat16 holds 256 integers, so 128 of the thousand ranks contribute to an element.
+TEST(TestPattern, SumsOfManyRanksStayExact) {
+    const Operation operation{Collective::all_reduce, DataType::bf16, false, 64};
+    const TestPattern pattern(operation, {7, 1000});
     for (std::size_t i = 0; i < 32; ++i) {
-        EXPECT_GE(check.received(i), 128U);
-        EXPECT_LE(check.received(i), 256U);
+        EXPECT_GE(pattern.received(i), 128U);
+        EXPECT_LE(pattern.received(i), 256U);
     }
 }
 
-TEST(CheckedPieces, AreSpreadFromTheFirstElementToTheLast) {
-    EXPECT_EQ(checked_pieces(100), (std::vector<Piece>{{0, 100}}));
-    const auto pieces = checked_pieces(1U << 30U);
+TEST(PiecesToCheck, AreSpreadFromTheFirstElementToTheLast) {
+    EXPECT_EQ(pieces_to_check(100), (std::vector<Piece>{{0, 100}}));
+    const auto pieces = pieces_to_check(1U << 30U);
     ASSERT_EQ(pieces.size(), 64U);
     EXPECT_EQ(pieces.front(), (Piece{0, 256}));
     EXPECT_EQ(pieces.back(), (Piece{(1U << 30U) - 256, 256}));

@@ -2,8 +2,8 @@
 
 #include "analysis/pairs.h"
 #include "made_up_folder.h"
-#include "made_up_results.h"
 #include "report/formats.h"
+#include "synthetic_results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-// Rank 0 of a run on one node of two ranks, with every file.
+// Rank 0 of a run on one node with two ranks, with all files.
 class RecorderTest : public testing::Test {
   protected:
     RecorderTest() {
         options_.files = {folder_.path("json"), folder_.path("html")};
-        results_ = made_up_results(1, 2);
+        results_ = synthetic_results(1, 2);
         results_.backend = "mpi";
         results_.fingerprint = {{"MPI", "4.1"}};
         add_nodes(results_, 1);
@@ -50,14 +50,14 @@ class RecorderTest : public testing::Test {
     std::FILE* const out_ = std::fopen(folder_.path("out").c_str(), "w");
 };
 
-TEST_F(RecorderTest, TheFilesAreThereFromTheBeginning) {
+TEST_F(RecorderTest, TheFilesExistFromTheBeginning) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
     EXPECT_EQ(saved_measurements(), 0U);
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"complete\": false"));
 }
 
-TEST_F(RecorderTest, AFileThatCannotBeWrittenIsNoticedBeforeTheMeasurements) {
+TEST_F(RecorderTest, AFileThatCannotBeWrittenIsAnErrorBeforeTheMeasurements) {
     options_.files.html = "/nowhere/page";
     Recorder recorder(options_, out_);
     const auto error = recorder.begin(results_);
@@ -68,32 +68,32 @@ TEST_F(RecorderTest, AFileThatCannotBeWrittenIsNoticedBeforeTheMeasurements) {
 TEST_F(RecorderTest, JsonIsWrittenEveryTwoSeconds) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    for (int i = 0; i < 100; ++i) recorder.add(measurement_);
+    for (int i = 0; i < 100; ++i) recorder.add_measurement(measurement_);
     EXPECT_EQ(saved_measurements(), 0U);
     std::this_thread::sleep_for(std::chrono::milliseconds(2010));
-    recorder.add(measurement_);
+    recorder.add_measurement(measurement_);
     EXPECT_EQ(saved_measurements(), 101U);
-    recorder.add(measurement_);
+    recorder.add_measurement(measurement_);
     EXPECT_EQ(saved_measurements(), 101U);
 }
 
-// Pairs, rails and nodes alone are many.
-TEST_F(RecorderTest, OnlyWhatGrowsHasARow) {
+// Not pairs, rails and nodes alone, which are many.
+TEST_F(RecorderTest, OnlyScalingGroupsHaveARow) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
     auto groups = results_.groups;
     groups.push_back({Group::Kind::pair_rail, {0, 0}, 2, 1});
-    recorder.add_groups(groups);
+    recorder.set_groups(groups);
     measurement_.group = groups.size() - 1;
-    recorder.add(measurement_);
+    recorder.add_measurement(measurement_);
     EXPECT_EQ(recorder.results().groups, groups);
     EXPECT_EQ(recorder.results().measurements, std::vector{measurement_});
     recorder.complete();
     EXPECT_EQ(folder_.read("out").find("rail 1"), std::string::npos);
 }
 
-// The folder is gone when the run has begun, as a full disk is full: a line says so once, the table
-// and the verdict are printed all the same, and the status tells.
+// The folder is removed during the run, which has the effect of a full disk. There is one warning,
+// the table and the verdict are still printed, and the exit status is an error.
 TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {
     const MadeUpFolder gone;
     options_.files = {gone.path("json"), ""};
@@ -103,11 +103,11 @@ TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {
     testing::internal::CaptureStderr();
     for (int i = 0; i < 2; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2010));
-        recorder.add(measurement_);
+        recorder.add_measurement(measurement_);
     }
     const std::string warning = testing::internal::GetCapturedStderr();
     EXPECT_THAT(warning, HasSubstr(gone.path("json") + ": "));
-    EXPECT_THAT(warning, EndsWith("; the run goes on\n"));
+    EXPECT_THAT(warning, EndsWith("; the run continues\n"));
     EXPECT_EQ(std::ranges::count(warning, '\n'), 1);
     testing::internal::CaptureStderr();
     recorder.complete();
@@ -116,10 +116,10 @@ TEST_F(RecorderTest, AFileThatCannotBeWrittenDuringTheRunDoesNotEndIt) {
     EXPECT_THAT(folder_.read("out"), HasSubstr("\n1 node: "));
 }
 
-TEST_F(RecorderTest, AFailureKeepsAllThatWasMeasuredMarkedAsPartial) {
+TEST_F(RecorderTest, AFailureKeepsTheMeasurementsMarkedAsPartial) {
     Recorder recorder(options_, out_);
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    recorder.add(measurement_);
+    recorder.add_measurement(measurement_);
     recorder.fail({"all-reduce", "has died", {"rank 1 on n0"}});
     EXPECT_EQ(saved_measurements(), 1U);
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"complete\": false"));
@@ -128,7 +128,7 @@ TEST_F(RecorderTest, AFailureKeepsAllThatWasMeasuredMarkedAsPartial) {
     EXPECT_THAT(folder_.read("html"), HasSubstr("rank 1 on n0"));
 }
 
-// Where the ranks did not even find each other.
+// The ranks did not even find each other.
 TEST_F(RecorderTest, AFailureBeforeTheBeginning) {
     Recorder recorder(options_, out_);
     recorder.fail({"connecting the ranks", "only 1 of 2 ranks connected", {"rank 1"}});
@@ -141,9 +141,9 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
     before.measurements = {measurement_};
     before.measurements[0].time.median /= 4;
     Recorder recorder(options_, out_);
-    recorder.hold_against({"old", before, 0});
+    recorder.set_baseline({"old", before, 0});
     EXPECT_EQ(recorder.begin(results_), std::nullopt);
-    recorder.add(measurement_);
+    recorder.add_measurement(measurement_);
     recorder.complete();
     EXPECT_EQ(recorder.exit_code(), ExitCode::check_failed);
     EXPECT_THAT(folder_.read("out"),
@@ -156,9 +156,9 @@ TEST_F(RecorderTest, TheVerdictIsTheLastLineAfterWhatFailed) {
     EXPECT_THAT(folder_.read("html"), HasSubstr("\"outcome\":\"failed\""));
 }
 
-// Four nodes of which one makes half of the others' rate.
+// Four nodes, one of which has half of the others' rate.
 Results with_a_slow_node() {
-    auto results = made_up_results(4, 1);
+    auto results = synthetic_results(4, 1);
     for (const auto& round : tournament(4)) {
         for (const auto& [first, second] : round) {
             add_measurement(results, add_group(results, {Group::Kind::pair, {first, second}, 2, 0}),
@@ -168,13 +168,13 @@ Results with_a_slow_node() {
     return results;
 }
 
-TEST_F(RecorderTest, ALimiterIsAFailureWhereItWasAskedFor) {
-    for (const bool asked : {false, true}) {
-        options_.fail_on_limiter = asked;
+TEST_F(RecorderTest, ALimiterIsAFailureOnlyIfRequested) {
+    for (const bool requested : {false, true}) {
+        options_.fail_on_limiter = requested;
         Recorder recorder(options_, out_);
         EXPECT_EQ(recorder.begin(with_a_slow_node()), std::nullopt);
         recorder.complete();
-        EXPECT_EQ(recorder.exit_code(), asked ? ExitCode::check_failed : ExitCode::done);
+        EXPECT_EQ(recorder.exit_code(), requested ? ExitCode::check_failed : ExitCode::done);
     }
     Recorder healthy(options_, out_);
     EXPECT_EQ(healthy.begin(results_), std::nullopt);
@@ -183,8 +183,8 @@ TEST_F(RecorderTest, ALimiterIsAFailureWhereItWasAskedFor) {
     EXPECT_THAT(folder_.read("json"), HasSubstr("\"judgement\": null"));
 }
 
-// Each once; half of the others' rate is not the worst.
-TEST_F(RecorderTest, TheWorstIsNamedWhileTheRunGoesOn) {
+// Each once, and only below half of the others' rate.
+TEST_F(RecorderTest, FarSlowerPartsArePrintedDuringTheRun) {
     auto results = with_a_slow_node();
     for (const double seconds : {2.0, 100.0}) {
         for (Measurement& one : results.measurements) {
@@ -192,8 +192,8 @@ TEST_F(RecorderTest, TheWorstIsNamedWhileTheRunGoesOn) {
         }
         Recorder recorder(options_, out_);
         EXPECT_EQ(recorder.begin(results), std::nullopt);
-        recorder.name_worst(12.3);
-        recorder.name_worst(24);
+        recorder.print_slow_parts(12.3);
+        recorder.print_slow_parts(24);
     }
     const std::string out = folder_.read("out");
     EXPECT_THAT(out, EndsWith("\n# after 12 s: n2 at 1.0 % of its peers\n"));

@@ -1,4 +1,4 @@
-// How a run ends that cannot go on; what it measures is tested on real ranks.
+// How a run ends after an error. Its measurements are tested with real ranks.
 #include "run/run.h"
 
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@
 namespace distgpu::scaling {
 namespace {
 
-// Of a run of two ranks, in which the other one sends one and the same text.
-class OtherRank final : public Channel {
+// A channel between two ranks, of which the other one always sends the same text.
+class FixedTextChannel final : public Channel {
   public:
-    OtherRank(std::uint32_t own, std::string text) : own_(own), text_(std::move(text)) {}
+    FixedTextChannel(std::uint32_t own, std::string text) : own_(own), text_(std::move(text)) {}
 
     const std::vector<Peer>& peers() const override { return peers_; }
     std::vector<std::string> gather(const std::string& text) override {
@@ -23,8 +23,8 @@ class OtherRank final : public Channel {
         return {text, text_};
     }
     std::string broadcast(const std::string& text) override { return own_ == 0 ? text : text_; }
-    void begin(const std::string& phase) override { static_cast<void>(phase); }
-    void made_progress() override {}
+    void begin_phase(const std::string& phase) override { static_cast<void>(phase); }
+    void report_progress() override {}
     void fail(ExitCode /*code*/, const std::string& problem) override { failed = problem; }
     void finish() override {}
 
@@ -36,19 +36,19 @@ class OtherRank final : public Channel {
     const std::vector<Peer> peers_{{"node0", 0}, {"node1", 0}};
 };
 
-// Of host memory; its ranks never get so far as to measure.
-class WithoutMemory final : public Backend {
+// A back end that fails before the first measurement.
+class FailingBackend final : public Backend {
   public:
     Result<Description> start(const Member& /*member*/) override {
         return Description{{{"MPI", "4.1"}}, ""};
     }
     std::optional<Error> connect(const Broadcast& /*broadcast*/) override { return std::nullopt; }
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> /*colour*/,
-                                                Seat /*seat*/) override {
+                                                GroupRank /*self*/) override {
         return refusal_;
     }
     std::optional<Error> barrier() override { return refusal_; }
-    bool offers(const Subject& /*subject*/) const override { return true; }
+    bool supports(const Operation& /*operation*/) const override { return true; }
     Result<std::byte*> allocate(std::size_t /*bytes*/) override { return refusal_; }
     std::optional<Error> upload(std::byte* /*to*/, std::span<const std::byte> /*from*/) override {
         return refusal_;
@@ -66,37 +66,37 @@ class WithoutMemory final : public Backend {
     const Error refusal_{"back end", "no memory", ""};
 };
 
-// What the channel was told at the end of a run of this rank, whose other rank sends this text.
-std::string end_of_run(std::uint32_t rank, const std::string& text) {
+// Runs this rank, while the other one sends `text`. Returns the failure that the channel got.
+std::string failure_of_run(std::uint32_t rank, const std::string& text) {
     Options options;
-    options.wishes.sizes = {8};
+    options.selection.sizes = {8};
     const Membership membership{rank, 2, 0, "node" + std::to_string(rank), "node0", 1, "17.0"};
-    OtherRank channel(rank, text);
-    WithoutMemory backend;
+    FixedTextChannel channel(rank, text);
+    FailingBackend backend;
     Recorder recorder(options, stdout);
     EXPECT_EQ(run({options, membership, std::nullopt, channel, backend, recorder}),
               ExitCode::environment);
     return channel.failed;
 }
 
-TEST(Run, EndsWithTheNameOfTheRankWhoseAnswerIsMalformed) {
-    EXPECT_EQ(end_of_run(0, R"({"gpu":"H100")"),
+TEST(Run, AMalformedAnswerEndsItWithTheNameOfTheRank) {
+    EXPECT_EQ(failure_of_run(0, R"({"gpu":"H100")"),
               "rank 1 on node1: sent a malformed answer: not JSON, or cut short");
-    EXPECT_EQ(end_of_run(0, R"({"gpu":"H100"})"),
+    EXPECT_EQ(failure_of_run(0, R"({"gpu":"H100"})"),
               "rank 1 on node1: sent a malformed answer: \"port\": not a string");
 }
 
-TEST(Run, EndsWhereRank0SaysWhatIsMalformed) {
-    EXPECT_EQ(end_of_run(1, R"([["MPI",4.1]])"),
+TEST(Run, AMalformedTextOfRank0EndsIt) {
+    EXPECT_EQ(failure_of_run(1, R"([["MPI",4.1]])"),
               "rank 0 on node0: sent a malformed answer: not a JSON object");
-    EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":4.1}]})"),
+    EXPECT_EQ(failure_of_run(1, R"({"fingerprint":[{"name":"MPI","value":4.1}]})"),
               "rank 0 on node0: sent a malformed answer: \"fingerprint[0].value\": not a string");
 }
 
-TEST(Run, EndsWhereARankHasAnotherLibrary) {
-    EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.0"}]})"),
+TEST(Run, AnotherLibraryOnARankEndsIt) {
+    EXPECT_EQ(failure_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.0"}]})"),
               "MPI is '4.0' on rank 0, '4.1' here");
-    EXPECT_EQ(end_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.1"}]})"),
+    EXPECT_EQ(failure_of_run(1, R"({"fingerprint":[{"name":"MPI","value":"4.1"}]})"),
               "back end: no memory");
 }
 

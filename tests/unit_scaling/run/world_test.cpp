@@ -11,11 +11,11 @@ namespace {
 
 using Ranks = std::vector<std::uint32_t>;
 
-// Dealt out cyclically over two nodes, and one more on the second.
+// Distributed cyclically over two nodes, with one more on the second.
 const std::vector<Peer> cyclic{
     {"b", 0}, {"a", 0, "s1.s4"}, {"b", 1}, {"a", 1, "s1.s4"}, {"a", 2, "s1.s4"}};
 
-TEST(World, NodesStandInTheOrderOfTheirFirstRanks) {
+TEST(World, NodesAreOrderedByTheirFirstRanks) {
     const World world = world_of(cyclic);
     ASSERT_EQ(world.nodes.size(), 2U);
     EXPECT_EQ(world.nodes[0], (Node{"b", 2, {}, {}}));
@@ -23,17 +23,17 @@ TEST(World, NodesStandInTheOrderOfTheirFirstRanks) {
     EXPECT_EQ(world.node_of_rank, (Ranks{0, 1, 0, 1, 1}));
 }
 
-TEST(World, AGroupsRanksAscend) {
+TEST(World, RanksOfAGroupAreAscending) {
     const World world = world_of(cyclic);
     EXPECT_EQ(ranks_of(world, {Group::Kind::nodes, {1}, 3, 1}), (Ranks{1, 3, 4}));
     EXPECT_EQ(ranks_of(world, {Group::Kind::rail, {0, 1}, 2, 1}), (Ranks{2, 3}));
     EXPECT_EQ(ranks_of(world, {Group::Kind::gpus, {0}, 1, 1}), (Ranks{0}));
 }
 
-// NCCL measures, so that its own variable counts where it leaves no choice; distgpu gives it all
-// ports of the compute network, and UCX the one near the GPU. Nothing is guessed: mlx5_1 is the
-// beginning of mlx5_10 too; "all" and eth0 are no port of an HCA.
-TEST(PortOfRank, IsTheOneThatIsNamed) {
+// NCCL's own variable takes precedence if it leaves no choice. distgpu sets it to all ports of the
+// compute network, and UCX's variable to the port near the GPU. There is no guessing: mlx5_1 is
+// also a prefix of mlx5_10; "all" and eth0 are not ports of an HCA.
+TEST(PortOfRank, OnlyASinglePortIsUsed) {
     struct Row {
         const char* nccl;
         const char* ucx;
@@ -62,7 +62,7 @@ World two_nodes() {
     return world_of({{"a", 1}, {"b", 0}, {"a", 0}});
 }
 
-TEST(AddDevices, StandByLocalRankAndTheFaultIsOfTheFirst) {
+TEST(AddDevices, AreSortedByLocalRank) {
     World world = two_nodes();
     EXPECT_FALSE(
         add_devices(world, {devices_text("H100 \"1\"", "mlx5_1", ""), devices_text("", "", ""),
@@ -76,23 +76,23 @@ TEST(AddDevices, StandByLocalRankAndTheFaultIsOfTheFirst) {
     EXPECT_EQ(world.nodes[1], (Node{"b", 1, {}, {}}));
 }
 
-TEST(AddDevices, WhatNoRankHasStaysEmpty) {
+TEST(AddDevices, MissingOnesStayEmpty) {
     World world = two_nodes();
     EXPECT_FALSE(add_devices(world, {devices_text("", "mlx5_1", ""), devices_text("", "", ""),
                                      devices_text("", "", "")}));
     EXPECT_EQ(world.nodes[0], (Node{"a", 2, {}, {"", "mlx5_1"}}));
-    EXPECT_FALSE(add_devices(world, {}));  // on other ranks than 0
+    EXPECT_FALSE(add_devices(world, {}));  // as on ranks other than 0
     EXPECT_EQ(world.nodes[0].ranks, 2U);
 }
 
-TEST(AddDevices, RefuseAMalformedTextInTheNameOfItsRank) {
+TEST(AddDevices, AMalformedTextNamesItsRank) {
     World world = two_nodes();
     const auto error = add_devices(world, {devices_text("", "", ""), "[\"H100\",7]", "{"});
     ASSERT_TRUE(error);
     EXPECT_EQ(error->message(), "distgpu: rank 1 on b: sent a malformed answer: not a JSON object");
 }
 
-TEST(KeptEnvironment, IsAnAllowList) {
+TEST(RecordedEnvironment, UsesAnAllowList) {
     const std::array<const char*, 7> environment{"NCCL_DEBUG=INFO",
                                                  "AWS_SECRET_ACCESS_KEY=x",
                                                  "CUDA_VISIBLE_DEVICES=0,1",
@@ -100,9 +100,10 @@ TEST(KeptEnvironment, IsAnAllowList) {
                                                  "OMPI_MCA_orte_hnp_uri=y",
                                                  "MY_NCCL_DEBUG=z",
                                                  nullptr};
-    EXPECT_EQ(kept_environment(environment.data()), (NamedValues{{"CUDA_VISIBLE_DEVICES", "0,1"},
-                                                                 {"NCCL_DEBUG", "INFO"},
-                                                                 {"OMPI_MCA_btl", "self,tcp"}}));
+    EXPECT_EQ(recorded_environment(environment.data()),
+              (NamedValues{{"CUDA_VISIBLE_DEVICES", "0,1"},
+                           {"NCCL_DEBUG", "INFO"},
+                           {"OMPI_MCA_btl", "self,tcp"}}));
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ def read_job(script: str) -> Tuple[Job, List[Tuple[int, str]]]:
             if option.known:
                 options.append(option)
             elif "=" in option.word:
-                plugin = "no option of sbatch, so taken for another plugin's"
+                plugin = "sbatch has no such option, so it may be another plugin's"
                 notes.append(
                     (at, f"{option.word}: {plugin}; check its spelling if sbatch refuses it")
                 )

@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-Result<Names> read_names(std::string_view option, std::string_view list) {
+Result<Names> parse_check_names(std::string_view option, std::string_view list) {
     Names known;
     for (const NamedCheck* check : all_checks()) known.push_back(check->name);
     Names names = comma_items(list);
@@ -30,11 +30,11 @@ Result<Names> read_names(std::string_view option, std::string_view list) {
 
 }  // namespace
 
-bool any_fatal(const Findings& findings) {
+bool has_fatal(const Findings& findings) {
     return std::any_of(findings.begin(), findings.end(), is_fatal);
 }
 
-void add(Findings& findings, std::optional<Finding> finding) {
+void add_finding(Findings& findings, std::optional<Finding> finding) {
     if (finding) findings.push_back(*std::move(finding));
 }
 
@@ -47,15 +47,15 @@ std::span<const NamedCheck* const> all_checks() {
 
 Result<Checks> choose_checks(const std::optional<std::string>& only,
                              const std::optional<std::string>& skip) {
-    const auto wanted = only ? read_names("--only", *only) : Result<Names>(Names());
-    if (!wanted) return wanted.error();
-    const auto unwanted = skip ? read_names("--skip", *skip) : Result<Names>(Names());
-    if (!unwanted) return unwanted.error();
+    const auto included = only ? parse_check_names("--only", *only) : Result<Names>(Names());
+    if (!included) return included.error();
+    const auto excluded = skip ? parse_check_names("--skip", *skip) : Result<Names>(Names());
+    if (!excluded) return excluded.error();
     Checks chosen;
     const auto all = all_checks();
     std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const NamedCheck* check) {
-        return (!only || std::ranges::count(*wanted, check->name) > 0) &&
-               std::ranges::count(*unwanted, check->name) == 0;
+        return (!only || std::ranges::count(*included, check->name) > 0) &&
+               std::ranges::count(*excluded, check->name) == 0;
     });
     return chosen;
 }
@@ -63,7 +63,7 @@ Result<Checks> choose_checks(const std::optional<std::string>& only,
 std::string list_of_checks() {
     std::vector<Row> rows;
     for (const NamedCheck* check : all_checks()) {
-        rows.push_back({std::string(check->name), std::string(check->looks_at)});
+        rows.push_back({std::string(check->name), std::string(check->description)});
     }
     return table(std::move(rows), {.width = 100});
 }

@@ -1,5 +1,5 @@
-// The check of what all nodes of a step should have alike: the traits of this node, which rank 0
-// compares (verdict.cpp).
+// The check of what should be the same on all nodes of a step: reads this node's traits, which
+// rank 0 compares (verdict.cpp).
 #include "base/format.h"
 #include "base/io/files.h"
 #include "base/values.h"
@@ -16,7 +16,7 @@ namespace distgpu {
 namespace {
 
 // "4 x H100, 2 x A100", in PCI order.
-std::string models(const std::vector<Gpu>& gpus) {
+std::string gpu_models(const std::vector<Gpu>& gpus) {
     std::vector<std::string> groups;
     for (std::size_t i = 0; i < gpus.size();) {
         const std::size_t first = i;
@@ -27,7 +27,7 @@ std::string models(const std::vector<Gpu>& gpus) {
     return groups.empty() ? "none" : join(groups, ", ");
 }
 
-std::string ports(const std::vector<Hca>& hcas) {
+std::string port_states(const std::vector<Hca>& hcas) {
     std::vector<std::string> texts;
     for (const Hca& hca : hcas) {
         for (const HcaPort& port : hca.ports) {
@@ -39,7 +39,7 @@ std::string ports(const std::vector<Hca>& hcas) {
     return texts.empty() ? "none" : join(texts, ", ");
 }
 
-std::string firmware(const std::vector<Hca>& hcas, const MachineRoots& roots) {
+std::string firmware_versions(const std::vector<Hca>& hcas, const MachineRoots& roots) {
     std::set<std::string> versions;
     for (const Hca& hca : hcas) {
         const auto version =
@@ -49,9 +49,9 @@ std::string firmware(const std::vector<Hca>& hcas, const MachineRoots& roots) {
     return versions.empty() ? "none" : join(versions, ", ");
 }
 
-// Of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ...", also of the open one's
-// "... Open Kernel Module for x86_64  550.54.15  Release Build ...": the first word with a digit
-// first.
+// The first word that begins with a digit in "NVRM version: NVIDIA UNIX x86_64 Kernel Module
+// 550.54.15  Tue ...", or in the open module's "... Open Kernel Module for x86_64  550.54.15
+// Release Build ...".
 std::string driver_version(const MachineRoots& roots) {
     const std::string text = read_trimmed(roots.proc + "/driver/nvidia/version").value_or("");
     for (const std::string_view word : words_in(value_after(text, "NVRM version:"))) {
@@ -64,16 +64,16 @@ std::string driver_version(const MachineRoots& roots) {
 
 std::vector<NodeTrait> device_traits(const NodeTopology* topology, const MachineRoots& roots) {
     if (topology == nullptr) return {};
-    return {{"GPUs", models(topology->gpus)},
-            {"HCA ports", ports(topology->hcas)},
-            {"HCA firmware", firmware(topology->hcas, roots), Finding::Weight::warning}};
+    return {{"GPUs", gpu_models(topology->gpus)},
+            {"HCA ports", port_states(topology->hcas)},
+            {"HCA firmware", firmware_versions(topology->hcas, roots), Finding::Severity::warning}};
 }
 
 std::vector<NodeTrait> system_traits(const MachineRoots& roots) {
     utsname system{};
     uname(&system);
-    // Rolled out node by node, they differ for days in clusters that train well.
-    constexpr auto warning = Finding::Weight::warning;
+    // During a rolling update they differ for days in clusters that train well.
+    constexpr auto warning = Finding::Severity::warning;
     return {{"kernel", system.release, warning},
             {"NVIDIA driver", driver_version(roots), warning},
             {"distgpu", DISTGPU_VERSION, warning}};
@@ -82,30 +82,31 @@ std::vector<NodeTrait> system_traits(const MachineRoots& roots) {
 NodeTrait communication_trait(const Environment& environment, const TaskPlan& task) {
     std::set<std::string> texts;
     for (const std::string& name : environment.names()) {
-        const bool given = std::any_of(task.set.begin(), task.set.end(),
-                                       [&](const auto& set) { return set.first == name; });
-        if (given || !is_network_setting(name) || !exported(environment, name)) continue;
+        const bool set_by_distgpu = std::any_of(task.set.begin(), task.set.end(),
+                                                [&](const auto& set) { return set.first == name; });
+        if (set_by_distgpu || !is_network_setting(name) || !exported(environment, name)) continue;
         texts.insert(formatted("{}={}", name, excerpt(environment.text(name))));
     }
     return {"NCCL, Gloo and UCX variables", texts.empty() ? "none" : join(texts, " ")};
 }
 
-// One rank of a node stands for it.
+// Run by one rank of each node.
 const NamedCheck nodes_check{
     "nodes",
-    "Every node has the kernel, driver, distgpu, GPUs, HCAs, and variables for NCCL, Gloo and UCX "
-    "that most nodes of the step have, and their clocks agree.",
+    "Every node has the same kernel, driver, distgpu, GPUs, HCAs, and variables for NCCL, Gloo and "
+    "UCX as most nodes of the step, and their clocks agree.",
     [](const CheckFacts& facts) {
-        return facts.own->place.local == LocalRank{0} && facts.own->place.layout.node_count() > 1;
+        return facts.own_task->place.local == LocalRank{0} &&
+               facts.own_task->place.layout.node_count() > 1;
     },
     [](const CheckFacts& facts) {
         std::vector<NodeTrait> traits = system_traits();
-        const auto devices = device_traits(facts.own->node.topology.get());
+        const auto devices = device_traits(facts.own_task->node.topology.get());
         traits.insert(traits.end(), devices.begin(), devices.end());
-        traits.push_back(communication_trait(*facts.environment, facts.own->task()));
-        // As rank 0 takes it from others, so that its own is the same text.
-        constexpr std::size_t longest = 400;
-        for (NodeTrait& trait : traits) trait.value = printable(trait.value).substr(0, longest);
+        traits.push_back(communication_trait(*facts.environment, facts.own_task->task()));
+        // As decode_report() changes it for others, so that rank 0's own is the same text.
+        constexpr std::size_t max_length = 400;
+        for (NodeTrait& trait : traits) trait.value = printable(trait.value).substr(0, max_length);
         return CheckResult{{}, {}, std::move(traits)};
     },
 };

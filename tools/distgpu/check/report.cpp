@@ -1,4 +1,4 @@
-// A rank's report: what it looks at, its line of JSON, and its way to rank 0.
+// Makes a rank's report, encodes it as a line of JSON, and sends it to rank 0.
 #include "base/format.h"
 #include "base/json_fields.h"
 #include "base/values.h"
@@ -21,17 +21,17 @@ using namespace std::chrono_literals;
 
 std::string interface_of_task(const CheckFacts& facts) {
     std::string named = facts.environment->text("NCCL_SOCKET_IFNAME");
-    if (named.empty()) return facts.own->facts.interface;
-    return named.front() == '=' ? named.substr(1) : named;  // '=': the whole name is meant
+    if (named.empty()) return facts.own_task->facts.interface;
+    return named.front() == '=' ? named.substr(1) : named;  // '=' before a whole name
 }
 
-// A check has its moment even where one before it used up all the time.
+// Every check gets at least 100 ms, even if an earlier one used up the time.
 CheckResult run(const NamedCheck& check, CheckFacts facts) {
-    constexpr std::chrono::milliseconds moment{100};
-    facts.deadline = std::max(facts.deadline, Clock::now() + moment);
+    constexpr std::chrono::milliseconds min_time{100};
+    facts.deadline = std::max(facts.deadline, Clock::now() + min_time);
     const Deadline deadline = facts.deadline;
     auto result =
-        within(deadline, [run = check.run, facts = std::move(facts)] { return run(facts); });
+        call_within(deadline, [run = check.run, facts = std::move(facts)] { return run(facts); });
     if (result) return *std::move(result);
     return {{fatal(formatted("check {}", check.name), "did not finish",
                    formatted("see the kernel log (dmesg) on that node; --skip {} leaves the check "
@@ -39,7 +39,7 @@ CheckResult run(const NamedCheck& check, CheckFacts facts) {
                              check.name))}};
 }
 
-// Seconds since 1970, as this node's clock has them.
+// Seconds since 1970.
 double seconds_of(std::chrono::system_clock::time_point time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
@@ -48,13 +48,13 @@ double clock_now() {
     return seconds_of(std::chrono::system_clock::now());
 }
 
-// The report was written between the greeting and now: by how much its clock says otherwise.
-void judge_clock(Report& report, double greeted) {
-    constexpr double most = 1;
-    const double reported = std::exchange(report.clock, 0);  // of no further use
-    if (reported == 0) return;
-    const double error = reported - std::clamp(reported, greeted, std::max(greeted, clock_now()));
-    if (std::abs(error) <= most) return;
+// Adds a finding if the report's clock is off: the report was sent between `greeted` and now.
+void check_clock(Report& report, double greeted) {
+    constexpr double max_error = 1;
+    const double sent_at = std::exchange(report.clock, 0);  // not needed any more
+    if (sent_at == 0) return;
+    const double error = sent_at - std::clamp(sent_at, greeted, std::max(greeted, clock_now()));
+    if (std::abs(error) <= max_error) return;
     report.findings.push_back(fatal("clock",
                                     formatted("{:.0f} s {} that of rank 0's node", std::abs(error),
                                               error > 0 ? "ahead of" : "behind"),
@@ -62,100 +62,109 @@ void judge_clock(Report& report, double greeted) {
                                     nodes_check.name));
 }
 
-// Rank 0's side.
-class Gathering {
+// Collects the reports on rank 0.
+class ReportCollector {
   public:
-    Gathering(const std::vector<Socket>& listeners, const Meeting& meeting,
-              std::uint32_t world_size)
-        : listeners_(listeners), meeting_(meeting), world_size_(world_size), host_(meeting) {}
+    ReportCollector(const std::vector<Socket>& listeners, const Handshake& handshake,
+                    std::uint32_t world_size)
+        : listeners_(listeners),
+          handshake_(handshake),
+          world_size_(world_size),
+          server_(handshake) {}
 
-    Gathered run(Deadline deadline) {
-        while (reports_.size() + 1 < world_size_ && Clock::now() < deadline) turn(deadline);
-        // Who closes a connection keeps its ports busy for a minute (TIME_WAIT): that shall be the
-        // others, as a framework listens here next.
+    GatheredReports run(Deadline deadline) {
+        while (reports_.size() + 1 < world_size_ && Clock::now() < deadline) {
+            wait_and_handle(deadline);
+        }
+        // The side that closes a connection keeps its ports busy for a minute (TIME_WAIT). Let the
+        // others close, because a framework listens here next.
         const Deadline soon = Clock::now() + 200ms;
-        while (!leaving_.empty() && Clock::now() < soon) turn(soon);
-        Gathered gathered{{}, host_.proof(), host_.strangers() + ignored_, std::move(links_)};
+        while (!closing_.empty() && Clock::now() < soon) wait_and_handle(soon);
+        GatheredReports gathered{
+            {}, server_.proof(), server_.rejected_count() + ignored_, std::move(links_)};
         gathered.reports.reserve(reports_.size());
         for (auto& [rank, report] : reports_) gathered.reports.push_back(std::move(report));
         return gathered;
     }
 
   private:
-    void turn(Deadline deadline) {
+    void wait_and_handle(Deadline deadline) {
         std::vector<pollfd> waiting;
         for (const Socket& listener : listeners_) waiting.push_back({listener.fd(), POLLIN, 0});
-        for (const Socket& peer : leaving_) waiting.push_back({peer.fd(), POLLIN, 0});
-        host_.add_to(waiting);
-        poll_until(waiting, host_.next_turn(deadline));
-        for (const Socket& listener : listeners_) static_cast<void>(host_.greet(listener));
-        for (Guest& guest : host_.introduced()) take(std::move(guest));
-        std::erase_if(leaving_, is_closed);
+        for (const Socket& peer : closing_) waiting.push_back({peer.fd(), POLLIN, 0});
+        server_.add_to(waiting);
+        poll_until(waiting, server_.next_check(deadline));
+        for (const Socket& listener : listeners_) {
+            static_cast<void>(server_.accept_clients(listener));
+        }
+        for (VerifiedClient& client : server_.verified_clients()) accept_report(std::move(client));
+        std::erase_if(closing_, is_closed);
     }
 
-    // A guest says nothing after its report: what can be read is the end of its connection.
+    // A client sends nothing after its report, so anything to read is the end of the connection.
     static bool is_closed(const Socket& peer) {
         std::array<char, 64> piece{};
         const ssize_t got = recv(peer.fd(), piece.data(), piece.size(), 0);
         return got >= 0 || (errno != EAGAIN && errno != EINTR);
     }
 
-    void take(Guest guest) {
-        auto report = decode_report(guest.text);
+    void accept_report(VerifiedClient client) {
+        auto report = decode_report(client.text);
         if (!report || report->rank == 0 || report->rank >= world_size_) {
             ++ignored_;
             return;
         }
-        // If it does not get the answer, it comes again.
-        if (!host_.welcome(guest)) return;
-        judge_clock(*report, seconds_of(guest.greeted));
+        // A client that gets no answer tries again.
+        if (!server_.send_welcome(client)) return;
+        check_clock(*report, seconds_of(client.greeted_at));
         const std::uint32_t rank = report->rank;
-        if (report->stays) {
-            links_.insert_or_assign(rank, NodeLink(std::move(guest.socket), host_.proof(),
-                                                   meeting_.secret, guest.challenge));
+        if (report->keeps_connection) {
+            links_.insert_or_assign(rank, NodeLink(std::move(client.socket), server_.proof(),
+                                                   handshake_.secret, client.challenge));
         } else {
-            leaving_.push_back(std::move(guest.socket));
+            closing_.push_back(std::move(client.socket));
         }
         reports_.insert_or_assign(rank, *std::move(report));
     }
 
     const std::vector<Socket>& listeners_;
-    const Meeting& meeting_;
+    const Handshake& handshake_;
     std::uint32_t world_size_;
-    Host host_;
+    HandshakeServer server_;
     std::uint32_t ignored_ = 0;
-    std::vector<Socket> leaving_;  // whose report was taken
+    std::vector<Socket> closing_;  // connections whose report was accepted
     std::map<std::uint32_t, Report> reports_;
     std::map<std::uint32_t, NodeLink> links_;
 };
 
-Result<NodeLink> tell(const Endpoint& endpoint, Report report, const Meeting& meeting,
-                      Deadline deadline) {
-    auto rank0 = reach(meeting, endpoint.host, endpoint.port, deadline);
+Result<NodeLink> send_report(const Endpoint& endpoint, Report report, const Handshake& handshake,
+                             Deadline deadline) {
+    auto rank0 = connect_to_server(handshake, endpoint.host, endpoint.port, deadline);
     if (!rank0) return rank0.error();
     report.clock = clock_now();
-    return introduce(*std::move(rank0), meeting, encode_report(report), deadline)
-        .transform([&](Invitation taken) {
-            return NodeLink(std::move(taken.socket), taken.proof, meeting.secret,
-                            std::move(taken.challenge));
+    return authenticate(*std::move(rank0), handshake, encode_report(report), deadline)
+        .transform([&](ServerConnection connection) {
+            return NodeLink(std::move(connection.socket), connection.proof, handshake.secret,
+                            std::move(connection.challenge));
         });
 }
 
 }  // namespace
 
-LocalReport look(const CheckFacts& facts, const Checks& checks) {
-    const Rendezvous& rendezvous = facts.own->plan.rendezvous;
-    LocalReport looked;
-    Report& report = looked.report;
-    report.rank = facts.own->task().rank.value;
-    report.node = facts.own->place.node.value;
+LocalReport run_checks(const CheckFacts& facts, const Checks& checks) {
+    const Rendezvous& rendezvous = facts.own_task->plan.rendezvous;
+    LocalReport local_report;
+    Report& report = local_report.report;
+    report.rank = facts.own_task->task().rank.value;
+    report.node = facts.own_task->place.node.value;
     report.cpus = facts.cpus.to_string();
-    report.gpus = given_gpus(*facts.environment);
+    report.gpus = visible_gpu_count(*facts.environment);
     report.interface = interface_of_task(facts);
-    const bool seeks = std::find(checks.begin(), checks.end(), &fabric_check) != checks.end();
-    report.ports = seeks ? "" : "not checked";
-    // The administrator's arguments of a plugin that is not loaded are not known.
-    if (!unanswered_spec(*facts.environment)) {
+    const bool checks_fabric =
+        std::find(checks.begin(), checks.end(), &fabric_check) != checks.end();
+    report.ports = checks_fabric ? "" : "not checked";
+    // The plugin's arguments in plugstack.conf, such as ports=, are unknown where it is not loaded.
+    if (!spec_without_plugin(*facts.environment)) {
         report.rendezvous = host_and_port(rendezvous.address, rendezvous.port);
     }
     for (const NamedCheck* check : checks) {
@@ -167,9 +176,9 @@ LocalReport look(const CheckFacts& facts, const Checks& checks) {
         }
         report.traits.insert(report.traits.end(), result.traits.begin(), result.traits.end());
         if (!result.ports.empty()) report.ports = result.ports;
-        if (!result.trial_host.empty()) looked.trial_host = result.trial_host;
+        if (!result.trial_host.empty()) local_report.trial_host = result.trial_host;
     }
-    return looked;
+    return local_report;
 }
 
 std::string encode_report(const Report& report) {
@@ -177,16 +186,16 @@ std::string encode_report(const Report& report) {
 }
 
 std::optional<Report> decode_report(std::string_view line) {
-    constexpr std::size_t longest_problem = 500;
-    return read_fields<Report>(line, longest_problem);
+    constexpr std::size_t max_field_length = 500;
+    return read_fields<Report>(line, max_field_length);
 }
 
-Gathered gather(const std::vector<Socket>& listeners, const Meeting& meeting,
-                std::uint32_t world_size, Deadline deadline) {
-    return Gathering(listeners, meeting, world_size).run(deadline);
+GatheredReports gather_reports(const std::vector<Socket>& listeners, const Handshake& handshake,
+                               std::uint32_t world_size, Deadline deadline) {
+    return ReportCollector(listeners, handshake, world_size).run(deadline);
 }
 
-Findings findings_of(const Gathered& gathered, const std::string& rendezvous) {
+Findings report_warnings(const GatheredReports& gathered, const std::string& rendezvous) {
     Findings findings;
     if (gathered.proof == Proof::none && !gathered.reports.empty()) {
         findings.push_back(warning("reports",
@@ -205,23 +214,25 @@ Findings findings_of(const Gathered& gathered, const std::string& rendezvous) {
 }
 
 Result<NodeLink> deliver(Report report, const std::vector<Endpoint>& endpoints,
-                         const Meeting& meeting, Deadline deadline) {
+                         const Handshake& handshake, Deadline deadline) {
     const Endpoint& first = endpoints.front();
     std::optional<Error> first_problem;
     for (;;) {
-        auto told = tell(first, report, meeting, deadline);
-        if (told) return told;
-        // What an attempt says whose time ran out, an earlier one may know better.
-        if (Clock::now() < deadline || !first_problem) first_problem = told.error();
+        auto sent = send_report(first, report, handshake, deadline);
+        if (sent) return sent;
+        // If the time ran out during this attempt, an earlier one may give a better reason.
+        if (Clock::now() < deadline || !first_problem) first_problem = sent.error();
         for (std::size_t i = 1; i < endpoints.size(); ++i) {
-            if (!reach(meeting, endpoints[i].host, endpoints[i].port, deadline)) continue;
-            // Rank 0 may have begun since: only now is the first endpoint's failure its own. This
-            // may take as long as a host waits for a guest, so that connection is not kept for it.
-            told = tell(first, report, meeting, deadline);
-            if (told) return told;
-            report.unreached = told.error();
-            auto handed = tell(endpoints[i], report, meeting, deadline);
-            if (handed) return handed;
+            if (!connect_to_server(handshake, endpoints[i].host, endpoints[i].port, deadline)) {
+                continue;
+            }
+            // Rank 0 may have started since the first attempt, so try that endpoint again. This may
+            // take longer than a server waits for a client, so the connection above is not reused.
+            sent = send_report(first, report, handshake, deadline);
+            if (sent) return sent;
+            report.rendezvous_error = sent.error();
+            auto sent_elsewhere = send_report(endpoints[i], report, handshake, deadline);
+            if (sent_elsewhere) return sent_elsewhere;
             break;
         }
         if (Clock::now() >= deadline) return *first_problem;

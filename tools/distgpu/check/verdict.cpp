@@ -1,4 +1,4 @@
-// What rank 0 makes of all the reports together.
+// Computes rank 0's verdict from all the reports.
 #include "base/format.h"
 #include "check/step_check.h"
 #include "mapping/plan/plan.h"
@@ -33,15 +33,15 @@ Nodes nodes_of(const Numbers& ranks, const StepLayout& layout) {
 }
 
 // "rank 3 on node02", "ranks 0-7 on node[01-02]".
-std::string who(const Ranks& ranks, const StepLayout& layout) {
+std::string describe_ranks(const Ranks& ranks, const StepLayout& layout) {
     return formatted("{} on {}", ranks_text({ranks.begin(), ranks.end()}),
                      hosts_of(nodes_of(ranks, layout), layout).to_string());
 }
 
 using ByValue = std::map<std::string, Nodes>;
 
-// The value that most nodes have; on a tie that of the first node.
-ByValue::const_iterator most(const ByValue& values) {
+// The value of the most nodes; on a tie that of the first node.
+ByValue::const_iterator majority(const ByValue& values) {
     return std::ranges::max_element(values, [](const auto& left, const auto& right) {
         if (left.second.size() != right.second.size()) {
             return left.second.size() < right.second.size();
@@ -50,18 +50,18 @@ ByValue::const_iterator most(const ByValue& values) {
     });
 }
 
-// What the datagrams say of where the packets are lost.
+// The direction in which packets are lost, according to the datagrams.
 std::string direction(const NetworkFault& fault, const std::string& own, const std::string& other) {
     if (fault.packets_arrive && fault.packets_leave) {
-        return "datagrams pass both ways, so a firewall may close the ports";
+        return "datagrams pass both ways, so a firewall may be blocking the ports";
     }
     if (fault.packets_arrive) {
-        return formatted("packets from {} arrive, but none goes from {} to {}", other, own, other);
+        return formatted("packets from {} arrive, but none get from {} to {}", other, own, other);
     }
     if (fault.packets_leave) {
-        return formatted("packets to {} arrive, but none comes from {} to {}", other, other, own);
+        return formatted("packets to {} arrive, but none get from {} to {}", other, other, own);
     }
-    return "no packet passes either way";
+    return "no packets get through in either direction";
 }
 
 std::vector<SharedFinding> shared_findings(const std::vector<Report>& reports,
@@ -80,12 +80,12 @@ std::vector<SharedFinding> shared_findings(const std::vector<Report>& reports,
     std::vector<SharedFinding> shared;
     shared.reserve(found.size());
     for (const auto& [finding, ranks] : found) {
-        shared.push_back({finding, {ranks.begin(), ranks.end()}, who(ranks, layout)});
+        shared.push_back({finding, {ranks.begin(), ranks.end()}, describe_ranks(ranks, layout)});
     }
     return shared;
 }
 
-// Ranks must agree on where they meet.
+// All ranks must have the same rendezvous.
 void compare_rendezvous(std::vector<Report>& reports) {
     const std::string first = reports.front().rendezvous;
     if (first.empty()) return;
@@ -94,14 +94,14 @@ void compare_rendezvous(std::vector<Report>& reports) {
         report.findings.push_back(
             fatal("MASTER_ADDR and MASTER_PORT",
                   formatted("{}, but rank 0 has {}", report.rendezvous, first),
-                  "export the same everywhere, or nothing", variables_check.name));
+                  "export the same values on all nodes, or none", variables_check.name));
     }
 }
 
 // "1 of 4 missing, 2 of 4 failed"; "ok".
 std::string state_of(const std::vector<const Report*>& reports, std::uint32_t tasks) {
     const auto failing = std::ranges::count_if(
-        reports, [](const Report* report) { return any_fatal(report->findings); });
+        reports, [](const Report* report) { return has_fatal(report->findings); });
     std::string text;
     if (reports.size() < tasks) {
         text = formatted("{} of {} missing", tasks - reports.size(), tasks);
@@ -119,42 +119,43 @@ std::vector<NodeState> node_states(const StepLayout& layout, const std::vector<R
     }
     std::vector<NodeState> states;
     for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
-        const std::vector<const Report*>& own = by_node[node];
-        NodeState& state = states.emplace_back(NodeState{name_of(node, layout), {}, !own.empty()});
+        const std::vector<const Report*>& node_reports = by_node[node];
+        NodeState& state =
+            states.emplace_back(NodeState{name_of(node, layout), {}, !node_reports.empty()});
         for (const TaskId task : layout.task_ids(NodeIndex{node})) {
             state.ranks.push_back(rank_of(layout, task).value);
         }
         std::ranges::sort(state.ranks);
-        state.state = state_of(own, layout.tasks_on(NodeIndex{node}));
-        if (own.empty()) continue;
+        state.state = state_of(node_reports, layout.tasks_on(NodeIndex{node}));
+        if (node_reports.empty()) continue;
         CpuSet cpus;
-        for (const Report* report : own) {
-            if (const auto some = CpuSet::parse(report->cpus)) cpus |= *some;
+        for (const Report* report : node_reports) {
+            if (const auto parsed = CpuSet::parse(report->cpus)) cpus |= *parsed;
         }
         state.cpus = cpus.to_string();
-        state.gpus_per_rank = own.front()->gpus;
-        state.interface = own.front()->interface;
-        state.ports = own.front()->ports;
+        state.gpus_per_rank = node_reports.front()->gpus;
+        state.interface = node_reports.front()->interface;
+        state.ports = node_reports.front()->ports;
     }
     return states;
 }
 
-// What it means if no node can use InfiniBand.
-std::string fabric_of(const StepLayout& layout, const std::vector<Report>& reports) {
-    const bool none =
-        std::ranges::all_of(reports, [](const Report& report) { return report.ports.empty(); });
-    if (!none || layout.node_count() == 1) return "";
+// What NCCL uses if no node can use InfiniBand; empty if a node can, or for one node.
+std::string socket_fallback_of(const StepLayout& layout, const std::vector<Report>& reports) {
+    const bool has_infiniband =
+        std::ranges::any_of(reports, [](const Report& report) { return !report.ports.empty(); });
+    if (has_infiniband || layout.node_count() == 1) return "";
     const std::string& interface = reports.front().interface;
     return interface.empty() ? "sockets" : "sockets over " + interface;
 }
 
-// The nodes that are at fault; none if all are.
+// The nodes that are at fault; empty if all are.
 HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFinding>& findings,
                           const std::vector<std::uint32_t>& missing) {
     Nodes excluded = nodes_of(missing, layout);
     for (const SharedFinding& shared : findings) {
         const Finding& finding = shared.finding;
-        // What the job itself brings would be wrong on other nodes too.
+        // The job's own settings would be wrong on other nodes too.
         const bool is_of_job =
             finding.check == variables_check.name || finding.check == ports_check.name;
         if (!is_fatal(finding) || is_of_job) continue;
@@ -176,16 +177,17 @@ void compare_nodes(std::vector<Report>& reports, const StepLayout& layout) {
         }
     }
     for (const auto& [name, values] : traits) {
-        const auto usual = most(values);
+        const auto most_common = majority(values);
         for (auto value = values.begin(); value != values.end(); ++value) {
-            if (value == usual) continue;
-            const std::string others = usual->second.size() == 1
-                                           ? name_of(*usual->second.begin(), layout) + " has"
-                                           : counted(usual->second.size(), "other node") + " have";
+            if (value == most_common) continue;
+            const std::string others =
+                most_common->second.size() == 1
+                    ? name_of(*most_common->second.begin(), layout) + " has"
+                    : counted(most_common->second.size(), "other node") + " have";
             const Finding finding{
-                first[name].weight,
-                {name, formatted("{}, but {} {}", value->first, others, usual->first),
-                 formatted("make them alike, or leave out what differs with --exclude={}",
+                first[name].severity,
+                {name, formatted("{}, but {} {}", value->first, others, most_common->first),
+                 formatted("make them the same, or exclude the odd nodes with --exclude={}",
                            hosts_of(value->second, layout).to_string())},
                 std::string(nodes_check.name)};
             for (Report& report : reports) {
@@ -198,16 +200,17 @@ void compare_nodes(std::vector<Report>& reports, const StepLayout& layout) {
 void add_network_findings(std::vector<Report>& reports, const std::vector<NetworkFault>& faults,
                           const StepLayout& layout) {
     for (const NetworkFault& fault : faults) {
-        const auto own = std::ranges::find_if(reports, [&](const Report& report) {
-            return report.node == fault.node && !report.trial.empty();
+        const auto at_fault = std::ranges::find_if(reports, [&](const Report& report) {
+            return report.node == fault.node && !report.trial_address.empty();
         });
-        if (own == reports.end()) continue;
-        const std::string interface = own->interface.empty() ? own->trial : own->interface;
+        if (at_fault == reports.end()) continue;
+        const std::string interface =
+            at_fault->interface.empty() ? at_fault->trial_address : at_fault->interface;
         const std::string name = name_of(fault.node, layout);
         if (fault.kind == NetworkFault::Kind::unreachable) {
             const std::string others =
                 hosts_of({fault.partners.begin(), fault.partners.end()}, layout).to_string();
-            own->findings.push_back(fatal(
+            at_fault->findings.push_back(fatal(
                 "network",
                 formatted("no connection between {} and {} over {}: {}; {}", name, others,
                           interface, fault.problem, direction(fault, name, others)),
@@ -216,11 +219,12 @@ void add_network_findings(std::vector<Report>& reports, const std::vector<Networ
                 network_check.name));
             continue;
         }
-        const char* const verb = fault.kind == NetworkFault::Kind::sends_slowly ? "sends" : "takes";
-        own->findings.push_back(
+        const char* const verb =
+            fault.kind == NetworkFault::Kind::sends_slowly ? "sends" : "receives";
+        at_fault->findings.push_back(
             fatal("network",
                   formatted("{} {} {} over {}, where the median node {} {}", name, verb,
-                            rate_text(fault.rate), interface, verb, rate_text(fault.usual)),
+                            rate_text(fault.rate), interface, verb, rate_text(fault.median_rate)),
                   formatted("check its link with ethtool and its cable, or leave it out with "
                             "--exclude={}",
                             name),
@@ -228,9 +232,9 @@ void add_network_findings(std::vector<Report>& reports, const std::vector<Networ
     }
 }
 
-Verdict verdict_of(std::string_view mode, const StepLayout& layout,
-                   const std::vector<Report>& gathered, std::chrono::seconds waited,
-                   const Checks& checks) {
+Verdict compute_verdict(std::string_view mode, const StepLayout& layout,
+                        const std::vector<Report>& gathered, std::chrono::seconds report_timeout,
+                        const Checks& checks) {
     std::vector<Report> reports = gathered;
     compare_rendezvous(reports);
     compare_nodes(reports, layout);
@@ -246,9 +250,9 @@ Verdict verdict_of(std::string_view mode, const StepLayout& layout,
     verdict.nodes = node_states(layout, reports);
     verdict.findings = shared_findings(reports, layout);
     verdict.missing = {missing.begin(), missing.end()};
-    if (!missing.empty()) verdict.missing_who = who(missing, layout);
-    verdict.waited = waited;
-    verdict.fabric = fabric_of(layout, reports);
+    if (!missing.empty()) verdict.missing_subject = describe_ranks(missing, layout);
+    verdict.report_timeout = report_timeout;
+    verdict.socket_fallback = socket_fallback_of(layout, reports);
     for (const NamedCheck* check : all_checks()) {
         if (std::ranges::find(checks, check) == checks.end()) {
             verdict.skipped.emplace_back(check->name);

@@ -1,4 +1,4 @@
-// The verdict for people, in brief before a program starts, and for programs.
+// Prints the verdict: as text, in brief before a program starts, and as JSON.
 #include "base/format.h"
 #include "base/json.h"
 #include "check/step_check.h"
@@ -14,15 +14,15 @@ namespace {
 // "ranks 0-7 on node[01-02]: object: problem; remedy".
 std::string line_of(const SharedFinding& shared) {
     const Error& error = shared.finding.error;
-    return formatted("{}: {}; {}", shared.who, error.cause(), error.remedy);
+    return formatted("{}: {}; {}", shared.subject, error.cause(), error.remedy);
 }
 
-// The same of the ranks that did not report. Precondition: there are some.
+// The same for the ranks that did not report. Precondition: there are some.
 std::string missing_line(const Verdict& verdict) {
     return formatted(
         "{}: no report within {} s; see their own messages, and the state of the nodes with "
         "sinfo -N",
-        verdict.missing_who, verdict.waited.count());
+        verdict.missing_subject, verdict.report_timeout.count());
 }
 
 std::string or_none(const std::string& text) {
@@ -34,18 +34,18 @@ std::string rate_or_none(std::optional<double> rate) {
 }
 
 std::string node_table(const Verdict& verdict, bool colour) {
-    const bool rates = std::ranges::any_of(
+    const bool has_rates = std::ranges::any_of(
         verdict.nodes, [](const NodeState& node) { return node.rates.out || node.rates.in; });
     Row heading{"node", "ranks", "CPUs", "GPUs/rank", "interface"};
-    if (rates) heading.insert(heading.end(), {"sends", "takes"});
+    if (has_rates) heading.insert(heading.end(), {"sends", "receives"});
     heading.insert(heading.end(), {"InfiniBand", "state"});
     std::vector<Row> rows{heading};
     for (const NodeState& node : verdict.nodes) {
         Row row{node.name, number_ranges(node.ranks)};
-        if (node.reported) {
+        if (node.has_reported) {
             row.insert(row.end(),
                        {node.cpus, std::to_string(node.gpus_per_rank), or_none(node.interface)});
-            if (rates) {
+            if (has_rates) {
                 row.insert(row.end(), {rate_or_none(node.rates.out), rate_or_none(node.rates.in)});
             }
             row.push_back(or_none(node.ports));
@@ -57,17 +57,17 @@ std::string node_table(const Verdict& verdict, bool colour) {
     return table(std::move(rows), {.bold_heading = colour});
 }
 
-constexpr std::string_view mark = "distgpu: check: ";
+constexpr std::string_view prefix = "distgpu: check: ";
 
-// More lines than these nobody reads; `distgpu check` has them all.
-constexpr std::size_t most_lines = 16;
+// No one reads more lines than this; `distgpu check` prints them all.
+constexpr std::size_t max_lines = 16;
 
 JsonText node_json(const NodeState& node) {
     std::vector<JsonMember> members{{"node", node.name},
                                     {"ranks", JsonText::list(node.ranks)},
-                                    {"reported", node.reported},
+                                    {"reported", node.has_reported},
                                     {"state", node.state}};
-    if (node.reported) {
+    if (node.has_reported) {
         members.insert(members.end(), {{"cpus", node.cpus},
                                        {"gpus_per_rank", node.gpus_per_rank},
                                        {"interface", node.interface},
@@ -95,7 +95,7 @@ std::string rate_text(double rate) {
     constexpr double mega = 1e6;
     constexpr double giga = 1e9;
     const double bits = rate * 8;
-    // Three digits, also where rounding would make a thousand of it.
+    // Three digits, even where rounding would give 1000 Mb/s.
     return bits < 999.5 * mega ? formatted("{:.3g} Mb/s", bits / mega)
                                : formatted("{:.3g} Gb/s", bits / giga);
 }
@@ -106,8 +106,9 @@ std::string verdict_text(const Verdict& verdict, bool colour) {
     const std::string rendezvous = verdict.rendezvous.empty() ? "not known" : verdict.rendezvous;
     std::string text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n", verdict.mode,
                                  ranks, nodes, rendezvous, node_table(verdict, colour));
-    if (!verdict.fabric.empty()) {
-        text += formatted("no InfiniBand: NCCL will use {} between nodes\n", verdict.fabric);
+    if (!verdict.socket_fallback.empty()) {
+        text +=
+            formatted("no InfiniBand: NCCL will use {} between nodes\n", verdict.socket_fallback);
     }
     if (!verdict.skipped.empty()) {
         text += formatted("not checked: {}\n", join(verdict.skipped, ", "));
@@ -142,26 +143,26 @@ std::string verdict_brief(const Verdict& verdict) {
     std::string text;
     std::size_t lines = 0;
     for (const SharedFinding& shared : verdict.findings) {
-        if (++lines > most_lines) continue;
-        const std::string_view weight = is_fatal(shared.finding) ? "" : "warning: ";
-        text += formatted("{}{}{}\n", mark, weight, line_of(shared));
+        if (++lines > max_lines) continue;
+        const std::string_view severity = is_fatal(shared.finding) ? "" : "warning: ";
+        text += formatted("{}{}{}\n", prefix, severity, line_of(shared));
     }
-    if (lines > most_lines) {
-        text += formatted("{}{} more; run distgpu check in place of the program to see all\n", mark,
-                          counted(lines - most_lines, "finding"));
+    if (lines > max_lines) {
+        text += formatted("{}{}; run distgpu check in place of the program to see all\n", prefix,
+                          counted(lines - max_lines, "more finding"));
     }
     if (!verdict.missing.empty()) {
-        text += formatted("{}{}; a slurmd without distgpu's plugin does not report either\n", mark,
-                          missing_line(verdict));
+        text += formatted("{}{}; a slurmd without distgpu's plugin does not report either\n",
+                          prefix, missing_line(verdict));
     }
     if (verdict.code == ExitCode::done) {
-        return text + formatted("{}{} on {} ready in {:.1f} s\n", mark,
+        return text + formatted("{}{} on {} ready in {:.1f} s\n", prefix,
                                 counted(verdict.ranks, "rank"),
                                 counted(verdict.nodes.size(), "node"),
-                                std::chrono::duration<double>(verdict.took).count());
+                                std::chrono::duration<double>(verdict.duration).count());
     }
-    if (verdict.exclude.empty()) return text + formatted("{}not ready\n", mark);
-    return text + formatted("{}not ready; the other nodes are, with --exclude={}\n", mark,
+    if (verdict.exclude.empty()) return text + formatted("{}not ready\n", prefix);
+    return text + formatted("{}not ready, but the other nodes are: use --exclude={}\n", prefix,
                             verdict.exclude.to_string());
 }
 
@@ -174,7 +175,7 @@ std::string verdict_json(const Verdict& verdict) {
                         {"nodes", JsonText::list(verdict.nodes, node_json)},
                         {"findings", JsonText::list(verdict.findings, finding_json)},
                         {"exclude", json_text_or_null(verdict.exclude.to_string())},
-                        {"seconds", std::chrono::duration<double>(verdict.took).count()},
+                        {"seconds", std::chrono::duration<double>(verdict.duration).count()},
                         {"missing", JsonText::list(verdict.missing)},
                         {"not_checked", JsonText::list(verdict.skipped)}};
     return text.indented() + "\n";

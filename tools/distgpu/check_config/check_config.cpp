@@ -1,4 +1,4 @@
-// `distgpu check-config`: what is wrong with plugstack.conf, before every srun reads it.
+// `distgpu check-config`: reports mistakes in plugstack.conf before every srun reads it.
 #include "base/format.h"
 #include "base/io/files.h"
 #include "base/values.h"
@@ -23,39 +23,39 @@ namespace {
 
 using Path = std::filesystem::path;
 
-constexpr std::string_view own_name = "spank_distgpu.so";
+constexpr std::string_view own_plugin = "spank_distgpu.so";
 
-bool is_own(const ConfigLine& line) {
-    return file_name(line.plugin) == own_name;
+bool is_own_plugin(const ConfigLine& line) {
+    return file_name(line.plugin) == own_plugin;
 }
 
-bool is_there(const std::string& path) {
-    std::error_code none;
-    return std::filesystem::exists(path, none);
+bool file_exists(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
 }
 
-// What a file has to give to others than root.
+// The permissions that users other than root need.
 constexpr mode_t readable = S_IROTH;
 constexpr mode_t executable = S_IROTH | S_IXOTH;
 
-// Why the processes of root and of every user cannot use a file, folder or link, or who else than
-// root could replace it. `name`: of it, for a message.
-std::optional<Error> fault_of(const std::string& object, const std::string& at,
-                              const std::string& name, mode_t needed) {
+// Why root or some user cannot use the file, folder or link `at`, or who other than root could
+// replace it. `name`: what the message calls it.
+std::optional<Error> check_permissions(const std::string& object, const std::string& at,
+                                       const std::string& name, mode_t needed) {
     struct stat status {};
     if (lstat(at.c_str(), &status) != 0) {
-        return Error{object, std::strerror(errno), "name a file that is there"};
+        return Error{object, std::strerror(errno), "name an existing file"};
     }
     if (status.st_uid != 0) {
-        constexpr const char* problem =
-            "{} belongs to user {}, who could put anything in its place";
-        return Error{object, formatted(problem, name, status.st_uid), "chown -h root " + at};
+        return Error{object,
+                     formatted("{} belongs to user {}, who could replace it", name, status.st_uid),
+                     "chown -h root " + at};
     }
-    if (S_ISLNK(status.st_mode)) return std::nullopt;  // what it leads to has rights of its own
+    if (S_ISLNK(status.st_mode)) return std::nullopt;  // its target is checked separately
     const bool is_folder = S_ISDIR(status.st_mode);
     const bool keeps_entries = is_folder && (status.st_mode & S_ISVTX) != 0;
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !keeps_entries) {
-        return Error{object, name + " may be changed by others than root", "chmod go-w " + at};
+        return Error{object, "users other than root can change " + name, "chmod go-w " + at};
     }
     if (is_folder) needed = S_IXOTH;
     if ((status.st_mode & needed) == needed) return std::nullopt;
@@ -63,13 +63,12 @@ std::optional<Error> fault_of(const std::string& object, const std::string& at,
     return Error{object, "users have no access to " + name, formatted("chmod a+{} {}", rights, at)};
 }
 
-// The first fault of the file, or of the folder that ends with '/', and of all folders above it, as
-// written and where its links lead.
-std::optional<Error> fault_along(const std::string& object, const std::string& path,
-                                 mode_t needed) {
+// The first permission fault of the file, or of the folder if `path` ends with '/', and of all
+// folders above it, both as written and with links resolved.
+std::optional<Error> check_path(const std::string& object, const std::string& path, mode_t needed) {
     std::error_code failed;
     const Path real = std::filesystem::canonical(path, failed);
-    if (failed) return Error{object, failed.message(), "name a file that is there"};
+    if (failed) return Error{object, failed.message(), "name an existing file"};
     if (!path.ends_with('/') && !std::filesystem::is_regular_file(real, failed)) {
         return Error{object, "not a regular file", "name a regular file"};
     }
@@ -78,107 +77,116 @@ std::optional<Error> fault_along(const std::string& object, const std::string& p
         for (const Path& part : whole) {
             if (part.empty()) continue;
             at /= part;
-            auto fault = fault_of(object, at, at == path ? "it" : at.string(), needed);
+            auto fault = check_permissions(object, at, at == path ? "it" : at.string(), needed);
             if (fault) return fault;
         }
     }
     return std::nullopt;
 }
 
-// Says one line "FILE:LINE: OBJECT: PROBLEM; REMEDY" for each mistake, in the order of the lines.
-// What is said of a file holds for each plugin, the rest for distgpu's.
-class Judge {
+// Lists the mistakes in the order of the lines, one per line: "FILE:LINE: OBJECT: PROBLEM; REMEDY".
+// Checks the file of every plugin, and everything else only for distgpu's.
+class ConfigChecker {
   public:
-    Judge(const std::vector<ConfigLine>& lines, const Environment& environment)
+    ConfigChecker(const std::vector<ConfigLine>& lines, const Environment& environment)
         : lines_(lines), environment_(environment), release_(slurm_release(environment)) {}
 
     // `file`: the one that includes the others.
-    std::string of(const std::string& file) {
+    std::string list_mistakes(const std::string& file) {
         for (auto line = lines_.begin(); line != lines_.end(); ++line) {
-            place_ = place_of(*line);
-            say(line->ignored);
+            location_ = location_of(*line);
+            add_mistake(line->ignored);
             if (line->ignored) continue;
-            judge_file(*line);
-            if (!is_own(*line)) continue;
-            judge_place(line);
-            judge_arguments(*line);
+            check_file(*line);
+            if (!is_own_plugin(*line)) continue;
+            check_position(line);
+            check_arguments(*line);
         }
-        place_ = file;
-        if (std::none_of(lines_.begin(), lines_.end(), is_own)) {
-            say(std::string(own_name), "no line loads it, so there is no --distgpu",
-                "add 'required " DISTGPU_PLUGIN_FILE "'");
+        location_ = file;
+        if (std::none_of(lines_.begin(), lines_.end(), is_own_plugin)) {
+            add_mistake(std::string(own_plugin), "no line loads it, so there is no --distgpu",
+                        "add 'required " DISTGPU_PLUGIN_FILE "'");
         }
         return text_;
     }
 
   private:
-    static std::string place_of(const ConfigLine& line) {
+    static std::string location_of(const ConfigLine& line) {
         return formatted("{}:{}", line.file, line.number);
     }
 
-    void say(const std::string& object, const std::string& problem, const std::string& remedy) {
-        text_ += printable(formatted("{}: {}: {}; {}", place_, object, problem, remedy)) + '\n';
+    void add_mistake(const std::string& object, const std::string& problem,
+                     const std::string& remedy) {
+        text_ += printable(formatted("{}: {}: {}; {}", location_, object, problem, remedy)) + '\n';
     }
-    void say(const std::optional<Error>& fault) {
-        if (fault) say(fault->object, fault->problem, fault->remedy);
+    void add_mistake(const std::optional<Error>& fault) {
+        if (fault) add_mistake(fault->object, fault->problem, fault->remedy);
     }
 
-    void judge_file(const ConfigLine& line) {
-        // What becomes of launches where Slurm cannot load the plugin.
-        const std::string so = line.required ? ", so every srun, sbatch and salloc would fail"
-                                             : ", so every srun would complain and do without it";
-        const std::string where =
-            !is_own(line) ? "write the path of a file that is there"
-            : is_there(DISTGPU_PLUGIN_FILE)
+    void check_file(const ConfigLine& line) {
+        // If Slurm cannot load the plugin.
+        const std::string effect = line.required
+                                       ? ", so every srun, sbatch and salloc would fail"
+                                       : ", so every srun would print an error and run without it";
+        const std::string remedy =
+            !is_own_plugin(line) ? "write the path of an existing file"
+            : file_exists(DISTGPU_PLUGIN_FILE)
                 ? "write " DISTGPU_PLUGIN_FILE
                 : "write its path, or install the package slurm-spank-distgpu on this host";
         std::string path = line.plugin;
         if (path.front() != '/') {
             if (!folders_) folders_ = plugin_folders(environment_);
             if (!*folders_) {
-                return say(path, "Slurm's PluginDir is unknown: " + folders_->error().cause(),
-                           "write the whole path");
+                return add_mistake(path,
+                                   "Slurm's PluginDir is unknown: " + folders_->error().cause(),
+                                   "write the whole path");
             }
-            const auto folder = std::ranges::find_if(
-                **folders_, [&](const std::string& each) { return is_there(Path(each) / path); });
+            const auto folder = std::ranges::find_if(**folders_, [&](const std::string& each) {
+                return file_exists(Path(each) / path);
+            });
             if (folder == (*folders_)->end()) {
                 const std::string folders = join(**folders_, ", ");
-                return say(path, formatted("not in Slurm's PluginDir ({}){}", folders, so), where);
+                return add_mistake(
+                    path, formatted("not in Slurm's PluginDir ({}){}", folders, effect), remedy);
             }
             path = Path(*folder) / path;
         }
-        if (!is_there(path)) return say(path, "no such file" + so, where);
-        if (const auto fault = fault_along(path, path, readable)) return say(fault);
+        if (!file_exists(path)) return add_mistake(path, "no such file" + effect, remedy);
+        if (const auto fault = check_path(path, path, readable)) return add_mistake(fault);
         const auto release = plugin_release(path);
         if (!release) {
             const Error& error = release.error();
-            return say(path, error.problem + so, error.remedy.empty() ? where : error.remedy);
+            return add_mistake(path, error.problem + effect,
+                               error.remedy.empty() ? remedy : error.remedy);
         }
         if (release->empty()) {
-            if (is_own(line)) say(path, "no plugin of Slurm: it has no plugin_version", where);
+            if (is_own_plugin(line)) {
+                add_mistake(path, "not a Slurm plugin: it has no plugin_version", remedy);
+            }
         } else if (!release_) {
-            say(path,
-                formatted("built for Slurm {}, and the release of this host is unknown: {}",
-                          *release, release_.error().cause()),
-                "check it on a host that has Slurm's commands");
+            add_mistake(path,
+                        formatted("built for Slurm {}, but the release of this host is unknown: {}",
+                                  *release, release_.error().cause()),
+                        "check it on a host that has Slurm's commands");
         } else if (*release != *release_) {
-            say(path,
-                formatted("built for Slurm {}, and this host has {}{}", *release, *release_, so),
-                "install the one for " + *release_);
+            add_mistake(path,
+                        formatted("built for Slurm {}, but this host has {}{}", *release, *release_,
+                                  effect),
+                        "install the plugin for " + *release_);
         }
     }
 
-    void judge_place(std::vector<ConfigLine>::const_iterator line) {
-        if (const auto first = std::find_if(lines_.begin(), line, is_own); first != line) {
-            say(line->plugin,
-                formatted("listed already in {}, and every srun would say that --distgpu is "
-                          "provided by both",
-                          place_of(*first)),
-                "take one of the two lines out");
+    void check_position(std::vector<ConfigLine>::const_iterator line) {
+        if (const auto first = std::find_if(lines_.begin(), line, is_own_plugin); first != line) {
+            add_mistake(line->plugin,
+                        formatted("already listed in {}, so every srun would report that both "
+                                  "provide --distgpu",
+                                  location_of(*first)),
+                        "remove one of the two lines");
         }
         if (!line->required) {
-            say("optional", "Slurm would start a step all the same when distgpu refuses it",
-                "write required");
+            add_mistake("optional", "Slurm would still start a step that distgpu refuses",
+                        "write required");
         }
         const auto pyxis = std::find_if(line, lines_.end(), [](const ConfigLine& each) {
             return file_name(each.plugin) == pyxis_plugin;
@@ -187,80 +195,80 @@ class Judge {
         const char* const sorts_last =
             pyxis->file == line->file ? ""
                                       : ", as in a file whose name sorts last: zz-distgpu.conf";
-        say(line->plugin, std::string(before_pyxis),
-            formatted("put it after {}{}", place_of(*pyxis), sorts_last));
+        add_mistake(line->plugin, std::string(before_pyxis),
+                    formatted("put it after {}{}", location_of(*pyxis), sorts_last));
     }
 
-    void judge_arguments(const ConfigLine& line) {
+    void check_arguments(const ConfigLine& line) {
         std::vector<const char*> words;
         std::set<std::string_view> names;
         for (const std::string& word : line.arguments) {
             const std::string_view name = std::string_view(word).substr(0, word.find('='));
             if (word.find_first_of("\"'") != std::string::npos) {
-                say(word, "Slurm takes the quotes for a part of the argument",
-                    "write it without quotes");
+                add_mistake(word, "Slurm treats the quotes as part of the argument",
+                            "write it without quotes");
                 continue;
             }
             words.push_back(word.c_str());
             if (names.insert(name).second) continue;
-            say(word, formatted("{}= stands twice, and the last one counts", name),
-                "take one of the two out");
+            add_mistake(word, formatted("{}= is given twice, and the last one is used", name),
+                        "remove one of the two");
         }
         const PlugstackArguments arguments = parse_plugstack_arguments(words);
-        for (const Error& complaint : arguments.complaints) say(complaint);
-        judge_ports(arguments.ports);
+        for (const Error& error : arguments.ignored_arguments) add_mistake(error);
+        check_ports(arguments.ports);
         if (const std::string& path = arguments.command; !path.empty()) {
-            auto fault = fault_along("command=" + path, path, executable);
+            auto fault = check_path("command=" + path, path, executable);
             if (!fault && is_another_program(path)) {
                 fault = Error{"command=" + path,
-                              "another program than distgpu, whose topology steps would wait for",
-                              "name the file of the command distgpu, or leave it out"};
+                              "not the distgpu command, so steps would wait for a topology in vain",
+                              "give the path of the distgpu command, or leave it out"};
             }
-            say(fault);
+            add_mistake(fault);
         }
-        if (!arguments.topology.empty()) judge_topology(arguments.topology);
+        if (!arguments.topology.empty()) check_topology(arguments.topology);
     }
 
-    void judge_topology(const std::string& path) {
+    void check_topology(const std::string& path) {
         const std::string object = "topology=" + path;
         const std::size_t first = path.find('%');
         for (std::size_t at = first; at != std::string::npos; at = path.find('%', at + 2)) {
             const std::string placeholder = path.substr(at, 2);
             if (has_word("%n %h %%", placeholder)) continue;
-            say(object, placeholder + " stands for nothing",
-                "write %n for the node's name in Slurm, %h for its host name, %% for %");
+            add_mistake(object, placeholder + " is not a placeholder",
+                        "write %n for the node's name in Slurm, %h for its host name, %% for %");
             break;
         }
-        // With a placeholder: a file of each node, in a folder that all have.
+        // A path with a placeholder has one file per node, in a folder that exists on all.
         const std::string folder = path.substr(0, path.rfind('/', first) + 1);
-        say(fault_along(object, first == std::string::npos ? path : folder, readable));
+        add_mistake(check_path(object, first == std::string::npos ? path : folder, readable));
     }
 
-    // Where the kernel may give a port of the range to any connection of this host.
-    void judge_ports(PortRange ports) {
-        const auto of_kernel = [](const char* file) {
+    // A mistake if the kernel may assign a port of the range to any connection of this host.
+    void check_ports(PortRange ports) {
+        const auto read_ports = [](const char* file) {
             std::string list = read_trimmed(std::string("/proc/sys/net/ipv4/") + file).value_or("");
             std::ranges::replace(list, '\t', '-');
             return list;
         };
-        const std::string kept = of_kernel("ip_local_reserved_ports");
-        const std::string given = of_kernel("ip_local_port_range");
+        const std::string reserved = read_ports("ip_local_reserved_ports");
+        const std::string dynamic = read_ports("ip_local_port_range");
         for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
-            if (!has_port(given, port) || has_port(kept, port)) continue;
-            return say(formatted("ports={}-{}", ports.first, ports.last),
-                       formatted("the kernel of this host gives ports {} to any connection that "
-                                 "goes out (net.ipv4.ip_local_port_range)",
-                                 given),
-                       "give a range outside, or keep yours free with "
-                       "net.ipv4.ip_local_reserved_ports");
+            if (!has_port(dynamic, port) || has_port(reserved, port)) continue;
+            return add_mistake(formatted("ports={}-{}", ports.first, ports.last),
+                               formatted("the kernel of this host assigns ports {} to outgoing "
+                                         "connections (net.ipv4.ip_local_port_range)",
+                                         dynamic),
+                               "use a range outside of it, or reserve yours with "
+                               "net.ipv4.ip_local_reserved_ports");
         }
     }
 
     const std::vector<ConfigLine>& lines_;
     const Environment& environment_;
     Result<std::string> release_;
-    std::optional<Result<std::vector<std::string>>> folders_;  // once a line needs them
-    std::string place_;                                        // of what is judged
+    std::optional<Result<std::vector<std::string>>> folders_;  // PluginDir, read when needed
+    std::string location_;                                     // "FILE:LINE" that is checked
     std::string text_;
 };
 
@@ -268,9 +276,9 @@ ExitCode run_check_config(const std::optional<std::string>& given) {
     const ProcessEnvironment environment;
     const std::string file = given.value_or(plugstack_path(environment));
     const auto lines = read_plugstack(file);
-    if (!lines) return complain(lines.error(), ExitCode::environment);
-    const std::string text = Judge(*lines, environment).of(file);
-    return print_or_complain(text, text.empty() ? ExitCode::done : ExitCode::check_failed);
+    if (!lines) return report_error(lines.error(), ExitCode::environment);
+    const std::string text = ConfigChecker(*lines, environment).list_mistakes(file);
+    return print_result(text, text.empty() ? ExitCode::done : ExitCode::check_failed);
 }
 
 }  // namespace

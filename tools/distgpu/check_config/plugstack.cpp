@@ -1,5 +1,5 @@
-// plugstack.conf is read as Slurm reads it (_spank_stack_load() of plugstack.c, 22.05 to 26.05):
-// one line after the other, those of an included file where it is included.
+// Reads plugstack.conf as Slurm does (_spank_stack_load() of plugstack.c, 22.05 to 26.05): line by
+// line, with the lines of an included file in place of the include.
 #include "check_config/plugstack.h"
 
 #include "base/format.h"
@@ -23,7 +23,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kinds = {"required", "optional", "include"};
 
 // The files of an include, sorted by name as glob(3) does.
-std::vector<std::string> matching(const std::string& pattern) {
+std::vector<std::string> expand_glob(const std::string& pattern) {
     glob_t found{};
     const std::unique_ptr<glob_t, decltype(&globfree)> freed(&found, globfree);
     if (glob(pattern.c_str(), 0, nullptr, &found) != 0) return {};
@@ -32,8 +32,8 @@ std::vector<std::string> matching(const std::string& pattern) {
 
 struct Reader {
     std::vector<ConfigLine> lines{};
-    std::vector<std::string> open{};  // a file, those that include it before it
-    std::size_t files = 0;            // that were included
+    std::vector<std::string> open{};  // the file being read, after those that include it
+    std::size_t files = 0;            // the number of included files
 
     Result<Done> read(const std::string& path) {
         const auto text = read_regular_file(path);
@@ -41,7 +41,7 @@ struct Reader {
         open.push_back(path);
         std::string_view rest = *text;
         for (std::size_t number = 1; !rest.empty(); ++number) {
-            take({path, number}, take_until(rest, '\n'));
+            read_line({path, number}, cut_until(rest, '\n'));
         }
         open.pop_back();
         return Done{};
@@ -52,18 +52,18 @@ struct Reader {
         lines.push_back(std::move(line));
     }
 
-    void take(ConfigLine line, std::string_view text) {
+    void read_line(ConfigLine line, std::string_view text) {
         const auto words = words_in(text.substr(0, text.find('#')), " \t\n");
         if (words.empty()) return;
         const std::string_view kind = words.front();
         if (text.ends_with('\r')) {
-            return ignore(
-                line, kind,
-                "ends in a carriage return, which Slurm takes for a part of the last word",
-                "save the file with Unix line ends, as dos2unix does");
+            return ignore(line, kind,
+                          "the line ends in a carriage return, which Slurm reads as part of the "
+                          "last word",
+                          "save the file with Unix line ends, as dos2unix does");
         }
         if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-            return ignore(line, kind, "Slurm ignores a line that begins so",
+            return ignore(line, kind, "unknown keyword, so Slurm ignores the line",
                           formatted("write {}", nearest_word(kind, kinds).value_or("required")));
         }
         if (words.size() == 1) {
@@ -71,7 +71,7 @@ struct Reader {
                           formatted("write {} /PATH/OF/THE/FILE", kind));
         }
         if (words[1].starts_with('"') || words[1].starts_with('\'')) {
-            return ignore(line, words[1], "Slurm takes the quotes for a part of the name",
+            return ignore(line, words[1], "Slurm treats the quotes as part of the name",
                           "write it without quotes; a name with a blank cannot be written");
         }
         if (kind == "include") return include(line, words[1]);
@@ -82,26 +82,26 @@ struct Reader {
     }
 
     void include(const ConfigLine& line, std::string_view written) {
-        constexpr std::size_t most_files = 1000;
-        constexpr std::size_t most_lines = 10'000;
-        const auto found = matching(std::filesystem::path(line.file).parent_path() / written);
+        constexpr std::size_t max_files = 1000;
+        constexpr std::size_t max_lines = 10'000;
+        const auto found = expand_glob(std::filesystem::path(line.file).parent_path() / written);
         if (found.empty() && written.find_first_of("*?[") == std::string::npos) {
-            ignore(line, written, "there is no such file, of which Slurm says nothing",
-                   "name a file that is there");
+            ignore(line, written, "no such file, which Slurm silently ignores",
+                   "name an existing file");
         }
         for (const std::string& file : found) {
-            std::error_code none;
-            if (std::filesystem::is_directory(file, none)) {
-                ignore(line, written, "is a folder, from which Slurm reads nothing",
+            std::error_code ignored;
+            if (std::filesystem::is_directory(file, ignored)) {
+                ignore(line, written, "is a folder, which Slurm does not read",
                        formatted("write include {}/*.conf", file));
             } else if (std::ranges::any_of(open, [&](const std::string& each) {
-                           return std::filesystem::equivalent(each, file, none);
+                           return std::filesystem::equivalent(each, file, ignored);
                        })) {
-                ignore(line, written, formatted("includes {} within itself, without end", file),
-                       "take the line out");
-            } else if (++files > most_files || lines.size() > most_lines) {
+                ignore(line, written, formatted("includes {} recursively, without end", file),
+                       "remove the line");
+            } else if (++files > max_files || lines.size() > max_lines) {
                 ignore(line, written,
-                       "not read: the files include more than anybody could have meant",
+                       "not read, because there are too many included files or lines",
                        "include each file once");
             } else if (const auto done = read(file); !done) {
                 const Error& error = done.error();
@@ -131,7 +131,7 @@ namespace {
 using Section = ElfW(Shdr);
 using Symbol = ElfW(Sym);
 
-// The file of a plugin or a program, as elf(5) has it. What stands in it is anybody's.
+// The file of a plugin or a program, in the format of elf(5). Its content is not trusted.
 struct Elf {
     explicit Elf(std::string file) : bytes(std::move(file)) {
         constexpr bool is_little = std::endian::native == std::endian::little;
@@ -153,7 +153,7 @@ struct Elf {
         }
     }
 
-    // Nothing: it ends beyond the end of the file.
+    // nullopt if it ends beyond the end of the file.
     template <class T>
     std::optional<T> at(std::uint64_t offset) const {
         T value{};
@@ -162,55 +162,60 @@ struct Elf {
         return value;
     }
 
-    // Where in the file the library's own symbol of this name has its value.
-    std::optional<std::uint64_t> place_of(std::string_view name) const {
-        const std::string wanted = std::string(name) + '\0';
+    // The offset in the file of the value of the symbol that the library defines by this name.
+    std::optional<std::uint64_t> offset_of_value(std::string_view name) const {
+        const std::string terminated = std::string(name) + '\0';
         const auto symbols = std::ranges::find(sections, SHT_DYNSYM, &Section::sh_type);
         if (symbols == sections.end() || symbols->sh_link >= sections.size()) return std::nullopt;
         for (std::uint64_t offset = 0; offset < symbols->sh_size; offset += sizeof(Symbol)) {
             const auto symbol = at<Symbol>(symbols->sh_offset + offset);
             if (!symbol) break;
-            const std::uint64_t place = sections[symbols->sh_link].sh_offset + symbol->st_name;
-            if (bytes.compare(std::min(place, bytes.size()), wanted.size(), wanted) != 0) continue;
+            const std::uint64_t name_offset =
+                sections[symbols->sh_link].sh_offset + symbol->st_name;
+            if (bytes.compare(std::min(name_offset, bytes.size()), terminated.size(), terminated) !=
+                0) {
+                continue;
+            }
             const std::size_t index = symbol->st_shndx;
             if (index == SHN_UNDEF || index >= sections.size()) break;
-            const Section& around = sections[index];
-            if (around.sh_type == SHT_NOBITS) break;
-            return around.sh_offset + (symbol->st_value - around.sh_addr);
+            const Section& section = sections[index];
+            if (section.sh_type == SHT_NOBITS) break;
+            return section.sh_offset + (symbol->st_value - section.sh_addr);
         }
         return std::nullopt;
     }
 
     std::string bytes;
-    unsigned type = ET_NONE;  // ET_DYN, ET_EXEC...; ET_NONE: no file of this kind of machine
+    unsigned type = ET_NONE;  // ET_DYN, ET_EXEC...; ET_NONE if not for this architecture
     std::vector<Section> sections;
 };
 
-constexpr std::size_t largest_file = std::size_t{512} << 20U;
+constexpr std::size_t max_file_size = std::size_t{512} << 20U;
 
 }  // namespace
 
 Result<std::string> plugin_release(const std::string& path) {
-    const auto bytes = read_regular_file(path, largest_file);
+    const auto bytes = read_regular_file(path, max_file_size);
     const Elf file(bytes ? *bytes : "");
     std::error_code failed;
-    const bool is_large = std::filesystem::file_size(path, failed) > largest_file && !failed;
+    const bool is_large = std::filesystem::file_size(path, failed) > max_file_size && !failed;
     if (file.type != ET_DYN && !is_large) {
-        return Error{path, "not a library for this kind of machine", "name the file of a plugin"};
+        return Error{path, "not a shared library for this architecture",
+                     "name the file of a plugin"};
     }
-    if (!file.place_of("plugin_name") ||
-        !file.place_of("plugin_type")) {  // Slurm loads nothing else
-        return Error{path, "no plugin of Slurm: it has no plugin_name and plugin_type", ""};
+    // Without these Slurm does not load it.
+    if (!file.offset_of_value("plugin_name") || !file.offset_of_value("plugin_type")) {
+        return Error{path, "not a Slurm plugin: it has no plugin_name and plugin_type", ""};
     }
-    const auto place = file.place_of("plugin_version");
-    const auto version = place ? file.at<std::uint32_t>(*place) : std::nullopt;
+    const auto offset = file.offset_of_value("plugin_version");
+    const auto version = offset ? file.at<std::uint32_t>(*offset) : std::nullopt;
     // SLURM_VERSION_NUM: a byte each for major, minor and micro.
     return version ? formatted("{}.{:02}", (*version >> 16U) & 0xffU, (*version >> 8U) & 0xffU)
                    : "";
 }
 
 bool is_another_program(const std::string& path) {
-    const auto bytes = read_regular_file(path, largest_file);
+    const auto bytes = read_regular_file(path, max_file_size);
     if (!bytes) return true;  // larger than any release
     const Elf file(*bytes);
     return (file.type == ET_DYN || file.type == ET_EXEC) &&

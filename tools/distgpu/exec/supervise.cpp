@@ -19,23 +19,23 @@ namespace {
 
 using namespace std::chrono_literals;
 using Kind = Message::Kind;
-using Part = Parts::Part;
+using Role = NodeProcesses::Role;
 
-constexpr int signalled = 128;  // added to a signal's number, the status of what it ended
+constexpr int signalled = 128;  // plus a signal's number: the status of a process that it ended
 
 constexpr std::array stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-// In the child: system calls only.
-[[noreturn]] void witness(const sigset_t& signals, pid_t parent, int tell) {
+// Runs in the child, where only system calls are allowed. Writes each signal to the pipe.
+[[noreturn]] void run_witness(const sigset_t& signals, pid_t parent, int pipe_fd) {
     setsid();
     prctl(PR_SET_NAME, signal_witness_name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);  // it ended before that
-    // srun waits for the end of the task's output.
-    dup2(tell, STDIN_FILENO);
+    if (getppid() != parent) _exit(0);  // the parent ended before the call above
+    // Close the task's output, because srun waits for its end.
+    dup2(pipe_fd, STDIN_FILENO);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
-    syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0);  // newer than some kernels
+    syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0);  // fails on older kernels
     while (true) {
         int signal = 0;
         if (sigwait(&signals, &signal) != 0) _exit(0);
@@ -44,22 +44,21 @@ constexpr std::array stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
     }
 }
 
-bool asks_to_stop(int signal) {
+bool is_stop_signal(int signal) {
     return std::ranges::find(stop_signals, signal) != stop_signals.end();
 }
 
-// The signals that `distgpu exec` takes instead of ending by them, and which of them its program
-// still has to get.
+// Receives signals for `distgpu exec` and decides which of them to forward to its program.
 //
-// Which processes of a step Slurm signals is the site's choice: with proctrack/linuxproc all of
-// them, with proctrack/cgroup only slurmstepd's children, unless SignalChildrenProcesses is set. A
-// server that gets a signal twice is interrupted while it saves. So a witness stands where the
-// program stands, a child with a session of its own, and tells which signals it gets.
-class Signals {
+// The site decides which processes of a step Slurm signals: with proctrack/linuxproc all of them,
+// with proctrack/cgroup only slurmstepd's children, unless SignalChildrenProcesses is set. A server
+// that gets a signal twice is interrupted while it saves. So a witness, a child in a separate
+// session like the program, reports which signals Slurm sends to such a process.
+class SignalRelay {
   public:
-    // Takes those that ask for an end, SIGUSR1, SIGUSR2 and SIGCHLD, and starts the witness, which
-    // ends with this process at the latest.
-    Signals() {
+    // Blocks the stop signals, SIGUSR1, SIGUSR2 and SIGCHLD to read them from a descriptor, and
+    // starts the witness, which ends with this process at the latest.
+    SignalRelay() {
         sigset_t signals;
         sigemptyset(&signals);
         for (const int signal : stop_signals) sigaddset(&signals, signal);
@@ -67,63 +66,63 @@ class Signals {
         sigset_t with_children = signals;
         sigaddset(&with_children, SIGCHLD);
         sigprocmask(SIG_BLOCK, &with_children, nullptr);
-        descriptor_ = UniqueFd(signalfd(-1, &with_children, SFD_CLOEXEC | SFD_NONBLOCK));
-        Pipe told = make_pipe(O_CLOEXEC | O_NONBLOCK);
-        if (!told.is_open()) return;
+        signal_fd_ = UniqueFd(signalfd(-1, &with_children, SFD_CLOEXEC | SFD_NONBLOCK));
+        Pipe pipe = make_pipe(O_CLOEXEC | O_NONBLOCK);
+        if (!pipe.is_open()) return;
         const pid_t parent = getpid();
-        if (fork() == 0) witness(signals, parent, told.write.fd());
-        witness_ = std::move(told.read);
+        if (fork() == 0) run_witness(signals, parent, pipe.write.fd());
+        witness_pipe_ = std::move(pipe.read);
     }
 
-    int fd() const { return descriptor_.fd(); }
+    int fd() const { return signal_fd_.fd(); }
     void add_to(std::vector<pollfd>& waiting) const {
-        waiting.push_back({descriptor_.fd(), POLLIN, 0});
-        waiting.push_back({witness_.fd(), POLLIN, 0});
+        waiting.push_back({signal_fd_.fd(), POLLIN, 0});
+        waiting.push_back({witness_pipe_.fd(), POLLIN, 0});
     }
 
-    // The next one that came; nothing: none.
+    // The next signal that this process received; nullopt if there is none.
     std::optional<int> next() const {
         signalfd_siginfo info{};
-        if (read(descriptor_.fd(), &info, sizeof info) != sizeof info) return std::nullopt;
+        if (read(signal_fd_.fd(), &info, sizeof info) != sizeof info) return std::nullopt;
         return static_cast<int>(info.ssi_signo);
     }
 
-    // The program is to get this one, which came to this process, or to another node, and may then
-    // still come here.
-    void hand_on(int signal, bool is_from_afar = false) {
+    // Schedules a signal for the program. `is_remote`: another node received it, so that this
+    // process may still receive it too.
+    void schedule(int signal, bool is_remote = false) {
         // slurmstepd signals a step's processes one after the other.
-        constexpr auto until_all_have_it = 300ms;
-        constexpr auto until_all_nodes_have_it = 1s;
-        if (!is_from_afar) {
+        constexpr auto local_delay = 300ms;
+        constexpr auto remote_delay = 1s;
+        if (!is_remote) {
             const auto announced = std::ranges::find_if(pending_, [&](const Signal& pending) {
-                return pending.is_from_afar && pending.number == signal;
+                return pending.is_remote && pending.number == signal;
             });
             if (announced != pending_.end()) pending_.erase(announced);
         }
-        const auto patience = is_from_afar ? until_all_nodes_have_it : until_all_have_it;
-        pending_.push_back({signal, Clock::now() + patience, is_from_afar});
+        const auto delay = is_remote ? remote_delay : local_delay;
+        pending_.push_back({signal, Clock::now() + delay, is_remote});
     }
 
-    // Those that the program is to get now: it did not get them itself.
-    std::vector<int> due() {
-        constexpr auto memory = 2s;
+    // The scheduled signals that are due and that the program did not get from Slurm.
+    std::vector<int> pop_due() {
+        constexpr auto retention = 2s;
         const Deadline now = Clock::now();
         unsigned char got = 0;
-        while (read(witness_.fd(), &got, 1) == 1) seen_.push_back({got, now + memory});
+        while (read(witness_pipe_.fd(), &got, 1) == 1) witnessed_.push_back({got, now + retention});
         std::vector<int> due;
         for (const Signal& pending : pending_) {
             if (now < pending.until) continue;
-            const auto seen = std::ranges::find_if(
-                seen_, [&](const Signal& each) { return each.number == pending.number; });
-            if (seen == seen_.end()) {
+            const auto witnessed = std::ranges::find_if(
+                witnessed_, [&](const Signal& each) { return each.number == pending.number; });
+            if (witnessed == witnessed_.end()) {
                 due.push_back(pending.number);
             } else {
-                seen_.erase(seen);
+                witnessed_.erase(witnessed);
             }
         }
         const auto is_over = [&](const Signal& signal) { return now >= signal.until; };
         std::erase_if(pending_, is_over);
-        std::erase_if(seen_, is_over);
+        std::erase_if(witnessed_, is_over);
         return due;
     }
 
@@ -131,348 +130,359 @@ class Signals {
     struct Signal {
         int number = 0;
         Deadline until{};  // when it is due, or forgotten
-        bool is_from_afar = false;
+        bool is_remote = false;
     };
 
-    UniqueFd descriptor_;
-    UniqueFd witness_;  // the pipe by which it tells
+    UniqueFd signal_fd_;
+    UniqueFd witness_pipe_;
     std::vector<Signal> pending_;
-    std::vector<Signal> seen_;  // by the witness
+    std::vector<Signal> witnessed_;
 };
 
-// The status of a program whose end is a failure, whatever it was.
-int as_failure(int status) {
+// The exit status for a program whose end is a failure even if its status is 0.
+int failure_status(int status) {
     return status == 0 ? 1 : status;
 }
 
 class Supervisor {
   public:
     explicit Supervisor(const Supervision& supervision)
-        : plan_(supervision), nodes_(supervision.step), parts_(supervision.parts) {}
+        : supervision_(supervision), nodes_(supervision.step), processes_(supervision.commands) {}
 
     ExitCode run() {
         adopt_orphans();
-        if (const auto end = nodes_.is_head() ? open() : reach()) return *end;
-        if (nodes_.is_head() && !is_ending_) begin();
+        const auto code = nodes_.is_head() ? start_head() : connect_to_head();
+        if (code) return *code;
+        if (nodes_.is_head() && !is_ending_) start_part();
         while (!is_over()) {
-            hear();
-            act();
+            wait_and_handle();
+            handle_time();
         }
-        if (nodes_.is_head() && !is_stopped_ && !nodes_.are_all_connected()) leave_the_late();
+        if (nodes_.is_head() && !is_stopped_ && !nodes_.are_all_connected()) cancel_late_nodes();
         return static_cast<ExitCode>(status_);
     }
 
   private:
-    // What happened before anybody asked for an end. A signal to the whole step may come to this
-    // process a little later than to those that it tells of: hence a moment's patience.
+    // A failure without a signal before it. It takes effect after a moment, because a signal to the
+    // whole step may reach this process a little later than the processes that it ended.
     struct Failure {
         int status = 1;    // of the program, which may be 0
-        std::string line;  // for the user; empty: another node tells it
-        Deadline judged{};
+        std::string line;  // for the user; empty if another node prints it
+        Deadline effective_at{};
     };
 
-    // The head's way in. A code: it ends here. First of all it listens, so that the others are told
-    // of whatever fails.
-    std::optional<ExitCode> open() {
-        join_end_ = begin_ + plan_.join_limit;
-        if (const auto error = nodes_.open()) {
-            const ExitCode code = complain(*error, ExitCode::exec_failed);
-            if (plan_.end_step) plan_.end_step();
+    // Returns a code to exit with, or nullopt to continue. The head listens first, so that it can
+    // report any later failure to the other nodes.
+    std::optional<ExitCode> start_head() {
+        join_end_ = start_time_ + supervision_.join_timeout;
+        if (const auto error = nodes_.listen()) {
+            const ExitCode code = report_error(*error, ExitCode::exec_failed);
+            if (supervision_.end_step) supervision_.end_step();
             return code;
         }
         if (nodes_.proof() == Proof::none) {
-            say(formatted(
+            print_error_line(formatted(
                 "distgpu: {}: other users could end this step, because the plugin did not "
                 "prepare it and MUNGE does not answer; start it with srun --distgpu={}",
-                plan_.mode, plan_.mode));
+                supervision_.mode, supervision_.mode));
         }
-        if (parts_.has_companion()) has_folder(parts_.make_folder());
+        if (processes_.has_companion()) check_folder(processes_.make_folder());
         return std::nullopt;
     }
 
-    // The others'.
-    std::optional<ExitCode> reach() {
+    // As start_head(), on the other nodes.
+    std::optional<ExitCode> connect_to_head() {
         while (true) {
-            const auto error = nodes_.reach();
+            const auto error = nodes_.connect_to_head();
             if (!error) return std::nullopt;
-            if (Clock::now() >= begin_ + plan_.join_limit) {
-                return complain(*error, ExitCode::exec_failed);
+            if (Clock::now() >= start_time_ + supervision_.join_timeout) {
+                return report_error(*error, ExitCode::exec_failed);
             }
-            // Of all of them one says it for the others. Who alone cannot reach the head is named
-            // by that.
-            if (plan_.step.own == 1 && is_time_to_tell()) {
-                say(formatted("distgpu: {}: still waiting for {}: {}", plan_.mode, nodes_.name(0),
-                              error->message().substr(std::string_view("distgpu: ").size())));
+            // One node prints this for all of them. If a single node cannot connect, the head names
+            // it.
+            if (supervision_.step.own_node == 1 && is_notice_due()) {
+                print_error_line(formatted(
+                    "distgpu: {}: still waiting for {}: {}", supervision_.mode, nodes_.name(0),
+                    error->message().substr(std::string_view("distgpu: ").size())));
             }
             pollfd waiting{signals_.fd(), POLLIN, 0};
             constexpr int pause = 200;
             poll(&waiting, 1, pause);
             while (const auto signal = signals_.next()) {
-                if (asks_to_stop(*signal)) return static_cast<ExitCode>(signalled + *signal);
+                if (is_stop_signal(*signal)) return static_cast<ExitCode>(signalled + *signal);
             }
         }
     }
 
-    // This node's part. `folder`: as rank 0's node calls it.
-    void begin(const std::string& folder = {}) {
-        if (!parts_.has_companion()) return judge(parts_.start_program());
-        if (!nodes_.is_head() && !has_folder(parts_.make_folder(folder))) return;
-        judge(parts_.start_companion(nodes_.is_head()));
-        if (nodes_.is_head() && !is_ending_) parts_.start_query();
+    // Starts this node's processes. `folder`: the path on rank 0's node.
+    void start_part(const std::string& folder = {}) {
+        if (!processes_.has_companion()) return check_started(processes_.start_program());
+        if (!nodes_.is_head() && !check_folder(processes_.make_folder(folder))) return;
+        check_started(processes_.start_companion(nodes_.is_head()));
+        if (nodes_.is_head() && !is_ending_) processes_.start_query();
     }
 
-    bool has_folder(const std::optional<Error>& error) {
+    // Ends the step on an error.
+    bool check_folder(const std::optional<Error>& error) {
         if (!error) return true;
-        say(error->message());
+        print_error_line(error->message());
         finish(static_cast<int>(ExitCode::exec_failed));
         return false;
     }
 
-    // What cannot be run ends the step.
-    void judge(const std::optional<NotStarted>& problem) {
+    // Ends the step if a command could not be run.
+    void check_started(const std::optional<NotStarted>& problem) {
         if (!problem) return;
-        say(problem->error.message());
+        print_error_line(problem->error.message());
         finish(static_cast<int>(problem->missing ? ExitCode::not_found : ExitCode::not_executable));
     }
 
-    void start_program_on_top() {
-        if (!parts_.has_companion() || !is_up_ || parts_.runs(Part::program) || is_stopped_ ||
-            !nodes_.are_all_up()) {
+    void start_program_if_ready() {
+        if (!processes_.has_companion() || !is_head_ready_ ||
+            processes_.is_running(Role::program) || is_stopped_ || !nodes_.are_all_ready()) {
             return;
         }
-        say(formatted("distgpu: {}: {} at {} after {} s; for another step of the job: . {}",
-                      plan_.mode, counted(nodes_.count(), "node"),
-                      host_and_port(plan_.step.head, plan_.first_port), seconds(),
-                      parts_.environment_file()));
-        judge(parts_.start_program());
+        print_error_line(
+            formatted("distgpu: {}: {} at {} after {} s; for another step of the job: . {}",
+                      supervision_.mode, counted(nodes_.count(), "node"),
+                      host_and_port(supervision_.step.head, supervision_.service_port), seconds(),
+                      processes_.environment_file()));
+        check_started(processes_.start_program());
     }
 
-    // Who comes late is still to be told, but for that nobody holds a step for long that has ended.
+    // Late nodes still get the end message, but the step waits for them only for a few seconds.
     bool is_over() const {
         return is_ending_ && !has_children() &&
                (nodes_.are_all_connected() || is_stopped_ || Clock::now() >= late_end_);
     }
 
-    // Who comes now would wait for a step that has ended. Slurm then kills this process too, so
-    // nothing of it may be left by then.
-    void leave_the_late() {
-        if (!plan_.end_step) return;
-        parts_.remove_folder();
-        say(formatted("distgpu: {}: the step ends without {}, where distgpu exec did not start",
-                      plan_.mode, nodes_.absent()));
-        plan_.end_step();
+    // Cancels the step, so that nodes that start now do not wait for it. Slurm kills this process
+    // too, so its files are removed first.
+    void cancel_late_nodes() {
+        if (!supervision_.end_step) return;
+        processes_.remove_folder();
+        print_error_line(
+            formatted("distgpu: {}: the step ends without {}, where distgpu exec did not start",
+                      supervision_.mode, nodes_.names_not_connected()));
+        supervision_.end_step();
     }
 
-    // Waits until something happens, or a tenth of a second has passed.
-    void hear() {
+    // Waits for an event for at most a tenth of a second, and handles it.
+    void wait_and_handle() {
         constexpr int pause = 100;
-        std::vector<pollfd> waiting{{parts_.output(), POLLIN, 0}};
+        std::vector<pollfd> waiting{{processes_.output_fd(), POLLIN, 0}};
         signals_.add_to(waiting);
         nodes_.add_to(waiting);
         poll(waiting.data(), waiting.size(), pause);
-        while (const auto signal = signals_.next()) take_signal(*signal);
-        for (const int signal : signals_.due()) {
-            if (!is_decided_) parts_.signal(Part::program, signal);
+        while (const auto signal = signals_.next()) handle_signal(*signal);
+        for (const int signal : signals_.pop_due()) {
+            if (!is_status_final_) processes_.send_signal(Role::program, signal);
         }
-        while (const auto ended = next_ended()) take_end(*ended);
-        if (parts_.becomes_ready()) {  // the others may begin, or rank 0's node is told
-            is_up_ = nodes_.is_head();
-            nodes_.tell_all(is_up_ ? Message{Kind::start, 0, parts_.folder()} : Message{Kind::up});
+        while (const auto ended = reap_child()) handle_end(*ended);
+        if (processes_.has_become_ready()) {
+            is_head_ready_ = nodes_.is_head();
+            nodes_.send_to_all(is_head_ready_ ? Message{Kind::start, 0, processes_.folder()}
+                                              : Message{Kind::up});
         }
-        for (const auto& [node, message] : nodes_.hear()) take_message(node, message);
-        for (const std::uint32_t node : nodes_.greet()) greet(node);
+        for (const auto& [node, message] : nodes_.receive()) handle_message(node, message);
+        for (const std::uint32_t node : nodes_.accept_nodes()) handle_new_node(node);
     }
 
-    // What the time, or what has been heard, makes due.
-    void act() {
+    // Does what is due now, because of the time or of earlier events.
+    void handle_time() {
         const auto now = Clock::now();
-        if (failure_ && !is_ending_ && now >= failure_->judged) {
-            if (!failure_->line.empty()) say(failure_->line);
-            finish(as_failure(failure_->status));
+        if (failure_ && !is_ending_ && now >= failure_->effective_at) {
+            if (!failure_->line.empty()) print_error_line(failure_->line);
+            finish(failure_status(failure_->status));
         }
-        if (nodes_.is_head() && !is_ending_) look_for_missing(now);
-        if (nodes_.is_head() && !is_ending_) start_program_on_top();
+        if (nodes_.is_head() && !is_ending_) check_missing(now);
+        if (nodes_.is_head() && !is_ending_) start_program_if_ready();
         if (is_stopped_ && !is_ending_ && now >= kill_time_) finish(stopped_status_);
-        if (plan_.health && !is_ready_ && !is_ending_) look_for_readiness(now);
-        if (is_ending_ && (parts_.are_over() || now >= kill_time_)) {
-            // What the program left behind goes at once: it asked nobody to wait for it.
-            constexpr auto patience_with_trackers = 2s;
-            if (!trackers_end_) trackers_end_ = now + patience_with_trackers;
-            kill_descendants(now < *trackers_end_ ? Spared::trackers : Spared::nobody);
+        if (supervision_.health && !is_service_ready_ && !is_ending_) check_health(now);
+        if (is_ending_ && (processes_.have_ended() || now >= kill_time_)) {
+            // Processes that the program left running are killed at once.
+            constexpr auto tracker_timeout = 2s;
+            if (!trackers_end_) trackers_end_ = now + tracker_timeout;
+            kill_descendants(now < *trackers_end_ ? Trackers::spare : Trackers::kill);
         }
     }
 
-    void take_signal(int signal) {
+    void handle_signal(int signal) {
         if (signal == SIGCHLD) return;
-        // After the decision each program has been told to end.
-        if (!is_decided_) signals_.hand_on(signal);
-        if (asks_to_stop(signal)) stop(signal);
+        // When the status is final, every program has already been sent SIGTERM.
+        if (!is_status_final_) signals_.schedule(signal);
+        if (is_stop_signal(signal)) stop(signal);
     }
 
-    // A signal ends the step: the program's status is then its own.
+    // Ends the step on a signal: the program then determines the status.
     void stop(int signal) {
         if (is_ending_ || is_stopped_) return;
         is_stopped_ = true;
         const bool has_failed = failure_.has_value() && !nodes_.is_head();
         stopped_status_ = nodes_.is_head() ? signalled + signal : 0;
-        kill_time_ = Clock::now() + plan_.grace;
-        if (parts_.has_companion()) {
-            // What fails from now on, and what failed just before, is the signal's doing.
+        kill_time_ = Clock::now() + supervision_.grace_period;
+        if (processes_.has_companion()) {
+            // The signal caused any failure from now on, and one just before.
             failure_.reset();
-            // The program may still need its cluster, and its end is that of all.
-            if (!nodes_.is_head()) nodes_.tell_all({Kind::stop, signal});
-            const bool is_idle = nodes_.is_head() && !parts_.runs(Part::program);
+            // The program may still need its cluster, and its end ends the step.
+            if (!nodes_.is_head()) nodes_.send_to_all({Kind::stop, signal});
+            const bool is_idle = nodes_.is_head() && !processes_.is_running(Role::program);
             if (is_idle || has_failed) finish(stopped_status_);
             return;
         }
         if (failure_) status_ = failure_->status;
-        begin_end();
-        nodes_.tell_all({Kind::stop, signal});
+        start_ending();
+        nodes_.send_to_all({Kind::stop, signal});
     }
 
-    // The step ends with this status.
+    // Ends the step with this status.
     void finish(int status) {
         status_ = status;
-        is_decided_ = true;
-        begin_end();
-        parts_.signal(Part::program, SIGTERM);
-        parts_.signal(Part::companion, SIGTERM);
-        nodes_.tell_all(nodes_.is_head() ? Message{Kind::end} : Message{Kind::ended, status});
+        is_status_final_ = true;
+        start_ending();
+        processes_.send_signal(Role::program, SIGTERM);
+        processes_.send_signal(Role::companion, SIGTERM);
+        nodes_.send_to_all(nodes_.is_head() ? Message{Kind::end} : Message{Kind::ended, status});
     }
 
-    void begin_end() {
-        // Nobody needs anything of a companion any more.
-        constexpr auto patience_with_companion = 2s;
-        constexpr auto late_limit = 10s;  // for nodes that connect when the step has ended
+    void start_ending() {
+        // Short, because no process needs the companion any more.
+        constexpr auto companion_grace_period = 2s;
+        constexpr auto late_timeout = 10s;  // for nodes that connect when the step has ended
         is_ending_ = true;
-        late_end_ = std::min(join_end_, Clock::now() + late_limit);
-        kill_time_ =
-            Clock::now() + (parts_.has_companion() ? patience_with_companion : plan_.grace);
+        late_end_ = std::min(join_end_, Clock::now() + late_timeout);
+        kill_time_ = Clock::now() + (processes_.has_companion() ? companion_grace_period
+                                                                : supervision_.grace_period);
     }
 
-    void take_end(const Ended& ended) {
-        const auto part = parts_.take_end(ended.pid);
-        if (!part) return;
+    void handle_end(const EndedChild& ended) {
+        const auto role = processes_.remove_ended(ended.pid);
+        if (!role) return;
         if (is_ending_) {
-            const bool is_whole = part == Part::program && !parts_.has_companion();
-            if (is_whole && !is_decided_) status_ = ended.status;
+            const bool sets_status = role == Role::program && !processes_.has_companion();
+            if (sets_status && !is_status_final_) status_ = ended.status;
             return;
         }
-        constexpr int unknown_word = 2;
-        const std::string where = formatted("distgpu: {} on {}:", plan_.mode, nodes_.own_name());
-        if (part == Part::query) {
-            if (ended.status == unknown_word)
-                say("distgpu: " + plan_.mode + ": " + plan_.parts.unknown);
-        } else if (part == Part::companion) {
-            fail(1, formatted("{} {} ended with status {} after {} s, which ends the step; it "
-                              "said:\n{}",
-                              where, plan_.parts.companion.front(), ended.status, seconds(),
-                              parts_.last_output()));
-        } else if (parts_.has_companion()) {
+        constexpr int usage_error = 2;
+        const std::string prefix =
+            formatted("distgpu: {} on {}:", supervision_.mode, nodes_.own_name());
+        if (role == Role::query) {
+            if (ended.status == usage_error)
+                print_error_line("distgpu: " + supervision_.mode + ": " +
+                                 supervision_.commands.outdated_text);
+        } else if (role == Role::companion) {
+            fail(1, formatted("{} {} ended with status {} after {} s, which ends the step; its "
+                              "last output:\n{}",
+                              prefix, supervision_.commands.companion.front(), ended.status,
+                              seconds(), processes_.last_output()));
+        } else if (processes_.has_companion()) {
             finish(ended.status);
         } else {
             fail(ended.status, formatted("{} ended with status {} after {} s, which ends the step",
-                                         where, ended.status, seconds()));
+                                         prefix, ended.status, seconds()));
         }
     }
 
     void fail(int status, std::string line) {
-        // After a signal to the whole step the parts end as they come.
+        // After a signal to the whole step, the parts may end in any order.
         if (failure_ || is_ending_ || is_stopped_) return;
         failure_ = Failure{status, std::move(line), Clock::now() + 300ms};
     }
 
-    void take_message(std::uint32_t node, const Message& message) {
+    void handle_message(std::uint32_t node, const Message& message) {
         switch (message.kind) {
             case Kind::start:
-                if (!nodes_.is_head() && !has_begun_ && !is_ending_) {
-                    has_begun_ = true;
-                    begin(message.text);
+                if (!nodes_.is_head() && !has_started_ && !is_ending_) {
+                    has_started_ = true;
+                    start_part(message.text);
                 }
                 break;
             case Kind::stop:
-                if (!is_ending_ && !is_stopped_) signals_.hand_on(message.number, true);
+                if (!is_ending_ && !is_stopped_) signals_.schedule(message.number, true);
                 stop(message.number);
                 break;
             case Kind::ended:
                 fail(message.number, "");
                 break;
             case Kind::end:
-                // Rank 0's node ends with the status of the step.
+                // Only rank 0's node exits with the status of the step.
                 if (!is_ending_) finish(0);
                 break;
             case Kind::lost:
                 if (is_stopped_ && !nodes_.is_head() && !is_ending_) finish(0);
-                fail(1, formatted("distgpu: {}: lost the connection with {}, which ends the step",
-                                  plan_.mode, nodes_.name(node)));
+                fail(1, formatted("distgpu: {}: lost the connection to {}, which ends the step",
+                                  supervision_.mode, nodes_.name(node)));
                 break;
             case Kind::up:
-                nodes_.set_up(node);
+                nodes_.set_ready(node);
                 break;
         }
     }
 
-    // Of rank 0's node.
-    void greet(std::uint32_t node) {
-        if (!parts_.has_companion()) nodes_.set_up(node);
+    // Called on the head.
+    void handle_new_node(std::uint32_t node) {
+        if (!processes_.has_companion()) nodes_.set_ready(node);
         if (is_ending_) {
-            nodes_.tell(node, {Kind::end});
-        } else if (!parts_.has_companion() || is_up_) {
-            nodes_.tell(node, {Kind::start, 0, parts_.folder()});
+            nodes_.send(node, {Kind::end});
+        } else if (!processes_.has_companion() || is_head_ready_) {
+            nodes_.send(node, {Kind::start, 0, processes_.folder()});
         }
     }
 
-    void look_for_missing(Deadline now) {
-        if (nodes_.are_all_up()) return;
-        if (is_time_to_tell()) {
-            say(formatted("distgpu: {}: still waiting for {}", plan_.mode, nodes_.missing()));
+    void check_missing(Deadline now) {
+        if (nodes_.are_all_ready()) return;
+        if (is_notice_due()) {
+            print_error_line(formatted("distgpu: {}: still waiting for {}", supervision_.mode,
+                                       nodes_.names_not_ready()));
         }
         if (now < join_end_) return;
-        fail(1, formatted("distgpu: {}: not there after {} s: {}; look there why distgpu exec did "
-                          "not start",
-                          plan_.mode, plan_.join_limit.count(), nodes_.missing()));
+        fail(1, formatted("distgpu: {}: not ready after {} s: {}; find out there why distgpu exec "
+                          "did not start",
+                          supervision_.mode, supervision_.join_timeout.count(),
+                          nodes_.names_not_ready()));
     }
 
-    // True once: others take longer to start than is usual.
-    bool is_time_to_tell() {
-        if (told_of_missing_ || Clock::now() < begin_ + plan_.usual_start) return false;
-        told_of_missing_ = true;
+    // True once, when other nodes take unusually long to start.
+    bool is_notice_due() {
+        if (is_notice_printed_ || Clock::now() < start_time_ + supervision_.notice_delay)
+            return false;
+        is_notice_printed_ = true;
         return true;
     }
 
-    void look_for_readiness(Deadline now) {
-        if (!parts_.runs(Part::program) || now < next_look_) return;
-        next_look_ = now + 1s;
-        if (!is_healthy(*plan_.health)) return;
-        is_ready_ = true;
-        say(formatted("distgpu: {}: ready at {} after {} s", plan_.mode, url_of(*plan_.health),
-                      seconds()));
+    void check_health(Deadline now) {
+        if (!processes_.is_running(Role::program) || now < next_health_check_) return;
+        next_health_check_ = now + 1s;
+        if (!is_healthy(*supervision_.health)) return;
+        is_service_ready_ = true;
+        print_error_line(formatted("distgpu: {}: ready at {} after {} s", supervision_.mode,
+                                   url_of(*supervision_.health), seconds()));
     }
 
     std::int64_t seconds() const {
-        return std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin_).count();
+        return std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_time_).count();
     }
 
-    const Supervision& plan_;
-    Nodes nodes_;
-    Signals signals_;
-    Parts parts_;
-    bool is_up_ = false;      // the head's companion is ready
-    bool has_begun_ = false;  // another node's part
+    const Supervision& supervision_;
+    NodeConnections nodes_;
+    SignalRelay signals_;
+    NodeProcesses processes_;
+    bool is_head_ready_ = false;  // on the head: its companion is ready
+    bool has_started_ = false;    // on other nodes: their part
     std::optional<Failure> failure_;
     bool is_ending_ = false;
-    bool is_stopped_ = false;  // by a signal
-    bool is_decided_ = false;  // the status is not the program's
+    bool is_stopped_ = false;       // by a signal
+    bool is_status_final_ = false;  // not changed by the program any more
     int status_ = 0;
-    int stopped_status_ = 0;  // where nothing else gives one
-    bool is_ready_ = false;
-    bool told_of_missing_ = false;
-    Deadline begin_ = Clock::now();
+    int stopped_status_ = 0;  // after a signal, unless the program determines it
+    bool is_service_ready_ = false;
+    bool is_notice_printed_ = false;
+    Deadline start_time_ = Clock::now();
     Deadline join_end_{};
     Deadline late_end_{};
     Deadline kill_time_{};
     std::optional<Deadline> trackers_end_{};
-    Deadline next_look_{};
+    Deadline next_health_check_{};
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// `distgpu explain`: what each rank of a running step got, and what it changed since.
+// `distgpu explain`: shows what each rank of a running step was given, and what has changed since.
 #include "base/format.h"
 #include "command_line.h"
 #include "explain/explanation.h"
-#include "inspect/ask_nodes.h"
+#include "inspect/sample_all_nodes.h"
 #include "node/machine.h"
 #include "output.h"
 #include "slurm/slurm_queries.h"
@@ -21,13 +21,13 @@
 namespace distgpu {
 namespace {
 
-std::string gpus_of(const RankOfNode& rank) {
+std::string gpu_names(const ExplainedRank& rank) {
     std::vector<std::string> names;
     for (const GpuFacts& gpu : rank.gpus) names.push_back(gpu.name);
     return join(names, ",");
 }
 
-std::string hcas_of(const RankOfNode& rank) {
+std::string hca_names(const ExplainedRank& rank) {
     std::string hcas;
     for (const auto& [name, value] : rank.facts.variables) {
         if (name == "NCCL_IB_HCA" && !value.empty()) return value;
@@ -43,55 +43,56 @@ std::string or_dash(const std::string& text) {
 std::string group_table(const Explanation& explanation, bool colour) {
     std::vector<Row> rows{{"RANKS", "NODES", "LOCAL", "CPUS", "GPUS", "HCAS"}};
     for (const ExplainedGroup& group : explanation.groups) {
-        // What its ranks have there, in their order.
-        const auto column = [&](auto&& cell_of) {
-            constexpr std::size_t most = 4;
-            std::vector<std::string> kinds;
+        // The different values of its ranks, in their order.
+        const auto column = [&](auto&& value_of) {
+            constexpr std::size_t max_values = 4;
+            std::vector<std::string> values;
             for (const std::size_t member : group.members) {
-                std::string cell = or_dash(cell_of(explanation.ranks[member]));
-                if (std::ranges::count(kinds, cell) == 0) kinds.push_back(std::move(cell));
+                std::string cell = or_dash(value_of(explanation.ranks[member]));
+                if (std::ranges::count(values, cell) == 0) values.push_back(std::move(cell));
             }
-            return kinds.size() <= most ? join(kinds, " ") : formatted("{} kinds", kinds.size());
+            return values.size() <= max_values ? join(values, " ")
+                                               : formatted("{} kinds", values.size());
         };
-        const auto local_of = [](const RankOfNode& rank) {
+        const auto local_of = [](const ExplainedRank& rank) {
             return rank.facts.local_rank ? formatted("{}", *rank.facts.local_rank) : "";
         };
         rows.push_back({ranks_text(group.ranks), nodes_cell(group.nodes), column(local_of),
-                        column([](const auto& rank) { return rank.facts.cpus; }), column(gpus_of),
-                        column(hcas_of)});
+                        column([](const auto& rank) { return rank.facts.cpus; }), column(gpu_names),
+                        column(hca_names)});
     }
     return table(std::move(rows), {.indent = 2, .bold_heading = colour});
 }
 
-std::string sentences(const Explanation& explanation) {
+std::string changes_text(const Explanation& explanation) {
     std::string text;
     for (const ExplainedGroup& group : explanation.groups) {
-        const std::string who = ranks_on(group.ranks, group.nodes);
+        const std::string who = ranks_on_nodes(group.ranks, group.nodes);
         const bool is_one = group.ranks.size() == 1;
-        if (group.otherwise.empty()) {
-            text += formatted("{} {} what {} began with\n", who, is_one ? "has" : "have",
+        if (group.changes.empty()) {
+            text += formatted("{} {} unchanged since {} began\n", who, is_one ? "is" : "are",
                               is_one ? "it" : "they");
             continue;
         }
         text += who + ":\n";
-        for (const std::string& sentence : group.otherwise) {
+        for (const std::string& sentence : group.changes) {
             text += formatted("  {}\n", printable(sentence));
         }
     }
     return text;
 }
 
-// What could not be seen.
-std::string paragraphs(const Explanation& explanation) {
+// What could not be read, a paragraph each.
+std::string notes_text(const Explanation& explanation) {
     std::string text;
-    for (const std::string& note : not_seen(explanation.silent, explanation.notes)) {
+    for (const std::string& note : with_silent_nodes(explanation.silent, explanation.notes)) {
         text += "\n" + note + "\n";
     }
     return text;
 }
 
-// What else is to be said of a variable.
-std::string note_on(const RankFacts& rank, const std::string& name) {
+// The variable's earlier, planned or usual value; empty if it has not changed.
+std::string change_note(const RankFacts& rank, const std::string& name) {
     const auto change = std::ranges::find(rank.changes, name, &Change::name);
     if (change == rank.changes.end()) return "";
     constexpr std::array<std::string_view, 4> words{"when the task began", "distgpu gave",
@@ -103,22 +104,22 @@ std::string note_on(const RankFacts& rank, const std::string& name) {
 std::string variable_table(const RankFacts& rank, bool colour) {
     std::vector<Row> rows{{"VARIABLE", "VALUE", ""}};
     for (const Variable& variable : rank.variables) {
-        rows.push_back({variable.name, variable.value, note_on(rank, variable.name)});
+        rows.push_back({variable.name, variable.value, change_note(rank, variable.name)});
     }
     for (const Change& change : rank.changes) {
         if (!change.now && change.name != "CPUs") {
-            rows.push_back({change.name, "not set", note_on(rank, change.name)});
+            rows.push_back({change.name, "not set", change_note(rank, change.name)});
         }
     }
     return table(std::move(rows), {.indent = 2, .bold_heading = colour});
 }
 
-std::string device_lines(const RankOfNode& rank) {
+std::string device_lines(const ExplainedRank& rank) {
     const RankFacts& facts = rank.facts;
     std::string text = formatted("  CPUs {}{}\n", or_dash(facts.cpus),
-                                 facts.cpus_then.empty() || facts.cpus_then == facts.cpus
+                                 facts.cpus_at_start.empty() || facts.cpus_at_start == facts.cpus
                                      ? ""
-                                     : formatted("; its task began on {}", facts.cpus_then));
+                                     : formatted("; its task began on {}", facts.cpus_at_start));
     for (const GpuFacts& gpu : rank.gpus) {
         std::vector<std::string> parts{gpu.name, gpu.pci, gpu.file, gpu.model};
         std::erase(parts, "");
@@ -131,7 +132,7 @@ std::string device_lines(const RankOfNode& rank) {
 JsonText group_json(const ExplainedGroup& group) {
     return {{"ranks", JsonText::list(group.ranks)},
             {"nodes", JsonText::list(group.nodes)},
-            {"otherwise", JsonText::list(group.otherwise)}};
+            {"otherwise", JsonText::list(group.changes)}};
 }
 
 JsonText gpu_json(const GpuFacts& gpu) {
@@ -141,7 +142,7 @@ JsonText gpu_json(const GpuFacts& gpu) {
             {"model", json_text_or_null(gpu.model)}};
 }
 
-JsonText rank_of_node_json(const RankOfNode& rank) {
+JsonText explained_rank_json(const ExplainedRank& rank) {
     const RankFacts& facts = rank.facts;
     return {{"node", rank.node},
             {"facts", JsonText{{"rank", rank.rank},
@@ -151,7 +152,7 @@ JsonText rank_of_node_json(const RankOfNode& rank) {
                                {"command", rank.command},
                                {"launchers", JsonText::list(facts.launchers)},
                                {"cpus", json_text_or_null(facts.cpus)},
-                               {"cpus_then", json_text_or_null(facts.cpus_then)},
+                               {"cpus_then", json_text_or_null(facts.cpus_at_start)},
                                {"gpus", JsonText::list(rank.gpus, gpu_json)},
                                {"open_gpus", JsonText::list(facts.open_gpus)},
                                {"variables", JsonText::list(facts.variables, to_json<Variable>)},
@@ -170,24 +171,24 @@ std::string explanation_text(const std::string& step, const Explanation& explana
     } else {
         text += explanation.spec.empty() ? ", which distgpu did not prepare"
                                          : ", prepared by --distgpu=" + printable(explanation.spec);
-        text += "\n\n" + sentences(explanation) + "\n" + group_table(explanation, colour);
+        text += "\n\n" + changes_text(explanation) + "\n" + group_table(explanation, colour);
     }
-    return text + paragraphs(explanation);
+    return text + notes_text(explanation);
 }
 
 std::string explanation_json(const std::string& step, const Explanation& explanation,
-                             const std::vector<RankOfNode>& ranks) {
+                             const std::vector<ExplainedRank>& ranks) {
     const JsonText json{{"schema", "distgpu.explain/1"},
                         {"step", step},
                         {"spec", json_text_or_null(explanation.spec)},
                         {"groups", JsonText::list(explanation.groups, group_json)},
-                        {"ranks", JsonText::list(ranks, rank_of_node_json)},
+                        {"ranks", JsonText::list(ranks, explained_rank_json)},
                         {"silent", JsonText::list(explanation.silent)},
                         {"notes", JsonText::list(explanation.notes)}};
     return json.indented();
 }
 
-std::string rank_text(const Explanation& explanation, const RankOfNode& rank, bool colour) {
+std::string rank_text(const Explanation& explanation, const ExplainedRank& rank, bool colour) {
     const RankFacts& facts = rank.facts;
     std::string text = formatted("rank {} on {}", rank.rank, rank.node);
     if (facts.local_rank) text += formatted(", local rank {}", *facts.local_rank);
@@ -197,7 +198,7 @@ std::string rank_text(const Explanation& explanation, const RankOfNode& rank, bo
         text += formatted("  started by {}\n", printable(launcher));
     }
     return text + device_lines(rank) + "\n" + variable_table(facts, colour) +
-           paragraphs(explanation);
+           notes_text(explanation);
 }
 
 namespace {
@@ -209,35 +210,36 @@ struct Arguments {
     bool node = false;
 };
 
-ExitCode explain_for_others(const Arguments& arguments) {
+// What run_explain() starts on each node.
+ExitCode print_rank_facts(const Arguments& arguments) {
     const ProcessEnvironment environment;
     const std::string node = environment.text("SLURMD_NODENAME");
-    const auto facts = explain_here(node, arguments.step, environment);
-    if (!facts) return complain(facts.error(), ExitCode::environment);
-    return print_or_complain(answer_lines(node, to_json(*facts).line()), ExitCode::done);
+    const auto facts = collect_rank_facts(node, arguments.step, environment);
+    if (!facts) return report_error(facts.error(), ExitCode::environment);
+    return print_result(answer_lines(node, to_json(*facts).line()), ExitCode::done);
 }
 
 ExitCode run_explain(const Arguments& arguments) {
-    if (arguments.node) return explain_for_others(arguments);
+    if (arguments.node) return print_rank_facts(arguments);
     const auto step = find_running_step(arguments.step, ProcessEnvironment());
-    if (!step) return complain(step.error(), ExitCode::environment);
-    const auto looks = look_at_all(*step, {"explain", "--node"}, std::chrono::seconds(0));
-    if (!looks) return complain(looks.error(), ExitCode::environment);
-    const Explanation explanation = explain(looks->nodes, looks->silent);
-    const auto rank = std::ranges::find(explanation.ranks, arguments.rank, &RankOfNode::rank);
+    if (!step) return report_error(step.error(), ExitCode::environment);
+    const auto sample = sample_all_nodes(*step, {"explain", "--node"}, std::chrono::seconds(0));
+    if (!sample) return report_error(sample.error(), ExitCode::environment);
+    const Explanation explanation = explain(sample->nodes, sample->silent);
+    const auto rank = std::ranges::find(explanation.ranks, arguments.rank, &ExplainedRank::rank);
     if (arguments.rank && rank == explanation.ranks.end()) {
-        return complain({formatted("--rank {}", *arguments.rank), "no such rank was seen",
-                         formatted("see distgpu explain {}", step->id)},
-                        ExitCode::environment);
+        return report_error({formatted("--rank {}", *arguments.rank), "no such rank was seen",
+                             formatted("see distgpu explain {}", step->id)},
+                            ExitCode::environment);
     }
     const auto ranks = arguments.rank ? std::vector{*rank} : explanation.ranks;
     if (arguments.format == "json") {
-        return print_or_complain(explanation_json(step->id, explanation, ranks), ExitCode::done);
+        return print_result(explanation_json(step->id, explanation, ranks), ExitCode::done);
     }
-    return print_or_complain(arguments.rank
-                                 ? rank_text(explanation, *rank, wants_colour())
-                                 : explanation_text(step->id, explanation, wants_colour()),
-                             ExitCode::done);
+    return print_result(arguments.rank
+                            ? rank_text(explanation, *rank, has_colour_output())
+                            : explanation_text(step->id, explanation, has_colour_output()),
+                        ExitCode::done);
 }
 
 }  // namespace
@@ -246,20 +248,20 @@ Subcommand explain_subcommand() {
     const auto arguments = std::make_shared<Arguments>();
     return {.name = "explain",
             .help =
-                "Show what each rank of a running step of yours got, and what it changed "
-                "since. Looks from a step of its own, which overlaps yours.",
+                "Show what each rank of your running step was given, and what has changed since. "
+                "Reads the step's processes in an extra step that overlaps it.",
             .options = {{.name = "STEP",
                          .target = &arguments->step,
                          .help = "JOB or JOB.STEP, as squeue --me --steps lists them",
                          .required = true},
                         {.name = "--rank",
                          .target = &arguments->rank,
-                         .help = "All of this rank",
-                         .type = "N"},
+                         .help = "Show everything about this rank",
+                         .value_name = "N"},
                         format_option(arguments->format),
                         {.name = "--node",
                          .target = &arguments->node,
-                         .help = "What the overlapping step runs on each node"}},
+                         .help = "Internal: run by the extra step on each node"}},
             .run = [arguments] { return run_explain(*arguments); }};
 }
 

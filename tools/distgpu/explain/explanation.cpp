@@ -23,8 +23,8 @@ std::string cpus_text(const std::string& list) {
     return formatted("CPU{} {}", is_one ? "" : "s", list);
 }
 
-// Of a variable, or of "GPUs" their number. Nothing: it has none.
-Value value_of(const RankOfNode& rank, const std::string& name) {
+// The value of a variable, or the number of GPUs for the name "GPUs"; nullopt if the rank has none.
+Value value_of(const ExplainedRank& rank, const std::string& name) {
     if (name == "GPUs") {
         return rank.gpus.empty() ? std::nullopt : Value(formatted("{}", rank.gpus.size()));
     }
@@ -33,38 +33,38 @@ Value value_of(const RankOfNode& rank, const std::string& name) {
     return found == all.end() ? std::nullopt : Value(found->value);
 }
 
-// Adds where a rank has something else than most; of as many those count that have nothing, else
-// those with the lowest rank.
-void compare(std::vector<RankOfNode>& ranks, const std::string& name) {
+// Adds a change for each rank whose value differs from most others'. On a tie "not set" counts as
+// the majority, or else the value of the lowest rank.
+void add_outliers(std::vector<ExplainedRank>& ranks, const std::string& name) {
     std::map<Value, std::size_t> counts;
-    for (const RankOfNode& rank : ranks) {
+    for (const ExplainedRank& rank : ranks) {
         if (!rank.facts.is_hidden) ++counts[value_of(rank, name)];
     }
-    Value most;
-    for (const RankOfNode& rank : ranks) {
+    Value majority;
+    for (const ExplainedRank& rank : ranks) {
         const Value own = value_of(rank, name);
-        if (!rank.facts.is_hidden && counts[own] > counts[most]) most = own;
+        if (!rank.facts.is_hidden && counts[own] > counts[majority]) majority = own;
     }
-    for (RankOfNode& rank : ranks) {
+    for (ExplainedRank& rank : ranks) {
         const Value own = value_of(rank, name);
-        if (own == most || rank.facts.is_hidden ||
+        if (own == majority || rank.facts.is_hidden ||
             std::ranges::count(rank.facts.changes, name, &Change::name) > 0) {
             continue;
         }
-        rank.facts.changes.push_back({Since::others, name, most, own});
+        rank.facts.changes.push_back({Since::others, name, majority, own});
     }
 }
 
-// What is the same for all ranks of most steps.
-void add_changes_beside_others(std::vector<RankOfNode>& ranks) {
+// Compares the variables and the number of GPUs that are the same for all ranks of most steps.
+void compare_ranks(std::vector<ExplainedRank>& ranks) {
     std::set<std::string> names;
-    for (const RankOfNode& rank : ranks) {
+    for (const ExplainedRank& rank : ranks) {
         for (const Variable& variable : rank.facts.variables) {
-            if (is_of_step(variable.name)) names.insert(variable.name);
+            if (is_step_wide(variable.name)) names.insert(variable.name);
         }
     }
-    for (const std::string& name : names) compare(ranks, name);
-    compare(ranks, "GPUs");
+    for (const std::string& name : names) add_outliers(ranks, name);
+    add_outliers(ranks, "GPUs");
 }
 
 std::uint32_t cpu_count(const Value& list) {
@@ -72,8 +72,9 @@ std::uint32_t cpu_count(const Value& list) {
     return cpus ? cpus->count() : 0;
 }
 
-// Ranks whose CPUs are as many of as many, or whose number is another than planned, are alike.
-std::string kind_of(const Change& change) {
+// Ranks whose changes have the same keys form a group. The CPUs themselves and the planned values
+// are not part of a key, because they differ for each rank.
+std::string group_key(const Change& change) {
     if (change.name == "CPUs") {
         return formatted("CPUs {} {}", cpu_count(change.then), cpu_count(change.now));
     }
@@ -82,30 +83,30 @@ std::string kind_of(const Change& change) {
                      value_text(change.now));
 }
 
-// Of a change, the `place`-th of each rank of the group; where it is another for each, what they
-// have in common.
-std::string to_text(const std::vector<RankOfNode>& ranks, const ExplainedGroup& group,
-                    std::size_t place) {
+// Describes change number `index` of each rank of the group: if they differ, what they have in
+// common.
+std::string to_text(const std::vector<ExplainedRank>& ranks, const ExplainedGroup& group,
+                    std::size_t index) {
     const auto change = [&](std::size_t member) -> const Change& {
-        return ranks[member].facts.changes[place];
+        return ranks[member].facts.changes[index];
     };
     const Change& first = change(group.members.front());
     if (std::ranges::count(group.members, first, change) == std::ssize(group.members)) {
         return to_text(first);
     }
     if (first.name != "CPUs") {
-        return formatted("{} is not what distgpu plans; --rank R tells each", first.name);
+        return formatted("{} is not what distgpu plans; see each rank with --rank R", first.name);
     }
     return formatted("each runs on {}, and its task began on {}",
                      counted(cpu_count(first.now), "CPU"), counted(cpu_count(first.then), "CPU"));
 }
 
-std::vector<ExplainedGroup> group(const std::vector<RankOfNode>& ranks) {
+std::vector<ExplainedGroup> group_ranks(const std::vector<ExplainedRank>& ranks) {
     std::map<std::vector<std::string>, ExplainedGroup> groups;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-        std::vector<std::string> kind;
-        for (const Change& change : ranks[i].facts.changes) kind.push_back(kind_of(change));
-        ExplainedGroup& group = groups[kind];
+        std::vector<std::string> key;
+        for (const Change& change : ranks[i].facts.changes) key.push_back(group_key(change));
+        ExplainedGroup& group = groups[key];
         group.ranks.push_back(ranks[i].rank);
         group.members.push_back(i);
         if (std::ranges::count(group.nodes, ranks[i].node) == 0) {
@@ -113,26 +114,27 @@ std::vector<ExplainedGroup> group(const std::vector<RankOfNode>& ranks) {
         }
     }
     std::vector<ExplainedGroup> sorted;
-    for (auto& [kind, group] : groups) {
-        for (std::size_t i = 0; i < kind.size(); ++i) {
-            group.otherwise.push_back(to_text(ranks, group, i));
+    for (auto& [key, group] : groups) {
+        for (std::size_t i = 0; i < key.size(); ++i) {
+            group.changes.push_back(to_text(ranks, group, i));
         }
         sorted.push_back(std::move(group));
     }
     std::ranges::sort(sorted, {}, [](const ExplainedGroup& group) {
-        return std::tuple(group.otherwise.empty(), group.ranks.size(), group.ranks.front());
+        return std::tuple(group.changes.empty(), group.ranks.size(), group.ranks.front());
     });
     return sorted;
 }
 
-void add_notes(const std::vector<NodeLook>& looks, Explanation& explanation) {
+void add_notes(const std::vector<NodeSample>& samples, Explanation& explanation) {
     std::set<std::string> notes;
     std::vector<std::string> unprepared;
-    for (const NodeLook& look : looks) {
-        if (!look.problem.empty()) notes.insert(look.problem);
+    for (const NodeSample& sample : samples) {
+        if (!sample.problem.empty()) notes.insert(sample.problem);
         const bool has_ranks = std::ranges::any_of(
-            look.processes, [](const ProcessLook& process) { return process.facts.has_value(); });
-        if (look.spec.empty() && has_ranks) unprepared.push_back(look.node);
+            sample.processes,
+            [](const ProcessSample& process) { return process.facts.has_value(); });
+        if (sample.spec.empty() && has_ranks) unprepared.push_back(sample.node);
     }
     explanation.notes.assign(notes.begin(), notes.end());
     if (!explanation.spec.empty() && !unprepared.empty()) {
@@ -140,19 +142,19 @@ void add_notes(const std::vector<NodeLook>& looks, Explanation& explanation) {
             formatted("distgpu did not prepare the tasks on {}", join(unprepared, ", ")));
     }
     std::vector<std::uint32_t> hidden;
-    for (const RankOfNode& rank : explanation.ranks) {
+    for (const ExplainedRank& rank : explanation.ranks) {
         if (rank.facts.is_hidden) hidden.push_back(rank.rank);
     }
     if (!hidden.empty()) {
         explanation.notes.push_back(
-            formatted("{}: the kernel shows nobody the variables of a program that forbids it "
+            formatted("{}: variables cannot be read, because the program forbids it "
                       "(PR_SET_DUMPABLE)",
                       ranks_text(hidden)));
     }
     if (explanation.ranks.empty()) return;
     explanation.notes.emplace_back(
-        "Variables are those with which each process began: what a program sets itself afterwards "
-        "(os.environ, setenv), the kernel does not show.");
+        "Variables are those that each process started with: the kernel does not show what a "
+        "program itself sets later (os.environ, setenv).");
 }
 
 }  // namespace
@@ -169,8 +171,8 @@ std::string to_text(const Change& change) {
         return formatted("runs on {}, and its task began on {}", cpus_text(now), cpus_text(then));
     }
     if (change.name == "GPUs") {
-        return formatted("GPUs that it may use: {}, and of other ranks: {}",
-                         change.now ? now : "none", change.then ? then : "none");
+        return formatted("GPUs that it may use: {}; other ranks: {}", change.now ? now : "none",
+                         change.then ? then : "none");
     }
     constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
         {{", and was ", " when the task began"},
@@ -181,22 +183,23 @@ std::string to_text(const Change& change) {
     return formatted("{} is {}{}{}{}", change.name, now, before, then, after);
 }
 
-Explanation explain(const std::vector<NodeLook>& looks, const std::vector<std::string>& silent) {
+Explanation explain(const std::vector<NodeSample>& samples,
+                    const std::vector<std::string>& silent) {
     Explanation explanation;
     explanation.silent = silent;
-    explanation.nodes = static_cast<std::uint32_t>(looks.size() + silent.size());
-    for (const NodeLook& look : looks) {
-        if (explanation.spec.empty()) explanation.spec = look.spec;
+    explanation.nodes = static_cast<std::uint32_t>(samples.size() + silent.size());
+    for (const NodeSample& sample : samples) {
+        if (explanation.spec.empty()) explanation.spec = sample.spec;
     }
-    for (const RankLook& seen : find_ranks(looks, 0).seen) {
-        const ProcessLook& process = *seen.process;
+    for (const RankSample& seen : find_ranks(samples, 0).seen) {
+        const ProcessSample& process = *seen.process;
         if (!process.facts) continue;
         explanation.ranks.push_back({seen.rank, seen.node->node, process.pid, process.command,
                                      process.gpus, *process.facts});
     }
-    add_changes_beside_others(explanation.ranks);
-    explanation.groups = group(explanation.ranks);
-    add_notes(looks, explanation);
+    compare_ranks(explanation.ranks);
+    explanation.groups = group_ranks(explanation.ranks);
+    add_notes(samples, explanation);
     return explanation;
 }
 

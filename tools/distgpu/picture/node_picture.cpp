@@ -1,5 +1,5 @@
-// First what stands in each NUMA node, then where: nodes beside each other in
-// their socket, sockets beside each other as long as there is space.
+// Draws a node: NUMA nodes next to each other in their socket, and sockets in rows of limited
+// width. Collects the contents of each NUMA node first, then computes positions.
 #include "base/format.h"
 #include "picture/picture.h"
 
@@ -30,7 +30,7 @@ constexpr std::size_t colours = 8;
 // A GPU or a port.
 struct Device {
     std::string name;
-    std::string state;  // who has it, or why nobody
+    std::string state;  // the ranks that have it, or why no rank has it
     std::string title;
     std::string classes;
 };
@@ -46,16 +46,16 @@ struct Package {
     std::vector<Numa> numas;
 };
 
-using Owners = std::vector<std::size_t>;  // indices into the picture's
+using Owners = std::vector<std::size_t>;  // indices into NodePicture::owners
 
-// Of "GH100 [H200 SXM 141GB]" what people call it.
+// The marketing name in brackets: "H200 SXM 141GB" of "GH100 [H200 SXM 141GB]".
 std::string_view short_model(std::string_view model) {
     const std::size_t open = model.find('[');
     const std::size_t close = model.find(']', std::min(open, model.size()));
     return close == std::string_view::npos ? model : model.substr(open + 1, close - open - 1);
 }
 
-// "cN" of the only owner, "many" of several, "idle" of none.
+// "cN" for a single owner, "many" for several, "idle" for none.
 std::string colour_of(const Owners& owners) {
     if (owners.empty()) return "idle";
     return owners.size() > 1 ? "many" : formatted("c{}", owners.front() % colours);
@@ -69,17 +69,17 @@ double rows_of(std::size_t count, std::size_t in_row) {
     return number((count + in_row - 1) / in_row);
 }
 
-// How many stand in a row of at most `most`, so that no row is much shorter than the others.
-std::size_t evenly(std::size_t count, std::size_t most) {
-    const std::size_t rows = (count + most - 1) / most;
-    return rows == 0 ? most : (count + rows - 1) / rows;
+// The length of rows of at most `max` items, so that no row is much shorter than the others.
+std::size_t even_row_length(std::size_t count, std::size_t max) {
+    const std::size_t rows = (count + max - 1) / max;
+    return rows == 0 ? max : (count + rows - 1) / rows;
 }
 
 double devices_height(std::size_t count) {
     return count == 0 ? 0 : gap + rows_of(count, 2) * (device_height + gap);
 }
 
-// Of the row of NUMA nodes that begins with this one.
+// The height of the row of NUMA nodes that begins with number `first`.
 double row_height(const Package& package, std::size_t first) {
     double height = 0;
     for (std::size_t i = first; i < std::min(first + numas_in_row, package.numas.size()); ++i) {
@@ -103,20 +103,22 @@ Box package_box(const Package& package, double x, double y) {
 class Drawing {
   public:
     explicit Drawing(const NodePicture& picture)
-        : picture_(picture), topology_(*picture.topology), verdicts_(port_verdicts(topology_)) {}
+        : picture_(picture),
+          topology_(*picture.topology),
+          eligibility_(port_eligibility(topology_)) {}
 
     std::string draw() && {
         double y = draw_packages(margin + 2 * line_height + padding);
-        // Those that no NUMA node with cores has.
-        std::set<std::uint32_t> near;
-        for (const Core& core : topology_.cores) near.insert(topology_.numas[core.numa].id);
-        const std::vector<Device> far =
-            devices([&](const auto& numa) { return !numa || !near.contains(*numa); });
-        if (!far.empty()) {
-            body_ += svg::text(margin, y + 14, "faint", "Not near to one NUMA node");
+        // Devices that belong to no NUMA node with cores.
+        std::set<std::uint32_t> drawn_numas;
+        for (const Core& core : topology_.cores) drawn_numas.insert(topology_.numas[core.numa].id);
+        const std::vector<Device> others =
+            devices([&](const auto& numa) { return !numa || !drawn_numas.contains(*numa); });
+        if (!others.empty()) {
+            body_ += svg::text(margin, y + 14, "faint", "Not close to a single NUMA node");
             y += line_height;
-            draw_devices(far, margin, y);
-            y += devices_height(far.size());
+            draw_devices(others, margin, y);
+            y += devices_height(others.size());
         }
         if (!picture_.owners.empty()) y = draw_legend(y);
         body_ += svg::text(margin, margin + 14, "head",
@@ -128,8 +130,9 @@ class Drawing {
     }
 
   private:
-    template <class Has>
-    Owners owners(Has has) const {
+    // The owners whose binding fulfils the predicate.
+    template <class Predicate>
+    Owners owners_with(Predicate has) const {
         Owners found;
         for (std::size_t i = 0; i < picture_.owners.size(); ++i) {
             if (has(picture_.owners[i].binding)) found.push_back(i);
@@ -138,7 +141,7 @@ class Drawing {
     }
 
     // "ranks 0, 1".
-    std::string names(const Owners& owners) const {
+    std::string owner_names(const Owners& owners) const {
         if (owners.empty()) return "unused";
         if (owners.size() == picture_.owners.size() && owners.size() > 1) return "all ranks";
         if (owners.size() == 1) return picture_.owners[owners.front()].label;
@@ -166,9 +169,9 @@ class Drawing {
         return packages;
     }
 
-    // Those whose NUMA node, nothing if it is not known, belongs to it.
-    template <class Belongs>
-    std::vector<Device> devices(Belongs belongs) const {
+    // The devices whose NUMA node, nullopt if unknown, fulfils the predicate.
+    template <class Predicate>
+    std::vector<Device> devices(Predicate belongs) const {
         std::vector<Device> found;
         for (std::uint32_t i = 0; i < topology_.gpus.size(); ++i) {
             if (belongs(topology_.gpus[i].numa)) found.push_back(gpu(i));
@@ -188,13 +191,15 @@ class Drawing {
             return std::find(gpus.begin(), gpus.end(), index) != gpus.end();
         };
         const Gpu& gpu = topology_.gpus[index];
-        const Owners having = owners([&](const TaskBinding& binding) { return has(binding.gpus); });
-        Device device{formatted("GPU {}  {}", index, short_model(gpu.model)), names(having),
+        const Owners gpu_owners =
+            owners_with([&](const TaskBinding& binding) { return has(binding.gpus); });
+        Device device{formatted("GPU {}  {}", index, short_model(gpu.model)),
+                      owner_names(gpu_owners),
                       formatted("GPU {}: {} {} {}", index, gpu.pci, gpu.model, gpu.uuid),
-                      colour_of(having)};
+                      colour_of(gpu_owners)};
         if (picture_.owners.empty()) {
             device.state = gpu.pci;
-        } else if (having.empty()) {
+        } else if (gpu_owners.empty()) {
             device.state = has(picture_.step_gpus) ? "unused" : "not of this step";
             device.classes = "out";
         }
@@ -204,18 +209,18 @@ class Drawing {
     Device port(PortRef ref) const {
         const Hca& hca = topology_.hcas[ref.hca];
         const HcaPort& port = hca.ports[ref.port];
-        const PortVerdict& verdict = verdicts_[ref.hca][ref.port];
-        const Owners having =
-            owners([&](const TaskBinding& binding) { return binding.port == ref; });
+        const PortEligibility& eligibility = eligibility_[ref.hca][ref.port];
+        const Owners port_owners =
+            owners_with([&](const TaskBinding& binding) { return binding.port == ref; });
         const std::string rate = port.gbps > 0 ? formatted("  {:g} Gb/s", port.gbps) : "";
-        Device device{formatted("{}:{}{}", hca.name, port.number, rate), names(having),
-                      formatted("{}: {}", hca.name, hca.pci), colour_of(having)};
-        if (!verdict.eligible) {
-            device.state = "not used: " + verdict.why;
+        Device device{formatted("{}:{}{}", hca.name, port.number, rate), owner_names(port_owners),
+                      formatted("{}: {}", hca.name, hca.pci), colour_of(port_owners)};
+        if (!eligibility.eligible) {
+            device.state = "not used: " + eligibility.reason;
             device.classes = "out";
         } else if (picture_.owners.empty()) {
             device.state = hca.pci;
-        } else if (having.empty()) {
+        } else if (port_owners.empty()) {
             device.classes = "out";
         }
         return device;
@@ -228,8 +233,8 @@ class Drawing {
             space = std::max(space, package_box(package, 0, 0).width + padding);
         }
         constexpr double widest = 4 * numa_width + 7 * padding;  // of a row of sockets
-        const std::size_t in_row =
-            evenly(packages.size(), static_cast<std::size_t>(std::max(widest / space, 1.0)));
+        const std::size_t in_row = even_row_length(
+            packages.size(), static_cast<std::size_t>(std::max(widest / space, 1.0)));
         double x = margin;
         double height = 0;
         for (std::size_t i = 0; i < packages.size(); ++i) {
@@ -274,17 +279,17 @@ class Drawing {
                      top + rows_of(numa.cores.size(), cells_in_row) * (cell + 3) + gap);
     }
 
-    // `marked`: the owners whose number stands in this NUMA node already.
+    // `marked`: the owners whose mark is already in this NUMA node.
     void draw_core(const Core& core, double x, double y, std::set<std::size_t>& marked) {
         const std::vector<std::uint32_t> cpus = core.cpus.cpus();
         const double width = cell / number(cpus.size());
         std::set<std::size_t> all;
         for (std::size_t i = 0; i < cpus.size(); ++i) {
-            const Owners having =
-                owners([&](const TaskBinding& binding) { return binding.cpus.contains(cpus[i]); });
-            all.insert(having.begin(), having.end());
-            const std::string who = picture_.owners.empty() ? "" : ": " + names(having);
-            const std::string colour = colour_of(having);
+            const Owners cpu_owners = owners_with(
+                [&](const TaskBinding& binding) { return binding.cpus.contains(cpus[i]); });
+            all.insert(cpu_owners.begin(), cpu_owners.end());
+            const std::string who = picture_.owners.empty() ? "" : ": " + owner_names(cpu_owners);
+            const std::string colour = colour_of(cpu_owners);
             cpu_colours_.insert(colour);
             body_ += svg::rectangle({x + number(i) * width, y, width, cell}, 0, colour,
                                     formatted("CPU {}{}", cpus[i], who));
@@ -309,18 +314,18 @@ class Drawing {
         }
     }
 
-    // As many ranks as fit into some rows, each rank's number stands in the picture too; and what
-    // the CPUs' other colours mean.
+    // Explains the colours of as many ranks as fit into four rows (marks in the picture show the
+    // others), and the other colours of CPUs.
     double draw_legend(double y) {
         constexpr double item = 116;
-        const auto most = static_cast<std::size_t>(std::max((width_ - margin) / item, 1.0));
+        const auto max_in_row = static_cast<std::size_t>(std::max((width_ - margin) / item, 1.0));
         std::vector<std::pair<std::string, std::string>> items;
-        for (std::size_t i = 0; i < std::min(picture_.owners.size(), 4 * most); ++i) {
+        for (std::size_t i = 0; i < std::min(picture_.owners.size(), 4 * max_in_row); ++i) {
             items.emplace_back(formatted("c{}", i % colours), picture_.owners[i].label);
         }
         if (cpu_colours_.contains("many")) items.emplace_back("many", "several ranks");
         if (cpu_colours_.contains("idle")) items.emplace_back("idle", "unused");
-        const std::size_t in_row = evenly(items.size(), most);
+        const std::size_t in_row = even_row_length(items.size(), max_in_row);
         for (std::size_t i = 0; i < items.size(); ++i) {
             const double x = margin + number(i % in_row) * item;
             const double top = y + number(i / in_row) * line_height;
@@ -332,7 +337,7 @@ class Drawing {
 
     const NodePicture& picture_;
     const NodeTopology& topology_;
-    std::vector<std::vector<PortVerdict>> verdicts_;
+    std::vector<std::vector<PortEligibility>> eligibility_;
     std::string body_;
     std::set<std::string> cpu_colours_;
     double width_ = 2 * numa_width;

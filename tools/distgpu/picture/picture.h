@@ -1,4 +1,4 @@
-// Pictures of nodes as SVG, and the HTML pages around them.
+// Pictures of nodes as SVG, and HTML pages that contain them.
 #pragma once
 
 #include "mapping/binding/binding.h"
@@ -11,10 +11,10 @@
 
 namespace distgpu {
 
-// A task of the node: what it is called in the picture, and what it got.
+// A task of the node: its names in the picture, and its binding.
 struct Owner {
     std::string label;  // "rank 5"
-    std::string mark;   // "5", where there is no space
+    std::string mark;   // "5", a short label
     TaskBinding binding;
 };
 
@@ -22,18 +22,18 @@ struct NodePicture {
     std::string title;     // "node[01-16]"
     std::string subtitle;  // "pytorch: 128 ranks on 16 nodes"
     const NodeTopology* topology = nullptr;
-    std::vector<Owner> owners;               // by local rank; empty: nobody, the machine alone
-    std::vector<std::uint32_t> step_gpus{};  // of the step, indices into the topology's
+    std::vector<Owner> owners;               // by local rank; empty: only the machine is drawn
+    std::vector<std::uint32_t> step_gpus{};  // indices into the topology's GPUs
 };
 
-// An SVG of its own. A core is a square, divided where it has several hardware threads.
+// A complete SVG. A core is a square, divided into its hardware threads.
 std::string draw(const NodePicture& picture);
 
-// `title` as it is, `style` besides the common one, `body` as HTML.
+// A complete page. `title`: plain text; `style`: added to the common style; `body`: HTML.
 std::string html_page(std::string_view title, std::string_view style, std::string_view body);
 
-// The few shapes that the pictures are made of. Colours are classes, which the style sheet gives a
-// light and a dark value each.
+// The shapes in the pictures. Colours are classes, for which the style sheet has light and dark
+// values.
 namespace svg {
 
 struct Box {
@@ -43,20 +43,20 @@ struct Box {
     double height = 0;
 };
 
-// As the content of an element or an attribute; what XML cannot hold becomes '?'.
+// Escapes text for an element or an attribute; other than printable ASCII becomes '?'.
 std::string escaped(std::string_view text);
 
-// At most as wide as `width` at this size, in an ordinary face; what is cut ends with "...".
+// Cuts the text to `width` at this font size; a cut text ends with "...".
 std::string fitted(std::string_view text, double width, double size);
 
-// `title`: what a pointer over it shows; empty: nothing.
+// `title`: the tooltip; may be empty.
 std::string rectangle(const Box& box, double radius, std::string_view classes,
                       std::string_view title = "");
 
-// `x`, `y`: the beginning of its line.
+// `x`, `y`: the beginning of the text's baseline.
 std::string text(double x, double y, std::string_view classes, std::string_view content);
 
-// A drawing by itself, for a file or within a page. `label`: what a screen reader says of it.
+// A complete drawing, for a file or within a page. `label`: read by screen readers.
 std::string document(double width, double height, std::string_view label, std::string_view body);
 
 }  // namespace svg

@@ -9,10 +9,10 @@
 namespace distgpu::svg {
 namespace {
 
-// What each class is in a light theme, as attributes, which programs without style sheets draw too.
-// c0 to c7: those of ranks one after the other are told apart also by people who see fewer colours,
-// and the text is read on each of them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> looks{{
+// The light theme: attributes of each class, which programs without style sheets draw correctly,
+// too. c0 to c7: consecutive ranks can be distinguished by colour-blind people, and text is
+// readable on each of the colours.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> class_attributes{{
     {"ground", R"(fill="#ffffff")"},
     {"panel", R"(fill="#f5f6f8" stroke="#c9ced6")"},
     {"frame", R"(fill="none" stroke="#c9ced6")"},
@@ -42,12 +42,12 @@ text{fill:#e8ecf2}.faint{fill:#a5afbd}
 }
 )";
 
-// The attribute with the classes, and those that each of them stands for.
-std::string look_of(std::string_view classes) {
+// The class attribute, followed by the attributes of each class.
+std::string attributes_of(std::string_view classes) {
     std::string text = formatted(R"(class="{}")", classes);
     while (!classes.empty()) {
-        const std::string_view each = take_until(classes, ' ');
-        for (const auto& [name, attributes] : looks) {
+        const std::string_view each = cut_until(classes, ' ');
+        for (const auto& [name, attributes] : class_attributes) {
             if (name == each) text += formatted(" {}", attributes);
         }
     }
@@ -58,38 +58,39 @@ std::string look_of(std::string_view classes) {
 
 std::string escaped(std::string_view text) {
     std::string result;
-    constexpr std::array<std::pair<char, std::string_view>, 4> marks{
+    constexpr std::array<std::pair<char, std::string_view>, 4> escapes{
         {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}}};
     for (const char c : text) {
-        const auto mark = std::find_if(marks.begin(), marks.end(),
-                                       [c](const auto& each) { return each.first == c; });
-        if (mark == marks.end()) {
+        const auto escape = std::find_if(escapes.begin(), escapes.end(),
+                                         [c](const auto& each) { return each.first == c; });
+        if (escape == escapes.end()) {
             result += c >= ' ' && c <= '~' ? c : '?';
         } else {
-            result += mark->second;
+            result += escape->second;
         }
     }
     return result;
 }
 
 std::string fitted(std::string_view text, double width, double size) {
-    constexpr double of_character = 0.58;  // of its size, in the wider of the usual faces
-    const auto most = static_cast<std::size_t>(std::max(width / (size * of_character), 4.0));
-    if (text.size() <= most) return std::string(text);
-    return std::string(text.substr(0, most - 3)) + "...";
+    constexpr double relative_width = 0.58;  // of a character, in the wider of the usual fonts
+    const auto max_length =
+        static_cast<std::size_t>(std::max(width / (size * relative_width), 4.0));
+    if (text.size() <= max_length) return std::string(text);
+    return std::string(text.substr(0, max_length - 3)) + "...";
 }
 
 std::string rectangle(const Box& box, double radius, std::string_view classes,
                       std::string_view title) {
     const std::string shape =
         formatted(R"(<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" rx="{:g}" {})", box.x,
-                  box.y, box.width, box.height, radius, look_of(classes));
+                  box.y, box.width, box.height, radius, attributes_of(classes));
     if (title.empty()) return shape + "/>\n";
     return formatted("{}><title>{}</title></rect>\n", shape, escaped(title));
 }
 
 std::string text(double x, double y, std::string_view classes, std::string_view content) {
-    return formatted(R"(<text x="{:g}" y="{:g}" {}>{}</text>)", x, y, look_of(classes),
+    return formatted(R"(<text x="{:g}" y="{:g}" {}>{}</text>)", x, y, attributes_of(classes),
                      escaped(content)) +
            "\n";
 }

@@ -1,4 +1,4 @@
-// `distgpu plan`: what the tasks of a step would get.
+// `distgpu plan`: shows what the tasks of a step would get.
 #include "base/format.h"
 #include "base/io/files.h"
 #include "base/json.h"
@@ -9,9 +9,9 @@
 #include "node/discovery/discover.h"
 #include "node/machine.h"
 #include "node/step_variables.h"
-#include "plan/plan_formats.h"
-#include "slurm/job_script.h"
+#include "plan/formats.h"
 #include "slurm/rank_order.h"
+#include "slurm/script_lines.h"
 #include "slurm/slurm_options.h"
 #include "slurm/slurm_queries.h"
 #include "slurm/srun_line.h"
@@ -27,7 +27,7 @@ namespace {
 
 struct Arguments {
     std::string spec;
-    std::vector<std::string> line;  // behind "srun", which is then the spec
+    std::vector<std::string> line;  // the words after "srun", which is then the spec
     ShapeOptions shape;
     std::vector<std::string> topologies;
     std::string format = "table";
@@ -37,15 +37,15 @@ struct Arguments {
     std::optional<std::string> html;
 };
 
-// A line of srun or sbatch.
-std::vector<std::string> words_of(const Arguments& arguments) {
+// The command line of srun or sbatch.
+std::vector<std::string> command_words(const Arguments& arguments) {
     std::vector<std::string> words{arguments.spec};
     words.insert(words.end(), arguments.line.begin(), arguments.line.end());
     return words;
 }
 
-// As a word of the command line.
-constexpr std::string_view typed_alone;
+// Origin of a spec that is a positional argument, as parse_spec() expects it.
+constexpr std::string_view positional;
 
 Result<Request> read_spec(std::string_view origin, const std::string& spec) {
     return parse_spec(origin, spec).and_then([&](Request request) -> Result<Request> {
@@ -55,73 +55,73 @@ Result<Request> read_spec(std::string_view origin, const std::string& spec) {
     });
 }
 
-// In the order that the request asks for, unless the step was started in one. The text is empty
-// where there is none. Errors: as read_order_list() and put_in_order().
-Result<OrderedLayout> ordered(const Request& request, StepLayout layout) {
+// Orders the nodes as the request asks, unless the step was started in an order. The text describes
+// the order; empty if there is none. Errors: as read_order_list() and apply_order().
+Result<OrderedLayout> ordered_layout(const Request& request, StepLayout layout) {
     if (!layout.order().empty()) {
         std::string text = formatted("order: {}", excerpt(order_text(layout)));
         return OrderedLayout{std::move(layout), std::move(text)};
     }
-    if (!reorders(request)) return OrderedLayout{std::move(layout), ""};
+    if (!reorders_nodes(request)) return OrderedLayout{std::move(layout), ""};
     const ProcessEnvironment environment;
     return read_order_list(*request.order, environment).and_then([&](const HostList& list) {
-        return put_in_order(*request.order, list, layout, environment);
+        return apply_order(*request.order, list, layout, environment);
     });
 }
 
-// Whether it matters in which order Slurm deals the tasks: not where each node has as many, and
-// the ranks have an order of their own.
-bool depends_on_slurms_order(const StepLayout& layout) {
-    const bool alike = layout.min_tasks_per_node() == layout.max_tasks_per_node();
-    return layout.node_count() > 1 && (layout.order().empty() || !alike);
+// Whether the plan depends on the order in which Slurm distributes the tasks: not if the ranks have
+// their own order and each node has equally many tasks.
+bool depends_on_slurm_order(const StepLayout& layout) {
+    const bool is_even = layout.min_tasks_per_node() == layout.max_tasks_per_node();
+    return layout.node_count() > 1 && (layout.order().empty() || !is_even);
 }
 
-// Of the values of --topology: FILE, for all nodes, or NODES=FILE, in any order; a later one wins.
-// Errors: a file that is no topology, nodes that the step does not have.
+// Loads the values of --topology: FILE, for all nodes, or NODES=FILE, in any order; the last one
+// for a node counts. Errors: a file is not a topology, the step has no such node.
 Result<StepTopologies> load_topologies(const std::vector<std::string>& values,
                                        const StepLayout& layout) {
     StepTopologies topologies;
     for (const std::string& value : values) {
-        // A path may hold a '=' too, but nodes no '/'.
+        // A path may contain '=', but node names contain no '/'.
         const std::size_t equals = value.find('=');
-        const bool is_of_some = equals != std::string::npos && value.find('/') > equals;
+        const bool has_nodes = equals != std::string::npos && value.find('/') > equals;
         const auto names =
-            HostList::parse(is_of_some ? std::string_view(value).substr(0, equals) : "all");
+            HostList::parse(has_nodes ? std::string_view(value).substr(0, equals) : "all");
         if (!names) return names.error();
-        auto topology = load_topology(is_of_some ? value.substr(equals + 1) : value);
+        auto topology = load_topology(has_nodes ? value.substr(equals + 1) : value);
         if (!topology) return topology.error();
-        for (std::uint32_t i = 0; is_of_some && i < names->size(); ++i) {
+        for (std::uint32_t i = 0; has_nodes && i < names->size(); ++i) {
             const std::string name = names->name(NodeIndex{i});
             const auto node = layout.hosts().find(name);
             if (!node) {
                 return Error{"--topology " + value, formatted("{} is not a node of the step", name),
                              formatted("its nodes are {}", layout.hosts().to_string())};
             }
-            topologies.of_node.insert_or_assign(node->value, *topology);
+            topologies.by_node.insert_or_assign(node->value, *topology);
         }
-        if (!is_of_some) topologies.usual = *std::move(topology);
+        if (!has_nodes) topologies.fallback = *std::move(topology);
     }
     return topologies;
 }
 
-// What distgpu handed on to this step's tasks comes before any question.
-Result<StepLayout> layout_in_slurm(const SlurmShape& shape) {
+// Prefers the layout in the task's variables to a query of Slurm.
+Result<StepLayout> layout_from_slurm(const SlurmShape& shape) {
     const ProcessEnvironment environment;
-    auto handed = shape.own_step ? handed_layout(environment) : std::nullopt;
-    if (handed) return *std::move(handed);
-    if (shape.order == NodeOrder::of_step) return ask_slurm(environment)(shape.step);
+    auto recorded = shape.is_own_step ? read_layout_variable(environment) : std::nullopt;
+    if (recorded) return *std::move(recorded);
+    if (shape.order == NodeOrder::of_step) return layout_query(environment)(shape.step);
     return parse_layout(shape.options.layout);
 }
 
-Error order_unknown() {
+Error unknown_order_warning() {
     return {"order of the nodes",
             "Slurm 26.05 and newer deal a block step's tasks in the order of the cluster's "
             "topology, known only once the step runs, and this plan follows the node list",
             "run distgpu plan in the step, or use srun -m plane=N"};
 }
 
-// Fills in which tasks are asked for.
-std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
+// Selects the tasks of --rank or --node.
+std::optional<Error> select_tasks(const Arguments& arguments, PlanInput& input) {
     const StepLayout& layout = input.shape.layout;
     if (arguments.rank) {
         if (*arguments.rank >= layout.task_count()) {
@@ -140,53 +140,57 @@ std::optional<Error> select(const Arguments& arguments, PlanInput& input) {
 }
 
 ExitCode write_plan(const Arguments& arguments, PlanInput input) {
-    if (const auto error = select(arguments, input)) return complain(*error, ExitCode::usage);
+    if (const auto error = select_tasks(arguments, input))
+        return report_error(*error, ExitCode::usage);
     if (arguments.svg || arguments.html) return draw_plan(input, arguments.svg, arguments.html);
-    bool begun = false;
-    const Writer write = [&begun](std::string_view text) {
-        begun = true;
+    bool has_output = false;
+    const Writer write = [&has_output](std::string_view text) {
+        has_output = true;
         return print(text);
     };
-    const auto done = arguments.format == "json"  ? write_plan_json(input, write)
-                      : arguments.format == "env" ? write_plan_shell(input, write)
-                                                  : write_plan_table(input, wants_colour(), write);
+    const auto done = arguments.format == "json" ? write_plan_json(input, write)
+                      : arguments.format == "env"
+                          ? write_plan_shell(input, write)
+                          : write_plan_table(input, has_colour_output(), write);
     if (done) return ExitCode::done;
-    return complain(done.error(), begun ? ExitCode::environment : ExitCode::usage);
+    return report_error(done.error(), has_output ? ExitCode::environment : ExitCode::usage);
 }
 
-// What to plan, of the step that Slurm laid out so. Nothing: it has complained; `code` is then the
-// exit status, and before that of a layout that is refused.
-std::optional<PlanInput> input_of(const Arguments& arguments, Request request,
-                                  Result<StepLayout> slurms, const ShapeOptions& options,
-                                  ExitCode& code) {
-    const auto refused = [&](const Error& error, ExitCode status) {
-        code = complain(error, status);
+// Makes the plan's input from the layout that Slurm would use. Returns nullopt if it has reported
+// an error; `code` is then the exit status. On entry `code` is the exit status for a refused
+// layout.
+std::optional<PlanInput> make_input(const Arguments& arguments, Request request,
+                                    Result<StepLayout> slurm_layout, const ShapeOptions& options,
+                                    ExitCode& code) {
+    const auto fail = [&](const Error& error, ExitCode status) {
+        code = report_error(error, status);
         return std::nullopt;
     };
-    auto layout = std::move(slurms).and_then(
-        [&](StepLayout found) { return ordered(request, std::move(found)); });
-    if (!layout) return refused(layout.error(), code);
+    auto layout = std::move(slurm_layout).and_then([&](StepLayout found) {
+        return ordered_layout(request, std::move(found));
+    });
+    if (!layout) return fail(layout.error(), code);
     auto topologies = load_topologies(arguments.topologies, layout->layout);
-    if (!topologies) return refused(topologies.error(), ExitCode::environment);
+    if (!topologies) return fail(topologies.error(), ExitCode::environment);
     auto shape = Shape::make(options, std::move(layout->layout), *std::move(topologies));
-    if (!shape) return refused(shape.error(), ExitCode::usage);
+    if (!shape) return fail(shape.error(), ExitCode::usage);
     PlanInput input{std::move(request), *std::move(shape)};
-    input.order = std::move(layout->text);
-    if (const auto& error = input.shape.left_out) input.warnings.insert(error->message());
+    input.order_text = std::move(layout->text);
+    if (const auto& error = input.shape.gpus_warning) input.warnings.insert(error->message());
     return input;
 }
 
-// Outside any job: what stands there is all that Slurm would know.
+// Plans the line as outside of any job: Slurm's variables are not read.
 ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
-    if (!line) return complain(line.error(), ExitCode::usage);
+    if (!line) return report_error(line.error(), ExitCode::usage);
     auto request = read_spec("--distgpu", line->spec);
-    if (!request) return complain(request.error(), ExitCode::usage);
+    if (!request) return report_error(request.error(), ExitCode::usage);
     ExitCode code = ExitCode::usage;
-    auto input = input_of(arguments, *std::move(request), parse_layout(line->shape.layout),
-                          line->shape, code);
+    auto input = make_input(arguments, *std::move(request), parse_layout(line->shape.layout),
+                            line->shape, code);
     if (!input) return code;
     input->facts.program = std::move(line->program);
-    input->facts.tasks_from = line->tasks_from;
+    input->facts.task_count_source = line->task_count_source;
     for (const Error& error : line->left_out) input->warnings.insert(error.message());
     const Step step{input->shape.layout, input->facts};
     for (const Error& error : step_warnings(input->request, step)) {
@@ -195,21 +199,21 @@ ExitCode plan_srun_line(const Arguments& arguments, Result<SrunLine> line) {
     return write_plan(arguments, *std::move(input));
 }
 
-// One step after the other, each below its line.
+// Plans the steps of a batch script one after the other, each below its line.
 ExitCode plan_script(const Arguments& arguments) {
     const auto text = read_regular_file(arguments.spec);
-    if (!text) return complain(text.error(), ExitCode::usage);
+    if (!text) return report_error(text.error(), ExitCode::usage);
     auto lines = read_script_lines(arguments.spec, *text);
-    if (!lines) return complain(lines.error(), ExitCode::usage);
-    for (const Error& unclear : lines->unclear) say(unclear.message());
+    if (!lines) return report_error(lines.error(), ExitCode::usage);
+    for (const Error& unclear : lines->unclear) print_error_line(unclear.message());
     ExitCode worst = lines->steps.empty() ? ExitCode::usage : ExitCode::done;
     std::string_view gap;
     for (ScriptLine& step : lines->steps) {
         const std::string title = formatted("{}: {}", step.where, step.text);
         if (arguments.format != "table") {
-            say(title);
+            print_error_line(title);
         } else if (const auto printed = print(formatted("{}{}\n", gap, title)); !printed) {
-            return complain(printed.error(), ExitCode::environment);
+            return report_error(printed.error(), ExitCode::environment);
         }
         gap = "\n";
         worst = std::max(worst, plan_srun_line(arguments, std::move(step.srun)));
@@ -219,25 +223,26 @@ ExitCode plan_script(const Arguments& arguments) {
 
 ExitCode plan_without_slurm(const Arguments& arguments) {
     if (arguments.shape != ShapeOptions{}) {
-        return complain(
+        return report_error(
             {"command line", "options of the step's shape before an srun line or a script",
-             "write them behind srun, or in the script"},
+             "write them after srun, or in the script"},
             ExitCode::usage);
     }
     if (arguments.spec != "srun") return plan_script(arguments);
-    return plan_srun_line(arguments, read_srun_line(words_of(arguments)));
+    return plan_srun_line(arguments, read_srun_line(command_words(arguments)));
 }
 
-// How srun or sbatch reads the line, for programs that change it.
-ExitCode show_line(const Arguments& arguments) {
+// Prints how srun or sbatch parses the line, for programs that edit it.
+ExitCode print_parsed_line(const Arguments& arguments) {
     const bool is_sbatch = arguments.spec == "sbatch";
     if (!is_sbatch && arguments.spec != "srun") {
-        return complain({"--format line", formatted("not for {}", excerpt(arguments.spec)),
-                         "write distgpu plan --format line -- srun ..., or sbatch ..."},
-                        ExitCode::usage);
+        return report_error(
+            {"--format line", formatted("not available for {}", excerpt(arguments.spec)),
+             "write distgpu plan --format line -- srun ..., or sbatch ..."},
+            ExitCode::usage);
     }
     const auto [options, program] = parse_slurm_line(
-        words_of(arguments), is_sbatch ? SlurmCommand::sbatch : SlurmCommand::srun);
+        command_words(arguments), is_sbatch ? SlurmCommand::sbatch : SlurmCommand::srun);
     const auto each = [](const SlurmOption& option) {
         return JsonText{{"name", option.name},
                         {"value", option.value},
@@ -246,45 +251,46 @@ ExitCode show_line(const Arguments& arguments) {
                         {"certain", option.kind != SlurmOption::Kind::lacks_value &&
                                         !option.may_take_next_word()}};
     };
-    const JsonText shown{{"schema", "distgpu.line/1"},
-                         {"options", JsonText::list(options.list, each)},
-                         {"program", program}};
-    return print_or_complain(shown.line() + "\n", ExitCode::done);
+    const JsonText parsed{{"schema", "distgpu.line/1"},
+                          {"options", JsonText::list(options.list, each)},
+                          {"program", program}};
+    return print_result(parsed.line() + "\n", ExitCode::done);
 }
 
-// A mode comes before a file that is named like it, and no mode has a dot or a slash.
+// A mode is preferred to a file with the same name; no mode has a dot or a slash in its name.
 bool is_script(const std::string& spec) {
-    if (parse_spec(typed_alone, spec)) return false;
+    if (parse_spec(positional, spec)) return false;
     std::error_code error;
     return spec.substr(0, spec.find(',')).find_first_of("./") != std::string::npos ||
            std::filesystem::is_regular_file(spec, error);
 }
 
 ExitCode run_plan(const Arguments& arguments) {
-    take_hwloc_environment();
-    if (arguments.format == "line") return show_line(arguments);
+    unset_hwloc_variables();
+    if (arguments.format == "line") return print_parsed_line(arguments);
     if (arguments.spec == "srun") return plan_without_slurm(arguments);
     if (!arguments.line.empty()) {
-        return complain({"command line", formatted("not expected: {}", join(arguments.line, " ")),
-                         "see distgpu plan --help"},
-                        ExitCode::usage);
+        return report_error(
+            {"command line", formatted("not expected: {}", join(arguments.line, " ")),
+             "see distgpu plan --help"},
+            ExitCode::usage);
     }
     if (is_script(arguments.spec)) return plan_without_slurm(arguments);
-    auto request = read_spec(typed_alone, arguments.spec);
-    if (!request) return complain(request.error(), ExitCode::usage);
+    auto request = read_spec(positional, arguments.spec);
+    if (!request) return report_error(request.error(), ExitCode::usage);
     const auto slurm = complete_from_slurm(arguments.shape, ProcessEnvironment());
-    if (!slurm) return complain(slurm.error(), ExitCode::usage);
-    if (*slurm) say(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
+    if (!slurm) return report_error(slurm.error(), ExitCode::usage);
+    if (*slurm) print_error_line(formatted("distgpu: read {}", join((*slurm)->read, ", ")));
     const ShapeOptions& options = *slurm ? (*slurm)->options : arguments.shape;
     const NodeOrder order = *slurm ? (*slurm)->order : NodeOrder::known;
     ExitCode code = order == NodeOrder::of_step ? ExitCode::environment : ExitCode::usage;
-    auto input =
-        input_of(arguments, *std::move(request),
-                 *slurm ? layout_in_slurm(**slurm) : parse_layout(options.layout), options, code);
+    auto input = make_input(arguments, *std::move(request),
+                            *slurm ? layout_from_slurm(**slurm) : parse_layout(options.layout),
+                            options, code);
     if (!input) return code;
     if (*slurm) input->step = (*slurm)->step;
-    if (order == NodeOrder::topology && depends_on_slurms_order(input->shape.layout)) {
-        input->warnings.insert(order_unknown().message());
+    if (order == NodeOrder::topology && depends_on_slurm_order(input->shape.layout)) {
+        input->warnings.insert(unknown_order_warning().message());
     }
     return write_plan(arguments, *std::move(input));
 }
@@ -323,22 +329,22 @@ std::vector<Option> output_options(Arguments& arguments) {
             {.name = "--node",
              .target = &arguments.node,
              .help = "Only the ranks of this node",
-             .type = "NODE",
+             .value_name = "NODE",
              .excludes = {"--rank"}},
             {.name = "--format",
              .target = &arguments.format,
              .help = "table (the default), json, env for a shell, or line: srun's options",
-             .type = "FORMAT",
-             .words = {"table", "json", "env", "line"}},
+             .value_name = "FORMAT",
+             .allowed_values = {"table", "json", "env", "line"}},
             {.name = "--svg",
              .target = &arguments.svg,
-             .help = "Draw a node with what its ranks get into FILE instead",
-             .type = "FILE",
+             .help = "Write an SVG picture of a node and what its ranks get to FILE instead",
+             .value_name = "FILE",
              .excludes = {"--format", "--rank"}},
             {.name = "--html",
              .target = &arguments.html,
-             .help = "Write a page with every kind of node into FILE instead",
-             .type = "FILE",
+             .help = "Write an HTML page with every kind of node to FILE instead",
+             .value_name = "FILE",
              .excludes = {"--format", "--rank"}}};
 }
 
@@ -352,7 +358,7 @@ Subcommand plan_subcommand() {
          .help = "The value of --distgpu=: MODE[,KEY[=VALUE]]...; or a batch script; or, after "
                  "--, srun",
          .required = true},
-        {"LINE", &arguments->line, "What stands behind srun: its options and the program"}};
+        {"LINE", &arguments->line, "The rest of the srun command: its options and the program"}};
     for (auto& more : {shape_options(arguments->shape), output_options(*arguments)}) {
         options.insert(options.end(), more.begin(), more.end());
     }

@@ -1,10 +1,10 @@
-// What each node of a step has, as the options of `distgpu plan` and of srun give it.
+// Computes the facts of each node of a step from the options of `distgpu plan` or srun.
 #include "base/format.h"
 #include "base/values.h"
 #include "mapping/topology/cpu_set.h"
-#include "node/collect.h"
 #include "node/gpus.h"
-#include "plan/plan_formats.h"
+#include "node/plan_inputs.h"
+#include "plan/formats.h"
 #include "slurm/slurm_options.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 namespace distgpu {
 namespace {
 
-Error refuse(std::string object, std::string problem) {
+Error option_error(std::string object, std::string problem) {
     return {std::move(object), std::move(problem), "see distgpu plan --help"};
 }
 
-// Up to the number of CPUs that a node may have, so that no sum of them overflows. `written`: the
-// option with all that stands there.
-Result<std::uint32_t> number(std::string_view written, std::string_view text) {
+// A number up to the CPUs that a node may have, so that no sum of them overflows. `option`: the
+// option with its whole value.
+Result<std::uint32_t> parse_number(std::string_view option, std::string_view text) {
     if (const auto value = number_below(text, CpuSet::cpu_limit + 1)) return *value;
-    return refuse(std::string(written), "not a number from 0 to 65536");
+    return option_error(std::string(option), "not a number from 0 to 65536");
 }
 
 std::vector<std::uint32_t> first_gpus(std::size_t count) {
@@ -31,8 +31,8 @@ std::vector<std::uint32_t> first_gpus(std::size_t count) {
     return first;
 }
 
-// Where the number of a node's GPUs stands, as it was written.
-std::string name_of_gpus_per_node(const ShapeOptions& options) {
+// The option or variable with the number of a node's GPUs, as the user wrote it.
+std::string gpus_per_node_option(const ShapeOptions& options) {
     const std::string& text = options.gpus_per_node;
     if (!options.gpus_variable.empty()) return formatted("{}={}", options.gpus_variable, text);
     return formatted("{} {}", text.starts_with("gpu") ? "--gres" : "--gpus-per-node", text);
@@ -41,24 +41,24 @@ std::string name_of_gpus_per_node(const ShapeOptions& options) {
 Result<std::vector<CpuSet>> read_masks(const std::string& text) {
     std::vector<CpuSet> masks;
     if (text.empty()) return masks;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(':', at), text.size());
-        auto mask = CpuSet::parse(std::string_view(text).substr(at, end - at));
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(':', begin), text.size());
+        auto mask = CpuSet::parse(std::string_view(text).substr(begin, end - begin));
         if (!mask || mask->empty()) {
-            return refuse("--cpu-masks " + text, "not CPU lists such as 0-3,8:4-7");
+            return option_error("--cpu-masks " + text, "not CPU lists such as 0-3,8:4-7");
         }
         masks.push_back(*std::move(mask));
-        at = end + 1;
+        begin = end + 1;
     }
     return masks;
 }
 
-// As Slurm would tell the tasks where nothing hides other GPUs.
+// The names by which Slurm would give these GPUs to the tasks if no other GPUs are hidden.
 GpuNames names_of(const NodeTopology& topology, const std::vector<std::uint32_t>& gpus) {
     GpuNames names;
     for (const std::uint32_t gpu : gpus) names.names.push_back(std::to_string(gpu));
     if (gpus.empty()) return names;
-    names.variables = {std::string(gpu_lists.word_of(topology.gpus[gpus.front()].vendor))};
+    names.variables = {std::string(gpu_list_variables.name_of(topology.gpus[gpus.front()].vendor))};
     return names;
 }
 
@@ -68,8 +68,8 @@ CpuSet all_cpus(const NodeTopology& topology) {
     return all;
 }
 
-// Whether each node is known to have so many GPUs and no more.
-bool have_all_nodes(const Shape& shape, std::uint32_t gpus) {
+// Whether each node is known to have exactly this number of GPUs.
+bool all_nodes_have(const Shape& shape, std::uint32_t gpus) {
     for (std::uint32_t node = 0; node < shape.layout.node_count(); ++node) {
         const NodeTopology* const topology = shape.topologies.of(NodeIndex{node});
         if (topology == nullptr || topology->gpus.size() != gpus) return false;
@@ -77,9 +77,10 @@ bool have_all_nodes(const Shape& shape, std::uint32_t gpus) {
     return true;
 }
 
-// Those that --gpus asks for on all nodes together. How Slurm deals them to several nodes depends
-// on which of them are free there.
-std::optional<Error> deal_gpus(Shape& shape, const ShapeOptions& options, std::string& chosen_by) {
+// Divides the GPUs of --gpus, which counts those of all nodes, evenly among the nodes. How Slurm
+// divides them depends on which GPUs are free.
+std::optional<Error> divide_gpus(Shape& shape, const ShapeOptions& options,
+                                 std::string& gpus_option) {
     const std::string option = formatted("--gpus={}", excerpt(options.gpus));
     const std::uint32_t nodes = shape.layout.node_count();
     const auto count = gpu_count(options.gpus);
@@ -93,18 +94,19 @@ std::optional<Error> deal_gpus(Shape& shape, const ShapeOptions& options, std::s
     }
     if (shape.gpus && count && *count == shape.gpus->size() * nodes) return std::nullopt;
     if (shape.gpus) {
-        shape.left_out = Error{option, formatted("not in this plan, which follows {}", chosen_by),
-                               "leave one of the two out"};
+        shape.gpus_warning =
+            Error{option, formatted("not in this plan, which follows {}", gpus_option),
+                  "leave one of the two out"};
     } else if (!count || *count % nodes != 0) {
-        shape.left_out = Error{option, "not in this plan, which needs each node's GPUs",
-                               "use --gpus-per-node=N or --gres=gpu:N"};
+        shape.gpus_warning = Error{option, "not in this plan, which needs each node's GPUs",
+                                   "use --gpus-per-node=N or --gres=gpu:N"};
     } else if (*count / nodes > CpuSet::cpu_limit) {
-        return refuse(option, "more GPUs than any node has");
+        return option_error(option, "more GPUs than any node has");
     } else {
         shape.gpus = first_gpus(*count / nodes);
-        chosen_by = option;
-        if (nodes > 1 && !have_all_nodes(shape, *count / nodes)) {
-            shape.left_out =
+        gpus_option = option;
+        if (nodes > 1 && !all_nodes_have(shape, *count / nodes)) {
+            shape.gpus_warning =
                 Error{option, "divided evenly here, but Slurm may give the nodes different numbers",
                       formatted("use --gpus-per-node={}", *count / nodes)};
         }
@@ -112,47 +114,47 @@ std::optional<Error> deal_gpus(Shape& shape, const ShapeOptions& options, std::s
     return std::nullopt;
 }
 
-// The GPUs that the step has on each node, and the option by which they were chosen: "--gpus 4".
+// Chooses the GPUs that the step has on each node, and the option that determines them: "--gpus 4".
 std::optional<Error> choose_gpus(Shape& shape, const ShapeOptions& options,
-                                 std::string& chosen_by) {
+                                 std::string& gpus_option) {
     if (!options.gpu_list.empty()) {
-        const auto list = CpuSet::parse(options.gpu_list);  // a list of numbers like any other
-        chosen_by = "--gpu-list " + options.gpu_list;
-        if (!list) return refuse(chosen_by, "not a list of GPUs such as 0-3,6");
+        const auto list = CpuSet::parse(options.gpu_list);  // has the same syntax
+        gpus_option = "--gpu-list " + options.gpu_list;
+        if (!list) return option_error(gpus_option, "not a list of GPUs such as 0-3,6");
         shape.gpus = list->cpus();
     } else if (!options.gpus_per_node.empty()) {
-        // Slurm's own ways to write it: "gpu:4", "gpu:h100:4"; "gpu" is one.
-        const std::string_view written = options.gpus_per_node;
-        chosen_by = name_of_gpus_per_node(options);
+        // Slurm's syntax: "gpu:4", "gpu:h100:4"; "gpu" means one.
+        const std::string_view value = options.gpus_per_node;
+        gpus_option = gpus_per_node_option(options);
         const auto gpus =
-            number(chosen_by, written == "gpu" ? std::string_view("1")
-                                               : written.substr(written.rfind(':') + 1));
+            parse_number(gpus_option, value == "gpu" ? std::string_view("1")
+                                                     : value.substr(value.rfind(':') + 1));
         if (!gpus) return gpus.error();
         shape.gpus = first_gpus(*gpus);
     }
-    return options.gpus.empty() ? std::nullopt : deal_gpus(shape, options, chosen_by);
+    return options.gpus.empty() ? std::nullopt : divide_gpus(shape, options, gpus_option);
 }
 
-// Why what was chosen cannot be on these nodes.
-std::optional<Error> unfit(const Shape& shape, const ShapeOptions& options,
-                           const std::string& chosen_by) {
-    const std::uint32_t most = shape.layout.max_tasks_per_node();
+// Checks that the nodes have the chosen GPUs, and as many tasks as there are masks.
+std::optional<Error> check_fit(const Shape& shape, const ShapeOptions& options,
+                               const std::string& gpus_option) {
+    const std::uint32_t max_tasks = shape.layout.max_tasks_per_node();
     if (shape.masks.size() > 1 &&
-        (shape.masks.size() != most || shape.layout.min_tasks_per_node() != most)) {
-        return refuse("--cpu-masks " + options.cpu_masks,
-                      "the number of lists differs from the number of tasks");
+        (shape.masks.size() != max_tasks || shape.layout.min_tasks_per_node() != max_tasks)) {
+        return option_error("--cpu-masks " + options.cpu_masks,
+                            "the number of lists differs from the number of tasks");
     }
     if (!shape.gpus || shape.gpus->empty()) return std::nullopt;
-    const auto fault = [&](const NodeTopology& topology) -> std::optional<Error> {
+    const auto check_gpus = [&](const NodeTopology& topology) -> std::optional<Error> {
         const std::size_t gpus = topology.gpus.size();
         if (shape.gpus->back() < gpus) return std::nullopt;
-        return refuse(chosen_by, formatted("the node has {}{}", counted(gpus, "GPU"),
-                                           gpus > 1 ? ", numbered from 0" : ""));
+        return option_error(gpus_option, formatted("the node has {}{}", counted(gpus, "GPU"),
+                                                   gpus > 1 ? ", numbered from 0" : ""));
     };
     std::optional<Error> error;
-    if (shape.topologies.usual) error = fault(*shape.topologies.usual);
-    for (const auto& [node, topology] : shape.topologies.of_node) {
-        if (!error) error = fault(topology);
+    if (shape.topologies.fallback) error = check_gpus(*shape.topologies.fallback);
+    for (const auto& [node, topology] : shape.topologies.by_node) {
+        if (!error) error = check_gpus(topology);
     }
     return error;
 }
@@ -160,25 +162,26 @@ std::optional<Error> unfit(const Shape& shape, const ShapeOptions& options,
 }  // namespace
 
 const NodeTopology* StepTopologies::of(NodeIndex node) const {
-    const auto own = of_node.find(node.value);
-    if (own != of_node.end()) return &own->second;
-    return usual ? &*usual : nullptr;
+    const auto own = by_node.find(node.value);
+    if (own != by_node.end()) return &own->second;
+    return fallback ? &*fallback : nullptr;
 }
 
 Result<Shape> Shape::make(const ShapeOptions& options, StepLayout layout,
                           StepTopologies topologies) {
     Shape shape{std::move(layout), std::move(topologies)};
-    std::string chosen_by;
-    if (auto error = choose_gpus(shape, options, chosen_by)) return *std::move(error);
+    std::string gpus_option;
+    if (auto error = choose_gpus(shape, options, gpus_option)) return *std::move(error);
     if (!options.cpus_per_task.empty()) {
-        const auto cpus = number("--cpus-per-task " + options.cpus_per_task, options.cpus_per_task);
+        const auto cpus =
+            parse_number("--cpus-per-task " + options.cpus_per_task, options.cpus_per_task);
         if (!cpus) return cpus.error();
         shape.cpus_per_task = *cpus;
     }
     auto masks = read_masks(options.cpu_masks);
     if (!masks) return masks.error();
     shape.masks = *std::move(masks);
-    if (auto error = unfit(shape, options, chosen_by)) return *std::move(error);
+    if (auto error = check_fit(shape, options, gpus_option)) return *std::move(error);
     return shape;
 }
 
@@ -198,7 +201,7 @@ NodeFacts Shape::facts(NodeIndex index) const {
         node.topology = topology;
         node.gpu_names = names_of(*topology, own_gpus);
         node.share = {std::move(own_masks), cpus_per_task, std::move(own_gpus), {}};
-        node.confined = true;
+        node.is_confined = true;
     } else {
         node.share.masks = std::move(own_masks);
     }

@@ -3,7 +3,7 @@
 #include "mapping/frameworks/framework.h"
 #include "mapping/layout/hostlist.h"
 #include "picture/picture.h"
-#include "plan/plan_formats.h"
+#include "plan/formats.h"
 #include "table.h"
 
 #include <algorithm>
@@ -12,30 +12,31 @@
 namespace distgpu {
 namespace {
 
-// Nodes with the same hardware, whose tasks got the same by local rank. The topology is that of the
-// plan's input.
+// Nodes with the same hardware, whose tasks got the same by local rank. The topology is owned by
+// the plan's input.
 struct NodeKind {
     NodePicture picture;
     std::vector<std::string> nodes;
-    std::vector<std::string> ranks;  // of each of them: "8-15"
+    std::vector<std::string> ranks;  // of each node: "8-15"
 };
 
 struct StepPicture {
     std::string title;  // "pytorch: 128 ranks on 16 nodes"
     std::vector<NodeKind> kinds;
-    std::size_t left_out = 0;  // nodes of further kinds, beyond what anybody looks at
+    std::size_t omitted_nodes = 0;  // nodes of further kinds, which are not drawn
     Warnings warnings;
 };
 
-// With a node that is like none before, another picture.
+// Adds the node to its kind; a new kind gets a new picture.
 Result<Done> add_node(const NodePlan& node, const NodeFacts& facts, StepPicture& step) {
-    const bool known = std::all_of(node.tasks.begin(), node.tasks.end(),
-                                   [](const TaskPlan& task) { return task.binding.has_value(); });
-    if (facts.topology == nullptr || !known) {
+    const bool is_known =
+        std::all_of(node.tasks.begin(), node.tasks.end(),
+                    [](const TaskPlan& task) { return task.binding.has_value(); });
+    if (facts.topology == nullptr || !is_known) {
         return Error{node.node_name, "its topology is not known, so there is nothing to draw",
                      "give it with --topology FILE"};
     }
-    const auto is_like_it = [&](const NodeKind& kind) {
+    const auto is_same_kind = [&](const NodeKind& kind) {
         const std::vector<Owner>& owners = kind.picture.owners;
         return kind.picture.topology == facts.topology &&
                std::equal(owners.begin(), owners.end(), node.tasks.begin(), node.tasks.end(),
@@ -43,11 +44,11 @@ Result<Done> add_node(const NodePlan& node, const NodeFacts& facts, StepPicture&
                               return owner.binding == *task.binding;
                           });
     };
-    auto kind = std::find_if(step.kinds.begin(), step.kinds.end(), is_like_it);
-    constexpr std::size_t most_kinds = 32;
+    auto kind = std::find_if(step.kinds.begin(), step.kinds.end(), is_same_kind);
+    constexpr std::size_t max_kinds = 32;  // more are unreadable
     if (kind == step.kinds.end()) {
-        if (step.kinds.size() == most_kinds) {
-            ++step.left_out;
+        if (step.kinds.size() == max_kinds) {
+            ++step.omitted_nodes;
             return Done{};
         }
         kind = step.kinds.emplace(kind);
@@ -65,8 +66,8 @@ Result<Done> add_node(const NodePlan& node, const NodeFacts& facts, StepPicture&
     return Done{};
 }
 
-// Where several nodes stand for one, ranks are told by their place on it.
-void name_kinds(StepPicture& step) {
+// Sets the titles. In a picture of several nodes, the labels of the ranks are their local ranks.
+void set_titles(StepPicture& step) {
     for (NodeKind& kind : step.kinds) {
         NodePicture& picture = kind.picture;
         picture.title = HostList::from_names(kind.nodes).to_string();
@@ -83,7 +84,7 @@ void name_kinds(StepPicture& step) {
 
 constexpr std::string_view page_style =
     "figure{margin:1rem 0;overflow-x:auto}"
-    "h2{position:absolute;clip-path:inset(50%)}";  // for screen readers: it is in the picture too
+    "h2{position:absolute;clip-path:inset(50%)}";  // for screen readers: the picture shows it, too
 
 std::string section(const NodeKind& kind) {
     std::string rows;
@@ -111,20 +112,20 @@ Result<StepPicture> picture_of(const PlanInput& input) {
     });
     if (!warnings) return warnings.error();
     step.warnings = *std::move(warnings);
-    name_kinds(step);
+    set_titles(step);
     return step;
 }
 
-// A page by itself with all kinds, and behind each its nodes and their ranks.
+// A page with the pictures of all kinds, each followed by its nodes and their ranks.
 std::string to_html(const StepPicture& step) {
     std::string body;
     for (const std::string& warning : step.warnings) {
         body += formatted("<p>{}</p>\n", svg::escaped(warning));
     }
     for (const NodeKind& kind : step.kinds) body += section(kind);
-    if (step.left_out > 0) {
+    if (step.omitted_nodes > 0) {
         body += formatted("<p>{} more, each of another kind, not drawn.</p>\n",
-                          counted(step.left_out, "node"));
+                          counted(step.omitted_nodes, "node"));
     }
     return html_page(step.title, page_style, body);
 }
@@ -134,19 +135,19 @@ std::string to_html(const StepPicture& step) {
 ExitCode draw_plan(const PlanInput& input, const std::optional<std::string>& svg,
                    const std::optional<std::string>& html) {
     const auto step = picture_of(input);
-    if (!step) return complain(step.error(), ExitCode::usage);
-    for (const std::string& warning : step->warnings) say(warning);
+    if (!step) return report_error(step.error(), ExitCode::usage);
+    for (const std::string& warning : step->warnings) print_error_line(warning);
     const NodePicture& first = step->kinds.front().picture;
     if (svg && step->kinds.size() > 1) {
-        say(formatted("distgpu: {}: shows {}; --html shows the other {} of nodes too", *svg,
-                      first.title, counted(step->kinds.size() - 1, "kind")));
+        print_error_line(formatted("distgpu: {}: shows {}; --html shows the other {} of nodes too",
+                                   *svg, first.title, counted(step->kinds.size() - 1, "kind")));
     }
     const auto write = [](const std::optional<std::string>& path, const std::string& text) {
         return path ? replace_file(*path, text, Readers::by_umask) : Result<Done>(Done{});
     };
     const auto done =
         write(svg, draw(first)).and_then([&](Done) { return write(html, to_html(*step)); });
-    return done ? ExitCode::done : complain(done.error(), ExitCode::environment);
+    return done ? ExitCode::done : report_error(done.error(), ExitCode::environment);
 }
 
 }  // namespace distgpu

@@ -1,4 +1,4 @@
-// `distgpu topo`: a node's GPUs and HCAs, and how near they are to each other.
+// `distgpu topo`: shows a node's GPUs and HCAs, and the distances between them.
 #include "topo/topo.h"
 
 #include "base/format.h"
@@ -35,7 +35,8 @@ std::string matrix(const NodeTopology& topology, bool colour) {
     for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
         const Gpu& gpu = topology.gpus[i];
         Row& row = rows.emplace_back(Row{formatted("GPU{}", i)});
-        for (const Distance distance : topology.distances[i]) row.emplace_back(word(distance));
+        for (const Distance distance : topology.distances[i])
+            row.emplace_back(distance_name(distance));
         row.push_back(or_unknown(gpu.cpus.to_string()));
         row.push_back(gpu.numa ? std::to_string(*gpu.numa) : "N/A");
     }
@@ -55,29 +56,30 @@ std::string gpu_legend(const NodeTopology& topology) {
     return table(std::move(rows));
 }
 
-void add_port(Row& row, const HcaPort& port, const PortVerdict& verdict) {
+void add_port(Row& row, const HcaPort& port, const PortEligibility& eligibility) {
     using State = HcaPort::State;
     using Link = HcaPort::Link;
-    row.insert(row.end(), {formatted("port {}", port.number),
-                           port.state == State::unknown  ? "N/A"
-                           : port.state == State::active ? "ACTIVE"
-                                                         : "DOWN",
-                           port.link == Link::unknown      ? "N/A"
-                           : port.link == Link::infiniband ? "InfiniBand"
-                                                           : "Ethernet",
-                           port.gbps > 0 ? formatted("{} Gb/s", port.gbps) : "N/A",
-                           verdict.eligible ? "eligible" : "not eligible: " + verdict.why});
+    row.insert(row.end(),
+               {formatted("port {}", port.number),
+                port.state == State::unknown  ? "N/A"
+                : port.state == State::active ? "ACTIVE"
+                                              : "DOWN",
+                port.link == Link::unknown      ? "N/A"
+                : port.link == Link::infiniband ? "InfiniBand"
+                                                : "Ethernet",
+                port.gbps > 0 ? formatted("{} Gb/s", port.gbps) : "N/A",
+                eligibility.eligible ? "eligible" : "not eligible: " + eligibility.reason});
 }
 
 std::string nic_legend(const NodeTopology& topology) {
-    const auto verdicts = port_verdicts(topology);
+    const auto eligibility = port_eligibility(topology);
     std::vector<Row> rows;
     for (std::size_t i = 0; i < topology.hcas.size(); ++i) {
         const Hca& hca = topology.hcas[i];
         Row head{formatted("  NIC{}:", i), hca.name, or_unknown(hca.pci)};
         if (hca.ports.empty()) rows.push_back(head);
         for (std::size_t p = 0; p < hca.ports.size(); ++p) {
-            add_port(rows.emplace_back(head), hca.ports[p], verdicts[i][p]);
+            add_port(rows.emplace_back(head), hca.ports[p], eligibility[i][p]);
         }
     }
     return table(std::move(rows));
@@ -90,12 +92,12 @@ std::string topo_table(const NodeTopology& topology, bool colour) {
         return "no GPU and no HCA here; for a compute node: srun -N1 --gres=gpu:1 distgpu topo\n";
     }
     std::string text = matrix(topology, colour);
-    const auto add = [&](std::string_view heading, std::string_view legend) {
+    const auto add_legend = [&](std::string_view heading, std::string_view legend) {
         text += formatted("\n{}\n\n{}", styled(colour, "1", heading), legend);
     };
-    if (!topology.gpus.empty() && !topology.hcas.empty()) add("Legend:", distance_legend);
-    if (!topology.gpus.empty()) add("GPU Legend:", gpu_legend(topology));
-    if (!topology.hcas.empty()) add("NIC Legend:", nic_legend(topology));
+    if (!topology.gpus.empty() && !topology.hcas.empty()) add_legend("Legend:", distance_legend);
+    if (!topology.gpus.empty()) add_legend("GPU Legend:", gpu_legend(topology));
+    if (!topology.hcas.empty()) add_legend("NIC Legend:", nic_legend(topology));
     return text;
 }
 
@@ -108,7 +110,7 @@ struct Arguments {
     std::optional<std::string> svg;
 };
 
-Result<Done> show(const Arguments& arguments) {
+Result<Done> show_topology(const Arguments& arguments) {
     auto topology = arguments.topology ? load_topology(*arguments.topology) : discover();
     return std::move(topology).and_then([&](const NodeTopology& node) {
         if (arguments.svg) {
@@ -121,24 +123,25 @@ Result<Done> show(const Arguments& arguments) {
             return replace_file(*arguments.svg, draw(picture), Readers::by_umask);
         }
         return print(arguments.format == "json" ? to_json(node, std::nullopt)
-                                                : topo_table(node, wants_colour()));
+                                                : topo_table(node, has_colour_output()));
     });
 }
 
-Result<Done> save(const std::string& path) {
-    // Before the discovery: what is plugged in meanwhile makes the text stale, not wrong.
+Result<Done> save_topology(const std::string& path) {
+    // Before the discovery: a device that is added meanwhile then makes the saved text stale, not
+    // wrong.
     const auto identity = machine_identity();
     if (!identity) return identity.error();
-    // The steps of every user read it.
+    // The steps of all users read it.
     return discover().and_then([&](const NodeTopology& node) {
         return replace_file(path, to_json(node, *identity), Readers::everyone);
     });
 }
 
 ExitCode run_topo(const Arguments& arguments) {
-    take_hwloc_environment();
-    const auto done = arguments.save ? save(*arguments.save) : show(arguments);
-    return done ? ExitCode::done : complain(done.error(), ExitCode::environment);
+    unset_hwloc_variables();
+    const auto done = arguments.save ? save_topology(*arguments.save) : show_topology(arguments);
+    return done ? ExitCode::done : report_error(done.error(), ExitCode::environment);
 }
 
 }  // namespace
@@ -154,13 +157,13 @@ Subcommand topo_subcommand() {
                         format_option(arguments->format),
                         {.name = "--svg",
                          .target = &arguments->svg,
-                         .help = "Draw it into FILE instead, as an SVG picture",
-                         .type = "FILE",
+                         .help = "Write an SVG picture to FILE instead",
+                         .value_name = "FILE",
                          .excludes = {"--format"}},
                         {.name = "--save",
                          .target = &arguments->save,
                          .help = "Write the JSON to FILE, for all steps until the next boot",
-                         .type = "FILE",
+                         .value_name = "FILE",
                          .excludes = {"--topology", "--format", "--svg"}}},
             .run = [arguments] { return run_topo(*arguments); }};
 }

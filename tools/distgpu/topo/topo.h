@@ -1,4 +1,4 @@
-// A topology for people, in the form that they know from `nvidia-smi topo -m`.
+// A topology as text, in the format of `nvidia-smi topo -m`.
 #pragma once
 
 #include "mapping/topology/topology.h"

@@ -1,4 +1,4 @@
-// `distgpu vars`: which variables the tasks of each mode get, and which must go.
+// `distgpu vars`: shows which variables the tasks of each mode get, and which are removed.
 #include "vars/vars.h"
 
 #include "base/format.h"
@@ -18,10 +18,10 @@ namespace {
 
 using Variables = std::span<const SetVariable>;
 
-constexpr TableForm page{.width = 100};
-constexpr TableForm section_form{.indent = 2, .width = page.width};
+constexpr TableFormat page_format{.width = 100};
+constexpr TableFormat section_format{.indent = 2, .width = page_format.width};
 
-// The keys that every mode takes.
+// The keys that every mode accepts.
 std::vector<std::string_view> common_keys() {
     std::vector<std::string_view> names;
     for (const SpecKey& key : spec_keys()) {
@@ -30,7 +30,7 @@ std::vector<std::string_view> common_keys() {
     return names;
 }
 
-// A row of each, with its name and what is said of it.
+// A heading, and a row for each item with its name and the member `text`.
 template <class Item>
 std::string section(std::string_view heading, std::span<const Item> items,
                     std::string_view Item::*text) {
@@ -38,15 +38,15 @@ std::string section(std::string_view heading, std::span<const Item> items,
     for (const Item& item : items) {
         rows.push_back({std::string(item.name), std::string(item.*text)});
     }
-    return formatted("\n{}:\n", heading) + table(std::move(rows), section_form);
+    return formatted("\n{}:\n", heading) + table(std::move(rows), section_format);
 }
 
 std::string set_section(std::string_view heading, Variables variables) {
     return section(heading, variables, &SetVariable::meaning);
 }
 
-// What every mode sets besides `own`, and which of all these are the user's.
-std::string besides(Variables own) {
+// The variables that every mode sets, and those of them and of `own` that the user may set instead.
+std::string common_sections(Variables own) {
     std::vector<std::string_view> users_own;
     for (const Variables variables : {own, common_variables(), device_variables()}) {
         for (const SetVariable& variable : variables) {
@@ -55,7 +55,7 @@ std::string besides(Variables own) {
     }
     return set_section("Set in every mode", common_variables()) +
            set_section("Set in every mode if the node's topology is known", device_variables()) +
-           '\n' + table({{"Left alone if you exported them:", join(users_own, ", ")}}, page);
+           '\n' + table({{"Left alone if you exported them:", join(users_own, ", ")}}, page_format);
 }
 
 JsonText set_json(Variables variables) {
@@ -66,7 +66,7 @@ JsonText set_json(Variables variables) {
     });
 }
 
-// The same in JSON.
+// A JSON list of the items, each with its name and the member `text`.
 template <class Item>
 JsonText list_json(std::span<const Item> items, std::string_view key,
                    std::string_view Item::*text) {
@@ -75,24 +75,24 @@ JsonText list_json(std::span<const Item> items, std::string_view key,
     });
 }
 
-JsonText contract_json(const Framework* contract) {
+JsonText framework_json(const Framework* framework) {
     std::vector<JsonMember> json{
-        {"mode", contract->mode},
-        {"aliases", JsonText::list(contract->aliases)},
-        {"keys", JsonText::list(contract->keys)},
-        {"summary", contract->summary},
-        {"set", set_json(contract->sets)},
-        {"unset", list_json(contract->unsets, "reason", &UnsetVariable::reason)}};
-    if (contract->service != nullptr) {
-        json.push_back(
-            {"options", list_json(contract->service->options, "meaning", &ProgramOption::meaning)});
+        {"mode", framework->mode},
+        {"aliases", JsonText::list(framework->aliases)},
+        {"keys", JsonText::list(framework->keys)},
+        {"summary", framework->summary},
+        {"set", set_json(framework->sets)},
+        {"unset", list_json(framework->unsets, "reason", &UnsetVariable::reason)}};
+    if (framework->service != nullptr) {
+        json.push_back({"options", list_json(framework->service->options, "meaning",
+                                             &ProgramOption::meaning)});
     }
     return json;
 }
 
 }  // namespace
 
-std::vector<const Framework*> contracts() {
+std::vector<const Framework*> listed_frameworks() {
     std::vector<const Framework*> all;
     for (const Framework* framework : frameworks()) {
         all.push_back(framework);
@@ -106,34 +106,35 @@ std::vector<const Framework*> contracts() {
 
 std::string modes_table() {
     std::vector<Row> rows{{"MODE", "ALIASES", "KEYS", "SUMMARY"}};
-    for (const Framework* contract : contracts()) {
-        rows.push_back({std::string(contract->mode), join(contract->aliases, ", "),
-                        join(contract->keys, ", "), std::string(contract->summary)});
+    for (const Framework* framework : listed_frameworks()) {
+        rows.push_back({std::string(framework->mode), join(framework->aliases, ", "),
+                        join(framework->keys, ", "), std::string(framework->summary)});
     }
-    return table(std::move(rows), page) + '\n' +
-           table({{"Keys of every mode:", join(common_keys(), ", ")}}, page) + besides({});
+    return table(std::move(rows), page_format) + '\n' +
+           table({{"Keys of every mode:", join(common_keys(), ", ")}}, page_format) +
+           common_sections({});
 }
 
-std::string contract_table(const Framework& contract) {
+std::string framework_table(const Framework& framework) {
     std::string text =
-        table({{formatted("{}:", contract.mode), std::string(contract.summary)}}, page);
-    text += set_section("Set", contract.sets);
-    if (!contract.unsets.empty()) {
-        text += section("Removed", contract.unsets, &UnsetVariable::reason);
+        table({{formatted("{}:", framework.mode), std::string(framework.summary)}}, page_format);
+    text += set_section("Set", framework.sets);
+    if (!framework.unsets.empty()) {
+        text += section("Removed", framework.unsets, &UnsetVariable::reason);
     }
-    if (const Service* const service = contract.service) {
+    if (const Service* const service = framework.service) {
         text += section(service->companion.empty()
                             ? "Options that distgpu exec adds, unless you wrote them"
                             : formatted("Options of the {} that distgpu exec starts on every node",
                                         join(service->companion, " ")),
                         service->options, &ProgramOption::meaning);
     }
-    return text + besides(contract.sets);
+    return text + common_sections(framework.sets);
 }
 
-std::string vars_json(std::span<const Framework* const> contracts) {
+std::string vars_json(std::span<const Framework* const> selected) {
     const JsonText json{{"schema", "distgpu.vars/1"},
-                        {"modes", JsonText::list(contracts, contract_json)},
+                        {"modes", JsonText::list(selected, framework_json)},
                         {"keys", JsonText::list(common_keys())},
                         {"common", set_json(common_variables())},
                         {"devices", set_json(device_variables())}};
@@ -143,25 +144,25 @@ std::string vars_json(std::span<const Framework* const> contracts) {
 namespace {
 
 struct Arguments {
-    std::optional<std::string> mode;  // nothing: all
+    std::optional<std::string> mode;  // nullopt: all modes
     std::string format = "table";
 };
 
 ExitCode run_vars(const Arguments& arguments) {
     const bool json = arguments.format == "json";
     if (!arguments.mode) {
-        return print_or_complain(json ? vars_json(contracts()) : modes_table(), ExitCode::done);
+        return print_result(json ? vars_json(listed_frameworks()) : modes_table(), ExitCode::done);
     }
     const auto request = parse_spec("", *arguments.mode);
-    if (!request) return complain(request.error(), ExitCode::usage);
-    if (request->help) return print_or_complain(spec_help(), ExitCode::done);
+    if (!request) return report_error(request.error(), ExitCode::usage);
+    if (request->help) return print_result(spec_help(), ExitCode::done);
     const Framework* const framework = request->framework;
     if (framework == nullptr) {
-        return complain({*arguments.mode, "sets nothing", "give the mode of a framework"},
-                        ExitCode::usage);
+        return report_error({*arguments.mode, "sets nothing", "give the mode of a framework"},
+                            ExitCode::usage);
     }
-    return print_or_complain(json ? vars_json(std::array{framework}) : contract_table(*framework),
-                             ExitCode::done);
+    return print_result(json ? vars_json(std::array{framework}) : framework_table(*framework),
+                        ExitCode::done);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The frameworks' contracts as text: which variables a task gets, and which are removed.
+// The frameworks as text: which variables a task gets, and which are removed.
 #pragma once
 
 #include "mapping/frameworks/framework.h"
@@ -9,15 +9,15 @@
 
 namespace distgpu {
 
-// Every contract: each framework, followed by those of its variants that no other mode names.
-std::vector<const Framework*> contracts();
+// Every framework, each followed by those of its variants that are not a mode of their own.
+std::vector<const Framework*> listed_frameworks();
 
-// For people, in lines of at most 100 columns. Both end with what every mode sets besides.
-std::string modes_table();  // each contract with its mode, aliases, keys and summary
-std::string contract_table(const Framework& contract);  // its variables
+// Tables of at most 100 columns. Both end with the variables that every mode sets.
+std::string modes_table();  // each framework with its mode, aliases, keys and summary
+std::string framework_table(const Framework& framework);  // its variables
 
 // distgpu.vars/1, whose fields distgpu-vars(1) lists. A variant's aliases and keys are its
 // framework's, and its own lists are empty.
-std::string vars_json(std::span<const Framework* const> contracts);
+std::string vars_json(std::span<const Framework* const> selected);
 
 }  // namespace distgpu

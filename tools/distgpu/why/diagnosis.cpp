@@ -1,8 +1,9 @@
-// What was seen of a step: its ranks in groups, the odd ones in detail, and what has ended.
+// Groups the ranks of a step by call site and activity, and collects details of ranks and of
+// processes that have ended.
 #include "why/diagnosis.h"
 
 #include "base/format.h"
-#include "why/judgement.h"
+#include "why/hang_detection.h"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +18,9 @@
 namespace distgpu {
 namespace {
 
-// Where a thread sleeps that waits for a file system: NFS, FUSE, Lustre, GPFS, BeeGFS, 9p, and any
-// through the page cache (the kernel's and the file systems' sources).
-bool is_of_file_system(std::string_view channel) {
+// Whether a thread with this wait channel waits for a file system: NFS, FUSE, Lustre, GPFS, BeeGFS,
+// 9p, or any through the page cache (sources of the kernel and the file systems).
+bool is_file_system_wait(std::string_view channel) {
     constexpr std::array<std::string_view, 12> beginnings{
         "request_wait_answer", "fuse_",   "rpc_wait_bit", "nfs", "folio_wait", "wait_on_page",
         "io_schedule",         "ptlrpc_", "ldlm_",        "cl_", "p9_client",  "cxi"};
@@ -27,50 +28,51 @@ bool is_of_file_system(std::string_view channel) {
         beginnings, [&](std::string_view beginning) { return channel.starts_with(beginning); });
 }
 
-std::uint64_t wakings(const ProcessLook& process) {
+std::uint64_t wakeup_count(const ProcessSample& process) {
     std::uint64_t sum = 0;
-    for (const Moment& moment : process.moments) sum += moment.wakings;
+    for (const Moment& moment : process.moments) sum += moment.wakeups;
     return sum;
 }
 
-// Of a second.
-double cpu_of(const ProcessLook& process, double seconds) {
+// Seconds of CPU per second.
+double cpu_load(const ProcessSample& process, double seconds) {
     const double used = process.moments.back().cpu - process.moments.front().cpu;
     return seconds > 0 && used > 0 ? used / seconds : 0;
 }
 
-Activity activity_of(const ProcessLook& process, double seconds) {
+Activity activity_of(const ProcessSample& process, double seconds) {
     const auto is_stopped = [](const Moment& moment) {
         return moment.state == 'T' || moment.state == 't';
     };
     const auto is_in_kernel = [](const Moment& moment) {
-        return moment.state == 'D' || is_of_file_system(moment.wait_channel);
+        return moment.state == 'D' || is_file_system_wait(moment.wait_channel);
     };
     if (std::ranges::all_of(process.moments, is_stopped)) return Activity::stopped;
     if (std::ranges::all_of(process.moments, is_in_kernel)) return Activity::in_kernel;
-    // One that shares its CPU with others runs too, though it gets little of it.
+    // A process that shares its CPU with others counts as running, even if it gets little of it.
     const auto is_ready = [](const Moment& moment) { return moment.state == 'R'; };
     constexpr double busy = 0.5;
-    if (cpu_of(process, seconds) > busy || std::ranges::all_of(process.moments, is_ready)) {
+    if (cpu_load(process, seconds) > busy || std::ranges::all_of(process.moments, is_ready)) {
         return Activity::running;
     }
-    return wakings(process) == 0 ? Activity::asleep : Activity::awake;
+    return wakeup_count(process) == 0 ? Activity::asleep : Activity::awake;
 }
 
-// A thread that was woken a few times did what it waited for; one that looks a thousand times a
-// second whether it may go on (Horovod, MPI) need not have.
-bool was_woken(const ProcessLook& process, double seconds) {
+// A thread that was woken a few times got what it waited for. One that polls a thousand times a
+// second (Horovod, MPI) may still be waiting.
+bool was_woken(const ProcessSample& process, double seconds) {
     constexpr double often = 50;  // times a second
-    const auto times = static_cast<double>(wakings(process));
+    const auto times = static_cast<double>(wakeup_count(process));
     return times > 0 && times < often * seconds;
 }
 
-// Where a worker is on which the rank waits: one that did not move, in code of the user's.
-std::string waited_for(const RankLook& rank) {
-    for (const ProcessLook* worker : rank.workers) {
+// A worker process that the rank may wait for, and its call site: it did not move, and is in the
+// user's code. Empty if there is none.
+std::string blocking_worker(const RankSample& rank) {
+    for (const ProcessSample* worker : rank.workers) {
         const Stack* const stack = last_stack(*rank.node, *worker);
-        if (stack == nullptr || changed_stack(*worker)) continue;
-        // One without work waits for it in the standard library.
+        if (stack == nullptr || has_changed_stack(*worker)) continue;
+        // A worker without work waits in the standard library or the data loader.
         const std::string site = call_site_of(*stack).text;
         const bool is_idle = site.starts_with("_worker_loop") || site.starts_with("get (") ||
                              site.starts_with("_recv");
@@ -82,45 +84,46 @@ std::string waited_for(const RankLook& rank) {
     return "";
 }
 
-// Those that the rank may use and that are known.
-std::vector<GpuLook> gpus_of(const RankLook& rank) {
-    std::vector<GpuLook> gpus;
-    std::ranges::copy_if(rank.node->gpus, std::back_inserter(gpus), [&](const GpuLook& gpu) {
+// The GPUs that the rank may use and whose load was sampled.
+std::vector<GpuSample> sampled_gpus(const RankSample& rank) {
+    std::vector<GpuSample> gpus;
+    std::ranges::copy_if(rank.node->gpus, std::back_inserter(gpus), [&](const GpuSample& gpu) {
         return std::ranges::count(rank.process->gpus, gpu.pci, &GpuFacts::pci) > 0;
     });
     return gpus;
 }
 
-// Adds what was seen of a rank that does the same as those of the group.
-void add(const RankLook& rank, RankGroup& group) {
+// Adds a rank to the group of those with its call site and activity.
+void add_to_group(const RankSample& rank, RankGroup& group) {
     const std::string& node = rank.node->node;
     group.ranks.push_back(rank.rank);
     if (std::ranges::count(group.nodes, node) == 0) group.nodes.push_back(node);
     if (group.wait_channel.empty()) group.wait_channel = rank.process->moments.back().wait_channel;
-    if (group.worker.empty() && !group.moved) group.worker = waited_for(rank);
-    for (const GpuLook& gpu : gpus_of(rank)) {
+    if (group.worker.empty() && !group.has_moved) group.worker = blocking_worker(rank);
+    for (const GpuSample& gpu : sampled_gpus(rank)) {
         for (const auto& busy : gpu.busy) {
             if (!busy) continue;
-            group.least_busy = std::min(group.least_busy.value_or(*busy), *busy);
-            group.most_busy = std::max(group.most_busy.value_or(*busy), *busy);
+            group.min_gpu_load = std::min(group.min_gpu_load.value_or(*busy), *busy);
+            group.max_gpu_load = std::max(group.max_gpu_load.value_or(*busy), *busy);
         }
     }
     const Stack* const stack = last_stack(*rank.node, *rank.process);
     if (group.stack.empty() && stack != nullptr) group.stack = *stack;
 }
 
-std::vector<RankGroup> group_ranks(const std::vector<RankLook>& ranks) {
+std::vector<RankGroup> group_ranks(const std::vector<RankSample>& ranks) {
     std::map<std::tuple<CallSite, Activity, bool>, RankGroup> groups;
-    for (const RankLook& rank : ranks) {
+    for (const RankSample& rank : ranks) {
         const double seconds = rank.node->seconds();
         const Stack* const stack = last_stack(*rank.node, *rank.process);
         RankGroup group;
         group.site = stack == nullptr ? CallSite() : call_site_of(*stack);
         group.activity = activity_of(*rank.process, seconds);
-        group.moved = changed_stack(*rank.process) ||
-                      (group.activity == Activity::awake && was_woken(*rank.process, seconds));
-        add(rank,
-            groups.try_emplace({group.site, group.activity, group.moved}, group).first->second);
+        group.has_moved = has_changed_stack(*rank.process) ||
+                          (group.activity == Activity::awake && was_woken(*rank.process, seconds));
+        add_to_group(
+            rank,
+            groups.try_emplace({group.site, group.activity, group.has_moved}, group).first->second);
     }
     std::vector<RankGroup> sorted;
     sorted.reserve(groups.size());
@@ -129,7 +132,7 @@ std::vector<RankGroup> group_ranks(const std::vector<RankLook>& ranks) {
     return sorted;
 }
 
-std::string how_it_ended(int exit_code) {
+std::string exit_text(int exit_code) {
     if (!WIFSIGNALED(exit_code)) return formatted("ended with status {}", WEXITSTATUS(exit_code));
     constexpr std::array<std::pair<int, std::string_view>, 5> names{{{SIGABRT, " (SIGABRT)"},
                                                                      {SIGBUS, " (SIGBUS)"},
@@ -142,27 +145,27 @@ std::string how_it_ended(int exit_code) {
     return formatted("was killed by signal {}{}", signal, name == names.end() ? "" : name->second);
 }
 
-void add_details(const std::vector<RankLook>& seen, Diagnosis& diagnosis) {
-    constexpr std::size_t most = 64;
+void add_details(const std::vector<RankSample>& seen, Diagnosis& diagnosis) {
+    constexpr std::size_t max_details = 64;
     for (const RankGroup& group : diagnosis.groups) {
         for (const std::uint32_t number : group.ranks) {
-            if (diagnosis.details.size() == most) return;
+            if (diagnosis.details.size() == max_details) return;
             diagnosis.details.push_back(
-                details_of(*std::ranges::find(seen, number, &RankLook::rank)));
-            if (&group != &diagnosis.groups.back()) ++diagnosis.odd;
+                rank_details(*std::ranges::find(seen, number, &RankSample::rank)));
+            if (&group != &diagnosis.groups.back()) ++diagnosis.outliers;
         }
     }
 }
 
 }  // namespace
 
-const Stack* last_stack(const NodeLook& look, const ProcessLook& process) {
+const Stack* last_stack(const NodeSample& sample, const ProcessSample& process) {
     const auto known = std::find_if(process.moments.rbegin(), process.moments.rend(),
                                     [](const Moment& moment) { return moment.stack.has_value(); });
-    return known == process.moments.rend() ? nullptr : &look.stacks[*known->stack];
+    return known == process.moments.rend() ? nullptr : &sample.stacks[*known->stack];
 }
 
-bool changed_stack(const ProcessLook& process) {
+bool has_changed_stack(const ProcessSample& process) {
     std::optional<std::uint32_t> before;
     for (const Moment& moment : process.moments) {
         if (!moment.stack) continue;
@@ -172,66 +175,67 @@ bool changed_stack(const ProcessLook& process) {
     return false;
 }
 
-RankDetails details_of(const RankLook& rank) {
-    const ProcessLook& process = *rank.process;
+RankDetails rank_details(const RankSample& rank) {
+    const ProcessSample& process = *rank.process;
     RankDetails details{.rank = rank.rank,
                         .node = rank.node->node,
                         .pid = process.pid,
                         .command = process.command,
                         .state = process.moments.back().state,
                         .wait_channel = process.moments.back().wait_channel,
-                        .cpu = cpu_of(process, rank.node->seconds()),
-                        .wakings = wakings(process),
+                        .cpu = cpu_load(process, rank.node->seconds()),
+                        .wakeups = wakeup_count(process),
                         .launchers = launchers_of(*rank.node, process),
                         .connections = process.connections,
-                        .gpus = gpus_of(rank)};
-    constexpr std::size_t most_children = 16;
-    for (const ProcessLook& child : rank.node->processes) {
-        if (child.parent != process.pid || details.children.size() == most_children) continue;
+                        .gpus = sampled_gpus(rank)};
+    constexpr std::size_t max_children = 16;
+    for (const ProcessSample& child : rank.node->processes) {
+        if (child.parent != process.pid || details.children.size() == max_children) continue;
         const char state = child.moments.empty() ? '?' : child.moments.back().state;
         details.children.push_back(formatted("{} {} ({})", child.pid, child.name, state));
     }
     return details;
 }
 
-std::vector<EndedProcess> ended_processes(const std::vector<NodeLook>& looks) {
-    constexpr std::size_t most = 64;
+std::vector<EndedProcess> ended_processes(const std::vector<NodeSample>& samples) {
+    constexpr std::size_t max_ended = 64;
     std::vector<EndedProcess> ended;
-    for (const NodeLook& look : looks) {
-        for (const ProcessLook& process : look.processes) {
-            if (!process.exit_code || ended.size() == most) continue;
+    for (const NodeSample& sample : samples) {
+        for (const ProcessSample& process : sample.processes) {
+            if (!process.exit_code || ended.size() == max_ended) continue;
             ended.push_back(
-                {look.node, process.pid, process.name, how_it_ended(*process.exit_code)});
+                {sample.node, process.pid, process.name, exit_text(*process.exit_code)});
         }
     }
     return ended;
 }
 
-Diagnosis diagnose(const std::vector<NodeLook>& looks, const std::vector<std::string>& silent,
+Diagnosis diagnose(const std::vector<NodeSample>& samples, const std::vector<std::string>& silent,
                    std::uint32_t tasks, bool is_component) {
-    const Ranks ranks = find_ranks(looks, tasks, is_component);
+    const Ranks ranks = find_ranks(samples, tasks, is_component);
     Diagnosis diagnosis;
     diagnosis.groups = group_ranks(ranks.seen);
     diagnosis.missing = ranks.missing;
     diagnosis.expected = ranks.expected;
     diagnosis.is_component = is_component;
     diagnosis.silent = silent;
-    diagnosis.nodes = static_cast<std::uint32_t>(looks.size() + silent.size());
-    for (const NodeLook& look : looks) {
-        diagnosis.seconds = std::max(diagnosis.seconds, look.seconds());
-        if (!look.nccl.empty()) diagnosis.nccl = look.nccl;
-        diagnosis.records.insert(diagnosis.records.end(), look.records.begin(), look.records.end());
-        if (!look.problem.empty() && std::ranges::count(diagnosis.notes, look.problem) == 0) {
-            diagnosis.notes.push_back(look.problem);
+    diagnosis.nodes = static_cast<std::uint32_t>(samples.size() + silent.size());
+    for (const NodeSample& sample : samples) {
+        diagnosis.seconds = std::max(diagnosis.seconds, sample.seconds());
+        if (!sample.nccl.empty()) diagnosis.nccl = sample.nccl;
+        diagnosis.records.insert(diagnosis.records.end(), sample.records.begin(),
+                                 sample.records.end());
+        if (!sample.problem.empty() && std::ranges::count(diagnosis.notes, sample.problem) == 0) {
+            diagnosis.notes.push_back(sample.problem);
         }
     }
     if (is_component) {
         diagnosis.notes.emplace_back(
             "this is one component of a heterogeneous step; look at the others too");
     }
-    if (!ranks.missing.empty()) diagnosis.ended = ended_processes(looks);
+    if (!ranks.missing.empty()) diagnosis.ended = ended_processes(samples);
     add_details(ranks.seen, diagnosis);
-    add_findings(looks, diagnosis);
+    add_findings(samples, diagnosis);
     return diagnosis;
 }
 

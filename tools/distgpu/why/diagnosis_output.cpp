@@ -1,7 +1,7 @@
-// A diagnosis as text, as JSON (schema distgpu.why/1) and as a page.
+// Writes a diagnosis as text, as JSON (schema distgpu.why/1) and as an HTML page.
 #include "base/format.h"
 #include "base/values.h"
-#include "inspect/ask_nodes.h"
+#include "inspect/sample_all_nodes.h"
 #include "picture/picture.h"
 #include "table.h"
 #include "why/diagnosis.h"
@@ -18,32 +18,32 @@ namespace distgpu {
 namespace {
 
 struct StackNode {
-    std::vector<Frame> frames;          // of a chain that does not branch, the outermost first
-    std::vector<std::uint32_t> ranks;   // below it, ascending
+    std::vector<Frame> frames;          // a chain that does not branch, the outermost first
+    std::vector<std::uint32_t> ranks;   // whose stacks have this chain, ascending
     std::vector<StackNode> children{};  // the one with the fewest ranks first
 };
 
-// The tree of what the stacks of these groups have from `depth` on.
+// The tree of the stacks of these groups from frame `depth` on.
 std::vector<StackNode> tree_from(std::size_t depth, const std::vector<const RankGroup*>& groups) {
     std::map<Frame, std::vector<const RankGroup*>> by_frame;
     for (const RankGroup* group : groups) {
         if (depth < group->stack.size()) by_frame[group->stack[depth]].push_back(group);
     }
     std::vector<StackNode> nodes;
-    for (const auto& [frame, below] : by_frame) {
+    for (const auto& [frame, members] : by_frame) {
         StackNode node;
-        const Stack& stack = below.front()->stack;
-        std::size_t end = depth;  // of the chain that all of them have in common
-        const auto goes_on = [&](const RankGroup* group) {
+        const Stack& stack = members.front()->stack;
+        std::size_t end = depth;  // of the chain that all members share
+        const auto has_next_frame = [&](const RankGroup* group) {
             return end < group->stack.size() && end < stack.size() &&
                    group->stack[end] == stack[end];
         };
-        while (std::ranges::all_of(below, goes_on)) node.frames.push_back(stack[end++]);
-        for (const RankGroup* group : below) {
+        while (std::ranges::all_of(members, has_next_frame)) node.frames.push_back(stack[end++]);
+        for (const RankGroup* group : members) {
             node.ranks.insert(node.ranks.end(), group->ranks.begin(), group->ranks.end());
         }
         std::ranges::sort(node.ranks);
-        node.children = tree_from(end, below);
+        node.children = tree_from(end, members);
         nodes.push_back(std::move(node));
     }
     std::ranges::stable_sort(nodes, {}, [](const StackNode& node) { return node.ranks.size(); });
@@ -74,7 +74,7 @@ std::string text_of(const Connection& connection) {
     return text;
 }
 
-std::string text_of(const GpuLook& gpu) {
+std::string text_of(const GpuSample& gpu) {
     std::vector<std::string> percents;
     for (const auto& busy : gpu.busy) percents.push_back(busy ? formatted("{}", *busy) : "-");
     return formatted("{} busy {} %", gpu.pci, join(percents, ", "));
@@ -84,17 +84,17 @@ std::string text_of(const std::string& text) {
     return text;
 }
 
-// Of a list the first few.
+// A heading and the first few items of a list.
 template <class Items>
 std::string line(std::string_view heading, const Items& items) {
-    constexpr std::size_t most = 4;
+    constexpr std::size_t max_items = 4;
     if (items.empty()) return "";
     std::vector<std::string> texts;
-    for (std::size_t i = 0; i < std::min(items.size(), most); ++i) {
+    for (std::size_t i = 0; i < std::min(items.size(), max_items); ++i) {
         texts.push_back(text_of(items[i]));
     }
     const std::string more =
-        items.size() > most ? formatted(", and {} more", items.size() - most) : "";
+        items.size() > max_items ? formatted(", and {} more", items.size() - max_items) : "";
     return formatted("    {} {}{}\n", heading, printable(join(texts, ", ")), more);
 }
 
@@ -106,11 +106,11 @@ JsonText details_json(const RankDetails& details) {
             {"state", std::string_view(&details.state, 1)},
             {"wait_channel", json_text_or_null(details.wait_channel)},
             {"cpu", details.cpu},
-            {"wakings", details.wakings},
+            {"wakings", details.wakeups},
             {"launchers", JsonText::list(details.launchers)},
             {"children", JsonText::list(details.children)},
             {"connections", JsonText::list(details.connections, to_json<Connection>)},
-            {"gpus", JsonText::list(details.gpus, to_json<GpuLook>)}};
+            {"gpus", JsonText::list(details.gpus, to_json<GpuSample>)}};
 }
 
 JsonText ended_json(const EndedProcess& ended) {
@@ -119,23 +119,23 @@ JsonText ended_json(const EndedProcess& ended) {
 
 // "97 %", "0-100 %".
 std::string load_text(const RankGroup& group) {
-    if (!group.most_busy) return "-";
-    return group.least_busy == group.most_busy
-               ? formatted("{} %", *group.most_busy)
-               : formatted("{}-{} %", *group.least_busy, *group.most_busy);
+    if (!group.max_gpu_load) return "-";
+    return group.min_gpu_load == group.max_gpu_load
+               ? formatted("{} %", *group.max_gpu_load)
+               : formatted("{}-{} %", *group.min_gpu_load, *group.max_gpu_load);
 }
 
 std::string sentence(const EndedProcess& ended) {
     return formatted("on {} process {} {} {}", ended.node, ended.pid, ended.name, ended.how);
 }
 
-// Of the odd ranks the first few.
+// Details of the first few outliers, after the processes that have ended.
 std::string details_text(const Diagnosis& diagnosis) {
-    constexpr std::size_t most = 4;
+    constexpr std::size_t max_outliers = 4;
     std::string text;
     for (const EndedProcess& ended : diagnosis.ended)
         text += "  " + printable(sentence(ended)) + "\n";
-    for (std::size_t i = 0; i < std::min(diagnosis.odd, most); ++i) {
+    for (std::size_t i = 0; i < std::min(diagnosis.outliers, max_outliers); ++i) {
         text += to_text(diagnosis.details[i]);
     }
     return text.empty() ? "" : "\n" + text;
@@ -154,19 +154,20 @@ JsonText tree_json(const StackNode& node) {
 
 JsonText group_json(const RankGroup& group) {
     JsonText busy;
-    if (group.most_busy) busy = JsonText{{"least", group.least_busy}, {"most", group.most_busy}};
+    if (group.max_gpu_load) {
+        busy = JsonText{{"least", group.min_gpu_load}, {"most", group.max_gpu_load}};
+    }
     return {{"ranks", JsonText::list(group.ranks)},
             {"nodes", JsonText::list(group.nodes)},
             {"where", json_text_or_null(group.site.text)},
             {"activity", name_of(group.activity)},
-            {"moved", group.moved},
+            {"moved", group.has_moved},
             {"wait_channel", json_text_or_null(group.wait_channel)},
             {"worker", json_text_or_null(group.worker)},
             {"gpus_busy", busy}};
 }
 
-// The folders with files of torch's recorder, each once, and how to read them: a file of every rank
-// in one folder.
+// Each folder with files of torch's flight recorder, one per rank, and the command that reads them.
 std::string records_text(const std::vector<std::string>& records) {
     std::map<std::string, std::size_t> prefixes;
     for (const std::string& file : records) {
@@ -184,7 +185,7 @@ std::string records_text(const std::vector<std::string>& records) {
 
 std::vector<Row> group_rows(const std::vector<RankGroup>& groups) {
     const bool has_load = std::ranges::any_of(
-        groups, [](const RankGroup& group) { return group.most_busy.has_value(); });
+        groups, [](const RankGroup& group) { return group.max_gpu_load.has_value(); });
     std::vector<Row> rows{{"RANKS", "NODES", "WHERE", "DOING", "MOVED"}};
     if (has_load) rows.back().emplace_back("GPUS BUSY");
     for (const RankGroup& group : groups) {
@@ -193,14 +194,14 @@ std::vector<Row> group_rows(const std::vector<RankGroup>& groups) {
         rows.push_back({ranks_text(group.ranks), nodes_cell(group.nodes),
                         group.site.text.empty() ? "-" : group.site.text,
                         std::string(name_of(group.activity)) + channel,
-                        group.moved ? "yes" : "no"});
+                        group.has_moved ? "yes" : "no"});
         if (has_load) rows.back().push_back(load_text(group));
     }
     return rows;
 }
 
-std::string looked_at(const Diagnosis& diagnosis) {
-    return formatted("{} on {}, looked at for {:.1f} s", counted(diagnosis.expected, "rank"),
+std::string sampling_text(const Diagnosis& diagnosis) {
+    return formatted("{} on {}, sampled for {:.1f} s", counted(diagnosis.expected, "rank"),
                      counted(diagnosis.nodes, "node"), diagnosis.seconds);
 }
 
@@ -211,7 +212,7 @@ std::vector<std::string> findings_of(const Diagnosis& diagnosis) {
 
 using svg::escaped;
 
-// In a narrow window each cell of the table stands on a line of its own, behind its column's name.
+// In a narrow window each cell of the table has its own line, after its column's name.
 constexpr std::string_view page_style =
     "body{max-width:70rem;line-height:1.5;--faint:#5a6472;--line:#c9ced6;--mark:#b3261e}"
     "h2{font-size:1.1rem;margin:2rem 0 .5rem}p,li,td,code,summary{overflow-wrap:anywhere}"
@@ -230,7 +231,7 @@ std::string paragraph(std::string_view text, std::string_view attributes = "") {
     return formatted("<p{}>{}</p>\n", attributes, escaped(text));
 }
 
-// A list of nodes or ranks goes on in the next line behind a comma.
+// Lets a list of nodes or ranks wrap after a comma.
 std::string breakable(std::string_view text) {
     std::string html;
     for (const char c : escaped(text)) {
@@ -240,7 +241,7 @@ std::string breakable(std::string_view text) {
     return html;
 }
 
-std::string table_of(const std::vector<RankGroup>& groups) {
+std::string group_table_html(const std::vector<RankGroup>& groups) {
     const auto rows = group_rows(groups);
     std::string html = "<table>\n<thead><tr>";
     for (const std::string& name : rows.front()) html += formatted("<th>{}</th>", escaped(name));
@@ -256,12 +257,12 @@ std::string table_of(const std::vector<RankGroup>& groups) {
     return html + "</tbody>\n</table>\n";
 }
 
-// The first line stands when the rest is closed.
-std::string closable(std::string_view text, bool is_open) {
+// A collapsible block whose first line is always visible.
+std::string collapsible(std::string_view text, bool is_open) {
     std::string html = formatted("<details{}><summary>", is_open ? " open" : "");
     std::string_view end = "</summary>\n<ol>\n";
     while (!text.empty()) {
-        std::string_view line = take_until(text, '\n');
+        std::string_view line = cut_until(text, '\n');
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
         html += end.empty() ? formatted("<li>{}</li>\n", escaped(line)) : escaped(line);
         html += std::exchange(end, "");
@@ -269,16 +270,16 @@ std::string closable(std::string_view text, bool is_open) {
     return html + "</ol></details>\n";
 }
 
-std::string odd_ranks(const Diagnosis& diagnosis) {
+std::string outlier_details_html(const Diagnosis& diagnosis) {
     std::string html;
     for (const EndedProcess& ended : diagnosis.ended) html += paragraph(sentence(ended));
-    for (std::size_t i = 0; i < diagnosis.odd; ++i) {
-        html += closable(to_text(diagnosis.details[i]), i == 0);
+    for (std::size_t i = 0; i < diagnosis.outliers; ++i) {
+        html += collapsible(to_text(diagnosis.details[i]), i == 0);
     }
     return html;
 }
 
-std::string branch(const StackNode& node) {
+std::string stack_node_html(const StackNode& node) {
     std::string html = formatted("<details open><summary>{}: <code>{}</code></summary>\n<ol>\n",
                                  ranks_text(node.ranks), escaped(to_text(node.frames.back())));
     for (const Frame& frame : node.frames) {
@@ -287,7 +288,7 @@ std::string branch(const StackNode& node) {
                           escaped(frame.function), escaped(frame.file + line));
     }
     html += "</ol>\n";
-    for (const StackNode& child : node.children) html += branch(child);
+    for (const StackNode& child : node.children) html += stack_node_html(child);
     return html + "</details>\n";
 }
 
@@ -308,7 +309,7 @@ std::string to_text(const RankDetails& details) {
                                  details.pid, printable(details.command));
     text += formatted("    state {}{}, {:.2f} s of CPU a second, woke {}\n", details.state,
                       details.wait_channel.empty() ? "" : " in " + printable(details.wait_channel),
-                      details.cpu, counted(details.wakings, "time"));
+                      details.cpu, counted(details.wakeups, "time"));
     text += line("started by", details.launchers);
     text += line("has started", details.children);
     text += line("connected to", details.connections);
@@ -316,7 +317,7 @@ std::string to_text(const RankDetails& details) {
 }
 
 std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, bool colour) {
-    std::string text = formatted("step {}: {}\n\n", step, looked_at(diagnosis));
+    std::string text = formatted("step {}: {}\n\n", step, sampling_text(diagnosis));
     for (const std::string& finding : findings_of(diagnosis)) text += finding + "\n";
     if (!diagnosis.groups.empty()) {
         text += "\n" + table(group_rows(diagnosis.groups), {.indent = 2, .bold_heading = colour});
@@ -325,14 +326,15 @@ std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, 
     const std::string tree = stack_tree_text(diagnosis.groups);
     if (!tree.empty()) text += "\n" + tree;
     if (!diagnosis.nccl.empty()) {
-        text += "\nNCCL says of the job:\n";
+        text += "\nNCCL status of the job:\n";
         std::istringstream lines(diagnosis.nccl);
         for (std::string line; std::getline(lines, line);) {
             text += line.empty() ? "\n" : "  " + line + "\n";
         }
     }
     text += records_text(diagnosis.records);
-    for (const auto& note : not_seen(diagnosis.silent, diagnosis.notes)) text += "\n" + note + "\n";
+    for (const auto& note : with_silent_nodes(diagnosis.silent, diagnosis.notes))
+        text += "\n" + note + "\n";
     return text;
 }
 
@@ -356,17 +358,18 @@ std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) 
 }
 
 std::string diagnosis_page(const std::string& step, const Diagnosis& diagnosis) {
-    std::string body = paragraph(looked_at(diagnosis), " class=\"faint\"");
+    std::string body = paragraph(sampling_text(diagnosis), " class=\"faint\"");
     for (const std::string& finding : findings_of(diagnosis)) {
         body += paragraph(finding, " class=\"finding\"");
     }
-    if (!diagnosis.groups.empty()) body += section("Ranks", table_of(diagnosis.groups));
-    body += section("The odd ranks", odd_ranks(diagnosis));
+    if (!diagnosis.groups.empty()) body += section("Ranks", group_table_html(diagnosis.groups));
+    body += section("Outliers", outlier_details_html(diagnosis));
     std::string tree;
-    for (const StackNode& node : stack_tree(diagnosis.groups)) tree += branch(node);
+    for (const StackNode& node : stack_tree(diagnosis.groups)) tree += stack_node_html(node);
     body += section("Stacks, the smallest groups first", tree);
     std::string notes;
-    for (const auto& note : not_seen(diagnosis.silent, diagnosis.notes)) notes += paragraph(note);
+    for (const auto& note : with_silent_nodes(diagnosis.silent, diagnosis.notes))
+        notes += paragraph(note);
     body += section("What could not be seen", notes);
     return html_page("step " + step, page_style, body);
 }

@@ -1,10 +1,10 @@
-// What each collective and data type is called, which data a collective moves, and the bandwidths
-// of a measurement.
+// Names of the collectives and data types, buffer sizes of a collective, and the bandwidths of a
+// measurement.
 //
-// algorithm bandwidth = S / t, of a buffer of S bytes. Bus bandwidth is that times a factor of the
-// number of ranks n: what each rank's link carries at least, so that it can be held against the
-// link's rate and does not depend on n where the links are the limit. S and the factors are those
-// of nccl-tests (doc/PERFORMANCE.md and src/*.cu there).
+// Algorithm bandwidth = S / t, for a buffer of S bytes. Bus bandwidth is that times a factor that
+// depends on the number of ranks n: the least that each rank's link carries. It can be compared
+// with the rate of the link, and does not depend on n as long as the links are the bottleneck. S
+// and the factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu there).
 #pragma once
 
 #include "results/results.h"
@@ -17,44 +17,44 @@
 
 namespace distgpu::scaling {
 
-struct CollectiveRow {
+struct CollectiveInfo {
     Collective collective;
     std::string_view name;               // on the command line and in every output
     double (*bus_factor)(double ranks);  // ranks >= 2
-    bool reduces;                        // its result is a sum, not a copy
+    bool is_reduction;                   // the result is a sum, not a copy
 };
 
-struct DataTypeRow {
+struct DataTypeInfo {
     DataType type;
-    std::string_view name;  // as nccl-tests calls it
+    std::string_view name;  // as in nccl-tests
     std::uint32_t bytes;    // of one element
 };
 
-extern const std::array<CollectiveRow, 6> collectives;
-extern const std::array<DataTypeRow, 3> data_types;
+extern const std::array<CollectiveInfo, 6> collectives;
+extern const std::array<DataTypeInfo, 3> data_types;
 
-const CollectiveRow& row_of(Collective collective);
-const DataTypeRow& row_of(DataType type);
+const CollectiveInfo& info_of(Collective collective);
+const DataTypeInfo& info_of(DataType type);
 
-// By the exact name. Nothing: none is called so.
+// By the exact name; nullopt if there is none with it.
 std::optional<Collective> collective_named(std::string_view name);
 std::optional<DataType> data_type_named(std::string_view name);
 
-// Of the buffers of one rank, in elements. Where the size is no multiple of the ranks, the rest
-// that is less than one element for each rank is left out.
-struct Extent {
-    std::size_t count = 0;  // what the call takes; 0: the size has no element for each rank
+// Sizes of one rank's buffers, in elements. If the elements cannot be divided evenly among the
+// ranks, the remainder is left out.
+struct BufferSizes {
+    std::size_t count = 0;  // argument of the call; 0 if there are fewer elements than ranks
     std::size_t send = 0;
     std::size_t receive = 0;
 
-    bool operator==(const Extent&) const = default;
+    bool operator==(const BufferSizes&) const = default;
 };
-Extent extent_of(const Subject& subject, std::uint32_t ranks);
+BufferSizes buffer_sizes(const Operation& operation, std::uint32_t ranks);
 
-// Bytes per second, from the median time. Nothing: no time was measured.
+// Bytes per second, from the median time; nullopt if that is 0.
 std::optional<double> algorithm_bandwidth(const Measurement& measurement);
 
-// Bytes per second, from the median time. Nothing: a group of one rank, or no time was measured.
+// Bytes per second, from the median time; nullopt if that is 0, or for a group of one rank.
 std::optional<double> bus_bandwidth(const Results& results, const Measurement& measurement);
 
 }  // namespace distgpu::scaling

@@ -11,28 +11,28 @@
 namespace distgpu::scaling {
 namespace {
 
-Error bad_times(std::string problem, std::string remedy) {
+Error times_error(std::string problem, std::string remedy) {
     return {"times", std::move(problem), std::move(remedy)};
 }
 
-// Precondition: sorted by nodes. Nothing: they can be compared.
-std::optional<Error> fault_of(const std::vector<NodesTime>& times) {
+// nullopt if the times can be compared. Precondition: sorted by nodes.
+std::optional<Error> check_times(const std::vector<TrainingTime>& times) {
     if (times.size() < 2) {
-        return bad_times(formatted("{} given", times.size()),
-                         "give times for at least two numbers of nodes, such as 1=100 2=50");
+        return times_error(formatted("{} given", times.size()),
+                           "give times for at least two numbers of nodes, such as 1=100 2=50");
     }
     if (times.front().nodes == 0) {
-        return bad_times("0 nodes", "the number of nodes must be at least 1");
+        return times_error("0 nodes", "the number of nodes must be at least 1");
     }
     for (const auto& [nodes, seconds] : times) {
         if (std::isfinite(seconds) && seconds > 0) continue;
-        return bad_times(formatted("{} s for {}", seconds, counted(nodes, "node")),
-                         "give seconds above 0");
+        return times_error(formatted("{} s for {}", seconds, counted(nodes, "node")),
+                           "give seconds above 0");
     }
-    const auto twice = std::ranges::adjacent_find(times, {}, &NodesTime::nodes);
+    const auto twice = std::ranges::adjacent_find(times, {}, &TrainingTime::nodes);
     if (twice == times.end()) return std::nullopt;
-    return bad_times(counted(twice->nodes, "node") + " given twice",
-                     "give one time for each number of nodes");
+    return times_error(counted(twice->nodes, "node") + " given twice",
+                       "give one time for each number of nodes");
 }
 
 }  // namespace
@@ -54,12 +54,12 @@ std::optional<double> communication_efficiency(const Results& results,
         return std::nullopt;
     }
     const auto base = std::ranges::find_if(results.measurements, [&](const Measurement& one) {
-        return one.group == *baseline && one.subject == measurement.subject;
+        return one.group == *baseline && one.operation == measurement.operation;
     });
     const auto own = bus_bandwidth(results, measurement);
     if (base == results.measurements.end() || !own) return std::nullopt;
-    const auto of_base = bus_bandwidth(results, *base);
-    return of_base ? std::optional(*own / *of_base) : std::nullopt;
+    const auto reference = bus_bandwidth(results, *base);
+    return reference ? std::optional(*own / *reference) : std::nullopt;
 }
 
 std::vector<EfficiencyCurve> efficiency_curves(const Results& results) {
@@ -68,29 +68,29 @@ std::vector<EfficiencyCurve> efficiency_curves(const Results& results) {
     for (const Measurement& one : results.measurements) {
         const auto efficiency = communication_efficiency(results, one);
         if (!efficiency) continue;
-        const Subject& subject = one.subject;
+        const Operation& operation = one.operation;
         auto curve = std::ranges::find_if(curves, [&](const EfficiencyCurve& known) {
-            return known.subject.collective == subject.collective &&
-                   known.subject.type == subject.type;
+            return known.operation.collective == operation.collective &&
+                   known.operation.type == operation.type;
         });
         if (curve == curves.end()) {
             const std::uint32_t nodes = results.groups[*baseline].number;
-            curve = curves.insert(curve, EfficiencyCurve{subject, nodes, {}});
-        } else if (std::pair(subject.bytes, !subject.in_place) >
-                   std::pair(curve->subject.bytes, !curve->subject.in_place)) {
-            curve->subject = subject;
+            curve = curves.insert(curve, EfficiencyCurve{operation, nodes, {}});
+        } else if (std::pair(operation.bytes, !operation.in_place) >
+                   std::pair(curve->operation.bytes, !curve->operation.in_place)) {
+            curve->operation = operation;
             curve->points.clear();
         }
-        if (curve->subject == subject) {
+        if (curve->operation == operation) {
             curve->points.push_back({results.groups[one.group].number, *efficiency});
         }
     }
     return curves;
 }
 
-Result<std::vector<ScalingPoint>> scaling_efficiency(std::vector<NodesTime> times) {
-    std::ranges::sort(times, {}, &NodesTime::nodes);
-    if (auto fault = fault_of(times)) return *std::move(fault);
+Result<std::vector<ScalingPoint>> scaling_efficiency(std::vector<TrainingTime> times) {
+    std::ranges::sort(times, {}, &TrainingTime::nodes);
+    if (auto error = check_times(times)) return *std::move(error);
     const auto base = times.front();
     std::vector<ScalingPoint> points;
     points.reserve(times.size());

@@ -1,5 +1,5 @@
-// How far from linear: communication efficiency from bus bandwidths, weak and strong scaling from
-// the times of the same work on different numbers of nodes. 1 is linear.
+// Scaling efficiency: communication efficiency from bus bandwidths, weak and strong scaling from
+// training times on different numbers of nodes. 1 is linear.
 #pragma once
 
 #include "base/result.h"
@@ -12,17 +12,17 @@
 
 namespace distgpu::scaling {
 
-// The group that efficiency is held against: of the fewest nodes that have two ranks or more. That
-// is one full node; of nodes with one GPU each it is two nodes, as a single rank has no bus
-// bandwidth. Nothing: there is no such group.
+// The group that efficiency is relative to: the one of fewest nodes that has at least two ranks.
+// That is one full node, or two nodes if each has one GPU, because a single rank has no bus
+// bandwidth. nullopt if there is no such group.
 std::optional<std::size_t> communication_baseline(const Results& results);
 
-// Bus bandwidth over that of the baseline for the same subject. Nothing: the measurement is not of
-// a group of nodes, or the baseline did not measure it.
+// Bus bandwidth relative to the baseline's for the same operation. nullopt if the measurement is
+// not of a group of nodes, or the baseline lacks it.
 std::optional<double> communication_efficiency(const Results& results,
                                                const Measurement& measurement);
 
-// E(N) of one subject, by number of nodes.
+// E(N) of one operation, by number of nodes.
 struct EfficiencyCurve {
     struct Point {
         std::uint32_t nodes = 0;
@@ -30,26 +30,26 @@ struct EfficiencyCurve {
 
         bool operator==(const Point&) const = default;
     };
-    Subject subject;
+    Operation operation;
     std::uint32_t baseline_nodes = 1;  // efficiency is 1 there
     std::vector<Point> points;
 
     bool operator==(const EfficiencyCurve&) const = default;
 };
 
-// Of each collective and type the largest size, out of place where both placements were measured:
-// smaller ones show the latency.
+// One curve for each collective and type, at the largest size because smaller ones show latency;
+// out of place if both placements were measured.
 std::vector<EfficiencyCurve> efficiency_curves(const Results& results);
 
-// What a user measured: the seconds of a training on some nodes.
-struct NodesTime {
+// A user's own training time on a number of nodes.
+struct TrainingTime {
     std::uint32_t nodes = 0;
     double seconds = 0;
 
-    bool operator==(const NodesTime&) const = default;
+    bool operator==(const TrainingTime&) const = default;
 };
 
-// The same times read both ways; which of the two applies the user knows.
+// A time read as weak and as strong scaling; only the user knows which applies.
 struct ScalingPoint {
     std::uint32_t nodes = 0;
     double seconds = 0;
@@ -58,7 +58,7 @@ struct ScalingPoint {
 };
 
 // By ascending number of nodes; N0 is the smallest. Errors: fewer than two times, 0 nodes, a time
-// that is no positive number, a number of nodes that comes twice.
-Result<std::vector<ScalingPoint>> scaling_efficiency(std::vector<NodesTime> times);
+// that is not a positive number, the same number of nodes twice.
+Result<std::vector<ScalingPoint>> scaling_efficiency(std::vector<TrainingTime> times);
 
 }  // namespace distgpu::scaling

@@ -1,4 +1,5 @@
-// Which suspects are slow throughout a run: what blame() names begins with them.
+// Fits the matches by a healthy rate and faults: suspects that are slow throughout the run.
+// find_limiters() starts from these.
 #pragma once
 
 #include "analysis/suspects.h"
@@ -8,41 +9,40 @@
 
 namespace distgpu::scaling {
 
-// How far below its peers something is, and by how much a match differs from the next, is measured
-// by the natural logarithm of its relative rate: 0.07 is 7 % slower. Where the noise is a factor of
-// two, as on a machine with too few CPUs, a node at a tenth is still far off (2.3); as a share of
-// the rate nothing could be further below 1 than 1.
-double effect_of(double relative);
+// Negative natural logarithm of a relative rate: 0.07 is 7 % slower. Slowdowns and noise are
+// measured with it because, unlike the rate itself, it is not bounded on the slow side: with noise
+// of a factor of two, as on a machine with too few CPUs, a node at a tenth of the rate still stands
+// out (2.3).
+double log_slowdown(double relative_rate);
 
-inline constexpr double least_effect = 0.07;  // what is less slow is not called slow
+inline constexpr double min_log_slowdown = 0.07;  // a smaller slowdown is not reported
 
-// Standard error of the difference of two medians, of `count` and of `others` values.
-double standard_error(double sigma, std::size_t count, std::size_t others);
+// Standard error of the difference of two medians, of `count` and `other_count` values.
+double standard_error(double sigma, std::size_t count, std::size_t other_count);
 
-// The bound of chance, in standard errors: the lowest of so many healthy suspects is further off
-// once in 10,000 clusters.
-double bound(std::size_t suspects);
+// Critical value in standard errors: the lowest of this many healthy suspects exceeds it by chance
+// in one of 10,000 clusters.
+double critical_z(std::size_t suspects);
 
 struct Fault {
     std::size_t suspect = 0;
-    double level = 1;       // median of its matches, relative to the healthy rate
-    double deviations = 0;  // effect_of(level) in standard errors
-    double share = 1;       // of its matches that are low
+    double level = 1;      // median of its matches, relative to the healthy rate
+    double z_score = 0;    // log_slowdown(level) in standard errors
+    double low_share = 1;  // fraction of its matches that are low
 };
 
-// Suspects whose matches are low throughout: a match is expected at the lowest level of those that
-// concern it, at 1 where none does.
+// The expected rate of a match is the lowest level of the faults that slow it, or 1 without faults.
 struct Fit {
-    double healthy = 0;            // bytes per second
-    double sigma = 0.05;           // of a match, as an effect; 0: there are no matches
-    std::vector<double> relative;  // by match: its rate, to the healthy one
-    std::vector<double> expected;  // by match, likewise
+    double healthy_rate = 0;             // bytes per second
+    double sigma = 0.05;                 // of a match, as a log slowdown; 0 without matches
+    std::vector<double> relative_rates;  // by match, relative to the healthy rate
+    std::vector<double> expected_rates;  // by match, likewise
     std::vector<Fault> faults;
 
-    bool is_free(std::size_t match) const { return expected[match] == 1; }
+    bool is_unaffected(std::size_t match) const { return expected_rates[match] == 1; }
 };
 
-// What changed through the run for the whole cluster alike is taken out first.
+// A drift that affects the whole cluster during the run is removed first.
 Fit fit_matches(const std::vector<Evidence::Match>& matches, const std::vector<Suspect>& suspects);
 
 }  // namespace distgpu::scaling

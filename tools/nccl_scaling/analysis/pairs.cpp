@@ -7,23 +7,24 @@ namespace distgpu::scaling {
 
 namespace {
 
-// `seats` is even; the last seat is empty where it is not below `nodes`: its opponent has a bye.
-Round round_of(std::uint32_t nodes, std::uint32_t seats, std::uint32_t round) {
-    const std::uint32_t moving = seats - 1;
+// `places` is even; if the last place is not below `nodes`, it is empty and its opponent has a bye.
+Round tournament_round(std::uint32_t nodes, std::uint32_t places, std::uint32_t round) {
+    const std::uint32_t moving = places - 1;
     Round pairs;
     pairs.reserve(nodes / 2);
-    // Of the moving seats, a and b meet where a + b = 2 round (mod their number, which is odd);
-    // the one that would meet itself meets the seat that stays.
+    // Moving places a and b meet if a + b = 2 round (modulo their number, which is odd); the place
+    // that would meet itself meets the fixed one.
     if (moving < nodes) pairs.push_back({.first = round, .second = moving});
-    for (std::uint32_t distance = 1; distance < seats / 2; ++distance) {
-        pairs.push_back(pair_of((round + distance) % moving, (round + moving - distance) % moving));
+    for (std::uint32_t distance = 1; distance < places / 2; ++distance) {
+        pairs.push_back(
+            ordered_pair((round + distance) % moving, (round + moving - distance) % moving));
     }
     return pairs;
 }
 
 using Nodes = std::vector<std::uint32_t>;
 
-// A port that is 15 % slower, with 3 % of noise on each match, stands out of eight.
+// Eight matches are enough to detect a port that is 15 % slower, with 3 % noise on each match.
 constexpr std::uint32_t rounds_of_retest = 8;
 
 Round retest_round(const Nodes& named, const Nodes& others, std::size_t round) {
@@ -33,12 +34,14 @@ Round retest_round(const Nodes& named, const Nodes& others, std::size_t round) {
                 moved.begin() + static_cast<std::ptrdiff_t>(round * stride % others.size()),
                 moved.end());
     Round pairs;
-    for (std::size_t i = 0; i < named.size(); ++i) pairs.push_back(pair_of(named[i], moved[i]));
+    for (std::size_t i = 0; i < named.size(); ++i) {
+        pairs.push_back(ordered_pair(named[i], moved[i]));
+    }
     const std::size_t half = (moved.size() - named.size()) / 2;
     for (std::size_t i = 0; i < half; ++i) {
         const std::size_t first = named.size() + i;
         const std::size_t second = named.size() + half + (i + round) % half;
-        pairs.push_back(pair_of(moved[first], moved[second]));
+        pairs.push_back(ordered_pair(moved[first], moved[second]));
     }
     return pairs;
 }
@@ -47,10 +50,10 @@ Round retest_round(const Nodes& named, const Nodes& others, std::size_t round) {
 
 std::vector<Round> tournament(std::uint32_t nodes, std::uint32_t matches) {
     if (nodes < 2) return {};
-    const std::uint64_t seats = nodes + nodes % 2;
-    const std::uint64_t whole = seats - 1;  // rounds of one tournament
-    const std::uint64_t each = nodes - 1;   // matches of each node in it
-    // Of a part of one with an odd number of nodes, each node has at most one bye.
+    const std::uint64_t places = nodes + nodes % 2;
+    const std::uint64_t whole = places - 1;  // rounds of one tournament
+    const std::uint64_t each = nodes - 1;    // matches of each node in it
+    // With an odd number of nodes, each has at most one bye in a part of a tournament.
     std::uint64_t played = matches + nodes % 2;
     if (nodes == 2)
         played = 1;
@@ -60,8 +63,8 @@ std::vector<Round> tournament(std::uint32_t nodes, std::uint32_t matches) {
     rounds.reserve(played);
     for (std::uint64_t index = 0; index < played; ++index) {
         const auto round = played < whole ? index * whole / played : index % whole;
-        rounds.push_back(
-            round_of(nodes, static_cast<std::uint32_t>(seats), static_cast<std::uint32_t>(round)));
+        rounds.push_back(tournament_round(nodes, static_cast<std::uint32_t>(places),
+                                          static_cast<std::uint32_t>(round)));
     }
     return rounds;
 }

@@ -23,8 +23,8 @@ double coefficient_of_variation(std::span<const double> values) {
 
 }  // namespace
 
-double percentile(std::span<const double> sorted, double share) {
-    const double position = share * static_cast<double>(sorted.size() - 1);
+double quantile_of_sorted(std::span<const double> sorted, double p) {
+    const double position = p * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(position);
     const auto above = std::min(below + 1, sorted.size() - 1);
     return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
@@ -33,33 +33,33 @@ double percentile(std::span<const double> sorted, double share) {
 Statistics statistics_of(std::vector<double> seconds) {
     if (seconds.empty()) return {};
     std::ranges::sort(seconds);
-    return {.median = percentile(seconds, 0.5),
+    return {.median = quantile_of_sorted(seconds, 0.5),
             .min = seconds.front(),
-            .p5 = percentile(seconds, 0.05),
-            .p95 = percentile(seconds, 0.95),
-            .p99 = percentile(seconds, 0.99),
+            .p5 = quantile_of_sorted(seconds, 0.05),
+            .p95 = quantile_of_sorted(seconds, 0.95),
+            .p99 = quantile_of_sorted(seconds, 0.99),
             .cv = coefficient_of_variation(seconds),
             .iterations = static_cast<std::uint32_t>(seconds.size())};
 }
 
-double percentile_of(std::vector<double> values, double share) {
+double quantile(std::vector<double> values, double p) {
     std::ranges::sort(values);
-    return percentile(values, share);
+    return quantile_of_sorted(values, p);
 }
 
 double median(std::vector<double> values) {
-    return percentile_of(std::move(values), 0.5);
+    return quantile(std::move(values), 0.5);
 }
 
 double robust_sigma(std::vector<double> abs_residuals) {
     return median(std::move(abs_residuals)) / 0.6745;
 }
 
-Result<Statistics> loop_statistics(const std::vector<std::vector<double>>& ends_of_ranks) {
-    if (ends_of_ranks.empty()) return Statistics{};
-    std::vector<double> seconds(ends_of_ranks.front().size());
+Result<Statistics> loop_statistics(const std::vector<std::vector<double>>& rank_end_times) {
+    if (rank_end_times.empty()) return Statistics{};
+    std::vector<double> seconds(rank_end_times.front().size());
     double loops = 0;
-    for (const auto& ends : ends_of_ranks) {
+    for (const auto& ends : rank_end_times) {
         if (ends.size() != seconds.size()) {
             return Error{"the ranks of one loop", "sent different numbers of times", ""};
         }
@@ -72,7 +72,7 @@ Result<Statistics> loop_statistics(const std::vector<std::vector<double>>& ends_
     const auto iterations = static_cast<double>(seconds.size());
     std::adjacent_difference(seconds.begin(), seconds.end(), seconds.begin());
     Statistics statistics = statistics_of(std::move(seconds));
-    statistics.mean = loops / static_cast<double>(ends_of_ranks.size()) / iterations;
+    statistics.mean = loops / static_cast<double>(rank_end_times.size()) / iterations;
     return statistics;
 }
 

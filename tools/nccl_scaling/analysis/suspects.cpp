@@ -17,12 +17,13 @@ using Leaves = std::vector<Leaf>;  // by node
 using Matches = std::vector<Evidence::Match>;
 using Kind = Limiter::Kind;
 
-// Standard error of the median of a measurement's iterations, relative. From the fast side, where
-// nothing disturbs: the fifth percentile is 1.645 standard deviations from the median.
-double error_of(const Statistics& time) {
+// Relative standard error of the median of a measurement's iterations. It is estimated from the
+// fast side, which has no disturbances: the fifth percentile is 1.645 standard deviations below the
+// median.
+double relative_error_of(const Statistics& time) {
     if (time.iterations < 2 || !(time.p5 > 0) || time.p5 > time.median) return 0;
     const double sigma = (1 - time.p5 / time.median) / 1.645;
-    return error_of_median * sigma / std::sqrt(static_cast<double>(time.iterations));
+    return median_error_factor * sigma / std::sqrt(static_cast<double>(time.iterations));
 }
 
 std::size_t nodes_in(const Matches& matches) {
@@ -31,20 +32,21 @@ std::size_t nodes_in(const Matches& matches) {
     return count;
 }
 
-// Whatever a file says, the quotient of two is a number. 0: it is not to be used.
+// 0 if the bandwidth is not usable. The limits keep the quotient of two bandwidths from a hostile
+// file finite.
 double usable_bandwidth(const Results& results, const Measurement& one) {
     const double rate = bus_bandwidth(results, one).value_or(0);
     return rate >= 1e-6 && rate <= 1e18 ? rate : 0;
 }
 
-// Nothing then leads from one switch to another, whatever the rates of a few pairs look like.
+// Then no traffic crosses switches, even if the rates of a few pairs look like it.
 bool are_on_one_switch(const Evidence& evidence) {
     const auto& leaves = evidence.leaves;
     return !leaves.empty() && !leaves.front().empty() &&
            std::ranges::count(leaves, leaves.front()) == std::ssize(leaves);
 }
 
-// Where all are on one switch, it explains nothing.
+// Empty if all nodes are on one switch, because that explains no difference.
 Leaves known_leaves(const Evidence& evidence, std::size_t nodes) {
     std::map<std::string, std::uint32_t> numbers;
     Leaves leaves(nodes);
@@ -57,20 +59,20 @@ Leaves known_leaves(const Evidence& evidence, std::size_t nodes) {
     return numbers.size() > 1 ? leaves : Leaves{};
 }
 
-class Suspects {
+class SuspectList {
   public:
-    explicit Suspects(const Matches& matches) : matches_(matches) {}
+    explicit SuspectList(const Matches& matches) : matches_(matches) {}
 
-    template <class Holds>
-    void add(Limiter limiter, Holds holds) {
+    template <class Predicate>
+    void add_if(Limiter limiter, Predicate is_slowed) {
         std::vector<std::uint32_t> chosen;
         for (std::uint32_t i = 0; i < matches_.size(); ++i) {
-            if (holds(matches_[i].pair)) chosen.push_back(i);
+            if (is_slowed(matches_[i].pair)) chosen.push_back(i);
         }
-        add(limiter, std::move(chosen));
+        add_suspect(limiter, std::move(chosen));
     }
 
-    void add(Limiter limiter, std::vector<std::uint32_t> chosen) {
+    void add_suspect(Limiter limiter, std::vector<std::uint32_t> chosen) {
         if (chosen.size() < 2 || chosen.size() == matches_.size()) return;
         const auto [known, is_new] = known_.try_emplace(chosen, suspects_.size());
         if (is_new) {
@@ -79,15 +81,15 @@ class Suspects {
         }
         auto& same = suspects_[known->second];
         if (same.limiter.kind == Kind::node) {
-            same.also_switch = true;
+            same.is_alone_on_switch = true;
         } else if (same.limiter.kind == Kind::uplink) {
             same.limiter = {.kind = Kind::spine};
         } else {
-            same.limiter = limiter;  // nothing within the switch was measured
+            same.limiter = limiter;  // no match within the switch
         }
     }
 
-    std::vector<Suspect> take() && { return std::move(suspects_); }
+    std::vector<Suspect> release() && { return std::move(suspects_); }
 
   private:
     const Matches& matches_;
@@ -95,7 +97,7 @@ class Suspects {
     std::map<std::vector<std::uint32_t>, std::size_t> known_;
 };
 
-void add_nodes(Suspects& suspects, const Matches& matches) {
+void add_nodes(SuspectList& suspects, const Matches& matches) {
     std::map<std::uint32_t, std::vector<std::uint32_t>> played;
     std::map<std::uint32_t, std::set<std::uint32_t>> partners;
     for (std::uint32_t i = 0; i < matches.size(); ++i) {
@@ -106,12 +108,12 @@ void add_nodes(Suspects& suspects, const Matches& matches) {
         }
     }
     for (auto& [node, chosen] : played) {
-        if (partners[node].size() > 1) suspects.add({.node = node}, std::move(chosen));
+        if (partners[node].size() > 1) suspects.add_suspect({.node = node}, std::move(chosen));
     }
 }
 
-// Nodes that fast pairs connect, named by the first of them.
-Leaves connected(const std::map<Pair, double>& pairs, double fast, std::size_t nodes) {
+// Groups the nodes that are connected by fast pairs, each named after its first node.
+Leaves connect_fast_pairs(const std::map<Pair, double>& pairs, double fast, std::size_t nodes) {
     Leaves leaves(nodes);
     for (bool changed = true; std::exchange(changed, false);) {
         for (const auto& [pair, rate] : pairs) {
@@ -126,8 +128,8 @@ Leaves connected(const std::map<Pair, double>& pairs, double fast, std::size_t n
     return leaves;
 }
 
-// Clusters of nodes that are fast among each other and slow between: two or more, with most of the
-// nodes. Nothing of a node that is in none; empty: there are none.
+// Two or more clusters of nodes that are fast among each other and slow between clusters; together
+// they hold most of the nodes. nullopt for a node outside of them; empty if there are no clusters.
 Leaves clusters_of(const Matches& matches) {
     std::map<Pair, std::vector<double>> played;
     for (const auto& match : matches) played[match.pair].push_back(match.bandwidth);
@@ -138,11 +140,11 @@ Leaves clusters_of(const Matches& matches) {
         sorted.push_back(pairs[pair] = median(std::move(rates)));
     }
     std::ranges::sort(sorted);
-    // Of many small clusters few pairs are fast.
-    for (const double share : {0.7, 0.85, 0.95, 1.0}) {
+    // With many small clusters, only few pairs are fast.
+    for (const double p : {0.7, 0.85, 0.95, 1.0}) {
         if (sorted.empty()) break;
-        const double fast = 0.85 * percentile(sorted, share);
-        auto leaves = connected(pairs, fast, nodes_in(matches));
+        const double fast = 0.85 * quantile_of_sorted(sorted, p);
+        auto leaves = connect_fast_pairs(pairs, fast, nodes_in(matches));
         std::map<Leaf, std::vector<double>> within;
         std::size_t between = 0;
         for (const auto& [pair, rate] : pairs) {
@@ -154,10 +156,12 @@ Leaves clusters_of(const Matches& matches) {
                 ++between;
             }
         }
-        std::vector<double> levels;  // none of a cluster that is not fast within
+        std::vector<double> levels;  // medians of the clusters that are fast within
         for (auto& [leaf, rates] : within) {
             std::ranges::sort(rates);
-            if (percentile(rates, 0.1) >= fast) levels.push_back(percentile(rates, 0.5));
+            if (quantile_of_sorted(rates, 0.1) >= fast) {
+                levels.push_back(quantile_of_sorted(rates, 0.5));
+            }
         }
         const auto alone = static_cast<std::size_t>(std::ranges::count(leaves, Leaf{}));
         if (4 * alone > leaves.size() || between < 2 || levels.size() < within.size()) continue;
@@ -170,13 +174,13 @@ Leaves clusters_of(const Matches& matches) {
 }  // namespace
 
 Evidence evidence_of(const Results& results) {
-    std::map<Group::Kind, Subject> main;
+    std::map<Group::Kind, Operation> main;
     for (const auto& one : results.measurements) {
-        const auto place = main.try_emplace(results.groups[one.group].kind, one.subject).first;
-        if (one.subject.bytes > place->second.bytes) place->second = one.subject;
+        const auto place = main.try_emplace(results.groups[one.group].kind, one.operation).first;
+        if (one.operation.bytes > place->second.bytes) place->second = one.operation;
     }
     Evidence evidence;
-    std::vector<double> together;
+    std::vector<double> all_nodes;
     std::set<std::uint32_t> playing;
     std::uint32_t round = 0;
     for (const auto& one : results.measurements) {
@@ -184,54 +188,55 @@ Evidence evidence_of(const Results& results) {
         const double rate = usable_bandwidth(results, one);
         if (rate == 0) continue;
         const auto of_pairs = main.find(Group::Kind::pair);
-        if (of_pairs != main.end() && one.subject == of_pairs->second && is_world(results, group)) {
-            together.push_back(rate);
+        if (of_pairs != main.end() && one.operation == of_pairs->second &&
+            is_world(results, group)) {
+            all_nodes.push_back(rate);
         }
-        if (one.subject != main.at(group.kind)) continue;
+        if (one.operation != main.at(group.kind)) continue;
         if (group.kind == Group::Kind::rail) evidence.rails[group.number].push_back(rate);
-        if (group.kind == Group::Kind::node) evidence.alone[group.nodes[0]].push_back(rate);
+        if (group.kind == Group::Kind::node) evidence.nodes_alone[group.nodes[0]].push_back(rate);
         if (group.nodes.size() < 2) continue;
-        const Pair pair = pair_of(group.nodes[0], group.nodes[1]);
+        const Pair pair = ordered_pair(group.nodes[0], group.nodes[1]);
         if (group.kind == Group::Kind::pair_rail) {
             evidence.pair_rails.push_back({pair, group.number, rate});
         } else if (group.kind == Group::Kind::pair) {
-            // A round ends where a node would play twice.
+            // A new round begins when a node would play twice.
             if (playing.count(pair.first) + playing.count(pair.second) > 0) {
                 ++round;
                 playing.clear();
             }
             playing.insert({pair.first, pair.second});
-            evidence.matches.push_back({pair, rate, round, error_of(one.time)});
+            evidence.matches.push_back({pair, rate, round, relative_error_of(one.time)});
         }
     }
-    if (!together.empty()) evidence.all_nodes = median(std::move(together));
+    if (!all_nodes.empty()) evidence.all_nodes_bandwidth = median(std::move(all_nodes));
     for (const Node& node : results.nodes) evidence.leaves.push_back(leaf_of(node));
     return evidence;
 }
 
 std::vector<Suspect> suspects_of(const Evidence& evidence) {
     const auto& matches = evidence.matches;
-    Suspects suspects(matches);
+    SuspectList suspects(matches);
     add_nodes(suspects, matches);
     auto leaves = known_leaves(evidence, nodes_in(matches));
-    std::map<std::uint32_t, std::uint32_t> one_of;  // known leaf: a node there
+    std::map<std::uint32_t, std::uint32_t> first_node;  // by known leaf
     for (std::uint32_t node = 0; node < leaves.size(); ++node) {
-        if (leaves[node]) one_of.try_emplace(*leaves[node], node);
+        if (leaves[node]) first_node.try_emplace(*leaves[node], node);
     }
-    for (const auto& [leaf, node] : one_of) {
+    for (const auto& [leaf, node] : first_node) {
         const auto on = [&, leaf = leaf](std::uint32_t one) { return leaves[one] == leaf; };
-        suspects.add({.kind = Kind::leaf, .node = node},
-                     [&](const Pair& pair) { return on(pair.first) || on(pair.second); });
-        suspects.add({.kind = Kind::uplink, .node = node},
-                     [&](const Pair& pair) { return on(pair.first) != on(pair.second); });
+        suspects.add_if({.kind = Kind::leaf, .node = node},
+                        [&](const Pair& pair) { return on(pair.first) || on(pair.second); });
+        suspects.add_if({.kind = Kind::uplink, .node = node},
+                        [&](const Pair& pair) { return on(pair.first) != on(pair.second); });
     }
     if (leaves.empty() && !are_on_one_switch(evidence)) leaves = clusters_of(matches);
-    if (leaves.empty()) return std::move(suspects).take();
-    suspects.add({.kind = Kind::spine}, [&](const Pair& pair) {
+    if (leaves.empty()) return std::move(suspects).release();
+    suspects.add_if({.kind = Kind::spine}, [&](const Pair& pair) {
         return leaves[pair.first] && leaves[pair.second] &&
                leaves[pair.first] != leaves[pair.second];
     });
-    return std::move(suspects).take();
+    return std::move(suspects).release();
 }
 
 }  // namespace distgpu::scaling

@@ -11,8 +11,8 @@ namespace {
 
 const char* remedy_of(nccl::Status status) {
     switch (status) {
-        case nccl::invalid_usage:  // of a program that works elsewhere: two ranks on one GPU
-            return "give each task a GPU of its own; NCCL_DEBUG=INFO shows more";
+        case nccl::invalid_usage:  // usually two ranks on one GPU
+            return "give each task its own GPU; NCCL_DEBUG=INFO shows more";
         case nccl::in_progress:
             return "unset NCCL_COMM_BLOCKING, which makes NCCL's calls return early";
         default:
@@ -20,7 +20,7 @@ const char* remedy_of(nccl::Status status) {
     }
 }
 
-// What keeps a GPU from being used at all. Meanings: CUDA Driver API manual, CUresult.
+// For errors that make a GPU unusable. Meanings: CUDA Driver API manual, CUresult.
 struct Remedy {
     cuda::Status status;
     const char* text;
@@ -28,20 +28,19 @@ struct Remedy {
 constexpr const char* reload = "restart the node, or unload and load NVIDIA's kernel module";
 constexpr std::array remedies{
     Remedy{cuda::not_initialized, reload},
-    Remedy{cuda::stub_library, "take the toolkit's stubs folder out of LD_LIBRARY_PATH"},
-    Remedy{cuda::device_unavailable,
-           "look at its processes and its compute mode with nvidia-smi -q"},
+    Remedy{cuda::stub_library, "remove the toolkit's stubs folder from LD_LIBRARY_PATH"},
+    Remedy{cuda::device_unavailable, "check its processes and its compute mode with nvidia-smi -q"},
     Remedy{cuda::no_device,
-           "ask Slurm for GPUs, and see what CUDA_VISIBLE_DEVICES and nvidia-smi -L say"},
+           "request GPUs from Slurm, and check CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
     Remedy{cuda::invalid_device, "compare CUDA_VISIBLE_DEVICES with nvidia-smi -L"},
     Remedy{cuda::system_not_ready,
-           "start nvidia-fabricmanager, which NVSwitch needs, and see its log"},
+           "start nvidia-fabricmanager, which NVSwitch needs, and check its log"},
     Remedy{cuda::system_driver_mismatch, reload},
-    Remedy{cuda::compat_not_supported, "take the compat folder out of LD_LIBRARY_PATH"},
+    Remedy{cuda::compat_not_supported, "remove the compat folder from LD_LIBRARY_PATH"},
     Remedy{cuda::unknown,
-           "see what nvidia-smi and dmesg say on this node, and load the module nvidia-uvm"}};
+           "check nvidia-smi and dmesg on this node, and load the kernel module nvidia-uvm"}};
 
-// NCCL's text as part of one line.
+// Joins the lines of NCCL's text.
 std::string one_line(const char* text) {
     std::string line = text != nullptr ? text : "";
     std::ranges::replace(line, '\n', ' ');
@@ -59,7 +58,7 @@ std::optional<Error> Gpu::error_of(cuda::Status status, const char* function) co
     const char* text = nullptr;
     cuda.error_string(status, &text);
     std::string problem = text != nullptr ? text : formatted("CUDA error {}", status);
-    // A stub has no words for its errors.
+    // The stub library has no error texts.
     if (status == cuda::stub_library) problem = "libcuda.so.1 is the toolkit's stub";
     const auto* const known = std::ranges::find(remedies, status, &Remedy::status);
     return Error{function, problem, known == remedies.end() ? "" : known->text};

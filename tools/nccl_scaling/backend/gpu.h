@@ -1,8 +1,8 @@
-// A rank's GPU as the nccl back end uses it: what is used of CUDA's driver API and of NCCL, the
-// stream on which collectives run, what status codes mean to a user, and a communicator.
+// A rank's GPU in the nccl back end: the used part of CUDA's driver API and of NCCL, the stream of
+// the collectives, error messages for status codes, and a communicator.
 //
-// Both are declared here, since the program is built without their headers and runs without their
-// libraries.
+// The APIs are declared here because the program is built without their headers and must start
+// without their libraries.
 #pragma once
 
 #include "backend/backend.h"
@@ -17,8 +17,8 @@
 
 namespace distgpu::scaling {
 
-// Values and signatures: CUDA Driver API manual; the _v2 functions are what cuda.h calls by the
-// plain name since CUDA 4.
+// Values and signatures: CUDA Driver API manual. Since CUDA 4, cuda.h maps the plain names to the
+// _v2 functions.
 namespace cuda {
 
 using Status = int;  // CUresult
@@ -72,9 +72,9 @@ struct Driver {
 
 }  // namespace cuda
 
-// Values and signatures: NCCL's API reference, from 2.18 on, which brought ncclCommSplit. Every
-// communicator has the library's default configuration, so that no ncclConfig_t, whose layout grows
-// with the versions, is passed.
+// Values and signatures: NCCL's API reference, from 2.18 on, which introduced ncclCommSplit. Every
+// communicator has the default configuration, so that no ncclConfig_t is passed, whose layout grows
+// from version to version.
 namespace nccl {
 
 using Status = int;          // ncclResult_t
@@ -121,7 +121,7 @@ struct Library {
                          Communicator communicator, Stream stream);
     Status (*reduce_scatter)(const void* send, void* receive, std::size_t count, int type, int op,
                              Communicator communicator, Stream stream);
-    // From 2.28 on; null: the library is older.
+    // Null before 2.28.
     Status (*all_to_all)(const void* send, void* receive, std::size_t count, int type,
                          Communicator communicator, Stream stream);
     Status (*send)(const void* from, std::size_t count, int type, int peer,
@@ -138,9 +138,9 @@ struct Gpu {
     cuda::Driver cuda;
     nccl::Library nccl;
     cuda::Stream stream = nullptr;
-    std::vector<cuda::Event> events{};  // by which NcclCommunicator times what is on the stream
+    std::vector<cuda::Event> events{};  // with which NcclCommunicator times the collectives
 
-    // Nothing: success. Else an error with the library's own text where it has one.
+    // nullopt on success, otherwise an error with the library's own text if it has one.
     std::optional<Error> error_of(cuda::Status status, const char* function) const;
     std::optional<Error> error_of_nccl(nccl::Status status, const char* function,
                                        nccl::Communicator communicator) const;
@@ -151,31 +151,32 @@ struct Gpu {
 // Collectives of NCCL among some ranks.
 class NcclCommunicator final : public Communicator {
   public:
-    // `token`: one number in GPU memory, for the barrier. The GPU outlives this.
-    NcclCommunicator(const Gpu& gpu, nccl::Communicator communicator, Seat seat, std::byte* token)
-        : gpu_(gpu), communicator_(communicator), seat_(seat), token_(token) {}
+    // `token`: one float in GPU memory, for the barrier. The GPU must outlive this object.
+    NcclCommunicator(const Gpu& gpu, nccl::Communicator communicator, GroupRank self,
+                     std::byte* token)
+        : gpu_(gpu), communicator_(communicator), self_(self), token_(token) {}
 
     std::optional<Error> run(const Call& call) override;
 
-    // By events on the GPU, of which the Gpu has three at least. So many less one collectives are
-    // under way at a time: the GPU never waits for this process, and progress is seen.
+    // Uses the events of `gpu`, at least three. At most one collective less than there are events
+    // is in flight, so that the GPU never waits for this process, and progress is visible.
     Result<std::vector<double>> time(const Call& call, std::uint32_t iterations,
-                                     const std::function<void()>& made_progress) override;
+                                     const std::function<void()>& report_progress) override;
 
-    // Also ends where another rank's failure leaves the collective hanging.
+    // Returns an error if another rank's failure leaves the collective hanging.
     std::optional<Error> synchronize() override;
     std::optional<Error> barrier() override;
     std::optional<Error> close() override;
 
   private:
     template <class Query>
-    std::optional<Error> await(const char* function, const Query& query);
+    std::optional<Error> wait_for(const char* function, const Query& query);
     nccl::Status start(const Call& call, int type);
     nccl::Status exchange(const Call& call, int type);
 
     const Gpu& gpu_;
     nccl::Communicator communicator_;
-    Seat seat_;
+    GroupRank self_;
     std::byte* token_;
 };
 

@@ -1,4 +1,4 @@
-// The mpi back end: MPI's collectives on host memory. Not a measurement of GPUs.
+// The mpi back end: MPI's collectives on host memory. It does not measure GPUs.
 #include "analysis/collectives.h"
 #include "backend/backend.h"
 #include "backend/number.h"
@@ -13,7 +13,7 @@
 namespace distgpu::scaling {
 namespace {
 
-// Nothing for MPI_SUCCESS.
+// nullopt for MPI_SUCCESS.
 std::optional<Error> error_of(int code, const char* function) {
     if (code == MPI_SUCCESS) return std::nullopt;
     std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -22,8 +22,8 @@ std::optional<Error> error_of(int code, const char* function) {
     return Error{function, std::string(text.data(), static_cast<std::size_t>(length)), ""};
 }
 
-// MPI knows no floating-point numbers of 16 bits: they are moved as two bytes, and added by
-// operations of this program. The signature is MPI_User_function.
+// MPI has no 16-bit floating-point types: the numbers are moved as two bytes, and added by this
+// program's own operation. The signature is MPI_User_function.
 template <float (*widen)(std::uint16_t), std::uint16_t (*narrow)(float)>
 // NOLINTNEXTLINE(readability-non-const-parameter)
 void add_16_bits(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
@@ -33,12 +33,12 @@ void add_16_bits(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
                    [](std::uint16_t a, std::uint16_t b) { return narrow(widen(a) + widen(b)); });
 }
 
-// Between MPI_Init and MPI_Finalize.
+// MPI's operations for sums; valid between MPI_Init and MPI_Finalize.
 struct Sums {
     MPI_Op of_halves = MPI_OP_NULL;
     MPI_Op of_bfloats = MPI_OP_NULL;
 
-    void make() {
+    void create() {
         constexpr int commutes = 1;
         MPI_Op_create(add_16_bits<half_to_float, float_to_half>, commutes, &of_halves);
         MPI_Op_create(add_16_bits<bfloat_to_float, float_to_bfloat>, commutes, &of_bfloats);
@@ -55,11 +55,11 @@ struct Sums {
 
 class MpiCommunicator final : public Communicator {
   public:
-    MpiCommunicator(MPI_Comm communicator, Seat seat, const Sums& sums)
+    MpiCommunicator(MPI_Comm communicator, GroupRank self, const Sums& sums)
         : communicator_(communicator),
           sums_(sums),
-          rank_(static_cast<int>(seat.rank)),
-          size_(static_cast<int>(seat.ranks)) {}
+          rank_(static_cast<int>(self.rank)),
+          size_(static_cast<int>(self.size)) {}
 
     std::optional<Error> run(const Call& call) override {
         if (call.count > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -73,16 +73,16 @@ class MpiCommunicator final : public Communicator {
 
     std::optional<Error> synchronize() override { return std::nullopt; }  // run() has waited
 
-    // By the wall clock.
+    // Uses the wall clock.
     Result<std::vector<double>> time(const Call& call, std::uint32_t iterations,
-                                     const std::function<void()>& made_progress) override {
+                                     const std::function<void()>& report_progress) override {
         std::vector<double> ends;
         ends.reserve(iterations);
         const double begin = MPI_Wtime();
         for (std::uint32_t i = 0; i < iterations; ++i) {
             if (auto error = run(call)) return *error;
             ends.push_back(MPI_Wtime() - begin);
-            made_progress();
+            report_progress();
         }
         return ends;
     }
@@ -116,7 +116,7 @@ class MpiCommunicator final : public Communicator {
         return exchange(call, count, type);
     }
 
-    // To the next rank, from the one before.
+    // Sends to the next rank, receives from the previous one.
     int exchange(const Call& call, int count, MPI_Datatype type) {
         return MPI_Sendrecv(call.send, count, type, (rank_ + 1) % size_, 0, call.receive, count,
                             type, (rank_ + size_ - 1) % size_, 0, communicator_, MPI_STATUS_IGNORE);
@@ -124,7 +124,7 @@ class MpiCommunicator final : public Communicator {
 
     int all_gather(const Call& call, int count, MPI_Datatype type) {
         const std::byte* const own =
-            call.receive + static_cast<std::size_t>(rank_) * call.count * row_of(call.type).bytes;
+            call.receive + static_cast<std::size_t>(rank_) * call.count * info_of(call.type).bytes;
         return MPI_Allgather(call.send == own ? MPI_IN_PLACE : call.send, count, type, call.receive,
                              count, type, communicator_);
     }
@@ -160,39 +160,39 @@ class MpiBackend final : public Backend {
                          formatted("MPI has a world size of {}, not {}", size, member_.world_size),
                          "start it with srun --mpi=pmix --distgpu=pytorch, or with mpirun"};
         }
-        sums_.make();
+        sums_.create();
         return std::nullopt;
     }
 
-    // By the seats, which need not follow MPI's ranks.
+    // Ordered by `self`, which may differ from the order of MPI's ranks.
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
-                                                Seat seat) override {
+                                                GroupRank self) override {
         MPI_Comm part = MPI_COMM_NULL;
         const int key = colour ? static_cast<int>(*colour) : MPI_UNDEFINED;
         if (auto error =
-                error_of(MPI_Comm_split(MPI_COMM_WORLD, key, static_cast<int>(seat.rank), &part),
+                error_of(MPI_Comm_split(MPI_COMM_WORLD, key, static_cast<int>(self.rank), &part),
                          "MPI_Comm_split")) {
             return *error;
         }
         if (part == MPI_COMM_NULL) return std::unique_ptr<Communicator>();
-        return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(part, seat, sums_));
+        return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(part, self, sums_));
     }
 
     std::optional<Error> barrier() override {
         return error_of(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
     }
 
-    // MPI_Bcast has one buffer, and MPI_Reduce_scatter_block in place has its result elsewhere
+    // MPI_Bcast has one buffer, and MPI_Reduce_scatter_block in place puts its result elsewhere
     // than NCCL.
-    bool offers(const Subject& subject) const override {
-        switch (subject.collective) {
+    bool supports(const Operation& operation) const override {
+        switch (operation.collective) {
             case Collective::broadcast:
-                return subject.in_place;
+                return operation.in_place;
             case Collective::all_reduce:
             case Collective::all_gather:
                 return true;
             default:
-                return !subject.in_place;
+                return !operation.in_place;
         }
     }
 

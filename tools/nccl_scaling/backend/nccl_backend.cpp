@@ -18,7 +18,7 @@
 namespace distgpu::scaling {
 namespace {
 
-// As many collectives are under way in a timed loop; a stream takes about a thousand.
+// Limits the collectives in flight in a timed loop; a stream can queue about a thousand.
 constexpr std::size_t events = 64;
 
 std::string hexadecimal(const nccl::UniqueId& id) {
@@ -30,7 +30,7 @@ std::string hexadecimal(const nccl::UniqueId& id) {
     return text;
 }
 
-// Precondition: what hexadecimal() made.
+// Inverse of hexadecimal().
 nccl::UniqueId unique_id(std::string_view text) {
     nccl::UniqueId id{};
     for (std::size_t i = 0; i < id.bytes.size() && 2 * i + 2 <= text.size(); ++i) {
@@ -41,7 +41,7 @@ nccl::UniqueId unique_id(std::string_view text) {
     return id;
 }
 
-// As nvidia-smi writes it: GPU-01234567-89ab-cdef-0123-456789abcdef.
+// As in nvidia-smi: GPU-01234567-89ab-cdef-0123-456789abcdef.
 std::string text_of(const cuda::Uuid& uuid) {
     std::string text = "GPU";
     for (std::size_t i = 0; i < uuid.bytes.size(); ++i) {
@@ -51,14 +51,14 @@ std::string text_of(const cuda::Uuid& uuid) {
     return text;
 }
 
-// "580.65.06", which libcuda does not tell. Empty: the kernel's module is not to be seen here.
+// "580.65.06", which libcuda does not report. Empty if the kernel module is not visible here.
 std::string driver_version() {
     return read_trimmed("/sys/module/nvidia/version").value_or("");
 }
 
-// Errors (object: libcuda.so.1): not found; too old, naming what it lacks.
+// Errors (object: libcuda.so.1): not found; too old, with the missing functions.
 Result<cuda::Driver> load_driver() {
-    // The driver's own, never the toolkit's stub libcuda.so, which answers nothing.
+    // The driver's own library, not the toolkit's stub libcuda.so, which cannot do anything.
     constexpr const char* file = "libcuda.so.1";
     auto library = SharedLibrary::load(
         file, "run on a node with NVIDIA's driver, or measure host memory with --backend mpi");
@@ -89,7 +89,7 @@ Result<cuda::Driver> load_driver() {
     return Error{file, "has no " + library->missing(), "install a newer driver"};
 }
 
-// Errors (object: libnccl.so.2): not found; too old, naming what it lacks.
+// Errors (object: libnccl.so.2): not found; too old, with the missing functions.
 Result<nccl::Library> load_nccl() {
     auto shared = SharedLibrary::load(
         "libnccl.so.2", "install NCCL 2.18 or newer, or name its folder in LD_LIBRARY_PATH");
@@ -128,7 +128,7 @@ class NcclBackend final : public Backend {
 
     Result<Description> start(const Member& member) override {
         member_ = member;
-        auto device = take_device();
+        auto device = select_device();
         if (!device) return device.error();
         auto token = gpu_.allocate(sizeof(float));
         if (!token) return token.error();
@@ -146,37 +146,38 @@ class NcclBackend final : public Backend {
         const auto status = gpu_.nccl.init_rank(&world_, static_cast<int>(member_.world_size),
                                                 unique_id(shared), static_cast<int>(member_.rank));
         if (auto error = gpu_.error_of_nccl(status, "ncclCommInitRank", nullptr)) return error;
-        everyone_.emplace(gpu_, world_, Seat{member_.rank, member_.world_size}, token_);
+        world_communicator_.emplace(gpu_, world_, GroupRank{member_.rank, member_.world_size},
+                                    token_);
         return std::nullopt;
     }
 
     Result<std::unique_ptr<Communicator>> split(std::optional<std::uint32_t> colour,
-                                                Seat seat) override {
+                                                GroupRank self) override {
         nccl::Communicator made = nullptr;
         const int key = colour ? static_cast<int>(*colour) : nccl::no_colour;
         const auto status =
-            gpu_.nccl.split(world_, key, static_cast<int>(seat.rank), &made, nullptr);
+            gpu_.nccl.split(world_, key, static_cast<int>(self.rank), &made, nullptr);
         if (auto error = gpu_.error_of_nccl(status, "ncclCommSplit", world_)) return *error;
         if (made == nullptr) return std::unique_ptr<Communicator>();
         return std::unique_ptr<Communicator>(
-            std::make_unique<NcclCommunicator>(gpu_, made, seat, token_));
+            std::make_unique<NcclCommunicator>(gpu_, made, self, token_));
     }
 
-    std::optional<Error> barrier() override { return everyone_->barrier(); }
+    std::optional<Error> barrier() override { return world_communicator_->barrier(); }
 
     // Sends and receives cannot share a buffer.
-    bool offers(const Subject& subject) const override {
-        const Collective collective = subject.collective;
-        return !subject.in_place || row_of(collective).reduces ||
+    bool supports(const Operation& operation) const override {
+        const Collective collective = operation.collective;
+        return !operation.in_place || info_of(collective).is_reduction ||
                collective == Collective::all_gather || collective == Collective::broadcast;
     }
 
     Result<std::byte*> allocate(std::size_t bytes) override { return gpu_.allocate(bytes); }
 
-    // On the stream of the collectives: a plain copy may still be under way when it returns, and
-    // other streams do not wait for it.
+    // Uses the stream of the collectives: a plain copy may return before it is done, and other
+    // streams do not wait for it.
     std::optional<Error> upload(std::byte* to, std::span<const std::byte> from) override {
-        return copied(
+        return finish_copy(
             gpu_.cuda.copy_to_device(address_of(to), from.data(), from.size(), gpu_.stream),
             "cuMemcpyHtoDAsync");
     }
@@ -187,11 +188,12 @@ class NcclBackend final : public Backend {
     }
 
     std::optional<Error> copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-        return copied(gpu_.cuda.copy_within(address_of(to), address_of(from), bytes, gpu_.stream),
-                      "cuMemcpyDtoDAsync");
+        return finish_copy(
+            gpu_.cuda.copy_within(address_of(to), address_of(from), bytes, gpu_.stream),
+            "cuMemcpyDtoDAsync");
     }
 
-    // The memory goes with the process.
+    // The memory is freed at the end of the process.
     std::optional<Error> finish() override {
         return gpu_.error_of_nccl(gpu_.nccl.destroy(world_), "ncclCommDestroy", nullptr);
     }
@@ -201,13 +203,13 @@ class NcclBackend final : public Backend {
         return reinterpret_cast<cuda::Address>(pointer);
     }
 
-    std::optional<Error> copied(cuda::Status started, const char* function) const {
+    std::optional<Error> finish_copy(cuda::Status started, const char* function) const {
         if (auto error = gpu_.error_of(started, function)) return error;
         return gpu_.error_of(gpu_.cuda.synchronize_stream(gpu_.stream), "cuStreamSynchronize");
     }
 
-    // The GPU with the local rank's number; where each task sees only its own, that one.
-    Result<cuda::Device> take_device() {
+    // Selects the GPU with the number of the local rank, or the only one that the task sees.
+    Result<cuda::Device> select_device() {
         int count = 0;
         cuda::Device device = 0;
         cuda::Context context = nullptr;
@@ -215,13 +217,13 @@ class NcclBackend final : public Backend {
         if (auto error = gpu_.error_of(gpu_.cuda.device_count(&count), "cuDeviceGetCount")) {
             return *error;
         }
-        const int wanted = count == 1 ? 0 : static_cast<int>(member_.local_rank);
-        if (wanted >= count) {
-            return Error{formatted("local rank {}", wanted), formatted("sees {} GPUs", count),
+        const int index = count == 1 ? 0 : static_cast<int>(member_.local_rank);
+        if (index >= count) {
+            return Error{formatted("local rank {}", index), formatted("sees {} GPUs", count),
                          "start one task per GPU"};
         }
         const auto& cuda = gpu_.cuda;
-        auto error = gpu_.error_of(cuda.device_get(&device, wanted), "cuDeviceGet");
+        auto error = gpu_.error_of(cuda.device_get(&device, index), "cuDeviceGet");
         if (!error) {
             error = gpu_.error_of(cuda.retain_primary_context(&context, device),
                                   "cuDevicePrimaryCtxRetain");
@@ -261,13 +263,13 @@ class NcclBackend final : public Backend {
     Gpu gpu_;
     Member member_;
     nccl::Communicator world_ = nullptr;
-    std::optional<NcclCommunicator> everyone_;
+    std::optional<NcclCommunicator> world_communicator_;
     std::byte* token_ = nullptr;
 };
 
 }  // namespace
 
-// The driver first: without it NCCL can do nothing.
+// Loads the driver first, because NCCL needs it.
 Result<std::unique_ptr<Backend>> load_nccl_backend() {
     auto driver = load_driver();
     if (!driver) return driver.error();

@@ -9,9 +9,10 @@ namespace {
 
 constexpr const char* any_collective = "collective of NCCL";
 
-// A rank that is lost breaks the others' connections. It is the one to be named, so the control
-// channel, which looks every tenth of a second, gets time to miss it before the others complain.
-constexpr std::chrono::milliseconds to_name_the_lost{500};
+// A lost rank breaks the connections of the others. The report should name the lost one, so the
+// control channel, which polls every tenth of a second, gets time to notice it before the others
+// report errors.
+constexpr std::chrono::milliseconds lost_rank_grace{500};
 
 }  // namespace
 
@@ -19,59 +20,60 @@ std::optional<Error> NcclCommunicator::run(const Call& call) {
     return gpu_.error_of_nccl(start(call, nccl::type_of(call.type)), any_collective, communicator_);
 }
 
-// NCCL's kernel waits for ever for a rank that is lost; only the asynchronous error tells. The CPU
-// may be NCCL's, whose threads move data between the nodes.
+// NCCL's kernel waits for a lost rank forever; only the asynchronous error shows it. Yields because
+// NCCL's threads, which move data between the nodes, may need the CPU.
 template <class Query>
-std::optional<Error> NcclCommunicator::await(const char* function, const Query& query) {
+std::optional<Error> NcclCommunicator::wait_for(const char* function, const Query& query) {
     for (;;) {
         const cuda::Status status = query();
         if (status != cuda::not_ready) return gpu_.error_of(status, function);
         nccl::Status failure = nccl::success;
-        const auto asked = gpu_.nccl.async_error(communicator_, &failure);
-        if (auto error = gpu_.error_of_nccl(asked, "ncclCommGetAsyncError", communicator_)) {
+        const auto status_of_query = gpu_.nccl.async_error(communicator_, &failure);
+        if (auto error =
+                gpu_.error_of_nccl(status_of_query, "ncclCommGetAsyncError", communicator_)) {
             return error;
         }
-        if (failure == nccl::remote_error) std::this_thread::sleep_for(to_name_the_lost);
+        if (failure == nccl::remote_error) std::this_thread::sleep_for(lost_rank_grace);
         if (auto error = gpu_.error_of_nccl(failure, any_collective, communicator_)) return error;
         std::this_thread::yield();
     }
 }
 
 std::optional<Error> NcclCommunicator::synchronize() {
-    return await("cuStreamQuery", [this] { return gpu_.cuda.query_stream(gpu_.stream); });
+    return wait_for("cuStreamQuery", [this] { return gpu_.cuda.query_stream(gpu_.stream); });
 }
 
-// The events form a ring: one before the first collective, one behind each.
+// The events form a ring: one before the first collective, and one after each.
 Result<std::vector<double>> NcclCommunicator::time(const Call& call, std::uint32_t iterations,
-                                                   const std::function<void()>& made_progress) {
+                                                   const std::function<void()>& report_progress) {
     const auto event = [&](std::uint32_t i) { return gpu_.events[i % gpu_.events.size()]; };
-    const auto mark = [&](std::uint32_t i) {
+    const auto record_event = [&](std::uint32_t i) {
         return gpu_.error_of(gpu_.cuda.record_event(event(i), gpu_.stream), "cuEventRecord");
     };
-    if (auto error = mark(0)) return *error;
+    if (auto error = record_event(0)) return *error;
     std::vector<double> ends;
     ends.reserve(iterations);
-    const auto take_end = [&]() -> std::optional<Error> {
+    const auto wait_for_next_end = [&]() -> std::optional<Error> {
         const auto i = static_cast<std::uint32_t>(ends.size());
         if (auto error =
-                await("cuEventQuery", [&] { return gpu_.cuda.query_event(event(i + 1)); })) {
+                wait_for("cuEventQuery", [&] { return gpu_.cuda.query_event(event(i + 1)); })) {
             return error;
         }
         float milliseconds = 0;
         const auto status = gpu_.cuda.elapsed(&milliseconds, event(i), event(i + 1));
         ends.push_back((ends.empty() ? 0 : ends.back()) + milliseconds / 1000.0);
-        made_progress();
+        report_progress();
         return gpu_.error_of(status, "cuEventElapsedTime");
     };
-    const auto ahead = static_cast<std::uint32_t>(gpu_.events.size() - 2);
+    const auto max_ahead = static_cast<std::uint32_t>(gpu_.events.size() - 2);
     for (std::uint32_t i = 0; i < iterations; ++i) {
         if (auto error = run(call)) return *error;
-        if (auto error = mark(i + 1)) return *error;
-        if (i < ahead) continue;
-        if (auto error = take_end()) return *error;
+        if (auto error = record_event(i + 1)) return *error;
+        if (i < max_ahead) continue;
+        if (auto error = wait_for_next_end()) return *error;
     }
     while (ends.size() < iterations) {
-        if (auto error = take_end()) return *error;
+        if (auto error = wait_for_next_end()) return *error;
     }
     return ends;
 }
@@ -110,24 +112,24 @@ nccl::Status NcclCommunicator::start(const Call& call, int type) {
     return exchange(call, type);
 }
 
-// By sends and receives, in one group: all-to-all to and from each rank, its part; send-recv to the
-// next rank, from the one before.
+// Sends and receives in one group: for all-to-all, a part to and from each rank; for send-recv, to
+// the next rank and from the previous one.
 nccl::Status NcclCommunicator::exchange(const Call& call, int type) {
     const nccl::Library& nccl = gpu_.nccl;
     const bool to_all = call.collective == Collective::all_to_all;
-    const std::size_t part = to_all ? call.count * row_of(call.type).bytes : 0;
+    const std::size_t part = to_all ? call.count * info_of(call.type).bytes : 0;
     nccl.group_start();
-    for (std::uint32_t peer = 0; peer < seat_.ranks; ++peer) {
-        if (to_all || peer == (seat_.rank + 1) % seat_.ranks) {
+    for (std::uint32_t peer = 0; peer < self_.size; ++peer) {
+        if (to_all || peer == (self_.rank + 1) % self_.size) {
             nccl.send(call.send + peer * part, call.count, type, static_cast<int>(peer),
                       communicator_, gpu_.stream);
         }
-        if (to_all || seat_.rank == (peer + 1) % seat_.ranks) {
+        if (to_all || self_.rank == (peer + 1) % self_.size) {
             nccl.receive(call.receive + peer * part, call.count, type, static_cast<int>(peer),
                          communicator_, gpu_.stream);
         }
     }
-    return nccl.group_end();  // also says what failed in the group
+    return nccl.group_end();  // also returns the errors within the group
 }
 
 }  // namespace distgpu::scaling

@@ -1,4 +1,4 @@
-// The end of the control channel of every rank but 0.
+// The control channel on all ranks except 0.
 #include "base/format.h"
 #include "base/io/socket.h"
 #include "bootstrap/messages.h"
@@ -14,11 +14,11 @@
 namespace distgpu::scaling {
 namespace {
 
-// Rank 0 names the missing ranks at the time-out; the others wait a little longer for it.
-constexpr std::chrono::seconds for_rank_0{5};
+// The others wait this much longer than rank 0, which reports the missing ranks at the time-out.
+constexpr std::chrono::seconds rank_0_grace{5};
 
-// As good as without end: rank 0 may be silent for as long as a measurement takes.
-constexpr std::chrono::hours forever{24 * 365};
+// Practically infinite: rank 0 may be silent for as long as a measurement takes.
+constexpr std::chrono::hours no_timeout{24 * 365};
 
 class Follower final : public Channel {
   public:
@@ -26,13 +26,13 @@ class Follower final : public Channel {
         : peers_(std::move(peers)),
           connection_(std::move(connection)),
           timeout_(options.timeout),
-          end_(options.end),
+          on_termination_(options.on_termination),
           watcher_([this] { watch(); }) {}
 
     ~Follower() override {
         {
             const std::lock_guard lock(mutex_);
-            finishing_ = true;
+            is_finishing_ = true;
         }
         shutdown(connection_.fd(), SHUT_RDWR);  // wakes the watcher
         watcher_.join();
@@ -44,37 +44,37 @@ class Follower final : public Channel {
     const std::vector<Peer>& peers() const override { return peers_; }
 
     std::vector<std::string> gather(const std::string& text) override {
-        send(line_of(Kind::data, text));
+        send(message_line(MessageKind::data, text));
         return {};
     }
 
     std::string broadcast(const std::string& /*text*/) override {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return ended_ || !texts_.empty(); });
+        changed_.wait(lock, [this] { return is_terminated_ || !texts_.empty(); });
         if (texts_.empty()) return "";
         std::string text = std::move(texts_.front());
         texts_.pop_front();
         return text;
     }
 
-    void begin(const std::string& phase) override {
+    void begin_phase(const std::string& phase) override {
         const std::lock_guard lock(mutex_);
         phase_ = phase;
         progress_ = 0;
     }
 
-    void made_progress() override { ++progress_; }
+    void report_progress() override { ++progress_; }
 
     void fail(ExitCode code, const std::string& problem) override {
-        send(failed_line(code, problem));
+        send(failure_line(code, problem));
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return ended_; });
+        changed_.wait(lock, [this] { return is_terminated_; });
     }
 
     void finish() override {
         {
             const std::lock_guard lock(mutex_);
-            finishing_ = true;
+            is_finishing_ = true;
         }
         gather("");
         broadcast("");
@@ -83,84 +83,85 @@ class Follower final : public Channel {
   private:
     void watch() {
         for (;;) {
-            const auto line = receive_line(connection_, longest_line, Clock::now() + forever);
-            if (!line) return lose_leader();
-            take_line(*line);
+            const auto line = receive_line(connection_, longest_line, Clock::now() + no_timeout);
+            if (!line) return handle_lost_leader();
+            handle_line(*line);
         }
     }
 
-    void take_line(const std::string& line) {
+    void handle_line(const std::string& line) {
         if (line.empty()) return;
-        const auto kind = static_cast<Kind>(line.front());
-        if (kind == Kind::ping) {
-            return send(line_of(Kind::progress, std::to_string(progress_.load())));
+        const auto kind = static_cast<MessageKind>(line.front());
+        if (kind == MessageKind::ping) {
+            return send(message_line(MessageKind::progress, std::to_string(progress_.load())));
         }
         const std::lock_guard lock(mutex_);
-        if (kind == Kind::data) {
+        if (kind == MessageKind::data) {
             texts_.push_back(line.substr(1));
             changed_.notify_all();
         } else {
-            leaders_end_ = read_failed(std::string_view(line).substr(1)).code;
+            leader_exit_code_ = read_rank_failure(std::string_view(line).substr(1)).code;
         }
     }
 
-    // Rank 0 leaves first, so that its own status and words are those of the run.
-    void lose_leader() {
+    // This rank ends after rank 0, so that rank 0's status and message are those of the run.
+    void handle_lost_leader() {
         std::unique_lock lock(mutex_);
-        if (!finishing_ || leaders_end_) {
-            Ending ending;
-            ending.failure.phase = phase_;
-            if (leaders_end_) {
-                ending.code = *leaders_end_;
+        if (!is_finishing_ || leader_exit_code_) {
+            Termination termination;
+            termination.failure.phase = phase_;
+            if (leader_exit_code_) {
+                termination.code = *leader_exit_code_;
             } else {
-                ending.failure.problem = "has died";
-                ending.failure.missing = {names_of_peers(peers_)(0)};
+                termination.failure.problem = "has died";
+                termination.failure.missing = {names_of_peers(peers_)(0)};
             }
             lock.unlock();
-            end_(ending);
+            on_termination_(termination);
             lock.lock();
         }
-        ended_ = true;
+        is_terminated_ = true;
         changed_.notify_all();
     }
 
     void send(const std::string& line) {
-        const std::lock_guard lock(sending_);
-        // Where it fails, rank 0 is gone, which the watcher sees.
+        const std::lock_guard lock(send_mutex_);
+        // If this fails, rank 0 is gone, which the watcher notices.
         static_cast<void>(send_all(connection_, line, Clock::now() + timeout_));
     }
 
     const std::vector<Peer> peers_;
     const Socket connection_;
     const Deadline::duration timeout_;
-    const End end_;
+    const TerminationHandler on_termination_;
 
-    std::mutex mutex_;  // of what follows
+    std::mutex mutex_;  // for the members up to send_mutex_
     std::condition_variable changed_;
     std::deque<std::string> texts_;
     std::string phase_;
-    std::optional<ExitCode> leaders_end_;  // what rank 0 said before it left
-    bool finishing_ = false;
-    bool ended_ = false;  // End has returned, or will not be called
+    std::optional<ExitCode> leader_exit_code_;  // sent by rank 0 before it ended
+    bool is_finishing_ = false;
+    bool is_terminated_ = false;  // the handler has returned, or will not be called
 
-    std::mutex sending_;
+    std::mutex send_mutex_;
     std::atomic<std::uint64_t> progress_{0};
     std::thread watcher_;
 };
 
-// Rank 0 may come later than this rank: tries until the time-out.
-Result<Invitation> connect_to_rank_0(const Membership& own, const ChannelOptions& options,
-                                     Deadline deadline) {
-    const Meeting meeting = meeting_of(own, options);
+// Retries until the time-out, because rank 0 may start later than this rank.
+Result<ServerConnection> connect_to_rank_0(const Membership& own, const ChannelOptions& options,
+                                           Deadline deadline) {
+    const Handshake handshake = handshake_of(own, options);
     std::optional<Error> problem;
     for (;;) {
         auto rank_0 =
-            reach(meeting, own.address, own.port, deadline).and_then([&](Invitation host) {
-                return introduce(std::move(host), meeting, hello_text(own), deadline);
-            });
+            connect_to_server(handshake, own.address, own.port, deadline)
+                .and_then([&](ServerConnection server) {
+                    return authenticate(std::move(server), handshake, hello_text(own), deadline);
+                });
         constexpr std::chrono::milliseconds pause{50};
         if (rank_0) return rank_0;
-        // What an attempt says whose time ran out, an earlier one may know better.
+        // If the last attempt ran out of time, an earlier error is more informative.
         if (!problem || Clock::now() < deadline) problem = rank_0.error();
         if (Clock::now() + pause >= deadline) return *problem;
         std::this_thread::sleep_for(pause);
@@ -169,16 +170,17 @@ Result<Invitation> connect_to_rank_0(const Membership& own, const ChannelOptions
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Channel>, Ending> follow(const Membership& own,
-                                                      const ChannelOptions& options) {
+tl::expected<std::unique_ptr<Channel>, Termination> open_follower(const Membership& own,
+                                                                  const ChannelOptions& options) {
     const Deadline deadline = Clock::now() + options.timeout;
     auto rank_0 = connect_to_rank_0(own, options, deadline);
-    if (!rank_0) return refuse(rank_0.error(), ExitCode::timed_out);
-    const auto line = receive_line(rank_0->socket, longest_line, deadline + for_rank_0);
-    if (!line) return refuse({"rank 0", line.error().problem, ""});
+    if (!rank_0) return connection_failure(rank_0.error(), ExitCode::timed_out);
+    const auto line = receive_line(rank_0->socket, longest_line, deadline + rank_0_grace);
+    if (!line) return connection_failure({"rank 0", line.error().problem, ""});
     auto peers = read_peers(*line, own.world_size);
     if (!peers) {
-        return refuse({formatted("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
+        return connection_failure(
+            {formatted("{}:{}", own.address, own.port), "not rank 0 of this run", ""});
     }
     return std::make_unique<Follower>(*std::move(peers), std::move(rank_0->socket), options);
 }

@@ -1,5 +1,5 @@
-// Rank 0's end of the control channel: it listens until every rank has come, and then a thread of
-// its own watches them.
+// The control channel on rank 0: it listens until every rank has connected, and then a separate
+// thread watches the ranks.
 #include "base/format.h"
 #include "base/io/socket.h"
 #include "base/values.h"
@@ -18,10 +18,10 @@
 namespace distgpu::scaling {
 namespace {
 
-// How many times within a time-out the ranks are asked.
-constexpr int probes = 20;
+// Number of times that the ranks are pinged within the time-out.
+constexpr int pings_per_timeout = 20;
 
-// A line that a rank has begun to send is there soon, unless the rank is lost.
+// Time limit for the rest of a line that a rank has begun to send; then the rank is lost.
 constexpr std::chrono::seconds rest_of_line{2};
 
 class Leader final : public Channel {
@@ -31,21 +31,21 @@ class Leader final : public Channel {
         : peers_(std::move(peers)),
           names_(names_of_peers(peers_)),
           timeout_(options.timeout),
-          end_(options.end),
-          last_change_(Clock::now()) {
+          on_termination_(options.on_termination),
+          last_progress_(Clock::now()) {
         for (Socket& connection : connections) {
-            Member& member = members_.emplace_back();
-            member.connection = std::move(connection);
-            member.last_answer = last_change_;
+            RankState& state = ranks_.emplace_back();
+            state.connection = std::move(connection);
+            state.last_message = last_progress_;
         }
-        without_text_ = members_.size();
+        missing_texts_ = ranks_.size();
         watcher_ = std::thread([this] { watch(); });
     }
 
     Leader(const Leader&) = delete;
     Leader& operator=(const Leader&) = delete;
     ~Leader() override {
-        closing_ = true;
+        is_closing_ = true;
         watcher_.join();
     }
 
@@ -53,301 +53,314 @@ class Leader final : public Channel {
 
     std::vector<std::string> gather(const std::string& text) override {
         std::unique_lock lock(mutex_);
-        members_.front().texts.push_back(text);
-        --without_text_;
-        changed_.wait(lock, [this] { return ended_ || without_text_ == 0; });
+        ranks_.front().texts.push_back(text);
+        --missing_texts_;
+        changed_.wait(lock, [this] { return is_terminated_ || missing_texts_ == 0; });
         std::vector<std::string> texts;
-        if (ended_) return texts;
-        texts.reserve(members_.size());
-        for (Member& member : members_) {
-            texts.push_back(std::move(member.texts.front()));
-            member.texts.pop_front();
-            if (member.texts.empty()) ++without_text_;
+        if (is_terminated_) return texts;
+        texts.reserve(ranks_.size());
+        for (RankState& state : ranks_) {
+            texts.push_back(std::move(state.texts.front()));
+            state.texts.pop_front();
+            if (state.texts.empty()) ++missing_texts_;
         }
         return texts;
     }
 
     std::string broadcast(const std::string& text) override {
-        send_to_all(line_of(Kind::data, text));
+        send_to_all(message_line(MessageKind::data, text));
         return text;
     }
 
-    void begin(const std::string& phase) override {
+    void begin_phase(const std::string& phase) override {
         const std::lock_guard lock(mutex_);
         phase_ = phase;
-        last_change_ = Clock::now();
-        for (Member& member : members_) member.progress = 0;
+        last_progress_ = Clock::now();
+        for (RankState& state : ranks_) state.progress = 0;
     }
 
-    void made_progress() override { ++members_.front().progress; }
+    void report_progress() override { ++ranks_.front().progress; }
 
-    void fail(ExitCode code, const std::string& problem) override { lose(0, {code, problem}); }
+    void fail(ExitCode code, const std::string& problem) override {
+        handle_lost_rank(0, {code, problem});
+    }
 
     void finish() override {
         gather("");
         {
             const std::lock_guard lock(mutex_);
-            finishing_ = true;
+            is_finishing_ = true;
         }
         broadcast("");
     }
 
   private:
-    struct Member {
-        Socket connection;              // stays open until the channel goes
-        bool gone = false;              // read by the watcher alone: not polled any more
+    struct RankState {
+        Socket connection;              // open until the channel is destroyed
+        bool is_gone = false;           // no longer polled; used only by the watcher
         std::deque<std::string> texts;  // for gather()
-        // What it has not taken yet, under sending_. The ranks share the texts: the names of
-        // thousands are long.
+        // Not sent yet; protected by send_mutex_. The ranks share the texts, because the names of
+        // thousands of ranks are long.
         std::deque<std::shared_ptr<const std::string>> unsent;
-        std::size_t sent = 0;                    // bytes of the first
-        std::atomic<std::uint64_t> progress{0};  // in this phase, as it last said
-        Deadline last_answer;
+        std::size_t sent = 0;                    // bytes of the first text
+        std::atomic<std::uint64_t> progress{0};  // in this phase, as last reported
+        Deadline last_message;
     };
 
     void watch() {
         const auto interval =
-            std::chrono::duration_cast<std::chrono::milliseconds>(timeout_ / probes);
-        constexpr std::chrono::milliseconds to_notice_closing{100};
-        Deadline next_probe = Clock::now() + interval;
-        while (!closing_) {
-            serve_ready(std::min(interval, to_notice_closing));
-            if (Clock::now() < next_probe) continue;
-            probe();
-            next_probe = Clock::now() + interval;
+            std::chrono::duration_cast<std::chrono::milliseconds>(timeout_ / pings_per_timeout);
+        constexpr std::chrono::milliseconds closing_interval{100};
+        Deadline next_ping = Clock::now() + interval;
+        while (!is_closing_) {
+            serve_connections(std::min(interval, closing_interval));
+            if (Clock::now() < next_ping) continue;
+            ping_ranks();
+            next_ping = Clock::now() + interval;
         }
     }
 
-    // One line from each rank that sent something, and to each what it takes by now.
-    void serve_ready(std::chrono::milliseconds longest_wait) {
+    // Reads one line from each rank that has sent something, and sends each rank what it can
+    // receive.
+    void serve_connections(std::chrono::milliseconds max_wait) {
         std::vector<pollfd> entries;
-        entries.reserve(members_.size());
-        for (const Member& member : members_) {
-            const std::lock_guard lock(sending_);
-            const short events = member.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
-            entries.push_back({member.gone ? -1 : member.connection.fd(), events, 0});
+        entries.reserve(ranks_.size());
+        for (const RankState& state : ranks_) {
+            const std::lock_guard lock(send_mutex_);
+            const short events = state.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+            entries.push_back({state.is_gone ? -1 : state.connection.fd(), events, 0});
         }
-        if (poll(entries.data(), entries.size(), static_cast<int>(longest_wait.count())) <= 0)
-            return;
+        if (poll(entries.data(), entries.size(), static_cast<int>(max_wait.count())) <= 0) return;
         for (std::uint32_t rank = 1; rank < entries.size(); ++rank) {
-            const int found = entries[rank].revents;
-            if ((found & POLLOUT) != 0) send(members_[rank], nullptr);
-            if ((found & ~POLLOUT) == 0) continue;
+            const int events = entries[rank].revents;
+            if ((events & POLLOUT) != 0) send(ranks_[rank], nullptr);
+            if ((events & ~POLLOUT) == 0) continue;
             const auto line =
-                receive_line(members_[rank].connection, longest_line, Clock::now() + rest_of_line);
+                receive_line(ranks_[rank].connection, longest_line, Clock::now() + rest_of_line);
             if (line) {
-                take_line(rank, *line);
+                handle_line(rank, *line);
             } else {
-                members_[rank].gone = true;
-                lose(rank, {ExitCode::environment, "has died"});
+                ranks_[rank].is_gone = true;
+                handle_lost_rank(rank, {ExitCode::environment, "has died"});
             }
         }
     }
 
-    void take_line(std::uint32_t rank, const std::string& line) {
+    void handle_line(std::uint32_t rank, const std::string& line) {
         if (line.empty()) return;
         const std::string text = line.substr(1);
-        const auto kind = static_cast<Kind>(line.front());
-        if (kind == Kind::failed) return lose(rank, read_failed(text));
+        const auto kind = static_cast<MessageKind>(line.front());
+        if (kind == MessageKind::failed) return handle_lost_rank(rank, read_rank_failure(text));
         const std::lock_guard lock(mutex_);
-        Member& member = members_[rank];
-        member.last_answer = Clock::now();
-        if (kind == Kind::data) {
-            member.texts.push_back(text);
-            last_change_ = member.last_answer;
-            // Not for each: gather() would look at all members as often as there are members.
-            if (member.texts.size() == 1 && --without_text_ == 0) changed_.notify_all();
+        RankState& state = ranks_[rank];
+        state.last_message = Clock::now();
+        if (kind == MessageKind::data) {
+            state.texts.push_back(text);
+            last_progress_ = state.last_message;
+            // Wakes gather() only once, so that it does not go through all ranks for every rank.
+            if (state.texts.size() == 1 && --missing_texts_ == 0) changed_.notify_all();
             return;
         }
         const std::uint64_t progress = whole_number_64(text).value_or(0);
-        if (member.progress.exchange(progress) != progress) last_change_ = member.last_answer;
+        if (state.progress.exchange(progress) != progress) last_progress_ = state.last_message;
     }
 
-    void probe() {
+    void ping_ranks() {
         {
             const std::lock_guard lock(mutex_);
-            const std::uint64_t own = members_.front().progress;
-            if (std::exchange(own_progress_, own) != own) last_change_ = Clock::now();
+            const std::uint64_t own = ranks_.front().progress;
+            if (std::exchange(own_progress_, own) != own) last_progress_ = Clock::now();
         }
-        time_out();
-        send_to_all(line_of(Kind::ping, ""));
+        check_timeout();
+        send_to_all(message_line(MessageKind::ping, ""));
     }
 
-    // Waits for no rank: of one that has stopped, the others would hear a time-out later.
+    // Does not wait for any rank; a stopped one would delay the time-out of the others.
     void send_to_all(std::string line) {
         const auto shared = std::make_shared<const std::string>(std::move(line));
-        for (Member& member : members_) {
-            if (member.connection.is_open()) send(member, shared);
+        for (RankState& state : ranks_) {
+            if (state.connection.is_open()) send(state, shared);
         }
     }
 
-    // What the rank takes now of what is left and of this line, which may be null; the watcher
-    // sends the rest. Where nothing can be sent, the rank is found lost by what does not come.
-    void send(Member& member, std::shared_ptr<const std::string> line) {
-        const std::lock_guard lock(sending_);
-        if (line) member.unsent.push_back(std::move(line));
-        while (!member.unsent.empty()) {
-            const auto rest = std::string_view(*member.unsent.front()).substr(member.sent);
-            const auto taken = send_some(member.connection, rest);
-            if (taken && *taken < rest.size()) {
-                member.sent += *taken;
+    // Sends the unsent texts and `line`, which may be null, as far as the rank can receive them
+    // now; the watcher sends the rest. Ignores errors: a lost rank is noticed because it does not
+    // answer.
+    void send(RankState& state, std::shared_ptr<const std::string> line) {
+        const std::lock_guard lock(send_mutex_);
+        if (line) state.unsent.push_back(std::move(line));
+        while (!state.unsent.empty()) {
+            const auto rest = std::string_view(*state.unsent.front()).substr(state.sent);
+            const auto sent_bytes = send_some(state.connection, rest);
+            if (sent_bytes && *sent_bytes < rest.size()) {
+                state.sent += *sent_bytes;
                 return;
             }
-            member.unsent.pop_front();
-            member.sent = 0;
+            state.unsent.pop_front();
+            state.sent = 0;
         }
     }
 
-    // Those that do not answer; where all do, of those that are not done those behind the others.
-    std::vector<std::uint32_t> missing_ranks(Deadline silent_since) const {
+    // The ranks that do not answer; if all do, the unfinished ones with the least progress.
+    std::vector<std::uint32_t> find_missing_ranks(Deadline silent_since) const {
         std::vector<std::uint32_t> silent;
         std::vector<std::uint32_t> behind;
         std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-        for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-            const Member& member = members_[rank];
-            if (rank != 0 && member.last_answer < silent_since) silent.push_back(rank);
-            if (!member.texts.empty() || member.progress > least) continue;
-            if (member.progress < least) behind.clear();
-            least = member.progress;
+        for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+            const RankState& state = ranks_[rank];
+            if (rank != 0 && state.last_message < silent_since) silent.push_back(rank);
+            if (!state.texts.empty() || state.progress > least) continue;
+            if (state.progress < least) behind.clear();
+            least = state.progress;
             behind.push_back(rank);
         }
         return silent.empty() ? behind : silent;
     }
 
-    void lose(std::uint32_t rank, const Failed& failed) {
+    void handle_lost_rank(std::uint32_t rank, const RankFailure& failure) {
         {
             const std::lock_guard lock(mutex_);
-            if (finishing_) return;
+            if (is_finishing_) return;
         }
-        end(failed.code, failed.problem, {rank});
+        terminate(failure.code, failure.problem, {rank});
     }
 
-    void time_out() {
+    void check_timeout() {
         std::vector<std::uint32_t> missing;
         {
             const std::lock_guard lock(mutex_);
             const Deadline now = Clock::now();
-            if (finishing_ || now - last_change_ < timeout_) return;
-            missing = missing_ranks(now - timeout_ / 2);
+            if (is_finishing_ || now - last_progress_ < timeout_) return;
+            missing = find_missing_ranks(now - timeout_ / 2);
         }
         const double seconds = std::chrono::duration<double>(timeout_).count();
-        end(ExitCode::timed_out, formatted("no progress for {} s", seconds), missing);
+        terminate(ExitCode::timed_out, formatted("no progress for {} s", seconds), missing);
     }
 
-    void end(ExitCode code, const std::string& problem, const std::vector<std::uint32_t>& missing) {
-        Ending ending{code, {"", problem, {}}};
-        ending.failure.missing.reserve(missing.size());
-        for (const std::uint32_t rank : missing) ending.failure.missing.push_back(names_(rank));
+    void terminate(ExitCode code, const std::string& problem,
+                   const std::vector<std::uint32_t>& missing) {
+        Termination termination{code, {"", problem, {}}};
+        termination.failure.missing.reserve(missing.size());
+        for (const std::uint32_t rank : missing) {
+            termination.failure.missing.push_back(names_(rank));
+        }
         {
             std::unique_lock lock(mutex_);
-            if (std::exchange(ending_, true)) {
-                return changed_.wait(lock, [this] { return ended_; });
+            if (std::exchange(is_terminating_, true)) {
+                return changed_.wait(lock, [this] { return is_terminated_; });
             }
-            ending.failure.phase = phase_;
+            termination.failure.phase = phase_;
         }
-        send_to_all(failed_line(code, problem));
-        end_(ending);
-        closing_ = true;
+        send_to_all(failure_line(code, problem));
+        on_termination_(termination);
+        is_closing_ = true;
         const std::lock_guard lock(mutex_);
-        ended_ = true;
+        is_terminated_ = true;
         changed_.notify_all();
     }
 
     const std::vector<Peer> peers_;
     const RankNames names_;
     const Deadline::duration timeout_;
-    const End end_;
+    const TerminationHandler on_termination_;
 
-    mutable std::mutex mutex_;  // of what follows
+    mutable std::mutex mutex_;  // for the members up to send_mutex_
     std::condition_variable changed_;
-    std::deque<Member> members_;    // by rank
-    std::size_t without_text_ = 0;  // members whose text gather() waits for
+    std::deque<RankState> ranks_;    // by rank
+    std::size_t missing_texts_ = 0;  // number of ranks for whose text gather() waits
     std::string phase_;
-    std::uint64_t own_progress_ = 0;  // when it was last looked at
-    Deadline last_change_;
-    bool finishing_ = false;
-    bool ending_ = false;  // End is about to be called
-    bool ended_ = false;   // and has returned
+    std::uint64_t own_progress_ = 0;  // when last compared
+    Deadline last_progress_;
+    bool is_finishing_ = false;
+    bool is_terminating_ = false;  // the handler is about to be called
+    bool is_terminated_ = false;   // the handler has returned
 
-    std::mutex sending_;
-    std::atomic<bool> closing_{false};
+    std::mutex send_mutex_;
+    std::atomic<bool> is_closing_{false};
     std::thread watcher_;
 };
 
-struct Assembly {
+struct ConnectedRanks {
     std::vector<Peer> peers;
-    std::vector<Socket> connections;  // by rank, rank 0's not open
-    std::uint32_t arrived = 1;
+    std::vector<Socket> connections;  // by rank; rank 0's is not open
+    std::uint32_t count = 1;
 };
 
-// Who is no rank of this run, or one that is there already, is sent away.
-void take(Guest guest, const Host& host, const Membership& own, Assembly& assembly) {
-    const auto hello = read_hello(guest.text, own);
-    if (!hello || hello->rank == 0 || assembly.connections[hello->rank].is_open()) return;
-    if (!host.welcome(guest)) return;
-    assembly.connections[hello->rank] = std::move(guest.socket);
-    assembly.peers[hello->rank] = hello->peer;
-    ++assembly.arrived;
+// Rejects a client that is not a rank of this run, or is already connected.
+void admit(VerifiedClient client, const HandshakeServer& server, const Membership& own,
+           ConnectedRanks& connected) {
+    const auto hello = read_hello(client.text, own);
+    if (!hello || hello->rank == 0 || connected.connections[hello->rank].is_open()) return;
+    if (!server.send_welcome(client)) return;
+    connected.connections[hello->rank] = std::move(client.socket);
+    connected.peers[hello->rank] = hello->peer;
+    ++connected.count;
 }
 
-Ending nobody_else(const Assembly& assembly, const ChannelOptions& options) {
-    Ending ending{
+Termination missing_ranks_termination(const ConnectedRanks& connected,
+                                      const ChannelOptions& options) {
+    Termination termination{
         ExitCode::timed_out,
-        {connecting,
-         formatted("only {} of {} ranks connected within {} s", assembly.arrived,
-                   assembly.peers.size(), std::chrono::duration<double>(options.timeout).count()),
+        {connecting_phase,
+         formatted("only {} of {} ranks connected within {} s", connected.count,
+                   connected.peers.size(), std::chrono::duration<double>(options.timeout).count()),
          {}}};
-    for (std::uint32_t rank = 1; rank < assembly.peers.size(); ++rank) {
-        if (!assembly.connections[rank].is_open()) {
-            ending.failure.missing.push_back(options.names(rank));
+    for (std::uint32_t rank = 1; rank < connected.peers.size(); ++rank) {
+        if (!connected.connections[rank].is_open()) {
+            termination.failure.missing.push_back(options.names(rank));
         }
     }
-    return ending;
+    return termination;
 }
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Channel>, Ending> lead(const Membership& own,
-                                                    const ChannelOptions& options) {
-    if (const auto lack = lack_of_open_files(own.world_size)) {
-        return refuse({lack->object, lack->problem + "; " + lack->remedy, ""});
+tl::expected<std::unique_ptr<Channel>, Termination> open_leader(const Membership& own,
+                                                                const ChannelOptions& options) {
+    if (const auto error = check_open_file_limit(own.world_size)) {
+        return connection_failure({error->object, error->problem + "; " + error->remedy, ""});
     }
     const Deadline deadline = Clock::now() + options.timeout;
     const auto listener = listen_on(own.port);
-    if (!listener) return refuse(listener.error());
-    Assembly assembly{std::vector<Peer>(own.world_size), std::vector<Socket>(own.world_size), 1};
-    assembly.peers.front() = {own.host, own.local_rank, own.switches};
-    Host host(meeting_of(own, options));
-    if (host.proof() == Proof::none && own.world_size > 1) {
+    if (!listener) return connection_failure(listener.error());
+    ConnectedRanks connected{std::vector<Peer>(own.world_size), std::vector<Socket>(own.world_size),
+                             1};
+    connected.peers.front() = {own.host, own.local_rank, own.switches};
+    HandshakeServer server(handshake_of(own, options));
+    if (server.proof() == Proof::none && own.world_size > 1) {
         options.warn({"the ranks",
-                      "not proven to be of this run, so another user could be one of them",
+                      "cannot prove that they belong to this run, so another user could join it",
                       "start it with srun --distgpu=pytorch, or start munged"});
     }
-    while (assembly.arrived < own.world_size) {
-        if (Clock::now() >= deadline) return tl::make_unexpected(nobody_else(assembly, options));
+    while (connected.count < own.world_size) {
+        if (Clock::now() >= deadline) {
+            return tl::make_unexpected(missing_ranks_termination(connected, options));
+        }
         std::vector<pollfd> waiting{{listener->fd(), POLLIN, 0}};
-        host.add_to(waiting);
-        poll_until(waiting, host.next_turn(deadline));
-        if (const auto error = host.greet(*listener)) return refuse(*error);
-        for (Guest& guest : host.introduced()) take(std::move(guest), host, own, assembly);
+        server.add_to(waiting);
+        poll_until(waiting, server.next_check(deadline));
+        if (const auto error = server.accept_clients(*listener)) return connection_failure(*error);
+        for (VerifiedClient& client : server.verified_clients()) {
+            admit(std::move(client), server, own, connected);
+        }
     }
     auto leader =
-        std::make_unique<Leader>(assembly.peers, std::move(assembly.connections), options);
-    leader->broadcast(peers_text(assembly.peers));
+        std::make_unique<Leader>(connected.peers, std::move(connected.connections), options);
+    leader->broadcast(peers_text(connected.peers));
     return leader;
 }
 
-std::optional<Error> lack_of_open_files(std::uint32_t world_size) {
-    constexpr rlim_t others = 256;  // of the program, its libraries and their devices
-    const rlim_t needed = world_size + others;
+std::optional<Error> check_open_file_limit(std::uint32_t world_size) {
+    constexpr rlim_t other_files = 256;  // of the program, its libraries and their devices
+    const rlim_t needed = world_size + other_files;
     rlimit limits{};
     getrlimit(RLIMIT_NOFILE, &limits);
     const rlim_t allowed = limits.rlim_cur;
     if (needed <= allowed) return std::nullopt;
     return Error{
         "open files",
-        formatted("rank 0 needs {} for {} ranks, and may have {}", needed, world_size, allowed),
-        "raise the hard limit on its node, ulimit -Hn"};
+        formatted("rank 0 needs {} for {} ranks, but its limit is {}", needed, world_size, allowed),
+        "raise the hard limit on its node (ulimit -Hn)"};
 }
 
 }  // namespace distgpu::scaling

@@ -28,7 +28,7 @@ Result<std::uint32_t> read_number(const Environment& environment, const std::str
     return *value;
 }
 
-// In the variables of a framework, or of mpirun.
+// From the variables of a framework, or of mpirun.
 Result<Membership> read_ranks(const Environment& environment, bool mpirun) {
     const std::string prefix = mpirun ? "OMPI_COMM_WORLD_" : "";
     constexpr std::uint32_t most = 1U << 24U;
@@ -59,18 +59,18 @@ Result<std::uint16_t> read_port(const Environment& environment, bool mpirun) {
             [](std::uint32_t port) { return static_cast<std::uint16_t>(port + port_offset); });
 }
 
-std::string numbered(std::uint32_t rank) {
+std::string rank_label(std::uint32_t rank) {
     return formatted("rank {}", rank);
 }
 
-std::string placed(std::uint32_t rank, const std::string& host) {
+std::string rank_on_node(std::uint32_t rank, const std::string& host) {
     return formatted("rank {} on {}", rank, host);
 }
 
-// What distgpu handed on comes first: Slurm's variables know nothing of an order of the nodes.
+// Prefers distgpu's variable, because Slurm's variables do not contain the node order.
 std::optional<StepLayout> layout_of_step(const Environment& environment) {
-    if (auto handed = handed_layout(environment)) {
-        return *handed ? std::optional(**std::move(handed)) : std::nullopt;
+    if (auto layout = read_layout_variable(environment)) {
+        return *layout ? std::optional(**std::move(layout)) : std::nullopt;
     }
     auto derived = derive_layout(environment);
     return derived ? *std::move(derived) : std::nullopt;
@@ -105,16 +105,17 @@ Result<Membership> read_membership(const Environment& environment, const std::st
 
 RankNames names_of_step(const Environment& environment) {
     auto layout = layout_of_step(environment);
-    if (!layout) return numbered;
+    if (!layout) return rank_label;
     return [layout = *std::move(layout)](std::uint32_t rank) {
-        if (rank >= layout.task_count()) return numbered(rank);
-        return placed(rank, layout.hosts().name(layout.place(GlobalRank{rank}).node));
+        if (rank >= layout.task_count()) return rank_label(rank);
+        return rank_on_node(rank, layout.hosts().name(layout.place(GlobalRank{rank}).node));
     };
 }
 
 RankNames names_of_peers(std::vector<Peer> peers) {
-    return
-        [peers = std::move(peers)](std::uint32_t rank) { return placed(rank, peers[rank].host); };
+    return [peers = std::move(peers)](std::uint32_t rank) {
+        return rank_on_node(rank, peers[rank].host);
+    };
 }
 
 }  // namespace distgpu::scaling

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view protocol = "nccl-scaling/5";
 
-// Ranks that follow each other on one node, as do their local ranks. To thousands of ranks the
-// names of all would be gigabytes.
+// Consecutive ranks on one node with consecutive local ranks. This keeps the list short: rank 0
+// sends it to every rank, and a name for each of thousands of ranks would make that gigabytes.
 struct NodePeers {
     Peer first;
     std::uint32_t ranks = 0;
@@ -22,16 +22,16 @@ struct NodePeers {
 std::vector<NodePeers> nodes_of(const std::vector<Peer>& peers) {
     std::vector<NodePeers> nodes;
     for (const Peer& peer : peers) {
-        const bool goes_on = !nodes.empty() && nodes.back().first.host == peer.host &&
+        const bool is_next = !nodes.empty() && nodes.back().first.host == peer.host &&
                              nodes.back().first.switches == peer.switches &&
                              nodes.back().first.local_rank + nodes.back().ranks == peer.local_rank;
-        if (!goes_on) nodes.push_back({peer, 0});
+        if (!is_next) nodes.push_back({peer, 0});
         ++nodes.back().ranks;
     }
     return nodes;
 }
 
-// The names will be printed.
+// Makes the names printable, because they are untrusted.
 Peer read_peer(const JsonFields& fields, std::uint32_t world_size) {
     return {printable(fields.text("host")),
             static_cast<std::uint32_t>(fields.index("local_rank", world_size)),
@@ -40,13 +40,13 @@ Peer read_peer(const JsonFields& fields, std::uint32_t world_size) {
 
 }  // namespace
 
-std::string failed_line(ExitCode code, std::string_view problem) {
+std::string failure_line(ExitCode code, std::string_view problem) {
     std::string text = std::to_string(static_cast<int>(code)).append(problem);
     std::ranges::replace(text, '\n', ' ');
-    return line_of(Kind::failed, text);
+    return message_line(MessageKind::failed, text);
 }
 
-Failed read_failed(std::string_view text) {
+RankFailure read_rank_failure(std::string_view text) {
     if (text.empty()) return {};
     const int digit = text.front() - '0';
     const bool known = digit >= static_cast<int>(ExitCode::check_failed) &&
@@ -86,10 +86,10 @@ std::string peers_text(const std::vector<Peer>& peers) {
 }
 
 std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t world_size) {
-    if (line.empty() || line.front() != static_cast<char>(Kind::data)) return std::nullopt;
+    if (line.empty() || line.front() != static_cast<char>(MessageKind::data)) return std::nullopt;
     std::vector<Peer> peers;
     const auto problem = read_json(line.substr(1), [&](const JsonFields& fields) {
-        fields.each("peers", [&](const JsonFields& item) {
+        fields.for_each("peers", [&](const JsonFields& item) {
             Peer peer = read_peer(item, world_size);
             const auto ranks = item.count<std::uint32_t>("ranks");
             if (ranks > world_size - peers.size()) return item.refuse("ranks", "too many");
@@ -99,10 +99,10 @@ std::optional<std::vector<Peer>> read_peers(std::string_view line, std::uint32_t
     return problem || peers.size() != world_size ? std::nullopt : std::optional(std::move(peers));
 }
 
-tl::expected<std::unique_ptr<Channel>, Ending> open_channel(const Membership& own,
-                                                            const ChannelOptions& options) {
-    raise_open_files();
-    return own.rank == 0 ? lead(own, options) : follow(own, options);
+tl::expected<std::unique_ptr<Channel>, Termination> open_channel(const Membership& own,
+                                                                 const ChannelOptions& options) {
+    raise_open_file_limit();
+    return own.rank == 0 ? open_leader(own, options) : open_follower(own, options);
 }
 
 std::optional<Error> read_answer(const std::vector<Peer>& peers, std::uint32_t rank,

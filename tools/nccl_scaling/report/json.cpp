@@ -1,5 +1,4 @@
-// Writes and reads distgpu.scaling/1. A file that is read is distrusted: its numbers become
-// indices.
+// Writes and reads distgpu.scaling/1. Files are not trusted, because their numbers become indices.
 #include "analysis/collectives.h"
 #include "base/format.h"
 #include "base/io/files.h"
@@ -35,7 +34,7 @@ JsonText node_json(const Node& node) {
 }
 
 JsonText group_json(const Results& results, const Group& group) {
-    return {{"kind", word_of(group.kind)},
+    return {{"kind", json_name(group.kind)},
             {"label", group_label(results, group)},
             {"nodes", JsonText::list(group.nodes)},
             {"ranks", group.ranks},
@@ -43,12 +42,12 @@ JsonText group_json(const Results& results, const Group& group) {
 }
 
 JsonText measurement_json(const Results& results, const Measurement& measurement) {
-    const auto& [group, subject, time] = measurement;
+    const auto& [group, operation, time] = measurement;
     return {{"group", group},
-            {"collective", row_of(subject.collective).name},
-            {"type", row_of(subject.type).name},
-            {"in_place", subject.in_place},
-            {"bytes", subject.bytes},
+            {"collective", info_of(operation.collective).name},
+            {"type", info_of(operation.type).name},
+            {"in_place", operation.in_place},
+            {"bytes", operation.bytes},
             {"time", JsonText{{"median", time.median},
                               {"mean", time.mean},
                               {"min", time.min},
@@ -66,54 +65,54 @@ JsonText curve_json(const EfficiencyCurve& curve) {
         return {{"nodes", point.nodes}, {"efficiency", point.efficiency}};
     };
     return {{"kind", "communication"},
-            {"subject", operation_name(curve.subject)},
+            {"subject", operation_name(curve.operation)},
             {"baseline_nodes", curve.baseline_nodes},
             {"points", JsonText::list(curve.points, point_json)}};
 }
 
 JsonText slow_part_json(const SlowPart& part) {
     return {{"subject", part.name},
-            {"kind", word_of(part.kind)},
-            {"relative", part.relative},
+            {"kind", json_name(part.kind)},
+            {"relative", part.relative_rate},
             {"robust_z", part.robust_z},
             {"node", part.node}};
 }
 
 JsonText headline_json(const Headline& headline) {
     const auto& expected = headline.expected;
-    const bool is_ratio = headline.efficiency.has_value();
+    const bool has_baseline = headline.efficiency.has_value();
     return {{"measurement", headline.measurement},
             {"busbw", headline.busbw},
             {"efficiency", headline.efficiency},
-            {"baseline_nodes", is_ratio ? JsonText(headline.baseline_nodes) : JsonText()},
+            {"baseline_nodes", has_baseline ? JsonText(headline.baseline_nodes) : JsonText()},
             {"expected", expected ? JsonText(expected->busbw) : JsonText()},
             {"expected_of", expected ? JsonText(expected->source) : JsonText()}};
 }
 
-JsonText judgement_json(const Judgement& judgement) {
-    const ExitCode code = judgement.exit_code();
-    const char* const passed_or_not = code == ExitCode::done ? "passed" : "skipped";
+JsonText comparison_json(const Comparison& comparison) {
+    const ExitCode code = comparison.exit_code();
+    const char* const passed_or_skipped = code == ExitCode::done ? "passed" : "skipped";
     const auto failed_json = [&](const Change& change) -> JsonText {
         return {{"measurement", change.measurement},
                 {"busbw", change.after},
-                {"least", (1 - judgement.tolerance) * change.before}};
+                {"least", (1 - comparison.tolerance) * change.before}};
     };
-    return {{"outcome", code == ExitCode::check_failed ? "failed" : passed_or_not},
-            {"file", judgement.file},
-            {"tolerance", judgement.tolerance},
-            {"differences", JsonText::list(judgement.differences)},
-            {"passed", judgement.passed()},
-            {"failed", JsonText::list(judgement.failed, failed_json)},
-            {"not_measured", JsonText::list(judgement.unmeasured)}};
+    return {{"outcome", code == ExitCode::check_failed ? "failed" : passed_or_skipped},
+            {"file", comparison.file},
+            {"tolerance", comparison.tolerance},
+            {"differences", JsonText::list(comparison.differences)},
+            {"passed", comparison.passed_count()},
+            {"failed", JsonText::list(comparison.failed, failed_json)},
+            {"not_measured", JsonText::list(comparison.unmeasured)}};
 }
 
-std::string member(std::string_view name, const JsonText& value) {
+std::string json_member(std::string_view name, const JsonText& value) {
     return formatted(",\n\"{}\": {}", name, value.line());
 }
 
-// `"name": [`, an item a line, `]`; `json(item)` makes one.
+// `"name": [`, one line per item from `json(item)`, `]`.
 template <class Items, class ToJson>
-std::string list(std::string_view name, const Items& items, ToJson&& json) {
+std::string json_list(std::string_view name, const Items& items, ToJson&& json) {
     std::string text = formatted(",\n\"{}\": [", name);
     std::string_view separator = "\n";
     for (const auto& item : items) {
@@ -135,14 +134,14 @@ Node read_node(const JsonFields& fields) {
 }
 
 std::optional<Group::Kind> group_kind_named(std::string_view name) {
-    const auto* const found = std::ranges::find(group_words, name);
-    if (found == group_words.end()) return std::nullopt;
-    return static_cast<Group::Kind>(found - group_words.begin());
+    const auto* const found = std::ranges::find(group_kind_names, name);
+    if (found == group_kind_names.end()) return std::nullopt;
+    return static_cast<Group::Kind>(found - group_kind_names.begin());
 }
 
 Group read_group(const JsonFields& fields, std::size_t node_count) {
     Group group;
-    group.kind = fields.named("kind", group_kind_named);
+    group.kind = fields.parsed("kind", group_kind_named);
     group.nodes = fields.indices("nodes", node_count);
     group.ranks = fields.count<std::uint32_t>("ranks");
     group.number = fields.count<std::uint32_t>("number");
@@ -165,9 +164,9 @@ Statistics read_time(const JsonFields& fields) {
 Measurement read_measurement(const JsonFields& fields, std::size_t group_count) {
     Measurement measurement;
     measurement.group = fields.index("group", group_count);
-    measurement.subject = {fields.named("collective", collective_named),
-                           fields.named("type", data_type_named), fields.flag("in_place"),
-                           fields.count<std::uint64_t>("bytes")};
+    measurement.operation = {fields.parsed("collective", collective_named),
+                             fields.parsed("type", data_type_named), fields.flag("in_place"),
+                             fields.count<std::uint64_t>("bytes")};
     const auto time = fields.optional_object("time", read_time);
     if (!time) fields.refuse("time", "missing");
     measurement.time = time.value_or(Statistics{});
@@ -212,26 +211,26 @@ NamedValues read_values(const JsonFields& fields, const char* field) {
 std::string to_json(const Report& report) {
     const Results& results = report.results;
     std::string text = formatted("{{\n\"schema\": \"{}\"", schema);
-    text += member("complete", is_complete(report));
-    text += member("failure", json_or_null(results.failure, failure_json));
-    text += member("backend", results.backend);
-    text += member("note", json_text_or_null(note_on(results)));
-    text += member("started", results.started);
-    text += member("check", results.checked ? JsonText() : JsonText("off"));
-    text += member("verdict", json_text_or_null(report.verdict));
-    text += member("headline", json_or_null(report.headline, headline_json));
-    text += member("limiters", JsonText::list(report.limiters));
-    text += member("judgement", json_or_null(report.judgement, judgement_json));
-    text += member("fingerprint", values_json(results.fingerprint));
-    text += member("environment", values_json(results.environment));
-    text += list("nodes", results.nodes, node_json);
-    text += list("groups", results.groups,
-                 [&](const Group& group) { return group_json(results, group); });
-    text += list("measurements", results.measurements, [&](const Measurement& measurement) {
+    text += json_member("complete", is_complete(report));
+    text += json_member("failure", json_or_null(results.failure, failure_json));
+    text += json_member("backend", results.backend);
+    text += json_member("note", json_text_or_null(backend_note(results)));
+    text += json_member("started", results.started);
+    text += json_member("check", results.checked ? JsonText() : JsonText("off"));
+    text += json_member("verdict", json_text_or_null(report.verdict));
+    text += json_member("headline", json_or_null(report.headline, headline_json));
+    text += json_member("limiters", JsonText::list(report.limiters));
+    text += json_member("judgement", json_or_null(report.comparison, comparison_json));
+    text += json_member("fingerprint", values_json(results.fingerprint));
+    text += json_member("environment", values_json(results.environment));
+    text += json_list("nodes", results.nodes, node_json);
+    text += json_list("groups", results.groups,
+                      [&](const Group& group) { return group_json(results, group); });
+    text += json_list("measurements", results.measurements, [&](const Measurement& measurement) {
         return measurement_json(results, measurement);
     });
-    text += list("efficiency", report.efficiency, curve_json);
-    text += list("findings", report.slow_parts, slow_part_json);
+    text += json_list("efficiency", report.efficiency, curve_json);
+    text += json_list("findings", report.slow_parts, slow_part_json);
     return text + "\n}\n";
 }
 

@@ -9,25 +9,25 @@
 namespace distgpu::scaling {
 namespace {
 
-// Empty: it has none.
+// Empty if unknown.
 std::string port_name(const Node& node, std::uint32_t local_rank) {
     return local_rank < node.rails.size() ? node.rails[local_rank] : "";
 }
 
-// Empty: the nodes do not agree on it, or do not know it.
+// Empty if the nodes have different names for it, or none.
 std::string rail_port(const Results& results, std::uint32_t local_rank) {
     if (results.nodes.empty()) return "";
     const std::string first = port_name(results.nodes.front(), local_rank);
-    const bool same = std::ranges::all_of(
+    const bool is_same = std::ranges::all_of(
         results.nodes, [&](const Node& node) { return port_name(node, local_rank) == first; });
-    return same ? first : "";
+    return is_same ? first : "";
 }
 
 std::string rail_number(std::uint32_t local_rank) {
     return formatted("rail {}", local_rank);
 }
 
-// Without the zeros at the end, and without a point that nothing follows.
+// Removes trailing zeros, and then a trailing point.
 std::string trimmed(std::string number) {
     if (number.find('.') == std::string::npos) return number;
     number.erase(number.find_last_not_of('0') + 1);
@@ -56,13 +56,14 @@ std::string format_percent(double fraction) {
     return formatted("{:.1f} %", fraction * 100);
 }
 
-std::string operation_name(const Subject& subject) {
-    return formatted("{} {}, {}{}", row_of(subject.collective).name, row_of(subject.type).name,
-                     format_bytes(subject.bytes), subject.in_place ? ", in place" : "");
+std::string operation_name(const Operation& operation) {
+    return formatted("{} {}, {}{}", info_of(operation.collective).name,
+                     info_of(operation.type).name, format_bytes(operation.bytes),
+                     operation.in_place ? ", in place" : "");
 }
 
 std::string measurement_name(const Results& results, const Measurement& measurement) {
-    return formatted("{}, {}", operation_name(measurement.subject),
+    return formatted("{}, {}", operation_name(measurement.operation),
                      group_label(results, results.groups[measurement.group]));
 }
 
@@ -88,24 +89,24 @@ std::string group_label(const Results& results, const Group& group) {
 }
 
 std::string limiter_name(const Results& results, const Limiter& limiter) {
-    const std::string now_and_then = limiter.intermittent ? " (intermittent)" : "";
+    const std::string suffix = limiter.is_intermittent ? " (intermittent)" : "";
     const auto node = [&]() -> const Node& { return results.nodes[limiter.node]; };
     switch (limiter.kind) {
         case Limiter::Kind::node:
-            return node().name + now_and_then;
+            return node().name + suffix;
         case Limiter::Kind::node_rail: {
             const std::string port = port_name(node(), limiter.local_rank);
             return node().name + "/" + (port.empty() ? rail_number(limiter.local_rank) : port) +
-                   now_and_then;
+                   suffix;
         }
         case Limiter::Kind::rail: {
             const std::string port = rail_port(results, limiter.local_rank);
             return port.empty() ? rail_number(limiter.local_rank) : "rail " + port;
         }
         case Limiter::Kind::leaf:
-            return "leaf " + leaf_of(node()) + now_and_then;
+            return "leaf " + leaf_of(node()) + suffix;
         case Limiter::Kind::uplink:
-            return "uplink of " + leaf_of(node()) + now_and_then;
+            return "uplink of " + leaf_of(node()) + suffix;
         case Limiter::Kind::spine:
             return "spine";
         case Limiter::Kind::paths:

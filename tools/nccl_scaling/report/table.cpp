@@ -1,4 +1,4 @@
-// The texts on the terminal: the table of a run, which grows with it, and of times.
+// Texts for the terminal: the table of a run, and that of training times.
 #include "analysis/collectives.h"
 #include "base/format.h"
 #include "report/formats.h"
@@ -9,7 +9,7 @@
 namespace distgpu::scaling {
 namespace {
 
-// The group has no end, so it comes last.
+// The group comes last, because its width is not limited.
 constexpr std::string_view columns =
     "{:>13}  {:<14}  {:<8}  {:<5}  {:>5}  {:>5}  {:>11}  {:>9}  {:>9}  {:>6}  {}";
 
@@ -31,18 +31,18 @@ std::string table_header(const Results& results) {
     std::string text =
         formatted("# backend {}: {}, {}; started {}\n", results.backend,
                   counted(results.nodes.size(), "node"), counted(ranks, "rank"), results.started);
-    const std::string_view note = note_on(results);
+    const std::string_view note = backend_note(results);
     if (!note.empty()) text += formatted("# backend={} ({})\n", results.backend, note);
-    if (!results.checked) text += "# check of data: off\n";
+    if (!results.checked) text += "# data check: off\n";
     return text + "# time: median over the iterations of the slowest rank\n" + column_lines();
 }
 
 std::string table_row(const Results& results, const Measurement& measurement) {
-    const auto& [group, subject, time] = measurement;
+    const auto& [group, operation, time] = measurement;
     const Group& ranks = results.groups[group];
-    return formatted(columns, subject.bytes, row_of(subject.collective).name,
-                     row_of(subject.type).name, subject.in_place ? "in" : "out", ranks.nodes.size(),
-                     ranks.ranks, formatted("{:.2f}", time.median * 1e6),
+    return formatted(columns, operation.bytes, info_of(operation.collective).name,
+                     info_of(operation.type).name, operation.in_place ? "in" : "out",
+                     ranks.nodes.size(), ranks.ranks, formatted("{:.2f}", time.median * 1e6),
                      format_bandwidth(algorithm_bandwidth(measurement)),
                      format_bandwidth(bus_bandwidth(results, measurement)),
                      formatted("{:.1f}", time.cv * 100), group_label(results, ranks)) +

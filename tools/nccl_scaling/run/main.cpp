@@ -23,33 +23,33 @@
 namespace distgpu::scaling {
 namespace {
 
-// Of many ranks with the same complaint, one says it.
-bool speaks() {
+// True on one rank, so that an error of all ranks is printed once.
+bool reports_errors() {
     const ProcessEnvironment environment;
     const auto rank = environment.get("RANK");
     return rank.value_or(environment.get("OMPI_COMM_WORLD_RANK").value_or("0")) == "0";
 }
 
-void say(const std::string& line) {
+void print_line(const std::string& line) {
     static_cast<void>(std::fprintf(stderr, "%s\n", line.c_str()));
 }
 
-int complain(const Error& error, ExitCode code) {
-    if (speaks()) say(error.message());
+int print_error(const Error& error, ExitCode code) {
+    if (reports_errors()) print_line(error.message());
     return static_cast<int>(code);
 }
 
-void say(const Failure& failure) {
-    if (failure.problem.empty()) return;  // rank 0 says it
+void print_failure(const Failure& failure) {
+    if (failure.problem.empty()) return;  // rank 0 prints it
     std::string line = "distgpu: nccl-scaling: " + failure.phase + ": ";
     if (!failure.missing.empty()) {
         line += formatted("{}: ", join(failure.missing, ", "));
     }
-    say(line + failure.problem);
+    print_line(line + failure.problem);
 }
 
-// For tests: DISTGPU_SCALING_CORRUPT=RANK:ELEMENT changes that element of every result on that rank
-// before it is checked.
+// For tests: DISTGPU_SCALING_CORRUPT=RANK:ELEMENT changes this element of every result on that rank
+// before the check.
 std::optional<std::size_t> corrupted_element(const Membership& membership) {
     const std::string text = ProcessEnvironment().get("DISTGPU_SCALING_CORRUPT").value_or("");
     const std::string own = formatted("{}:", membership.rank);
@@ -57,62 +57,64 @@ std::optional<std::size_t> corrupted_element(const Membership& membership) {
     return whole_number_64(std::string_view(text).substr(own.size()));
 }
 
-// Where a rank is lost, another thread ends the process: this one may be inside a collective that
-// never ends.
-End ending(const Membership& membership, Recorder& recorder) {
-    return [&](const Ending& ending) {
-        const bool begun = ending.code != ExitCode::usage;  // else older files stay as they are
-        if (membership.rank == 0 && begun) recorder.fail(ending.failure);
-        if (membership.rank <= 1) say(ending.failure);  // of the others' complaints one is enough
-        _exit(static_cast<int>(ending.code));
+// Writes the partial results, prints the failure and exits. Another thread calls it if a rank is
+// lost, because the main thread may be in a collective that never ends.
+TerminationHandler make_termination_handler(const Membership& membership, Recorder& recorder) {
+    return [&](const Termination& termination) {
+        const bool has_begun = termination.code != ExitCode::usage;  // otherwise keep older files
+        if (membership.rank == 0 && has_begun) recorder.fail(termination.failure);
+        if (membership.rank <= 1) print_failure(termination.failure);  // one of the others suffices
+        _exit(static_cast<int>(termination.code));
     };
 }
 
-// On rank 0, whose file it is; the others hear over the channel what is wrong with it.
+// On rank 0. An error ends the other ranks through the channel.
 void read_baseline(const Options& options, Channel& channel, Recorder& recorder) {
-    if (options.baseline.empty()) return;
-    channel.begin("comparison");
-    auto results = read_results(options.baseline);
+    if (options.baseline_file.empty()) return;
+    channel.begin_phase("comparison");
+    auto results = read_results(options.baseline_file);
     if (results) {
-        return recorder.hold_against({options.baseline, *std::move(results), options.tolerance});
+        return recorder.set_baseline(
+            {options.baseline_file, *std::move(results), options.tolerance});
     }
     const Error& error = results.error();
     channel.fail(ExitCode::usage,
                  formatted("{}: {}; {}", error.object, error.problem, error.remedy));
 }
 
-// NCCL's threads move the data between nodes, beside this program's own.
-void warn_of_few_cpus(const Membership& membership) {
+// NCCL's threads, which move the data between nodes, need CPUs in addition to this program's
+// thread.
+void warn_about_few_cpus(const Membership& membership) {
     constexpr std::size_t enough = 4;
     KernelCpuSet own{};
     const std::size_t cpus =
         read_affinity(0, own) ? CpuSet::from_words(own).count() : CpuSet::cpu_limit;
     if (membership.rank != 0 || cpus >= enough) return;
-    const Error few{
-        "rank 0", formatted("may use {}, where NCCL needs about {}", counted(cpus, "CPU"), enough),
-        "if the other ranks have no more, start them with --cpus-per-task=4"};
-    say(few.message());
+    const Error few{"rank 0",
+                    formatted("has {}, but NCCL needs about {}", counted(cpus, "CPU"), enough),
+                    "if the other ranks have no more, start with --cpus-per-task=4"};
+    print_line(few.message());
 }
 
-int run_as(const Membership& membership, const Options& options, Backend& backend) {
+int run_rank(const Membership& membership, const Options& options, Backend& backend) {
     Recorder recorder(options, stdout);
-    const End end = ending(membership, recorder);
+    const TerminationHandler terminate = make_termination_handler(membership, recorder);
     const ProcessEnvironment environment;
     auto channel =
         open_channel(membership, {.timeout = options.timeout,
                                   .names = names_of_step(environment),
-                                  .end = end,
-                                  .secret = handed_secret(environment),
-                                  .warn = [](const Error& error) { say(error.message()); }});
-    if (!channel) end(channel.error());
+                                  .on_termination = terminate,
+                                  .secret = read_secret_variable(environment),
+                                  .warn = [](const Error& error) { print_line(error.message()); }});
+    if (!channel) terminate(channel.error());
     if (membership.rank == 0) read_baseline(options, **channel, recorder);
     return static_cast<int>(
         run({options, membership, corrupted_element(membership), **channel, backend, recorder}));
 }
 
-// Its module alone is linked with MPI: a program linked with libmpi would not start on a machine
-// without it, where it is to run the nccl back end. It is found beside the program, or where the
-// package has it, by the program's RUNPATH.
+// Only this module is linked with MPI. A program linked with libmpi would not start on machines
+// without MPI, where it must run the nccl back end. The program's RUNPATH leads to the module: in
+// the program's folder, or where the package installs it.
 Result<std::unique_ptr<Backend>> load_mpi_backend() {
     constexpr const char* file = "libnccl_scaling_mpi.so";
     constexpr const char* symbol = "distgpu_scaling_make_mpi_backend";
@@ -127,26 +129,26 @@ Result<std::unique_ptr<Backend>> load_mpi_backend() {
     return std::unique_ptr<Backend>(make());
 }
 
-int start(int argc, char** argv) {
-    const auto asked = parse_options(argc, argv);
-    if (!asked) return complain(asked.error(), ExitCode::usage);
+int run_command_line(int argc, char** argv) {
+    const auto command_line = parse_options(argc, argv);
+    if (!command_line) return print_error(command_line.error(), ExitCode::usage);
     const auto print = [](const std::string& text) {
         static_cast<void>(std::fputs(text.c_str(), stdout));
         return 0;
     };
-    if (const auto* help = std::get_if<Help>(&*asked)) return print(*help);
-    if (const auto* times = std::get_if<Times>(&*asked)) return print(times_table(*times));
-    if (const auto* diff = std::get_if<Diff>(&*asked)) {
-        const auto done = diff_runs(*diff, stdout);
-        return done ? static_cast<int>(*done) : complain(done.error(), ExitCode::usage);
+    if (const auto* help = std::get_if<Help>(&*command_line)) return print(*help);
+    if (const auto* times = std::get_if<Times>(&*command_line)) return print(times_table(*times));
+    if (const auto* diff = std::get_if<Diff>(&*command_line)) {
+        const auto done = print_diff(*diff, stdout);
+        return done ? static_cast<int>(*done) : print_error(done.error(), ExitCode::usage);
     }
-    const auto& options = std::get<Options>(*asked);
+    const auto& options = std::get<Options>(*command_line);
     const auto membership = read_membership(ProcessEnvironment(), host_name());
-    if (!membership) return complain(membership.error(), ExitCode::environment);
+    if (!membership) return print_error(membership.error(), ExitCode::environment);
     const auto backend = options.backend == "mpi" ? load_mpi_backend() : load_nccl_backend();
-    if (!backend) return complain(backend.error(), ExitCode::environment);
-    if (options.backend == "nccl") warn_of_few_cpus(*membership);
-    return run_as(*membership, options, **backend);
+    if (!backend) return print_error(backend.error(), ExitCode::environment);
+    if (options.backend == "nccl") warn_about_few_cpus(*membership);
+    return run_rank(*membership, options, **backend);
 }
 
 }  // namespace
@@ -154,9 +156,9 @@ int start(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     try {
-        return distgpu::scaling::start(argc, argv);
-    } catch (const std::exception& failure) {  // memory has run out
-        static_cast<void>(std::fprintf(stderr, "distgpu: nccl-scaling: %s\n", failure.what()));
+        return distgpu::scaling::run_command_line(argc, argv);
+    } catch (const std::exception& error) {  // out of memory
+        static_cast<void>(std::fprintf(stderr, "distgpu: nccl-scaling: %s\n", error.what()));
         return static_cast<int>(distgpu::ExitCode::environment);
     }
 }

@@ -1,6 +1,6 @@
-// Which groups are measured with what, in which order and for how long. Every rank computes the
-// same plan, and adds the same rounds of pairs to it; how long it takes rank 0 decides by its
-// clock, and the others hear it before each round.
+// The plan of a run: which groups are measured with which operations, in which order and for how
+// long. Every rank computes the same plan, and adds the same rounds of pairs. Rank 0 decides by its
+// clock when to stop, and sends this to the others before each round.
 #pragma once
 
 #include "analysis/pairs.h"
@@ -17,90 +17,91 @@
 
 namespace distgpu::scaling {
 
-// What the user asked for. None is empty.
-struct Wishes {
+// The operations that the user selected. No list is empty.
+struct Selection {
     std::vector<Collective> collectives;
     std::vector<DataType> types;
     std::vector<std::uint64_t> sizes;  // ascending
-    bool quick = false;                // only what a limiter is found by
+    bool quick = false;                // only measurements that find a limiter
 };
 
-// Backend::offers.
-using Offers = std::function<bool(const Subject& subject)>;
+// Backend::supports().
+using IsSupported = std::function<bool(const Operation& operation)>;
 
-// In the order in which they are measured; what the back end does not offer is left out.
-std::vector<Subject> operations_of(const Wishes& wishes, const Offers& offers);
+// In the order in which they are measured, without those that the back end does not support.
+std::vector<Operation> operations_of(const Selection& selection, const IsSupported& is_supported);
 
-// Of these the one by which nodes, pairs and rails are told apart: the largest size of the first.
-Subject comparison_of(const std::vector<Subject>& operations);
+// The operation with which nodes, pairs and rails are compared: the largest size of the first one.
+Operation choose_comparison_operation(const std::vector<Operation>& operations);
 
-// Disjoint groups that are measured at the same time, with one operation after the other.
+// Disjoint groups that are measured at the same time, one operation after the other.
 struct Stage {
     std::vector<std::size_t> groups;  // indices into Plan::groups
-    std::vector<Subject> operations;
-    bool checked = false;       // each operation's result is held against known data first
-    std::uint32_t repeats = 1;  // so often with the same communicators
-    // The group that gets the result of the median one of these.
-    std::optional<std::size_t> median;
+    std::vector<Operation> operations;
+    bool checked = false;       // each operation's result is first compared with known data
+    std::uint32_t repeats = 1;  // with the same communicators
+    // The group that gets the median result of the groups that are as large.
+    std::optional<std::size_t> median_group;
 };
 
 struct Plan {
     std::vector<Group> groups;
     std::vector<Stage> stages;
-    Subject comparison;  // by which nodes, pairs and rails are told apart
-    // Those of rounds, by node, node and local rank: who meets again is the same group.
-    std::map<std::tuple<Group::Kind, Pair, std::uint32_t>, std::size_t> met;
+    Operation comparison;  // with which nodes, pairs and rails are compared
+    // Groups of earlier rounds, by kind, pair and local rank: a pair that meets again reuses its
+    // group.
+    std::map<std::tuple<Group::Kind, Pair, std::uint32_t>, std::size_t> round_groups;
 };
 
-// First everything that was asked for, on 2, 4, ... GPUs of the first node, on every node alone at
-// the same time, and then on 2, 4, ... and all nodes; quick: on nodes alone and on all. Then what
-// tells slow parts from others: nodes alone again and, where nodes have several GPUs, rails; these
-// with the first collective and type that were asked for, at the largest size, and not
-// checked again. Groups of one rank move no data and are left out, but where the run has no other
-// rank.
-Plan make_plan(const std::vector<Node>& nodes, const Wishes& wishes, const Offers& offers);
+// First all selected operations on 2, 4, ... GPUs of the first node, on every node alone at the
+// same time, and then on 2, 4, ... and all nodes; for a quick run only on nodes alone and on all.
+// Then the measurements that identify slow parts, with the comparison operation and without checks:
+// nodes alone again and, if nodes have several GPUs, rails. Groups of one rank move no data and are
+// left out unless the run has only one rank.
+Plan make_plan(const std::vector<Node>& nodes, const Selection& selection,
+               const IsSupported& is_supported);
 
-// A round of pairs, with what tells slow parts from others. Adds the groups that are new.
+// A round of pairs, with the comparison operation. Adds new groups to the plan.
 Stage pairs_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round);
-// The same pairs' GPUs by local rank, all at the same time. No group: no node has two GPUs.
+// The rails of the same pairs, all at the same time. Without groups if no node has two GPUs.
 Stage pair_rails_stage(Plan& plan, const std::vector<Node>& nodes, const Round& round);
 
-// Whether the rank with this local rank on one of the group's nodes is in it.
+// True if the group contains the rank with this local rank on one of the group's nodes.
 bool is_member(const Group& group, std::uint32_t local_rank);
 
-// Of the slowest group's loop. The seconds that it takes at most go before the iterations. Three
-// iterations go before all but a loop that would then take five times as long as it may: that has
-// one.
+// Length of the slowest group's loop. It has fewer iterations if they would take longer than
+// `max_seconds`, but at least three, or one if three would take more than five times as long.
 struct LoopLength {
     std::uint32_t iterations = 0;
-    double at_most = std::numeric_limits<double>::infinity();
+    double max_seconds = std::numeric_limits<double>::infinity();
 };
 
-// How often each group runs its collective, of which one run takes so many seconds: for as long as
-// the slowest group's loop lasts, so that they stay together, but at most ten times as often, and a
-// thousand times. 0 seconds: a group that runs nothing.
-std::vector<std::uint32_t> iterations_together(const std::vector<double>& seconds,
-                                               const LoopLength& length);
+// The iterations of groups that are measured at the same time. `seconds`: of one run in each group,
+// 0 if the group runs nothing. Each group runs for as long as the slowest one, but at most ten
+// times as often, and at most a thousand times.
+std::vector<std::uint32_t> balance_iterations(const std::vector<double>& seconds,
+                                              const LoopLength& length);
 
-struct Pace {
+struct Schedule {
     LoopLength loop;
-    // Since the run's begin, in seconds. No round of the tournament begins after the first, no
-    // round with the named nodes after the second.
-    double end_of_tournament = std::numeric_limits<double>::infinity();
-    double end_of_retest = std::numeric_limits<double>::infinity();
+    // Seconds since the begin of the run, after which no further round begins.
+    double tournament_deadline = std::numeric_limits<double>::infinity();
+    double retest_deadline = std::numeric_limits<double>::infinity();
 
-    // Every measurement is to have as many iterations as it needs, not as were asked for.
-    bool by_time() const { return loop.at_most < std::numeric_limits<double>::infinity(); }
+    // True if the time limits the number of iterations.
+    bool is_time_limited() const {
+        return loop.max_seconds < std::numeric_limits<double>::infinity();
+    }
 };
 
-// A quick run whose rounds take up to 20 s ends within three minutes.
-Pace pace_of(std::uint32_t iterations, bool quick);
+// A quick run ends within three minutes if no round takes longer than 20 s.
+Schedule make_schedule(std::uint32_t iterations, bool quick);
 
-// The size of a quick run. A probe of all nodes begins with the first, and goes on with the next as
-// long as there is one: the run takes at least as long as with the slowest part, of any speed, so
-// that a round stays short; what is healthy is still far above its latency.
-// `seconds`: of one collective of `bytes`. 0: `bytes` it is.
-std::uint64_t first_probe(std::uint64_t largest, std::uint32_t ranks);
-std::uint64_t next_probe(std::uint64_t bytes, double seconds, std::uint64_t largest);
+// Sizes with which a quick run probes all nodes: the first one, and then the next one until that is
+// 0. The last probed size is used. It adapts to the slowest part, whatever its speed, so that a
+// round stays short, and is still large enough that latency does not dominate on healthy parts.
+// `seconds`: of one collective of `bytes`.
+std::uint64_t first_probe_size(std::uint64_t largest, std::uint32_t ranks);
+std::uint64_t next_probe_size(std::uint64_t bytes, double seconds, std::uint64_t largest);
 
 }  // namespace distgpu::scaling

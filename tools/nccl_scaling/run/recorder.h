@@ -1,5 +1,4 @@
-// What rank 0 keeps of the run: the results so far, on the terminal and in files that are whole at
-// any time.
+// Records the results on rank 0: on the terminal, and in files that are complete at any time.
 #pragma once
 
 #include "base/result.h"
@@ -22,51 +21,50 @@ class Recorder {
   public:
     Recorder(const Options& options, std::FILE* out);
 
-    // What complete() will hold the results against.
-    void hold_against(Baseline baseline) { baseline_ = std::move(baseline); }
+    // The earlier run that complete() compares the results with.
+    void set_baseline(Baseline baseline) { baseline_ = std::move(baseline); }
 
-    // What the measurements are of. Prints the table's head, and writes every file. Error, before
-    // time is spent on measurements: a file that cannot be written.
+    // `results` has everything but the measurements. Prints the table's header and writes every
+    // file. Error, before time is spent on measurements: a file cannot be written.
     std::optional<Error> begin(Results results);
 
-    // All groups so far, which may be more than before.
-    void add_groups(const std::vector<Group>& groups);
+    // Replaces the groups by all groups so far.
+    void set_groups(const std::vector<Group>& groups);
 
-    // What was measured so far.
+    // The results so far.
     Results results();
 
-    // Prints a row if it is of what grows, and now and then replaces the JSON file: of all rows the
-    // writing takes 2 % of the time at most. Where it cannot be written, a line says so once and
-    // the run goes on.
-    void add(const Measurement& measurement);
+    // Prints a row for a scaling group, and replaces the JSON file from time to time, which takes
+    // at most 2 % of the time. If the file cannot be written, prints one warning and continues.
+    void add_measurement(const Measurement& measurement);
 
-    // Prints who is far slower than its peers already, each once, and after which time.
-    void name_worst(double seconds);
+    // Prints the parts that are far slower than their peers, each once, with the elapsed time.
+    void print_slow_parts(double seconds);
 
-    // The run is complete: writes every file, prints what follows from the results.
+    // The run is complete: writes every file, and prints the comparison and the verdict.
     void complete();
 
-    // After complete(): whether every file was written, and the results are what was asked of them.
+    // After complete(): the exit status, from the files, the comparison and --fail-on-limiter.
     ExitCode exit_code() const { return exit_code_; }
 
-    // It ends before its end: writes every file, marked as partial. From any thread, also while
-    // another one adds; gives up where that one hangs in the file system.
+    // The run ends early: writes every file, marked as partial. Can be called from any thread; does
+    // nothing if another one hangs in the file system with the lock held.
     void fail(const Failure& failure);
 
   private:
-    Report report() const;
+    Report make_current_report() const;
 
-    // Each file that was asked for, also the one after one that cannot be written. The first error.
-    std::optional<Error> write(const Report& report) const;
+    // Writes all requested files, even if one fails. Returns the first error.
+    std::optional<Error> write_files(const Report& report) const;
 
     const Options& options_;
     std::FILE* out_;
-    std::timed_mutex mutex_;  // of what follows
+    std::timed_mutex mutex_;  // for the members below
     Results results_;
     std::optional<Baseline> baseline_;
-    std::set<std::string> worst_;  // named so far
+    std::set<std::string> printed_slow_parts_;  // names printed so far
     ExitCode exit_code_ = ExitCode::done;
-    bool warned_ = false;  // that a file cannot be written
+    bool has_warned_ = false;  // about a file that cannot be written
     std::chrono::steady_clock::time_point next_json_;
 };
 

@@ -4,8 +4,8 @@
 #include "analysis/statistics.h"
 #include "base/format.h"
 #include "node/machine.h"
+#include "report/comparison.h"
 #include "report/formats.h"
-#include "report/judgement.h"
 #include "report/names.h"
 #include "run/plan.h"
 #include "run/world.h"
@@ -23,7 +23,7 @@
 namespace distgpu::scaling {
 namespace {
 
-// Of the one in the middle.
+// The statistics with the median of the medians.
 Statistics median_of(std::vector<Statistics> times) {
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
     std::ranges::nth_element(times, middle, {}, &Statistics::median);
@@ -32,61 +32,61 @@ Statistics median_of(std::vector<Statistics> times) {
 
 class Run {
   public:
-    explicit Run(const Equipment& equipment)
-        : use_(equipment),
-          world_(world_of(equipment.channel.peers())),
-          pace_(pace_of(equipment.options.iterations, equipment.options.wishes.quick)) {}
+    explicit Run(const RunContext& context)
+        : context_(context),
+          world_(world_of(context.channel.peers())),
+          schedule_(make_schedule(context.options.iterations, context.options.selection.quick)) {}
 
-    std::optional<Error> go() {
-        // Before MPI starts, which may warn where its process forks.
-        if (use_.membership.local_rank == 0) fault_ = check_of_node();
-        use_.channel.begin("start of the back end");
+    std::optional<Error> execute() {
+        // Before MPI starts, because MPI may warn about a process that forks.
+        if (context_.membership.local_rank == 0) fault_ = run_node_check();
+        context_.channel.begin_phase("start of the back end");
         if (auto error = start()) return error;
         if (auto error = measure_everything()) return error;
-        if (leads()) use_.recorder.complete();
-        use_.channel.begin("end of the back end");
-        if (auto error = use_.backend.finish()) return *error;
-        use_.channel.finish();
+        if (is_rank_0()) context_.recorder.complete();
+        context_.channel.begin_phase("end of the back end");
+        if (auto error = context_.backend.finish()) return *error;
+        context_.channel.finish();
         return std::nullopt;
     }
 
   private:
-    bool leads() const { return use_.membership.rank == 0; }
+    bool is_rank_0() const { return context_.membership.rank == 0; }
 
     std::optional<Error> start() {
-        const Membership& member = use_.membership;
-        auto description = use_.backend.start({member.rank, member.world_size, member.local_rank});
+        const Membership& own_membership = context_.membership;
+        auto description = context_.backend.start(
+            {own_membership.rank, own_membership.world_size, own_membership.local_rank});
         if (!description) return description.error();
-        // Before they connect: different versions may not understand each other.
+        // Compare before connecting, because different versions may be incompatible.
         const Fingerprint& own = description->fingerprint;
         Fingerprint first;
         const auto malformed = read_answer(
             world_.peers, 0,
-            use_.channel.broadcast(JsonText{{"fingerprint", values_json(own)}}.line()),
+            context_.channel.broadcast(JsonText{{"fingerprint", values_json(own)}}.line()),
             [&](const JsonFields& fields) { first = read_values(fields, "fingerprint"); });
         if (malformed) return *malformed;
-        if (const auto found = differences(own, first, "on rank 0"); !found.empty()) {
+        if (const auto found = fingerprint_differences(own, first, "on rank 0"); !found.empty()) {
             return Error{"", found.front(), ""};
         }
-        auto unconnected = use_.backend.connect(
-            [&](const std::string& text) { return use_.channel.broadcast(text); });
+        auto unconnected = context_.backend.connect(
+            [&](const std::string& text) { return context_.channel.broadcast(text); });
         if (unconnected) return *unconnected;
-        // NCCL has put the variables of its files into the environment by now (2.30,
-        // src/misc/param.cc).
-        const auto environment = kept_environment(environ);
+        // By now NCCL has set the variables from its configuration files (2.30, src/misc/param.cc).
+        const auto environment = recorded_environment(environ);
         const std::string port = port_of_rank(environment);
-        // All wait before the first message. Under Slurm's PMIx (22.05.8) MPI_Init may be done on
-        // one rank while it is under way on another, and Open MPI 4.1 crashes there on a message
-        // that comes so early: of 800 launches on a busy machine 14 ended so.
-        const auto devices = use_.channel.gather(devices_text(description->gpu, port, fault_));
+        // All ranks wait before the first message. Under Slurm's PMIx (22.05.8), MPI_Init may
+        // return on one rank while it still runs on another, and Open MPI 4.1 crashes there if a
+        // message arrives so early: 14 of 800 launches on a busy machine did.
+        const auto devices = context_.channel.gather(devices_text(description->gpu, port, fault_));
         if (const auto error = add_devices(world_, devices)) return *error;
-        use_.channel.broadcast("");
-        known_.backend = use_.options.backend;
-        known_.started = now();
-        known_.fingerprint = own;
-        known_.environment = environment;
-        known_.nodes = world_.nodes;
-        known_.checked = use_.options.check;
+        context_.channel.broadcast("");
+        results_.backend = context_.options.backend;
+        results_.started = now();
+        results_.fingerprint = own;
+        results_.environment = environment;
+        results_.nodes = world_.nodes;
+        results_.checked = context_.options.checks_data;
         return std::nullopt;
     }
 
@@ -100,50 +100,52 @@ class Run {
     }
 
     std::optional<Error> measure_everything() {
-        Wishes wishes = use_.options.wishes;
-        auto measurer = Measurer::make(
-            use_.backend,
-            {use_.options.warmup, use_.corrupt, [this] { use_.channel.made_progress(); }},
-            wishes.sizes.back());
+        Selection selection = context_.options.selection;
+        auto measurer = Measurer::make(context_.backend,
+                                       {context_.options.warmup, context_.corrupt_element,
+                                        [this] { context_.channel.report_progress(); }},
+                                       selection.sizes.back());
         if (!measurer) return measurer.error();
         measurer_ = *std::move(measurer);
-        const auto offers = [&](const Subject& subject) { return use_.backend.offers(subject); };
-        if (use_.options.probe) {
-            const auto size = probe(operations_of(wishes, offers).front());
+        const auto is_supported = [&](const Operation& operation) {
+            return context_.backend.supports(operation);
+        };
+        if (context_.options.probes_size) {
+            const auto size = probe_size(operations_of(selection, is_supported).front());
             if (!size) return size.error();
-            wishes.sizes = {*size};
+            selection.sizes = {*size};
         }
-        plan_ = make_plan(world_.nodes, wishes, offers);
-        known_.groups = plan_.groups;
-        if (leads()) {
-            if (auto error = use_.recorder.begin(known_)) return error;
+        plan_ = make_plan(world_.nodes, selection, is_supported);
+        results_.groups = plan_.groups;
+        if (is_rank_0()) {
+            if (auto error = context_.recorder.begin(results_)) return error;
         }
         for (const Stage& stage : plan_.stages) {
             if (auto error = run(stage)) return error;
         }
-        if (world_.nodes.size() < 3) return std::nullopt;  // two accuse each other
+        if (world_.nodes.size() < 3) return std::nullopt;  // the slow one of two cannot be found
         if (auto error = play_tournament()) return error;
         return retest();
     }
 
-    // The size at which the slowest part of the run still lets a round be short.
-    Result<std::uint64_t> probe(Subject subject) {
-        use_.channel.begin("first probe of all nodes");
-        const Seat seat{use_.membership.rank, use_.membership.world_size};
-        auto world = use_.backend.split(0, seat);
+    // Finds a size with which a round stays short even with the slowest part.
+    Result<std::uint64_t> probe_size(Operation operation) {
+        context_.channel.begin_phase("first probe of all nodes");
+        const GroupRank self{context_.membership.rank, context_.membership.world_size};
+        auto world = context_.backend.split(0, self);
         if (!world) return world.error();
-        std::uint64_t next = first_probe(subject.bytes, seat.ranks);
-        const std::uint64_t largest = subject.bytes;
+        std::uint64_t next = first_probe_size(operation.bytes, self.size);
+        const std::uint64_t largest = operation.bytes;
         while (next > 0) {
-            subject.bytes = next;
-            const auto own = measurer_->warm_up(**world, seat, subject, false);
+            operation.bytes = next;
+            const auto own = measurer_->warm_up(**world, self, operation, false);
             if (!own) return own.error();
-            const auto all = gather_numbers(use_.channel, {*own});
+            const auto all = gather_numbers(context_.channel, {*own});
             if (!all) return all.error();
             double slowest = 0;
             for (const auto& one : *all) slowest = std::max(slowest, one.empty() ? 0 : one.front());
-            next = next_probe(subject.bytes, slowest, largest);
-            const std::string text = use_.channel.broadcast(JsonText{{"bytes", next}}.line());
+            next = next_probe_size(operation.bytes, slowest, largest);
+            const std::string text = context_.channel.broadcast(JsonText{{"bytes", next}}.line());
             const auto malformed = read_answer(
                 world_.peers, 0, text,
                 [&](const JsonFields& fields) { next = fields.count<std::uint64_t>("bytes"); });
@@ -151,31 +153,34 @@ class Run {
             if (next > largest) next = 0;
         }
         if (auto error = (*world)->close()) return *error;
-        return subject.bytes;
+        return operation.bytes;
     }
 
     std::optional<Error> play_tournament() {
         std::size_t played = 0;
-        for (const Round& round : tournament(count_of_nodes())) {
-            if (!agreed(seconds() < pace_.end_of_tournament)) break;
+        for (const Round& round : tournament(node_count())) {
+            if (!broadcast_decision(seconds() < schedule_.tournament_deadline)) break;
             if (auto error = run(pairs_stage(plan_, world_.nodes, round))) return error;
-            // Now and then: it takes longer the more there is.
-            if (leads() && std::has_single_bit(++played)) use_.recorder.name_worst(seconds());
+            // After 1, 2, 4, ... rounds, because it takes longer with more results.
+            if (is_rank_0() && std::has_single_bit(++played)) {
+                context_.recorder.print_slow_parts(seconds());
+            }
         }
         return std::nullopt;
     }
 
-    // Who was slow in the tournament is tried again, and then rail by rail.
+    // Measures the nodes that were slow in the tournament again, with all GPUs and then rail by
+    // rail.
     std::optional<Error> retest() {
         std::vector<std::uint32_t> named;
-        if (leads()) {
-            const Blame found = blame(evidence_of(use_.recorder.results()));
-            named = nodes_to_retest(found, count_of_nodes());
+        if (is_rank_0()) {
+            const auto analysis = find_limiters(evidence_of(context_.recorder.results()));
+            named = nodes_to_retest(analysis, node_count());
         }
-        const auto known = broadcast_indices(use_.channel, named, count_of_nodes());
+        const auto known = broadcast_indices(context_.channel, named, node_count());
         if (!known) return known.error();
-        for (const Round& round : retest_rounds(*known, count_of_nodes())) {
-            if (!agreed(seconds() < pace_.end_of_retest)) break;
+        for (const Round& round : retest_rounds(*known, node_count())) {
+            if (!broadcast_decision(seconds() < schedule_.retest_deadline)) break;
             if (auto error = run(pairs_stage(plan_, world_.nodes, round))) return error;
             const Stage rails = pair_rails_stage(plan_, world_.nodes, round);
             if (rails.groups.empty()) continue;
@@ -184,161 +189,169 @@ class Run {
         return std::nullopt;
     }
 
-    // One stage of the plan as every rank goes through it, and rank 0 records it.
+    // Runs one stage of the plan on this rank; rank 0 records the results.
     std::optional<Error> run(const Stage& stage) {
-        if (leads()) use_.recorder.add_groups(plan_.groups);  // which may be new
-        Place place = place_in(stage);
-        use_.channel.begin(formatted("{}, new communicator", who(stage)));
-        const auto group = use_.backend.split(place.own, place.seat);
+        if (is_rank_0()) context_.recorder.set_groups(plan_.groups);  // some may be new
+        StagePart part = part_in(stage);
+        context_.channel.begin_phase(formatted("{}, new communicator", stage_label(stage)));
+        const auto group = context_.backend.split(part.own, part.self);
         if (!group) return group.error();
-        place.group = group->get();
+        part.group = group->get();
         for (std::uint32_t i = 0; i < stage.repeats; ++i) {
-            for (const Subject& operation : stage.operations) {
-                use_.channel.begin(formatted("{}, {}", operation_name(operation), who(stage)));
-                if (auto error = measure(stage, place, operation)) return error;
+            for (const Operation& operation : stage.operations) {
+                context_.channel.begin_phase(
+                    formatted("{}, {}", operation_name(operation), stage_label(stage)));
+                if (auto error = measure(stage, part, operation)) return error;
             }
         }
-        return place.group == nullptr ? std::nullopt : place.group->close();
+        return part.group == nullptr ? std::nullopt : part.group->close();
     }
 
-    // What concerns this rank of a stage that is under way.
-    struct Place {
-        std::vector<std::vector<std::uint32_t>> members;  // ranks, by the stage's groups
-        std::optional<std::uint32_t> own;                 // index of this rank's group there
-        Seat seat;
+    // This rank's part of the running stage.
+    struct StagePart {
+        std::vector<std::vector<std::uint32_t>> members;  // ranks by group of the stage
+        std::optional<std::uint32_t> own;                 // index into `members`
+        GroupRank self;
         Communicator* group = nullptr;
     };
 
-    Place place_in(const Stage& stage) const {
-        Place place;
+    StagePart part_in(const Stage& stage) const {
+        StagePart part;
         for (std::uint32_t i = 0; i < stage.groups.size(); ++i) {
             const auto& ranks =
-                place.members.emplace_back(ranks_of(world_, plan_.groups[stage.groups[i]]));
-            const auto here = std::ranges::find(ranks, use_.membership.rank);
+                part.members.emplace_back(ranks_of(world_, plan_.groups[stage.groups[i]]));
+            const auto here = std::ranges::find(ranks, context_.membership.rank);
             if (here == ranks.end()) continue;
-            place.own = i;
-            place.seat = {static_cast<std::uint32_t>(here - ranks.begin()),
-                          static_cast<std::uint32_t>(ranks.size())};
+            part.own = i;
+            part.self = {static_cast<std::uint32_t>(here - ranks.begin()),
+                         static_cast<std::uint32_t>(ranks.size())};
         }
-        return place;
+        return part;
     }
 
-    std::optional<Error> measure(const Stage& stage, const Place& place, const Subject& operation) {
+    std::optional<Error> measure(const Stage& stage, const StagePart& part,
+                                 const Operation& operation) {
         const bool takes_part =
-            place.group != nullptr && extent_of(operation, place.seat.ranks).count > 0;
+            part.group != nullptr && buffer_sizes(operation, part.self.size).count > 0;
         double seconds = 0;
         if (takes_part) {
-            const auto warm = measurer_->warm_up(*place.group, place.seat, operation,
-                                                 use_.options.check && stage.checked);
+            const auto warm = measurer_->warm_up(*part.group, part.self, operation,
+                                                 context_.options.checks_data && stage.checked);
             if (!warm) return warm.error();
             seconds = *warm;
         }
-        const auto iterations = iterations_of(stage, place, seconds);
+        const auto iterations = agree_on_iterations(stage, part, seconds);
         if (!iterations) return iterations.error();
         if (stage.groups.size() > 1) {
-            if (auto error = use_.backend.barrier()) return *error;
+            if (auto error = context_.backend.barrier()) return *error;
         }
         std::vector<double> ends;
         if (takes_part) {
-            auto timed = measurer_->time(*place.group, place.seat, operation, *iterations);
+            auto timed = measurer_->time(*part.group, part.self, operation, *iterations);
             if (!timed) return timed.error();
             ends = *std::move(timed);
         }
-        const auto all = gather_numbers(use_.channel, ends);
+        const auto all = gather_numbers(context_.channel, ends);
         if (!all) return all.error();
-        if (auto error = record(stage, place, operation, *all)) return error;
-        use_.channel.broadcast("");  // all are done: the next one begins
+        if (auto error = record(stage, part, operation, *all)) return error;
+        context_.channel.broadcast("");  // all are done
         return std::nullopt;
     }
 
     // Groups that are compared with each other run for as long as the slowest of them.
-    Result<std::uint32_t> iterations_of(const Stage& stage, const Place& place, double seconds) {
-        if (!pace_.by_time() && (stage.groups.size() < 2 || stage.checked)) {
-            return use_.options.iterations;
+    Result<std::uint32_t> agree_on_iterations(const Stage& stage, const StagePart& part,
+                                              double seconds) {
+        if (!schedule_.is_time_limited() && (stage.groups.size() < 2 || stage.checked)) {
+            return context_.options.iterations;
         }
-        const auto answers = gather_numbers(use_.channel, {seconds});
+        const auto answers = gather_numbers(context_.channel, {seconds});
         if (!answers) return answers.error();
         std::vector<std::uint32_t> counts;
         if (!answers->empty()) {
             std::vector<double> slowest;
-            for (const auto& ranks : place.members) {
+            for (const auto& ranks : part.members) {
                 double& longest = slowest.emplace_back(0);
                 for (const std::uint32_t rank : ranks) {
                     for (const double one : (*answers)[rank]) longest = std::max(longest, one);
                 }
             }
-            counts = iterations_together(slowest, pace_.loop);
+            counts = balance_iterations(slowest, schedule_.loop);
         }
         const auto known =
-            broadcast_indices(use_.channel, counts, std::numeric_limits<std::uint32_t>::max());
+            broadcast_indices(context_.channel, counts, std::numeric_limits<std::uint32_t>::max());
         if (!known) return known.error();
-        if (!place.own) return 0U;
-        if (*place.own < known->size()) return (*known)[*place.own];
-        return Error{"rank 0", "sent too few counts of iterations", ""};
+        if (!part.own) return 0U;
+        if (*part.own < known->size()) return (*known)[*part.own];
+        return Error{"rank 0", "sent too few iteration counts", ""};
     }
 
-    std::string who(const Stage& stage) const {
+    std::string stage_label(const Stage& stage) const {
         const Group& first = plan_.groups[stage.groups.front()];
-        if (stage.groups.size() == 1) return group_label(known_, first);
+        if (stage.groups.size() == 1) return group_label(results_, first);
         if (first.kind == Group::Kind::node) return "every node alone";
         if (first.kind == Group::Kind::rail) return "all rails";
         return first.kind == Group::Kind::pair ? "pairs of nodes" : "rails of pairs of nodes";
     }
 
-    // On rank 0; on others there are no ends.
-    std::optional<Error> record(const Stage& stage, const Place& place, const Subject& operation,
+    // Does nothing on ranks other than 0, where `ends` is empty.
+    std::optional<Error> record(const Stage& stage, const StagePart& part,
+                                const Operation& operation,
                                 const std::vector<std::vector<double>>& ends) {
         if (ends.empty()) return std::nullopt;
-        std::vector<Statistics> alike;  // of groups that are as large as that of the median
-        for (std::size_t i = 0; i < place.members.size(); ++i) {
-            std::vector<std::vector<double>> of_group;
-            of_group.reserve(place.members[i].size());
-            for (const std::uint32_t rank : place.members[i]) of_group.push_back(ends[rank]);
-            const auto time = loop_statistics(of_group);
+        std::vector<Statistics> same_size;  // of groups as large as the median group
+        for (std::size_t i = 0; i < part.members.size(); ++i) {
+            std::vector<std::vector<double>> group_ends;
+            group_ends.reserve(part.members[i].size());
+            for (const std::uint32_t rank : part.members[i]) group_ends.push_back(ends[rank]);
+            const auto time = loop_statistics(group_ends);
             if (!time) return time.error();
             if (time->iterations == 0) continue;
             const Group& group = plan_.groups[stage.groups[i]];
-            if (stage.median && group.ranks == plan_.groups[*stage.median].ranks) {
-                alike.push_back(*time);
+            if (stage.median_group && group.ranks == plan_.groups[*stage.median_group].ranks) {
+                same_size.push_back(*time);
             }
-            // A thousand nodes would have a thousand times all that was asked for.
+            // Record only the comparison: a thousand nodes would each have all selected operations.
             if (group.kind == Group::Kind::node && !(operation == plan_.comparison)) continue;
-            use_.recorder.add({stage.groups[i], operation, *time});
+            context_.recorder.add_measurement({stage.groups[i], operation, *time});
         }
-        if (!alike.empty()) {
-            use_.recorder.add({*stage.median, operation, median_of(std::move(alike))});
+        if (!same_size.empty()) {
+            context_.recorder.add_measurement(
+                {*stage.median_group, operation, median_of(std::move(same_size))});
         }
         return std::nullopt;
     }
 
-    // What rank 0 says.
-    bool agreed(bool own) { return !use_.channel.broadcast(own ? "yes" : "").empty(); }
-
-    double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    // Returns rank 0's decision.
+    bool broadcast_decision(bool own) {
+        return !context_.channel.broadcast(own ? "yes" : "").empty();
     }
 
-    std::uint32_t count_of_nodes() const { return static_cast<std::uint32_t>(world_.nodes.size()); }
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time_)
+            .count();
+    }
 
-    const Equipment use_;
+    std::uint32_t node_count() const { return static_cast<std::uint32_t>(world_.nodes.size()); }
+
+    const RunContext context_;
     World world_;
-    const Pace pace_;
-    const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    const Schedule schedule_;
+    const std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
     Plan plan_;
     std::optional<Measurer> measurer_;
-    Results known_;
-    std::string fault_;  // of this node, by its first rank
+    Results results_;
+    std::string fault_;  // of this node; only on its first rank
 };
 
 }  // namespace
 
-ExitCode run(const Equipment& equipment) {
-    const auto error = Run(equipment).go();
-    if (!error) return equipment.recorder.exit_code();
+ExitCode run(const RunContext& context) {
+    const auto error = Run(context).execute();
+    if (!error) return context.recorder.exit_code();
     const auto& [object, problem, remedy] = *error;
     const auto code = object == wrong_data ? ExitCode::wrong_data : ExitCode::environment;
-    equipment.channel.fail(code, (object.empty() ? "" : object + ": ") + problem +
-                                     (remedy.empty() ? "" : "; " + remedy));
+    context.channel.fail(code, (object.empty() ? "" : object + ": ") + problem +
+                                   (remedy.empty() ? "" : "; " + remedy));
     return code;
 }
 

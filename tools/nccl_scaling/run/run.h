@@ -1,4 +1,4 @@
-// The run: every rank goes through the same plan, rank 0 records.
+// The run: every rank executes the same plan, and rank 0 records the results.
 #pragma once
 
 #include "backend/backend.h"
@@ -10,16 +10,17 @@
 
 namespace distgpu::scaling {
 
-struct Equipment {
+struct RunContext {
     const Options& options;
     const Membership& membership;
-    std::optional<std::size_t> corrupt;  // see Loop
+    std::optional<std::size_t> corrupt_element;  // LoopOptions::corrupt_element
     Channel& channel;
     Backend& backend;
     Recorder& recorder;  // used on rank 0 only
 };
 
-// The exit status. Where a rank cannot go on the channel has been told, and has called End.
-ExitCode run(const Equipment& equipment);
+// Returns the exit status. On an error it has reported that to the channel, which has called the
+// TerminationHandler.
+ExitCode run(const RunContext& context);
 
 }  // namespace distgpu::scaling

@@ -19,8 +19,7 @@
 namespace distgpu::scaling {
 namespace {
 
-// Beginnings of names.
-constexpr std::array<std::string_view, 7> kept{
+constexpr std::array<std::string_view, 7> recorded_prefixes{
     "NCCL_", "UCX_", "OMPI_MCA_btl", "OMPI_MCA_coll", "OMPI_MCA_mtl", "OMPI_MCA_pml", "CUDA_",
 };
 
@@ -29,7 +28,7 @@ std::string value_of(const NamedValues& environment, std::string_view name) {
     return found == environment.end() ? "" : found->second;
 }
 
-// The name in "mlx5_3:1". Empty: no port, or several.
+// The name in "mlx5_3:1". Empty if there is no port or several.
 std::string single_port(std::string_view value) {
     constexpr std::string_view first_port = ":1";
     const std::size_t colon = value.find(':');
@@ -37,11 +36,11 @@ std::string single_port(std::string_view value) {
     return std::string(value.substr(colon) == first_port ? value.substr(0, colon) : value);
 }
 
-// By local rank, as long as one of them is known.
-void set(std::vector<std::string>& of_node, std::uint32_t local_rank, std::string value) {
+// Sets the value of a local rank, unless it is empty.
+void set_at(std::vector<std::string>& values, std::uint32_t local_rank, std::string value) {
     if (value.empty()) return;
-    if (of_node.size() <= local_rank) of_node.resize(local_rank + std::size_t{1});
-    of_node[local_rank] = std::move(value);
+    if (values.size() <= local_rank) values.resize(local_rank + std::size_t{1});
+    values[local_rank] = std::move(value);
 }
 
 }  // namespace
@@ -53,15 +52,15 @@ World world_of(const std::vector<Peer>& peers) {
     std::map<std::string, std::uint32_t> known;
     for (const Peer& peer : peers) {
         const auto next = static_cast<std::uint32_t>(world.nodes.size());
-        const auto [place, is_new] = known.try_emplace(peer.host, next);
+        const auto [found, is_new] = known.try_emplace(peer.host, next);
         if (is_new) {
             world.nodes.push_back({peer.host, 0, {}, {}, peer.switches});
             world.ranks_of_node.emplace_back();
         }
-        ++world.nodes[place->second].ranks;
-        world.ranks_of_node[place->second].push_back(
+        ++world.nodes[found->second].ranks;
+        world.ranks_of_node[found->second].push_back(
             static_cast<std::uint32_t>(world.node_of_rank.size()));
-        world.node_of_rank.push_back(place->second);
+        world.node_of_rank.push_back(found->second);
     }
     return world;
 }
@@ -78,21 +77,21 @@ std::vector<std::uint32_t> ranks_of(const World& world, const Group& group) {
     return ranks;
 }
 
-NamedValues kept_environment(const char* const* environment) {
+NamedValues recorded_environment(const char* const* environment) {
     NamedValues variables;
     for (; *environment != nullptr; ++environment) {
         const std::string_view entry(*environment);
         const std::size_t equals = entry.find('=');
-        const bool is_kept =
-            std::ranges::any_of(kept, [&](auto beginning) { return entry.starts_with(beginning); });
-        if (!is_kept || equals == std::string_view::npos) continue;
+        const bool is_recorded = std::ranges::any_of(
+            recorded_prefixes, [&](auto beginning) { return entry.starts_with(beginning); });
+        if (!is_recorded || equals == std::string_view::npos) continue;
         variables.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
     }
     std::ranges::sort(variables);
     return variables;
 }
 
-// Without '=' NCCL_IB_HCA has beginnings of names, and with '^' those not to be used.
+// Without '=', NCCL_IB_HCA contains prefixes of names; with '^', those to exclude.
 std::string port_of_rank(const NamedValues& environment) {
     const std::string nccl = value_of(environment, "NCCL_IB_HCA");
     const bool exact = nccl.rfind('=', 0) == 0;
@@ -110,8 +109,8 @@ std::optional<Error> add_devices(World& world, const std::vector<std::string>& t
         Node& node = world.nodes[world.node_of_rank[rank]];
         const std::uint32_t local_rank = world.peers[rank].local_rank;
         auto error = read_answer(world.peers, rank, texts[rank], [&](const JsonFields& fields) {
-            set(node.gpus, local_rank, fields.text("gpu"));
-            set(node.rails, local_rank, fields.text("port"));
+            set_at(node.gpus, local_rank, fields.text("gpu"));
+            set_at(node.rails, local_rank, fields.text("port"));
             if (node.fault.empty()) node.fault = printable(fields.text("fault"));
         });
         if (error) return error;
@@ -119,8 +118,8 @@ std::optional<Error> add_devices(World& world, const std::vector<std::string>& t
     return std::nullopt;
 }
 
-// By a shell, since its line is worth something only with status 1: a device is missing.
-std::string check_of_node() {
+// Uses a shell to print the line only if the status is 1, which means that a device is missing.
+std::string run_node_check() {
     constexpr std::chrono::seconds time_limit{4};
     constexpr const char* script =
         R"([ -x "$0" ] || set -- distgpu; t=$("${1:-$0}" check --node); [ $? != 1 ] || echo "$t")";

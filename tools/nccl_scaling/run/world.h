@@ -1,4 +1,4 @@
-// The run's ranks, the nodes that they are on, the devices there, and the variables that count.
+// The run's ranks, their nodes and devices, and the environment variables that are recorded.
 #pragma once
 
 #include "base/result.h"
@@ -24,24 +24,24 @@ World world_of(const std::vector<Peer>& peers);
 // The ranks of a group, ascending.
 std::vector<std::uint32_t> ranks_of(const World& world, const Group& group);
 
-// Of an array of "NAME=VALUE" that ends with null, the variables that change how collectives run,
-// sorted by name. An allow-list: the environment of a job also holds what must not be published.
-NamedValues kept_environment(const char* const* environment);
+// The variables that change how collectives run, sorted by name. `environment`: a null-terminated
+// array of "NAME=VALUE". Uses an allow-list, because a job's environment may contain secrets.
+NamedValues recorded_environment(const char* const* environment);
 
-// The network port that a rank's variables name: "mlx5_3" from NCCL_IB_HCA ("=mlx5_3:1") or, where
-// that leaves the choice to NCCL, from UCX_NET_DEVICES ("mlx5_3:1"), which distgpu sets to the port
-// near the rank's GPU. "mlx5_3:2" of a second port. Empty: they name none, or several.
+// The HCA port that a rank's variables name: "mlx5_3" from NCCL_IB_HCA ("=mlx5_3:1") or, if that
+// leaves the choice to NCCL, from UCX_NET_DEVICES ("mlx5_3:1"), which distgpu sets to the port near
+// the rank's GPU. "mlx5_3:2" for a second port. Empty if they name no port or several.
 std::string port_of_rank(const NamedValues& environment);
 
-// What a rank says of its part of its node, as a text for gather(). `gpu`: Description::gpu;
-// `fault`: of check_of_node(), by one rank of each node.
+// A rank's devices as a text for gather(). `gpu`: Description::gpu; `fault`: from run_node_check(),
+// on one rank of each node.
 std::string devices_text(const std::string& gpu, const std::string& port, const std::string& fault);
 
-// Puts the ranks' texts, by rank, into the nodes. Error: a text is malformed.
+// Adds the devices from the ranks' texts to the nodes. Error: a text is malformed.
 std::optional<Error> add_devices(World& world, const std::vector<std::string>& texts);
 
-// What `distgpu check --node` says of this node, within 4 s. Empty: nothing, or that it could not
-// be asked.
-std::string check_of_node();
+// The finding of `distgpu check --node` on this node, run for at most 4 s. Empty if there is none,
+// or the command did not run.
+std::string run_node_check();
 
 }  // namespace distgpu::scaling

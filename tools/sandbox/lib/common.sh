@@ -1,19 +1,19 @@
-# What every command needs: messages, where a sandbox's state is, whether a
-# host of it lives, and how to enter a host. Sourced by ../sandbox.
+# Functions for all commands: messages, the state folder of a sandbox, whether a
+# host is alive, and how to enter a host. Sourced by ../sandbox.
 # Needs: command, name, user, sandbox_lib.
 # shellcheck shell=bash
-# The files share variables: "Needs" above names what others set.
+# The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
 
 sandbox_root=/run/distgpu-sandbox
 default_user=sandbox
 
-say_error() { printf 'sandbox: %s: %s; %s\n' "$1" "$2" "$3" >&2; }
-fail() { say_error "$@" && exit 1; }
-usage_error() { say_error "$@" && exit 2; }
+print_error() { printf 'sandbox: %s: %s; %s\n' "$1" "$2" "$3" >&2; }
+fail() { print_error "$@" && exit 1; }
+usage_error() { print_error "$@" && exit 2; }
 
 need_root() {
-    ((EUID == 0)) || { say_error "$command" "needs root" "run it as root or with sudo" && exit 3; }
+    ((EUID == 0)) || { print_error "$command" "needs root" "run it as root or with sudo" && exit 3; }
 }
 
 load() {
@@ -24,7 +24,7 @@ load() {
     done
 }
 
-# The folder of the sandbox `name`; ends the program where there is none.
+# Sets `state` to the folder of the sandbox `name`; exits if there is none.
 need_sandbox() {
     state=$sandbox_root/$name
     [[ -d $state ]] || fail "$name" "no such sandbox" "start it with 'sandbox up --name $name'"
@@ -36,8 +36,8 @@ host_names() { # NODES -> hosts
     for ((i = 1; i <= $1; i++)); do hosts+=("node$(printf '%02d' "$i")"); done
 }
 
-# Start time of a process in clock ticks since boot: with it a process id is
-# unique. Field 22 of stat, counted after the name, which may hold blanks.
+# Start time of a process in clock ticks since boot: it makes a process id
+# unique. Field 22 of stat, counted after the name, which may contain blanks.
 start_time() { # PID -> started
     local line fields
     started=''
@@ -61,12 +61,12 @@ need_host() { # HOST -> keeper
         fail "$1" "its keeper is gone" "end the sandbox with 'sandbox down --name $name'"
 }
 
-# login has no process namespace of its own: so a command replaces this program
-# and gets every signal itself.
+# login has no separate process namespace, so a command can replace this program and
+# gets every signal directly.
 enter_login=(-m -n -u -i)
 enter_node=(-m -n -u -i -p)
 
-in_host() { # HOST COMMAND...; leaves the caller's other files closed
+in_host() { # HOST COMMAND...; closes the caller's files except the standard ones
     local host=$1 enter=("${enter_node[@]}")
     shift
     [[ $host == login ]] && enter=("${enter_login[@]}")

@@ -2,7 +2,7 @@
 # Needs: state, hosts, cpus, gpus, gres_lines, plugins, confs, cgroup_confs, switches,
 # topology_plugin. Sourced by ../sandbox.
 # shellcheck shell=bash
-# The files share variables: "Needs" above names what others set.
+# The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
 
 # login is 10.77.0.1, node01 is 10.77.1.1, node02 is 10.77.1.2, ...
@@ -29,7 +29,7 @@ write_config() {
     mkdir -m 700 "$state/login/controller"
 }
 
-# Names come from the hosts file alone, so that no lookup waits for a server.
+# Names come only from the hosts file, so that no lookup waits for a server.
 write_name_service() {
     local host
     {
@@ -57,8 +57,8 @@ gres_conf() {
     return 0
 }
 
-# --gpus is short for a line of gres.conf. The types in Gres= stand in the lines' order: Slurm
-# numbers the GPUs by it.
+# --gpus is a shorthand for a line of gres.conf. The types in Gres= have the order of the lines, by
+# which Slurm numbers the GPUs.
 read_gres() { # -> gres_lines, gpu_files, gres: the nodes' Gres= in slurm.conf
     local line type files
     declare -A counts=()
@@ -87,8 +87,8 @@ files_of() { # /dev/nvidia[0,2-3] -> files
     done
 }
 
-# An empty file too: without one, Slurm 22.05 finds no control groups. Newer releases look for
-# them even where nothing uses them, unless they are told, and 22.05 does not know that word.
+# The file may be empty: without one, Slurm 22.05 finds no control groups. Newer releases look for
+# them even if nothing uses them, unless they are disabled by a key that 22.05 does not know.
 cgroup_conf() {
     ((${#cgroup_confs[@]})) && printf '%s\n' "${cgroup_confs[@]}"
     uses_cgroups || [[ $(slurmd -V) == *' 22.05.'* ]] || printf 'CgroupPlugin=disabled\n'
@@ -102,8 +102,8 @@ uses_cgroups() {
     ((${#cgroup_confs[@]}))
 }
 
-# Slurm prints an error in every command where a key stands twice: so a line of
-# --conf replaces the line with its key, and the last of several stays.
+# Every Slurm command prints an error if a key is set twice, so a line of --conf
+# replaces the line with its key, and the last of several counts.
 slurm_conf() {
     local line key
     declare -A given=()
@@ -118,7 +118,7 @@ slurm_conf() {
     done
 }
 
-# Lines of nodes and partitions differ by their first value too.
+# The key of lines for nodes and partitions includes their first value.
 key_of() { # LINE -> key
     key=${1%%=*}
     key=${key,,}

@@ -1,7 +1,7 @@
 # `sandbox down`: ends the hosts by their keepers and removes the state folder.
 # Sourced by ../sandbox. Needs: name, state.
 # shellcheck shell=bash
-# The files share variables: "Needs" above names what others set.
+# The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
 
 down() {
@@ -12,7 +12,7 @@ down() {
     printf 'sandbox %s: down\n' "$name"
 }
 
-# Renamed first: a keeper that starts meanwhile cannot write its file and ends.
+# Renames the folder first, so that a keeper that starts meanwhile cannot write its file, and ends.
 remove_sandbox() {
     local gone=$sandbox_root/.$name.$$ host
     mv "$state" "$gone" || return 1
@@ -25,7 +25,7 @@ remove_sandbox() {
     done
     remove_cgroups
     rm -rf --one-file-system "$gone" || return 1
-    # The last sandbox also removes the folder that its hosts covered, if the machine keeps nothing in it.
+    # The last sandbox also removes the folder that its hosts mounted over, if it is empty.
     { rmdir "$sandbox_root" && rmdir /run/distgpu; } 2>/dev/null
     return 0
 }
@@ -36,13 +36,13 @@ await_end() { # HOST STATE
         keeper_of "$1" "$2" || return 0
         sleep 0.02
     done
-    say_error "$1" "its processes do not stop" "look at process $keeper; its files are in $2"
+    print_error "$1" "its processes do not stop" "inspect process $keeper; its files are in $2"
     return 1
 }
 
 # login's processes are those in its network namespace. Its keeper ends last:
-# until then no other namespace can get the same number. Where the keeper is gone
-# already, a process must be in login's mount namespace too.
+# until then no other namespace can get the same number. If the keeper is already
+# gone, a process must be in login's mount namespace, too.
 end_login() { # STATE
     local try pids network mounts keeper
     { read -r network mounts <"$1/login/namespaces"; } 2>/dev/null || return 0
@@ -57,7 +57,7 @@ end_login() { # STATE
     await_end login "$1"
 }
 
-# The brackets of a namespace's name would be a pattern: ? stands for each.
+# Brackets in a namespace's name would be a pattern, so ? replaces each.
 processes_in() { # NETWORK MOUNTS, as net:[4026531840] mnt:[4026531841] or *
     local link
     find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "${1//[\[\]]/?}" 2>/dev/null |
@@ -67,7 +67,7 @@ processes_in() { # NETWORK MOUNTS, as net:[4026531840] mnt:[4026531841] or *
         done
 }
 
-# Slurm leaves its control groups behind when it is killed.
+# When Slurm is killed, its control groups remain.
 remove_cgroups() {
     local folder
     for folder in /sys/fs/cgroup/*/"distgpu-sandbox-$name"; do

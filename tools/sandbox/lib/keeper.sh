@@ -1,15 +1,15 @@
 #!/bin/bash
-# The first process of a host: makes the host's mounts and then only stays, so
-# that the host's namespaces live as long as it does. Started by up.sh inside
-# fresh namespaces; ends where a step fails.
+# The first process of a host: makes the host's mounts and then waits, so that
+# the host's namespaces live as long as it does. Started by up.sh inside fresh
+# namespaces; exits if a step fails.
 # usage: keeper.sh STATE HOST 'GPU_FILE...' CGROUPS
 set -eu
 
 state=$1 host=$2 gpu_files=$3 cgroups=$4
 here=$state/$host
 
-# /proc is still the machine's: it tells the process id that others see. The
-# write fails, and this host ends, where `up` was interrupted meanwhile.
+# /proc is still the machine's: it has the process id that others see. If `up`
+# was interrupted meanwhile, the write fails, and this host ends.
 read -r line </proc/self/stat
 read -ra fields <<<"${line##*) }"
 printf '%s %s\n' "$(readlink /proc/self/ns/net)" "$(readlink /proc/self/ns/mnt)" \
@@ -19,7 +19,7 @@ mv "$here/keeper.new" "$here/keeper"
 
 hostname "$host"
 
-# A symbolic link that points nowhere is no mount point, and needs no cover.
+# A dangling symbolic link cannot be a mount point, and need not be covered.
 cover() {
     local target
     target=$(readlink -e "$2") && mount --bind "$1" "$target"
@@ -30,7 +30,7 @@ cover "$state/etc/resolv.conf" /etc/resolv.conf
 cover "$state/etc/nsswitch.conf" /etc/nsswitch.conf
 mount --bind "$here/slurm" /etc/slurm
 
-# A new sysfs shows the interfaces of this host; the control groups stay.
+# A new sysfs shows the interfaces of this host; the control groups are kept.
 make_sys() {
     mount -t tmpfs -o mode=755 tmpfs "$here/mnt"
     mkdir "$here/mnt/cgroup"
@@ -42,7 +42,7 @@ make_sys() {
 }
 
 # Slurm's control groups (version 1) go into a folder of this sandbox, so that
-# two sandboxes do not meet there and `down` can remove them.
+# sandboxes do not share them and `down` can remove them.
 own_cgroups() {
     local controller file
     for controller in /sys/fs/cgroup/{devices,freezer,memory,cpuset,cpuacct,cpu}; do
@@ -55,12 +55,12 @@ own_cgroups() {
     done
 }
 
-# A copy of /dev with GPUs that no driver answers for (120 is a major number
-# for local use) and with shared memory of its own.
+# A copy of /dev with device files of GPUs that have no driver (120 is a major
+# number for local use), and with its own shared memory.
 make_dev() {
     local file
     mount -t tmpfs -o mode=755 tmpfs "$here/mnt"
-    # From within: by its path mkdir -p would make the folders of a state that `down` moved away.
+    # From within: with the full path, mkdir -p would recreate a state folder that `down` moved away.
     cd "$here/mnt"
     cp -ax /dev/. .
     rm -rf ./nvidia*
@@ -77,7 +77,7 @@ make_dev() {
     mount --move "$here/mnt" /dev
 }
 
-# What is mounted below /dev, pts above all, stays the machine's; here is the copy.
+# Mounts below /dev, above all pts, stay the machine's. The current folder is the copy.
 keep_dev_mounts() {
     local target place
     while read -r _ _ _ _ target _; do
@@ -88,7 +88,7 @@ keep_dev_mounts() {
     done </proc/self/mountinfo
 }
 
-# What a plugin of this host keeps in /run/distgpu is neither the machine's nor another host's.
+# Each host has its own /run/distgpu, where its plugin keeps files.
 mkdir -p /run/distgpu
 mount -t tmpfs -o mode=755 tmpfs /run/distgpu
 
@@ -100,8 +100,8 @@ if [[ $host != login ]]; then
 fi
 touch "$here/ready"
 
-# Waits without a child, on a pipe into which nothing is written. As process 1
-# of a node, bash reaps the processes that lost their parent.
+# Waits without a child, on a pipe to which nothing is written. As process 1 of
+# a node, bash reaps orphaned processes.
 exec {pipe}<> <(:)
 while :; do
     read -r -u "$pipe" || true

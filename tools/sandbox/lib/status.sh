@@ -1,7 +1,7 @@
 # `sandbox status`: one line per host of a sandbox, or one per sandbox.
 # Sourced by ../sandbox. Needs: name, name_given.
 # shellcheck shell=bash
-# The files share variables: "Needs" above names what others set.
+# The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
 
 status() {
@@ -14,7 +14,7 @@ status() {
     return 0
 }
 
-# up, starting, or broken: a keeper is gone, and `down` cleans up.
+# Prints up, starting, or broken: then a keeper is gone, and `down` cleans up.
 sandbox_state() {
     local host
     [[ -e $state/up ]] || { echo starting && return; }

@@ -1,8 +1,8 @@
-# Switches between the nodes: which node is at which, the bridges that stand for them, and how
-# Slurm's topology plugin is told. Sourced by ../sandbox.
+# Switches between the nodes: which node is on which switch, the bridges that simulate them, and
+# the configuration of Slurm's topology plugin. Sourced by ../sandbox.
 # Needs: state, hosts, switches, uplink, topology_plugin.
 # shellcheck shell=bash
-# The files share variables: "Needs" above names what others set.
+# The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
 
 # The nodes of 'node[01,03-04]' or 'node01,node03'.
@@ -17,7 +17,7 @@ expand_nodes() { # LIST -> expanded
     done
 }
 
-# Fills `switch_of`, by node. Ends the program where a node is at no switch, or at two.
+# Sets `switch_of`, by node. Exits if a node is on no switch, or on two.
 place_nodes() {
     local switch node
     declare -gA switch_of=()
@@ -37,7 +37,7 @@ place_nodes() {
     done
 }
 
-# In the order of the options, which is the order in which Slurm counts them.
+# In the order of the options, in which Slurm then numbers the switches.
 topology_conf() {
     local switch names=() smallest=99
     for switch in "${switches[@]}"; do
@@ -55,13 +55,13 @@ topology_conf() {
     esac
 }
 
-# The bridge that a host is at, all of them inside login: br0, or its switch's.
+# The bridge, inside login, to which a host is connected: br0, or that of its switch.
 bridge_of() { # HOST -> bridge
     bridge=br0
     [[ -z ${switch_of[$1]-} ]] || bridge=sw-${switch_of[$1]}
 }
 
-# For ip -batch: a bridge for each switch, and its uplink to br0, which stands for the top switch.
+# For ip -batch: a bridge for each switch, and its uplink to br0, which is the top switch.
 switch_links() {
     local switch key
     for switch in "${switches[@]}"; do
@@ -72,7 +72,7 @@ switch_links() {
     done
 }
 
-# Both directions of each uplink.
+# Limits both directions of each uplink.
 limit_uplinks() {
     local switch end
     [[ $uplink ]] || return 0

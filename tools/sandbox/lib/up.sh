@@ -2,7 +2,7 @@
 # waits until every node is idle. Sourced by ../sandbox.
 # Needs: the options, sandbox_self, sandbox_lib.
 # shellcheck shell=bash
-# The files share variables: "Needs" above names what others set.
+# The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
 
 up() {
@@ -13,7 +13,7 @@ up() {
     host_names "$nodes"
     place_nodes
     local interrupted=0
-    # From the folder's first moment on, a signal has to undo it.
+    # As soon as the folder exists, a signal must undo it.
     trap 'interrupted=130' INT
     trap 'interrupted=143' TERM
     trap 'interrupted=129' HUP
@@ -63,7 +63,7 @@ need_machine() {
     return 0
 }
 
-# The last `down` removes the parent folder: make it again where that was just now.
+# The `down` of the last sandbox removes the parent folder: if that happens meanwhile, creates it again.
 claim_state() {
     local try
     for try in 1 2 3 4 5; do
@@ -85,8 +85,8 @@ choose_user() {
     need_user "$user"
 }
 
-# Ends what an interrupted or failed `up` had started; last the keepers that had
-# not yet written their file.
+# Ends what an interrupted or failed `up` had started; finally the keepers that
+# had not yet written their file.
 undo_up() {
     local status=$?
     trap '' INT TERM HUP
@@ -119,7 +119,7 @@ host_ready() {
     [[ -e $state/$1/ready ]] && keeper_of "$1"
 }
 
-# Every device is born inside a host: none is ever in the machine's namespace.
+# Every interface is created inside a host: none is ever in the machine's namespace.
 start_network() {
     local host pid
     keeper_of login
@@ -163,12 +163,12 @@ start_daemons() {
     wait_for 60 "nodes" "do not become idle" "slurmctld" all_idle
 }
 
-# A node that is in several partitions is in as many lines.
+# sinfo prints a line for each partition of a node.
 all_idle() {
     (($(in_host login sinfo -h -N -o '%N %T' | sort -u | grep -c ' idle$') == nodes))
 }
 
-# Tries a command every 20 ms, for as long as SECONDS.
+# Tries a command every 20 ms, for up to SECONDS.
 wait_for() { # SECONDS OBJECT PROBLEM LOG COMMAND...
     local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) object=$2 problem=$3 log=$4
     shift 4
@@ -178,7 +178,7 @@ wait_for() { # SECONDS OBJECT PROBLEM LOG COMMAND...
     done
 }
 
-# The log is about to be removed: its end is the cause.
+# Shows the end of the log, which has the cause, because the log is about to be removed.
 daemon_failed() { # OBJECT PROBLEM LOG
     tail -q -n 12 "$state/log/$3".{out,log} 2>/dev/null | sed 's/^/  /' >&2
     fail "$1" "$2" "see the end of its log above"

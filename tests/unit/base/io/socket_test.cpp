@@ -35,13 +35,13 @@ struct Pair {
 };
 
 TEST(Within, EndsAtTheDeadlineWhateverTheCallDoes) {
-    EXPECT_EQ(within(in(5s), [] { return 7; }), 7);
+    EXPECT_EQ(call_within(in(5s), [] { return 7; }), 7);
     const auto go_on = std::make_shared<std::atomic<bool>>(false);
-    EXPECT_EQ(within(in(20ms),
-                     [go_on] {
-                         while (!*go_on) std::this_thread::sleep_for(1ms);
-                         return 7;
-                     }),
+    EXPECT_EQ(call_within(in(20ms),
+                          [go_on] {
+                              while (!*go_on) std::this_thread::sleep_for(1ms);
+                              return 7;
+                          }),
               std::nullopt);
     *go_on = true;
 }

@@ -201,9 +201,9 @@ std::vector<std::string> judged(const std::vector<HcaPort>& ports) {
     NodeTopology node = two_socket_node({}, std::vector<std::uint32_t>(ports.size(), 0));
     for (std::size_t i = 0; i < ports.size(); ++i) node.hcas[i].ports = {ports[i]};
     std::vector<std::string> whys;
-    for (const auto& of_hca : port_verdicts(node)) {
-        EXPECT_EQ(of_hca[0].eligible, of_hca[0].why.empty());
-        whys.push_back(of_hca[0].why);
+    for (const auto& of_hca : port_eligibility(node)) {
+        EXPECT_EQ(of_hca[0].eligible, of_hca[0].reason.empty());
+        whys.push_back(of_hca[0].reason);
     }
     return whys;
 }
@@ -223,15 +223,15 @@ TEST(JudgePorts, KnowsTheComputeNetwork) {
     // A management NIC is too slow, and a down port's rate does not count.
     EXPECT_THAT(judged({active(ethernet, 400), active(ethernet, 200), active(ethernet, 25),
                         active(ethernet, 0)}),
-                ElementsAre("", "", "25 Gb/s beside 400 Gb/s", ""));
+                ElementsAre("", "", "25 Gb/s, the fastest has 400 Gb/s", ""));
     EXPECT_THAT(judged({{1, State::down, ethernet, 400}, active(ethernet, 100)}),
                 ElementsAre("down", ""));
     EXPECT_THAT(judged({active(infiniband, 200), active(ethernet, 200)}),
-                ElementsAre("", "Ethernet beside InfiniBand"));
+                ElementsAre("", "Ethernet on an InfiniBand node"));
     EXPECT_THAT(judged({down, active(ethernet, 200)}), ElementsAre("down", ""));
     // A slow InfiniBand port is not the compute fabric.
     EXPECT_THAT(judged({active(infiniband, 56), active(ethernet, 400)}),
-                ElementsAre("56 Gb/s beside 400 Gb/s", ""));
+                ElementsAre("56 Gb/s, the fastest has 400 Gb/s", ""));
 }
 
 TEST(GpuPolicies, AreTheValuesOfTheKey) {
@@ -422,7 +422,7 @@ void check_optimum(const Case& c, const NodeBinding& node) {
 }
 
 void check_ports(const Case& c, const NodeBinding& node) {
-    const auto verdicts = port_verdicts(c.topology);
+    const auto verdicts = port_eligibility(c.topology);
     for (const TaskBinding& task : node.tasks) {
         std::map<PortRef, Distance> usable;
         for (std::uint32_t hca = 0; hca < verdicts.size(); ++hca) {

@@ -22,14 +22,14 @@ Request request(const char* spec) {
 
 TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
     using enum GpuPolicy;
-    const NodeFacts ours{.confined = true};
-    NodeFacts gpus_bound = ours;
-    gpus_bound.share.bound = {{0}, {1}};
+    const NodeFacts ours{.is_confined = true};
+    NodeFacts slurm_binds_gpus = ours;
+    slurm_binds_gpus.share.task_gpus = {{0}, {1}};
     const NodeTopology topology = two_socket_node({0, 3});
     NodeFacts unclear = ours;
     unclear.topology = &topology;
-    unclear.gpu_names.unclear = "GPUs: nobody knows";
-    const NodeFacts cpus_bound{.confined = true, .user_bound = true};
+    unclear.gpu_names.ambiguity = "GPUs: nobody knows";
+    const NodeFacts cpus_bound{.is_confined = true, .has_cpu_bind = true};
     struct Row {
         const char* title;
         const char* spec;
@@ -42,8 +42,8 @@ TEST(BindingPolicyOf, FollowsTheKeysAndWhatSlurmDid) {
         {"not confined, asked for", "pytorch,cpus=near", {}, {near, false, true}},
         {"--cpu-bind", "pytorch", cpus_bound, {near, false, true}},
         {"--cpu-bind, asked for", "pytorch,cpus=near", cpus_bound, {near, true, true}},
-        {"GPUs bound", "pytorch", gpus_bound, {keep, true, true}},
-        {"GPUs bound, asked for", "pytorch,gpus=isolate", gpus_bound, {keep, true, true}},
+        {"GPUs bound", "pytorch", slurm_binds_gpus, {keep, true, true}},
+        {"GPUs bound, asked for", "pytorch,gpus=isolate", slurm_binds_gpus, {keep, true, true}},
         {"GPUs unclear", "pytorch", unclear, {keep, false, true}},
         {"GPUs unclear, asked for", "pytorch,gpus=near,cpus=near", unclear, {keep, false, true}},
         {"isolated", "pytorch,gpus=isolate", ours, {isolate, true, true}},
@@ -123,11 +123,11 @@ TEST(GpuNameWarnings, SayWhyItIsUnclearWhichGpusTheyAre) {
     TwoTasks step;
     step.node.gpu_names.in_pci_order = false;
     EXPECT_THAT(gpu_name_warnings(request("pytorch,gpu-ids=uuid"), step.node),
-                ElementsAre("CUDA_DEVICE_ORDER: your value gives the GPUs' numbers another meaning "
-                            "than PCI_BUS_ID does, and the driver does not report the UUID of "
-                            "every GPU; GPUs and CPUs stay as Slurm set them"));
+                ElementsAre("CUDA_DEVICE_ORDER: your value numbers the GPUs differently from "
+                            "PCI_BUS_ID, and the driver does not report the UUID of every GPU; "
+                            "GPUs and CPUs stay as Slurm set them"));
     // Then the GPUs are not in the share.
-    step.node.gpu_names.unclear = "GPUs: nobody knows";
+    step.node.gpu_names.ambiguity = "GPUs: nobody knows";
     step.node.share.gpus = {};
     EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node),
                 ElementsAre("GPUs: nobody knows; GPUs and CPUs stay as Slurm set them"));
@@ -136,7 +136,7 @@ TEST(GpuNameWarnings, SayWhyItIsUnclearWhichGpusTheyAre) {
 TEST(GpuNameWarnings, AreSilentWhereNothingWasAskedForOrIsKnown) {
     TwoTasks step;
     EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node), IsEmpty());
-    step.node.share.bound = {{0}, {1}};
+    step.node.share.task_gpus = {{0}, {1}};
     EXPECT_THAT(gpu_name_warnings(request("pytorch"), step.node), IsEmpty());
     const Request by_uuid = request("pytorch,gpu-ids=uuid");
     NodeFacts without_topology = step.node;
@@ -207,10 +207,10 @@ TEST(StepGpus, AreUnclearOtherwise) {
         const char* visible;
         const char* problem;
     };
-    const char* const none = "the task can open none of those that Slurm gave it";
+    const char* const none = "the task cannot open any of those that Slurm gave it";
     const std::vector<Row> rows = {
         {Numbering::opened, std::nullopt, "0,1",
-         "the driver does not report which device file is whose"},
+         "the driver does not report which device file belongs to which GPU"},
         // A GPU that gres.conf does not list: Slurm denies it to nobody, and CUDA counts it.
         {Numbering::opened,
          {{0, 1, 2}},

@@ -15,9 +15,9 @@ std::string judged(const char* spec, const char* counts, std::vector<std::string
     const std::string hosts = std::string(counts) == "1" ? "n1" : "n[1-2]";
     SampleStep step(spec, hosts.c_str(), counts);
     step.facts.program = std::move(program);
-    const auto misfit = program_misfit(step.view());
-    if (!misfit) return {};
-    return (misfit->impossible ? "refused: " : "warned: ") + misfit->error.message();
+    const auto mismatch = program_mismatch(step.view());
+    if (!mismatch) return {};
+    return (mismatch->is_refusal ? "refused: " : "warned: ") + mismatch->error.message();
 }
 
 TEST(Launchers, FitTheirOwnModes) {
@@ -101,7 +101,7 @@ TEST(Launchers, ThatStartRanksOnAllNodesAreRefused) {
 
 TEST(Launchers, RayIsTold) {
     EXPECT_EQ(judged("pytorch", "1(x2)", {"ray", "start", "--head"}),
-              "warned: distgpu: ray start: its workers would take the ranks of the task that "
+              "warned: distgpu: ray start: its workers would get the ranks of the task that "
               "starts them; use --distgpu=ray, which starts Ray itself, or --distgpu=off");
 }
 
@@ -245,9 +245,9 @@ TEST(Launchers, OutsideTheStepMayBeMeant) {
 
 constexpr std::array options{
     LauncherOption{"--nnodes", OptionMeaning::nodes, {}, "-n"},
-    LauncherOption{"--node-rank", OptionMeaning::own_rank},
+    LauncherOption{"--node-rank", OptionMeaning::node_rank},
     LauncherOption{"--standalone", OptionMeaning::one_node},
-    LauncherOption{"--no-ssh", OptionMeaning::others},
+    LauncherOption{"--no-ssh", OptionMeaning::custom},
 };
 constexpr std::string_view flags = "--standalone --no-ssh --debug -v";
 
@@ -278,14 +278,15 @@ TEST(LauncherOptions, EndWithTheScript) {
     // One that is not known may have no value.
     EXPECT_EQ(read({"--other", "train.py", "--nnodes=2"}), "");
     EXPECT_EQ(read({"train.py", "--nnodes=2"},
-                   {.options = options, .flags = flags, .behind_the_script = true}),
+                   {.options = options, .flags = flags, .reads_after_script = true}),
               "--nnodes=2 ");
 }
 
 TEST(LauncherOptions, AreAbbreviatedWhereOnlyOneIsMeant) {
     EXPECT_EQ(read({"--nn=2", "--stand", "train.py"}), "--nnodes=2 --standalone= ");
     EXPECT_EQ(read({"--no=2", "train.py"}), "");
-    EXPECT_EQ(read({"--nn=2"}, {.options = options, .flags = flags, .abbreviated = false}), "");
+    EXPECT_EQ(read({"--nn=2"}, {.options = options, .flags = flags, .allows_abbreviations = false}),
+              "");
 }
 
 TEST(LauncherOptions, OfAShellAreNotKnown) {

@@ -51,25 +51,25 @@ TEST(StartedCommands, AreBehindWrappers) {
         "py-spy record -o profile.svg --; hwloc-bind node:0 --; "
         "timeout 1h env A=1 nice -n5 numactl -m0";
     while (!wrappers.empty()) {
-        const std::string wrapper(take_until(wrappers, ';'));
-        EXPECT_EQ(joined(behind_wrappers(split(wrapper + " torchrun --nnodes=1 train.py"))),
+        const std::string wrapper(cut_until(wrappers, ';'));
+        EXPECT_EQ(joined(strip_wrappers(split(wrapper + " torchrun --nnodes=1 train.py"))),
                   "torchrun --nnodes=1 train.py")
             << wrapper;
-        EXPECT_EQ(joined(behind_wrappers(split(wrapper))), "") << wrapper;
+        EXPECT_EQ(joined(strip_wrappers(split(wrapper))), "") << wrapper;
     }
 }
 
 TEST(StartedCommands, AreTheLineItselfElse) {
     for (const char* line : {"torchrun train.py", "./timeout.sh 1h torchrun", "mytimeout 1h a"}) {
-        EXPECT_EQ(joined(behind_wrappers(split(line))), line);
+        EXPECT_EQ(joined(strip_wrappers(split(line))), line);
     }
-    EXPECT_EQ(joined(behind_wrappers(split("conda activate x"))), "");
-    EXPECT_TRUE(behind_wrappers({}).empty());
+    EXPECT_EQ(joined(strip_wrappers(split("conda activate x"))), "");
+    EXPECT_TRUE(strip_wrappers({}).empty());
 }
 
 TEST(StartedCommands, OfUvAreForPython) {
-    EXPECT_EQ(joined(behind_wrappers(split("uv run train.py --a"))), "python train.py --a");
-    EXPECT_EQ(joined(behind_wrappers(split("uv run -m torch.distributed.run train.py"))),
+    EXPECT_EQ(joined(strip_wrappers(split("uv run train.py --a"))), "python train.py --a");
+    EXPECT_EQ(joined(strip_wrappers(split("uv run -m torch.distributed.run train.py"))),
               "python -m torch.distributed.run train.py");
 }
 
@@ -77,7 +77,7 @@ TEST(StartedCommands, OfUvAreForPython) {
 std::string started(const std::string& line) {
     std::string text;
     for (const UnwrappedCommand& command : started_commands(split(line))) {
-        text += (text.empty() ? "" : " | ") + std::string(command.certain ? "" : "?") +
+        text += (text.empty() ? "" : " | ") + std::string(command.is_unconditional ? "" : "?") +
                 joined(command.words);
     }
     return text;
@@ -117,7 +117,7 @@ TEST(StartedCommands, MayNotRun) {
     const auto certain = [](const char* text) {
         std::string all;
         for (const UnwrappedCommand& command : started_commands(Words{"bash", "-c", text})) {
-            all += (command.certain ? "" : "?") + joined(command.words) + ",";
+            all += (command.is_unconditional ? "" : "?") + joined(command.words) + ",";
         }
         return all;
     };
@@ -144,7 +144,7 @@ std::string remote(const std::vector<std::string>& line) {
     if (!found) return "local";
     std::string text;
     for (const UnwrappedCommand& command : found->commands) {
-        text += formatted("{}{}|", join(command.words, " "), command.certain ? "" : "?");
+        text += formatted("{}{}|", join(command.words, " "), command.is_unconditional ? "" : "?");
     }
     return found->sends_variables ? "sends " + text : text;
 }

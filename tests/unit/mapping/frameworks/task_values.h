@@ -23,7 +23,7 @@ inline TaskContext sample_task() {
     task.node_rank = NodeRank{1};
     task.node_count = 3;
     task.node_name = "node02";
-    task.reachable_as = "10.0.0.2";
+    task.reachable_address = "10.0.0.2";
     task.master_address = "node01";
     task.master_port = 29500;
     task.processes_per_node = 5;

@@ -107,7 +107,7 @@ TEST(WithOrder, NumbersEachTaskOnceInRandomShapes) {
 TEST(WithOrder, RefusesTurnsOnNodesThatDiffer) {
     const StepLayout layout = dealt("3,1,2", Distribution::Kind::cyclic);
     EXPECT_EQ(message_of(layout.with_order(order({1, 0, 2}))),
-              "distgpu: order: the tasks are dealt to the nodes in turns, and those have 1 to 3; "
+              "distgpu: order: the tasks are not in blocks, and the nodes have 1 to 3 of them; "
               "use srun -m block, or the same --ntasks-per-node on all nodes");
 }
 
@@ -126,7 +126,8 @@ TEST(WithOrder, IsPartOfWhatALayoutIs) {
 }
 
 TEST(OrderOf, ReadsTheNodesInTheListsOrder) {
-    EXPECT_EQ(*order_of("order=./f", hosts("n[1-4]"), hosts("n[3-4],n1,n2")), order({2, 3, 0, 1}));
+    EXPECT_EQ(*order_from_list("order=./f", hosts("n[1-4]"), hosts("n[3-4],n1,n2")),
+              order({2, 3, 0, 1}));
 }
 
 TEST(OrderOf, RefusesAListThatIsNotTheSteps) {
@@ -138,7 +139,7 @@ TEST(OrderOf, RefusesAListThatIsNotTheSteps) {
         {"n[1-2],n03", "names n03, which is not a node of the step"},
     };
     for (const auto& [list, problem] : rows) {
-        EXPECT_EQ(message_of(order_of("order=./f", hosts("n[1-3]"), hosts(list))),
+        EXPECT_EQ(message_of(order_from_list("order=./f", hosts("n[1-3]"), hosts(list))),
                   "distgpu: order=./f: " + problem + remedy);
     }
 }

@@ -29,7 +29,7 @@ inline NodeFacts bound_node(const NodeTopology& topology, const std::vector<CpuS
     node.share.gpus = gpus;
     for (std::size_t i = 0; i < gpus.size(); ++i) node.gpu_names.names.push_back(std::to_string(i));
     node.gpu_names.variables = {"CUDA_VISIBLE_DEVICES"};
-    node.confined = true;
+    node.is_confined = true;
     return node;
 }
 

@@ -75,7 +75,7 @@ TEST(PlanGpus, StayAsSlurmBoundThem) {
     NodeFacts node = bound_node(topology, everywhere(2), {0, 1, 2, 3});
     const auto bound_to = [&](const std::vector<std::vector<std::uint32_t>>& gpus,
                               const char* spec) {
-        node.share.bound = gpus;
+        node.share.task_gpus = gpus;
         return planned_on(spec, node);
     };
     for (const char* spec : {"pytorch", "pytorch,gpus=near", "pytorch,gpus=isolate"}) {

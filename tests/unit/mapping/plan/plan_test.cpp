@@ -17,8 +17,9 @@ TEST(Plan, ExportedRanksDoNotStay) {
     EXPECT_EQ(of_all(planned("pytorch", step, 0, node), "RANK"), std::vector<std::string>{"0"});
     EXPECT_EQ(of_all(planned("pytorch", step, 0, node), "OMP_NUM_THREADS"),
               std::vector<std::string>{"-"});
-    const auto yielded = planned("pytorch", step, 0, node).tasks.at(0).yielded;
-    EXPECT_EQ(yielded, (decltype(yielded){{"OMP_NUM_THREADS", "4"}}));
+    const auto overridden_by_user =
+        planned("pytorch", step, 0, node).tasks.at(0).overridden_by_user;
+    EXPECT_EQ(overridden_by_user, (decltype(overridden_by_user){{"OMP_NUM_THREADS", "4"}}));
 }
 
 TEST(Plan, TheRendezvousIsTheSameOnEveryNode) {
@@ -38,7 +39,7 @@ TEST(Plan, TheSuffixIsAddedToTheNodesOwnNameToo) {
     EXPECT_EQ(set["MASTER_ADDR"], "node01-ib0");
     EXPECT_EQ(set["PET_LOCAL_ADDR"], "node02-ib0");
     Step by_default = step_of(step);
-    by_default.rendezvous.default_master = {Master::Form::suffix, "i"};
+    by_default.rendezvous.default_master = {MasterAddress::Form::suffix, "i"};
     const auto node = plan(request("torchrun"), by_default, {.node = NodeIndex{1}});
     ASSERT_TRUE(node);
     Values administrators = values(node->tasks.at(0));
@@ -145,8 +146,8 @@ TEST(Plan, HandsRefusalsOn) {
 TEST(Plan, AnOrderThatDidNotArriveIsRefused) {
     const Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
     EXPECT_EQ(message_of(plan(request("pytorch,order=./ring"), step, {})),
-              "distgpu: order=./ring: the order of the nodes was not sent with the step; load the "
-              "plugin on the host of srun too, or leave order out");
+              "distgpu: order=./ring: the node order was not sent with the step; load the plugin "
+              "on srun's host too, or leave order out");
     EXPECT_TRUE(plan(request("pytorch,order=slurm"), step, {}));
 }
 
@@ -288,8 +289,8 @@ TEST(PlanWatch, ServersMayWaitAsLongAsTheyWant) {
     const auto error = refusal(request("vllm,watch=30:end"), Step{layout("n1", {{0, 1, 1, 1}})});
     ASSERT_TRUE(error);
     EXPECT_EQ(error->message(),
-              "distgpu: watch=30:end: vllm may wait for work as long as that; write watch alone, "
-              "and ask distgpu why yourself");
+              "distgpu: watch=30:end: vllm may be idle for that long; write watch without minutes, "
+              "and run distgpu why yourself");
     EXPECT_FALSE(refusal(request("vllm,watch"), Step{layout("n1", {{0, 1, 1, 1}})}));
 }
 

@@ -43,11 +43,11 @@ TEST(PlanWarnings, NameShapesThatAreSeldomMeant) {
         Lines{begin + "lightning: 1 task on a node with 2 GPUs, of which one is idle; use "
                       "--ntasks-per-node=2, or a launcher with --distgpu=lightning,per-node"});
     // --gpus-per-task=1
-    EXPECT_EQ(
-        warned("megatron", 4, {.gpus = 1, .cpus = 32, .cpus_per_task = 8, .gpus_bound = true}),
-        Lines{begin + "megatron: 4 tasks on a node, but each sees 1 GPU, so some tasks have "
-                      "no device LOCAL_RANK; use --gpus-per-node=4 or --gres=gpu:4 instead "
-                      "of --gpus-per-task and --gpu-bind, or --ntasks-per-node=1"});
+    EXPECT_EQ(warned("megatron", 4,
+                     {.gpus = 1, .cpus = 32, .cpus_per_task = 8, .slurm_binds_gpus = true}),
+              Lines{begin + "megatron: 4 tasks on a node, but each sees 1 GPU, so some tasks have "
+                            "no device LOCAL_RANK; use --gpus-per-node=4 or --gres=gpu:4 instead "
+                            "of --gpus-per-task and --gpu-bind, or --ntasks-per-node=1"});
     EXPECT_EQ(warned("pytorch", 2, node(1, 32, 8)),
               Lines{begin + "pytorch: 2 tasks on a node, but each sees 1 GPU, so some tasks have "
                             "no device LOCAL_RANK; use --gpus-per-node=2 or --gres=gpu:2, or "
@@ -74,7 +74,7 @@ TEST(PlanWarnings, OfGpusThatNobodyAskedForAreARefusalOfAServer) {
     const auto refused = [](const char* spec) {
         NodeTopology topology;
         topology.gpus.resize(4);
-        const NodeFacts node{.cpus = 8, .topology = &topology, .gpus_by_slurm = true};
+        const NodeFacts node{.cpus = 8, .topology = &topology, .slurm_manages_gpus = true};
         const auto result =
             plan(*parse_spec("S", spec), Step{layout("n[1-2]", {{0, 2, 1, 1}})}, node);
         return result ? "" : result.error().message();
@@ -82,8 +82,8 @@ TEST(PlanWarnings, OfGpusThatNobodyAskedForAreARefusalOfAServer) {
     for (const std::string mode : {"vllm", "sglang"}) {
         EXPECT_EQ(refused(mode.c_str()),
                   "distgpu: --distgpu=" + mode +
-                      ": the step has no GPU, but n1 has 4; use --gres=gpu:4, or gpus=keep if none "
-                      "is meant");
+                      ": the step has no GPU, but n1 has 4; use --gres=gpu:4, or gpus=keep if it "
+                      "needs none");
         EXPECT_EQ(refused((mode + ",gpus=keep").c_str()), "");
     }
     EXPECT_EQ(refused("ray"), "");
@@ -92,7 +92,7 @@ TEST(PlanWarnings, OfGpusThatNobodyAskedForAreARefusalOfAServer) {
 // A node with so many GPUs, of which Slurm gave the step none.
 TEST(PlanWarnings, NameTheGpusThatNobodyAskedFor) {
     const auto warnings = [](const char* spec, std::uint32_t tasks, std::size_t gpus,
-                             NodeFacts node = {.cpus = 8, .gpus_by_slurm = true}) {
+                             NodeFacts node = {.cpus = 8, .slurm_manages_gpus = true}) {
         NodeTopology topology;
         topology.gpus.resize(gpus);
         node.topology = &topology;
@@ -100,7 +100,7 @@ TEST(PlanWarnings, NameTheGpusThatNobodyAskedFor) {
     };
     using Lines = std::vector<std::string>;
     const std::string begin = "distgpu: --distgpu=";
-    const std::string none = ", or gpus=keep if none is meant";
+    const std::string none = ", or gpus=keep if it needs none";
     EXPECT_EQ(warnings("pytorch", 4, 4),
               Lines{begin + "pytorch: the step has no GPU, but n1 has 4; use --gres=gpu:4" + none});
     EXPECT_EQ(warnings("deepspeed", 2, 4),
@@ -118,28 +118,28 @@ TEST(PlanWarnings, NameTheGpusThatNobodyAskedFor) {
     EXPECT_EQ(warnings("pytorch,bind=none", 4, 4), Lines{});
     EXPECT_EQ(warnings("ompi", 4, 4), Lines{}) << "MPI programs are often for CPUs";
     EXPECT_EQ(warnings("ompi,per-node", 1, 4), Lines{});
-    EXPECT_EQ(warnings("pytorch", 4, 4, {.gpus = 4, .gpus_by_slurm = true}), Lines{});
+    EXPECT_EQ(warnings("pytorch", 4, 4, {.gpus = 4, .slurm_manages_gpus = true}), Lines{});
     EXPECT_EQ(warnings("pytorch", 4, 4, {.cpus = 8}), Lines{}) << "open to all";
 }
 
 TEST(StepWarnings, NameNodesThatIdleAndAStepOfOneTask) {
     const auto warnings = [](const char* spec, const char* nodes, std::vector<TaskMapBlock> map,
-                             std::uint32_t allocated, bool size_by_default) {
+                             std::uint32_t allocated, bool has_default_size) {
         Step step = step_of(layout(nodes, std::move(map)));
         step.facts.allocated_nodes = allocated;
-        step.facts.size_by_default = size_by_default;
+        step.facts.has_default_size = has_default_size;
         return messages(step_warnings(request(spec), step));
     };
     using Lines = std::vector<std::string>;
     EXPECT_EQ(warnings("pytorch", "n[1-2]", {{0, 2, 4, 1}}, 3, false),
               Lines{"distgpu: --distgpu=pytorch: the step runs on 2 of the 3 nodes of the "
-                    "allocation; use -N3, or -N2 if that is meant"});
+                    "allocation; use -N3, or -N2 if you want that"});
     EXPECT_EQ(warnings("pytorch", "n[1-2]", {{0, 2, 4, 1}}, 2, false), Lines{});
     EXPECT_EQ(warnings("pytorch", "n[1-2]", {{0, 2, 4, 1}}, 0, false), Lines{});
     EXPECT_EQ(warnings("jax", "n1", {{0, 1, 1, 1}}, 0, true),
               Lines{"distgpu: --distgpu=jax: the step has one task, which trains alone, as rank 0 "
-                    "of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if one "
-                    "task is meant"});
+                    "of 1; use -N NODES, --ntasks-per-node=GPUS and --gres=gpu:GPUS, or -n1 if you "
+                    "want one task"});
     EXPECT_EQ(warnings("jax", "n1", {{0, 1, 1, 1}}, 0, false), Lines{});
     EXPECT_EQ(warnings("jax", "n1", {{0, 1, 2, 1}}, 0, true), Lines{});
     EXPECT_EQ(warnings("torchrun", "n1", {{0, 1, 1, 1}}, 0, true), Lines{});
@@ -177,9 +177,9 @@ TEST(PlanWarnings, NodesWithDifferentNumbersOfGpusGetNoNumberOfOneOfThem) {
 }
 
 // Of one GPU more than tasks on each of two nodes.
-std::vector<std::string> warned_of(TasksFrom tasks_from, bool is_helper = false) {
+std::vector<std::string> warned_of(TaskCountSource task_count_source, bool is_helper = false) {
     Step step = step_of(layout("n[1-2]", {{0, 2, 1, 1}}));
-    step.facts.tasks_from = tasks_from;
+    step.facts.task_count_source = task_count_source;
     step.facts.is_helper = is_helper;
     const NodeFacts node{.gpus = 2, .cpus = 32, .cpus_per_task = 8};
     const auto result = plan(request("pytorch"), step, node);
@@ -190,17 +190,19 @@ TEST(PlanWarnings, ChangeANumberOfTasksThatComesBeforeTheTasksOfANode) {
     const std::string idle =
         "distgpu: --distgpu=pytorch: 1 task on a node with 2 GPUs, of which one is idle; use ";
     const std::string launcher = ", or a launcher with --distgpu=torchrun";
-    EXPECT_EQ(warned_of(TasksFrom::nodes), std::vector{idle + "--ntasks-per-node=2" + launcher});
-    for (const TasksFrom from : {TasksFrom::line, TasksFrom::job}) {
+    EXPECT_EQ(warned_of(TaskCountSource::per_node),
+              std::vector{idle + "--ntasks-per-node=2" + launcher});
+    for (const TaskCountSource from : {TaskCountSource::command_line, TaskCountSource::job}) {
         EXPECT_EQ(warned_of(from), std::vector{idle + "--ntasks=4 --ntasks-per-node=2" + launcher});
     }
-    EXPECT_EQ(warned_of(TasksFrom::nodes, true), std::vector<std::string>{}) << "a helper";
+    EXPECT_EQ(warned_of(TaskCountSource::per_node, true), std::vector<std::string>{}) << "a helper";
 }
 
 TEST(StepRefusals, NameTheNumberOfTasksThatSrunTakesFirst) {
-    const auto refused = [](const char* spec, TasksFrom from, std::vector<std::string> program) {
+    const auto refused = [](const char* spec, TaskCountSource from,
+                            std::vector<std::string> program) {
         Step step = step_of(layout("n[1-2]", {{0, 2, 4, 1}}));
-        step.facts.tasks_from = from;
+        step.facts.task_count_source = from;
         step.facts.program = std::move(program);
         const auto error = refusal(request(spec), step);
         const std::string remedy = error ? error->remedy : "";
@@ -208,19 +210,20 @@ TEST(StepRefusals, NameTheNumberOfTasksThatSrunTakesFirst) {
     };
     const std::string job = "--ntasks=$SLURM_NNODES --ntasks-per-node=1";
     const std::string line = "--ntasks=2 --ntasks-per-node=1";
-    EXPECT_EQ(refused("torchrun", TasksFrom::nodes, {}),
+    EXPECT_EQ(refused("torchrun", TaskCountSource::per_node, {}),
               "use --ntasks-per-node=1 --distgpu=torchrun");
-    EXPECT_EQ(refused("torchrun", TasksFrom::job, {}), "use " + job + " --distgpu=torchrun");
-    EXPECT_EQ(refused("torchrun", TasksFrom::line, {}), "use " + line + " --distgpu=torchrun");
-    EXPECT_EQ(refused("vllm", TasksFrom::job, {}), "use " + job + " --distgpu=vllm");
-    EXPECT_EQ(refused("pytorch", TasksFrom::job, {"torchrun", "train.py"}),
+    EXPECT_EQ(refused("torchrun", TaskCountSource::job, {}), "use " + job + " --distgpu=torchrun");
+    EXPECT_EQ(refused("torchrun", TaskCountSource::command_line, {}),
+              "use " + line + " --distgpu=torchrun");
+    EXPECT_EQ(refused("vllm", TaskCountSource::job, {}), "use " + job + " --distgpu=vllm");
+    EXPECT_EQ(refused("pytorch", TaskCountSource::job, {"torchrun", "train.py"}),
               "use --distgpu=torchrun with " + job);
 }
 
-std::string text_of(const std::vector<Misfit>& misfits) {
+std::string text_of(const std::vector<Mismatch>& mismatches) {
     std::string text;
-    for (const Misfit& misfit : misfits) {
-        text += (misfit.impossible ? "refused: " : "warned: ") + misfit.error.message() + "\n";
+    for (const Mismatch& misfit : mismatches) {
+        text += (misfit.is_refusal ? "refused: " : "warned: ") + misfit.error.message() + "\n";
     }
     return text;
 }
@@ -235,7 +238,7 @@ SampleStep sample_step(const std::string& spec, const std::string& line, const c
 
 // Of the step as a whole.
 std::string judged(const std::string& spec, const std::string& line, const char* counts = "1(x2)") {
-    return text_of(launcher_misfits(sample_step(spec, line, counts).view(), {}));
+    return text_of(launcher_mismatches(sample_step(spec, line, counts).view(), {}));
 }
 
 // Of its first node, with four GPUs and rank 0's port 25000.
@@ -244,11 +247,12 @@ std::string on_node(const std::string& spec, const std::string& line, std::uint3
     node.gpus = gpus;
     node.cpus = 16;
     const Rendezvous rendezvous{.address = "n1", .port = 25000};
-    return text_of(launcher_misfits_on(sample_step(spec, line, "1(x2)").view(), node, rendezvous));
+    return text_of(
+        node_launcher_mismatches(sample_step(spec, line, "1(x2)").view(), node, rendezvous));
 }
 
 const std::string alone = "each of the step's 2 nodes would train alone; ";
-const std::string own = "the same on every node, as the command line is, but each needs its own; ";
+const std::string own = "every node would get the same value, but each needs its own; ";
 const std::string sets = "leave it out: --distgpu=torchrun sets it\n";
 
 TEST(LauncherLine, ThatMakesEachNodeTrainAloneIsRefused) {
@@ -270,7 +274,7 @@ TEST(LauncherLine, ThatMakesEachNodeTrainAloneIsRefused) {
 
 TEST(LauncherLine, OfAnotherNumberOfNodesIsRefused) {
     const std::string vain =
-        ": the step has 2 nodes, so the launchers would wait for each other in vain; ";
+        ": the step has 2 nodes, so the launchers would wait for each other forever; ";
     EXPECT_EQ(judged("torchrun", "torchrun --nnodes=3 train.py"),
               "refused: distgpu: torchrun --nnodes=3" + vain + sets);
     EXPECT_EQ(judged("torchrun", "torchrun --nnodes=1:4 train.py"),
@@ -317,14 +321,15 @@ TEST(LauncherLine, OfTheOtherRendezvousIsRefusedOrTold) {
         "which --distgpu=torchrun would give; use --distgpu=torchrun,rdzv=c10d without "
         "--rdzv-backend\n");
     EXPECT_EQ(judged("torchrun,rdzv=c10d", "torchrun --rdzv_backend=static train.py"),
-              "refused: distgpu: torchrun --rdzv_backend=static: each node would have the node "
+              "refused: distgpu: torchrun --rdzv_backend=static: each node would have node "
               "rank 0; leave it out, or use --distgpu=torchrun\n");
     EXPECT_EQ(judged("torchrun,rdzv=c10d", "torchrun --rdzv_conf=is_host=1 train.py"),
-              "refused: distgpu: torchrun --rdzv_conf=is_host=1: the same on every node, but only "
-              "rank 0's serves the store; leave is_host out: distgpu gives each node its own\n");
+              "refused: distgpu: torchrun --rdzv_conf=is_host=1: every node would get the same "
+              "value, but only rank 0's node serves the store; leave is_host out: distgpu gives "
+              "each node its own\n");
     EXPECT_EQ(judged("torchrun", "torchrun --local_addr=n1 train.py"),
-              "warned: distgpu: torchrun --local_addr=n1: the same on every node; leave it out: "
-              "distgpu gives each node its own\n");
+              "warned: distgpu: torchrun --local_addr=n1: every node would get the same value; "
+              "leave it out: distgpu gives each node its own\n");
 }
 
 TEST(LauncherLine, WithoutWhatTheLauncherNeedsIsTold) {
@@ -396,7 +401,7 @@ TEST(LauncherLine, OfANodesProcessesIsComparedWithItsGpus) {
 // Composer's variables count the processes of all nodes.
 TEST(LauncherLine, OfComposersWorldMustAgree) {
     EXPECT_EQ(on_node("composer", "composer -n 2 train.py"),
-              "refused: distgpu: composer -n 2: --distgpu=composer counts 4 processes on each "
+              "refused: distgpu: composer -n 2: --distgpu=composer expects 4 processes on each "
               "node; leave it out, or write --distgpu=composer,nproc=2\n");
     EXPECT_EQ(on_node("composer", "composer --world_size=4 train.py"),
               "refused: distgpu: composer --world_size=4: the step has 8 processes, 4 on each "

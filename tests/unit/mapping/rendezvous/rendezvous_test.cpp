@@ -12,7 +12,7 @@
 namespace distgpu {
 namespace {
 
-using Form = Master::Form;
+using Form = MasterAddress::Form;
 
 // Everything that can speak does; the tests silence one after the other.
 RendezvousFacts all_facts() {
@@ -28,7 +28,7 @@ RendezvousFacts all_facts() {
 
 std::optional<Rendezvous> decide(const Request& request, const RendezvousFacts& facts,
                                  const RendezvousNeeds& needs = {"node01"}) {
-    const auto result = rendezvous(request, facts, needs);
+    const auto result = choose_rendezvous(request, facts, needs);
     EXPECT_TRUE(result);
     return result ? std::optional(*result) : std::nullopt;
 }
@@ -41,7 +41,7 @@ std::string address(const Request& request, const RendezvousFacts& facts) {
 TEST(RendezvousAddress, TheKeyWinsThenTheExportedOneThenTheDefault) {
     RendezvousFacts facts = all_facts();
     Request request;
-    request.master = Master{Form::host, "key.example"};
+    request.master = MasterAddress{Form::host, "key.example"};
     EXPECT_EQ(address(request, facts), "key.example");
     request.master.reset();
     EXPECT_EQ(address(request, facts), "exported.example");
@@ -56,7 +56,7 @@ TEST(RendezvousAddress, TheKeyWinsThenTheExportedOneThenTheDefault) {
 TEST(RendezvousAddress, EachFormOfMaster) {
     struct Row {
         const char* title;
-        Master master;
+        MasterAddress master;
         std::string address;
     };
     const std::vector<Row> rows = {
@@ -95,12 +95,12 @@ TEST(RendezvousPort, TheKeyWinsThenTheExportedOneThenTheReservation) {
 TEST(RendezvousAddress, AnExportedOneThatIsNoHostIsRefused) {
     RendezvousFacts facts = all_facts();
     facts.exported_address = "h\n[2026-01-01] error: forged";
-    EXPECT_EQ(message_of(rendezvous(Request{}, facts, {})),
+    EXPECT_EQ(message_of(choose_rendezvous(Request{}, facts, {})),
               "distgpu: MASTER_ADDR=h?[2026-01-01] error: forged: not a host name or address; "
-              "export the name or address of a host alone, or unset it");
+              "export only a host name or address, or unset it");
     for (const char* text : {"a\",\"b", "host:29500", "two hosts", "a,b"}) {
         facts.exported_address = text;
-        EXPECT_FALSE(rendezvous(Request{}, facts, {})) << text;
+        EXPECT_FALSE(choose_rendezvous(Request{}, facts, {})) << text;
     }
 }
 
@@ -108,14 +108,14 @@ TEST(RendezvousAddress, TheKeyExcusesAnExportedOneThatIsNoHost) {
     RendezvousFacts facts = all_facts();
     facts.exported_address = "two hosts";
     Request request;
-    request.master = Master{Form::host, "head"};
+    request.master = MasterAddress{Form::host, "head"};
     EXPECT_EQ(decide(request, facts), (Rendezvous{"head", 29500, PortSource::exported}));
 }
 
 TEST(RendezvousPort, AnExportedOneThatIsNoPortIsRefused) {
     RendezvousFacts facts = all_facts();
     facts.exported_port = "80\n";
-    EXPECT_EQ(message_of(rendezvous(Request{}, facts, {})),
+    EXPECT_EQ(message_of(choose_rendezvous(Request{}, facts, {})),
               "distgpu: MASTER_PORT=80?: not a port that a user may listen on; give a number from "
               "1024 to 65535");
 }
@@ -160,14 +160,14 @@ TEST(RendezvousPort, TheAdministratorsRangeIsUsed) {
 }
 
 TEST(PortSourceText, SaysWhereAUserCanChangeIt) {
-    const auto source = [](PortSource from) { return source_of_port({"n1", 2000, from}); };
+    const auto source = [](PortSource from) { return port_source_text({"n1", 2000, from}); };
     EXPECT_EQ(source(PortSource::key), "port=2000");
     EXPECT_EQ(source(PortSource::exported), "the exported MASTER_PORT");
     EXPECT_EQ(source(PortSource::reserved), "Slurm's reservation (SLURM_STEP_RESV_PORTS)");
     EXPECT_EQ(source(PortSource::derived), "job and step id");
-    EXPECT_EQ(taken_port_remedy(PortSource::key), "choose another with the key port=N");
-    EXPECT_EQ(taken_port_remedy(PortSource::derived), "choose another with the key port=N");
-    EXPECT_EQ(taken_port_remedy(PortSource::exported),
+    EXPECT_EQ(port_in_use_remedy(PortSource::key), "choose another with the key port=N");
+    EXPECT_EQ(port_in_use_remedy(PortSource::derived), "choose another with the key port=N");
+    EXPECT_EQ(port_in_use_remedy(PortSource::exported),
               "choose another with the key port=N, or unset MASTER_PORT");
 }
 

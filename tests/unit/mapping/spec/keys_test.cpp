@@ -11,19 +11,19 @@
 namespace distgpu {
 namespace {
 
-using Form = Master::Form;
+using Form = MasterAddress::Form;
 
 TEST(ParseMaster, ReadsTheFourForms) {
-    EXPECT_EQ(*parse_master("addr"), (Master{Form::address, ""}));
-    EXPECT_EQ(*parse_master("name"), (Master{Form::name, ""}));
+    EXPECT_EQ(*parse_master("addr"), (MasterAddress{Form::address, ""}));
+    EXPECT_EQ(*parse_master("name"), (MasterAddress{Form::name, ""}));
     for (const std::string suffix : {"i", "-ib0.cluster", "addr"}) {
-        EXPECT_EQ(*parse_master("suffix:" + suffix), (Master{Form::suffix, suffix}));
+        EXPECT_EQ(*parse_master("suffix:" + suffix), (MasterAddress{Form::suffix, suffix}));
     }
     for (const std::string& host :
          {std::string("node01"), std::string("addr1"), std::string("ADDR"),
           std::string("Node-01_a.example.org"), std::string("10.0.0.7"), std::string("fd00::1"),
           std::string(253, 'h')}) {
-        EXPECT_EQ(*parse_master(host), (Master{Form::host, host}));
+        EXPECT_EQ(*parse_master(host), (MasterAddress{Form::host, host}));
     }
 }
 
@@ -114,7 +114,7 @@ TEST(WatchKey, TakesMinutesAndWhetherTheStepEnds) {
     EXPECT_EQ(watch_in("pytorch,watch=off"), Watch{});
     EXPECT_EQ(watch_in("pytorch,watch=1"), (Watch{.on = true, .minutes = 1}));
     EXPECT_EQ(watch_in("pytorch,watch=1440:end"),
-              (Watch{.on = true, .minutes = 1440, .ends = true}));
+              (Watch{.on = true, .minutes = 1440, .ends_step = true}));
 }
 
 TEST(WatchKey, RefusesAnythingElse) {

@@ -15,28 +15,28 @@ namespace {
 TEST(MisplacedOption, TakesTheNextWordForItsMode) {
     const auto refusal = [](const char* word) { return message_of(parse_spec("--distgpu", word)); };
     EXPECT_EQ(refusal("python3"),
-              "distgpu: --distgpu=python3: a program, and no mode; write the mode before it, as in "
+              "distgpu: --distgpu=python3: a program, not a mode; write the mode before it, as in "
               "--distgpu=pytorch python3");
     EXPECT_EQ(refusal("-N2"),
-              "distgpu: --distgpu=-N2: an option, and no mode; write the mode before it, as in "
+              "distgpu: --distgpu=-N2: an option, not a mode; write the mode before it, as in "
               "--distgpu=pytorch -N2");
     for (const char* word : {"python", "python3.11", "./train", "train.py", "/usr/bin/python3",
                              "bash", "train.sbatch", "--nodes=2", "timeout"}) {
-        EXPECT_TRUE(taken_for_mode(word)) << word;
+        EXPECT_TRUE(why_not_a_mode(word)) << word;
     }
     for (const char* word : {"pytroch", "ddp", "torch", "python-ddp", "pytorch2", "1", ""}) {
-        EXPECT_FALSE(taken_for_mode(word)) << word;
+        EXPECT_FALSE(why_not_a_mode(word)) << word;
     }
 }
 
 std::string behind(const std::vector<std::string>& program) {
-    const auto error = option_behind_program(program);
+    const auto error = option_after_program(program);
     return error ? error->message() : "";
 }
 
 TEST(MisplacedOption, MayStandBehindTheProgram) {
     EXPECT_EQ(behind({"python3", "train.py", "--distgpu=pytorch"}),
-              "distgpu: --distgpu=pytorch: it stands behind the program, where srun does not read "
+              "distgpu: --distgpu=pytorch: it comes after the program, where srun does not read "
               "it; write it before python3");
     // What is not ours, or asks for nothing.
     EXPECT_EQ(behind({"python3", "train.py", "--distgpu=4"}), "");
@@ -46,15 +46,14 @@ TEST(MisplacedOption, MayStandBehindTheProgram) {
 }
 
 std::string late(const std::string& script) {
-    const auto error = late_directive(script);
+    const auto error = directive_after_command(script);
     return error ? error->message() : "";
 }
 
 TEST(MisplacedOption, MayStandBelowTheFirstCommand) {
-    EXPECT_EQ(
-        late("#!/bin/bash\n#SBATCH -N2\n\ncd run\n#SBATCH -n4 --distgpu=pytorch,verbose\r\n"),
-        "distgpu: line 5: --distgpu=pytorch,verbose: it stands below the first command, where "
-        "sbatch does not read it; move the line up to the other #SBATCH lines");
+    EXPECT_EQ(late("#!/bin/bash\n#SBATCH -N2\n\ncd run\n#SBATCH -n4 --distgpu=pytorch,verbose\r\n"),
+              "distgpu: line 5: --distgpu=pytorch,verbose: it comes after the first command, where "
+              "sbatch does not read it; move the line up to the other #SBATCH lines");
     EXPECT_EQ(late("#!/bin/bash\n#SBATCH --distgpu=pytorch\ncd run\n"), "");
     EXPECT_EQ(late("#!/bin/bash\n# and\n\n#SBATCH --distgpu=pytorch\ncd run\n"), "");
     EXPECT_EQ(late("#!/bin/bash\ncd run\n##SBATCH --distgpu=pytorch\n# SBATCH --distgpu=pytorch"),
@@ -66,28 +65,28 @@ TEST(MisplacedOption, MayStandBelowTheFirstCommand) {
 TEST(OtherWords, MeanModesThatThereAre) {
     for (const char* word : {"ddp", "torch.distributed", "pl", "hf", "zero", "megatron-core",
                              "mosaic", "hvd", "openmpi", "keras", "flax"}) {
-        const auto mode = mode_meant_by(word);
+        const auto mode = suggested_mode(word);
         ASSERT_TRUE(mode) << word;
         EXPECT_NE(find_framework(*mode), nullptr) << word;
         // Else nobody would have to be told.
         EXPECT_EQ(find_framework(word), nullptr) << word;
     }
-    EXPECT_EQ(mode_meant_by("none"), "off");
-    EXPECT_EQ(mode_meant_by("pytorch"), std::nullopt);
-    EXPECT_EQ(mode_meant_by(""), std::nullopt);
+    EXPECT_EQ(suggested_mode("none"), "off");
+    EXPECT_EQ(suggested_mode("pytorch"), std::nullopt);
+    EXPECT_EQ(suggested_mode(""), std::nullopt);
 }
 
 TEST(OtherWords, MeanKeysThatThereAre) {
     const auto keys = spec_keys();
     for (const char* word : {"master-port", "main_process_ip", "NPROC_PER_NODE", "rdzv-backend",
                              "omp_num_threads", "gpu-bind", "cpu-bind", "ib", "debug", "test"}) {
-        const auto ours = key_meant_by(word);
+        const auto ours = suggested_key(word);
         ASSERT_TRUE(ours) << word;
         EXPECT_TRUE(std::any_of(keys.begin(), keys.end(), [&](const SpecKey& key) {
             return key.name == *ours;
         })) << word;
     }
-    EXPECT_EQ(key_meant_by("port"), std::nullopt);
+    EXPECT_EQ(suggested_key("port"), std::nullopt);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(Spec, ReadsModes) {
 }
 
 TEST(Spec, ReadsKeysInAnyOrder) {
-    using Form = Master::Form;
+    using Form = MasterAddress::Form;
     using Source = RankOrder::Source;
     const auto expect = [](const std::string& spec, void (*change)(Request&)) {
         Request expected;
@@ -92,7 +92,7 @@ TEST(Spec, ReadsKeysInAnyOrder) {
     expect("pytorch,verbose", [](Request& r) { r.verbose = true; });
     expect("torchrun,verbose,dry-run,nproc=8,master=name,port=2000", [](Request& r) {
         r.port = 2000;
-        r.master = Master{Form::name, ""};
+        r.master = MasterAddress{Form::name, ""};
         r.nproc = 8;
         r.dry_run = r.verbose = true;
     });
@@ -287,8 +287,8 @@ TEST(Spec, ValuesOutOfBoundsAreRefused) {
     const std::string no_host =
         ": not a host name or address; give addr, name, suffix:S, or a host (its port is port=N)";
     const std::string no_order =
-        ": no order of the nodes; give slurm, switch, a file with its path (./FILE), or '$NAME' of "
-        "a variable";
+        ": not a valid node order; give slurm, switch, a file with its path (./FILE), or '$NAME' "
+        "of a variable";
     const std::string no_count = ": not a number of processes; give a number from 1 to 4096";
     expect_refusals({
         {"pytorch,port=1023", "port=1023" + no_port},
@@ -327,9 +327,9 @@ TEST(Spec, AWordAloneIsNamedAsItWasTyped) {
               "distgpu: pytroch: unknown mode; did you mean 'pytorch'?");
     EXPECT_EQ(parse_spec("", "").error().object, "''");
     EXPECT_EQ(parse_spec("", "python3").error().message(),
-              "distgpu: python3: a program, and no mode; give a mode, such as pytorch");
+              "distgpu: python3: a program, not a mode; give a mode, such as pytorch");
     EXPECT_EQ(parse_spec("SLURM_DISTGPU", "python3").error().message(),
-              "distgpu: SLURM_DISTGPU=python3: a program, and no mode; give a mode, as in "
+              "distgpu: SLURM_DISTGPU=python3: a program, not a mode; give a mode, as in "
               "SLURM_DISTGPU=pytorch");
     EXPECT_EQ(parse_spec("", std::string(max_spec_length + 1, 'q')).error().object.substr(0, 3),
               "qqq");

@@ -21,11 +21,11 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 std::string said_by(const char* spec, const StepLayout& step, std::uint32_t node,
-                    std::uint32_t local, bool told_by_srun, NodeFacts facts = {}) {
+                    std::uint32_t local, bool printed_by_srun, NodeFacts facts = {}) {
     const NodePlan plan = planned(spec, step, node, facts);
     facts.node = NodeIndex{node};
-    const Announcement said =
-        announcement(request(spec), step, facts, plan, LocalRank{local}, told_by_srun);
+    const StartupOutput said =
+        startup_output(request(spec), step, facts, plan, LocalRank{local}, printed_by_srun);
     return (said.table.empty() ? "" : said.table + '\n') + joined(said.lines);
 }
 
@@ -106,18 +106,18 @@ TEST(DryRun, HasNoTable) {
 }
 
 // Rank 0 tells of the step, with what its node lacks; another node names itself.
-TEST(Announcement, WarnsOnceForTheStepAndOnceForAComponentsNodes) {
+TEST(StartupOutput, WarnsOnceForTheStepAndOnceForAComponentsNodes) {
     const NodeTopology topology = two_socket_node({0, 2});
     NodeFacts facts = bound_node(topology, everywhere(2), {0, 1});
-    facts.confined = false;
+    facts.is_confined = false;
     const char* const spec = "pytorch,verbose,port=2000";
     NodePlan plan = planned(spec, two_and_two, 1, facts);
     plan.warnings = {{"MASTER_PORT", "is taken", "unset it"}};
     const auto lines = [&](std::uint32_t node, std::uint32_t local, bool first_of_component) {
         facts.node = NodeIndex{node};
         plan.tasks[0].rank = GlobalRank{2 * node};
-        return joined(announcement(request(spec), two_and_two, facts, plan, LocalRank{local}, true,
-                                   first_of_component)
+        return joined(startup_output(request(spec), two_and_two, facts, plan, LocalRank{local},
+                                     true, first_of_component)
                           .lines);
     };
     EXPECT_EQ(lines(0, 0, false),
@@ -134,7 +134,7 @@ TEST(DryRun, ShowsATaskWithItsBindingVariablesAndOptions) {
     NodeFacts facts = bound_node(topology, everywhere(2), {0, 1});
     const auto shown = [&](const char* spec, const StepLayout& step, std::uint32_t local) {
         const NodePlan plan = planned(spec, step, 0, facts);
-        return announcement(request(spec), step, facts, plan, LocalRank{local}, false).dry_run;
+        return startup_output(request(spec), step, facts, plan, LocalRank{local}, false).dry_run;
     };
     const std::string pytorch = shown("pytorch,dry-run,port=2000", two_and_two, 1);
     EXPECT_TRUE(

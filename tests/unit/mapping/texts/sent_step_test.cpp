@@ -217,11 +217,11 @@ TEST(SentStep, ForgedLayoutsAreRefused) {
 
 // Root asks slurmctld unless this is so, and reads nothing.
 TEST(SentStep, SettlesTheLayoutThatItNames) {
-    EXPECT_TRUE(settles_layout("v2 1.2 cpu_bind layout=n1 0.1.1.1", 1, 2));
-    EXPECT_TRUE(settles_layout("v2 1.2 refused", 1, 2));
+    EXPECT_TRUE(has_layout_or_refusal("v2 1.2 cpu_bind layout=n1 0.1.1.1", 1, 2));
+    EXPECT_TRUE(has_layout_or_refusal("v2 1.2 refused", 1, 2));
     for (const char* text : {"", "v2 1.2", "v2 1.2 cpu_bind", "v2 1.3 layout=n1 0.1.1.1",
                              "v3 1.2 layout=n1 0.1.1.1", "v2 1.2layout=n1"}) {
-        EXPECT_FALSE(settles_layout(text, 1, 2)) << text;
+        EXPECT_FALSE(has_layout_or_refusal(text, 1, 2)) << text;
     }
 }
 
@@ -394,21 +394,22 @@ TEST(LayoutCheck, RefusesEverythingElse) {
 const ComponentTasks second_node{ComponentNode{1}, {ComponentTaskId{2}, ComponentTaskId{3}}};
 
 TEST(Component, IsTheWholeStepWhereItIsTheOnlyOne) {
-    EXPECT_EQ(in_step(second_node, {}), (LocalTasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}}));
+    EXPECT_EQ(to_whole_step(second_node, {}), (LocalTasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}}));
 }
 
 TEST(Component, ComesAfterTheNodesAndTasksOfThoseBeforeIt) {
     // Behind a component with 4 nodes and 16 tasks.
-    const auto before = offset_of(second_node, LocalRank{1}, NodeIndex{5}, TaskId{19});
+    const auto before = component_offset(second_node, LocalRank{1}, NodeIndex{5}, TaskId{19});
     ASSERT_TRUE(before);
     EXPECT_EQ(*before, (ComponentOffset{4, 16}));
-    EXPECT_EQ(in_step(second_node, *before), (LocalTasks{NodeIndex{5}, {TaskId{18}, TaskId{19}}}));
-    EXPECT_EQ(offset_of(second_node, LocalRank{0}, NodeIndex{5}, TaskId{18}), before);
+    EXPECT_EQ(to_whole_step(second_node, *before),
+              (LocalTasks{NodeIndex{5}, {TaskId{18}, TaskId{19}}}));
+    EXPECT_EQ(component_offset(second_node, LocalRank{0}, NodeIndex{5}, TaskId{18}), before);
 }
 
 TEST(Component, HasNoNumbersBelowItsOwn) {
-    EXPECT_EQ(offset_of(second_node, LocalRank{0}, NodeIndex{0}, TaskId{18}), std::nullopt);
-    EXPECT_EQ(offset_of(second_node, LocalRank{1}, NodeIndex{5}, TaskId{2}), std::nullopt);
+    EXPECT_EQ(component_offset(second_node, LocalRank{0}, NodeIndex{0}, TaskId{18}), std::nullopt);
+    EXPECT_EQ(component_offset(second_node, LocalRank{1}, NodeIndex{5}, TaskId{2}), std::nullopt);
 }
 
 StepLayout blocks(std::vector<std::string> nodes, std::vector<TasksRun> counts) {

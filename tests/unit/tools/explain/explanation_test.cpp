@@ -22,8 +22,8 @@ using Variables = EnvironmentCopy::Variables;
 using nlohmann::json;
 using testing::HasSubstr;
 
-ProcessLook made_up_rank(std::uint32_t rank) {
-    ProcessLook process;
+ProcessSample made_up_rank(std::uint32_t rank) {
+    ProcessSample process;
     process.pid = static_cast<pid_t>(100 + rank);
     process.command = "python3 train.py";
     process.task = rank;
@@ -34,13 +34,13 @@ ProcessLook made_up_rank(std::uint32_t rank) {
         RankFacts{.local_rank = rank % 2,
                   .task = rank,
                   .cpus = rank % 2 == 0 ? "0-3" : "4-7",
-                  .cpus_then = rank % 2 == 0 ? "0-3" : "4-7",
+                  .cpus_at_start = rank % 2 == 0 ? "0-3" : "4-7",
                   .variables = {{"NCCL_DEBUG", "WARN"}, {"RANK", std::to_string(rank)}}};
     return process;
 }
 
 // Two ranks, the first of which is `first`.
-NodeLook made_up_facts(const std::string& node, std::uint32_t first) {
+NodeSample made_up_facts(const std::string& node, std::uint32_t first) {
     return {.node = node,
             .spec = "pytorch",
             .times = {0},
@@ -121,43 +121,43 @@ TEST(ChangedCpus, AreKnownOnBothSides) {
 TEST(VariablesToldOf, AreThoseOfTraining) {
     for (const char* const name : {"RANK", "NCCL_ALGO", "TF_CONFIG", "OMP_NUM_THREADS", "UCX_TLS",
                                    "CUDA_VISIBLE_DEVICES", "TORCH_NCCL_ASYNC_ERROR_HANDLING"}) {
-        EXPECT_TRUE(is_told_of(name)) << name;
+        EXPECT_TRUE(is_reported_variable(name)) << name;
     }
     for (const char* const name : {"PATH", "WANDB_API_KEY", "SLURM_JOB_NAME",
                                    "SLURM_DISTGPU_SECRET", "HOME", "RANKS", "SLURM_PROCID"}) {
-        EXPECT_FALSE(is_told_of(name)) << name;
+        EXPECT_FALSE(is_reported_variable(name)) << name;
     }
     // Those of each rank, and those of all.
     for (const char* const name : {"RANK", "ROLE_RANK", "CUDA_VISIBLE_DEVICES", "PET_NODE_RANK"}) {
-        EXPECT_FALSE(is_of_step(name)) << name;
+        EXPECT_FALSE(is_step_wide(name)) << name;
     }
-    EXPECT_TRUE(is_of_step("NCCL_ALGO"));
+    EXPECT_TRUE(is_step_wide("NCCL_ALGO"));
 }
 
 TEST(VariablesToldOf, AreShort) {
     const std::string config(30'000, 'x');
-    const auto told = variables_told_of(EnvironmentCopy({{"TF_CONFIG", config}, {"HOME", "/"}}));
+    const auto told = reported_variables(EnvironmentCopy({{"TF_CONFIG", config}, {"HOME", "/"}}));
     ASSERT_EQ(told.size(), 1U);
     EXPECT_LT(told[0].value.size(), 350U);
     EXPECT_NE(told[0].value.find("... (30000 bytes, "), std::string::npos);
-    const auto other = variables_told_of(EnvironmentCopy({{"TF_CONFIG", config.substr(1) + "y"}}));
+    const auto other = reported_variables(EnvironmentCopy({{"TF_CONFIG", config.substr(1) + "y"}}));
     EXPECT_NE(told[0].value, other[0].value);
 }
 
 // The ranks of each group, and what is otherwise with them.
 using Told = std::vector<std::pair<Numbers, Sentences>>;
-Told told(const std::vector<NodeLook>& looks) {
+Told told(const std::vector<NodeSample>& looks) {
     Told told;
     for (const ExplainedGroup& group : explain(looks, {}).groups) {
-        told.emplace_back(group.ranks, group.otherwise);
+        told.emplace_back(group.ranks, group.changes);
     }
     return told;
 }
 
 TEST(Explanation, TellsTheOddOnesFirstAndTheFewestFirst) {
-    NodeLook one = made_up_facts("n1", 0);
-    NodeLook other = made_up_facts("n2", 2);
-    for (ProcessLook& rank : other.processes) {
+    NodeSample one = made_up_facts("n1", 0);
+    NodeSample other = made_up_facts("n2", 2);
+    for (ProcessSample& rank : other.processes) {
         rank.facts->changes = {{Since::start, "NCCL_ALGO", std::nullopt, "Tree"}};
     }
     one.processes[1].facts->changes = {{Since::start, "CPUs", "4-7", "4"}};
@@ -170,7 +170,7 @@ TEST(Explanation, TellsTheOddOnesFirstAndTheFewestFirst) {
 // CPUs, as of threads that OMP_PROC_BIND binds, each to its own; numbers of ranks; and what a
 // forged answer might say.
 TEST(Explanation, TellsTogetherWhoChangedAlike) {
-    NodeLook node = made_up_facts("n1", 0);
+    NodeSample node = made_up_facts("n1", 0);
     const auto with = [&](const Change& one, const Change& other) {
         node.processes[0].facts->changes = {one};
         node.processes[1].facts->changes = {other};
@@ -185,27 +185,27 @@ TEST(Explanation, TellsTogetherWhoChangedAlike) {
         (Told{{{0, 1}, {"each runs on 0 CPUs, and its task began on 0 CPUs"}}}));
     EXPECT_EQ(
         with({Since::planned, "LOCAL_RANK", "0", "1"}, {Since::planned, "LOCAL_RANK", "1", "0"}),
-        (Told{{{0, 1}, {"LOCAL_RANK is not what distgpu plans; --rank R tells each"}}}));
+        (Told{{{0, 1}, {"LOCAL_RANK is not what distgpu plans; see each rank with --rank R"}}}));
 }
 
 // A wrapper that became the program left no trace but this.
 TEST(Explanation, ComparesTheRanks) {
-    NodeLook one = made_up_facts("n1", 0);
-    NodeLook other = made_up_facts("n2", 2);
+    NodeSample one = made_up_facts("n1", 0);
+    NodeSample other = made_up_facts("n2", 2);
     other.processes[0].facts->variables = {
         {"NCCL_ALGO", "Tree"}, {"NCCL_DEBUG", "INFO"}, {"RANK", "2"}};
     other.processes[1].gpus.pop_back();
     EXPECT_EQ(told({one, other}), (Told{{{2},
                                          {"NCCL_ALGO is Tree, but not set for other ranks",
                                           "NCCL_DEBUG is INFO, but WARN for other ranks"}},
-                                        {{3}, {"GPUs that it may use: 1, and of other ranks: 2"}},
+                                        {{3}, {"GPUs that it may use: 1; other ranks: 2"}},
                                         {{0, 1}, {}}}));
     // Of two halves it is the value of rank 0 that counts, but rather none.
-    for (ProcessLook& rank : other.processes) {
+    for (ProcessSample& rank : other.processes) {
         rank = made_up_rank(*rank.rank);
         rank.facts->variables[0].value = "INFO";
     }
-    for (ProcessLook& rank : one.processes) {
+    for (ProcessSample& rank : one.processes) {
         rank.facts->variables.push_back({"NCCL_ALGO", "Tree"});
     }
     EXPECT_EQ(told({one, other}),
@@ -214,12 +214,12 @@ TEST(Explanation, ComparesTheRanks) {
 }
 
 TEST(Explanation, SaysAChangeOnceAndComparesNoHiddenRank) {
-    NodeLook one = made_up_facts("n1", 0);
+    NodeSample one = made_up_facts("n1", 0);
     one.processes[1].facts->variables[0].value = "INFO";
     one.processes[1].facts->changes = {{Since::start, "NCCL_DEBUG", "WARN", "INFO"}};
     EXPECT_EQ(told({one, made_up_facts("n2", 2)}).at(0),
               (Told::value_type{{1}, {"NCCL_DEBUG is INFO, and was WARN when the task began"}}));
-    NodeLook node = made_up_facts("n1", 0);
+    NodeSample node = made_up_facts("n1", 0);
     node.processes[1].facts->variables.clear();
     node.processes[1].gpus.clear();
     node.processes[1].facts->is_hidden = true;
@@ -227,14 +227,14 @@ TEST(Explanation, SaysAChangeOnceAndComparesNoHiddenRank) {
     EXPECT_EQ(explanation.groups.size(), 1U);
     ASSERT_EQ(explanation.notes.size(), 2U);
     EXPECT_EQ(explanation.notes[0],
-              "rank 1: the kernel shows nobody the variables of a program that forbids it "
+              "rank 1: variables cannot be read, because the program forbids it "
               "(PR_SET_DUMPABLE)");
 }
 
 TEST(Explanation, NotesWhatWasNotSeen) {
-    NodeLook plain = made_up_facts("n2", 2);
+    NodeSample plain = made_up_facts("n2", 2);
     plain.spec.clear();
-    const NodeLook failed{.node = "n3", .problem = "distgpu: scontrol: not found"};
+    const NodeSample failed{.node = "n3", .problem = "distgpu: scontrol: not found"};
     const auto explanation = explain({made_up_facts("n1", 0), plain, failed}, {"n4"});
     EXPECT_EQ(explanation.silent, Sentences{"n4"});
     EXPECT_EQ(explanation.nodes, 4U);
@@ -255,7 +255,7 @@ TEST(ChangeText, IsASentence) {
 }
 
 Explanation one_odd() {
-    NodeLook one = made_up_facts("n1", 0);
+    NodeSample one = made_up_facts("n1", 0);
     one.processes[1].facts->changes = {{Change::Since::start, "NCCL_ALGO", std::nullopt, "Tree"}};
     one.processes[1].facts->variables.push_back({"NCCL_ALGO", "Tree"});
     one.processes[1].facts->launchers = {"811 bash wrap.sh"};
@@ -269,7 +269,7 @@ TEST(ExplanationText, TellsTheOddOnesFirst) {
 
 rank 1 on n1:
   NCCL_ALGO is Tree, and was not set when the task began
-ranks 0,2-3 on n1, n2 have what they began with
+ranks 0,2-3 on n1, n2 are unchanged since they began
 
   RANKS        NODES  LOCAL  CPUS     GPUS  HCAS
   rank 1       n1     1      4-7      0,1   -
@@ -277,12 +277,12 @@ ranks 0,2-3 on n1, n2 have what they began with
 
 no answer from n3
 
-Variables are those with which each process began: what a program sets itself afterwards (os.environ, setenv), the kernel does not show.
+Variables are those that each process started with: the kernel does not show what a program itself sets later (os.environ, setenv).
 )");
 }
 
 TEST(ExplanationText, OfOtherSteps) {
-    NodeLook node = made_up_facts("n1", 0);
+    NodeSample node = made_up_facts("n1", 0);
     node.spec.clear();
     EXPECT_THAT(explanation_text("5.0", explain({node}, {}), false),
                 HasSubstr("step 5.0: 2 ranks on 1 node, which distgpu did not prepare\n"));
@@ -297,7 +297,7 @@ TEST(ExplanationText, OfOtherSteps) {
 }
 
 TEST(ExplanationText, SteersNoTerminal) {
-    NodeLook node = made_up_facts("n1", 0);
+    NodeSample node = made_up_facts("n1", 0);
     node.spec = "pytorch\x1b[2J";
     node.processes[0].facts->changes = {
         {Change::Since::start, "NCCL_X", std::nullopt, "\x1b]0;evil\a\n"}};
@@ -324,16 +324,16 @@ TEST(RankText, HasAllOfOneRank) {
 
 no answer from n3
 
-Variables are those with which each process began: what a program sets itself afterwards (os.environ, setenv), the kernel does not show.
+Variables are those that each process started with: the kernel does not show what a program itself sets later (os.environ, setenv).
 )");
 }
 
 TEST(RankText, HasWhatIsNoLongerThere) {
-    NodeLook node = made_up_facts("n1", 0);
+    NodeSample node = made_up_facts("n1", 0);
     node.processes[0].facts->changes = {
         {Change::Since::given, "NCCL_IB_HCA", "mlx5_0", std::nullopt},
         {Change::Since::start, "CPUs", "0-7", "0-3"}};
-    node.processes[0].facts->cpus_then = "0-7";
+    node.processes[0].facts->cpus_at_start = "0-7";
     const Explanation explanation = explain({node}, {});
     const std::string text = rank_text(explanation, explanation.ranks[0], false);
     EXPECT_THAT(text, HasSubstr("  CPUs 0-3; its task began on 0-7\n"));

@@ -64,10 +64,10 @@ TEST(StackTree, BranchesWhereStacksDoTheFewestRanksFirst) {
 }
 
 Diagnosis one_astray() {
-    NodeLook look = made_up_look("n1", 0,
-                                 {{.stack = waiting()},
-                                  {.stack = astray(), .channel = "hrtimer_nanosleep"},
-                                  {.stack = waiting()}});
+    NodeSample look = made_up_look("n1", 0,
+                                   {{.stack = waiting()},
+                                    {.stack = astray(), .channel = "hrtimer_nanosleep"},
+                                    {.stack = waiting()}});
     look.problem = "distgpu: eu-stack: not found";
     look.processes[1].command = "python3 data.py";
     look.processes[1].connections = {{"10.77.1.1:29500", 0, 12}, {"10.77.1.2:41000", 0, 0}};
@@ -76,7 +76,7 @@ Diagnosis one_astray() {
 
 TEST(DiagnosisText, HasFindingsTableTreeAndWhatWasNotSeen) {
     EXPECT_EQ(diagnosis_text("5.0", one_astray(), false),
-              R"(step 5.0: 3 ranks on 3 nodes, looked at for 3.0 s
+              R"(step 5.0: 3 ranks on 3 nodes, sampled for 3.0 s
 
 rank 1 on n1 is in load_batch (data.py:41), asleep, unchanged for 3.0 s; 2 ranks wait in all_reduce (train.py:88)
 
@@ -100,14 +100,14 @@ distgpu: eu-stack: not found
 }
 
 TEST(DiagnosisText, HasWhatNcclSaysAndWhereTorchWrote) {
-    NodeLook first = made_up_look("n1", 0, {{.stack = waiting()}});
+    NodeSample first = made_up_look("n1", 0, {{.stack = waiting()}});
     first.nccl = "NCCL version 2.28.9\n\nErrors\n";
     first.records = {"/home/u/run7/distgpu-5.0-rank_0"};
-    NodeLook second = made_up_look("n2", 1, {{.stack = waiting()}});
+    NodeSample second = made_up_look("n2", 1, {{.stack = waiting()}});
     second.records = {"/home/u/run7/distgpu-5.0-rank_1", "/tmp/trace10"};
     const Diagnosis diagnosis = diagnose({first, second}, {}, 2);
     const std::string text = diagnosis_text("5.0", diagnosis, false);
-    EXPECT_THAT(text, HasSubstr("\nNCCL says of the job:\n  NCCL version 2.28.9\n\n  Errors\n"));
+    EXPECT_THAT(text, HasSubstr("\nNCCL status of the job:\n  NCCL version 2.28.9\n\n  Errors\n"));
     EXPECT_THAT(text, HasSubstr("\ntorch's flight recorder wrote 2 files: torchfrtrace "
                                 "/home/u/run7/ --prefix distgpu-5.0-rank_\n"));
     EXPECT_THAT(text, HasSubstr("\ntorch's flight recorder wrote 1 file: torchfrtrace /tmp/ "
@@ -119,7 +119,7 @@ TEST(DiagnosisText, HasWhatNcclSaysAndWhereTorchWrote) {
 }
 
 TEST(DiagnosisText, HasTheGpusLoadWhereItIsKnown) {
-    NodeLook look =
+    NodeSample look =
         made_up_look("n1", 0, {{.stack = waiting()}, {.stack = astray()}, {.stack = waiting()}});
     look.gpus = {{"0000:06:00.0", {97, 100}}, {"0000:07:00.0", {std::nullopt, 0}}};
     look.processes[0].gpus = {{"0", "0000:06:00.0"}};
@@ -138,7 +138,7 @@ TEST(DiagnosisText, TellsOfFourOddRanks) {
     std::vector<Doing> ranks(7, Doing{.stack = waiting()});
     for (int i = 0; i < 6; ++i) ranks.push_back({.stack = astray()});
     const Diagnosis diagnosis = diagnose({made_up_look("n1", 0, ranks)}, {}, 13);
-    EXPECT_EQ(diagnosis.odd, 6U);
+    EXPECT_EQ(diagnosis.outliers, 6U);
     EXPECT_EQ(diagnosis.details.size(), 13U);
     const std::string text = diagnosis_text("5.0", diagnosis, false);
     EXPECT_THAT(text, HasSubstr("  rank 10 on n1: process 110"));
@@ -147,15 +147,15 @@ TEST(DiagnosisText, TellsOfFourOddRanks) {
 
 TEST(DiagnosisText, OfNoRankOrNoPlaceSaysSo) {
     EXPECT_EQ(diagnosis_text("5.0", diagnose({}, {"n1"}, 4), false),
-              "step 5.0: 4 ranks on 1 node, looked at for 0.0 s\n"
+              "step 5.0: 4 ranks on 1 node, sampled for 0.0 s\n"
               "\n"
               "no rank was seen\n"
               "\n"
               "no answer from n1\n");
     EXPECT_EQ(diagnosis_text("5.0", diagnose({made_up_look("n1", 0, {{}})}, {}, 1), false),
-              R"(step 5.0: 1 rank on 1 node, looked at for 3.0 s
+              R"(step 5.0: 1 rank on 1 node, sampled for 3.0 s
 
-nobody can tell where 1 rank is; the table shows what the kernel tells of them
+cannot tell where 1 rank is; the table shows what the kernel reports about them
 
   RANKS   NODES  WHERE  DOING   MOVED
   rank 0  n1     -      asleep  no
@@ -163,7 +163,7 @@ nobody can tell where 1 rank is; the table shows what the kernel tells of them
 }
 
 TEST(DiagnosisText, CountsManyNodes) {
-    std::vector<NodeLook> looks;
+    std::vector<NodeSample> looks;
     for (std::uint32_t node = 0; node < 5; ++node) {
         looks.push_back(made_up_look("n" + std::to_string(node), node, {{.stack = waiting()}}));
     }
@@ -239,7 +239,7 @@ std::size_t count(std::string_view text, std::string_view part) {
 TEST(DiagnosisPage, HasWhatTheTextHas) {
     const std::string page = diagnosis_page("5.0", one_astray());
     EXPECT_THAT(page, HasSubstr("<title>step 5.0</title>"));
-    EXPECT_THAT(page, HasSubstr("<p class=\"faint\">3 ranks on 3 nodes, looked at for 3.0 s</p>"));
+    EXPECT_THAT(page, HasSubstr("<p class=\"faint\">3 ranks on 3 nodes, sampled for 3.0 s</p>"));
     EXPECT_THAT(page, HasSubstr("<p class=\"finding\">rank 1 on n1 is in load_batch"));
     EXPECT_THAT(page, HasSubstr("<td data-of=\"RANKS\">ranks 0,<wbr>2</td>"));
     EXPECT_THAT(page, HasSubstr("<summary>rank 1 on n1: process 101 python3 data.py</summary>"));
@@ -256,10 +256,10 @@ TEST(DiagnosisPage, HasWhatTheTextHas) {
 // Functions, files, commands and nodes are named by whoever wrote the program.
 TEST(DiagnosisPage, TakesNamesForText) {
     const std::string evil = "<script>alert(1)</script>\"'&<img src=x onerror=y>";
-    NodeLook look = made_up_look(evil, 0, {{.stack = waiting()}, {.channel = evil}});
+    NodeSample look = made_up_look(evil, 0, {{.stack = waiting()}, {.channel = evil}});
     look.stacks[0].push_back({evil, evil, 1});
     look.problem = evil;
-    for (ProcessLook& process : look.processes) process.command = evil;
+    for (ProcessSample& process : look.processes) process.command = evil;
     add_process(look, 50, {}).name = evil;
     look.processes[1].parent = 50;
     look.processes[1].connections = {{evil, 1, 1}};

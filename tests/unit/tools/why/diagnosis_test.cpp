@@ -22,7 +22,7 @@ using testing::IsEmpty;
 const Doing waits{.stack = waiting()};
 const Doing sleeps{.stack = astray()};
 const Doing computes{.stack = astray("compute"), .states = "RR", .cpu = 2.9};
-const Doing moves{.stack = waiting(), .wakings = 5, .before = astray()};
+const Doing moves{.stack = waiting(), .wakeups = 5, .before = astray()};
 const Doing stopped{.stack = astray("stop"), .states = "TT"};
 const Doing in_kernel{.stack = astray("read"), .states = "DD", .channel = "nfs_wait"};
 const Doing unseen{};
@@ -56,13 +56,13 @@ void expect(const Diagnosis& diagnosis, Kind kind, const std::vector<std::string
 TEST(Diagnosis, IsTheOneFindingThatMatters) {
     const Doing busy{
         .stack = astray("compute"), .states = "RR", .cpu = 2.9, .before = astray("epoch")};
-    const Doing arrives{.stack = waiting("broadcast"), .wakings = 5};
+    const Doing arrives{.stack = waiting("broadcast"), .wakeups = 5};
     const Doing fuse{.stack = astray("read"), .channel = "request_wait_answer"};
     const std::string in_collective = "all_reduce (train.py:88)";
     const std::string in_load = "load_batch (data.py:41)";
     const std::string others_wait = "; 7 ranks wait in " + in_collective;
     const std::string unchanged = ", unchanged for 3.0 s";
-    const std::string lasts = "; --repeat 60s tells whether that lasts";
+    const std::string lasts = "; run with --repeat 60s to see whether that lasts";
     std::vector<Doing> half = times(8, moves);
     std::fill(half.begin(), half.begin() + 4, waits);
     std::vector<Doing> less = half;
@@ -87,7 +87,7 @@ TEST(Diagnosis, IsTheOneFindingThatMatters) {
         {of(but_one(8, waits, 0, busy)), Kind::elsewhere,
          "rank 0 on n1 is in compute (data.py:41), running, and moves" + others_wait},
         {of(but_one(8, waits, 5, unseen)), Kind::elsewhere,
-         "rank 5 on n2 is where nobody can tell, asleep" + unchanged + others_wait},
+         "rank 5 on n2 is at an unknown place, asleep" + unchanged + others_wait},
         {of(but_one(8, sleeps, 5, computes)), Kind::elsewhere,
          "rank 5 on n2 is in compute (data.py:41), running" + unchanged + "; 7 ranks are in " +
              in_load},
@@ -116,15 +116,15 @@ TEST(Diagnosis, IsTheOneFindingThatMatters) {
              ": none is missing there, so look at the network between the nodes (distgpu check)"},
         {of(times(8, sleeps)), Kind::unmoved, "all 8 ranks are in " + in_load + unchanged + lasts},
         {alone(sleeps), Kind::unmoved, "the only rank is in " + in_load + unchanged + lasts},
-        {alone(moves), Kind::moving, "nothing hangs: 1 of 1 rank went on in 3.0 s"},
-        {of(times(8, moves)), Kind::moving, "nothing hangs: 8 of 8 ranks went on in 3.0 s"},
-        {of(half), Kind::moving, "nothing hangs: 4 of 8 ranks went on in 3.0 s"},
+        {alone(moves), Kind::moving, "nothing hangs: 1 of 1 rank made progress in 3.0 s"},
+        {of(times(8, moves)), Kind::moving, "nothing hangs: 8 of 8 ranks made progress in 3.0 s"},
+        {of(half), Kind::moving, "nothing hangs: 4 of 8 ranks made progress in 3.0 s"},
         {of(less), Kind::moving,
-         "all 8 ranks are in " + in_collective + ", and 3 of them went on in 3.0 s" + lasts},
+         "all 8 ranks are in " + in_collective + ", and 3 of them made progress in 3.0 s" + lasts},
         {of(times(8, unseen)), Kind::unknown,
-         "nobody can tell where 8 ranks are; the table shows what the kernel tells of them"},
+         "cannot tell where 8 ranks are; the table shows what the kernel reports about them"},
         {of(but_one(8, unseen, 2, waits)), Kind::unknown,
-         "nobody can tell where 7 ranks are; the table shows what the kernel tells of them"}};
+         "cannot tell where 7 ranks are; the table shows what the kernel reports about them"}};
     for (const Case& each : cases) expect(each.diagnosis, each.kind, {each.finding});
 }
 
@@ -140,14 +140,14 @@ TEST(Diagnosis, TakesOneLookInTheKernelForNoHang) {
 }
 
 TEST(Diagnosis, EndedIsWhoseNodeWasLookedAt) {
-    const NodeLook first = made_up_look("n1", 0, times(4, waits));
-    NodeLook without = made_up_look("n2", 4, times(4, waits));
+    const NodeSample first = made_up_look("n1", 0, times(4, waits));
+    NodeSample without = made_up_look("n2", 4, times(4, waits));
     without.processes.erase(without.processes.begin() + 1);
     // Also where nobody may read the stacks.
-    NodeLook unread = made_up_look("n2", 4, {unseen, {.states = "SZ"}});
+    NodeSample unread = made_up_look("n2", 4, {unseen, {.states = "SZ"}});
     unread.problem = "distgpu: py-spy: not found";
     struct Case {
-        std::vector<NodeLook> looks;
+        std::vector<NodeSample> looks;
         std::uint32_t tasks;
         std::string finding;
     };
@@ -166,7 +166,7 @@ TEST(Diagnosis, EndedIsWhoseNodeWasLookedAt) {
         "all 4 ranks that could be seen are in all_reduce (train.py:88), unchanged for 3.0 s; look "
         "at the nodes that could not be seen"};
     expect(diagnose({first}, {"n2"}, 8), Kind::unmoved, findings);
-    const NodeLook failed{.node = "n2", .problem = "distgpu: scontrol: did not end in time"};
+    const NodeSample failed{.node = "n2", .problem = "distgpu: scontrol: did not end in time"};
     const Diagnosis diagnosis = diagnose({first, failed}, {}, 8);
     expect(diagnosis, Kind::unmoved, findings);
     EXPECT_THAT(diagnosis.notes, ElementsAre(failed.problem));
@@ -174,8 +174,8 @@ TEST(Diagnosis, EndedIsWhoseNodeWasLookedAt) {
 }
 
 TEST(Diagnosis, OfAComponentSaysNothingOfTheOthers) {
-    NodeLook look = made_up_look("n2", 2, {waits, waits});
-    for (ProcessLook& process : look.processes) {
+    NodeSample look = made_up_look("n2", 2, {waits, waits});
+    for (ProcessSample& process : look.processes) {
         process.rank = process.task;
         process.world_size = 4;
     }
@@ -194,9 +194,9 @@ TEST(Diagnosis, OfAComponentSaysNothingOfTheOthers) {
 // A thread that is woken goes on; one that looks all the time whether it may does not.
 TEST(Diagnosis, MovesWhatWasWokenNowAndThen) {
     Doing woken = waits;
-    woken.wakings = 149;
+    woken.wakeups = 149;
     EXPECT_EQ(of(times(2, woken)).kind, Kind::moving);
-    woken.wakings = 150;
+    woken.wakeups = 150;
     EXPECT_EQ(of(times(2, woken)).kind, Kind::unmoved);
 }
 
@@ -205,7 +205,7 @@ TEST(Diagnosis, TellsSeveralTheWorstFirst) {
     ranks[1] = sleeps;
     ranks[2] = in_kernel;
     ranks[3] = stopped;
-    NodeLook second = made_up_look("n2", 4, {ranks.begin() + 4, ranks.end()});
+    NodeSample second = made_up_look("n2", 4, {ranks.begin() + 4, ranks.end()});
     second.processes.pop_back();
     const Diagnosis diagnosis =
         diagnose({made_up_look("n1", 0, {ranks.begin(), ranks.begin() + 4}), second}, {}, 8);
@@ -234,7 +234,7 @@ TEST(Diagnosis, OfATieIsTheOneThatDoesNotWait) {
                 "(train.py:88)"});
     }
     EXPECT_EQ(of({sleeps, unseen}).findings[0],
-              "rank 1 on n2 is where nobody can tell, asleep, unchanged for 3.0 s; 1 rank is in "
+              "rank 1 on n2 is at an unknown place, asleep, unchanged for 3.0 s; 1 rank is in "
               "load_batch (data.py:41)");
 }
 
@@ -253,8 +253,8 @@ TEST(Diagnosis, NamesTheWorkerThatARankWaitsFor) {
                       {"__getitem__", "/home/u/data.py", 7}};
     const Stack idle{{"_worker_loop", "/venv/lib/python3.11/site-packages/torch/worker.py", 1}};
     const auto with_worker = [](const Doing& doing) {
-        NodeLook look = made_up_look("n1", 0, {sleeps, waits, waits});
-        ProcessLook& worker = add_process(look, 200, doing);
+        NodeSample look = made_up_look("n1", 0, {sleeps, waits, waits});
+        ProcessSample& worker = add_process(look, 200, doing);
         worker.task = 0;
         worker.parent = 100;
         return diagnose({look}, {}, 3).findings.at(0);
@@ -290,14 +290,14 @@ TEST(Diagnosis, GroupsAreTheSmallestFirst) {
               "ranks 1,9 on n1, n2 are in compute (data.py:41), running, unchanged for 3.0 s; 13 "
               "ranks wait in all_reduce (train.py:88)");
     // Of a moment without a stack the last one counts that is known.
-    NodeLook look = made_up_look("n1", 0, {waits});
+    NodeSample look = made_up_look("n1", 0, {waits});
     look.processes[0].moments[1].stack = std::nullopt;
     EXPECT_EQ(diagnose({look}, {}, 1).groups[0].site.text, "all_reduce (train.py:88)");
 }
 
 // Of many nodes a line would be long; and why nothing could be seen is told once.
 TEST(Diagnosis, NamesUpToFourNodes) {
-    std::vector<NodeLook> looks;
+    std::vector<NodeSample> looks;
     for (std::uint32_t node = 0; node < 11; ++node) {
         looks.push_back(
             made_up_look("n" + std::to_string(node), node, {node < 5 ? sleeps : waits}));
@@ -312,24 +312,24 @@ TEST(Diagnosis, NamesUpToFourNodes) {
 }
 
 // torchrun, a rank of it and a worker of that rank.
-NodeLook launched() {
-    NodeLook look = made_up_look("n1", 0, {{.stack = waiting(), .cpu = 1.5, .wakings = 4}});
+NodeSample launched() {
+    NodeSample look = made_up_look("n1", 0, {{.stack = waiting(), .cpu = 1.5, .wakeups = 4}});
     look.processes[0].rank = 0;
     look.processes[0].parent = 70;
     look.processes[0].command = "python3 train.py";
-    ProcessLook& launcher = add_process(look, 70, {});
+    ProcessSample& launcher = add_process(look, 70, {});
     launcher.command = "torchrun train.py";
-    ProcessLook& worker = add_process(look, 200, {.states = "SD"});
+    ProcessSample& worker = add_process(look, 200, {.states = "SD"});
     worker.parent = 100;
     return look;
 }
 
 TEST(RankDetails, HaveTheProcessesAboveAndBelow) {
-    const NodeLook look = launched();
-    const RankDetails details = details_of({0, &look, &look.processes[0], {}});
+    const NodeSample look = launched();
+    const RankDetails details = rank_details({0, &look, &look.processes[0], {}});
     EXPECT_EQ(details.pid, 100);
     EXPECT_DOUBLE_EQ(details.cpu, 0.5);
-    EXPECT_EQ(details.wakings, 4U);
+    EXPECT_EQ(details.wakeups, 4U);
     EXPECT_THAT(details.launchers, ElementsAre("70 torchrun train.py"));
     EXPECT_THAT(details.children, ElementsAre("200 python3 (D)"));
     EXPECT_EQ(to_text(details),
@@ -340,7 +340,7 @@ TEST(RankDetails, HaveTheProcessesAboveAndBelow) {
 }
 
 TEST(RankDetails, AreShortAndSteerNoTerminal) {
-    NodeLook look = launched();
+    NodeSample look = launched();
     look.processes[1].parent = 70;
     look.processes[0].command = "python3 \x1b[2J";
     look.processes[1].command = "torchrun\n\x1b]0;x\a";
@@ -348,7 +348,7 @@ TEST(RankDetails, AreShortAndSteerNoTerminal) {
         look.processes[0].connections.push_back({"10.0.0.1:" + std::to_string(i), 0, 0});
     }
     look.processes[0].connections[0].unsent = 7;
-    const RankDetails details = details_of({0, &look, &look.processes[0], {}});
+    const RankDetails details = rank_details({0, &look, &look.processes[0], {}});
     EXPECT_EQ(details.launchers.size(), 16U);
     EXPECT_EQ(to_text(details).find('\x1b'), std::string::npos);
     EXPECT_THAT(to_text(details),
@@ -357,7 +357,7 @@ TEST(RankDetails, AreShortAndSteerNoTerminal) {
 }
 
 TEST(EndedProcesses, AreThoseThatNobodyHasWaitedFor) {
-    NodeLook look = launched();
+    NodeSample look = launched();
     look.processes[0].moments.back().state = 'Z';
     for (const auto& [code, how] : std::vector<std::pair<int, std::string>>{
              {9, "was killed by signal 9 (SIGKILL)"},

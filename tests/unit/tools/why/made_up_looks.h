@@ -1,7 +1,7 @@
 // What a node might have seen of a training's ranks.
 #pragma once
 
-#include "inspect/look.h"
+#include "inspect/node_sample.h"
 
 #include <string>
 #include <utility>
@@ -29,19 +29,19 @@ struct Doing {
     Stack stack{};  // empty: not known
     std::string states = "SS";
     double cpu = 0;             // seconds that it used
-    std::uint64_t wakings = 0;  // of the last moment
+    std::uint64_t wakeups = 0;  // of the last moment
     std::string channel{};
     Stack before{};  // empty: the same
 };
 
-inline std::optional<std::uint32_t> add_stack(NodeLook& look, const Stack& stack) {
+inline std::optional<std::uint32_t> add_stack(NodeSample& look, const Stack& stack) {
     if (stack.empty()) return std::nullopt;
     look.stacks.push_back(stack);
     return static_cast<std::uint32_t>(look.stacks.size() - 1);
 }
 
-inline ProcessLook& add_process(NodeLook& look, pid_t pid, const Doing& doing) {
-    ProcessLook process;
+inline ProcessSample& add_process(NodeSample& look, pid_t pid, const Doing& doing) {
+    ProcessSample process;
     process.pid = pid;
     process.parent = 1;
     process.begin = static_cast<std::uint64_t>(pid);
@@ -53,7 +53,7 @@ inline ProcessLook& add_process(NodeLook& look, pid_t pid, const Doing& doing) {
         {.state = doing.states.at(0), .cpu = 1, .wait_channel = doing.channel, .stack = before},
         {.state = doing.states.at(1),
          .cpu = 1 + doing.cpu,
-         .wakings = doing.wakings,
+         .wakeups = doing.wakeups,
          .wait_channel = doing.channel,
          .stack = last}};
     look.processes.push_back(std::move(process));
@@ -61,9 +61,9 @@ inline ProcessLook& add_process(NodeLook& look, pid_t pid, const Doing& doing) {
 }
 
 // Looked at for three seconds. Ranks from `first` on, each a task of Slurm's.
-inline NodeLook made_up_look(const std::string& node, std::uint32_t first,
-                             const std::vector<Doing>& ranks) {
-    NodeLook look{.node = node, .times = {0.5, 3.5}};
+inline NodeSample made_up_look(const std::string& node, std::uint32_t first,
+                               const std::vector<Doing>& ranks) {
+    NodeSample look{.node = node, .times = {0.5, 3.5}};
     for (std::uint32_t i = 0; i < ranks.size(); ++i) {
         look.tasks.push_back(first + i);
         add_process(look, static_cast<pid_t>(100 + i), ranks[i]).task = first + i;

@@ -1,11 +1,11 @@
-// A node's part in the trial of the network: it connects to its partners, measures how long an
-// answer takes, and in each round sends to one as much as goes while it takes what another sends.
-// Beside each connection datagrams go both ways: if no connection comes about, they tell in which
-// direction packets arrive. One thread waits for all its sockets at once.
+// A node's part in the network trial: it connects to its partners, measures round trips, and in
+// each round sends to one partner at full speed while it receives from another. Partners also
+// exchange datagrams: if a connection fails, these show in which direction packets arrive. One
+// thread polls all sockets.
 #include "base/format.h"
 #include "base/io/resolve.h"
 #include "base/values.h"
-#include "check/pairs/trial.h"
+#include "check/pairs/network_trial.h"
 
 #include <algorithm>
 #include <array>
@@ -22,15 +22,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// SYNs are sent again after one second (Linux): one that is lost is no finding.
-constexpr auto longest_connect = 2s;
-constexpr auto first_pause = 100ms;  // between datagrams; each next is twice as long
-constexpr auto after_round = 50ms;
-constexpr std::size_t most_incoming = 256;  // far more than partners; strangers may connect too
-// How often a round trip is measured, by a byte and its answer, before anything else is sent.
+// Linux repeats a SYN after one second, so that a lost one is not a finding.
+constexpr auto connect_timeout = 2s;
+constexpr auto first_pause = 100ms;  // between datagrams; doubles each time
+constexpr auto round_gap = 50ms;
+constexpr std::size_t max_incoming = 256;  // far above the partners; other programs may connect too
+// Measured with a byte and its answer, before anything else is sent.
 constexpr std::uint32_t round_trips = 5;
-// Of a line by which a partner knows a node: the order's key and the node's index.
-constexpr std::size_t longest_greeting = 128;
+// Of the line by which a node identifies itself to a partner: the order's key and the node's index.
+constexpr std::size_t max_greeting = 128;
 
 std::optional<Address> resolved(const TrialAddress& address) {
     const auto found = resolve(address.host, address.port, Clock::now() + 1s);
@@ -42,12 +42,12 @@ double seconds_of(Clock::duration time) {
     return std::chrono::duration<double>(time).count();
 }
 
-bool is_only_late() {
+bool would_block() {
     return errno == EAGAIN || errno == EINTR;
 }
 
-// The partner that a greeting "KEY NODE" names; nothing: it is no partner's.
-std::optional<std::uint32_t> partner_in(const TrialOrder& order, std::string_view greeting) {
+// The partner that sent the greeting "KEY NODE"; nullopt if a partner did not send it.
+std::optional<std::uint32_t> parse_greeting(const TrialOrder& order, std::string_view greeting) {
     if (!greeting.starts_with(order.key + " ")) return std::nullopt;
     const auto node = whole_number(greeting.substr(order.key.size() + 1));
     for (const auto* partners : {&order.from, &order.to}) {
@@ -58,10 +58,10 @@ std::optional<std::uint32_t> partner_in(const TrialOrder& order, std::string_vie
     return std::nullopt;
 }
 
-// A connection to a partner: what this node sends.
+// A connection to a partner, over which this node sends.
 class Outgoing {
   public:
-    // Begins to connect. `greeting`: a line by which the partner knows this node.
+    // Begins to connect. `greeting`: the line by which this node identifies itself.
     Outgoing(const TrialPartner& partner, std::string greeting)
         : node_(partner.node), greeting_(std::move(greeting)) {
         const auto address = resolved(partner.address);
@@ -70,42 +70,42 @@ class Outgoing {
             return;
         }
         constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-        socket_ = Socket(socket(address->generic()->sa_family, kind, 0));
-        if (connect(fd(), address->generic(), address->length) != 0 && errno != EINPROGRESS) {
+        socket_ = Socket(socket(address->as_sockaddr()->sa_family, kind, 0));
+        if (connect(fd(), address->as_sockaddr(), address->length) != 0 && errno != EINPROGRESS) {
             problem_ = std::strerror(errno);
         }
     }
 
-    int fd() const { return problem_.empty() ? socket_.fd() : -1; }  // -1: nothing to wait for
-    bool wants_to_write(Clock::time_point now) const { return !connected_ || sends(now); }
+    int fd() const { return problem_.empty() ? socket_.fd() : -1; }  // -1 if it failed
+    bool needs_pollout(Clock::time_point now) const { return !is_connected_ || is_streaming(now); }
 
-    // Takes what poll() said of it.
-    void serve(short events) {
-        if (!connected_) return begin();
-        if ((events & ~POLLOUT) != 0) hear_answer();
-        if ((events & POLLOUT) != 0 && sends(Clock::now())) {
+    // `events`: from poll().
+    void handle(short events) {
+        if (!is_connected_) return finish_connecting();
+        if ((events & ~POLLOUT) != 0) read_answer();
+        if ((events & POLLOUT) != 0 && is_streaming(Clock::now())) {
             static constexpr std::array<char, std::size_t{64} << 10U> zeros{};
             static_cast<void>(send(socket_.fd(), zeros.data(), zeros.size(), MSG_NOSIGNAL));
         }
     }
 
-    // Sends zeros as fast as they go.
-    void stream_until(Clock::time_point end) { end_ = end; }
+    // Sends zeros at full speed.
+    void stream_until(Clock::time_point end) { stream_end_ = end; }
 
-    // It was tried for long enough.
-    void give_up() {
-        if (!settled()) problem_ = "no answer within 2 s";
+    // To be called connect_timeout after the start.
+    void time_out() {
+        if (!is_settled()) problem_ = "no answer within 2 s";
     }
 
-    // All round trips are measured, or there is no connection.
-    bool settled() const { return !problem_.empty() || answers_ == round_trips; }
+    // Whether all round trips are measured, or the connection failed.
+    bool is_settled() const { return !problem_.empty() || answers_ == round_trips; }
 
-    SentTo result() const { return {node_, problem_, round_trip_}; }
+    SendResult result() const { return {node_, problem_, round_trip_}; }
 
   private:
-    bool sends(Clock::time_point now) const { return end_ > now && problem_.empty(); }
+    bool is_streaming(Clock::time_point now) const { return stream_end_ > now && problem_.empty(); }
 
-    void begin() {
+    void finish_connecting() {
         int problem = 0;
         socklen_t length = sizeof problem;
         getsockopt(socket_.fd(), SOL_SOCKET, SO_ERROR, &problem, &length);
@@ -113,40 +113,40 @@ class Outgoing {
             problem_ = std::strerror(problem);
             return;
         }
-        connected_ = true;
-        // So that little waits in this node when a round ends.
-        constexpr int most_unsent = 128 << 10;
+        is_connected_ = true;
+        // So that little is still queued on this node when a round ends.
+        constexpr int max_unsent = 128 << 10;
         constexpr int on = 1;
-        setsockopt(fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
+        setsockopt(fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &max_unsent, sizeof max_unsent);
         setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        write(greeting_);
-        ask();
+        send_text(greeting_);
+        send_probe();
     }
 
-    void ask() {
-        asked_ = Clock::now();
-        write("?");
+    void send_probe() {
+        probe_sent_at_ = Clock::now();
+        send_text("?");
     }
 
-    void hear_answer() {
+    void read_answer() {
         char answer = 0;
         const ssize_t got = recv(socket_.fd(), &answer, sizeof answer, 0);
-        if (got < 0 && is_only_late()) return;
+        if (got < 0 && would_block()) return;
         if (got <= 0) {
-            if (settled()) {
-                socket_ = Socket();  // it was measured before
+            if (is_settled()) {
+                socket_ = Socket();  // its round trips are measured
             } else {
                 problem_ = "closed by the other end";
             }
             return;
         }
-        const double took = seconds_of(Clock::now() - asked_);
-        round_trip_ = answers_ == 0 ? took : std::min(round_trip_, took);
-        if (++answers_ < round_trips) ask();
+        const double duration = seconds_of(Clock::now() - probe_sent_at_);
+        round_trip_ = answers_ == 0 ? duration : std::min(round_trip_, duration);
+        if (++answers_ < round_trips) send_probe();
     }
 
-    // What is so short fits the buffer of a connection with nothing else in it.
-    void write(std::string_view text) {
+    // Precondition: `text` is short enough for the empty send buffer.
+    void send_text(std::string_view text) {
         if (send(socket_.fd(), text.data(), text.size(), MSG_NOSIGNAL) < 0) {
             problem_ = std::strerror(errno);
         }
@@ -155,76 +155,78 @@ class Outgoing {
     std::uint32_t node_;
     std::string greeting_;
     Socket socket_;
-    bool connected_ = false;
+    bool is_connected_ = false;
     std::string problem_;
     std::uint32_t answers_ = 0;
-    Clock::time_point asked_;
-    double round_trip_ = 0;  // seconds
-    Clock::time_point end_;  // of the stream; the epoch: there is none yet
+    Clock::time_point probe_sent_at_;
+    double round_trip_ = 0;         // seconds
+    Clock::time_point stream_end_;  // the epoch if no stream was started
 };
 
-// A connection from a partner: what this node takes.
+// A connection from a partner, over which this node receives.
 class Incoming {
   public:
-    // `stream`: how long the partner will send.
-    Incoming(Socket socket, Clock::duration stream) : socket_(std::move(socket)), stream_(stream) {}
+    // `stream_time`: how long the partner will send.
+    Incoming(Socket socket, Clock::duration stream_time)
+        : socket_(std::move(socket)), stream_time_(stream_time) {}
 
-    int fd() const { return socket_.fd(); }  // -1: closed
+    int fd() const { return socket_.fd(); }  // -1 if closed
 
-    // Takes what has arrived, and answers as long as round trips are measured.
-    void serve(const TrialOrder& order) {
+    // Reads what has arrived, and answers it while round trips are measured.
+    void handle(const TrialOrder& order) {
         std::array<char, std::size_t{256} << 10U> buffer;  // NOLINT(*-member-init): recv() fills it
         const ssize_t got = recv(socket_.fd(), buffer.data(), buffer.size(), 0);
-        if (got < 0 && is_only_late()) return;
+        if (got < 0 && would_block()) return;
         if (got <= 0) {
             socket_ = Socket();
             return;
         }
         std::string_view text(buffer.data(), static_cast<std::size_t>(got));
         if (!node_ && !read_greeting(text, order)) return;
-        while (!text.empty() && answered_ < round_trips) {
+        while (!text.empty() && answers_ < round_trips) {
             send(socket_.fd(), "!", 1, MSG_NOSIGNAL);
-            ++answered_;
+            ++answers_;
             text.remove_prefix(1);
         }
         if (text.empty()) return;
         const auto now = Clock::now();
-        if (!first_) first_ = now;
-        const auto since = now - *first_;
-        if (since >= uncounted() && since <= stream_) counted_ += text.size();
+        if (!stream_start_) stream_start_ = now;
+        const auto since = now - *stream_start_;
+        if (since >= warm_up() && since <= stream_time_) bytes_ += text.size();
     }
 
-    // Nothing: no partner, or it did not get so far.
-    std::optional<HeardFrom> result() const {
-        if (!node_ || answered_ < round_trips) return std::nullopt;
-        return HeardFrom{*node_, static_cast<double>(counted_) / seconds_of(stream_ - uncounted())};
+    // nullopt if it is not from a partner, or its round trips are not complete.
+    std::optional<ReceiveResult> result() const {
+        if (!node_ || answers_ < round_trips) return std::nullopt;
+        return ReceiveResult{*node_,
+                             static_cast<double>(bytes_) / seconds_of(stream_time_ - warm_up())};
     }
 
   private:
-    // Leaves in `text` what follows the greeting. False: it is not complete, or not a partner's.
+    // Removes the greeting from `text`. False if it is incomplete, or not from a partner.
     bool read_greeting(std::string_view& text, const TrialOrder& order) {
         const std::size_t end = text.find('\n');
-        greeting_ += text.substr(0, std::min(end, longest_greeting));
+        greeting_ += text.substr(0, std::min(end, max_greeting));
         if (end == std::string_view::npos) {
-            if (greeting_.size() > longest_greeting) socket_ = Socket();
+            if (greeting_.size() > max_greeting) socket_ = Socket();
             return false;
         }
         text.remove_prefix(end + 1);
-        node_ = partner_in(order, greeting_);
+        node_ = parse_greeting(order, greeting_);
         if (!node_) socket_ = Socket();
         return node_.has_value();
     }
 
-    // The beginning does not count: a switch's buffers take it faster than the network goes.
-    Clock::duration uncounted() const { return stream_ * 2 / 5; }
+    // The beginning is not counted: a switch's buffers fill faster than the network drains them.
+    Clock::duration warm_up() const { return stream_time_ * 2 / 5; }
 
     Socket socket_;
-    Clock::duration stream_;
+    Clock::duration stream_time_;
     std::string greeting_;
     std::optional<std::uint32_t> node_;
-    std::uint32_t answered_ = 0;
-    std::optional<Clock::time_point> first_;  // of the stream
-    std::uint64_t counted_ = 0;               // bytes
+    std::uint32_t answers_ = 0;
+    std::optional<Clock::time_point> stream_start_;
+    std::uint64_t bytes_ = 0;  // received after the warm-up
 };
 
 class NodeTrial {
@@ -234,156 +236,161 @@ class NodeTrial {
           order_(std::move(order)),
           rank0_(rank0),
           deadline_(deadline),
-          stream_(std::chrono::milliseconds(order_.stream)) {
+          stream_time_(std::chrono::milliseconds(order_.stream)) {
         for (const TrialPartner& partner : order_.to) {
             outgoing_.emplace_back(partner, formatted("{} {}\n", order_.key, order_.node));
         }
         for (const auto* partners : {&order_.to, &order_.from}) {
             for (const TrialPartner& partner : *partners) {
-                if (const auto address = resolved(partner.address)) others_.push_back(*address);
+                if (const auto address = resolved(partner.address)) {
+                    partner_addresses_.push_back(*address);
+                }
             }
         }
     }
 
-    // Until rank 0 orders another trial or says something else, the line of which is returned.
+    // Returns rank 0's next line other than "start", such as the order of another trial.
     std::optional<std::string> run() {
         while (rank0_.is_open() && Clock::now() < deadline_) {
-            turn();
+            wait_and_handle();
             if (auto line = rank0_.next_line()) {
-                if (*line != trial_words::start) return line;
-                started_ = Clock::now();
+                if (*line != trial_prefix::start) return line;
+                started_at_ = Clock::now();
             }
-            tell_progress();
+            report_progress();
         }
         return std::nullopt;
     }
 
   private:
-    // Until something happens on a socket, or it is time for something.
-    void turn() {
-        // Who connects after the result has heard of another trial before this node did.
-        const bool accepts = incoming_.size() < most_incoming && !told_result_;
+    // Waits for an event on a socket or a timer, and handles it.
+    void wait_and_handle() {
+        // After the result, a new connection belongs to another trial whose order is not here yet.
+        const bool accepts = incoming_.size() < max_incoming && !sent_result_;
         std::vector<pollfd> waiting{{rank0_.fd(), POLLIN, 0},
                                     {accepts ? ports_.listener.fd() : -1, POLLIN, 0},
                                     {ports_.datagrams.fd(), POLLIN, 0}};
         const auto now = Clock::now();
         for (const Outgoing& out : outgoing_) {
-            const short writes = out.wants_to_write(now) ? POLLOUT : 0;
-            waiting.push_back({out.fd(), static_cast<short>(POLLIN | writes), 0});
+            const short pollout = out.needs_pollout(now) ? POLLOUT : 0;
+            waiting.push_back({out.fd(), static_cast<short>(POLLIN | pollout), 0});
         }
         for (const Incoming& in : incoming_) waiting.push_back({in.fd(), POLLIN, 0});
-        if (poll_until(waiting, next_time()) > 0) serve(waiting);
-        keep_time();
+        if (poll_until(waiting, next_timer()) > 0) handle_events(waiting);
+        run_timers();
     }
 
-    // When something has to be done though nothing happens.
-    Clock::time_point next_time() const {
+    Clock::time_point next_timer() const {
         Clock::time_point next = deadline_;
-        if (Clock::now() < give_up_) next = std::min(next, std::min(next_datagram_, give_up_));
-        if (has_started() && !told_result_) next = std::min(next, begin_of(next_round_));
+        if (Clock::now() < connect_end_) {
+            next = std::min(next, std::min(next_datagram_, connect_end_));
+        }
+        if (has_started() && !sent_result_) next = std::min(next, round_start(next_round_));
         return next;
     }
 
-    bool has_started() const { return started_ != Clock::time_point{}; }
+    bool has_started() const { return started_at_ != Clock::time_point{}; }
 
-    // Of that after the last: when all is measured.
-    Clock::time_point begin_of(std::size_t round) const {
-        return started_ + round * (stream_ + after_round);
+    // For the round after the last: the time when everything is measured.
+    Clock::time_point round_start(std::size_t round) const {
+        return started_at_ + round * (stream_time_ + round_gap);
     }
 
-    void serve(const std::vector<pollfd>& waiting) {
+    void handle_events(const std::vector<pollfd>& waiting) {
         auto entry = waiting.begin();
-        if ((entry++)->revents != 0) rank0_.take_arrived();
-        const bool knocks = (entry++)->revents != 0;
-        if ((entry++)->revents != 0) hear_datagrams();
+        if ((entry++)->revents != 0) rank0_.receive_available();
+        const bool has_connection = (entry++)->revents != 0;
+        if ((entry++)->revents != 0) receive_datagram();
         for (Outgoing& out : outgoing_) {
             const short events = (entry++)->revents;
-            if (events != 0) out.serve(events);
+            if (events != 0) out.handle(events);
         }
         for (Incoming& in : incoming_) {
-            if ((entry++)->revents != 0) in.serve(order_);
+            if ((entry++)->revents != 0) in.handle(order_);
         }
-        if (knocks) {
+        if (has_connection) {
             if (auto socket = accept_from(ports_.listener)) {
-                incoming_.emplace_back(*std::move(socket), stream_);
+                incoming_.emplace_back(*std::move(socket), stream_time_);
             }
         }
         std::erase_if(incoming_, [](const Incoming& in) { return in.fd() < 0 && !in.result(); });
     }
 
-    void keep_time() {
+    void run_timers() {
         const auto now = Clock::now();
-        if (now >= next_datagram_ && now < give_up_) send_datagrams();
-        if (now >= give_up_) {
-            for (Outgoing& out : outgoing_) out.give_up();
+        if (now >= next_datagram_ && now < connect_end_) send_datagrams();
+        if (now >= connect_end_) {
+            for (Outgoing& out : outgoing_) out.time_out();
         }
-        if (!has_started() || next_round_ >= outgoing_.size() || now < begin_of(next_round_)) {
+        if (!has_started() || next_round_ >= outgoing_.size() || now < round_start(next_round_)) {
             return;
         }
-        outgoing_[next_round_++].stream_until(now + stream_);
+        outgoing_[next_round_++].stream_until(now + stream_time_);
     }
 
     void send_datagrams() {
-        next_datagram_ = Clock::now() + until_datagram_;
-        until_datagram_ *= 2;
+        next_datagram_ = Clock::now() + datagram_pause_;
+        datagram_pause_ *= 2;
         const std::string text = formatted("{} {}", order_.key, order_.node);
-        for (const Address& other : others_) {
-            sendto(ports_.datagrams.fd(), text.data(), text.size(), MSG_NOSIGNAL, other.generic(),
-                   other.length);
+        for (const Address& address : partner_addresses_) {
+            sendto(ports_.datagrams.fd(), text.data(), text.size(), MSG_NOSIGNAL,
+                   address.as_sockaddr(), address.length);
         }
     }
 
-    void hear_datagrams() {
-        std::array<char, longest_greeting> text{};
+    void receive_datagram() {
+        std::array<char, max_greeting> text{};
         const ssize_t got = recv(ports_.datagrams.fd(), text.data(), text.size(), 0);
         if (got <= 0) return;
-        if (const auto node = partner_in(order_, {text.data(), static_cast<std::size_t>(got)})) {
-            datagrams_.insert(*node);
+        if (const auto node =
+                parse_greeting(order_, {text.data(), static_cast<std::size_t>(got)})) {
+            datagram_senders_.insert(*node);
         }
     }
 
-    void tell_progress() {
-        const bool settled = std::all_of(outgoing_.begin(), outgoing_.end(),
-                                         [](const Outgoing& out) { return out.settled(); });
-        if (settled && !told_connected_) {
-            told_connected_ = true;
-            rank0_.send(trial_words::connected, deadline_);
+    void report_progress() {
+        const bool are_settled = std::all_of(outgoing_.begin(), outgoing_.end(),
+                                             [](const Outgoing& out) { return out.is_settled(); });
+        if (are_settled && !sent_connected_) {
+            sent_connected_ = true;
+            rank0_.send(trial_prefix::connected, deadline_);
         }
-        // What is on its way when the last round ends does not count any more.
-        if (!has_started() || told_result_ || Clock::now() < begin_of(outgoing_.size())) return;
-        told_result_ = true;
-        TrialResult result{order_.node, {}, {}, {datagrams_.begin(), datagrams_.end()}};
+        // Data that arrives after the last round is not counted.
+        if (!has_started() || sent_result_ || Clock::now() < round_start(outgoing_.size())) return;
+        sent_result_ = true;
+        TrialResult result{
+            order_.node, {}, {}, {datagram_senders_.begin(), datagram_senders_.end()}};
         for (const Outgoing& out : outgoing_) result.sent.push_back(out.result());
         for (const Incoming& in : incoming_) {
-            if (const auto heard = in.result()) result.heard.push_back(*heard);
+            if (const auto received = in.result()) result.received.push_back(*received);
         }
-        rank0_.send(std::string(trial_words::result) + encode(result), deadline_);
+        rank0_.send(std::string(trial_prefix::result) + encode(result), deadline_);
     }
 
     const TrialPorts& ports_;
     TrialOrder order_;
     NodeLink& rank0_;
     Deadline deadline_;
-    Clock::duration stream_;
-    Deadline give_up_ = Clock::now() + longest_connect;
+    Clock::duration stream_time_;
+    Deadline connect_end_ = Clock::now() + connect_timeout;
     Clock::time_point next_datagram_;
-    Clock::duration until_datagram_ = first_pause;
-    Clock::time_point started_;  // the epoch: not yet
+    Clock::duration datagram_pause_ = first_pause;
+    Clock::time_point started_at_;  // the epoch if not started
     std::size_t next_round_ = 0;
-    bool told_connected_ = false;
-    bool told_result_ = false;
-    std::vector<Address> others_;
+    bool sent_connected_ = false;
+    bool sent_result_ = false;
+    std::vector<Address> partner_addresses_;
     std::vector<Outgoing> outgoing_;
     std::vector<Incoming> incoming_;
-    std::set<std::uint32_t> datagrams_;
+    std::set<std::uint32_t> datagram_senders_;
 };
 
 }  // namespace
 
 std::optional<TrialPorts> open_trial_ports(const std::string& host) {
-    // The UDP port of that number may be another program's.
-    constexpr int most = 8;
-    for (int attempt = 0; attempt < most; ++attempt) {
+    // Another program may use the UDP port of the same number.
+    constexpr int max_attempts = 8;
+    for (int attempt = 0; attempt < max_attempts; ++attempt) {
         auto listener = listen_on(0);
         if (!listener) return std::nullopt;
         const TrialAddress address{host, port_of(*listener)};
@@ -391,18 +398,18 @@ std::optional<TrialPorts> open_trial_ports(const std::string& host) {
         if (!own) continue;
         constexpr int kind = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
         Socket datagrams(socket(own->bytes.ss_family, kind, 0));
-        if (bind(datagrams.fd(), own->generic(), own->length) == 0) {
+        if (bind(datagrams.fd(), own->as_sockaddr(), own->length) == 0) {
             return TrialPorts{*std::move(listener), std::move(datagrams), address};
         }
     }
     return std::nullopt;
 }
 
-std::optional<std::string> take_part(std::optional<TrialPorts> ports, NodeLink& rank0,
-                                     Deadline deadline) {
+std::optional<std::string> join_trial(std::optional<TrialPorts> ports, NodeLink& rank0,
+                                      Deadline deadline) {
     auto line = rank0.wait_for_line(deadline);
-    while (line && line->starts_with(trial_words::order)) {
-        auto order = decode_order(std::string_view(*line).substr(trial_words::order.size()));
+    while (line && line->starts_with(trial_prefix::order)) {
+        auto order = decode_order(std::string_view(*line).substr(trial_prefix::order.size()));
         if (!ports || !order) return std::nullopt;
         line = NodeTrial(*ports, *std::move(order), rank0, deadline).run();
     }

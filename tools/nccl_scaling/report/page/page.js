@@ -1,5 +1,5 @@
-// Draws the run whose JSON stands on the page: schema distgpu.scaling/1. Everything of the run
-// becomes text, never markup.
+// Draws the run from the JSON on the page (schema distgpu.scaling/1). Everything from the run becomes
+// text, never markup.
 "use strict";
 const run = JSON.parse(document.getElementById("run").textContent);
 const top_ = document.getElementById("top");
@@ -8,7 +8,7 @@ const tip = document.getElementById("tip");
 const nodes = run.nodes ?? [], groups = run.groups ?? [], findings = run.findings ?? [];
 const measurements = run.measurements ?? [];
 
-// Elements. An attribute that is null is left out.
+// Elements. Attributes that are null are omitted.
 function make(space, name, attributes, children) {
   const element = document.createElementNS(space, name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -23,9 +23,9 @@ const svg = (name, attributes, ...children) =>
   make("http://www.w3.org/2000/svg", name, attributes, children);
 const p = (text, kind) => html("p", { class: kind }, text);
 
-// Quantities as people read them, as names.cpp has them.
+// Quantities in the same form as in names.cpp.
 const trimmed = (number, digits) => String(Number(number.toFixed(digits)));
-const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const percent = (share) => ((share ?? null) === null ? "n/a" : `${(100 * share).toFixed(1)} %`);
 const gigabytes = (rate) => ((rate ?? null) === null ? "n/a" : (rate / 1e9).toFixed(2));
 const microseconds = (seconds) => (seconds * 1e6).toFixed(2);
@@ -48,31 +48,31 @@ function grouped(items, key) {
   return map;
 }
 
-// What things are called.
+// Names.
 const name = (node) => nodes[node].name;
 const labels = groups.map((group) => group.label);
 const operation = (one) => `${one.collective}${one.type ? " " + one.type : ""}, ${bytes(one.bytes)}` +
   (one.in_place ? ", in place" : "");
-const scales = (group) => group.kind === "gpus" || group.kind === "nodes";
+const isScalingGroup = (group) => group.kind === "gpus" || group.kind === "nodes";
 
 function section(title, ...content) {
   const shown = content.flat().filter(Boolean);
   if (shown.length) main.append(html("section", null, html("h2", null, title), ...shown));
 }
 
-// `words` columns stand on the left. Scrolls within itself where it is wider than the page.
-function table(caption, columns, words, rows) {
+// The first `textColumns` columns are left-aligned. A table wider than the page gets its own scroll bar.
+function table(caption, columns, textColumns, rows) {
   if (!rows.length) return null;
   const cell = (kind, attributes) => (text, column) =>
-    html(kind, { ...attributes, class: column < words ? "word" : null }, String(text));
+    html(kind, { ...attributes, class: column < textColumns ? "word" : null }, String(text));
   return html("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption },
     html("table", null, html("caption", null, caption),
       html("thead", null, html("tr", null, ...columns.map(cell("th", { scope: "col" })))),
       html("tbody", null, ...rows.map((row) => html("tr", null, ...row.map(cell("td")))))));
 }
 
-// Tips: of what the pointer is on and, with the keyboard, of what the arrows reach in a picture.
-function show(mark) {
+// Tooltips: for the mark under the pointer, or the one selected with the arrow keys in a picture.
+function showTip(mark) {
   document.querySelector(".current")?.classList.remove("current");
   tip.hidden = !mark;
   if (!mark) return;
@@ -84,36 +84,36 @@ function show(mark) {
   tip.style.left = `${Math.max(4, left)}px`;
   tip.style.top = `${above < 4 ? at.bottom + 6 : above}px`;
 }
-const marked = (target) => target.closest?.("[data-tip]");
-addEventListener("pointerover", (event) => show(marked(event.target)));
-// A picture that takes the focus may be scrolled to by that.
-addEventListener("scroll", () => show(document.querySelector(".current")), true);
-addEventListener("focusin", (event) => show(marked(event.target) ?? event.target.querySelector("svg [data-tip]")));
-addEventListener("focusout", () => show(null));
+const closestMark = (target) => target.closest?.("[data-tip]");
+addEventListener("pointerover", (event) => showTip(closestMark(event.target)));
+// Moves the tip along, because focusing a picture may scroll to it.
+addEventListener("scroll", () => showTip(document.querySelector(".current")), true);
+addEventListener("focusin", (event) => showTip(closestMark(event.target) ?? event.target.querySelector("svg [data-tip]")));
+addEventListener("focusout", () => showTip(null));
 addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  if (event.key === "Escape") show(null);
+  if (event.key === "Escape") showTip(null);
   const picture = document.activeElement;
   if (!step || !picture.matches(".picture")) return;
   const marks = [...picture.querySelectorAll("[data-tip]")];
   const next = marks.findIndex((mark) => mark.matches(".current")) + step;
-  show(marks[(next + marks.length) % marks.length]);
+  showTip(marks[(next + marks.length) % marks.length]);
   event.preventDefault();
 });
 
-// Pictures are drawn in the pixels of the place they have, so that their text keeps its size.
+// Pictures are drawn at the width of their container, so that their text keeps its size.
 const drawings = [];
 function figure(id, title, description, draw, ...more) {
-  const place = html("div");
+  const container = html("div");
   drawings.push(() => {
-    const width = Math.max(280, Math.floor(place.getBoundingClientRect().width));
+    const width = Math.max(280, Math.floor(container.getBoundingClientRect().width));
     const { height, parts } = draw(width);
-    place.replaceChildren(svg("svg", { id, role: "img", tabindex: 0, class: "picture", width, height,
+    container.replaceChildren(svg("svg", { id, role: "img", tabindex: 0, class: "picture", width, height,
       viewBox: `0 0 ${width} ${height}`, "aria-labelledby": `${id}-title ${id}-desc` },
       svg("title", { id: `${id}-title` }, title), svg("desc", { id: `${id}-desc` }, description),
       ...parts));
   });
-  return html("figure", null, html("h3", null, title), place, ...more);
+  return html("figure", null, html("h3", null, title), container, ...more);
 }
 let drawnWidth = 0;
 function drawAll() {
@@ -143,7 +143,7 @@ function decades(low, high) {
   return ticks;
 }
 
-// The place of each value, and the lines and texts of both axes.
+// Returns the pixel position of each value, and the lines and texts of both axes.
 function axes(width, height, x, y) {
   const left = 14 + 7.6 * largest(y.ticks.map((tick) => y.text(tick).length)), right = width - 14, top = 28, bottom = height - 38;
   const share = (axis, value) => (axis.log
@@ -167,7 +167,7 @@ function axes(width, height, x, y) {
   return { at, parts, left, right };
 }
 
-// lines: [{label, points: [{x, y, tip}]}], of which the last 21 are drawn.
+// lines: [{label, points: [{x, y, tip}]}]; only the last 21 are drawn.
 function linePlot({ id, title, description, lines, xLabel, xText, yLabel, yText, yLog, linear }) {
   const drawn = lines.slice(-21);
   const xs = drawn.flatMap((line) => line.points.map((point) => point.x));
@@ -198,12 +198,12 @@ function linePlot({ id, title, description, lines, xLabel, xText, yLabel, yText,
     return { height, parts };
   };
   return figure(id, title, description, draw, legend, drawn.length < lines.length
-    ? html("figcaption", null, `The last ${drawn.length} of ${lines.length} lines; the table has all.`)
+    ? html("figcaption", null, `Only the last ${drawn.length} of ${lines.length} lines are drawn; the table has all.`)
     : null);
 }
 
-// Five points of viridis (S. van der Walt and N. Smith, matplotlib 2015; CC0): its lightness rises
-// evenly, so that it is read without colour too. Dark is slow; share 0 to 1.
+// Five points of viridis (S. van der Walt and N. Smith, matplotlib 2015; CC0). Its lightness increases
+// evenly, so that it is readable without colour too. Dark is slow; share 0 to 1.
 const viridis = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 function color(share) {
   const place = Math.min(Math.max(share, 0), 1) * 4, index = Math.min(Math.floor(place), 3);
@@ -213,7 +213,7 @@ function color(share) {
   return { fill: `rgb(${mixed})`, text: luma > 130 ? "#000000" : "#ffffff" };
 }
 
-// The matches of pairs: of their largest size, and of what stands first at that size.
+// The matches of pairs: at their largest size, and of the first operation at that size.
 const pairsOnly = measurements.filter((one) => groups[one.group].kind === "pair" && one.busbw !== null);
 const matchBytes = largest(pairsOnly.map((one) => one.bytes));
 const matchOf = pairsOnly.find((one) => one.bytes === matchBytes);
@@ -221,7 +221,7 @@ const matches = pairsOnly.filter((one) => one.bytes === matchBytes && one.type =
   one.collective === matchOf.collective && one.in_place === matchOf.in_place)
   .map((one) => ({ nodes: groups[one.group].nodes, busbw: one.busbw }));
 
-// A cell of several pairs has the slowest, so that a slow node stays visible.
+// A cell for several pairs shows the slowest one, so that a slow node stays visible.
 function pairMatrix() {
   const perRow = Math.ceil(nodes.length / 64), size = Math.ceil(nodes.length / perRow);
   const cells = new Map();
@@ -243,7 +243,7 @@ function heatMap() {
   if (!matches.length) return null;
   const { perRow, size, cells, names } = pairMatrix();
   const high = largest([...cells.values()]);
-  // From half of the fastest pair at least, so that a few per cent of noise look alike.
+  // At most half of the fastest pair, so that a few per cent of noise do not show.
   const low = Math.min(high / 2, ...cells.values());
   const short = (text) => (text.length <= 14 ? text : `${text.slice(0, 13)}\u2026`);
   const draw = (width) => {
@@ -267,14 +267,13 @@ function heatMap() {
           style: `fill:${text};pointer-events:none` }, String(Number((value / 1e9).toPrecision(4)))));
       }
     }
-    return { height: (size - 1) * side + Math.max(side, 16), parts };  // of the last row's text
+    return { height: (size - 1) * side + Math.max(side, 16), parts };  // at least one line of text for the last row
   };
   const title = `Bus bandwidth of node pairs, ${bytes(matchBytes)}`;
   const range = `Colours go from ${gigabytes(low)} GB/s (dark) to ${gigabytes(high)} GB/s (light).`;
-  return figure("pairs", title, `A square with a row and a column for each of ${counted(size, "row")} of ` +
-    `nodes, in the same order. ${range}`, draw, html("figcaption", null, `${range} Columns stand in the ` +
+  return figure("pairs", title, `A square matrix of nodes with ${counted(size, "row")}, and columns in the same order. ${range}`, draw, html("figcaption", null, `${range} Columns have the ` +
     "order of the rows. " + (perRow === 1 ? "" : `${counted(nodes.length, "node")} are too many for a row ` +
-    `each: a row stands for up to ${perRow} nodes, and a cell shows the slowest of its pairs.`)));
+    `each: a row represents up to ${perRow} nodes, and a cell shows the slowest of its pairs.`)));
 }
 
 function efficiency() {
@@ -286,20 +285,20 @@ function efficiency() {
       tip: `${curve.subject}, ${counted(count, "node")}: ${percent(efficiency)} of linear` })) }));
   const plot = linePlot({ id: "efficiency", title, lines, linear: 1, xLabel: "nodes (N)",
     description: `${title}. ${counted(lines.length, "curve")} over the number of nodes; the dotted line ` +
-      "at 100 % is linear.", xText: String, yLabel: "of linear", yText: (share) => `${Math.round(100 * share)} %` });
+      "at 100 % is linear scaling.", xText: String, yLabel: "of linear", yText: (share) => `${Math.round(100 * share)} %` });
   return [html("div", { class: "plots" }, plot), table("Efficiency; 100 % is linear",
-    ["of", "baseline (nodes)", "nodes", "of linear"], 1, curves.flatMap((curve) =>
+    ["operation", "baseline (nodes)", "nodes", "of linear"], 1, curves.flatMap((curve) =>
       curve.points.map((point) => [curve.subject, curve.baseline_nodes, point.nodes, percent(point.efficiency)])))];
 }
 
 function bandwidthPlots() {
-  const plotted = measurements.filter((one) => scales(groups[one.group]) && one.busbw > 0 && !one.in_place);
+  const plotted = measurements.filter((one) => isScalingGroup(groups[one.group]) && one.busbw > 0 && !one.in_place);
   const plots = [...grouped(plotted, (one) => `${one.collective}, ${one.type}`)].map(([title, own]) => {
     const lines = [...grouped(own, (one) => one.group)].map(([group, points]) => ({ label: labels[group],
       points: points.map((one) => ({ x: one.bytes, y: one.busbw / 1e9,
         tip: `${labels[group]}, ${bytes(one.bytes)}: ${gigabytes(one.busbw)} GB/s` })) }));
     return linePlot({ id: `busbw-${title.replace(/\W+/g, "-")}`, title, lines, yLog: true,
-      description: `Bus bandwidth of ${title} over the size, a line for each of ${counted(lines.length, "group")}; ` +
+      description: `Bus bandwidth of ${title} over the size, with a line for each of ${counted(lines.length, "group")}; ` +
         "both axes are logarithmic.", xLabel: "size", xText: bytes, yLabel: "busbw (GB/s)",
       yText: (value) => String(Number(value.toPrecision(2))) });
   });
@@ -308,36 +307,36 @@ function bandwidthPlots() {
 
 // What to do next.
 const remedies = {
-  "slow node": (who) => `Drain ${who} and look at it: its PCIe width, its ports' rate and error counters, its GPUs' clocks. Then run again with it and without it.`,
-  "slow port": (who) => `Look at the port ${who}: its rate, its error counters, its cable and transceiver. Then run again.`,
-  "slow rail": (who) => `${who} is slow on all nodes: look at the switch that its ports have in common.`,
-  "slow switch": (who) => `${who} is slow for all of its nodes: look at this switch, not at the nodes.`,
-  "slow uplink": (who) => `Look at the uplinks of ${who}: one may be down or slow.`,
-  "slow between switches": (who) => `${who}: traffic between switches is slower than within one; count the uplinks, or keep jobs within a switch.`,
-  "routing collision": (who) => `${who}: the routes collide with other traffic; look at adaptive routing, and do not drain these nodes.`,
+  "slow node": (part) => `Drain ${part} and check its PCIe width, its ports' rate and error counters, and its GPUs' clocks. Then run again with it and without it.`,
+  "slow port": (part) => `Check the rate, error counters, cable and transceiver of port ${part}. Then run again.`,
+  "slow rail": (part) => `${part} is slow on all nodes: check the switch that its ports have in common.`,
+  "slow switch": (part) => `${part} is slow for all of its nodes: check this switch, not the nodes.`,
+  "slow uplink": (part) => `Check the ${part}: a link may be down or slow.`,
+  "slow between switches": (part) => `${part}: traffic between switches is slower than within a switch; check the number of uplinks, or keep jobs within a switch.`,
+  "routing collision": (part) => `${part}: the routes collide with other traffic; check adaptive routing, and do not drain these nodes.`,
 };
 function advice() {
   const texts = findings.slice(0, 8).map(({ subject, kind }) => {
-    return (remedies[kind] ?? ((who) => `Look at ${who} (${kind}).`))(subject);
+    return (remedies[kind] ?? ((part) => `Check ${part} (${kind}).`))(subject);
   });
-  if (run.failure?.missing?.length) texts.unshift(`Look at ${run.failure.missing.join(", ")} first, then run again.`);
-  if (run.judgement?.outcome === "failed") texts.push("Something is slower than was asked: see the section on the baseline.");
-  if (run.judgement?.outcome === "skipped") texts.push("Nothing was measured that the baseline has: measure the same collectives and sizes.");
+  if (run.failure?.missing?.length) texts.unshift(`Check ${run.failure.missing.join(", ")} first, then run again.`);
+  if (run.judgement?.outcome === "failed") texts.push("Some bandwidths are below the baseline: see the section on the baseline.");
+  if (run.judgement?.outcome === "skipped") texts.push("The baseline has none of these measurements: measure the same collectives and sizes.");
   const world = measurements.filter((one) => groups[one.group].kind === "nodes");
   const noisy = largest(world.filter((one) => one.bytes === largest(world.map((other) => other.bytes))).map((one) => one.time.cv));
-  if (noisy > 0.1) texts.push(`At the largest size times vary by ${percent(noisy)} (cv): something else uses the network, or --iterations is low.`);
-  if (!texts.length && run.complete) texts.push("Keep this run's JSON: a later run with --baseline says what has become slower.");
+  if (noisy > 0.1) texts.push(`At the largest size the times vary by ${percent(noisy)} (cv): something else uses the network, or --iterations is too low.`);
+  if (!texts.length && run.complete) texts.push("Keep this run's JSON: a later run with --baseline shows what has become slower.");
   return texts.length ? html("ul", { id: "advice" }, ...texts.map((text) => html("li", null, text))) : null;
 }
 
-function judgement() {
+function comparison() {
   const result = run.judgement;
   if (!result) return [];
   return [html("p", null, html("strong", null, result.outcome)),
     p(`baseline ${result.file}, tolerance ${percent(result.tolerance)}: ${result.passed} passed, ` +
       `${result.failed.length} failed, ${result.not_measured.length} not measured`),
     ...result.differences.map((text) => p(text)),
-    table("What did not pass", ["measurement", "", "busbw (GB/s)", "must reach (GB/s)", "of that"], 2, [
+    table("Failed or not measured", ["measurement", "", "busbw (GB/s)", "minimum (GB/s)", "of the minimum"], 2, [
       ...result.failed.map((one) => {
         const measured = measurements[one.measurement];
         return [`${operation(measured)}, ${labels[measured.group]}`, "failed", gigabytes(one.busbw), gigabytes(one.least), percent(one.busbw / one.least)];
@@ -353,9 +352,9 @@ function resultTables() {
     gigabytes(one.busbw), gigabytes(one.algbw), ...["median", "p5", "p95", "p99"].map((key) => microseconds(one.time[key])),
     (100 * one.time.cv).toFixed(1)];
   const cut = (caption, all, most) => table(all.length <= most ? caption
-    : `${caption}: ${most} of ${all.length}; all are in the JSON`, columns, 4, all.slice(0, most).map(row));
-  return [cut("Groups of GPUs and of nodes", measurements.filter((one) => scales(groups[one.group])), 2000),
-    cut("Other groups, the slowest first", measurements.filter((one) => !scales(groups[one.group]))
+    : `${caption}: ${most} of ${all.length}; the JSON has all`, columns, 4, all.slice(0, most).map(row));
+  return [cut("Groups of GPUs and of nodes", measurements.filter((one) => isScalingGroup(groups[one.group])), 2000),
+    cut("Other groups, slowest first", measurements.filter((one) => !isScalingGroup(groups[one.group]))
       .sort((a, b) => a.busbw - b.busbw), 200)];
 }
 
@@ -377,20 +376,20 @@ function header() {
 
 header();
 section("What to do next", advice());
-section("Baseline", judgement());
-section("Limiter", table("Slower than their peers, the worst first",
-  ["who", "what", "distgpu check --node", "of the peers' median", "robust z"], 3, findings.map((one) =>
+section("Baseline", comparison());
+section("Limiter", table("Slower than their peers, slowest first",
+  ["name", "kind", "distgpu check --node", "of the peers' median", "robust z"], 3, findings.map((one) =>
     [one.subject, one.kind, nodes[one.node]?.fault ?? "", percent(one.relative), one.robust_z?.toFixed(1) ?? "n/a"])));
-section("Efficiency against linear", efficiency());
+section("Scaling efficiency", efficiency());
 section("Bus bandwidth over size", bandwidthPlots());
 section("Node pairs", matches.length ? [
-  p("A slow node has a dark row and column; a single dark cell is a pair whose routes collide."),
+  p("A slow node shows as a dark row and column, a pair whose routes collide as a single dark cell."),
   heatMap()] : null);
 section("Results", resultTables());
 section("Nodes", table("Nodes", ["node", "GPUs", "ports", "distgpu check --node", "ranks"], 4, nodes.map((node) =>
   [node.name, (node.gpus ?? []).join(", "), (node.rails ?? []).filter(Boolean).join(", "), node.fault ?? "",
     node.ranks])));
-section("Fingerprint", table("What makes runs comparable", ["name", "value"], 2, (run.fingerprint ?? []).map((one) => [one.name, one.value])));
+section("Fingerprint", table("Runs are comparable if these are equal", ["name", "value"], 2, (run.fingerprint ?? []).map((one) => [one.name, one.value])));
 section("Environment", table("Variables of rank 0", ["name", "value"], 2, (run.environment ?? []).map((one) => [one.name, one.value])));
 drawAll();
 addEventListener("resize", drawAll);

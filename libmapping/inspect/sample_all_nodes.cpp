@@ -1,0 +1,181 @@
+#include "inspect/sample_all_nodes.h"
+
+#include "base/format.h"
+#include "base/io/descriptor.h"
+#include "base/io/programs.h"
+#include "base/values.h"
+#include "node/machine.h"
+#include "node/own_task.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+constexpr std::string_view mark =
+    "\x1e"
+    "distgpu ";
+
+}  // namespace
+
+std::vector<std::string> with_silent_nodes(const std::vector<std::string>& silent,
+                                           std::vector<std::string> notes) {
+    if (!silent.empty()) notes.insert(notes.begin(), "no answer from " + join(silent, ", "));
+    return notes;
+}
+
+std::string answer_lines(std::string_view node, std::string_view text) {
+    constexpr std::size_t max_part = 800;
+    const std::size_t parts = (text.size() + max_part - 1) / max_part;
+    std::string lines;
+    for (std::size_t part = 0; part < parts; ++part) {
+        lines += formatted("{}{} {} {} {}\n", mark, node, part, parts,
+                           text.substr(part * max_part, max_part));
+    }
+    return lines;
+}
+
+Answers read_answers(std::string_view output) {
+    constexpr std::size_t max_other_lines = 4096;
+    struct Parts {
+        std::uint32_t count;
+        std::map<std::uint32_t, std::string_view> texts;
+    };
+    std::map<std::string, Parts> nodes;
+    const auto add_part = [&](std::string_view line) {
+        if (!line.starts_with(mark)) return false;
+        line.remove_prefix(mark.size());
+        const std::string node(cut_until(line, ' '));
+        const auto part = whole_number(cut_until(line, ' '));
+        const auto count = whole_number(cut_until(line, ' '));
+        if (!part || !count || *part >= *count) return false;
+        Parts& parts = nodes.try_emplace(node, Parts{*count, {}}).first->second;
+        if (parts.count == *count) parts.texts[*part] = line;
+        return parts.count == *count;
+    };
+    Answers answers;
+    while (output.find('\n') != std::string_view::npos) {
+        const std::string_view line = cut_until(output, '\n');
+        if (add_part(line) || answers.other_lines.size() + line.size() > max_other_lines) continue;
+        answers.other_lines.append(line) += '\n';
+    }
+    for (const auto& [node, parts] : nodes) {
+        if (parts.texts.size() != parts.count) continue;
+        std::string& text = answers.complete[node];
+        for (const auto& [part, part_text] : parts.texts) text += part_text;
+    }
+    return answers;
+}
+
+namespace {
+
+void remove_slurm_variables() {
+    ProcessEnvironment environment;
+    for (const std::string& name : environment.names()) {
+        if (name.starts_with("SLURM_") && name != "SLURM_CONF") environment.unset(name);
+    }
+    environment.set("SLURM_DISTGPU", "off");  // not as option: srun may not know --distgpu
+}
+
+std::vector<std::string> srun_line(const RunningStep& step) {
+    const std::string nodes = formatted("{}", step.nodes.size());
+    const auto& component = step.component;
+    std::vector<std::string> line{"srun", "--jobid=" + (component ? component->leader : step.job),
+                                  "--nodelist=" + step.nodes.to_string(), "--nodes=" + nodes,
+                                  "--ntasks=" + nodes};
+    for (const char* const option :
+         {"--ntasks-per-node=1", "--cpus-per-task=1", "--overlap", "--mem=0", "--gres=none",
+          "--mpi=none", "--input=none", "--kill-on-bad-exit=0", "--quiet"}) {
+        line.emplace_back(option);
+    }
+    if (component) line.push_back("--het-group=" + component->group);
+    return line;
+}
+
+// Reads up to 256 MiB, until the end of the output or the deadline.
+std::string read_all(int output, Deadline deadline) {
+    constexpr std::size_t max_size = std::size_t{256} << 20U;
+    constexpr std::size_t buffer_size = 65'536;
+    std::string text;
+    std::string buffer(buffer_size, '\0');
+    while (Clock::now() < deadline) {
+        std::array waiting{pollfd{output, POLLIN, 0}};
+        poll_until(waiting, deadline);
+        const ssize_t size = read(output, buffer.data(), buffer.size());
+        if (size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN)) break;
+        if (size > 0 && text.size() < max_size) {
+            text.append(buffer, 0, static_cast<std::size_t>(size));
+        }
+    }
+    return text;
+}
+
+// Ends srun, which asks Slurm to end the step's tasks. A task that is blocked in the kernel ends
+// later; this does not wait for it.
+void end(pid_t srun) {
+    const Deadline kill_time = Clock::now() + std::chrono::seconds(2);
+    const Deadline give_up = kill_time + std::chrono::seconds(2);
+    kill(srun, SIGTERM);
+    while (waitpid(srun, nullptr, WNOHANG) == 0 && Clock::now() < give_up) {
+        if (Clock::now() >= kill_time) kill(srun, SIGKILL);
+        constexpr useconds_t pause = 10'000;
+        usleep(pause);
+    }
+}
+
+Error srun_error(const RunningStep& step, const std::string& printed) {
+    if (printed.find("ccess/permission denied") != std::string::npos ||
+        printed.find("Invalid job id") != std::string::npos) {
+        return {step.id, "only the job's owner may start steps in it", "run this as that user"};
+    }
+    const std::string first_line = printed.substr(0, printed.find('\n'));
+    return {step.id, first_line.empty() ? "srun did not end in time" : first_line, ""};
+}
+
+}  // namespace
+
+Result<StepSample> sample_all_nodes(const RunningStep& step,
+                                    const std::vector<std::string>& subcommand,
+                                    std::chrono::seconds duration) {
+    constexpr std::chrono::seconds grace{60};
+    remove_slurm_variables();
+    Pipe output = make_pipe();
+    if (!output.is_open()) return Error{"a pipe", std::strerror(errno), ""};
+    fcntl(output.read.fd(), F_SETFL, O_NONBLOCK);
+    std::vector<std::string> line = srun_line(step);
+    line.push_back(own_program_path());
+    line.insert(line.end(), subcommand.begin(), subcommand.end());
+    line.push_back(step.numeric_id());
+    const Started srun = start_program(
+        line, {.output = output.write.fd(), .open_file_limit = raise_open_file_limit()});
+    output.write = UniqueFd();
+    if (srun.problem) return srun.problem->error;
+    const std::string printed = read_all(output.read.fd(), Clock::now() + duration + grace);
+    end(srun.pid);
+    const Answers answers = read_answers(printed);
+    if (answers.complete.empty()) return srun_error(step, answers.other_lines);
+    StepSample sample;
+    for (std::uint32_t i = 0; i < step.nodes.size(); ++i) {
+        std::string node = step.nodes.name(NodeIndex{i});
+        if (!answers.complete.contains(node)) sample.silent.push_back(std::move(node));
+    }
+    for (const auto& [node, text] : answers.complete) {
+        if (auto node_sample = read_node_sample(text)) {
+            sample.nodes.push_back(*std::move(node_sample));
+        } else {
+            sample.silent.push_back(node);
+        }
+    }
+    return sample;
+}
+
+}  // namespace distgpu

@@ -1,0 +1,47 @@
+// Samples a running step on all of its nodes: runs distgpu there in a new step that overlaps it,
+// and reads the nodes' samples from srun's output. The nodes send them in pieces, because srun
+// mixes the lines of all nodes, and keeps lines whole only up to about a thousand bytes.
+#pragma once
+
+#include "base/result.h"
+#include "inspect/node_sample.h"
+#include "slurm/slurm_queries.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+struct StepSample {
+    std::vector<NodeSample> nodes;
+    std::vector<std::string> silent;  // nodes that sent no sample
+};
+
+// Runs this program's `subcommand`, followed by the step's name, on each node, where it prints
+// answer_lines() of a NodeSample. The new step has one task per node, takes no CPU, memory or GPU
+// from the job, and is ignored by the plugin. Removes this process's SLURM_ variables, which may
+// describe another step. `duration` is how long the subcommand runs; returns at most a minute
+// later, because Slurm may need time to start a step on a thousand nodes. Errors (object: the
+// step): srun cannot be run, or is refused, as for another user's job.
+Result<StepSample> sample_all_nodes(const RunningStep& step,
+                                    const std::vector<std::string>& subcommand,
+                                    std::chrono::seconds duration);
+
+// The nodes' notes about what they could not sample, preceded by one that names the silent nodes.
+std::vector<std::string> with_silent_nodes(const std::vector<std::string>& silent,
+                                           std::vector<std::string> notes);
+
+// The lines in which `node` sends `text`.
+std::string answer_lines(std::string_view node, std::string_view text);
+
+// The nodes' texts, reassembled from srun's output.
+struct Answers {
+    std::map<std::string, std::string> complete;  // by node; without those that lack a part
+    std::string other_lines;                      // srun's own, up to 4 KiB
+};
+Answers read_answers(std::string_view output);
+
+}  // namespace distgpu

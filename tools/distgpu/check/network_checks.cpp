@@ -1,0 +1,285 @@
+// The checks of InfiniBand, network interfaces and host names.
+//
+// NCCL loads libibverbs.so.1 by dlopen, opens /dev/infiniband/uverbsN and registers its buffers,
+// which locks them in memory. If one of the first two fails it uses sockets, if the last fails it
+// ends (NCCL 2.28, transport/net_ib).
+#include "base/format.h"
+#include "base/io/files.h"
+#include "base/io/resolve.h"
+#include "base/values.h"
+#include "check/checks.h"
+#include "mapping/binding/binding.h"
+#include "node/network.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <utility>
+
+namespace distgpu {
+namespace {
+
+// 64 MiB. Linux's default is 64 KiB, or 8 MiB since 5.16; NCCL's buffers for a single channel have
+// 4 MiB.
+constexpr std::uint64_t min_memlock = std::uint64_t{64} << 20U;
+
+constexpr std::string_view socket_fallback = "NCCL falls back to sockets";
+
+// The device node of an HCA, from /sys/class/infiniband_verbs.
+std::optional<std::string> verbs_device(const std::string& hca, const MachineRoots& roots) {
+    const std::string folder = roots.sys + "/class/infiniband_verbs";
+    for (const std::string& name : files_in(folder)) {
+        if (read_trimmed(formatted("{}/{}/ibdev", folder, name)) != hca) continue;
+        return formatted("{}/infiniband/{}", roots.dev, name);
+    }
+    return std::nullopt;
+}
+
+std::optional<Finding> check_verbs_device(const std::string& hca, const MachineRoots& roots) {
+    const auto path = verbs_device(hca, roots);
+    if (!path) {
+        return warning(hca, formatted("the kernel has no verbs device for it; {}", socket_fallback),
+                       "ask the administrator to load the module ib_uverbs");
+    }
+    if (UniqueFd(open(path->c_str(), O_RDWR | O_CLOEXEC)).is_open()) return std::nullopt;
+    return warning(*path, formatted("{}; {}", std::strerror(errno), socket_fallback),
+                   "ask the administrator to check its mode, and the devices in cgroup.conf");
+}
+
+std::optional<Finding> check_memlock(std::uint64_t limit) {
+    if (limit == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
+    return (limit < min_memlock ? fatal : warning)(
+        "memlock limit", formatted("{} KiB, but NCCL's buffers may need more", limit >> 10U),
+        "ask the administrator for LimitMEMLOCK=infinity for slurmd and "
+        "PropagateResourceLimitsExcept=MEMLOCK",
+        "");
+}
+
+FabricAccess fabric_access() {
+    FabricAccess access;
+    if (void* const library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+        access.verbs_library = true;
+        dlclose(library);
+    }
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+        access.locked_memory = limit.rlim_cur == RLIM_INFINITY
+                                   ? std::numeric_limits<std::uint64_t>::max()
+                                   : limit.rlim_cur;
+    }
+    return access;
+}
+
+// The interface that NCCL chooses by NCCL_SOCKET_IFNAME: a list of prefixes, or of whole names
+// after
+// '='; a '^' before the list excludes them (NCCL 2.28, misc/param and os/linux).
+std::optional<std::string> nccl_interface(std::string_view value,
+                                          const std::vector<std::string>& interfaces) {
+    const bool excludes = value.substr(0, 1) == "^";
+    if (excludes) value.remove_prefix(1);
+    const bool whole = value.substr(0, 1) == "=";
+    if (whole) value.remove_prefix(1);
+    const auto names = comma_items(value);
+    const auto is_named = [&](const std::string& interface) {
+        return std::ranges::any_of(names, [&](std::string_view name) {
+            const std::string_view beginning = std::string_view(interface).substr(0, name.size());
+            return !name.empty() && (whole ? interface == name : beginning == name);
+        });
+    };
+    // NCCL uses the loopback only if no other interface is allowed.
+    const auto is_allowed = [&](const std::string& interface) {
+        return is_named(interface) != excludes;
+    };
+    std::vector<std::string> order = interfaces;
+    std::stable_partition(order.begin(), order.end(),
+                          [](const std::string& interface) { return interface != "lo"; });
+    const auto chosen = std::ranges::find_if(order, is_allowed);
+    return chosen == order.end() ? std::nullopt : std::optional(*chosen);
+}
+
+// GLOO_SOCKET_IFNAME lists whole names, each of which has to exist (torch 2.x, ProcessGroupGloo).
+bool has_gloo_interfaces(std::string_view value, const std::vector<std::string>& interfaces) {
+    const auto names = comma_items(value);
+    return std::ranges::all_of(names, [&](std::string_view name) {
+        return name.empty() || std::ranges::find(interfaces, name) != interfaces.end();
+    });
+}
+
+// The address at which NCCL or Gloo on other nodes reach this one: of the first of `interfaces`
+// that NCCL_SOCKET_IFNAME allows, or of GLOO_SOCKET_IFNAME, or of `default_interface`, which has
+// the node's address. Empty if that interface has no address.
+std::string communication_address(const Environment& environment,
+                                  const std::vector<std::string>& interfaces,
+                                  const std::string& default_interface) {
+    const std::string nccl = environment.text("NCCL_SOCKET_IFNAME");
+    if (!nccl.empty()) {
+        const auto chosen = nccl_interface(nccl, interfaces);
+        return chosen ? address_of_interface(*chosen) : std::string();
+    }
+    const std::string gloo = environment.text("GLOO_SOCKET_IFNAME");
+    return address_of_interface(gloo.empty() ? default_interface : gloo.substr(0, gloo.find(',')));
+}
+
+// The first loopback address to which the name resolves; empty if there is none.
+Result<std::string> find_loopback(const std::string& host, Deadline deadline) {
+    auto addresses = resolve(host, 0, deadline);
+    if (!addresses) return addresses.error();
+    const auto found =
+        std::ranges::find_if(*addresses, [](const Address& each) { return each.is_loopback(); });
+    return found == addresses->end() ? std::string() : found->to_string();
+}
+
+Finding loopback_warning(const std::string& object, const std::string& loopback,
+                         const std::string& host) {
+    return warning(
+        object,
+        formatted("resolves to {} on {} itself, so other nodes cannot reach it", loopback, host),
+        formatted("remove it from that line of /etc/hosts on {}, or export GLOO_SOCKET_IFNAME",
+                  host));
+}
+
+}  // namespace
+
+CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& access,
+                         const MachineRoots& roots) {
+    const std::vector<PortRef> ports = rank_ports(topology);
+    CheckResult check;
+    for (const Hca& hca : topology.hcas) {
+        if (!ports.empty() || hca.kind != HcaKind::verbs) continue;
+        check.findings.push_back(warning(hca.name,
+                                         formatted("no port is ACTIVE; {}", socket_fallback),
+                                         "ask the administrator to check the output of ibstat"));
+    }
+    if (!ports.empty() && !access.verbs_library) {
+        return {{warning("libibverbs.so.1", formatted("not found; {}", socket_fallback),
+                         "install libibverbs1 (rdma-core) where the program runs")}};
+    }
+    std::size_t usable = 0;
+    for (const PortRef port : ports) {
+        const Hca& hca = topology.hcas[port.hca];
+        if (auto finding = check_verbs_device(hca.name, roots)) {
+            check.findings.push_back(*std::move(finding));
+        } else if (++usable == 1) {
+            check.ports =
+                formatted("{} {:g} Gb/s", port_name(topology, port), hca.ports[port.port].gbps);
+        }
+    }
+    if (usable > 1) check.ports += formatted(" +{}", usable - 1);
+    if (usable > 0) add_finding(check.findings, check_memlock(access.locked_memory));
+    return check;
+}
+
+const NamedCheck fabric_check{
+    "fabric",
+    "InfiniBand has an ACTIVE port that NCCL would use, its device node can be opened, libibverbs "
+    "is installed, and enough memory can be locked.",
+    [](const CheckFacts& facts) {
+        return facts.own_task->node.topology != nullptr &&
+               facts.environment->get("NCCL_IB_DISABLE") != "1";
+    },
+    [](const CheckFacts& facts) {
+        return check_fabric(*facts.own_task->node.topology, fabric_access());
+    },
+};
+
+Findings check_interfaces(const Environment& environment,
+                          const std::vector<std::string>& interfaces) {
+    Findings findings;
+    for (const char* variable : {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
+        const std::string value = environment.text(variable);
+        const bool found = variable[0] == 'N' ? nccl_interface(value, interfaces).has_value()
+                                              : has_gloo_interfaces(value, interfaces);
+        if (value.empty() || found) continue;
+        findings.push_back(fatal(variable,
+                                 formatted("no interface '{}' is up on this node; up: {}", value,
+                                           join(interfaces, ", ")),
+                                 "unset it, or name one that all nodes have"));
+    }
+    return findings;
+}
+
+std::string rendezvous_object(const Rendezvous& rendezvous) {
+    return formatted("rendezvous address {}", rendezvous.address);
+}
+
+Findings check_names(const Environment& environment, const NameCheckFacts& node,
+                     const Rendezvous& rendezvous, Deadline deadline) {
+    const std::string master = rendezvous_object(rendezvous);
+    const auto loopback = find_loopback(rendezvous.address, deadline);
+    if (!loopback) return {fatal(master, loopback.error().problem, loopback.error().remedy)};
+    Findings findings;
+    if (!node.has_other_nodes) return findings;
+    if (!loopback->empty() && node.runs_rank0) {
+        findings.push_back(loopback_warning(master, *loopback, node.host));
+    } else if (!loopback->empty()) {
+        findings.push_back(
+            fatal(master,
+                  formatted("resolves to {} on {}, which is {} itself and not rank 0's node",
+                            *loopback, node.host, node.host),
+                  formatted("remove it from that line of /etc/hosts on {}", node.host)));
+    } else if (node.runs_rank0) {
+        const NetworkInterface found = interface_of(rendezvous.address, deadline);
+        if (!found.lookup_failed && found.name.empty()) {
+            findings.push_back(
+                fatal(master, formatted("not an address of {}, where rank 0 runs", node.host),
+                      "unset MASTER_ADDR, or use the key master=name"));
+        }
+    }
+    if (node.host == rendezvous.address || environment.get("GLOO_SOCKET_IFNAME")) return findings;
+    const auto own = find_loopback(node.host, deadline);
+    if (own && !own->empty()) {
+        findings.push_back(loopback_warning(formatted("host name {}", node.host), *own, node.host));
+    }
+    return findings;
+}
+
+const NamedCheck interfaces_check{
+    "interfaces",
+    "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME name interfaces of the node that are up.",
+    [](const CheckFacts& facts) {
+        return facts.environment->get("NCCL_SOCKET_IFNAME") ||
+               facts.environment->get("GLOO_SOCKET_IFNAME");
+    },
+    [](const CheckFacts& facts) {
+        return CheckResult{check_interfaces(*facts.environment, usable_interfaces())};
+    },
+};
+
+// Only finds this node's address; the trial itself starts when all have reported
+// (pairs/network_trial.h).
+const NamedCheck network_check{
+    "network",
+    "Every node exchanges data with others over the interface that NCCL or Gloo will use, and no "
+    "node is slower than the rest.",
+    [](const CheckFacts& facts) {
+        return facts.own_task->place.local == LocalRank{0} &&
+               facts.own_task->place.layout.node_count() > 1;
+    },
+    [](const CheckFacts& facts) {
+        CheckResult result;
+        result.trial_host = communication_address(*facts.environment, usable_interfaces(),
+                                                  facts.own_task->facts.interface);
+        return result;
+    },
+};
+
+const NamedCheck names_check{
+    "names",
+    "The rendezvous address and the node's own name resolve to addresses that other nodes can "
+    "reach.",
+    applies_always,
+    [](const CheckFacts& facts) {
+        const ProcessPlace& place = facts.own_task->place;
+        const NameCheckFacts node{host_name(), place.layout.node_count() > 1,
+                                  place.node == rank0_node(place.layout)};
+        return CheckResult{
+            check_names(*facts.environment, node, facts.own_task->plan.rendezvous, facts.deadline)};
+    },
+};
+
+}  // namespace distgpu
