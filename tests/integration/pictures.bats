@@ -80,3 +80,16 @@ in_legend() { # PICTURE
     run --separate-stderr -3 "$command" topo --topology "$machines/dgx2.xml" --svg /no/folder/x.svg
     [[ $stderr == "distgpu: /no/folder"* ]]
 }
+
+# librsvg draws for GNOME's viewer, ImageMagick and many wikis.
+@test "a program without style sheets draws the ranks' colours, which colour-blind people can tell apart" {
+    local line all deuteranope
+    rsvg-convert --format svg docs/images/binding.svg --output "$BATS_TEST_TMPDIR/converted.svg"
+    run -0 python3 "$BATS_TEST_DIRNAME/pictures/colours.py" docs/images/binding.svg "$BATS_TEST_TMPDIR/converted.svg"
+    [ "${lines[0]}" = "drawn all" ]
+    for line in "${lines[@]:1}"; do
+        read -r _ all deuteranope <<<"$line"
+        ((${all%.*} >= 15 && ${deuteranope%.*} >= 15))
+    done
+    [ ${#lines[@]} -eq 3 ]
+}
