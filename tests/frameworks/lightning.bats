@@ -35,14 +35,6 @@ train=examples/lightning_train.py
         "${in_reverse[@]}" --distgpu=lightning python "$train"
 }
 
-# Lightning has the same number of devices on every node.
-@test "lightning with three ranks on one node and one on the other is refused" {
-    launch ! "${unevenly[@]}" --distgpu=lightning python "$train"
-    [[ $output == *'distgpu: --distgpu=lightning: the nodes have 1 to 3 tasks, but Lightning '* ]]
-    [[ $output == *'; use --ntasks-per-node='* ]]
-    [[ $output != *Traceback* ]]
-}
-
 @test "lightning,per-node trains on two nodes without the user's environment" {
     in_shape launchers lightning lightning,per-node --export=NONE "$python" "$train" --devices=2
 }

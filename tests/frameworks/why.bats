@@ -198,33 +198,6 @@ signal.pause()'
     [ "$(grep -o 'agree: loss.*' "$SCRATCH/log")" = "$alone" ]
 }
 
-# Both times in a minute and some seconds.
-@test "torch: watch=1 tells of a rank that sleeps, once; watch=1:end also ends the step" {
-    need torch
-    local key rank=6 found="^rank 6 on node02 is in load_batch \\(hang\\.py:[0-9]+\\), asleep, unchanged for [0-9.]+ s; $rest"
-    for key in watch=1 watch=1:end; do
-        begin 16 "${four_on_each[@]}" --distgpu=pytorch,$key python3 hang.py load_batch "$rank"
-        SECONDS=0
-        while ((SECONDS < 110)) && kill -0 "$step" && ! grep -q 'distgpu: watch: nothing moved in 1 min' "$SCRATCH/log"; do
-            sleep 0.2
-        done
-        echo "# $key: told after $SECONDS s" >&3
-        sleep 10
-        [ "$(grep -cE "$found" "$SCRATCH/log")" -eq 1 ]
-        [ "$(grep -c 'distgpu: watch: nothing moved' "$SCRATCH/log")" -eq 1 ]
-        if [[ $key == watch=1 ]]; then
-            kill -0 "$step"
-            end
-            continue
-        fi
-        status=0
-        wait "$step" || status=$?
-        echo "# $key: ended with $status" >&3
-        [[ $status != 0 && $status != 124 ]]
-        grep '^distgpu: watch: ending the step, as requested by :end$' "$SCRATCH/log"
-    done
-}
-
 @test "a training that is watched goes on unharmed" {
     need torch
     local key loss=

@@ -17,9 +17,3 @@ setup_file() { binding_cluster_up --nodes 1; }
     submit scancel --user="$(submit id -un)"
     wait
 }
-
-@test "verbose says why, once per node" {
-    run -0 submit srun -n1 --gres=gpu:4 --distgpu=pytorch,verbose true
-    [ "$(grep -c 'does not confine' <<<"$output")" -eq 1 ]
-    [[ $output == *"distgpu: node01: Slurm does not confine the tasks to the step's CPUs, so distgpu leaves the CPUs as they are; see TaskPlugin and ConstrainCores"* ]]
-}

@@ -106,17 +106,6 @@ told() { # QUERY
     [[ $output != *'.0 node'* ]]
 }
 
-@test "an unset and a changed variable, and one that no distgpu set" {
-    local after='something changed it after distgpu: look for a wrapper script'
-    judged 1 "not ready: rank 3 on node02: LOCAL_RANK: not set; $after" \
-        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 3 'unset LOCAL_RANK'
-    judged 1 "not ready: rank 0 on node01: WORLD_SIZE: is 2, but should be 4; $after" \
-        "${two_and_two[@]}" --distgpu=pytorch bash -c "$in_rank" 0 'export WORLD_SIZE=2'
-    judged 1 'not ready: ranks 0-3 on node[01-02]: MASTER_ADDR, MASTER_PORT, WORLD_SIZE, RANK, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, GROUP_RANK, GROUP_WORLD_SIZE: not set; start it with srun --distgpu=pytorch, or with distgpu exec pytorch' \
-        "${two_and_two[@]}" "${check[@]}" pytorch
-    [ "$(grep -c '^failed: ' <<<"$output")" -eq 1 ]
-}
-
 # Node or nodes whose Slurm does not load the plugin; without one, all load it again.
 without_plugin() { # NODE...
     local node own=/etc/slurm/plugstack.conf

@@ -210,9 +210,6 @@ tell() { # FILE MESSAGE
 
 @test "arguments that distgpu would ignore, and files that they name" {
     said "required $own master=foo" "master=foo: would send every job to this one host; give addr, name or suffix:S"
-    said "required $own ports=10-20 gpu=near" \
-        "ports=10-20: not a range of ports; give FIRST-LAST, FIRST at least 1024, 512 ports or more" \
-        "gpu=near: unknown argument; arguments are master=, ports=, gpus=, cpus=, hcas=, check=, watch=, order=, topology=, command=, log=, off"
     said "required $own command=/no/distgpu topology=/no/file.xml" \
         "command=/no/distgpu: No such file or directory; name an existing file" \
         "topology=/no/file.xml: No such file or directory; name an existing file"

@@ -10,13 +10,6 @@ setup_file() {
     echo '10.77.1.1 head.example' >>"/run/distgpu-sandbox/$CLUSTER/etc/hosts"
 }
 
-@test "MASTER_ADDR and MASTER_PORT: the keys win over what the user exported, and that over distgpu's" {
-    run -0 submit env MASTER_ADDR=head.example MASTER_PORT=5555 srun -N2 -n2 --distgpu=pytorch sh -c 'echo $MASTER_ADDR $MASTER_PORT'
-    [ "$output" = "$(printf '%s\n' 'head.example 5555' 'head.example 5555')" ]
-    run -0 submit env MASTER_ADDR=head.example MASTER_PORT=5555 srun -n1 --distgpu=pytorch,master=name,port=5556 sh -c 'echo $MASTER_ADDR $MASTER_PORT'
-    [ "$output" = "node01 5556" ]
-}
-
 # Slurm's own OMPI_MCA_plm_slurm_args, from 23.11 on, is left out.
 @test "inherited rank variables are overwritten or removed, settings are not" {
     run -0 submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 LOCAL_WORLD_SIZE=9 NODE_RANK=5 GROUP_RANK=5 \
@@ -25,14 +18,6 @@ setup_file() {
         srun -n1 --distgpu=pytorch sh -c 'env | grep -E "RANK|WORLD|TORCHELASTIC|PET_|OMPI|NCCL" | grep -v -e slurm_args -e ^SLURM_ | sort'
     [ "$output" = "$(printf '%s\n' GROUP_RANK=0 GROUP_WORLD_SIZE=1 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 \
         NCCL_DEBUG=WARN NODE_RANK=0 OMPI_MCA_btl=tcp RANK=0 WORLD_SIZE=1)" ]
-}
-
-@test "torchrun: ranks are the launcher's, processes the node's GPUs" {
-    run -0 submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 PET_RDZV_ENDPOINT=x:1 PET_MAX_RESTARTS=3 \
-        srun -N2 -n2 --gres=gpu:3 --distgpu=torchrun,port=29600 sh -c '[ $SLURM_PROCID = 0 ] || env | grep -E "^(RANK|LOCAL_RANK|NODE_RANK|WORLD|PET_|MASTER_)" | grep -v RDZV_ID | sort'
-    [ "$output" = "$(printf '%s\n' MASTER_ADDR=10.77.1.1 MASTER_PORT=29600 NODE_RANK=1 \
-        PET_LOCAL_ADDR=10.77.1.2 PET_MASTER_ADDR=10.77.1.1 PET_MASTER_PORT=29600 PET_MAX_RESTARTS=3 \
-        PET_NNODES=2 PET_NODE_RANK=1 PET_NPROC_PER_NODE=3 PET_RDZV_BACKEND=static)" ]
 }
 
 @test "OMP_NUM_THREADS is the CPUs of each process, whatever an outer step had" {

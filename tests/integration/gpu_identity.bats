@@ -56,17 +56,6 @@ tasks_have() { # SRUN_ARGUMENT... -- LINE...
         '0: 13/nvidia0=yes 93/nvidia1=yes CPUs 1' '1: 13/nvidia0=yes 93/nvidia1=yes CPUs 0'
 }
 
-@test "two File= lines in another order" {
-    binding_cluster_up "${constrained[@]}" --gres 'Name=gpu File=/dev/nvidia[2-3]' \
-        --gres 'Name=gpu File=/dev/nvidia[0-1]'
-    # Slurm gives /dev/nvidia2, 3 and 0.
-    tasks_have -n2 --gres=gpu:3 --distgpu=pytorch -- \
-        '0: 13/nvidia0=yes 93/nvidia2=yes 94/nvidia3=yes CPUs 1' \
-        '1: 13/nvidia0=yes 93/nvidia2=yes 94/nvidia3=yes CPUs 0'
-    tasks_have -n1 -c2 --gres=gpu:2 --distgpu=pytorch,gpu-ids=uuid -- \
-        '0: 93/nvidia2=yes 94/nvidia3=yes CPUs 0,1'
-}
-
 @test "GPUs of two types, the second type's files before the first's" {
     binding_cluster_up "${constrained[@]}" --gres 'Name=gpu Type=a100 File=/dev/nvidia[2-3]' \
         --gres 'Name=gpu Type=h100 File=/dev/nvidia[0-1]'
@@ -104,14 +93,6 @@ tasks_have() { # SRUN_ARGUMENT... -- LINE...
     export CUDA_DEVICE_ORDER=PCI_BUS_ID
     tasks_have -n2 --gres=gpu:4 --gpu-bind=map_gpu:3,0 --distgpu=pytorch -- \
         '0: 94/nvidia0=yes CPUs 0' '1: 13/nvidia3=yes CPUs 1'
-}
-
-@test "some of the device files are missing, as in a container with NVIDIA_VISIBLE_DEVICES" {
-    binding_cluster_up "${constrained[@]}"
-    made_up_driver 3 2 1 0
-    on node01 rm /dev/nvidia1
-    tasks_have -n2 --gres=gpu:3 --distgpu=pytorch -- \
-        '0: 14/nvidia2=yes 94/nvidia0=yes CPUs 1' '1: 14/nvidia2=yes 94/nvidia0=yes CPUs 0'
 }
 
 # GPUs and CPUs as Slurm set them, and one line that says why.

@@ -170,16 +170,7 @@ measured_on() { # KIND
     [ "$(jq --raw-output .judgement.outcome "$SCRATCH/results.json")" = failed ]
     [[ $output == *"# FAILED: all-reduce float, 64 KiB, 4 nodes: "* ]]
     [[ $output == *"# baseline results.fast, tolerance 5.0 %: 0 passed, 12 failed, 0 not measured"$'\n'"4 nodes: "* ]]
-    echo '{}' >"$SCRATCH/results.broken"
-    scaling -2 -- "${small[@]}" --baseline results.broken
-    [[ $output == *'results.broken: "schema": not a string; give a file that nccl-scaling --json wrote'* ]]
-    jq --compact-output '.fingerprint[0].value = "another MPI"' "$SCRATCH/results.old" \
-        >"$SCRATCH/results.other"
-    scaling -0 -- "${small[@]}" --collective all-reduce --baseline results.other --tolerance 100
-    [[ $output == *"# results.other: library is 'another MPI' there, "* ]]
-    run "$program" diff "$SCRATCH/results.old" "$SCRATCH/results.other"
-    [ "$status" -eq 0 ]
-    [[ $output == *"library is '"*" there, 'another MPI' here"* ]]
+    run -0 "$program" diff "$SCRATCH/results.old" "$SCRATCH/results.fast"
     [[ ${lines[-1]} == *": 12 passed, 0 failed, 0 not measured" ]]
 }
 
@@ -195,8 +186,6 @@ measured_on() { # KIND
     run "$program" times 1=100 2=50 4=25
     [ "$status" -eq 0 ]
     [ "${lines[-1]}" = '4 nodes: 400% of linear (weak), 100% (strong); limiter: not measured' ]
-    run "$program" times 1=100
-    [ "$status" -eq 2 ]
     scaling -3 -- -b 8
     [ "$(distgpu_lines)" = "distgpu: libcuda.so.1: cannot open shared object file: No such file \
 or directory; run on a node with NVIDIA's driver, or measure host memory with --backend mpi" ]

@@ -79,13 +79,6 @@ complaint() { sed -n 's/^distgpu: nccl-scaling: [^:]*: //p' <<<"$output"; }
         'Fake GPU GPU-00010203-0405-0607-0809-0a0b0c0d0e01' ]
 }
 
-@test "all-to-all is the library's own where it has one, else sends and receives" {
-    scaling -0 new "${small[@]}" --collective all-to-all
-    FAKE_NCCL_ERROR=1:ncclSend scaling -0 new "${small[@]}" --collective all-to-all
-    scaling -0 old "${small[@]}" --collective all-to-all
-    FAKE_NCCL_ERROR=1:ncclSend scaling -3 old "${small[@]}" --collective all-to-all
-}
-
 @test "no check of data, and another version on one rank, which is named before NCCL meets it" {
     DISTGPU_SCALING_CORRUPT=1:7 scaling -0 new "${small[@]}" --check 0
     grep --fixed-strings --line-regexp '# data check: off' <<<"$output"

@@ -123,17 +123,6 @@ ends() { # [STATUS|- [SECONDS]]
     ends - 6
 }
 
-@test "order=: the first node of the order answers" {
-    printf '%s\n' node02 node01 >"$SCRATCH/ring"
-    start "${on_two[@]}" --distgpu=vllm,order=./ring "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
-    [[ $(url) == http://10.77.1.2:* ]]
-    [ "$(ask v1/completions)" = 200 ]
-    grep -q '^options .* --node-rank 0 --master-addr 10.77.1.2 .* --host 10.77.1.2 ' "$log"
-    grep -q '^options .* --node-rank 1 --master-addr 10.77.1.2 .* --headless$' "$log"
-    submit scancel --user "$(submit id -un)"
-    ends - 6
-}
-
 # What vLLM itself makes of it: the step goes on, or ends with status 0.
 @test "a server or its worker that is killed on another node ends the step with its status" {
     start_servers
@@ -205,19 +194,6 @@ ends() { # [STATUS|- [SECONDS]]
     ends 137
     [ "$seconds" -ge 8 ]
     [ "$seconds" -le 14 ]
-}
-
-@test "two steps of one user at once on the same nodes have ports of their own" {
-    start "${on_two[@]}" --overcommit --distgpu=vllm "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
-    first=$(url)
-    first_step=$step
-    log=$log.second
-    start "${on_two[@]}" --overcommit --distgpu=vllm "$distgpu" exec -- "$SCRATCH/vllm" serve m -tp 2
-    [ "$(url)" != "$first" ]
-    [ "$(ask v1/completions)" = 200 ]
-    submit scancel --user "$(submit id -un)"
-    ends
-    wait "$first_step" || true
 }
 
 # MUNGE would prove that the nodes are of one user; in the sandbox it answers the daemons alone.

@@ -45,25 +45,12 @@ runs() { # TASKS ARGUMENT...
     [ "$(compgen -G "$SCRATCH/started.*" | wc -l)" -eq "$1" ]
 }
 
-@test "lightning wants as many tasks on each node" {
-    srun_refuses lightning-unequal -N2 -n4 -m plane=3 --distgpu=lightning
-    runs 4 -N2 --ntasks-per-node=2 --distgpu=lightning
-}
-
 @test "composer wants equal nodes, or to be told" {
     # Two CPUs on one node, one on the other.
     allocation='-N2 -n3'
     srun_refuses composer-unequal -N2 -n2 --ntasks-per-node=1 --distgpu=composer
     allocation='-N2 --ntasks-per-node=2'
     runs 2 -N2 -n2 --ntasks-per-node=1 --distgpu=composer
-}
-
-@test "tensorflow wants enough tasks for its roles, and TF_CONFIG has to fit into a variable" {
-    srun_refuses tensorflow-roles -N2 -n3 --distgpu=tf,chief=1,ps=2,evaluator=1
-    runs 3 -N2 -n3 --distgpu=tf,chief=1,ps=1
-    # 240 bytes of suffix make 130 tasks on each of 4 nodes too many for it.
-    allocation=-N4
-    srun_refuses tensorflow-too-long -n520 --overcommit --distgpu="tf,master=suffix:$(printf '%0240d' 0)"
 }
 
 @test "horovod over MPI wants MPI; for ompi a program may only read variables" {

@@ -205,8 +205,6 @@ set_traps() {
     [ "${lines[-1]}" = "distgpu: $job.0: only the job's owner may start steps in it; run this as that user" ]
     why -3 999
     [ "$output" = 'distgpu: 999: no such step is running; squeue --me --steps lists yours' ]
-    why -3 my-job
-    [ "$output" = 'distgpu: my-job: not a step; write JOB or JOB.STEP, as in 4711.0' ]
     why -2 999 --repeat 11m
     [ "$output" = 'distgpu: --repeat 11m: not a time of up to 10 minutes; write it as in --repeat 30s' ]
     for time in 30 86401s 30m:stop :end 30m:end:end; do

@@ -213,7 +213,6 @@ MACHINES = {
     "one-socket-gpus": one_socket_gpus(),
     "efa-8gpu": efa_8gpu(),
     "dgx2": dgx2(),
-    "mi300a-spx": mi300a(partitions=1),
     "mi300a-tpx": mi300a(partitions=3),
     "mi300a-cpx": mi300a(partitions=6),
     "coherent-gpu-numa": coherent_gpu_numa(),

@@ -65,14 +65,11 @@ TEST(NumberRangeBelow, HasBothEndsBelowTheLimit) {
     }
 }
 
-TEST(HostAndPort, BracketsIpv6Addresses) {
+TEST(HostAndPort, BracketsIpv6AddressesAndIsReadAsItIsWritten) {
     EXPECT_EQ(host_and_port("node01", 29500), "node01:29500");
     EXPECT_EQ(host_and_port("10.0.0.1", 1024), "10.0.0.1:1024");
     EXPECT_EQ(host_and_port("fd00::1", 65535), "[fd00::1]:65535");
     EXPECT_EQ(host_and_port("::1", 2000), "[::1]:2000");
-}
-
-TEST(HostAndPort, IsReadAsItIsWritten) {
     for (const auto& [host, port] : {std::pair{"node01", 0}, std::pair{"fd00::1", 65535}}) {
         const std::string text = host_and_port(host, static_cast<std::uint16_t>(port));
         const auto read = split_host_and_port(text);

@@ -45,18 +45,9 @@ TEST(StepEnvironment, BlockCyclicAndPlaneAreDerivedAndNothingIsGuessed) {
         {"-N3 -n8 -m plane=2",
          step_of("n[1-3]", "6,1(x2)", "plane", "2"),
          {"n1", "n1", "n2", "n3", "n1", "n1", "n1", "n1"}},
-        {"-N3 -n8 -m plane=3",
-         step_of("n[1-3]", "6,1(x2)", "plane", "3"),
-         {"n1", "n1", "n1", "n2", "n3", "n1", "n1", "n1"}},
-        {"--relative=2 -N2 in 4 nodes", step_of("n[3-4]", "1(x2)", ""), {"n3", "n4"}},
-        {"-w n[3,2] -n4", step_of("n[2-3]", "3,1", ""), {"n2", "n2", "n2", "n3"}},
-        {"-x n1 -N2 -n4 -m cyclic", step_of("n[2-3]", "3,1", "cyclic"), {"n2", "n3", "n2", "n2"}},
         {"-N3 -n3, unset stands for cyclic", step_of("n[1-3]", "1(x3)", ""), {"n1", "n2", "n3"}},
         {"what follows is about sockets", step_of("n[1-3]", "5,1(x2)", "cyclic:block:fcyclic"),
          cyclic},
-        {"-N2 -n6 -O -m cyclic: overcommitted tasks are dealt in turn",
-         step_of("n[1-2]", "3(x2)", "cyclic"),
-         {"n1", "n2", "n1", "n2", "n1", "n2"}},
         {"what follows is about packing", step_of("n[1-3]", "5,1(x2)", "block,pack"), block},
         {"a plane size that no plane asks for", step_of("n[1-3]", "5,1(x2)", "block", "2"), block},
         {"arbitrary: the order is lost", step_of("n[1-3]", "2,1,2", "arbitrary"), {}},
@@ -196,6 +187,10 @@ TEST(SlurmShape, OfAStepAndNotOfItsAllocation) {
     const SlurmShape shape = shape_of({}, variables);
     EXPECT_EQ(shape.options.layout, (LayoutText{.nodelist = "n[3-4]", .tasks_per_node = "1(x2)"}));
     EXPECT_EQ(shape.step, (StepId{42, 3, 1}));
+    // In salloc's shell, where slurm.conf has use_interactive_step: a step on one node.
+    variables["SLURM_STEP_ID"] = "4294967290";
+    EXPECT_EQ(shape_of({}, variables).options.layout,
+              (LayoutText{.nodelist = "n[1-4]", .tasks_per_node = "2(x4)"}));
 }
 
 // srun reads SRUN_CPUS_PER_TASK; in a task, SLURM_CPUS_PER_TASK tells what came of it.
@@ -283,14 +278,6 @@ TEST(SlurmShape, Order) {
     EXPECT_EQ(order(step(), newer, given), NodeOrder::topology);
     given.layout.distribution = "block";
     EXPECT_EQ(order(step(), newer, given), NodeOrder::known);
-}
-
-// Of salloc where slurm.conf has use_interactive_step: a step on one node.
-TEST(SlurmShape, InTheShellOfAnAllocation) {
-    Variables variables = step();
-    variables["SLURM_STEP_ID"] = "4294967290";
-    const SlurmShape shape = shape_of({}, variables);
-    EXPECT_EQ(shape.options.layout, (LayoutText{.nodelist = "n[1-4]", .tasks_per_node = "2(x4)"}));
 }
 
 }  // namespace

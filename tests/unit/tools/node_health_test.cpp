@@ -61,18 +61,14 @@ TEST_F(NodeHealth, AGpuIsGone) {
     EXPECT_THAT(faults(), ElementsAre("GPU 0000:16:00.0 (H100): gone from the PCI bus"));
 }
 
-TEST_F(NodeHealth, APortThatIsDownAndAnHcaThatIsGone) {
+TEST_F(NodeHealth, APortThatIsDownNowAndAnHcaThatIsGone) {
     set_port("1: DOWN");
     EXPECT_THAT(faults(), ElementsAre("HCA mlx5_0 port 1: was active at boot, but is not now"));
+    saved_.hcas[0].ports[0].state = HcaPort::State::down;
+    EXPECT_THAT(faults(), IsEmpty());
     remove("sys/class/infiniband");
     remove("sys/bus/pci/devices/0000:05:00.0");
     EXPECT_THAT(faults(), ElementsAre("HCA mlx5_0: gone from the PCI bus"));
-}
-
-TEST_F(NodeHealth, APortThatWasDownIsNoNews) {
-    set_port("1: DOWN");
-    saved_.hcas[0].ports[0].state = HcaPort::State::down;
-    EXPECT_THAT(faults(), IsEmpty());
 }
 
 TEST_F(NodeHealth, WithoutASavedTopologyNothingIsKnown) {

@@ -123,6 +123,9 @@ TEST(Verdict, Ready) {
               "\n"
               "no InfiniBand: NCCL will use sockets over eth0 between nodes\n"
               "ready: 4 ranks on 2 nodes reach rank 0 at n1:2000\n");
+    const std::string in_colours = verdict_text(full_verdict_of(all()), true);
+    EXPECT_THAT(in_colours, HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"));
+    EXPECT_THAT(in_colours, HasSubstr("\n\x1b[1mnode  "));
 }
 
 TEST(Verdict, ReadyWithWarnings) {
@@ -158,9 +161,7 @@ TEST(Verdict, MissingRanksAreATimeOut) {
                 EndsWith("not ready: ranks 1,3 on n[1-2]: no report within 20 s; see their own "
                          "messages, and the state of the nodes with sinfo -N\n"));
     EXPECT_THAT(verdict.text, Not(HasSubstr("--exclude")));
-}
-
-TEST(Verdict, OfAWholeNodeMissing) {
+    // A whole node.
     const std::string text = verdict_of({report(0), report(1)}).text;
     EXPECT_THAT(text, HasSubstr(" 2 of 2 missing\n"));
     EXPECT_THAT(text, HasSubstr("\nnot ready: ranks 2-3 on n2: no report"));
@@ -294,11 +295,6 @@ TEST(RateText, IsInBits) {
     EXPECT_EQ(rate_text(124.9e6), "999 Mb/s");
     EXPECT_EQ(rate_text(124.99e6), "1 Gb/s");
     EXPECT_EQ(rate_text(5e10), "400 Gb/s");
-}
-
-TEST(Verdict, InColours) {
-    EXPECT_THAT(verdict_text(full_verdict_of(all()), true),
-                AllOf(HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"), HasSubstr("\n\x1b[1mnode  ")));
 }
 
 }  // namespace

@@ -200,25 +200,21 @@ TEST(NcclCommunicator, TheEndOfAGroupReturnsItsErrors) {
     EXPECT_TRUE(group.run(call_of_two_floats(Collective::send_recv)).has_value());
 }
 
-TEST(Gpu, ErrorsOfNccl) {
+TEST(Gpu, ErrorsOfNcclHaveARemedy) {
     const Gpu gpu = fake_gpu();
     EXPECT_EQ(gpu.error_of_nccl(nccl::success, "ncclSplit", nullptr), std::nullopt);
     const Error internal{"ncclSplit", "other error: peer is gone twice",
                          "run again with NCCL_DEBUG=INFO"};
     EXPECT_EQ(gpu.error_of_nccl(3, "ncclSplit", nullptr), internal);
+    EXPECT_EQ(gpu.error_of_nccl(nccl::invalid_usage, "f", nullptr)->remedy,
+              "give each task its own GPU; NCCL_DEBUG=INFO shows more");
+    EXPECT_EQ(gpu.error_of_nccl(nccl::in_progress, "f", nullptr)->remedy,
+              "unset NCCL_COMM_BLOCKING, which makes NCCL's calls return early");
 }
 
 TEST(Gpu, TheVersionOfNcclHasTwoDigitsOfEachPart) {
     EXPECT_EQ(nccl::version_text(21805), "2.18.5");
     EXPECT_EQ(nccl::version_text(23007), "2.30.7");
-}
-
-TEST(Gpu, ErrorsOfNcclHaveARemedy) {
-    const Gpu gpu = fake_gpu();
-    EXPECT_EQ(gpu.error_of_nccl(nccl::invalid_usage, "f", nullptr)->remedy,
-              "give each task its own GPU; NCCL_DEBUG=INFO shows more");
-    EXPECT_EQ(gpu.error_of_nccl(nccl::in_progress, "f", nullptr)->remedy,
-              "unset NCCL_COMM_BLOCKING, which makes NCCL's calls return early");
 }
 
 TEST(Gpu, ErrorsOfCuda) {

@@ -94,12 +94,8 @@ TEST(Plan, NoMedianIfTheFirstNodeHasOneRankOrIsTheOnlyNode) {
 }
 
 TEST(Plan, ScalingGroupsMeasureAllSupportedOperations) {
-    const Plan plan = plan_of(nodes({2, 2}));
-    const std::vector<Operation> all{{Collective::all_gather, DataType::bf16, false, 8},
-                                     {Collective::all_gather, DataType::bf16, false, 4096},
-                                     {Collective::reduce_scatter, DataType::bf16, false, 8},
-                                     {Collective::reduce_scatter, DataType::bf16, false, 4096}};
-    EXPECT_EQ(plan.stages.front().operations, all);
+    EXPECT_EQ(plan_of(nodes({2, 2})).stages.front().operations,
+              operations_of(two_sizes, out_of_place_only));
 }
 
 TEST(Plan, PairsOfARoundUseTheLargestSizeAtTheSameTime) {
@@ -227,13 +223,9 @@ using Counts = std::vector<std::uint32_t>;
 // 20 runs of the slowest take 40 s: 20 of 2 s, 40 of 1 s, 27 of 1.5 s rounded up.
 TEST(BalanceIterations, AllRunAsLongAsTheSlowest) {
     EXPECT_EQ(balance_iterations({1, 2, 1.5}, {20}), (Counts{40, 20, 27}));
-}
-
-TEST(BalanceIterations, AtMostTenTimesAsOften) {
+    // At most ten times as often.
     EXPECT_EQ(balance_iterations({0.001, 1}, {20}), (Counts{200, 20}));
-}
-
-TEST(BalanceIterations, WithAGroupThatRunsNothing) {
+    // A group that runs nothing.
     EXPECT_EQ(balance_iterations({0, 1, 0}, {5}), (Counts{5, 5, 5}));
     EXPECT_EQ(balance_iterations({0, 0}, {5}), (Counts{5, 5}));
 }

@@ -79,14 +79,11 @@ std::string failure_of_run(std::uint32_t rank, const std::string& text) {
     return channel.failed;
 }
 
-TEST(Run, AMalformedAnswerEndsItWithTheNameOfTheRank) {
+TEST(Run, AMalformedAnswerOrTextEndsItWithTheNameOfTheRank) {
     EXPECT_EQ(failure_of_run(0, R"({"gpu":"H100")"),
               "rank 1 on node1: sent a malformed answer: not JSON, or cut short");
     EXPECT_EQ(failure_of_run(0, R"({"gpu":"H100"})"),
               "rank 1 on node1: sent a malformed answer: \"port\": not a string");
-}
-
-TEST(Run, AMalformedTextOfRank0EndsIt) {
     EXPECT_EQ(failure_of_run(1, R"([["MPI",4.1]])"),
               "rank 0 on node0: sent a malformed answer: not a JSON object");
     EXPECT_EQ(failure_of_run(1, R"({"fingerprint":[{"name":"MPI","value":4.1}]})"),

@@ -15,16 +15,12 @@ using Ranks = std::vector<std::uint32_t>;
 const std::vector<Peer> cyclic{
     {"b", 0}, {"a", 0, "s1.s4"}, {"b", 1}, {"a", 1, "s1.s4"}, {"a", 2, "s1.s4"}};
 
-TEST(World, NodesAreOrderedByTheirFirstRanks) {
+TEST(World, NodesAreOrderedByTheirFirstRanksAndThoseOfAGroupAscend) {
     const World world = world_of(cyclic);
     ASSERT_EQ(world.nodes.size(), 2U);
     EXPECT_EQ(world.nodes[0], (Node{"b", 2, {}, {}}));
     EXPECT_EQ(world.nodes[1], (Node{"a", 3, {}, {}, "s1.s4"}));
     EXPECT_EQ(world.node_of_rank, (Ranks{0, 1, 0, 1, 1}));
-}
-
-TEST(World, RanksOfAGroupAreAscending) {
-    const World world = world_of(cyclic);
     EXPECT_EQ(ranks_of(world, {Group::Kind::nodes, {1}, 3, 1}), (Ranks{1, 3, 4}));
     EXPECT_EQ(ranks_of(world, {Group::Kind::rail, {0, 1}, 2, 1}), (Ranks{2, 3}));
     EXPECT_EQ(ranks_of(world, {Group::Kind::gpus, {0}, 1, 1}), (Ranks{0}));

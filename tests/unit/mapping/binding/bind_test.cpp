@@ -234,12 +234,6 @@ TEST(JudgePorts, KnowsTheComputeNetwork) {
                 ElementsAre("56 Gb/s, the fastest has 400 Gb/s", ""));
 }
 
-TEST(GpuPolicies, AreTheValuesOfTheKey) {
-    EXPECT_EQ(*parse_gpu_policy("near"), GpuPolicy::near);
-    EXPECT_EQ(*parse_gpu_policy("isolate"), GpuPolicy::isolate);
-    EXPECT_EQ(*parse_gpu_policy("keep"), GpuPolicy::keep);
-}
-
 constexpr std::uint32_t seed = 20261121;
 constexpr int machines = 6'000;
 

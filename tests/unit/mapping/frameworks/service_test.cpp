@@ -95,17 +95,18 @@ TEST(OptionsOf, AreThoseThatTheUserDidNotWrite) {
 using testing::Contains;
 using testing::Not;
 
-Words options_on(std::uint32_t node, const char* spec = "ray", std::uint64_t memory = 0) {
-    SampleStep step(spec, "n[1-2]", "1(x2)");
+// Of a step's last node.
+Words options_of(const SampleStep& step, std::uint64_t memory = 0) {
     const StepView view = step.view();
     TaskContext task = sample_task();
     task.step = &view;
-    task.node_rank = NodeRank{node};
+    task.node_count = step.layout.node_count();
+    task.node_rank = NodeRank{task.node_count - 1};
     task.node_address = "10.0.0.2";
     task.cpus = 6;
     task.gpus = 2;
     task.memory = memory;
-    return service_options(*ray.service, task);
+    return service_options(*step.request.framework->service, task);
 }
 
 std::string value(const Words& options, const char* name) {
@@ -114,7 +115,8 @@ std::string value(const Words& options, const char* name) {
 }
 
 TEST(Ray, TakesPortsForFirewallsAndNoDashboard) {
-    EXPECT_THAT(options_on(1, "ray,dashboard=off"), Not(Contains("--include-dashboard")));
+    EXPECT_THAT(options_of({"ray,dashboard=off", "n[1-2]", "1(x2)"}),
+                Not(Contains("--include-dashboard")));
     const auto problem = [](const char* spec) { return parse_spec("S", spec).error().message(); };
     EXPECT_EQ(problem("ray,worker-ports=80-90"),
               "distgpu: S=ray,worker-ports=80-90: worker-ports=80-90: not a range of ports; give "
@@ -127,11 +129,12 @@ TEST(Ray, TakesPortsForFirewallsAndNoDashboard) {
 
 // 30 % of 10 GiB are 3 GiB.
 TEST(Ray, SharesTheStepsMemoryOut) {
-    const Words options = options_on(1, "ray", 10240);
+    const SampleStep step("ray", "n[1-2]", "1(x2)");
+    const Words options = options_of(step, 10240);
     EXPECT_EQ(value(options, "--object-store-memory"), std::to_string(3ULL << 30U));
     EXPECT_EQ(value(options, "--memory"), std::to_string(7ULL << 30U));
     // Too little for a store of Ray's.
-    EXPECT_THAT(options_on(1, "ray", 200), Not(Contains("--object-store-memory")));
+    EXPECT_THAT(options_of(step, 200), Not(Contains("--object-store-memory")));
 }
 
 TEST(Ray, ListensOnAllNodes) {
@@ -159,23 +162,11 @@ std::string refused(const char* hosts, Words program, const char* spec = "vllm")
     return refusal_of(step);
 }
 
-Words options_on(std::uint32_t node, std::uint32_t nodes, Words program) {
-    SampleStep step("vllm", nodes == 1 ? "n1" : "n[1-2]", nodes == 1 ? "1" : "1(x2)");
-    step.facts.program = std::move(program);
-    const StepView view = step.view();
-    TaskContext task = sample_task();
-    task.step = &view;
-    task.node_rank = NodeRank{node};
-    task.node_count = nodes;
-    task.node_address = node == 0 ? "10.0.0.1" : "10.0.0.2";
-    task.master_address = "10.0.0.1";
-    return service_options(*vllm.service, task);
-}
-
 TEST(Vllm, OnOneNodeNeedsOnlyHostAndPort) {
-    EXPECT_THAT(options_on(0, 1, {}), ElementsAre("--host", "10.0.0.1", "--port", "29501"));
-    EXPECT_THAT(options_on(0, 1, {"vllm", "serve", "m", "--host=0.0.0.0"}),
-                ElementsAre("--port", "29501"));
+    SampleStep step("vllm", "n1", "1");
+    EXPECT_THAT(options_of(step), ElementsAre("--host", "10.0.0.2", "--port", "29501"));
+    step.facts.program = {"vllm", "serve", "m", "--host=0.0.0.0"};
+    EXPECT_THAT(options_of(step), ElementsAre("--port", "29501"));
 }
 
 TEST(Vllm, TakesOneTaskANode) {

@@ -135,14 +135,6 @@ TEST(Plan, JudgesAStepBeforeItsLaunch) {
     EXPECT_EQ(step_warnings(request("pytorch"), without_mpi).size(), 0U);
 }
 
-TEST(Plan, HandsRefusalsOn) {
-    Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
-    step.rendezvous.exported_port = "80";
-    EXPECT_EQ(message_of(plan(request("pytorch"), step, {})),
-              "distgpu: MASTER_PORT=80: not a port that a user may listen on; give a number from "
-              "1024 to 65535");
-}
-
 TEST(Plan, AnOrderThatDidNotArriveIsRefused) {
     const Step step = step_of(layout("n[1-2]", {{0, 2, 2, 1}}));
     EXPECT_EQ(message_of(plan(request("pytorch,order=./ring"), step, {})),
@@ -151,25 +143,19 @@ TEST(Plan, AnOrderThatDidNotArriveIsRefused) {
     EXPECT_TRUE(plan(request("pytorch,order=slurm"), step, {}));
 }
 
-// torch's static rendezvous listens on the
-// agent with node rank 0, at PET_MASTER_ADDR: both have to name the same node.
-TEST(Plan, TheLauncherOfNodeRankZeroRunsAtTheMasterAddress) {
-    // srun -m arbitrary, one launcher each, host file n3,n1,n2.
-    const StepLayout step = layout("n[1-3]", {{2, 1, 1, 1}, {0, 2, 1, 1}});
-    for (std::uint32_t n = 0; n < 3; ++n) {
-        Values set = values(planned("torchrun", step, n).tasks.at(0));
-        EXPECT_EQ(set["PET_NODE_RANK"] == "0", set["PET_MASTER_ADDR"] == set["PET_LOCAL_ADDR"])
-            << n;
-    }
-}
-
-// Its own name would be another place for the same task.
+// Its own name would be another place for the same task. torch's static rendezvous listens on the
+// agent with node rank 0.
 TEST(Plan, TheNodeOfRankZeroIsListedAtTheMasterAddress) {
     const StepLayout step = layout("n[1-2]", {{1, 1, 1, 1}, {0, 1, 1, 1}});
     const Values set = values(planned("tensorflow,master=boss,port=30000", step, 0).tasks.at(0));
     EXPECT_EQ(
         set.at("TF_CONFIG"),
         R"({"cluster":{"worker":["boss:30000","n1:30000"]},"task":{"type":"worker","index":1}})");
+    for (std::uint32_t n = 0; n < 2; ++n) {
+        Values torch = values(planned("torchrun", step, n).tasks.at(0));
+        EXPECT_EQ(torch["PET_NODE_RANK"], n == 1 ? "0" : "1");
+        EXPECT_EQ(n == 1, torch["PET_MASTER_ADDR"] == torch["PET_LOCAL_ADDR"]);
+    }
 }
 
 using testing::Each;
@@ -332,6 +318,10 @@ TEST(MisleadingAddress, IsNoneThatCanBeRankZeros) {
         EXPECT_EQ(refused("pytorch", arbitrary_step(), host), "") << host;
     }
     EXPECT_EQ(refused("pytorch", arbitrary_step(), std::nullopt), "");
+    EXPECT_EQ(refused("pytorch", step_of(layout("node01", {{0, 1, 4, 1}})), "localhost"), "");
+    // Without a rendezvous it does not matter.
+    EXPECT_EQ(refused("horovod", arbitrary_step(), "localhost"), "");
+    EXPECT_NE(refused("horovod,backend=gloo", arbitrary_step(), "localhost"), "");
 }
 
 // Several slurmds of one machine.
@@ -346,10 +336,6 @@ TEST(MisleadingAddress, MayBeSharedByNodes) {
     EXPECT_EQ(refused("pytorch", step, "node01"), "");
 }
 
-TEST(MisleadingAddress, IsNoneOnOneNode) {
-    EXPECT_EQ(refused("pytorch", step_of(layout("node01", {{0, 1, 4, 1}})), "localhost"), "");
-}
-
 TEST(MisleadingAddress, OfAKeyIsTheKeys) {
     EXPECT_EQ(refused("pytorch,master=127.0.0.1", arbitrary_step(), "node02"),
               "distgpu: master=127.0.0.1: each of the step's 3 nodes would look for rank 0 on "
@@ -357,11 +343,6 @@ TEST(MisleadingAddress, OfAKeyIsTheKeys) {
     EXPECT_EQ(refused("pytorch,master=node03", arbitrary_step(), std::nullopt),
               "distgpu: master=node03: rank 0 runs on node02; leave master= out");
     EXPECT_EQ(refused("pytorch,master=name", arbitrary_step(), "localhost"), "");
-}
-
-TEST(MisleadingAddress, DoesNotMatterWithoutARendezvous) {
-    EXPECT_EQ(refused("horovod", arbitrary_step(), "localhost"), "");
-    EXPECT_NE(refused("horovod,backend=gloo", arbitrary_step(), "localhost"), "");
 }
 
 // The nodes know what --export made of it.

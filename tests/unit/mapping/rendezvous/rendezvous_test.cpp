@@ -102,12 +102,7 @@ TEST(RendezvousAddress, AnExportedOneThatIsNoHostIsRefused) {
         facts.exported_address = text;
         EXPECT_FALSE(choose_rendezvous(Request{}, facts, {})) << text;
     }
-}
-
-TEST(RendezvousAddress, TheKeyExcusesAnExportedOneThatIsNoHost) {
-    RendezvousFacts facts = all_facts();
-    facts.exported_address = "two hosts";
-    Request request;
+    Request request;  // The key excuses it.
     request.master = MasterAddress{Form::host, "head"};
     EXPECT_EQ(decide(request, facts), (Rendezvous{"head", 29500, PortSource::exported}));
 }
@@ -300,16 +295,13 @@ TEST(DerivedPort, TheLastPortsThereAreCanBeDealt) {
     EXPECT_EQ(*ports.rbegin(), 65520U);
 }
 
-TEST(SparePort, IsTheLastOfTheStepsPorts) {
+TEST(SparePort, IsTheLastOfTheStepsPortsUnlessAllAreNeeded) {
     const StepId step{4242, 0, 0};
     EXPECT_EQ(spare_port(step, default_ports, 9), port_of(step) + 15);
     EXPECT_EQ(spare_port(step, default_ports, 15), port_of(step, 15) + 15);
     EXPECT_EQ(spare_port(step, default_ports, 17), port_of(step, 17) + 31);
-}
-
-TEST(SparePort, IsNoneWhereAllAreNeeded) {
     for (const std::uint32_t room : {16U, 32U, 5000U, 4294967295U}) {
-        EXPECT_EQ(spare_port({4242, 0, 0}, default_ports, room), std::nullopt) << room;
+        EXPECT_EQ(spare_port(step, default_ports, room), std::nullopt) << room;
     }
 }
 

@@ -393,11 +393,9 @@ TEST(LayoutCheck, RefusesEverythingElse) {
 // The second node of a component, with two of its tasks.
 const ComponentTasks second_node{ComponentNode{1}, {ComponentTaskId{2}, ComponentTaskId{3}}};
 
-TEST(Component, IsTheWholeStepWhereItIsTheOnlyOne) {
-    EXPECT_EQ(to_whole_step(second_node, {}), (LocalTasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}}));
-}
-
 TEST(Component, ComesAfterTheNodesAndTasksOfThoseBeforeIt) {
+    // The only one.
+    EXPECT_EQ(to_whole_step(second_node, {}), (LocalTasks{NodeIndex{1}, {TaskId{2}, TaskId{3}}}));
     // Behind a component with 4 nodes and 16 tasks.
     const auto before = component_offset(second_node, LocalRank{1}, NodeIndex{5}, TaskId{19});
     ASSERT_TRUE(before);
@@ -432,27 +430,18 @@ ComponentTasks tasks_on_first_node(std::uint32_t count) {
 
 using Offsets = std::vector<ComponentOffset>;
 
-TEST(PossibleOffsets, IsTheOneThatFitsNodeAndTasks) {
-    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(2), "node03"),
-              (Offsets{{2, 3}}));
-    EXPECT_EQ(
-        possible_offsets(three_components, {ComponentNode{1}, {ComponentTaskId{2}}}, "node02"),
-        (Offsets{{0, 0}}));
-}
-
-TEST(PossibleOffsets, AreSeveralWhereComponentsOfOneShapeShareANode) {
-    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(2), "node01"),
-              (Offsets{{0, 0}, {3, 5}}));
-}
-
-// A host may have another name than its node.
-TEST(PossibleOffsets, AreAllThatFitWhereNoNodeHasTheName) {
-    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(2), "host7"),
-              (Offsets{{0, 0}, {2, 3}, {3, 5}}));
-}
-
-TEST(PossibleOffsets, AreNoneWhereTheLayoutIsAnothers) {
-    EXPECT_EQ(possible_offsets(three_components, tasks_on_first_node(4), "node03"), Offsets{});
+TEST(PossibleOffsets, AreThoseThatFitNodeAndTasks) {
+    const auto possible = [](const ComponentTasks& component, const char* node) {
+        return possible_offsets(three_components, component, node);
+    };
+    EXPECT_EQ(possible(tasks_on_first_node(2), "node03"), (Offsets{{2, 3}}));
+    EXPECT_EQ(possible({ComponentNode{1}, {ComponentTaskId{2}}}, "node02"), (Offsets{{0, 0}}));
+    // Components of one shape share a node.
+    EXPECT_EQ(possible(tasks_on_first_node(2), "node01"), (Offsets{{0, 0}, {3, 5}}));
+    // A host may have another name than its node.
+    EXPECT_EQ(possible(tasks_on_first_node(2), "host7"), (Offsets{{0, 0}, {2, 3}, {3, 5}}));
+    // The layout is another's.
+    EXPECT_EQ(possible(tasks_on_first_node(4), "node03"), Offsets{});
 }
 
 }  // namespace
