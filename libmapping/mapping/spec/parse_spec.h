@@ -24,7 +24,7 @@ Result<Watch> parse_watch(std::string_view text);  // on, off, MINUTES (1 to 144
 inline constexpr std::size_t max_spec_length = 1024;
 
 // Parses a SPEC. `origin` is the option or variable that held it ("--distgpu", "SLURM_DISTGPU";
-// empty for an argument of its own): the error's object is "<origin>=<spec>", shortened. Refuses an
+// empty for a positional argument): the error's object is "<origin>=<spec>", shortened. Refuses an
 // unknown mode or key (and suggests the nearest valid one), one given twice, a key that the mode
 // does not support, a value that is missing, unexpected or out of range, and a SPEC longer than
 // max_spec_length.

@@ -150,7 +150,7 @@ TEST(ClaimPorts, TellsWhoHasOneAndWhatToDo) {
     PortClaims second(PortClaims::OnExec::close);
     NodePlan plan;
     plan.node_name = "n1";
-    // Apart from those of the tests that run beside this one.
+    // Tests that run at the same time use other ports.
     const auto port = static_cast<std::uint16_t>(32'000 + getpid() % 30'000);
     plan.rendezvous = {"n1", port, PortSource::key};
     const std::vector<std::uint16_t> ports{port};

@@ -138,8 +138,8 @@ Error preparation_conflict(const Difference& difference) {
         formatted("prepare the task only once, or unset {}", prepared_variable)};
 }
 
-// For a single process, which has no job ID from which to derive a port of its own: the first of 64
-// step IDs whose port is free.
+// For a single process, which has no job ID from which to derive a port: the first of 64 step IDs
+// whose port is free.
 StepId step_with_free_port(const Request& request, const StepLayout& layout) {
     constexpr std::uint32_t max_steps = 64;
     const RendezvousNeeds needs = rendezvous_needs(*request.framework, layout);

@@ -47,7 +47,7 @@ using RankNames = std::function<std::string(std::uint32_t rank)>;
 // From the variables that Slurm and distgpu set, for ranks that have not connected yet.
 RankNames names_of_step(const Environment& environment);
 
-// Where a rank runs, as reported by itself.
+// Where a rank runs, as it reports.
 struct Peer {
     std::string host;
     std::uint32_t local_rank = 0;

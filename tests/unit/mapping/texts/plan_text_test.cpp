@@ -105,7 +105,7 @@ TEST(DryRun, HasNoTable) {
     EXPECT_EQ(said_by("pytorch,dry-run,port=2000,bind=none", two_and_two, 1, 0, false), "");
 }
 
-// Rank 0 tells of the step, with what its node lacks; another node names itself.
+// Rank 0 prints the warnings of the step; another node prints its own, with its name.
 TEST(StartupOutput, WarnsOnceForTheStepAndOnceForAComponentsNodes) {
     const NodeTopology topology = two_socket_node({0, 2});
     NodeFacts facts = bound_node(topology, everywhere(2), {0, 1});

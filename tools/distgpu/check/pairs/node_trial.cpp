@@ -27,7 +27,7 @@ constexpr auto connect_timeout = 2s;
 constexpr auto first_pause = 100ms;  // between datagrams; doubles each time
 constexpr auto round_gap = 50ms;
 constexpr std::size_t max_incoming = 256;  // far above the partners; other programs may connect too
-// Measured with a byte and its answer, before anything else is sent.
+// Measured with one byte and its answer, before the stream begins.
 constexpr std::uint32_t round_trips = 5;
 // Of the line by which a node identifies itself to a partner: the order's key and the node's index.
 constexpr std::size_t max_greeting = 128;
