@@ -61,7 +61,9 @@ def main() -> None:
     rule = r"\.c{}\{{fill:(#\w{{6}})\}}"
     drawn = {
         tuple(round(float(percent) * 2.55) for percent in match)
-        for match in re.findall(r"[;\"]fill:rgb\(([\d.]+)%,([\d.]+)%,([\d.]+)%\)", converted)
+        for match in re.findall(
+            r"fill(?::|=\")rgb\(([\d.]+)%,\s*([\d.]+)%,\s*([\d.]+)%\)", converted
+        )
     }
     for theme, pattern in (("light", attribute), ("dark", rule)):
         colours = []
