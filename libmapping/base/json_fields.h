@@ -122,7 +122,13 @@ class Reader {
         if (letter.size() != 1) json_.refuse(name, "not a letter");
         value = letter.empty() ? '?' : letter.front();
     }
-    void read(const char* name, std::vector<std::string>& texts) { texts = json_.texts(name); }
+    void read(const char* name, std::vector<std::string>& texts) {
+        texts = json_.texts(name);
+        if (max_text_ == 0) return;
+        for (std::string& text : texts) {
+            text = printable(std::string_view(text).substr(0, max_text_));
+        }
+    }
     void read(const char* name, std::vector<double>& numbers) { numbers = json_.numbers(name); }
     void read(const char* name, std::vector<std::uint32_t>& numbers) {
         constexpr std::size_t limit = std::size_t{1} << 32U;

@@ -8,7 +8,7 @@
 namespace distgpu {
 namespace {
 
-constexpr std::string_view schema = "distgpu.look/2";
+constexpr std::string_view schema = "distgpu.look/3";
 
 struct SampleWithSchema {
     std::string schema;
@@ -25,12 +25,15 @@ constexpr EnumNames<Change::Since> since_names{{"start", "given", "planned", "ot
 // Whether each process has a moment for each time, and all stacks exist; other code relies on both.
 bool is_consistent(const NodeSample& sample) {
     const std::size_t times = sample.times.size();
-    const auto has_valid_stack = [&](const Moment& moment) {
-        return !moment.stack || *moment.stack < sample.stacks.size();
+    if (!sample.ends.empty() && sample.ends.size() != times) return false;
+    const auto is_index = [&](const std::optional<std::uint32_t>& stack) {
+        return !stack || *stack < sample.stacks.size();
     };
+    const auto has_valid_stack = [&](const Moment& moment) { return is_index(moment.stack); };
     return std::ranges::all_of(sample.processes,
                                [&](const ProcessSample& process) {
                                    return process.moments.size() == times &&
+                                          is_index(process.native) &&
                                           std::ranges::all_of(process.moments, has_valid_stack);
                                }) &&
            std::ranges::all_of(sample.gpus,
@@ -68,6 +71,53 @@ std::optional<NodeSample> read_node_sample(std::string_view text) {
     auto sent = read_fields<SampleWithSchema>(text, 0);
     if (!sent || sent->schema != schema || !is_consistent(sent->sample)) return std::nullopt;
     return std::move(sent->sample);
+}
+
+namespace {
+
+std::uint32_t index_of(const Stack& stack, std::vector<Stack>& stacks) {
+    const auto found = std::ranges::find(stacks, stack);
+    const auto index = static_cast<std::uint32_t>(found - stacks.begin());
+    if (found == stacks.end()) stacks.push_back(stack);
+    return index;
+}
+
+}  // namespace
+
+void prepend_moments(const NodeSample& earlier, NodeSample& sample) {
+    std::vector<double> times = earlier.times;
+    for (const double time : sample.times) {
+        times.push_back(sample.began - earlier.began + time);
+    }
+    sample.times = std::move(times);
+    std::vector<double> ends = earlier.ends;
+    for (const double end : sample.ends) ends.push_back(sample.began - earlier.began + end);
+    sample.ends = std::move(ends);
+    sample.began = earlier.began;
+    sample.traffic += earlier.traffic;
+    for (ProcessSample& process : sample.processes) {
+        const auto before = std::ranges::find_if(earlier.processes, [&](const auto& each) {
+            return each.pid == process.pid && each.begin == process.begin;
+        });
+        std::vector<Moment> moments(earlier.times.size());
+        if (before != earlier.processes.end()) {
+            moments = before->moments;
+            for (Moment& moment : moments) {
+                if (moment.stack) {
+                    moment.stack = index_of(earlier.stacks[*moment.stack], sample.stacks);
+                }
+            }
+        }
+        moments.insert(moments.end(), process.moments.begin(), process.moments.end());
+        process.moments = std::move(moments);
+    }
+    for (GpuSample& gpu : sample.gpus) {
+        const auto before = std::ranges::find(earlier.gpus, gpu.pci, &GpuSample::pci);
+        auto busy =
+            before == earlier.gpus.end() ? decltype(gpu.busy)(earlier.times.size()) : before->busy;
+        busy.insert(busy.end(), gpu.busy.begin(), gpu.busy.end());
+        gpu.busy = std::move(busy);
+    }
 }
 
 }  // namespace distgpu

@@ -1,5 +1,4 @@
-// A node's sample of a step's processes, which it sends to `distgpu why` and `distgpu explain`, and
-// which of the processes are the step's ranks.
+// A node's sample of a step's processes, which it sends to `distgpu why` and `distgpu explain`.
 #pragma once
 
 #include "base/environment.h"
@@ -10,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -20,19 +18,42 @@ namespace distgpu {
 
 // Each struct lists its JSON fields in fields() (base/json_fields.h).
 
+// What a process has done since it began.
+struct Work {
+    std::uint64_t main_switches = 0;  // voluntary and other context switches of its main thread
+    std::uint64_t main_ticks = 0;     // CPU time of its main thread, in clock ticks
+    std::uint64_t ticks = 0;          // of all its threads
+    std::uint64_t child_ticks = 0;    // of the processes below it, those that have ended included
+    std::uint64_t file_bytes = 0;     // that it and the processes below it have read and written
+    std::uint64_t peer_bytes = 0;     // over its TCP connections to other ranks
+
+    bool operator==(const Work&) const = default;
+    static void fields(auto& io, auto& it) {
+        io("main_switches", it.main_switches, "main_ticks", it.main_ticks, "ticks", it.ticks,
+           "child_ticks", it.child_ticks, "file_bytes", it.file_bytes, "peer_bytes", it.peer_bytes);
+    }
+};
+
 // The state of one process at one moment.
 struct Moment {
-    char state = '?';  // of /proc/PID/stat; 'X' if it has ended
-    double cpu = 0;    // seconds since it began
-    // How often its main thread woke up since the last moment, except when a tool read its stack.
-    std::uint64_t wakeups = 0;
+    char state = '?';                      // of /proc/PID/stat; 'X' if it has ended
     std::string wait_channel{};            // empty if not asleep, or unknown
+    std::string system_call{};             // "futex"; empty if in none, or unknown
     std::optional<std::uint32_t> stack{};  // index into NodeSample::stacks; nullopt if unknown
+    std::string variables{};   // a digest of the variables of the user's functions in the stack
+    bool holds_gil = false;    // Python's global lock
+    bool has_request = false;  // the innermost of these functions has a request to other ranks
+    bool has_running_child = false;  // at any depth
+    // Before and after its stack was read, because the tools make the process switch: what it did
+    // itself is the difference between the end of one moment and the beginning of the next.
+    Work before{};
+    Work after{};
 
     bool operator==(const Moment&) const = default;
     static void fields(auto& io, auto& it) {
-        io("state", it.state, "cpu", it.cpu, "wakings", it.wakeups, "channel", it.wait_channel,
-           "stack", it.stack);
+        io("state", it.state, "channel", it.wait_channel, "call", it.system_call, "stack", it.stack,
+           "variables", it.variables, "gil", it.holds_gil, "request", it.has_request, "child_runs",
+           it.has_running_child, "before", it.before, "after", it.after);
     }
 };
 
@@ -44,21 +65,6 @@ struct Connection {
     bool operator==(const Connection&) const = default;
     static void fields(auto& io, auto& it) {
         io("peer", it.peer, "unsent", it.unsent, "unread", it.unread);
-    }
-};
-
-// What a process has done since it began.
-struct Work {
-    std::uint64_t main_switches = 0;  // voluntary and other context switches of its main thread
-    std::uint64_t main_ticks = 0;     // CPU time of its main thread, in clock ticks
-    std::uint64_t switches = 0;       // of all its threads
-    std::uint64_t ticks = 0;
-    std::uint64_t reaped_ticks = 0;  // of its children that it has waited for
-
-    bool operator==(const Work&) const = default;
-    static void fields(auto& io, auto& it) {
-        io("main_switches", it.main_switches, "main_ticks", it.main_ticks, "switches", it.switches,
-           "ticks", it.ticks, "reaped_ticks", it.reaped_ticks);
     }
 };
 
@@ -132,6 +138,7 @@ struct ProcessSample {
     std::string command{};
     bool is_python = false;
     bool is_task = false;                       // the first process of its task
+    bool is_hidden = false;                     // its variables cannot be read, or were overwritten
     std::optional<std::uint32_t> task{};        // Slurm's rank of the task that it belongs to
     std::optional<std::uint32_t> rank{};        // RANK
     std::optional<std::uint32_t> world_size{};  // WORLD_SIZE
@@ -139,19 +146,25 @@ struct ProcessSample {
     std::vector<Connection> connections{};      // at the last moment
     std::optional<int> exit_code{};             // wait status, if it has ended
     std::vector<GpuFacts> gpus{};               // those that its variables name
-    // Before and after the sample, because sampling makes the process switch: what it did itself is
-    // the difference between the end of one sample and the beginning of the next.
-    Work work_before{};
-    Work work_after{};
+    // Its stack below Python, at the last moment; nullopt if unknown. One process of those with the
+    // same Python stack is enough, so the others have the same index.
+    std::optional<std::uint32_t> native{};
+    // Seconds since data last moved between it and another rank; nullopt without a connection.
+    std::optional<double> silence{};
+    // Who holds the lock file for which it waits, a clause; empty if it waits for none.
+    std::string lock{};
+    // Bytes a second that its libraries exchange with other ranks whether or not it progresses.
+    std::uint64_t chatter = 0;
     std::optional<RankFacts> facts{};  // of a rank, for `distgpu explain`
 
     bool operator==(const ProcessSample&) const = default;
     static void fields(auto& io, auto& it) {
         io("pid", it.pid, "parent", it.parent, "begin", it.begin, "name", it.name, "command",
-           it.command, "python", it.is_python, "first", it.is_task, "task", it.task, "rank",
-           it.rank, "world_size", it.world_size, "moments", it.moments, "connections",
-           it.connections, "exit_code", it.exit_code, "gpus", it.gpus, "work_before",
-           it.work_before, "work_after", it.work_after, "facts", it.facts);
+           it.command, "python", it.is_python, "first", it.is_task, "hidden", it.is_hidden, "task",
+           it.task, "rank", it.rank, "world_size", it.world_size, "moments", it.moments,
+           "connections", it.connections, "exit_code", it.exit_code, "gpus", it.gpus, "native",
+           it.native, "silence", it.silence, "lock", it.lock, "chatter", it.chatter, "facts",
+           it.facts);
     }
 };
 
@@ -167,7 +180,9 @@ struct GpuSample {
 struct NodeSample {
     std::string node;
     std::string spec{};                  // with which distgpu prepared the tasks; for explain
-    std::vector<double> times{};         // of the moments, in seconds
+    double began = 0;                    // seconds of this node's clock, which nothing sets back
+    std::vector<double> times{};         // of the moments, in seconds since then
+    std::vector<double> ends{};          // when their stacks were read; none if that took no time
     std::vector<std::uint32_t> tasks{};  // Slurm's ranks of the tasks that were started here
     std::vector<ProcessSample> processes{};
     std::vector<Stack> stacks{};
@@ -182,22 +197,11 @@ struct NodeSample {
 
     bool operator==(const NodeSample&) const = default;
     static void fields(auto& io, auto& it) {
-        io("node", it.node, "spec", it.spec, "times", it.times, "tasks", it.tasks, "processes",
-           it.processes, "stacks", it.stacks, "gpus", it.gpus, "problem", it.problem, "traffic",
-           it.traffic, "nccl", it.nccl, "records", it.records);
+        io("node", it.node, "spec", it.spec, "began", it.began, "times", it.times, "ends", it.ends,
+           "tasks", it.tasks, "processes", it.processes, "stacks", it.stacks, "gpus", it.gpus,
+           "problem", it.problem, "traffic", it.traffic, "nccl", it.nccl, "records", it.records);
     }
 };
-
-// Null if it is not in the sample.
-const ProcessSample* find_process(const NodeSample& sample, pid_t pid);
-
-// Whether `top` is an ancestor of the process.
-bool is_below(const NodeSample& sample, const ProcessSample& process, pid_t top);
-
-// "811 bash wrap.sh" for each ancestor of the process, up to `first` if that is given; the
-// outermost first, up to 16.
-std::vector<std::string> launchers_of(const NodeSample& sample, const ProcessSample& process,
-                                      pid_t first = 0);
 
 JsonText to_json(const NodeSample& sample);
 template <class Part>  // Variable, Change, Connection or GpuSample
@@ -206,32 +210,9 @@ JsonText to_json(const Part& part);
 // nullopt if the text is not from this release.
 std::optional<NodeSample> read_node_sample(std::string_view text);
 
-struct RankSample {
-    std::uint32_t rank = 0;
-    const NodeSample* node = nullptr;
-    const ProcessSample* process = nullptr;
-    std::vector<const ProcessSample*>
-        workers{};  // Python processes below it, such as a DataLoader's
-};
-
-struct Ranks {
-    std::vector<RankSample> seen{};        // ascending
-    std::vector<std::uint32_t> missing{};  // ascending; up to 65,536
-    std::uint64_t expected = 0;
-};
-
-// Whether it was stopped, or in an uninterruptible call, at the last moment: then it cannot move.
-bool is_stopped_or_blocked(const ProcessSample& process);
-
-// Whether it had not ended at the last moment.
-bool is_alive(const ProcessSample& process);
-
-// Finds ranks by RANK if processes have it, as with torchrun, otherwise by Slurm's number of their
-// task. A rank's process is its oldest Python process, or else the oldest that is not a shell or
-// launcher. `tasks`: of the step. `is_component`: of a heterogeneous step, whose ranks continue
-// those of other components, so that missing ranks are unknown. The result points into `samples`.
-Ranks find_ranks(std::span<const NodeSample> samples, std::uint32_t tasks,
-                 bool is_component = false);
+// Puts the moments of an earlier sample of the same node before those of this one. Processes that
+// are not in both keep only the moments of this sample, and have state '?' before that.
+void prepend_moments(const NodeSample& earlier, NodeSample& sample);
 
 // Samples a step's processes on this node at once, and then about once a second until `duration` is
 // over, at irregular times that do not coincide with a loop of the program. With a `duration` of 0

@@ -5,13 +5,12 @@
 #include "base/values.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
-#include <charconv>
 #include <filesystem>
-#include <limits>
+#include <set>
+#include <string_view>
+#include <sys/syscall.h>
 #include <system_error>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -59,33 +58,6 @@ std::uint64_t switches_in(std::string_view status) {
            number_after(status, "nonvoluntary_ctxt_switches:");
 }
 
-std::optional<std::uint64_t> parse_hex(std::string_view text) {
-    constexpr int base = 16;
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value, base);
-    return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
-}
-
-// Parses "0200000A:6020": one or four words of 32 bits in the machine's byte order, and the port.
-std::optional<std::string> parse_peer(std::string_view text) {
-    constexpr std::size_t digits = 8;  // of a word
-    std::array<std::uint32_t, 4> words{};
-    const std::string_view address = cut_until(text, ':');
-    if (address.size() != digits && address.size() != digits * words.size()) return std::nullopt;
-    for (std::size_t i = 0; i < address.size() / digits; ++i) {
-        const auto word = parse_hex(address.substr(i * digits, digits));
-        if (!word) return std::nullopt;
-        words.at(i) = static_cast<std::uint32_t>(*word);
-    }
-    const auto port = parse_hex(text);
-    if (!port || *port > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
-    std::array<char, INET6_ADDRSTRLEN> name{};
-    inet_ntop(address.size() == digits ? AF_INET : AF_INET6, words.data(), name.data(),
-              name.size());
-    return host_and_port(name.data(), static_cast<std::uint16_t>(*port));
-}
-
 // For 0, of the whole node.
 std::uint64_t read_bytes(pid_t pid) {
     if (pid != 0) return parse_process_io(read_proc(pid, "io"));
@@ -128,26 +100,88 @@ std::uint64_t read_switches(pid_t pid) {
     return number_after(read_proc(pid, "status"), "voluntary_ctxt_switches:");
 }
 
-Work read_work(pid_t pid) {
+std::vector<pid_t> ProcessTree::below(pid_t pid) const {
+    std::set<pid_t>
+        found;  // each once: pids are read at different times, so parents may form a cycle
+    std::vector<pid_t> open{pid};
+    while (!open.empty()) {
+        const auto [begin, end] = children.equal_range(open.back());
+        open.pop_back();
+        for (auto child = begin; child != end; ++child) {
+            if (found.insert(child->second).second) open.push_back(child->second);
+        }
+    }
+    return {found.begin(), found.end()};
+}
+
+bool ProcessTree::is_running(pid_t pid) const {
+    const auto found = stats.find(pid);
+    return found != stats.end() && found->second.state == 'R';
+}
+
+ProcessTree read_process_tree() {
+    ProcessTree tree;
+    for_each_entry("/proc", [&](const fs::path& entry) {
+        const auto pid = static_cast<pid_t>(whole_number(entry.filename().native()).value_or(0));
+        if (auto stat = pid > 0 ? read_stat(pid) : std::nullopt) {
+            tree.children.emplace(stat->parent, pid);
+            tree.stats[pid] = *std::move(stat);
+        }
+        return true;
+    });
+    return tree;
+}
+
+Work read_work(pid_t pid, const std::vector<pid_t>& below, const ProcessTree& tree) {
     const std::string own = formatted("task/{}", pid);
     const auto process = read_stat(pid);
     const auto main = parse_stat(read_proc(pid, own + "/stat"));
     if (!process || !main) return {};
-    Work work{switches_in(read_proc(pid, own + "/status")), main->ticks, 0, process->ticks,
-              process->reaped_ticks};
-    std::size_t threads = 0;
-    for_each_entry(path_of(pid, "task"), [&](const fs::path& thread) {
-        constexpr std::size_t max_threads = 4096;
-        work.switches +=
-            switches_in(read_proc(pid, formatted("task/{}/status", thread.filename().native())));
-        return ++threads < max_threads;
-    });
+    Work work{.main_switches = switches_in(read_proc(pid, own + "/status")),
+              .main_ticks = main->ticks,
+              .ticks = process->ticks,
+              .child_ticks = process->reaped_ticks,
+              .file_bytes = parse_process_io(read_proc(pid, "io"))};
+    for (const pid_t child : below) {
+        const auto stat = tree.stats.find(child);
+        if (stat == tree.stats.end()) continue;
+        work.child_ticks += stat->second.ticks + stat->second.reaped_ticks;
+        work.file_bytes += parse_process_io(read_proc(child, "io"));
+    }
     return work;
 }
 
 std::string read_wait_channel(pid_t pid) {
     std::string name = read_proc(pid, "wchan");
     return name == "0" ? "" : name;
+}
+
+std::string read_system_call(pid_t pid) {
+    // Those in which a program usually waits.
+    constexpr std::array<std::pair<std::uint64_t, std::string_view>, 17> names{
+        {{SYS_accept, "accept"},
+         {SYS_clock_nanosleep, "clock_nanosleep"},
+         {SYS_connect, "connect"},
+         {SYS_epoll_pwait, "epoll_pwait"},
+         {SYS_fcntl, "fcntl"},
+         {SYS_flock, "flock"},
+         {SYS_futex, "futex"},
+         {SYS_ioctl, "ioctl"},
+         {SYS_nanosleep, "nanosleep"},
+         {SYS_openat, "openat"},
+         {SYS_ppoll, "ppoll"},
+         {SYS_pselect6, "pselect6"},
+         {SYS_read, "read"},
+         {SYS_recvfrom, "recvfrom"},
+         {SYS_recvmsg, "recvmsg"},
+         {SYS_wait4, "wait4"},
+         {SYS_write, "write"}}};
+    const std::string text = read_proc(pid, "syscall");  // "202 0x7f... ...", or "running", or "-1"
+    const auto words = words_in(text);
+    const auto number = words.empty() ? std::nullopt : whole_number_64(words[0]);
+    if (!number) return "";
+    const auto known = std::ranges::find(names, *number, &decltype(names)::value_type::first);
+    return std::string(known == names.end() ? words[0] : known->second);
 }
 
 std::optional<EnvironmentCopy> read_environment(pid_t pid) {
@@ -183,15 +217,14 @@ std::string read_own_program(pid_t pid) {
     return is_own ? program : "";
 }
 
-std::map<pid_t, pid_t> read_parents() {
-    std::map<pid_t, pid_t> parents;
-    for_each_entry("/proc", [&](const fs::path& entry) {
-        const auto pid = static_cast<pid_t>(whole_number(entry.filename().native()).value_or(0));
-        const auto stat = pid > 0 ? read_stat(pid) : std::nullopt;
-        if (stat) parents[pid] = stat->parent;
-        return true;
-    });
-    return parents;
+std::uint64_t chatter_of(pid_t pid) {
+    constexpr std::uint64_t of_horovod = std::uint64_t{1} << 20U;
+    constexpr std::uint64_t of_nccl = 2048;
+    constexpr std::size_t max_size = std::size_t{64} << 20U;  // a process may have 65,530 mappings
+    const auto maps = read_regular_file(path_of(pid, "maps"), max_size);
+    if (!maps) return 0;
+    if (maps->find("/horovod/") != std::string::npos) return of_horovod;
+    return maps->find("/libnccl") != std::string::npos ? of_nccl : 0;
 }
 
 void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>& visit) {
@@ -199,46 +232,6 @@ void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>
         std::error_code error;  // if it was closed meanwhile
         return visit(fs::read_symlink(file, error));
     });
-}
-
-std::map<std::uint64_t, Connection> parse_tcp(std::string_view text) {
-    constexpr std::string_view established = "01";
-    std::map<std::uint64_t, Connection> connections;
-    while (!text.empty()) {
-        // sl local rem st tx:rx tr:tm retrnsmt uid timeout inode
-        const auto words = words_in(cut_until(text, '\n'));
-        if (words.size() < 10 || words[3] != established) continue;
-        const auto inode = whole_number_64(words[9]);
-        std::string_view unread = words[4];
-        const auto unsent = parse_hex(cut_until(unread, ':'));
-        auto peer = parse_peer(words[2]);
-        if (inode && unsent && parse_hex(unread) && peer) {
-            connections[*inode] = {*std::move(peer), *unsent, *parse_hex(unread)};
-        }
-    }
-    return connections;
-}
-
-std::vector<Connection> open_connections(pid_t pid) {
-    constexpr std::size_t max_connections = 16;
-    std::map<std::uint64_t, Connection> all;
-    for (const char* const file : {"net/tcp", "net/tcp6"}) {
-        all.merge(parse_tcp(read_proc(pid, file)));
-    }
-    std::vector<Connection> own;
-    for_each_open_file(pid, [&](const std::string& file) {
-        constexpr std::string_view socket = "socket:[";
-        if (!file.starts_with(socket)) return true;
-        const std::string_view number = std::string_view(file).substr(socket.size());
-        const auto found = all.find(number_in(number.substr(0, number.size() - 1)));
-        if (found != all.end()) own.push_back(found->second);
-        return true;
-    });
-    std::ranges::sort(own, {}, [](const Connection& each) {
-        return std::tuple(~(each.unsent + each.unread), each.peer);
-    });
-    own.resize(std::min(own.size(), max_connections));
-    return own;
 }
 
 std::uint64_t parse_net_dev(std::string_view text) {
@@ -255,7 +248,11 @@ std::uint64_t parse_net_dev(std::string_view text) {
 }
 
 std::uint64_t parse_process_io(std::string_view text) {
-    return number_after(text, "rchar:") + number_after(text, "wchar:");
+    std::uint64_t bytes = 0;
+    for (const std::string_view key : {"rchar:", "wchar:", "read_bytes:", "write_bytes:"}) {
+        bytes += number_after(text, key);
+    }
+    return bytes;
 }
 
 std::uint64_t read_port_bytes(const std::string& folder) {

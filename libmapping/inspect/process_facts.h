@@ -1,4 +1,4 @@
-// Reads /proc and /sys: processes, their connections, and a node's traffic. Needs only the rights
+// Reads /proc and /sys: processes, and a node's traffic. Needs only the rights
 // of the processes' user, even if Yama forbids ptrace; only programs that made themselves
 // undumpable hide their environment and files.
 #pragma once
@@ -34,11 +34,26 @@ std::optional<ProcessStat> read_stat(pid_t pid);
 // How often its main thread went to sleep: voluntary_ctxt_switches of /proc/PID/status.
 std::uint64_t read_switches(pid_t pid);
 
-// All zero if it has ended.
-Work read_work(pid_t pid);
+// The processes of the machine that are visible.
+struct ProcessTree {
+    std::map<pid_t, ProcessStat> stats;
+    std::multimap<pid_t, pid_t> children;  // by parent
+
+    // Those below the process, ascending.
+    std::vector<pid_t> below(pid_t pid) const;
+    bool is_running(pid_t pid) const;
+};
+ProcessTree read_process_tree();
+
+// What it has done, without `peer_bytes`; all zero if it has ended. `below`: its descendants.
+Work read_work(pid_t pid, const std::vector<pid_t>& below, const ProcessTree& tree);
 
 // Where in the kernel its main thread sleeps; empty if it does not, or the kernel hides it.
 std::string read_wait_channel(pid_t pid);
+
+// The system call in which its main thread is: "futex", or the number of a rarer one. Empty if it
+// is in none, or the kernel hides it.
+std::string read_system_call(pid_t pid);
 
 // The variables that it began with, the first of each name; nullopt if they may not be read.
 std::optional<EnvironmentCopy> read_environment(pid_t pid);
@@ -54,27 +69,26 @@ std::optional<uid_t> read_owner(pid_t pid);
 
 // The program's file, if its path means the same file to this process: both have the same user,
 // root folder, user namespace and mount namespace, and the path leads to the running file. Empty
-// otherwise, because a process in a container, or whose file was replaced, can choose the path.
+// otherwise, because a process in a container, or whose file was replaced, can choose the path. May
+// block for ever, as stat(2) does where a file server no longer answers.
 std::string read_own_program(pid_t pid);
 
-// The parent of each process of the machine that is visible.
-std::map<pid_t, pid_t> read_parents();
+// Bytes a second that the libraries of a process exchange with other ranks whether or not it
+// progresses: Horovod's coordinator asks every rank each millisecond
+// (horovod/common/operations.cc), and NCCL's RAS tells two neighbours once a second that it lives
+// (src/ras/ras_internal.h).
+std::uint64_t chatter_of(pid_t pid);
 
 // Calls `visit` for each file that it has open, such as "/dev/nvidia0" or "socket:[77]", until
 // `visit` returns false. Does nothing if they may not be read.
 void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>& visit);
 
-// Up to 16 of its TCP connections, those with the most queued bytes first.
-std::vector<Connection> open_connections(pid_t pid);
-
-// Parses /proc/PID/net/tcp or tcp6 (proc(5)): the established connections, by inode.
-std::map<std::uint64_t, Connection> parse_tcp(std::string_view text);
-
 // Parses /proc/net/dev (proc(5)): the bytes received and sent on all interfaces except loopback.
 std::uint64_t parse_net_dev(std::string_view text);
 
 // Parses /proc/PID/io (proc(5)): rchar and wchar, the bytes of read() and write() on any file, but
-// not those of recv() and send().
+// not those of recv() and send(); and read_bytes and write_bytes, those of the storage, which grow
+// during a call, too.
 std::uint64_t parse_process_io(std::string_view text);
 
 // The bytes received and sent so far by all ports below `folder`: counters/port_rcv_data and

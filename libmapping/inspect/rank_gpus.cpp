@@ -53,12 +53,28 @@ GpuFacts find_gpu(std::string_view name, const Environment& variables, const Bou
     return facts;
 }
 
+// HIP numbers from 0 the GPUs that ROCR_VISIBLE_DEVICES leaves (docs/binding.md).
+std::string visible_amd_gpus(const Environment& variables) {
+    const std::string left = variables.text("ROCR_VISIBLE_DEVICES");
+    const std::string hip = variables.text("HIP_VISIBLE_DEVICES");
+    const std::string list = hip.empty() ? variables.text("CUDA_VISIBLE_DEVICES") : hip;
+    if (left.empty() || list.empty()) return left + list;
+    const auto names = comma_items(left);
+    std::vector<std::string_view> visible;
+    for (const std::string_view item : comma_items(list)) {
+        if (const auto index = number_below(item, names.size())) visible.push_back(names[*index]);
+    }
+    return join(visible, ",");
+}
+
 }  // namespace
 
 std::vector<GpuFacts> named_gpus(const Environment& variables, const BoundRecord& bound,
                                  const NodeTopology& topology) {
     std::vector<GpuFacts> gpus;
-    const std::string list = visible_gpus(variables);
+    const bool is_amd = !topology.gpus.empty() && topology.gpus.front().vendor == GpuVendor::amd;
+    if (hides_all_gpus(variables, is_amd)) return gpus;
+    const std::string list = is_amd ? visible_amd_gpus(variables) : visible_gpus(variables);
     for (const std::string_view name : comma_items(list)) {
         if (name.empty() || gpus.size() == max_gpus) continue;
         gpus.push_back(find_gpu(name, variables, bound, topology));

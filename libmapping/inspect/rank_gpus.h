@@ -18,7 +18,7 @@ namespace distgpu {
 // The GPUs that a process's variables name, such as CUDA_VISIBLE_DEVICES. Numbers count the GPUs
 // that the task may open: those that distgpu recorded in `bound`, or else all GPUs of the node, if
 // the step has all of them. A GPU that is not found, such as a number out of range, gets only its
-// name.
+// name. Empty if CUDA_VISIBLE_DEVICES hides all GPUs.
 std::vector<GpuFacts> named_gpus(const Environment& variables, const BoundRecord& bound,
                                  const NodeTopology& topology);
 

@@ -1,10 +1,11 @@
-// Finds the step's ranks among the sampled processes, and the processes above them.
+#include "inspect/ranks.h"
+
 #include "base/format.h"
 #include "base/values.h"
-#include "inspect/node_sample.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace distgpu {
@@ -42,6 +43,96 @@ std::vector<std::uint32_t> missing_ranks(const Ranks& ranks) {
         if (seen == ranks.seen.end() || seen->rank != rank) missing.push_back(rank);
     }
     return missing;
+}
+
+struct Place {
+    const NodeSample* node;
+    const ProcessSample* process;
+};
+
+std::vector<SharedRank> shared_ranks(std::span<const NodeSample> samples) {
+    std::map<std::uint32_t, std::set<std::uint32_t>> tasks_of;
+    for (const NodeSample& sample : samples) {
+        for (const ProcessSample& process : sample.processes) {
+            if (process.rank && process.task && is_alive(process)) {
+                tasks_of[*process.rank].insert(*process.task);
+            }
+        }
+    }
+    std::vector<SharedRank> shared;
+    for (const auto& [rank, tasks] : tasks_of) {
+        if (tasks.size() > 1) shared.push_back({rank, {tasks.begin(), tasks.end()}});
+    }
+    return shared;
+}
+
+// The hidden Python processes that are below no other hidden one and no rank, in the order of tasks
+// and of their start.
+std::vector<Place> hidden_processes(std::span<const NodeSample> samples) {
+    std::vector<Place> hidden;
+    for (const NodeSample& sample : samples) {
+        for (const ProcessSample& process : sample.processes) {
+            if (!process.is_hidden || !process.is_python || process.rank || !is_alive(process)) {
+                continue;
+            }
+            const ProcessSample* const parent = find_process(sample, process.parent);
+            if (parent == nullptr || !parent->is_hidden || !parent->is_python) {
+                hidden.push_back({&sample, &process});
+            }
+        }
+    }
+    std::ranges::stable_sort(hidden, {}, [](const Place& place) {
+        return std::tuple(place.process->task, place.process->begin, place.process->pid);
+    });
+    return hidden;
+}
+
+// Whether all tasks are launchers such as torchrun, whose workers have hidden their variables.
+bool are_launchers(std::span<const NodeSample> samples) {
+    std::set<std::uint32_t> tasks;
+    std::set<std::uint32_t> launchers;
+    for (const NodeSample& sample : samples) {
+        for (const ProcessSample& process : sample.processes) {
+            if (!process.task || !is_alive(process)) continue;
+            tasks.insert(*process.task);
+            if (process.is_hidden && process.is_python && !process.is_task) {
+                launchers.insert(*process.task);
+            }
+        }
+    }
+    return !tasks.empty() && tasks == launchers;
+}
+
+// Workers of a rank without readable variables, which are not ranks themselves.
+Candidates with_descendants(const Place& place) {
+    Candidates candidates{place.process};
+    for (const ProcessSample& process : place.node->processes) {
+        if (is_alive(process) && is_below(*place.node, process, place.process->pid)) {
+            candidates.push_back(&process);
+        }
+    }
+    return candidates;
+}
+
+void add_hidden_ranks(std::span<const NodeSample> samples, Ranks& ranks) {
+    const std::vector<Place> hidden = hidden_processes(samples);
+    ranks.expected = std::max<std::uint64_t>(ranks.expected, ranks.seen.size() + hidden.size());
+    std::ranges::stable_sort(ranks.seen, {}, &RankSample::rank);
+    const std::vector<std::uint32_t> free = missing_ranks(ranks);
+    for (std::size_t i = 0; i < hidden.size(); ++i) {
+        const auto task = hidden[i].process->task;
+        std::optional<std::uint32_t> rank;
+        if (free.size() == hidden.size()) {
+            rank = free[i];
+        } else if (task && std::ranges::binary_search(free, *task) &&
+                   std::ranges::count(ranks.seen, *task, &RankSample::rank) == 0) {
+            rank = task;
+        }
+        if (rank) {
+            ranks.seen.push_back(
+                sample_of_rank(*rank, *hidden[i].node, with_descendants(hidden[i])));
+        }
+    }
 }
 
 }  // namespace
@@ -86,18 +177,19 @@ bool is_alive(const ProcessSample& process) {
 }
 
 Ranks find_ranks(std::span<const NodeSample> samples, std::uint32_t tasks, bool is_component) {
-    const bool has_rank_variables = std::ranges::any_of(samples, [](const NodeSample& sample) {
+    Ranks ranks{.shared = shared_ranks(samples), .expected = tasks};
+    const bool has_variables = std::ranges::any_of(samples, [](const NodeSample& sample) {
         return std::ranges::any_of(sample.processes,
                                    [](const auto& process) { return process.rank.has_value(); });
     });
-    Ranks ranks{.expected = tasks};
+    const bool by_variable = ranks.shared.empty() && (has_variables || are_launchers(samples));
     for (const NodeSample& sample : samples) {
         std::map<std::uint32_t, Candidates> candidates_by_rank;
         for (const ProcessSample& process : sample.processes) {
-            const auto rank = has_rank_variables ? process.rank : process.task;
+            const auto rank = by_variable ? process.rank : process.task;
             if (!rank || !is_alive(process)) continue;
             candidates_by_rank[*rank].push_back(&process);
-            if (has_rank_variables && process.world_size) {
+            if (by_variable && process.world_size) {
                 ranks.expected = std::max<std::uint64_t>(ranks.expected, *process.world_size);
             }
         }
@@ -105,6 +197,7 @@ Ranks find_ranks(std::span<const NodeSample> samples, std::uint32_t tasks, bool 
             ranks.seen.push_back(sample_of_rank(rank, sample, candidates));
         }
     }
+    if (by_variable) add_hidden_ranks(samples, ranks);
     std::ranges::stable_sort(ranks.seen, {}, &RankSample::rank);
     if (is_component) {
         ranks.expected = ranks.seen.size();

@@ -86,11 +86,11 @@ void remove_slurm_variables() {
     environment.set("SLURM_DISTGPU", "off");  // not as option: srun may not know --distgpu
 }
 
-std::vector<std::string> srun_line(const RunningStep& step) {
-    const std::string nodes = formatted("{}", step.nodes.size());
-    const auto& component = step.component;
-    std::vector<std::string> line{"srun", "--jobid=" + (component ? component->leader : step.job),
-                                  "--nodelist=" + step.nodes.to_string(), "--nodes=" + nodes,
+std::vector<std::string> srun_line(const StepPart& part) {
+    const std::string nodes = formatted("{}", part.nodes.size());
+    const auto& component = part.component;
+    std::vector<std::string> line{"srun", "--jobid=" + (component ? component->leader : part.job),
+                                  "--nodelist=" + part.nodes.to_string(), "--nodes=" + nodes,
                                   "--ntasks=" + nodes};
     for (const char* const option :
          {"--ntasks-per-node=1", "--cpus-per-task=1", "--overlap", "--mem=0", "--gres=none",
@@ -141,6 +141,47 @@ Error srun_error(const RunningStep& step, const std::string& printed) {
     return {step.id, first_line.empty() ? "srun did not end in time" : first_line, ""};
 }
 
+// srun, and the pipe of its output.
+struct Sampling {
+    pid_t srun = -1;
+    UniqueFd output{};
+};
+
+Result<Sampling> start_sampling(const StepPart& part, const std::vector<std::string>& subcommand) {
+    Pipe output = make_pipe();
+    if (!output.is_open()) return Error{"a pipe", std::strerror(errno), ""};
+    fcntl(output.read.fd(), F_SETFL, O_NONBLOCK);
+    std::vector<std::string> line = srun_line(part);
+    line.push_back(own_program_path());
+    line.insert(line.end(), subcommand.begin(), subcommand.end());
+    line.push_back(part.numeric_id());
+    const Started srun = start_program(
+        line, {.output = output.write.fd(), .open_file_limit = raise_open_file_limit()});
+    if (srun.problem) return srun.problem->error;
+    return Sampling{srun.pid, std::move(output.read)};
+}
+
+// Adds the answers of the part's nodes. The tasks of a later component get their numbers in the
+// whole step.
+void add_samples(const StepPart& part, const Answers& answers, StepSample& sample) {
+    for (std::uint32_t i = 0; i < part.nodes.size(); ++i) {
+        std::string node = part.nodes.name(NodeIndex{i});
+        if (!answers.complete.contains(node)) sample.silent.push_back(std::move(node));
+    }
+    for (const auto& [node, text] : answers.complete) {
+        auto node_sample = read_node_sample(text);
+        if (!node_sample) {
+            sample.silent.push_back(node);
+            continue;
+        }
+        for (std::uint32_t& task : node_sample->tasks) task += part.first_task;
+        for (ProcessSample& process : node_sample->processes) {
+            if (process.task) *process.task += part.first_task;
+        }
+        sample.nodes.push_back(*std::move(node_sample));
+    }
+}
+
 }  // namespace
 
 Result<StepSample> sample_all_nodes(const RunningStep& step,
@@ -148,33 +189,25 @@ Result<StepSample> sample_all_nodes(const RunningStep& step,
                                     std::chrono::seconds duration) {
     constexpr std::chrono::seconds grace{60};
     remove_slurm_variables();
-    Pipe output = make_pipe();
-    if (!output.is_open()) return Error{"a pipe", std::strerror(errno), ""};
-    fcntl(output.read.fd(), F_SETFL, O_NONBLOCK);
-    std::vector<std::string> line = srun_line(step);
-    line.push_back(own_program_path());
-    line.insert(line.end(), subcommand.begin(), subcommand.end());
-    line.push_back(step.numeric_id());
-    const Started srun = start_program(
-        line, {.output = output.write.fd(), .open_file_limit = raise_open_file_limit()});
-    output.write = UniqueFd();
-    if (srun.problem) return srun.problem->error;
-    const std::string printed = read_all(output.read.fd(), Clock::now() + duration + grace);
-    end(srun.pid);
-    const Answers answers = read_answers(printed);
-    if (answers.complete.empty()) return srun_error(step, answers.other_lines);
+    const Deadline deadline = Clock::now() + duration + grace;
+    // All at once, so that the components of a heterogeneous step are sampled at the same time.
+    std::vector<Result<Sampling>> samplings;
+    for (const StepPart& part : step.parts) samplings.push_back(start_sampling(part, subcommand));
     StepSample sample;
-    for (std::uint32_t i = 0; i < step.nodes.size(); ++i) {
-        std::string node = step.nodes.name(NodeIndex{i});
-        if (!answers.complete.contains(node)) sample.silent.push_back(std::move(node));
-    }
-    for (const auto& [node, text] : answers.complete) {
-        if (auto node_sample = read_node_sample(text)) {
-            sample.nodes.push_back(*std::move(node_sample));
-        } else {
-            sample.silent.push_back(node);
+    std::optional<Error> problem;
+    for (std::size_t i = 0; i < step.parts.size(); ++i) {
+        const auto& sampling = samplings[i];
+        if (!sampling) {
+            if (!problem) problem = sampling.error();
+            add_samples(step.parts[i], {}, sample);
+            continue;
         }
+        const Answers answers = read_answers(read_all(sampling->output.fd(), deadline));
+        end(sampling->srun);
+        if (answers.complete.empty() && !problem) problem = srun_error(step, answers.other_lines);
+        add_samples(step.parts[i], answers, sample);
     }
+    if (sample.nodes.empty() && problem) return *problem;
     return sample;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "inspect/node_sample.h"
-#include "slurm/slurm_queries.h"
+#include "slurm/running_step.h"
 
 #include <chrono>
 #include <map>
@@ -22,10 +22,11 @@ struct StepSample {
 
 // Runs this program's `subcommand`, followed by the step's name, on each node, where it prints
 // answer_lines() of a NodeSample. The new step has one task per node, takes no CPU, memory or GPU
-// from the job, and is ignored by the plugin. Removes this process's SLURM_ variables, which may
-// describe another step. `duration` is how long the subcommand runs; returns at most a minute
-// later, because Slurm may need time to start a step on a thousand nodes. Errors (object: the
-// step): srun cannot be run, or is refused, as for another user's job.
+// from the job, and is ignored by the plugin; a heterogeneous step has one for each component.
+// Removes this process's SLURM_ variables, which may describe another step. `duration` is how long
+// the subcommand runs; returns at most a minute later, because Slurm may need time to start a step
+// on a thousand nodes. Errors (object: the step): srun cannot be run, or is refused, as for another
+// user's job.
 Result<StepSample> sample_all_nodes(const RunningStep& step,
                                     const std::vector<std::string>& subcommand,
                                     std::chrono::seconds duration);

@@ -1,53 +1,31 @@
 #include "inspect/stack.h"
 
 #include "base/format.h"
-#include "base/io/programs.h"
-#include "base/json.h"
 #include "base/values.h"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <filesystem>
+#include <iterator>
+#include <span>
 #include <string_view>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 namespace distgpu {
 namespace {
 
-constexpr std::size_t max_frames = 200;
-constexpr std::size_t max_name = 300;
-constexpr std::chrono::seconds tool_timeout{5};
-
-std::string printable_name(std::string_view text) {
-    return printable(text.substr(0, max_name));
+// Without the class: "join" for "Thread.join".
+std::string_view last_name(std::string_view function) {
+    return function.substr(function.rfind('.') + 1);  // all of it if there is no dot
 }
 
-Stack read_frames(const JsonFields& thread) {
-    Stack frames = thread.objects("frames", [](const JsonFields& frame) {
-        return Frame{printable_name(frame.text("name")), printable_name(frame.text("filename")),
-                     static_cast<std::uint32_t>(frame.value("line").whole_number().value_or(0))};
-    });
-    if (frames.size() > max_frames) frames.resize(max_frames);
-    std::reverse(frames.begin(), frames.end());
-    return frames;
-}
-
-// Whether the frame is in the user's own files, not in the interpreter's or an installed package's.
-bool is_own_code(const Frame& frame) {
-    constexpr std::array<std::string_view, 4> others{"/site-packages/", "/dist-packages/",
-                                                     "/lib/python3", "<frozen "};
-    return frame.line > 0 && std::ranges::none_of(others, [&](std::string_view other) {
-               return frame.file.find(other) != std::string::npos;
-           });
+bool has_any(std::span<const std::string_view> parts, std::string_view text) {
+    return std::ranges::any_of(
+        parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 // Functions that wait for other ranks: of torch.distributed, Horovod, Accelerate, Lightning,
 // DeepSpeed, MPI and NCCL.
 bool is_collective(std::string_view function) {
-    function.remove_prefix(function.rfind('.') + 1);  // the class; 0 bytes if there is no dot
+    function = last_name(function);
     constexpr std::string_view names =
         "all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_reduce "
         "all_reduce_coalesced all_to_all all_to_all_single allgather allgather_object allreduce "
@@ -89,24 +67,24 @@ std::string_view function_of(std::string_view text) {
 
 }  // namespace
 
+std::string printable_name(std::string_view text) {
+    constexpr std::size_t max_size = 300;
+    return printable(text.substr(0, max_size));
+}
+
+bool is_own_code(const Frame& frame) {
+    constexpr std::array<std::string_view, 4> others{"/site-packages/", "/dist-packages/",
+                                                     "/lib/python3", "<frozen "};
+    constexpr std::array<std::string_view, 5> sources{".c", ".cc", ".cpp", ".h", ".hpp"};
+    return frame.line > 0 && !has_any(others, frame.file) &&
+           std::ranges::none_of(sources, [&](std::string_view end) {  // py-spy's machine code
+               return frame.file.ends_with(end);
+           });
+}
+
 std::string to_text(const Frame& frame) {
     if (frame.line == 0) return frame.function;
     return formatted("{} ({})", frame.function, location_of(frame));
-}
-
-std::optional<Stack> parse_py_spy(std::string_view json, pid_t process) {
-    // py-spy prints a list, but read_json() reads objects.
-    std::optional<Stack> found;
-    const auto problem =
-        read_json(formatted("{{\"threads\":{}}}", json), [&](const JsonFields& fields) {
-            fields.for_each("threads", [&](const JsonFields& thread) {
-                const bool is_main = thread.value("os_thread_id").whole_number() ==
-                                         static_cast<std::uint64_t>(process) ||
-                                     thread.optional_text("thread_name") == "MainThread";
-                if (is_main || !found) found = read_frames(thread);
-            });
-        });
-    return problem ? std::nullopt : found;
 }
 
 Stack parse_backtrace(std::string_view text) {
@@ -127,132 +105,147 @@ Stack parse_backtrace(std::string_view text) {
     return stack;
 }
 
-bool waits_for_ranks(const Stack& stack) {
-    return std::ranges::any_of(stack, is_collective, &Frame::function);
-}
-
-bool may_wait(const Stack& stack) {
-    // Parts of names: "wait" is in _wait_for_tstate_lock and in pthread_cond_timedwait.
-    constexpr std::array<std::string_view, 17> parts{
-        "backward", "barrier", "block_until_ready", "collective", "get",    "gloo", "join",  "nccl",
-        "poll",     "recv",    "rendezvous",        "result",     "select", "send", "store", "sync",
-        "wait"};
-    return waits_for_ranks(stack) || std::ranges::any_of(stack, [&](const Frame& frame) {
-               return !is_own_code(frame) && std::ranges::any_of(parts, [&](std::string_view part) {
-                   return frame.function.find(part) != std::string::npos;
-               });
-           });
-}
-
-CallSite call_site_of(const Stack& stack) {
-    if (stack.empty()) return {};
-    const auto call = std::ranges::find_if(stack, [](const Frame& frame) {
-        return !is_own_code(frame) && is_collective(frame.function);
-    });
-    const bool waits = call != stack.end();
-    const auto own = std::find_if(std::make_reverse_iterator(call), stack.rend(), is_own_code);
-    if (own == stack.rend() && (!waits || call == stack.begin())) {
-        return {to_text(waits ? *call : stack.back()), waits};
-    }
-    const auto caller = own == stack.rend() ? std::prev(call) : std::prev(own.base());
-    const auto callee = waits ? call : std::next(caller);
-    if (callee == stack.end()) return {to_text(*caller), false};
-    return {formatted("{} ({})", callee->function, location_of(*caller)), waits};
+bool has_own_code(const Stack& stack) {
+    return std::ranges::any_of(stack, is_own_code);
 }
 
 namespace {
 
-bool is_program(const std::string& file) {
-    std::error_code error;
-    return std::filesystem::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
+// The frames below the user's own code: the interpreter's, packages' and machine code.
+std::span<const Frame> called_by_own_code(const Stack& stack) {
+    const auto own = std::find_if(stack.rbegin(), stack.rend(), is_own_code);
+    return {own.base(), stack.end()};
 }
 
-std::string find_in_path(std::string_view path, std::string_view name) {
-    while (!path.empty()) {
-        const std::string_view folder = cut_until(path, ':');
-        std::string file = formatted("{}/{}", folder, name);
-        if (folder.starts_with('/') && is_program(file)) return file;
-    }
-    return "";
+bool is_in(const Frame& frame, std::string_view folder) {
+    return frame.file.find(folder) != std::string::npos;
 }
 
-std::string find_in_folder_of(const std::string& program, std::string_view name) {
-    const std::string folder = program.substr(0, program.rfind('/'));
-    const std::string file = formatted("{}/{}", folder, name);
-    struct stat program_status {};
-    struct stat folder_status {};
-    struct stat link {};
-    struct stat target {};
-    const bool exist = stat(program.c_str(), &program_status) == 0 &&
-                       stat(formatted("{}/", folder).c_str(), &folder_status) == 0 &&
-                       lstat(file.c_str(), &link) == 0 && stat(file.c_str(), &target) == 0;
-    if (!exist || ((folder_status.st_mode | target.st_mode) & S_IWOTH) != 0) return "";
-    const auto is_trusted = [&](uid_t owner) {
-        return owner == 0 || owner == geteuid() || owner == program_status.st_uid;
-    };
-    return is_trusted(link.st_uid) && is_trusted(target.st_uid) && is_program(file) ? file : "";
+bool is_wait_for_gpu(const Frame& frame) {
+    constexpr std::array<std::string_view, 6> calls{
+        "cuCtxSynchronize",      "cuEventSynchronize",   "cuStreamSynchronize",
+        "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaStreamSynchronize"};
+    return has_any(calls, frame.function) ||
+           (is_in(frame, "/torch/cuda/") && frame.function == "synchronize");
+}
+
+bool is_wait_for_ranks(const Frame& frame) {
+    constexpr std::string_view messages =
+        "irecv isend recv recv_object send send_object tcp_rendezvous_handler rendezvous wait";
+    if (is_wait_for_gpu(frame)) return false;
+    if (is_collective(frame.function)) return true;
+    const std::string_view name = last_name(frame.function);
+    return (is_in(frame, "/torch/distributed/") || is_in(frame, "/mpi4py/")) &&
+           has_word(messages, name);
+}
+
+// Of libraries in machine code: torch, gloo, MPI, NCCL, Horovod, JAX.
+bool is_native_wait_for_ranks(const Frame& frame) {
+    constexpr std::array<std::string_view, 9> beginnings{
+        "c10d::", "gloo::", "MPI_", "PMPI_", "ompi_", "MPIR_", "nccl", "horovod::", "xla::cpu::"};
+    return std::ranges::any_of(beginnings, [&](std::string_view beginning) {
+        return frame.function.starts_with(beginning);
+    });
+}
+
+// Before the ranks have met, or at the store by which they meet.
+bool is_rendezvous(std::string_view function) {
+    constexpr std::array<std::string_view, 4> parts{"Store", "init_process_group", "rendezvous",
+                                                    "CommInit"};
+    return has_any(parts, function);
+}
+
+// A DataLoader's workers, multiprocessing, subprocess.
+bool is_wait_for_process(const Frame& frame) {
+    constexpr std::string_view functions =
+        "_try_wait _wait communicate get join poll recv wait _recv _recv_bytes _try_get_data";
+    return has_word(functions, last_name(frame.function)) &&
+           (is_in(frame, "/multiprocessing/") || is_in(frame, "/subprocess.py") ||
+            is_in(frame, "/dataloader.py"));
 }
 
 }  // namespace
 
-StackTools find_stack_tools(std::string_view path, const std::vector<std::string>& programs) {
-    const auto find = [&](std::string_view name) {
-        std::string file = find_in_path(path, name);
-        for (const std::string& program : programs) {
-            if (file.empty()) file = find_in_folder_of(program, name);
+WaitsFor waits_for(const Stack& stack, const Stack* native) {
+    const auto called = called_by_own_code(stack);
+    const auto below = native == nullptr ? called : called_by_own_code(*native);
+    if (std::ranges::any_of(called, is_wait_for_ranks)) return WaitsFor::ranks;
+    if (std::ranges::any_of(called, is_wait_for_process)) return WaitsFor::process;
+    if (std::ranges::any_of(below, is_wait_for_gpu)) return WaitsFor::gpu;
+    const auto is_backward = [](const Frame& frame) { return frame.function == "backward"; };
+    if (std::ranges::any_of(called, is_backward)) return WaitsFor::backward;
+    if (std::ranges::any_of(below, is_native_wait_for_ranks)) return WaitsFor::ranks;
+    return WaitsFor::nothing;
+}
+
+CallSite call_site_of(const Stack& stack, const Stack* native) {
+    if (stack.empty()) return {};
+    const auto call = std::ranges::find_if(stack, [](const Frame& frame) {
+        return !is_own_code(frame) && !is_wait_for_gpu(frame) && is_collective(frame.function);
+    });
+    const bool waits = call != stack.end();
+    const bool is_collective_call = waits && !is_rendezvous(call->function);
+    const auto own = std::find_if(std::make_reverse_iterator(call), stack.rend(), is_own_code);
+    if (own == stack.rend() && (!waits || call == stack.begin())) {
+        return {to_text(waits ? *call : stack.back()), is_collective_call};
+    }
+    const auto caller = own == stack.rend() ? std::prev(call) : std::prev(own.base());
+    auto callee = waits ? call : std::next(caller);
+    // A decorator of torch.distributed, which has the name of none of its functions.
+    while (callee != stack.end() && std::next(callee) != stack.end() &&
+           callee->function.find("<locals>") != std::string::npos) {
+        ++callee;
+    }
+    if (callee != stack.end()) {
+        return {formatted("{} ({})", callee->function, location_of(*caller)), is_collective_call};
+    }
+    // Machine code that the user's function called: "Work.wait" and the like.
+    const auto below = native == nullptr ? std::span<const Frame>() : called_by_own_code(*native);
+    const auto wait = std::ranges::find_if(below, is_native_wait_for_ranks);
+    if (wait != below.end()) {
+        return {formatted("{} ({})", wait->function, location_of(*caller)),
+                !is_rendezvous(wait->function)};
+    }
+    return {to_text(*caller), false};
+}
+
+Stack common_stack(const std::vector<const Stack*>& stacks) {
+    Stack common;
+    if (stacks.empty()) return common;
+    const Stack& last = *stacks.back();
+    for (std::size_t i = 0; i < last.size(); ++i) {
+        const auto has_frame = [&](const Stack* stack) {
+            return i < stack->size() && (*stack)[i] == last[i];
+        };
+        const auto has_function = [&](const Stack* stack) {
+            return i < stack->size() && (*stack)[i].function == last[i].function &&
+                   (*stack)[i].file == last[i].file;
+        };
+        if (!std::ranges::all_of(stacks, has_function)) break;
+        common.push_back(last[i]);
+        if (!std::ranges::all_of(stacks, has_frame)) break;
+    }
+    return common;
+}
+
+bool runs_other_code(const Stack& left, const Stack& right) {
+    const auto own_functions = [](const Stack& stack) {
+        Stack own;
+        // Machine code has no files, and its innermost function may be a system call.
+        const bool is_native =
+            std::ranges::none_of(stack, [](const Frame& f) { return f.line > 0; });
+        for (const Frame& frame : stack) {
+            if (is_native && is_native_wait_for_ranks(frame)) break;
+            if (is_native || is_own_code(frame)) own.push_back({frame.function, frame.file});
         }
-        return file;
+        if (is_native && !own.empty()) own.pop_back();
+        return own;
     };
-    return {find("py-spy"), find("eu-stack"), find("gdb")};
-}
-
-Result<Stack> read_python_stack(const StackTools& tools, pid_t pid, bool is_stopped_or_blocked) {
-    if (tools.py_spy.empty()) {
-        return Error{"py-spy", "not found on the node",
-                     "pip install py-spy, in your environment or on the nodes"};
-    }
-    std::vector<std::string> command{tools.py_spy, "dump", "--json", "--pid", formatted("{}", pid)};
-    if (is_stopped_or_blocked) command.emplace_back("--nonblocking");
-    const auto printed = run_command(command, tool_timeout);
-    if (!printed) return Error{"py-spy", printed.error().problem, ""};
-    auto stack = parse_py_spy(*printed, pid);
-    if (!stack) return Error{"py-spy", "printed no stack", ""};
-    return *std::move(stack);
-}
-
-Result<Stack> read_native_stack(const StackTools& tools, pid_t pid) {
-    const std::string number = formatted("{}", pid);
-    if (!tools.eu_stack.empty()) {
-        return run_command({tools.eu_stack, "-1", "-p", number}, tool_timeout)
-            .transform(parse_backtrace);
-    }
-    if (tools.gdb.empty()) {
-        return Error{"eu-stack and gdb", "not found on the node", "install elfutils there"};
-    }
-    // auto-load: by default gdb runs scripts and loads libraries that the process's files name.
-    return run_command(
-               {tools.gdb, "-batch", "-nx", "-iex", "set auto-load no", "-p", number, "-ex", "bt"},
-               tool_timeout)
-        .transform(parse_backtrace);
-}
-
-Error explain_stack_error(const Error& error, std::string_view yama) {
-    const auto contains = [&](std::string_view text) {
-        return error.problem.find(text) != std::string::npos;
-    };
-    if (!contains("ermission") && !contains("not permitted")) return error;
-    if (!yama.empty() && yama != "0") {
-        constexpr std::string_view or_watch =
-            "start the step with --distgpu=MODE,watch, which makes each task's process traceable, "
-            "or ";
-        return {"stacks",
-                formatted("the kernel lets no process trace another (kernel.yama.ptrace_scope "
-                          "is {})",
-                          yama),
-                formatted("{}ask your administrator to set it to 0",
-                          yama == "1" ? or_watch : std::string_view())};
-    }
-    return {"stacks", "the program does not allow other processes to trace it", ""};
+    const Stack a = own_functions(left);
+    const Stack b = own_functions(right);
+    return !std::equal(a.begin(),
+                       a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())),
+                       b.begin());
 }
 
 }  // namespace distgpu

@@ -2,8 +2,10 @@
 
 #include "base/format.h"
 #include "base/io/files.h"
+#include "base/io/programs.h"
 #include "base/values.h"
 #include "inspect/process_facts.h"
+#include "inspect/ranks.h"
 #include "slurm/slurm_queries.h"
 
 #include <algorithm>
@@ -21,11 +23,11 @@ using Tasks = std::map<pid_t, std::optional<std::uint32_t>>;  // the task of eac
 Tasks find_tasks(const std::vector<StepProcess>& known) {
     Tasks tasks;
     for (const StepProcess& process : known) tasks[process.pid] = process.rank;
-    const auto parents = read_parents();
+    const ProcessTree tree = read_process_tree();
     bool has_changed = true;
     while (has_changed && tasks.size() < max_processes) {
         has_changed = false;
-        for (const auto& [pid, parent] : parents) {
+        for (const auto& [parent, pid] : tree.children) {
             const auto parent_task = tasks.find(parent);
             if (parent_task == tasks.end()) continue;
             const auto [task, is_new] = tasks.try_emplace(pid, parent_task->second);
@@ -55,22 +57,51 @@ void inherit_ranks(NodeSample& sample) {
     }
 }
 
+// Whether the variables that Slurm gave it say so. Those of a component of a heterogeneous step do
+// not say which one it is.
+bool has_variables_of(const std::string& step, const Environment& environment) {
+    return environment.text("SLURM_JOB_ID") + '.' + environment.text("SLURM_STEP_ID") == step;
+}
+
+std::vector<StepProcess> search_step_processes(const std::string& step) {
+    const ProcessTree tree = read_process_tree();
+    std::map<pid_t, std::optional<std::uint32_t>> tasks;
+    for (const auto& [pid, stat] : tree.stats) {
+        if (read_owner(pid) != geteuid()) continue;
+        const EnvironmentCopy environment = read_environment(pid).value_or(EnvironmentCopy());
+        const auto cgroups = read_regular_file(formatted("/proc/{}/cgroup", pid));
+        if (has_variables_of(step, environment) || (cgroups && is_in_cgroup_of(step, *cgroups))) {
+            tasks[pid] = environment.number("SLURM_PROCID");
+        }
+    }
+    std::vector<StepProcess> processes;
+    for (const auto& [pid, task] : tasks) {
+        const bool is_first = !tasks.contains(tree.stats.at(pid).parent);  // of its task
+        processes.push_back({pid, is_first ? task : std::nullopt});
+    }
+    return processes;
+}
+
 std::vector<ProcessSample> find_processes(const std::vector<StepProcess>& known) {
     std::vector<ProcessSample> processes;
     for (const auto& [pid, task] : find_tasks(known)) {
         const auto stat = read_stat(pid);
         if (!stat || stat->name == signal_witness_name) continue;
         const EnvironmentCopy environment = read_environment(pid).value_or(EnvironmentCopy());
+        const std::string program = read_program(pid);
         processes.push_back(
             {.pid = pid,
              .parent = stat->parent,
              .begin = stat->begin,
              .name = stat->name,
              .command = read_command(pid),
-             .is_python = is_python(pid, read_program(pid)),
+             // One that is not dumpable hides even the path of its program.
+             .is_python = is_python(pid, program.empty() ? stat->name : program),
              .is_task = std::ranges::any_of(
                  known,
                  [&, pid = pid](const StepProcess& each) { return each.pid == pid && each.rank; }),
+             // Slurm gives it to all; setproctitle overwrites the block of variables.
+             .is_hidden = !environment.get("SLURM_JOB_ID"),
              .task = task,
              .rank = environment.number("RANK"),
              .world_size = environment.number("WORLD_SIZE")});
@@ -108,6 +139,36 @@ Result<std::vector<StepProcess>> list_step_processes(const std::string& node,
     });
 }
 
+bool is_in_cgroup_of(const std::string& step, std::string_view cgroups) {
+    const std::size_t point = step.find('.');
+    const std::string cgroup =
+        formatted("/job_{}/step_{}/", step.substr(0, point), step.substr(point + 1));
+    const std::size_t found = cgroups.find(cgroup);
+    if (found == std::string_view::npos) return false;
+    const std::string_view part = cgroups.substr(found + cgroup.size());
+    return part.starts_with("user") || part.starts_with("task_");
+}
+
+std::vector<StepProcess> find_without_slurm(const std::string& step) {
+    constexpr std::chrono::seconds limit{2};
+    const auto search = [&] {
+        std::string lines;
+        for (const auto& [pid, rank] : search_step_processes(step)) {
+            lines += formatted("{} {}\n", pid, rank ? formatted("{}", *rank) : "-");
+        }
+        return lines;
+    };
+    const auto lines = output_of_child(search, Clock::now() + limit);
+    std::string_view text = lines ? std::string_view(*lines) : std::string_view();
+    std::vector<StepProcess> processes;
+    while (!text.empty()) {
+        std::string_view line = cut_until(text, '\n');
+        const auto pid = whole_number(cut_until(line, ' '));
+        if (pid) processes.push_back({static_cast<pid_t>(*pid), whole_number(line)});
+    }
+    return processes;
+}
+
 std::optional<Error> other_owner_error(const std::string& step,
                                        const std::vector<StepProcess>& processes) {
     for (const StepProcess& process : processes) {
@@ -123,10 +184,12 @@ std::optional<Error> other_owner_error(const std::string& step,
 
 Result<NodeSample> find_step_processes(const std::string& node, const std::string& step,
                                        const Environment& environment) {
-    const auto known = list_step_processes(node, step, environment);
-    if (!known) return NodeSample{.node = node, .problem = known.error().message()};
-    if (auto error = other_owner_error(step, *known)) return *std::move(error);
-    NodeSample sample{.node = node, .processes = find_processes(*known)};
+    const auto listed = list_step_processes(node, step, environment);
+    const std::string problem = listed ? "" : listed.error().message();
+    const auto known = listed ? *listed : find_without_slurm(step);
+    if (!listed && known.empty()) return NodeSample{.node = node, .problem = problem};
+    if (auto error = other_owner_error(step, known)) return *std::move(error);
+    NodeSample sample{.node = node, .processes = find_processes(known), .problem = problem};
     inherit_ranks(sample);
     return sample;
 }

@@ -1,4 +1,5 @@
-// Finds the processes of a step on this node: those that slurmstepd knows, and their descendants.
+// Finds the processes of a step on this node: those that slurmstepd knows, or that carry the step's
+// marks, and their descendants.
 #pragma once
 
 #include "base/environment.h"
@@ -35,8 +36,18 @@ Result<std::vector<StepProcess>> list_step_processes(const std::string& node,
                                                      const std::string& step,
                                                      const Environment& environment);
 
+// The same without Slurm, for when it does not answer: this user's processes of which the variables
+// SLURM_JOB_ID and SLURM_STEP_ID, or else the cgroup, are the step's. Empty if there are none, or
+// if that takes longer than two seconds.
+std::vector<StepProcess> find_without_slurm(const std::string& step);
+
+// Whether the text of /proc/PID/cgroup names a cgroup of the step's tasks, such as
+// "/slurm/uid_7/job_5/step_0/task_1" or "/system.slice/slurmstepd.scope/job_5/step_0/user/task_1".
+bool is_in_cgroup_of(const std::string& step, std::string_view cgroups);
+
 // Up to max_processes of them, sorted by pid, without moments and connections. If Slurm does not
-// list them, the sample has the problem. Error: other_owner_error().
+// list them, the sample has the problem, and what find_without_slurm() found. Error:
+// other_owner_error().
 Result<NodeSample> find_step_processes(const std::string& node, const std::string& step,
                                        const Environment& environment);
 

@@ -98,6 +98,14 @@ std::string visible_gpus(const Environment& environment) {
     return names.empty() ? std::string{} : *environment.get(names.front());
 }
 
+bool hides_all_gpus(const Environment& environment, bool is_amd) {
+    const auto list = environment.get("CUDA_VISIBLE_DEVICES");
+    if (!list || (is_amd && list->empty())) return false;
+    std::string_view rest = *list;
+    const std::string_view first = cut_until(rest, ',');
+    return first.empty() || first.starts_with('-') || first == "NoDevFiles";
+}
+
 bool uses_pci_order(const Environment& environment) {
     const std::string order = environment.text("CUDA_DEVICE_ORDER");
     return order.empty() || order == "PCI_BUS_ID";

@@ -47,6 +47,11 @@ std::vector<std::string> gpu_variables(const Environment& environment);
 // The value of the first that is set; empty if none is.
 std::string visible_gpus(const Environment& environment);
 
+// Whether CUDA_VISIBLE_DEVICES hides every GPU from the program: it is set, and its list, which
+// ends at the first item that is no GPU, has none: "", "-1", "NoDevFiles". HIP ignores an empty one
+// (ROCclr's Device::init()).
+bool hides_all_gpus(const Environment& environment, bool is_amd = false);
+
 // Whether CUDA numbers GPUs by PCI address: false if CUDA_DEVICE_ORDER is set to another order.
 bool uses_pci_order(const Environment& environment);
 

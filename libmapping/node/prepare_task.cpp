@@ -49,6 +49,20 @@ Error watch_error(const StepWatch& watch, std::string problem) {
             std::move(problem), "the step runs without a watch"};
 }
 
+// The task's variables that select devices, once its plan is applied.
+std::vector<BoundVariable> device_variables_of(const Environment& environment,
+                                               const TaskPlan& task) {
+    std::vector<BoundVariable> variables;
+    for (const std::string_view name : bound_variables()) {
+        auto value = environment.get(std::string(name));
+        if (!value) continue;
+        const bool is_given = std::ranges::any_of(
+            task.set, [&](const auto& each) { return each.first == name && each.second == value; });
+        variables.push_back({std::string(name), std::move(value), is_given});
+    }
+    return variables;
+}
+
 }  // namespace
 
 std::vector<std::uint16_t> listening_ports(const PlannedTask& task) {
@@ -99,10 +113,14 @@ Result<std::string> prepare_task(const PlannedTask& task, std::string_view spec,
             formatted("distgpu: rank {}: the kernel refused CPUs {}; they stay as they were",
                       task.task().rank.value, binding->cpus.to_string()));
     }
-    // The task does not need this variable, so a failure to set it is ignored.
-    process.environment.set(bound_variable, bound_record_text(own_cpus(), task.facts));
     return set_task_environment(process.environment, spec, task.plan, task.local)
-        .transform([](std::monostate) { return std::string{}; });
+        .transform([&](std::monostate) {
+            const auto variables = device_variables_of(process.environment, task.task());
+            // The task does not need this variable, so a failure to set it is ignored.
+            process.environment.set(bound_variable,
+                                    bound_record_text(own_cpus(), task.facts, variables));
+            return std::string{};
+        });
 }
 
 Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,

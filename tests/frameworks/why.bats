@@ -83,7 +83,8 @@ finds() { # ENVIRONMENT FINDING COMMAND...; RANK stands in both
 
 torch=("${four_on_each[@]}" --distgpu=pytorch python3 hang.py)
 rest='15 ranks wait in all_reduce \(hang\.py:[0-9]+\)'
-unchanged='unchanged for 3\.[0-9] s'
+# As long as it takes until the silence between the ranks is certain.
+unchanged='unchanged for [0-9.]+ s'
 
 # bats test_tags=short
 @test "torch: a rank that sleeps" {
@@ -92,7 +93,8 @@ unchanged='unchanged for 3\.[0-9] s'
 }
 
 @test "torch: a rank that computes" {
-    finds torch "rank RANK on NODE is in compute \(hang\.py:[0-9]+\), running, (and moves|$unchanged); $rest" \
+    finds torch "nothing hangs: 1 of 16 ranks made progress in [0-9.]+ s; rank RANK on NODE is in compute \(hang\.py:[0-9]+\), \
+running; $rest" \
         "${torch[@]}" compute RANK
 }
 
@@ -146,7 +148,7 @@ signal.pause()'
 }
 
 @test "torch: ranks that take slow steps move" {
-    finds torch 'nothing hangs: (9|1[0-6]) of 16 ranks made progress in 3\.[0-9] s' "${torch[@]}" slow RANK
+    finds torch 'nothing hangs: (9|1[0-6]) of 16 ranks made progress in [0-9.]+ s' "${torch[@]}" slow RANK
 }
 
 @test "torchrun: a rank that sleeps" {
@@ -175,7 +177,7 @@ signal.pause()'
 
 @test "MPI: a rank that sleeps" {
     finds jax "rank RANK on NODE is in load_batch \(hang_elsewhere\.py:[0-9]+\), asleep, $unchanged; \
-15 ranks are in main \(hang_elsewhere\.py:[0-9]+\)" \
+15 ranks wait in [A-Za-z_:]+ \(hang_elsewhere\.py:[0-9]+\)" \
         "${four_on_each[@]}" --mpi=pmix --distgpu=ompi python3 hang_elsewhere.py mpi RANK
 }
 

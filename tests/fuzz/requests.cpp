@@ -88,11 +88,13 @@ void try_bound_record(std::string_view text) {
         require(gpu.pci.find('/') == std::string::npos && gpu.pci.find("..") == std::string::npos,
                 "an address names no other file");
     }
-    const CpuSet cpus = record.cpus;
-    if (!cpus.empty()) {
-        require(read_bound_record(bound_record_text(cpus, NodeFacts{})).cpus == cpus,
-                "CPUs are read back");
-    }
+    const auto variables = record.variables.value_or(std::vector<BoundVariable>{});
+    require(variables.size() <= bound_variables().size(), "a variable is recorded once");
+    const std::string written = bound_record_text(record.cpus, NodeFacts{}, variables);
+    require_line(written);
+    const BoundRecord again = read_bound_record(written);
+    require(again.cpus == record.cpus && again.variables == variables,
+            "CPUs and variables are read back");
 }
 
 }  // namespace distgpu

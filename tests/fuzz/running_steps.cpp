@@ -1,11 +1,14 @@
 // What nodes, Slurm, the kernel and the tools that read stacks tell of a running step.
 #include "explain/explanation.h"
+#include "inspect/file_locks.h"
 #include "inspect/process_facts.h"
 #include "inspect/rank_gpus.h"
 #include "inspect/sample_all_nodes.h"
-#include "inspect/stack.h"
+#include "inspect/sockets.h"
+#include "inspect/stack_tools.h"
 #include "inspect/step_processes.h"
-#include "slurm/slurm_queries.h"
+#include "slurm/job_state.h"
+#include "slurm/running_step.h"
 #include "targets.h"
 #include "why/diagnosis.h"
 
@@ -35,14 +38,14 @@ void try_node_answers(std::string_view text) {
 namespace {
 
 void explain_twice(const NodeSample& look) {
-    const Explanation explanation = explain({look, look}, {"silent"});
+    const Explanation explanation = explain({look, look}, {"silent"}, 4);
     const std::size_t grouped = std::accumulate(
         explanation.groups.begin(), explanation.groups.end(), std::size_t{0},
         [](std::size_t sum, const ExplainedGroup& group) { return sum + group.ranks.size(); });
     require(grouped == explanation.ranks.size(), "a rank is in one group");
     const std::string words = explanation_text("5.0", explanation, false);
     require(words.find('\x1b') == std::string::npos, "no terminal is steered");
-    require(!explanation_json("5.0", explanation, explanation.ranks).empty(),
+    require(!explanation_json({.step = "5.0"}, explanation, explanation.ranks).empty(),
             "an explanation has JSON");
     for (const ExplainedRank& rank : explanation.ranks) {
         require(rank_text(explanation, rank, false).find('\x1b') == std::string::npos,
@@ -60,20 +63,24 @@ void try_node_look(std::string_view text) {
     const std::string line = to_json(*look).line();
     require(line.find('\n') == std::string::npos, "a look is one line");
     require(read_node_sample(line) == look, "a look is read back as it was written");
+    NodeSample both = *look;
+    prepend_moments(*look, both);
+    require(read_node_sample(to_json(both).line()) == both, "two looks are one of more moments");
+    static_cast<void>(diagnose({both}, {}, 4));
     const Diagnosis diagnosis = diagnose({*look, *look}, {"silent"}, 4);
     const std::size_t grouped = std::accumulate(
         diagnosis.groups.begin(), diagnosis.groups.end(), std::size_t{0},
         [](std::size_t sum, const RankGroup& group) { return sum + group.ranks.size(); });
-    require(grouped % 2 == 0 && grouped <= 2 * look->processes.size(),
-            "a rank is in one group, and the same on nodes that tell the same");
+    require(grouped <= 2 * look->processes.size(), "a rank is in one group");
+    require(std::ranges::is_sorted(diagnosis.accused), "ranks are accused in their order");
     require(diagnosis.findings.empty() || grouped > 0, "what is found is of ranks that were seen");
     require(!diagnosis_text("5.0", diagnosis, false).empty(), "a diagnosis has words");
-    const std::string page = diagnosis_page("5.0", diagnosis);
+    const std::string page = diagnosis_page({.step = "5.0"}, diagnosis);
     require(std::all_of(page.begin(), page.end(),
                         [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }) &&
                 page.find("<script") == std::string::npos,
             "what a page says is text");
-    require(!diagnosis_json("5.0", diagnosis).empty(), "a diagnosis has JSON");
+    require(!diagnosis_json({.step = "5.0"}, diagnosis).empty(), "a diagnosis has JSON");
     explain_twice(*look);
 }
 
@@ -95,7 +102,7 @@ void check(const Stack& stack) {
 
 // What Slurm, the kernel and the tools that read stacks print of a step and of its processes.
 void try_process_text(std::string_view text) {
-    if (const auto stack = parse_py_spy(text, 1)) check(*stack);
+    if (const auto python = parse_py_spy(text, 1)) check(python->stack);
     const Stack native = parse_backtrace(text);
     check(native);
     for (const Frame& frame : native) require(!frame.function.empty(), "a frame has a name");
@@ -103,21 +110,43 @@ void try_process_text(std::string_view text) {
         require(!busy || *busy <= 100, "nothing is busier than all the time");
     }
     static_cast<void>(parse_stat(text));
-    for (const auto& [inode, connection] : parse_tcp(text)) require_line(connection.peer);
+    for (const auto& [inode, socket] : parse_tcp_answer(text).connections) {
+        require_line(socket.connection.peer);
+    }
+    static_cast<void>(lock_holders(text, {8, 1, 4711}));
     static_cast<void>(parse_net_dev(text));
     static_cast<void>(parse_process_io(text));
     for (const StepProcess& process : parse_listpids("5.0", text)) {
         require(process.pid > 0, "a process has a number");
     }
-    for (const RunningStep& step : parse_steps_json(text)) {
-        require(step.nodes.size() > 0, "a step has nodes");
+    for (const StepPart& part : parse_steps_json(text)) {
+        require(part.nodes.size() > 0, "a step has nodes");
     }
-    for (const char* const wanted : {"5", "5.0", "4_3"}) {
-        const auto step = choose_step(wanted, parse_steps(text));
-        if (!step) continue;
-        require(step->nodes.size() > 0, "a step has nodes");
-        require(step->numeric_id() == step->id, "a step is of its job");
+    for (const char* const wanted : {"5", "5.0", "5.0+1", "4_3"}) {
+        const auto name = StepName::parse(wanted);
+        const auto step = choose_step(wanted, *name, name->job, parse_steps(text));
+        if (!step) require_line(step.error().message());
+        if (!step || !*step) continue;
+        require(!(*step)->parts.empty(), "a step has parts");
+        std::uint64_t tasks = 0;
+        for (const StepPart& part : (*step)->parts) {
+            require(part.nodes.size() > 0, "a step has nodes");
+            require(part.numeric_id() == part.id, "a step is of its job");
+            tasks += part.tasks;
+        }
+        require(tasks == (*step)->tasks, "a step has the tasks of its parts");
     }
+    for (const Job& job : parse_jobs(text)) {
+        require_line(state_sentence(job, parse_sacct(text)));
+        require(job.components.size() <= 128, "a job has few components");
+    }
+    for (const AccountedStep& step : parse_sacct(text)) {
+        if (const auto ended = find_ended({step}, step.id)) {
+            require_line(ended_sentence("step", *ended));
+        }
+    }
+    const auto name = StepName::parse(text);
+    if (name) require_line(name->job + name->component + name->step + ".");
 }
 
 }  // namespace distgpu

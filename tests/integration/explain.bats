@@ -29,7 +29,7 @@ explain() { # [-STATUS] ARGUMENT...
 
 # The lines below the one that names these ranks.
 below() { # WHO
-    sed -n "/^$1:\$/,/^[^ ]/{/^  /p}" <<<"$output"
+    sed -n "/^$1:\$/,/^\([^ ]\|\$\)/{/^  /p}" <<<"$output"
 }
 
 on_node02='[ $SLURMD_NODENAME != node02 ] ||'
@@ -78,6 +78,69 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     [ "$output" = "distgpu: --rank 4: no such rank was seen; see distgpu explain $job.0" ]
 }
 
+@test "a wrapper that gives every rank the same GPU, or none" {
+    gave='usually a wrapper script around the program sets it'
+    begin "${four[@]}" --gres=gpu:2 --distgpu=pytorch,gpus=isolate sh -c "exec env CUDA_VISIBLE_DEVICES=0 ${rank[*]}"
+    explain -0 "$job"
+    shares='  shares GPU 0 with 1 other rank, but the step has 2 GPUs on the node'
+    [ "$(below 'ranks 1,3 on node01, node02')" = "  CUDA_VISIBLE_DEVICES is 0, but distgpu gave 1; $gave
+$shares" ]
+    [ "$(below 'ranks 0,2 on node01, node02')" = "$shares" ]
+    [[ $output != *unchanged* ]]
+    finish_step
+    # The program's own list, in the order that distgpu gave to all.
+    begin "${four[@]}" --gres=gpu:2 --distgpu=pytorch sh -c "$on_node02 export CUDA_VISIBLE_DEVICES=; exec ${rank[*]}"
+    explain -0 "$job"
+    [ "$(below 'ranks 2-3 on node02')" = "  CUDA_VISIBLE_DEVICES is empty, but distgpu gave 0,1; $gave
+  sees no GPU, because CUDA_VISIBLE_DEVICES is empty, but the step has 2 GPUs on the node" ]
+    [[ $output == *'ranks 0-1 on node01 are unchanged since they began'* ]]
+    [[ $output =~ 'ranks 2-3'\ +node02\ .*\ none\  ]]
+    [[ $output != */dev/* ]]
+    finish_step
+    # What distgpu left as Slurm set it.
+    begin "${four[@]}" --gres=gpu:2 --distgpu=pytorch,gpus=keep sh -c "export CUDA_VISIBLE_DEVICES=1; exec ${rank[*]}"
+    explain -0 "$job"
+    [[ $(below 'ranks 0-3 on node01, node02') == '  CUDA_VISIBLE_DEVICES is 1, and was 0,1 when the task began'* ]]
+}
+
+@test "a wrapper that gives every rank the same HCA" {
+    begin "${four[@]}" --export=ALL,UCX_NET_DEVICES=mlx5_1:1 --distgpu=pytorch sh -c \
+        "export UCX_NET_DEVICES=mlx5_0:1 NCCL_IB_HCA=mlx5_0; exec ${rank[*]}"
+    explain -0 "$job"
+    [ "$(below 'ranks 0-3 on node01, node02')" = '  NCCL_IB_HCA is mlx5_0, and was not set when the task began
+  UCX_NET_DEVICES is mlx5_0:1, and was mlx5_1:1 when the task began' ]
+}
+
+@test "ranks that have ended, and a node on which none is left" {
+    begin "${four[@]}" --kill-on-bad-exit=0 --distgpu=pytorch /usr/bin/python3 ranks.py die 3
+    until_so 10 grep -q Killed "$SCRATCH/log"
+    explain -0 "$job"
+    [ "${lines[0]}" = "step $job.0: 3 of 4 ranks on 2 nodes, prepared by --distgpu=pytorch" ]
+    [ "${lines[1]}" = 'rank 3 on node02 has ended' ]
+    [ "${lines[2]}" = 'ranks 0-2 on node01, node02 are unchanged since they began' ]
+    explain -3 "$job" --rank 3
+    [ "$output" = "distgpu: --rank 3: no process of it was seen; see distgpu explain $job.0" ]
+    explain -0 "$job" --format json
+    [ "$(jq -c .missing <<<"$output")" = '[{"rank":3,"node":"node02","ended":true,"how":null}]' ]
+    finish_step
+    begin "${four[@]}" --kill-on-bad-exit=0 --distgpu=pytorch sh -c \
+        "[ \$SLURMD_NODENAME != node02 ] || { echo waits; exit 0; }; exec ${rank[*]}"
+    until_so 10 on node02 sh -c '! pgrep -f "slurmstepd: \[[0-9]+\.0\]"'
+    explain -0 "$job"
+    [ "${lines[1]}" = 'ranks 2-3: no process of the step runs on node02' ]
+}
+
+@test "how a process ended that its launcher has not waited for" {
+    begin -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2 sh -c '
+        for local in 0 1; do
+            RANK=$((2 * PET_NODE_RANK + local)) WORLD_SIZE=4 /usr/bin/python3 ranks.py die 3 &
+        done
+        exec sleep 60'
+    explain -0 "$job"
+    [ "${lines[1]}" = 'rank 3: no process of it was seen' ]
+    [[ ${lines[2]} =~ ^'on node02 process '[0-9]+' python3 was killed by signal 9 (SIGKILL)'$ ]]
+}
+
 @test "ranks below a launcher: what that gives them is no change, but another order is" {
     begin -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2 ./launch.sh "${rank[@]}"
     explain -0 "$job"
@@ -101,15 +164,14 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     [[ $output == *'variables cannot be read, because the program forbids it (PR_SET_DUMPABLE)'* ]]
 }
 
-@test "a component of a heterogeneous step, and of a heterogeneous job" {
+@test "all components of a heterogeneous step and of a heterogeneous job, and one of them" {
     submit salloc --quiet -N2 --overcommit srun --unbuffered -N1 -n1 --distgpu=pytorch "${rank[@]}" : \
         -N1 -n3 --overcommit --distgpu=pytorch "${rank[@]}" >"$SCRATCH/log" 2>&1 3>&- &
     step=$!
     ranks_wait 4
     job=$(submit squeue --noheader --format=%i)
-    explain "$job.0"
-    [ "$status" -ne 0 ]
-    [[ $output == *"it has 2 running steps; name one of them: $job.0+0, $job.0+1" ]]
+    explain -0 "$job.0"
+    [[ ${lines[0]} == "step $job.0: 4 ranks on 2 nodes, prepared by --distgpu=pytorch" ]]
     explain -0 "$job.0+1"
     [[ ${lines[0]} == *': 3 ranks on 1 node, prepared by --distgpu=pytorch' ]]
     [[ $output == *'ranks 1-3 on node02 are unchanged since they began'* ]]
@@ -120,9 +182,9 @@ on_node02='[ $SLURMD_NODENAME != node02 ] ||'
     leader=$(submit sbatch --parsable het.sbatch)
     ranks_wait 4
     explain -0 "$((leader + 1)).0"
-    [[ ${lines[0]} == "step $((leader + 1)).0: 3 ranks on 1 node, prepared by --distgpu=pytorch" ]]
+    [[ ${lines[0]} == "step $leader+1.0: 3 ranks on 1 node, prepared by --distgpu=pytorch" ]]
     [[ $output == *'ranks 1-3 on node'*' are unchanged since they began'* ]]
     explain "$leader"
-    [[ ${lines[0]} == "step $leader.0: 1 rank on 1 node, prepared by --distgpu=pytorch" ]]
+    [[ ${lines[0]} == "step $leader.0: 4 ranks on 2 nodes, prepared by --distgpu=pytorch" ]]
     submit scancel "$leader"
 }

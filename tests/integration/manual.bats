@@ -23,7 +23,7 @@ items() { # SECTION PAGE
 # form from 2.5 on.
 # Of an option with several names the last.
 help_options() { # [SUBCOMMAND]
-    "$command" "$@" --help | sed -nE 's/^ {2,10}(-[A-Za-z], *)?(--[a-z-]+, *)?(--[a-z-]+( [A-Z[][^ :]*)?).*/\3/p'
+    "$command" "$@" --help | sed -nE 's/ Excludes:.*//; s/^ {2,10}(-[A-Za-z], *)?(--[a-z-]+, *)?(--[a-z-]+( [A-Z[][^ :]*)?).*/\3/p'
 }
 
 page_options() { # PAGE

@@ -98,8 +98,8 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     done
 }
 
-# What six samples of a stack do not show: a rank that waits a little again and again, and one whose
-# child computes.
+# What samples of a stack do not show: a rank that gets an answer now and then, and one whose child
+# computes.
 @test ":end ends no step of which a rank, or a child of one, still does something" {
     with_py_spy
     local way
@@ -109,13 +109,29 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
         sleep 30
         cat "$SCRATCH/log"
         kill -0 "$step"
-        run -1 grep 'the step ends' "$SCRATCH/log"
+        run -1 grep 'distgpu: watch' "$SCRATCH/log"
         submit scancel --user "$user"
         wait "$step" || true
         assert_cluster_clean
     done
-    # The second could be told: its rank's own stack is the same at all looks.
-    grep '^distgpu: watch: not ending the step, because nothing proves that a rank hangs: one is still active, or all are waiting$' "$SCRATCH/log"
+}
+
+@test ":end ends a step of which a rank only polls, but none that a signal stopped" {
+    with_py_spy
+    begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end python3 ranks.py poll 5
+    wait "$step" || true
+    cat "$SCRATCH/log"
+    ((SECONDS < 40))
+    grep -E '^rank 5 on node03 is in poll \(ranks\.py:[0-9]+\), polling, without progress for [0-9.]+ s; 7 ranks are in' "$SCRATCH/log"
+    grep '^distgpu: watch: ending the step, as requested by :end$' "$SCRATCH/log"
+    assert_cluster_clean
+    begin "${eight[@]}" --distgpu=pytorch,gpus=keep,watch=2:end bash -c 'python3 ranks.py all & p=$!
+        sleep 3; kill -STOP $p; echo stopped; wait'
+    await stopped 15
+    await 'not ending the step, because all its ranks are stopped, as by scancel --signal=STOP' 30
+    kill -0 "$step"
+    submit scancel --signal=KILL --user "$user"
+    wait "$step" || true
 }
 
 @test "a step that moves is not told, nor one that sends, from rank 0's node or between others" {
@@ -179,6 +195,16 @@ time.sleep(1)'
     submit scancel --signal=USR1 "$job.0"
     wait "$step" || status=$?
     [ "$status" -eq 3 ]
+}
+
+@test "a watch that a signal stopped does not hold the step" {
+    begin -N1 -n1 --distgpu=pytorch,watch=2 bash -c 'echo waits; sleep 4'
+    await waits 10
+    until_so 3 on node01 pgrep -o -f 'why .* --watch'
+    on node01 kill -STOP "$(on node01 pgrep -o -f 'why .* --watch')"
+    wait "$step"
+    ((SECONDS < 15))
+    assert_nothing_left
 }
 
 @test "every task with the key lets others look into it, and none without" {

@@ -45,7 +45,7 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "meet": LIBRARY,
     "inspect": [*LIBRARY, "node/discovery"],
     "spank_plugin": LIBRARY,
-    "tools/distgpu": ["base", "base/io", "node"],
+    "tools/distgpu": ["base", "base/io", "node", "slurm"],
     "tools/distgpu/check": [*COMMAND, "node/discovery", "meet", "tools/distgpu/check/pairs"],
     "tools/distgpu/check/pairs": [*LIBRARY, "meet"],
     "tools/distgpu/check_config": COMMAND,

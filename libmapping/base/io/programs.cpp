@@ -3,16 +3,19 @@
 #include "base/format.h"
 #include "base/io/descriptor.h"
 #include "base/io/files.h"
+#include "base/values.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace distgpu {
@@ -56,7 +59,7 @@ enum class End { closed, timed_out, too_long };
 struct Output {
     std::string text;
     std::string errors;
-    End end = End::timed_out;
+    End end;
 };
 
 // Appends one block. Returns false at the end of the stream.
@@ -68,25 +71,26 @@ bool read_some(int stream, std::string& text) {
     return size > 0;
 }
 
-// Reads until both streams are closed, the time is over, or one is longer than max_output.
-Output read_output(const UniqueFd& text, const UniqueFd& errors, Deadline end) {
-    Output output;
-    std::array<pollfd, 2> streams{pollfd{text.fd(), POLLIN, 0}, pollfd{errors.fd(), POLLIN, 0}};
-    const std::array<std::string*, 2> texts{&output.text, &output.errors};
-    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-        if (Clock::now() >= end) return output;
+// Reads until all streams are closed, the time is over, or one is longer than max_output. The
+// descriptor of a stream that is closed becomes negative, which poll() ignores.
+End read_streams(std::span<pollfd> streams, std::span<std::string> texts, Deadline end) {
+    const auto is_open = [](const pollfd& stream) { return stream.fd >= 0; };
+    while (std::ranges::any_of(streams, is_open)) {
+        if (Clock::now() >= end) return End::timed_out;
         if (poll_until(streams, end) <= 0) continue;
         for (std::size_t i = 0; i < streams.size(); ++i) {
-            // poll() ignores negative descriptors.
-            if (streams[i].revents != 0 && !read_some(streams[i].fd, *texts[i])) streams[i].fd = -1;
-        }
-        if (std::max(output.text.size(), output.errors.size()) > max_output) {
-            output.end = End::too_long;
-            return output;
+            if (streams[i].revents != 0 && !read_some(streams[i].fd, texts[i])) streams[i].fd = -1;
+            if (texts[i].size() > max_output) return End::too_long;
         }
     }
-    output.end = End::closed;
-    return output;
+    return End::closed;
+}
+
+Output read_output(const UniqueFd& text, const UniqueFd& errors, Deadline end) {
+    std::array streams{pollfd{text.fd(), POLLIN, 0}, pollfd{errors.fd(), POLLIN, 0}};
+    std::array<std::string, 2> texts;
+    const End how = read_streams(streams, texts, end);
+    return {std::move(texts[0]), std::move(texts[1]), how};
 }
 
 // Waits until the deadline for the child to end; si_pid is 0 if it has not. `flag`: WNOWAIT leaves
@@ -111,6 +115,13 @@ void kill_child(pid_t child) {
     wait_for(child, Clock::now() + timeout, 0);
 }
 
+// "5 s", "200 ms".
+std::string duration_text(std::chrono::milliseconds time) {
+    constexpr std::int64_t second = 1000;
+    return time.count() % second == 0 ? formatted("{} s", time.count() / second)
+                                      : formatted("{} ms", time.count());
+}
+
 std::string last_line(std::string_view text) {
     constexpr std::size_t max_size = 500;
     text = text.substr(0, text.find_last_not_of('\n') + 1);
@@ -122,6 +133,52 @@ std::string failure_reason(const Output& output, const siginfo_t& status) {
     if (status.si_status == cannot_start && output.errors.empty()) return "cannot be started";
     if (std::string line = last_line(output.errors); !line.empty()) return line;
     return formatted("ended with status {}", status.si_status);
+}
+
+// A call that a child process makes.
+struct RunningCall {
+    pid_t child = -1;
+    UniqueFd output{};
+};
+
+// Runs in the child, which must not keep a pipe of this process open if it is left behind.
+[[noreturn]] void make_call(const ChildCall& call, int output) {
+    constexpr int kept = 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(output, kept);
+    syscall(SYS_close_range, kept + 1, ~0U, 0);
+    _exit(write_all(kept, call()) ? 0 : 1);
+}
+
+RunningCall start_call(const ChildCall& call) {
+    Pipe pipe = make_pipe();
+    const pid_t child = pipe.is_open() ? fork() : -1;
+    if (child == 0) make_call(call, pipe.write.fd());
+    if (child < 0) return {};
+    return {child, std::move(pipe.read)};
+}
+
+// Whether the child, which has closed its output, has returned from the call.
+bool has_returned(pid_t child, Deadline deadline) {
+    const siginfo_t status = wait_for(child, deadline, WNOWAIT);
+    return status.si_code == CLD_EXITED && status.si_status == 0;
+}
+
+bool is_system_folder(std::string_view folder) {
+    std::string_view folders = system_folders;
+    while (!folders.empty()) {
+        if (cut_until(folders, ':') == folder) return true;
+    }
+    return false;
+}
+
+// One character for each name: '1' if the folder has a program of that name, '0' if not.
+std::string names_in_folder(std::string_view folder, std::span<const std::string_view> names) {
+    std::string found;
+    for (const std::string_view name : names) {
+        found += is_program(formatted("{}/{}", folder, name)) ? '1' : '0';
+    }
+    return found;
 }
 
 // Runs in the child: system calls only. Writes errno to `report` if the program cannot be run.
@@ -180,10 +237,85 @@ Result<std::string> run_command(const std::vector<std::string>& arguments,
         return Error{command, formatted("printed more than {} MiB", max_output >> 20U), ""};
     }
     if (status.si_pid == 0) {
-        return Error{command, formatted("no answer within {} ms", time_limit.count()), ""};
+        return Error{command, "no answer within " + duration_text(time_limit), ""};
     }
     if (status.si_code == CLD_EXITED && status.si_status == 0) return std::move(output.text);
     return Error{command, failure_reason(output, status), ""};
+}
+
+std::vector<std::optional<std::string>> outputs_of_children(std::span<const ChildCall> calls,
+                                                            Deadline deadline) {
+    std::vector<RunningCall> running;
+    std::vector<pollfd> streams;
+    for (const ChildCall& call : calls) {
+        running.push_back(start_call(call));
+        streams.push_back({running.back().output.fd(), POLLIN, 0});
+    }
+    std::vector<std::string> texts(calls.size());
+    read_streams(streams, texts, deadline);
+    std::vector<std::optional<std::string>> outputs(calls.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const pid_t child = running[i].child;
+        if (child < 0) continue;
+        if (streams[i].fd < 0 && has_returned(child, deadline)) outputs[i] = std::move(texts[i]);
+        kill(child, SIGKILL);
+    }
+    constexpr std::chrono::milliseconds pause{100};  // in which those that can end do
+    const auto end = Clock::now() + pause;
+    for (const RunningCall& call : running) {
+        if (call.child > 0) wait_for(call.child, end, 0);
+    }
+    return outputs;
+}
+
+std::optional<std::string> output_of_child(const ChildCall& call, Deadline deadline) {
+    return outputs_of_children({&call, 1}, deadline).front();
+}
+
+bool is_program(const std::string& file) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(file, error) &&
+           faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
+std::vector<std::string> find_programs(std::string_view path,
+                                       std::span<const std::string_view> names) {
+    constexpr std::chrono::seconds timeout{1};
+    constexpr std::size_t max_folders = 64;
+    struct Folder {
+        std::string_view path;
+        std::optional<std::string> found;  // nullopt if a child is asked
+    };
+    std::vector<Folder> folders;
+    std::vector<ChildCall> calls;
+    std::string in_system(names.size(), '0');
+    // No later folder is needed for what the system's folders have.
+    while (!path.empty() && folders.size() < max_folders &&
+           in_system.find('0') != std::string::npos) {
+        const std::string_view folder = cut_until(path, ':');
+        if (!folder.starts_with('/')) continue;
+        if (!is_system_folder(folder)) {
+            folders.push_back({folder, std::nullopt});
+            calls.emplace_back([=] { return names_in_folder(folder, names); });
+            continue;
+        }
+        folders.push_back({folder, names_in_folder(folder, names)});
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            in_system[i] = std::max(in_system[i], (*folders.back().found)[i]);
+        }
+    }
+    const auto answers = outputs_of_children(calls, Clock::now() + timeout);
+    std::vector<std::string> programs(names.size());
+    auto answer = answers.begin();
+    for (const auto& [folder, known] : folders) {
+        const std::string found = known ? *known : (answer++)->value_or("");
+        for (std::size_t i = 0; i < std::min(found.size(), names.size()); ++i) {
+            if (found[i] == '1' && programs[i].empty()) {
+                programs[i] = formatted("{}/{}", folder, names[i]);
+            }
+        }
+    }
+    return programs;
 }
 
 int replace_process(const std::vector<std::string>& arguments) {

@@ -1,12 +1,18 @@
-// Runs other programs: for their output, as child processes, or in place of this process.
+// Runs other programs: for their output, as child processes, or in place of this process. Finds
+// programs, and makes other calls that may block for ever, in child processes.
 #pragma once
 
+#include "base/io/descriptor.h"
 #include "base/result.h"
 
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <vector>
@@ -21,6 +27,29 @@ namespace distgpu {
 // wrote more than 16 MiB.
 Result<std::string> run_command(const std::vector<std::string>& arguments,
                                 std::chrono::milliseconds time_limit);
+
+// Makes each call in a child process of its own, all at the same time, and returns their texts;
+// nullopt for a call that has not returned by the deadline. For calls such as stat(2), which blocks
+// for ever where a file server no longer answers: that child is killed, but not waited for, because
+// it ends only when the server answers. A call does not see this process's open files, and must not
+// take locks that another thread may hold.
+using ChildCall = std::function<std::string()>;
+std::vector<std::optional<std::string>> outputs_of_children(std::span<const ChildCall> calls,
+                                                            Deadline deadline);
+std::optional<std::string> output_of_child(const ChildCall& call, Deadline deadline);
+
+// Whether it is a file that this process may run. May block for ever.
+bool is_program(const std::string& file);
+
+// The system's own folders of programs, where a search never blocks for long.
+inline constexpr std::string_view system_folders =
+    "/usr/bin:/usr/local/bin:/bin:/usr/sbin:/usr/local/sbin:/sbin";
+
+// The path of the first program of each name in the folders of `path`, which ':' separates; empty
+// if there is none. Only absolute folders count. Those that are not the system's are searched by
+// child processes, and a folder that does not answer within a second is passed over.
+std::vector<std::string> find_programs(std::string_view path,
+                                       std::span<const std::string_view> names);
 
 // Starts `program`, looked up in PATH, in a new session.
 // Errors (object: the program's name): it cannot be run.

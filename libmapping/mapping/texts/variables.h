@@ -1,8 +1,14 @@
 // The environment variables that distgpu's parts use among themselves: their names, and the record
-// of a task's initial CPUs and GPUs.
+// of a task's initial CPUs, GPUs and device variables.
 #pragma once
 
 #include "mapping/binding/binding.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace distgpu {
 
@@ -41,7 +47,7 @@ inline constexpr const char* slurm_job_name_variable = "SLURM_JOB_NAME";
 // Slurm's name of the job, if the mode replaced it in the task.
 inline constexpr const char* job_name_variable = "SLURM_DISTGPU_JOB_NAME";
 
-// The CPUs and GPUs with which a prepared task started (BoundRecord).
+// The CPUs, GPUs and device variables with which a prepared task started (BoundRecord).
 inline constexpr const char* bound_variable = "SLURM_DISTGPU_BOUND";
 
 // Variables whose value in the task's container differs from the user's or distgpu's
@@ -57,8 +63,9 @@ inline constexpr const char* secret_variable = "SLURM_DISTGPU_SECRET";
 // With it, Slurm passes the option of sbatch or salloc to the srun inside (plugstack.c).
 inline constexpr const char* inherited_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_distgpu_distgpu";
 
-// The record of a task's initial CPUs and GPUs, in the task's own environment, because the kernel
-// does not keep them: `distgpu explain` compares it with the current state.
+// The record of what a task started with, in the task's own environment, because the kernel does
+// not keep it: `distgpu explain` compares it with the current state. A wrapper that replaces
+// CUDA_VISIBLE_DEVICES leaves the record as it is.
 
 struct BoundGpu {
     std::string name;  // in the task: "0"
@@ -67,17 +74,37 @@ struct BoundGpu {
     bool operator==(const BoundGpu&) const = default;
 };
 
+// A variable that selects GPUs or network devices.
+struct BoundVariable {
+    std::string name;
+    std::optional<std::string>
+        value{};            // nullopt if it was set, but to a text that is not recorded
+    bool is_given = false;  // set by distgpu; otherwise by the user, Slurm or an image
+
+    bool operator==(const BoundVariable&) const = default;
+};
+
 struct BoundRecord {
     CpuSet cpus;  // on which the task started; empty if unknown
     std::vector<BoundGpu> gpus;
+    // Those of bound_variables() that were set; nullopt in a record of version 1.
+    std::optional<std::vector<BoundVariable>> variables{};
 
     bool operator==(const BoundRecord&) const = default;
 };
 
-// "cpus=0-3 gpus=0@0000:06:00.0,1@0000:07:00.0"; unknown parts are left out.
-std::string bound_record_text(const CpuSet& cpus, const NodeFacts& facts);
+// The names of the variables that are recorded.
+std::span<const std::string_view> bound_variables();
 
-// Parses such a text, which the user may have changed: at most 256 GPUs; invalid parts are skipped.
+// "v2 cpus=0-3 gpus=0@0000:06:00.0,1@0000:07:00.0 given.CUDA_VISIBLE_DEVICES=1,0
+// kept.UCX_NET_DEVICES=mlx5_0:1". Parts that are unknown are left out, as is the value of a
+// variable that is longer than 1 KiB or not printable ("kept.NAME"). Readers skip parts that they
+// do not know.
+std::string bound_record_text(const CpuSet& cpus, const NodeFacts& facts,
+                              std::span<const BoundVariable> variables);
+
+// Parses such a text, which the user may have changed: at most 256 GPUs, and each of
+// bound_variables() once; invalid parts are skipped.
 BoundRecord read_bound_record(std::string_view text);
 
 }  // namespace distgpu

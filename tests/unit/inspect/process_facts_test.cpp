@@ -1,9 +1,6 @@
-// What /proc and /sys tell of a process, its connections and a node's traffic.
+// What /proc and /sys tell of a process and of a node's traffic.
 #include "inspect/process_facts.h"
 
-#include "base/format.h"
-#include "base/io/descriptor.h"
-#include "base/io/socket.h"
 #include "child_process.h"
 #include "inspect/sleeper.h"
 #include "made_up_folder.h"
@@ -12,29 +9,33 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
 #include <fstream>
 #include <functional>
 #include <optional>
 #include <sched.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace distgpu {
 namespace {
 
 using testing::AnyOf;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::UnorderedElementsAre;
 
 // A line of Linux 6.1, of which a hundred ticks are a second: 250 of the user's, 50 of the
 // system's.
@@ -75,7 +76,6 @@ TEST(ProcessFacts, OfThisProcess) {
     EXPECT_EQ(stat->parent, getppid());
     EXPECT_GT(stat->begin, 0U);
     EXPECT_THAT(read_program(getpid()), EndsWith("/unit_tests"));
-    EXPECT_EQ(read_parents().at(getpid()), getppid());
     EXPECT_FALSE(read_environment(getpid())->variables().empty());
     EXPECT_EQ(read_owner(getpid()), geteuid());
     EXPECT_EQ(read_own_program(getpid()), read_program(getpid()));
@@ -125,32 +125,112 @@ TEST(OwnProgram, IsNotThatOfAProcessInAnotherWorld) {
     EXPECT_THAT(program_seen_of([] { return setuid(12'345) == 0; }), is_empty);
 }
 
+pid_t fork_child(const std::function<void()>& run) {
+    const pid_t child = fork();
+    if (child == 0) {
+        run();
+        _exit(0);
+    }
+    return child;
+}
+
+// Of a process and those below it.
+Work work_of(pid_t pid) {
+    const ProcessTree tree = read_process_tree();
+    return read_work(pid, tree.below(pid), tree);
+}
+
 TEST(ReadWork, GrowsOnlyOfOneThatDoesSomething) {
     const Sleeper sleeper({});
     while (read_wait_channel(sleeper.pid()).empty() && read_stat(sleeper.pid())->state != 'S') {
         usleep(1000);
     }
-    const Work before = read_work(sleeper.pid());
-    EXPECT_GT(before.switches, 0U);
+    const Work before = work_of(sleeper.pid());
+    EXPECT_GT(before.main_switches, 0U);
+    EXPECT_GT(before.file_bytes, 0U);  // its program
     usleep(50'000);
-    EXPECT_EQ(read_work(sleeper.pid()), before);
-    const Work own = read_work(getpid());
+    EXPECT_EQ(work_of(sleeper.pid()), before);
+    const Work own = work_of(getpid());
     usleep(1000);
-    EXPECT_GT(read_work(getpid()).main_switches, own.main_switches);
-    EXPECT_EQ(read_work(ended_process()), Work{});
+    EXPECT_GT(work_of(getpid()).main_switches, own.main_switches);
+    EXPECT_EQ(work_of(ended_process()), Work{});
 }
 
-TEST(ReadWork, CountsTheCpuOfChildrenThatEnded) {
-    const std::uint64_t before = read_work(getpid()).reaped_ticks;
-    const pid_t child = fork();
-    if (child == 0) {
-        const clock_t end = clock() + CLOCKS_PER_SEC / 10;
-        while (clock() < end) {
-        }
-        _exit(0);
+void use_cpu(double seconds) {
+    const clock_t end = clock() + static_cast<clock_t>(seconds * CLOCKS_PER_SEC);
+    while (clock() < end) {
     }
+}
+
+// Of children that have ended and of those that still run, at any depth.
+TEST(ReadWork, HasWhatTheProcessesBelowDid) {
+    const Work before = work_of(getpid());
+    waitpid(fork_child([] { use_cpu(0.1); }), nullptr, 0);
+    EXPECT_GE(work_of(getpid()).child_ticks, before.child_ticks + 5);
+    std::array<int, 2> done{-1, -1};
+    ASSERT_EQ(pipe(done.data()), 0);
+    const pid_t child = fork_child([&] {
+        fork_child([&] {
+            use_cpu(0.1);
+            const std::string zeros(1 << 20, 'x');
+            std::ofstream("/dev/null") << zeros << std::flush;
+            EXPECT_EQ(write(done[1], "d", 1), 1);
+            pause();
+        });
+        pause();
+    });
+    char answer = '?';
+    ASSERT_EQ(read(done[0], &answer, 1), 1);
+    const ProcessTree tree = read_process_tree();
+    const std::vector<pid_t> below = tree.below(child);
+    ASSERT_EQ(below.size(), 1U);
+    const Work both = work_of(child);
+    EXPECT_LT(both.ticks, 5U);
+    EXPECT_GE(both.child_ticks, 5U);
+    EXPECT_GE(both.file_bytes, 1U << 20);
+    EXPECT_THAT(tree.below(getpid()), UnorderedElementsAre(child, below[0]));
+    EXPECT_TRUE(tree.is_running(getpid()));
+    EXPECT_FALSE(tree.is_running(child));
+    EXPECT_FALSE(tree.is_running(ended_process()));
+    for (const pid_t pid : {below[0], child}) kill(pid, SIGKILL);
     waitpid(child, nullptr, 0);
-    EXPECT_GE(read_work(getpid()).reaped_ticks, before + 5);
+    for (const int end : done) close(end);
+}
+
+// Pids that were read at different times.
+TEST(ProcessTree, HasEachProcessOnceBelowAnother) {
+    ProcessTree tree;
+    for (const auto& [parent, child] : {std::pair{7, 8}, {8, 9}, {9, 8}, {7, 3}}) {
+        tree.children.emplace(parent, child);
+    }
+    EXPECT_THAT(tree.below(7), ElementsAre(3, 8, 9));
+    EXPECT_THAT(tree.below(3), IsEmpty());
+}
+
+TEST(ProcessFacts, TellInWhichCallAProcessSleeps) {
+    const Sleeper sleeper({});
+    while (read_stat(sleeper.pid())->state != 'S') usleep(1000);
+    const std::string call = read_system_call(sleeper.pid());
+    // Empty where this process may not trace it.
+    EXPECT_THAT(call, AnyOf("clock_nanosleep", "nanosleep", ""));
+    EXPECT_THAT(read_wait_channel(sleeper.pid()), AnyOf(HasSubstr("nanosleep"), ""));
+    EXPECT_EQ(read_system_call(ended_process()), "");
+}
+
+// A library that is mapped counts, whatever else the process does.
+TEST(Chatter, IsOfTheLibrariesThatAProcessHas) {
+    EXPECT_EQ(chatter_of(getpid()), 0U);
+    EXPECT_EQ(chatter_of(ended_process()), 0U);
+    const MadeUpFolder folder;
+    for (const auto& [file, bytes] :
+         {std::pair{"libnccl.so.2", std::uint64_t{2048}}, {"horovod/mpi_lib.so", 1U << 20}}) {
+        folder.write(file, "library");
+        const int library = open(folder.path(file).c_str(), O_RDONLY);
+        void* const memory = mmap(nullptr, 7, PROT_READ, MAP_PRIVATE, library, 0);
+        close(library);
+        EXPECT_EQ(chatter_of(getpid()), bytes) << file;
+        munmap(memory, 7);
+    }
 }
 
 TEST(ProcessFacts, OfAnotherProgram) {
@@ -164,63 +244,6 @@ TEST(ProcessFacts, OfAnotherProgram) {
     int status = 0;
     ASSERT_EQ(waitpid(sleeper.pid(), &status, WUNTRACED), sleeper.pid());
     EXPECT_EQ(read_stat(sleeper.pid())->state, 'T');
-}
-
-const std::string heading =
-    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
-    "inode\n";
-
-// Of /proc/net/tcp and tcp6 on x86-64.
-TEST(ParseTcp, TellsPeersAndQueues) {
-    EXPECT_THAT(
-        parse_tcp(heading +
-                  "   0: 0100000A:6020 0200000A:D2F0 01 0000002A:0000001F 00:00000000 00000000  "
-                  "1000        0 4711 1 0000000000000000 20 4 30 10 -1\n"
-                  "   1: 00000000000000000000000001000000:1F90 "
-                  "B80D0120000000000000000001000000:0016 01 00000000:00000000 00:00000000 00000000 "
-                  " 1000        0 4712 1 0000000000000000 20 4 30 10 -1\n"),
-        ElementsAre(Pair(4711, Connection{"10.0.0.2:54000", 42, 31}),
-                    Pair(4712, Connection{"[2001:db8::1]:22", 0, 0})));
-}
-
-TEST(ParseTcp, ReadsNothingIntoOtherLines) {
-    const auto line = [](const std::string& peer, const char* queues = "0:0",
-                         const char* inode = "7", const char* state = "01") {
-        return formatted("0: 0100000A:6020 {} {} {} 00:0 0 1000 0 {}\n", peer, state, queues,
-                         inode);
-    };
-    const std::string peer = "0200000A:6020";
-    EXPECT_EQ(parse_tcp(line(peer)).size(), 1U);
-    std::vector<std::string> lines{"", heading + "\n0: 1\n", line(peer, "0:0", "x"),
-                                   line("00000000:0000", "0:0", "7", "0A"),
-                                   line(peer, "0:0", "7", "06")};
-    for (const char* const other :
-         {"0200000A", ":", ":6020", "0200000A:", "0200000:6020", "0200000A0:6020", "0200000X:6020",
-          "0200000A:6020:1", "0200000A:10000", "0200000A:-1", "0200000A0200000A:6020"}) {
-        lines.push_back(line(other));
-    }
-    for (const char* const queues : {"0", ":", "0:", ":0", "x:0", "0:11112222333344445"}) {
-        lines.push_back(line(peer, queues));
-    }
-    for (const std::string& text : lines) EXPECT_THAT(parse_tcp(text), IsEmpty()) << text;
-}
-
-TEST(OpenConnections, AreThoseOfTheProcess) {
-    const auto soon = Clock::now() + std::chrono::seconds(5);
-    const Socket listener = *listen_on(0);
-    const Socket client = *connect_to("127.0.0.1", port_of(listener), soon);
-    std::optional<Socket> server;
-    while (!server && Clock::now() < soon) server = accept_from(listener);
-    EXPECT_EQ(open_connections(getpid()).size(), 2U);
-    ASSERT_TRUE(send_all(client, "ten bytes.", soon));
-    const std::string port = std::to_string(port_of(client));
-    const auto connections = open_connections(getpid());
-    ASSERT_EQ(connections.size(), 2U);
-    EXPECT_THAT(connections[0], AnyOf(Connection{"127.0.0.1:" + port, 0, 10},
-                                      Connection{"[::ffff:127.0.0.1]:" + port, 0, 10}));
-    // The other end, from which nothing came.
-    EXPECT_EQ(connections[1].unsent + connections[1].unread, 0U);
-    EXPECT_THAT(open_connections(-1), IsEmpty());
 }
 
 // As Linux 6.1 prints it.
@@ -238,7 +261,9 @@ ibp1s0:18446744073709551615 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0
 }
 
 TEST(Traffic, AProcessCountsWhatItReadsAndWrites) {
-    EXPECT_EQ(parse_process_io("rchar: 30\nwchar: 12\nsyscr: 900\nread_bytes: 4096\n"), 42U);
+    EXPECT_EQ(parse_process_io("rchar: 30\nwchar: 12\nsyscr: 900\nread_bytes: 4000\n"
+                               "write_bytes: 500\ncancelled_write_bytes: 70000\n"),
+              4542U);
     EXPECT_EQ(parse_process_io(""), 0U);
     const Traffic traffic = read_traffic({{.pid = getpid()}});
     std::ofstream("/dev/null") << std::string(1 << 20, 'x') << std::flush;

@@ -52,6 +52,34 @@ TEST(NamedGpus, AreThoseThatAreKnown) {
     EXPECT_EQ(addresses(visible("0", "1"), {}), Found{"0  "});
     EXPECT_EQ(addresses(visible("GPU-1,GPU-2"), {}), (Found{"GPU-1 " + second, "GPU-2  "}));
     EXPECT_EQ(addresses({}, {}), Found{});
+    // The list ends at the first item that is no GPU. Slurm may have set AMD's variable too.
+    for (const char* const hiding : {"", "-1", "-1,0", "NoDevFiles"}) {
+        auto variables = visible(hiding);
+        variables["ROCR_VISIBLE_DEVICES"] = "0";
+        EXPECT_EQ(addresses(variables, {}), Found{}) << hiding;
+    }
+}
+
+// distgpu gives each task another GPU in ROCR_VISIBLE_DEVICES, and 0 in CUDA_VISIBLE_DEVICES.
+TEST(NamedGpus, OfAmdAreThoseThatTwoVariablesLeave) {
+    NodeTopology topology = two_socket_node({0, 2});
+    for (Gpu& gpu : topology.gpus) gpu.vendor = GpuVendor::amd;
+    const BoundRecord bound{{}, {{"0", topology.gpus[0].pci}, {"1", topology.gpus[1].pci}}};
+    const auto names = [&](const EnvironmentCopy::Variables& variables) {
+        std::string found;
+        for (const GpuFacts& gpu : named_gpus(EnvironmentCopy(variables), bound, topology)) {
+            found += gpu.name;
+        }
+        return found;
+    };
+    EXPECT_EQ(names({{"CUDA_VISIBLE_DEVICES", "0"}, {"ROCR_VISIBLE_DEVICES", "1"}}), "1");
+    EXPECT_EQ(names({{"CUDA_VISIBLE_DEVICES", "1,0,2"}, {"ROCR_VISIBLE_DEVICES", "1,0"}}), "01");
+    EXPECT_EQ(names({{"HIP_VISIBLE_DEVICES", "1"},
+                     {"CUDA_VISIBLE_DEVICES", "0"},
+                     {"ROCR_VISIBLE_DEVICES", "1,0"}}),
+              "0");
+    EXPECT_EQ(names({{"CUDA_VISIBLE_DEVICES", ""}, {"ROCR_VISIBLE_DEVICES", "1"}}), "1");
+    EXPECT_EQ(names({{"CUDA_VISIBLE_DEVICES", "1"}}), "1");
 }
 
 TEST(OpenGpuFiles, AreNoOtherFiles) {

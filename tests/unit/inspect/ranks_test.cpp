@@ -1,5 +1,6 @@
 // Which processes are the ranks.
-#include "inspect/node_sample.h"
+#include "inspect/ranks.h"
+
 #include "tools/why/made_up_looks.h"
 
 #include <gmock/gmock.h>
@@ -148,6 +149,92 @@ TEST(FindRanks, ThatEndedAreMissing) {
                                       look_at("n2", {{30, 1, "python3", 0}})};
     EXPECT_THAT(find_ranks(two, 2).seen, SizeIs(2));
     EXPECT_THAT(find_ranks(two, 2).missing, ElementsAre(1));
+}
+
+// One of four ranks that has given itself a title.
+TEST(FindRanks, WithoutVariablesAreTheRanksThatNoOtherHas) {
+    std::vector<NodeSample> looks{
+        look_at("n1", {{20, 1, "python3", 0, 0}, {21, 1, "python3", 1, 1}}),
+        look_at("n2", {{20, 1, "python3", {}, 2}, {21, 1, "python3", 3, 3}, {22, 20, "worker"}})};
+    for (NodeSample& look : looks) {
+        for (ProcessSample& process : look.processes) {
+            process.is_task = true;
+            if (process.rank) process.world_size = 4;
+        }
+    }
+    looks[1].processes[0].is_hidden = true;
+    looks[1].processes[2].is_hidden = true;  // as its parent
+    const Ranks ranks = find_ranks(looks, 4);
+    EXPECT_THAT(seen(ranks), ElementsAre(Pair(0, 20), Pair(1, 21), Pair(2, 20), Pair(3, 21)));
+    EXPECT_EQ(ranks.seen[2].node, &looks[1]);
+    EXPECT_THAT(pids(ranks.seen[2].workers), ElementsAre(22));
+    EXPECT_THAT(ranks.missing, IsEmpty());
+    EXPECT_EQ(ranks.expected, 4U);
+    // Where two ranks are missing, the task tells which one it is.
+    looks[0].processes[1].moments.back().state = 'Z';
+    EXPECT_THAT(seen(find_ranks(looks, 4)), ElementsAre(Pair(0, 20), Pair(2, 20), Pair(3, 21)));
+    EXPECT_THAT(find_ranks(looks, 4).missing, ElementsAre(1));
+    // A process that is not Python, as a shell whose variables nobody may read, is none.
+    looks[1].processes[0].is_python = looks[1].processes[2].is_python = false;
+    EXPECT_THAT(find_ranks(looks, 4).missing, ElementsAre(1, 2));
+}
+
+// torchrun on each node, whose workers have all given themselves titles.
+TEST(FindRanks, OfTorchrunWithoutVariablesAreInTheOrderOfTheirBegin) {
+    std::vector<NodeSample> looks;
+    for (const std::uint32_t node : {1U, 0U}) {
+        looks.push_back(look_at("n" + std::to_string(node), {{20, 1, "torchrun", {}, node},
+                                                             {32, 20, "trainer", {}, node},
+                                                             {31, 20, "trainer", {}, node},
+                                                             {33, 31, "loader", {}, node}}));
+        looks.back().processes[0].is_task = true;
+        for (std::size_t i = 1; i < 4; ++i) looks.back().processes[i].is_hidden = true;
+    }
+    const Ranks ranks = find_ranks(looks, 2);
+    EXPECT_THAT(seen(ranks), ElementsAre(Pair(0, 31), Pair(1, 32), Pair(2, 31), Pair(3, 32)));
+    EXPECT_EQ(ranks.seen[0].node, &looks[1]);
+    EXPECT_THAT(pids(ranks.seen[0].workers), ElementsAre(33));
+    EXPECT_EQ(ranks.expected, 4U);
+    EXPECT_THAT(ranks.missing, IsEmpty());
+}
+
+// A helper of one task that has given itself a title makes no launcher of the tasks.
+TEST(FindRanks, AreNotTheHiddenHelperOfATask) {
+    std::vector<NodeSample> looks{look_at(
+        "n1", {{20, 1, "python3", {}, 0}, {21, 1, "python3", {}, 1}, {22, 21, "helper", {}, 1}})};
+    looks[0].processes[0].is_task = looks[0].processes[1].is_task = true;
+    looks[0].processes[2].is_hidden = true;
+    EXPECT_THAT(seen(find_ranks(looks, 2)), ElementsAre(Pair(0, 20), Pair(1, 21)));
+}
+
+// The tasks' own processes forbid to read their variables, as with PR_SET_DUMPABLE.
+TEST(FindRanks, OfTasksWithoutVariablesAreSlurms) {
+    std::vector<NodeSample> looks{look_at(
+        "n1", {{20, 1, "python3", {}, 0}, {21, 1, "python3", {}, 1}, {22, 1, "python3", {}, 2}})};
+    for (ProcessSample& process : looks[0].processes) process.is_task = process.is_hidden = true;
+    EXPECT_THAT(seen(find_ranks(looks, 3)), ElementsAre(Pair(0, 20), Pair(1, 21), Pair(2, 22)));
+}
+
+// Four tasks, each of which began a training of one.
+TEST(FindRanks, ThatSeveralTasksHaveAreTheTasks) {
+    std::vector<NodeSample> looks{
+        look_at("n1", {{20, 1, "python3", 0, 0}, {21, 1, "python3", 0, 1}}),
+        look_at("n2", {{20, 1, "python3", 0, 2}, {21, 1, "python3", 0, 3}})};
+    for (NodeSample& look : looks) {
+        for (ProcessSample& process : look.processes) process.world_size = 1;
+    }
+    const Ranks ranks = find_ranks(looks, 4);
+    EXPECT_THAT(seen(ranks), ElementsAre(Pair(0, 20), Pair(1, 21), Pair(2, 20), Pair(3, 21)));
+    EXPECT_THAT(ranks.missing, IsEmpty());
+    EXPECT_EQ(ranks.expected, 4U);
+    ASSERT_THAT(ranks.shared, SizeIs(1));
+    EXPECT_EQ(ranks.shared[0].rank, 0U);
+    EXPECT_THAT(ranks.shared[0].tasks, ElementsAre(0, 1, 2, 3));
+    // Workers of one task have its RANK, and one that ended shares it with nobody.
+    looks[0].processes[1].task = 0;
+    looks[1].processes.resize(1);
+    looks[1].processes[0].moments.back().state = 'X';
+    EXPECT_THAT(find_ranks(looks, 4).shared, IsEmpty());
 }
 
 // What a user's variables say decides no loop.

@@ -1,17 +1,10 @@
-// Stacks as py-spy, eu-stack and gdb print them, where a rank is by them, and how these tools are
-// found.
+// Stacks as eu-stack and gdb print them, and where a rank is by a stack.
 #include "inspect/stack.h"
-
-#include "base/format.h"
-#include "made_up_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
-#include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace distgpu {
@@ -19,67 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::SizeIs;
-
-std::string frame(const std::string& name, const std::string& file, int line) {
-    return formatted(
-        R"({{"name":"{}","filename":"{}","module":null,"short_filename":"x","line":{},"locals":null,)"
-        R"("is_entry":false,"is_shim_entry":false}})",
-        name, file, line);
-}
-
-std::string thread(const std::string& name, const std::string& number, const std::string& frames) {
-    return formatted(
-        R"({{"pid":5846,"thread_id":140333830927040,"thread_name":{},"os_thread_id":{},)"
-        R"("active":false,"owns_gil":false,"frames":[{}],"process_info":null}})",
-        name, number, frames);
-}
-
-// What py-spy 0.4 prints of a rank of torch: the newest thread first, of each the innermost call.
-const std::string beat = thread("\"beat\"", "5895",
-                                frame("idle", "/home/u/t.py", 3) + "," +
-                                    frame("Thread.run", "/usr/lib/python3.11/threading.py", 975));
-const std::string main_frames =
-    frame("all_reduce", "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py",
-          4181) +
-    "," + frame("train", "/home/u/t.py", 9) + "," + frame("<module>", "/home/u/t.py", 10);
-const std::string main_thread = thread("\"MainThread\"", "5846", main_frames);
-const Stack main_stack{
-    {"<module>", "/home/u/t.py", 10},
-    {"train", "/home/u/t.py", 9},
-    {"all_reduce", "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py",
-     4181}};
-
-TEST(ParsePySpy, TakesTheMainThreadTheOutermostCallFirst) {
-    const std::string renamed = thread("\"trainer\"", "5846", main_frames);
-    const std::string unnamed = thread("null", "null", main_frames);
-    EXPECT_EQ(parse_py_spy("[" + beat + "," + main_thread + "]", 5846), main_stack);
-    EXPECT_EQ(parse_py_spy("[" + main_thread + "," + beat + "," + beat + "]", 5846), main_stack);
-    EXPECT_EQ(parse_py_spy("[" + beat + "," + renamed + "]", 5846), main_stack);
-    // In a container of its own numbers.
-    EXPECT_EQ(parse_py_spy("[" + beat + "," + main_thread + "]", 17), main_stack);
-    EXPECT_EQ(parse_py_spy("[" + unnamed + "," + beat + "]", 17), main_stack);
-}
-
-TEST(ParsePySpy, IsNothingOfOtherText) {
-    for (const std::string text : {"", "[]", "{}", "null", "[{}]", "[1]", "[",
-                                   "Error: no such process", "[],\"threads\":[3]"}) {
-        EXPECT_EQ(parse_py_spy(text, 1), std::nullopt) << text;
-    }
-}
-
-TEST(ParsePySpy, BoundsWhatAProgramNames) {
-    std::string deep = frame("f", "/f.py", 1);
-    for (int i = 0; i < 999; ++i) deep += "," + frame("f", "/f.py", 1);
-    EXPECT_THAT(parse_py_spy("[" + thread("null", "1", deep) + "]", 1).value_or(Stack()),
-                SizeIs(200));
-    const std::string hostile = frame(std::string(5000, 'f'), R"(/\u001b[2J\u009b2J\n.py)", -3);
-    const auto stack = parse_py_spy("[" + thread("null", "1", hostile) + "]", 1);
-    ASSERT_TRUE(stack && stack->size() == 1);
-    EXPECT_EQ(stack->front().function, std::string(300, 'f'));
-    EXPECT_EQ(stack->front().file, "/?[2J??2J?.py");
-    EXPECT_EQ(stack->front().line, 0U);
-}
 
 std::vector<std::string> names(const std::string& backtrace) {
     std::vector<std::string> names;
@@ -202,134 +134,158 @@ TEST(CallSite, IsWhatOwnCodeCalled) {
     for (const Case& each : cases) EXPECT_EQ(call_site_of(each.stack), each.site) << each.title;
 }
 
-TEST(MayWait, IsTrueOfNamesThatWaitAndOfACollectiveWhoseverItIs) {
-    const auto with = [](const std::string& function, const std::string& file) {
-        return Stack{{"main", "/home/u/train.py", 9}, {function, file, file.empty() ? 0U : 12U}};
-    };
-    for (const char* name :
-         {"join", "_wait_for_tstate_lock", "_engine_run_backward", "recv", "get"}) {
-        EXPECT_TRUE(may_wait(with(name, "/usr/lib/python3.11/threading.py"))) << name;
-        EXPECT_FALSE(may_wait(with(name, "/home/u/data.py"))) << name;
-        EXPECT_FALSE(waits_for_ranks(with(name, "/usr/lib/python3.11/threading.py"))) << name;
-    }
-    EXPECT_TRUE(may_wait(with("pthread_cond_wait", "")));
-    EXPECT_FALSE(may_wait(with("pause", "")));
-    EXPECT_FALSE(may_wait({}));
-    for (const char* name : {"all_reduce", "barrier", "MPI_Recv", "_store_based_barrier"}) {
-        EXPECT_TRUE(may_wait(with(name, "/home/u/train.py"))) << name;
-        EXPECT_TRUE(waits_for_ranks(with(name, "/home/u/train.py"))) << name;
-    }
+const std::string packages = "/venv/lib/python3.11/site-packages/";
+const Frame train{"train", "/home/u/train.py", 88};
+
+Stack called(const std::vector<Frame>& frames) {
+    Stack stack{train};
+    stack.insert(stack.end(), frames.begin(), frames.end());
+    return stack;
 }
 
-class FindStackTools : public testing::Test {
-  protected:
-    // "" or the path of a file of the folder.
-    std::string at(const std::string& file) const { return file.empty() ? "" : folder.path(file); }
-
-    MadeUpFolder folder;
-};
-
-TEST_F(FindStackTools, AreInAFolderOfThePathOrBesideAProgram) {
-    using std::filesystem::perms;
-    const auto a = folder.path("a");
-    const std::string odd = "b:" + a.substr(1) + "/python3";  // in a folder with ':' in its name
-    for (const std::string& file : std::vector<std::string>{
-             "a/py-spy", "b/py-spy", "c/gdb", "folder/gdb/gdb", "text/gdb", "venv/python3",
-             "venv/py-spy", "venv/gdb", "open/python3", "open/py-spy", "shut/python3",
-             "shut/py-spy", "other/python3", "other/py-spy", odd}) {
-        folder.write_program(file, "#!/bin/sh\n");
+TEST(OwnCode, IsInTheUsersPythonFiles) {
+    EXPECT_TRUE(is_own_code(train));
+    for (const Frame& other : std::vector<Frame>{{"main"},
+                                                 {"f", packages + "torch/a.py", 1},
+                                                 {"f", "/usr/lib/python3/dist-packages/a.py", 1},
+                                                 {"f", "/usr/lib/python3.11/threading.py", 1},
+                                                 {"f", "<frozen runpy>", 1},
+                                                 {"f", "/build/Python/ceval.c", 1},
+                                                 {"f", "/home/u/kernel.cpp", 1},
+                                                 {"f", "/home/u/train.py"}}) {
+        EXPECT_FALSE(is_own_code(other)) << other.file;
     }
-    std::filesystem::permissions(folder.path("text/gdb"), perms::owner_read);
-    // As in /tmp, where anybody may put a py-spy beside another user's program.
-    std::filesystem::permissions(folder.path("open"), perms::all | perms::sticky_bit);
-    std::filesystem::permissions(folder.path("shut/py-spy"), perms::all);
-    // Only root can give a file away.
-    const bool is_given = chown(folder.path("other/py-spy").c_str(), 12'345, 12'345) == 0;
-    // A relative folder is another one for each process, and anybody's.
-    const auto relative = std::filesystem::relative(folder.path("c")).string();
+    EXPECT_TRUE(has_own_code(called({{"poll"}})));
+    EXPECT_FALSE(has_own_code({{"main"}, {"poll"}}));
+}
+
+TEST(WaitsFor, IsByWhatOwnCodeCalled) {
+    const std::string c10d = packages + "torch/distributed/distributed_c10d.py";
     struct Case {
         const char* title;
-        std::string path;
-        std::string program;
-        std::string py_spy;
-        std::string gdb;
+        Stack stack;
+        WaitsFor what;
     };
     const std::vector<Case> cases{
-        {"the first of the paths", at("none") + ":" + at("b") + "::" + a + ":" + at("c"), "",
-         "b/py-spy", "c/gdb"},
-        {"no folder, nor what cannot run", at("folder") + ":" + at("text"), "", "", ""},
-        {"no relative folder", relative + "::.", "", "", ""},
-        {"beside a program", at("c"), "venv/python3", "venv/py-spy", "c/gdb"},
-        {"in a folder that anybody may write to", "", "open/python3", "", ""},
-        {"one that anybody may write to", "", "shut/python3", "", ""},
-        {"of another user", "", is_given ? "other/python3" : "", "", ""},
-        {"beside no program", "", "gone/python3", "", ""},
-        {"a program's folder is one", "", odd, "", ""}};
-    for (const Case& each : cases) {
-        const StackTools tools = find_stack_tools(each.path, {at(each.program)});
-        EXPECT_EQ(tools.py_spy, at(each.py_spy)) << each.title;
-        EXPECT_EQ(tools.eu_stack, "") << each.title;
-        EXPECT_EQ(tools.gdb, at(each.gdb)) << each.title;
+        {"a collective", called({{"all_reduce", c10d, 4}}), WaitsFor::ranks},
+        {"a message", called({{"recv", c10d, 4}}), WaitsFor::ranks},
+        {"mpi4py", called({{"Comm.recv", packages + "mpi4py/util/pkl5.py", 3}}), WaitsFor::ranks},
+        {"a rendezvous", called({{"rendezvous", packages + "torch/distributed/rendezvous.py", 3}}),
+         WaitsFor::ranks},
+        {"another library's recv", called({{"recv", packages + "zmq/socket.py", 3}}),
+         WaitsFor::nothing},
+        {"MPI", {{"main"}, {"PMPI_Recv"}, {"poll"}}, WaitsFor::ranks},
+        {"gloo", {{"main"}, {"gloo::transport::tcp::Buffer::waitRecv"}}, WaitsFor::ranks},
+        {"gradients", called({{"backward", packages + "torch/_tensor.py", 3}}), WaitsFor::backward},
+        {"a kernel", {{"main"}, {"cudaStreamSynchronize"}}, WaitsFor::gpu},
+        {"all kernels", called({{"synchronize", packages + "torch/cuda/__init__.py", 9}}),
+         WaitsFor::gpu},
+        {"Horovod", called({{"synchronize", packages + "horovod/torch/mpi_ops.py", 9}}),
+         WaitsFor::ranks},
+        {"a DataLoader's worker",
+         called({{"_try_get_data", packages + "torch/utils/data/dataloader.py", 3}}),
+         WaitsFor::process},
+        {"a child", called({{"Popen.communicate", "/usr/lib/python3.11/subprocess.py", 3}}),
+         WaitsFor::process},
+        {"a thread", called({{"join", "/usr/lib/python3.11/threading.py", 3}}), WaitsFor::nothing},
+        {"own functions",
+         {{"all_reduce", "/home/u/train.py", 7}, {"wait", "/home/u/train.py", 9}},
+         WaitsFor::nothing},
+        {"own code that a package called back",
+         {{"all_reduce", c10d, 4}, {"hook", "/home/u/train.py", 9}},
+         WaitsFor::nothing},
+        {"nothing", {}, WaitsFor::nothing}};
+    for (const Case& each : cases) EXPECT_EQ(waits_for(each.stack), each.what) << each.title;
+}
+
+TEST(WaitsFor, SeesMachineCodeThatPythonCalled) {
+    const auto native = [](const std::string& function) {
+        return called({{"_wrapped"}, {function}, {"poll"}});
+    };
+    const auto what = [&](const std::string& function) {
+        const Stack stack = native(function);
+        return waits_for(called({}), &stack);
+    };
+    for (const char* const function :
+         {"c10d::ProcessGroupGloo::AsyncWork::wait", "MPI_Wait", "ncclGroupEnd",
+          "horovod::common::Wait", "xla::cpu::GlooCommunicator::AllReduce"}) {
+        EXPECT_EQ(what(function), WaitsFor::ranks) << function;
     }
+    EXPECT_EQ(what("cuEventSynchronize"), WaitsFor::gpu);
+    EXPECT_EQ(what("cblas_sgemm"), WaitsFor::nothing);
+    // DDP's exchange is a part of the gradients.
+    const Stack stack = native("c10d::Reducer::finalize_backward");
+    EXPECT_EQ(waits_for(called({{"backward", packages + "torch/_tensor.py", 3}}), &stack),
+              WaitsFor::backward);
 }
 
-// py-spy shows how it was called as the name of a function.
-TEST_F(FindStackTools, ArePausingNoProcessThatStands) {
-    folder.write_program("py-spy",
-                         "#!/bin/sh\n"
-                         "echo \"[{\\\"frames\\\":[{\\\"name\\\":\\\"$*\\\",\\\"filename\\\":"
-                         "\\\"f\\\",\\\"line\\\":1}]}]\"\n");
-    const StackTools tools = find_stack_tools(folder.path(), {});
-    const auto stack = read_python_stack(tools, 17, false);
-    ASSERT_TRUE(stack) << stack.error().message();
-    EXPECT_EQ(stack->at(0).function, "dump --json --pid 17");
-    EXPECT_EQ(read_python_stack(tools, 17, true)->at(0).function,
-              "dump --json --pid 17 --nonblocking");
+TEST(CallSite, IsTheMachineCodeThatOwnCodeCalled) {
+    const Stack work = called({{"c10d::Work::wait"}, {"pthread_cond_wait"}});
+    EXPECT_EQ(call_site_of(called({}), &work), (CallSite{"c10d::Work::wait (train.py:88)", true}));
+    const Stack store = called({{"c10d::TCPStore::wait"}});
+    EXPECT_EQ(call_site_of(called({}), &store),
+              (CallSite{"c10d::TCPStore::wait (train.py:88)", false}));
+    const Stack compute = called({{"cblas_sgemm"}});
+    EXPECT_EQ(call_site_of(called({}), &compute), (CallSite{"train (train.py:88)", false}));
+    // What Python's stack tells comes first.
+    EXPECT_EQ(call_site_of(called({{"read", packages + "h5py/a.py", 3}}), &work).text,
+              "read (train.py:88)");
 }
 
-TEST_F(FindStackTools, ThatAreMissingOrFailSayWhy) {
-    EXPECT_EQ(read_python_stack({}, 1, false).error(),
-              (Error{"py-spy", "not found on the node",
-                     "pip install py-spy, in your environment or on the nodes"}));
-    EXPECT_EQ(read_native_stack({}, 1).error(),
-              (Error{"eu-stack and gdb", "not found on the node", "install elfutils there"}));
-    folder.write_program("py-spy", "#!/bin/sh\necho 'Error: out of luck' >&2\nexit 1\n");
-    folder.write_program("eu-stack", "#!/bin/sh\necho 'eu-stack: Permission denied' >&2\nexit 2\n");
-    const StackTools tools = find_stack_tools(folder.path(), {});
-    EXPECT_EQ(read_python_stack(tools, 17, false).error(),
-              (Error{"py-spy", "Error: out of luck", ""}));
-    EXPECT_EQ(read_native_stack(tools, 17).error().problem, "eu-stack: Permission denied");
-    folder.write_program("py-spy", "#!/bin/sh\necho '[]'\n");
-    EXPECT_EQ(read_python_stack(tools, 17, false).error(),
-              (Error{"py-spy", "printed no stack", ""}));
+TEST(CallSite, IsNotADecoratorNorARendezvous) {
+    const std::string c10d = packages + "torch/distributed/distributed_c10d.py";
+    EXPECT_EQ(call_site_of(called({{"_exception_logger.<locals>.wrapper",
+                                    packages + "torch/distributed/c10d_logger.py", 8},
+                                   {"recv", c10d, 4}}))
+                  .text,
+              "recv (train.py:88)");
+    EXPECT_FALSE(call_site_of(called({{"synchronize", packages + "torch/cuda/__init__.py", 9}}))
+                     .is_collective);
+    EXPECT_EQ(call_site_of(called({{"init_process_group", c10d, 4}})),
+              (CallSite{"init_process_group (train.py:88)", false}));
 }
 
-TEST(ExplainStackError, NamesYamaOrTheProgram) {
-    const std::string yama =
-        "the kernel lets no process trace another (kernel.yama.ptrace_scope is ";
-    const std::string ask = "ask your administrator to set it to 0";
-    const std::string program = "the program does not allow other processes to trace it";
-    const std::vector<std::pair<std::string, std::string>> scopes{
-        {"1", yama +
-                  "1); start the step with --distgpu=MODE,watch, which makes each task's process "
-                  "traceable, or " +
-                  ask},
-        {"2", yama + "2); " + ask},
-        {"3", yama + "3); " + ask},
-        {"", program},
-        {"0", program}};
-    // Their last lines: of py-spy 0.4, eu-stack 0.188 and gdb 13.
-    for (const char* const said :
-         {"Permission Denied: Try running again with elevated permissions by going 'sudo env !!'",
-          "eu-stack: dwfl_linux_proc_report pid 9477: Permission denied",
-          "ptrace: Operation not permitted."}) {
-        for (const auto& [scope, why] : scopes) {
-            EXPECT_EQ(explain_stack_error({"py-spy", said, ""}, scope).message(),
-                      "distgpu: stacks: " + why);
-        }
-    }
-    const Error other{"py-spy", "not found on the node", "install it"};
-    EXPECT_EQ(explain_stack_error(other, "1"), other);
+TEST(CommonStack, EndsWhereTheStacksDiffer) {
+    const Frame module{"<module>", "/home/u/train.py", 90};
+    const Frame poll{"poll", "/home/u/train.py", 7};
+    const Frame poll_later{"poll", "/home/u/train.py", 8};
+    const Frame sleep{"sleep", "/home/u/train.py", 20};
+    const auto common = [](const std::vector<Stack>& stacks) {
+        std::vector<const Stack*> pointers;
+        for (const Stack& stack : stacks) pointers.push_back(&stack);
+        return common_stack(pointers);
+    };
+    EXPECT_EQ(common({}), Stack());
+    EXPECT_EQ(common({{module, poll, sleep}}), (Stack{module, poll, sleep}));
+    EXPECT_EQ(common({{module, poll, sleep}, {module, poll}}), (Stack{module, poll}));
+    // At another line it is the same function, of which the last line counts.
+    EXPECT_EQ(common({{module, poll, sleep}, {module, poll_later, sleep}}),
+              (Stack{module, poll_later}));
+    EXPECT_EQ(common({{module, poll}, {module, sleep}}), Stack{module});
+    EXPECT_EQ(common({{poll}, {{"poll", "/home/u/other.py", 7}}}), Stack());
+}
+
+TEST(RunsOtherCode, IsOfDivergingFunctionsOfTheUser) {
+    const Frame other{"other", "/home/u/train.py", 9};
+    const Frame next{"train", "/home/u/train.py", 89};
+    const Frame sleep{"sleep", "/usr/lib/python3.11/time.py", 9};
+    EXPECT_TRUE(runs_other_code({train}, {other}));
+    EXPECT_TRUE(runs_other_code({train, other}, {train, train}));
+    EXPECT_TRUE(runs_other_code({train}, {{"train", "/home/u/other.py", 88}}));
+    // A loop in one function, whatever it calls meanwhile.
+    EXPECT_FALSE(runs_other_code({train}, {next}));
+    EXPECT_FALSE(runs_other_code({train}, {next, other}));
+    EXPECT_FALSE(runs_other_code({train, other}, {train}));
+    EXPECT_FALSE(runs_other_code({train, sleep}, {train, {"poll"}}));
+    EXPECT_FALSE(runs_other_code({}, {train}));
+}
+
+TEST(RunsOtherCode, OfMachineCodeIsByItsFunctionsUpToAWait) {
+    EXPECT_TRUE(runs_other_code({{"main"}, {"read"}, {"poll"}}, {{"main"}, {"solve"}, {"poll"}}));
+    // The innermost may be a system call, or what MPI does while it waits.
+    EXPECT_FALSE(runs_other_code({{"main"}, {"read"}}, {{"main"}, {"poll"}}));
+    EXPECT_FALSE(runs_other_code({{"main"}, {"MPI_Recv"}, {"progress"}, {"poll"}},
+                                 {{"main"}, {"MPI_Recv"}, {"test"}, {"epoll_wait"}}));
 }
 
 }  // namespace

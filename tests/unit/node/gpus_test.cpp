@@ -150,6 +150,20 @@ TEST(GpuVariables, AreThoseThatAreSetOneForEachMaker) {
     EXPECT_EQ(visible_gpus(MapEnvironment(Variables{})), "");
 }
 
+TEST(HidesAllGpus, IfTheFirstItemIsNoGpu) {
+    const auto hides = [](const char* value, bool is_amd = false) {
+        return hides_all_gpus(MapEnvironment(Variables{{"CUDA_VISIBLE_DEVICES", value}}), is_amd);
+    };
+    for (const char* const value : {"", "-1", "-1,0", "NoDevFiles"})
+        EXPECT_TRUE(hides(value)) << value;
+    for (const char* const value : {"0", "0,-1", "GPU-1", "MIG-1"})
+        EXPECT_FALSE(hides(value)) << value;
+    EXPECT_FALSE(hides_all_gpus(MapEnvironment(Variables{})));
+    // HIP ignores only an empty one.
+    EXPECT_FALSE(hides("", true));
+    EXPECT_TRUE(hides("-1", true));
+}
+
 // ---- What is read from folders that look like those of NVIDIA's driver (580) in /proc.
 
 TEST(NvidiaInformation, IsWhatTheTextSays) {

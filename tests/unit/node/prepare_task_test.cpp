@@ -46,7 +46,8 @@ class PrepareTask : public testing::Test {
     StepLayout layout_ = plan_testing::layout("n[1-2]", {{0, 2, 2, 1}});
     Request request_;
     NodePlan plan_;
-    MapEnvironment environment_{{{"SLURM_DISTGPU", "pytorch"}, {"PET_NNODES", "7"}}};
+    MapEnvironment environment_{
+        {{"SLURM_DISTGPU", "pytorch"}, {"PET_NNODES", "7"}, {"HIP_VISIBLE_DEVICES", "7"}}};
     bool allowed_ = true;
     std::string log_;
 };
@@ -59,7 +60,12 @@ TEST_F(PrepareTask, NarrowsTheCpusAndSetsTheVariables) {
     EXPECT_EQ(environment_.get("SLURM_DISTGPU"), std::nullopt);
     EXPECT_EQ(environment_.get("SLURM_DISTGPU_PREPARED"), "0.0 pytorch");
     // This process's own CPUs, which no test changes.
-    EXPECT_EQ(environment_.get("SLURM_DISTGPU_BOUND"), bound_record_text(own_cpus(), facts_));
+    EXPECT_EQ(
+        environment_.get("SLURM_DISTGPU_BOUND"),
+        bound_record_text(own_cpus(), facts_,
+                          std::vector<BoundVariable>{{"HIP_VISIBLE_DEVICES", "7"},
+                                                     {"CUDA_VISIBLE_DEVICES", "0,1", true},
+                                                     {"CUDA_DEVICE_ORDER", "PCI_BUS_ID", true}}));
     log_.clear();
     EXPECT_EQ(*prepare("pytorch,cpus=keep", 1), "");
     EXPECT_EQ(log_, "");

@@ -40,10 +40,10 @@ std::string chosen(const std::optional<std::string>& only, const std::optional<s
 
 TEST(ChooseChecks, InTheOrderOfTheList) {
     EXPECT_EQ(chosen({}, {}),
-              "variables ports cpus gpus memory fabric interfaces names nodes network");
+              "variables ports cpus limits gpus memory fabric interfaces names nodes network");
     EXPECT_EQ(chosen("names,gpus", {}), "gpus names");
     EXPECT_EQ(chosen({}, "names,gpus"),
-              "variables ports cpus memory fabric interfaces nodes network");
+              "variables ports cpus limits memory fabric interfaces nodes network");
     EXPECT_EQ(chosen("names,gpus", "gpus"), "names");
     EXPECT_EQ(choose_checks("gpu", {}).error().message(),
               "distgpu: --only=gpu: unknown check 'gpu'; did you mean 'gpus'?");
@@ -64,20 +64,20 @@ std::string applying(const Variables& variables, OwnTask own, const CpuSet& cpus
 }
 
 TEST(CheckList, AppliesWhereThereIsSomethingToLookAt) {
-    EXPECT_EQ(applying({}, made_up_task("pytorch", 2000), {}), "variables gpus names");
+    EXPECT_EQ(applying({}, made_up_task("pytorch", 2000), {}), "variables limits gpus names");
     EXPECT_EQ(applying({{"GLOO_SOCKET_IFNAME", "eth0"}}, made_up_task("pytorch", 2000), {0}),
-              "variables cpus gpus interfaces names");
+              "variables cpus limits gpus interfaces names");
 
     OwnTask own = made_up_task("pytorch", 2000);
     own.plan.ports = {2000, 2001};
     own.node.topology = std::make_unique<const NodeTopology>();
-    EXPECT_EQ(applying({}, std::move(own), {0}), "variables ports cpus gpus fabric names");
+    EXPECT_EQ(applying({}, std::move(own), {0}), "variables ports cpus limits gpus fabric names");
 
     own = made_up_task("pytorch", 2000);
     own.node.topology = std::make_unique<const NodeTopology>();
     EXPECT_EQ(
         applying({{"NCCL_IB_DISABLE", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}, std::move(own), {0}),
-        "variables cpus gpus memory names");
+        "variables cpus limits gpus memory names");
 }
 
 }  // namespace

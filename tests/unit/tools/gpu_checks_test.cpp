@@ -61,8 +61,12 @@ TEST_F(Gpus, NvidiasOpenWhereAllIsWell) {
     device("nvidia1");
     device("nvidiactl");
     EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", "1,0"}}, nullptr), "");
-    EXPECT_EQ(visible_gpu_count(MapEnvironment(Variables{{"CUDA_VISIBLE_DEVICES", "1,0"}})), 2U);
-    EXPECT_EQ(visible_gpu_count(MapEnvironment(Variables{})), 0U);
+    const auto count = [](const Variables& variables) {
+        return visible_gpu_count(MapEnvironment(variables), nullptr);
+    };
+    EXPECT_EQ(count({{"CUDA_VISIBLE_DEVICES", "1,0"}}), 2U);
+    EXPECT_EQ(count({{"CUDA_VISIBLE_DEVICES", "-1"}}), 0U);
+    EXPECT_EQ(count({}), 0U);
 }
 
 TEST_F(Gpus, ANodeIsMissingOrDead) {
@@ -122,6 +126,26 @@ TEST_F(Gpus, IntelsAreARenderNodeAlsoOfATile) {
     EXPECT_EQ(findings({{"ZE_AFFINITY_MASK", "0"}}, &topology), "");
     EXPECT_EQ(findings({{"ZE_AFFINITY_MASK", "1.0"}}, &topology),
               "failed /dev/dri/renderD129: no driver answers\n");
+}
+
+// Without flags in gres.conf, Slurm sets the variables of all vendors.
+TEST_F(Gpus, AVariableThatHidesThemIsAWarningAndNoLookForOtherDevices) {
+    const NodeTopology nvidia = with_gpus(GpuVendor::nvidia, 2);
+    const auto hidden = [&](const char* value, const NodeTopology* topology) {
+        return findings({{"CUDA_VISIBLE_DEVICES", value}, {"ROCR_VISIBLE_DEVICES", "0,1"}},
+                        topology);
+    };
+    const std::string empty =
+        "warning CUDA_VISIBLE_DEVICES: is empty, so the program sees no GPU\n";
+    EXPECT_EQ(hidden("", &nvidia), empty);
+    EXPECT_EQ(hidden("", nullptr), empty);
+    EXPECT_EQ(hidden("-1", &nvidia),
+              "warning CUDA_VISIBLE_DEVICES: is -1, so the program sees no GPU\n");
+    // HIP ignores an empty one.
+    const NodeTopology amd = with_gpus(GpuVendor::amd, 2);
+    EXPECT_EQ(hidden("", &amd), "failed /dev/kfd: No such file or directory\n");
+    // Where there is no GPU, nothing is hidden.
+    EXPECT_EQ(findings({{"CUDA_VISIBLE_DEVICES", ""}}, nullptr), "");
 }
 
 TEST_F(Gpus, NoneInTheStepIsAWarningWhereTheNodeHasSome) {

@@ -1,4 +1,5 @@
 // What a rank reports of its checks, and how that reaches rank 0, over the loopback.
+#include "base/format.h"
 #include "base/values.h"
 #include "check/step_check.h"
 #include "map_environment.h"
@@ -60,7 +61,38 @@ TEST(Look, ReportsWhereTheTaskIsAndWhatItHas) {
     const Report report =
         run_checks(facts({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"NCCL_SOCKET_IFNAME", "=eth0"}}), {})
             .report;
-    EXPECT_EQ(report, (Report{0, 0, "0-3", 2, "eth0", "not checked", "n1:2000", {}, {}}));
+    Report expected{0, 0, "0-3", 2, "eth0", "not checked", "n1:2000", {}, {}};
+    expected.visible_gpus = {"0", "1"};
+    EXPECT_EQ(report, expected);
+}
+
+std::string gpus(Variables variables) {
+    variables["SLURM_STEP_GPUS"] = "4,5";
+    const Report report = run_checks(facts(variables), {}).report;
+    return join(report.given_gpus, ",") + " seen as " + join(report.visible_gpus, ",");
+}
+
+TEST(Look, ReportsTheGpusThatItWasGivenAndThoseThatItSees) {
+    const std::string bound = "gpus=0@0000:06:00.0,1@0000:07:00.0";
+    const std::string given = "0000:06:00.0,0000:07:00.0 seen as ";
+    EXPECT_EQ(gpus({{"SLURM_DISTGPU_BOUND", bound}, {"CUDA_VISIBLE_DEVICES", "1,0"}}),
+              given + "0000:07:00.0,0000:06:00.0");
+    EXPECT_EQ(gpus({{"SLURM_DISTGPU_BOUND", bound}, {"CUDA_VISIBLE_DEVICES", "1"}}),
+              given + "0000:07:00.0");
+    EXPECT_EQ(gpus({{"SLURM_DISTGPU_BOUND", bound}}), given);
+    // One that is not known makes all of them unknown.
+    EXPECT_EQ(gpus({{"SLURM_DISTGPU_BOUND", bound}, {"CUDA_VISIBLE_DEVICES", "1,2"}}), given);
+    EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", "4"}}), "4,5 seen as 4");
+    // Number 0 of each of these tasks may be another GPU.
+    EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_GPUS_PER_TASK", "1"}}), " seen as ");
+    EXPECT_EQ(gpus({{"SLURM_DISTGPU_BOUND", "gpus=@0000:06:00.0,@0000:07:00.0"},
+                    {"CUDA_VISIBLE_DEVICES", "0"},
+                    {"SLURM_GPUS_PER_TASK", "1"}}),
+              given);
+    EXPECT_EQ(gpus({{"SLURM_DISTGPU_BOUND", bound},
+                    {"CUDA_VISIBLE_DEVICES", "1"},
+                    {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"}}),
+              " seen as ");
 }
 
 TEST(Look, PortsAreThoseThatTheCheckSawOrNone) {
@@ -84,6 +116,8 @@ TEST(Report, IsReadAsItWasWritten) {
     Report full = report(3);
     full.rendezvous_error = Error{"n1:2000", "Connection refused", "see"};
     full.traits = {{"GPUs", "4 x H100"}, {"kernel", "6.1"}};
+    full.given_gpus = {"0000:06:00.0", "0000:07:00.0"};
+    full.visible_gpus = {"0000:07:00.0"};
     EXPECT_EQ(decode_report(encode_report(full)), full);
     EXPECT_EQ(decode_report(encode_report(report(1))), report(1));
     for (const char* other : {"GET / HTTP/1.1", "{}", R"({"rank": "1"})", "[]"}) {
@@ -98,6 +132,8 @@ TEST(Report, CannotSteerTheTerminalNorFillIt) {
     ASSERT_TRUE(read);
     EXPECT_EQ(read->ports.substr(0, 5), "?[2Jx");
     EXPECT_EQ(read->ports.size(), 500U);
+    hostile.visible_gpus = {"\x1b[2J" + std::string(1000, 'x')};
+    EXPECT_EQ(decode_report(encode_report(hostile))->visible_gpus, std::vector{read->ports});
     hostile.ports = "\xff";  // no UTF-8
     EXPECT_TRUE(decode_report(encode_report(hostile)));
     hostile.ports = "\xc2\x9b\062J";  // the same control sequence in one character

@@ -1,5 +1,6 @@
 // A task's variables and CPUs, as check judges them.
 #include "check/checks.h"
+#include "made_up_folder.h"
 #include "map_environment.h"
 #include "tools/findings_text.h"
 #include "tools/made_up_task.h"
@@ -31,6 +32,24 @@ TEST(CheckCpus, AreEnoughOrFewerThanAskedFor) {
               "warning OMP_NUM_THREADS: 4 threads for 3 CPUs\n");
     EXPECT_EQ(cpus("0", {{"CUDA_VISIBLE_DEVICES", "0"}}),
               "warning CPUs: only one for a process with a GPU\n");
+}
+
+TEST(CheckLimits, OfOpenFiles) {
+    MadeUpFolder folder;
+    folder.write("shm/x", "");
+    const MachineRoots roots{.dev = folder.path()};
+    EXPECT_EQ(text(check_limits(256, roots)), "");
+    EXPECT_EQ(text(check_limits(255, roots)),
+              "failed open files: limited to 255, but NCCL and data loaders need more\n");
+}
+
+TEST(CheckLimits, OfSharedMemory) {
+    MadeUpFolder folder;
+    EXPECT_EQ(text(check_limits(1024, {.dev = folder.path()})),
+              "failed " + folder.path("shm") +
+                  ": No such file or directory; ranks of a node and data loaders exchange data "
+                  "there\n");
+    EXPECT_EQ(text(check_limits(1024)), "");
 }
 
 TEST(CheckCpus, FewerThanAskedForAreOneCause) {

@@ -86,6 +86,43 @@ TEST(CompareNodes, AllRanksOfTheNodeHaveIt) {
     EXPECT_EQ(reports[3].findings, reports[2].findings);
 }
 
+// What of two ranks on each of two nodes, which were given and see these GPUs, is told.
+std::string told_of_gpus(const std::vector<std::string>& given,
+                         const std::vector<std::vector<std::string>>& visible) {
+    std::vector<Report> reports;
+    for (std::uint32_t rank = 0; rank < visible.size(); ++rank) {
+        Report& report = reports.emplace_back(Report{rank, rank / 2});
+        report.given_gpus = given;
+        report.visible_gpus = visible[rank];
+    }
+    compare_visible_gpus(reports, plan_testing::layout("n[1-2]", {{0, 2, 2, 1}}));
+    std::string text;
+    for (const Report& report : reports) {
+        for (const Finding& finding : report.findings) {
+            EXPECT_TRUE(is_fatal(finding));
+            text += std::to_string(report.rank) + ": " + finding.error.problem + "\n";
+        }
+    }
+    return text;
+}
+
+TEST(CompareVisibleGpus, RanksThatHaveToShareAreTold) {
+    EXPECT_EQ(told_of_gpus({"a", "b"}, {{"a", "b"}, {"a", "b"}, {"a"}, {"a"}}),
+              "2: these 2 ranks of a node see only 1 GPU, but were given 2: a\n"
+              "3: these 2 ranks of a node see only 1 GPU, but were given 2: a\n");
+    // The same GPU of two nodes is two GPUs.
+    EXPECT_EQ(told_of_gpus({"a", "b"}, {{"a"}, {"b"}, {"b"}, {"a"}}), "");
+    EXPECT_EQ(told_of_gpus({"a", "b"}, {{"a", "a"}, {"a"}, {"b"}, {"a", "b"}}),
+              "0: these 2 ranks of a node see only 1 GPU, but were given 2: a\n"
+              "1: these 2 ranks of a node see only 1 GPU, but were given 2: a\n");
+}
+
+TEST(CompareVisibleGpus, WhoSharesByPlanIsNot) {
+    EXPECT_EQ(told_of_gpus({"a"}, {{"a"}, {"a"}, {"a"}, {"a"}}), "");
+    EXPECT_EQ(told_of_gpus({}, {{"a"}, {"a"}, {}, {}}), "");
+    EXPECT_EQ(told_of_gpus({"a", "b"}, {{}, {}, {"a", "b"}, {"b", "a"}}), "");
+}
+
 Report report(std::uint32_t rank) {
     return {rank, rank / 2, rank % 2 == 0 ? "0-1" : "4-5", 2, "eth0", "", "n1:2000", {}, {}};
 }
@@ -254,9 +291,47 @@ TEST(Verdict, LeavesOutTheNodesAtFault) {
     EXPECT_EQ(excluded(reports), "n2");
     reports[0].findings = reports[3].findings;
     EXPECT_EQ(excluded(reports), "");
+    reports[0].findings = {};
+    reports[3].findings = {fatal("visible GPUs", "one for two", "look", "gpus")};
+    EXPECT_EQ(excluded(reports), "");
     reports[3].findings = {fatal("plugin", "not loaded", "load it", "plugin")};
     reports[0].findings = {};
     EXPECT_EQ(excluded(reports), "n2");
+}
+
+// "fatal: PROBLEM", of two nodes.
+std::string told_of(const NetworkFault& fault) {
+    std::vector<Report> reports{report(0), report(2)};
+    for (Report& each : reports) each.trial_address = "10.0.0.1:1";
+    add_network_findings(reports, {fault}, plan_testing::layout("n[1-2]", {{0, 2, 2, 1}}));
+    EXPECT_TRUE(reports[0].findings.empty());
+    if (reports[1].findings.size() != 1) return "";
+    const Finding& finding = reports[1].findings[0];
+    return (is_fatal(finding) ? "fatal: " : "warning: ") + finding.error.problem;
+}
+
+TEST(SlowLinks, AreToldWithBothNodesAndTheirInterfaces) {
+    NetworkFault fault{NetworkFault::Kind::receives_slowly, 1, {0}};
+    fault.rate = 6e6 / 8;
+    fault.speed = 1e10 / 8;
+    fault.partner_speed = 1e9 / 8;
+    EXPECT_EQ(told_of(fault),
+              "fatal: n2 receives 6 Mb/s from n1 over eth0 (10 Gb/s on n2, 1 Gb/s on n1)");
+    fault.is_proven = false;
+    EXPECT_EQ(told_of(fault),
+              "warning: n2 receives 6 Mb/s from n1 over eth0 (10 Gb/s on n2, 1 Gb/s on n1), "
+              "perhaps only because a node is busy");
+    fault.kind = NetworkFault::Kind::sends_slowly;
+    fault.partner_speed = 0;
+    EXPECT_EQ(told_of(fault), "warning: n2 sends 6 Mb/s to n1 over eth0 (whose speed is unknown)");
+    fault.rate = 0;
+    fault.is_proven = true;
+    EXPECT_EQ(told_of(fault),
+              "fatal: n2 connects to n1 over eth0 (whose speed is unknown), but nothing arrives of "
+              "what n2 then sends at full size");
+    fault.median_rate = 1e9;
+    EXPECT_EQ(told_of(fault),
+              "fatal: n2 sends 0 Mb/s over eth0, where the median node sends 8 Gb/s");
 }
 
 TEST(VerdictInBrief, IsOneLineWhereAllIsWell) {

@@ -96,6 +96,7 @@ inline bool applies_always(const CheckFacts& /*facts*/) {
 extern const NamedCheck variables_check;
 extern const NamedCheck ports_check;
 extern const NamedCheck cpus_check;
+extern const NamedCheck limits_check;
 extern const NamedCheck gpus_check;
 extern const NamedCheck memory_check;
 extern const NamedCheck fabric_check;
@@ -127,11 +128,14 @@ Error missing_plugin_error(const Environment& environment);
 // Whether the task's CPUs are enough for --cpus-per-task, OMP_NUM_THREADS and its GPU.
 Findings check_cpus(const Environment& environment, const CpuSet& cpus);
 
+// Whether the task may open enough files, and has room for shared memory. `open_files`: the limit.
+Findings check_limits(std::uint64_t open_files, const MachineRoots& roots = {});
+
 // The remedy if a port on which this task's program will listen is in use.
 std::string port_in_use_remedy(const OwnTask& own_task);
 
-// The number of GPUs that the task's variables name.
-std::uint32_t visible_gpu_count(const Environment& environment);
+// The number of GPUs that the task's variables name. `topology`: null if unknown.
+std::uint32_t visible_gpu_count(const Environment& environment, const NodeTopology* topology);
 
 // Opens the device nodes of the task's GPUs (NVIDIA: /dev/nvidiaN and nvidiactl, AMD: kfd and the
 // GPU's DRM render node, Intel: the render node), which a broken driver may delay.

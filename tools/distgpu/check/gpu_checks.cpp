@@ -99,6 +99,11 @@ Findings check_render_nodes(const std::vector<std::string_view>& names,
     return findings;
 }
 
+bool has_amd_gpus(const NodeTopology* topology) {
+    return topology != nullptr && !topology->gpus.empty() &&
+           topology->gpus.front().vendor == GpuVendor::amd;
+}
+
 std::optional<Finding> check_free_memory(std::uint32_t index, const Gpu& gpu,
                                          const GpuMemory& memory) {
     constexpr std::uint64_t tenth = 10;
@@ -117,16 +122,29 @@ std::optional<Finding> check_free_memory(std::uint32_t index, const Gpu& gpu,
 
 }  // namespace
 
-std::uint32_t visible_gpu_count(const Environment& environment) {
-    if (gpu_variables(environment).empty()) return 0;
+std::uint32_t visible_gpu_count(const Environment& environment, const NodeTopology* topology) {
+    const bool hides_all = hides_all_gpus(environment, has_amd_gpus(topology));
+    if (hides_all || gpu_variables(environment).empty()) return 0;
     return static_cast<std::uint32_t>(comma_items(visible_gpus(environment)).size());
 }
 
 Findings check_gpus(const Environment& environment, const NodeTopology* topology,
                     const MachineRoots& roots) {
     const auto variables = gpu_variables(environment);
+    const bool has_gpus = topology != nullptr && !topology->gpus.empty();
+    // Slurm also sets CUDA_VISIBLE_DEVICES for AMD's GPUs, in addition to ROCR_VISIBLE_DEVICES.
+    const bool is_amd = has_amd_gpus(topology);
+    if (hides_all_gpus(environment, is_amd)) {
+        if (variables.empty() && !has_gpus) return {};
+        const std::string value = environment.text("CUDA_VISIBLE_DEVICES");
+        return {warning("CUDA_VISIBLE_DEVICES",
+                        formatted("is {}, so the program sees no GPU",
+                                  value.empty() ? "empty" : excerpt(value)),
+                        "if it should use one, do not set this variable in scripts or profiles, "
+                        "and use srun --gres=gpu:N")};
+    }
     if (variables.empty()) {
-        if (topology == nullptr || topology->gpus.empty()) return {};
+        if (!has_gpus) return {};
         return {warning("GPUs",
                         formatted("none in this step, but {} on this node", topology->gpus.size()),
                         "use srun --gres=gpu:N or --gpus-per-node=N")};
@@ -134,9 +152,6 @@ Findings check_gpus(const Environment& environment, const NodeTopology* topology
     const std::string& variable = variables.front();
     const std::string list = visible_gpus(environment);
     const auto names = comma_items(list);
-    // Slurm also sets CUDA_VISIBLE_DEVICES for AMD's GPUs, in addition to ROCR_VISIBLE_DEVICES.
-    const bool is_amd = topology != nullptr && !topology->gpus.empty() &&
-                        topology->gpus.front().vendor == GpuVendor::amd;
     if (variable == "CUDA_VISIBLE_DEVICES" && !is_amd) {
         return check_nvidia(names, topology, roots);
     }
@@ -145,7 +160,7 @@ Findings check_gpus(const Environment& environment, const NodeTopology* topology
 
 const NamedCheck gpus_check{
     "gpus",
-    "The GPUs that Slurm gave the task can be opened.",
+    "The GPUs that Slurm gave the task can be opened, and no ranks share one against the plan.",
     applies_always,
     [](const CheckFacts& facts) {
         return CheckResult{check_gpus(*facts.environment, facts.own_task->node.topology.get())};

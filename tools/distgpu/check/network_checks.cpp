@@ -254,8 +254,9 @@ const NamedCheck interfaces_check{
 // (pairs/network_trial.h).
 const NamedCheck network_check{
     "network",
-    "Every node exchanges data with others over the interface that NCCL or Gloo will use, and no "
-    "node is slower than the rest.",
+    "Every node exchanges data with others over the interface that NCCL or Gloo will use, no node "
+    "is "
+    "slower than the rest, and no link carries less than a tenth of its interfaces' speed.",
     [](const CheckFacts& facts) {
         return facts.own_task->place.local == LocalRank{0} &&
                facts.own_task->place.layout.node_count() > 1;

@@ -3,6 +3,8 @@
 #include "base/json_fields.h"
 #include "base/values.h"
 #include "check/step_check.h"
+#include "mapping/texts/variables.h"
+#include "node/gpus.h"
 #include "node/step_variables.h"
 
 #include <algorithm>
@@ -23,6 +25,42 @@ std::string interface_of_task(const CheckFacts& facts) {
     std::string named = facts.environment->text("NCCL_SOCKET_IFNAME");
     if (named.empty()) return facts.own_task->facts.interface;
     return named.front() == '=' ? named.substr(1) : named;  // '=' before a whole name
+}
+
+// The PCI address of the GPU that the task has by this name: "0", "GPU-5e8f..."; empty if unknown.
+std::string pci_of(std::string_view name, const BoundRecord& bound, const NodeTopology* topology) {
+    const auto recorded = std::ranges::find(bound.gpus, name, &BoundGpu::name);
+    if (recorded != bound.gpus.end()) return recorded->pci;
+    if (topology == nullptr || name.empty()) return "";
+    const auto by_uuid = std::ranges::find(topology->gpus, name, &Gpu::uuid);
+    return by_uuid == topology->gpus.end() ? "" : by_uuid->pci;
+}
+
+std::vector<std::string> names_in(std::string_view list) {
+    if (list.empty()) return {};
+    const auto names = comma_items(list);
+    return {names.begin(), names.end()};
+}
+
+// The GPUs by which compare_visible_gpus() finds ranks that share some against the plan. The
+// plan that this process computes cannot tell: it begins with the variables as they are now.
+void add_gpus(Report& report, const CheckFacts& facts) {
+    const Environment& environment = *facts.environment;
+    const GpuOwner owner = gpu_owner(environment);
+    if (owner == GpuOwner::jobs) return;
+    const std::string visible = visible_gpus(environment);
+    const BoundRecord bound = read_bound_record(environment.text(bound_variable));
+    if (bound.gpus.empty() && owner == GpuOwner::step) {
+        // Slurm's numbers, which are the same for all tasks of a node.
+        report.given_gpus = names_in(environment.text("SLURM_STEP_GPUS"));
+        report.visible_gpus = names_in(visible);
+        return;
+    }
+    for (const BoundGpu& gpu : bound.gpus) report.given_gpus.push_back(gpu.pci);
+    for (const std::string& name : names_in(visible)) {
+        report.visible_gpus.push_back(pci_of(name, bound, facts.own_task->node.topology.get()));
+    }
+    if (std::ranges::count(report.visible_gpus, "") > 0) report.visible_gpus.clear();
 }
 
 // Every check gets at least 100 ms, even if an earlier one used up the time.
@@ -158,8 +196,9 @@ LocalReport run_checks(const CheckFacts& facts, const Checks& checks) {
     report.rank = facts.own_task->task().rank.value;
     report.node = facts.own_task->place.node.value;
     report.cpus = facts.cpus.to_string();
-    report.gpus = visible_gpu_count(*facts.environment);
+    report.gpus = visible_gpu_count(*facts.environment, facts.own_task->node.topology.get());
     report.interface = interface_of_task(facts);
+    add_gpus(report, facts);
     const bool checks_fabric =
         std::find(checks.begin(), checks.end(), &fabric_check) != checks.end();
     report.ports = checks_fabric ? "" : "not checked";

@@ -37,13 +37,18 @@ struct Report {
     bool keeps_connection = false;    // for the network trial and the verdict
     std::string trial_address{};      // its node's in the network trial; empty if not in it
     std::optional<Error> rendezvous_error{};  // why the report came over a spare port
+    // By PCI address, or by Slurm's number if no address is known: those that the task was given,
+    // and those that its variables name now. Empty if unknown.
+    std::vector<std::string> given_gpus{};
+    std::vector<std::string> visible_gpus{};
 
     bool operator==(const Report&) const = default;
     static void fields(auto& io, auto& it) {
         io("rank", it.rank, "node", it.node, "cpus", it.cpus, "gpus", it.gpus, "interface",
            it.interface, "ports", it.ports, "rendezvous", it.rendezvous, "findings", it.findings,
            "traits", it.traits, "clock", it.clock, "stays", it.keeps_connection, "trial",
-           it.trial_address, "unreached", it.rendezvous_error);
+           it.trial_address, "unreached", it.rendezvous_error, "given", it.given_gpus, "visible",
+           it.visible_gpus);
     }
 };
 
@@ -95,6 +100,10 @@ Result<NodeLink> deliver(Report report, const std::vector<Endpoint>& endpoints,
 // Adds a finding to the reports of each node one of whose traits differs from the majority's. On a
 // tie the first node's value counts as the majority's.
 void compare_nodes(std::vector<Report>& reports, const StepLayout& layout);
+
+// Adds a finding to the reports of ranks of one node that have to share GPUs although distgpu gave
+// each its own: more ranks than GPUs that they see.
+void compare_visible_gpus(std::vector<Report>& reports, const StepLayout& layout);
 
 // Adds each fault from the network trial to the report of the first rank of the node at fault.
 void add_network_findings(std::vector<Report>& reports, const std::vector<NetworkFault>& faults,

@@ -1,5 +1,7 @@
-// The checks of a task's variables, its CPUs, and the ports on which its program will listen.
+// The checks of a task's variables, its CPUs and limits, and the ports on which its program will
+// listen.
 #include "base/format.h"
+#include "base/io/descriptor.h"
 #include "base/values.h"
 #include "check/checks.h"
 #include "mapping/frameworks/framework.h"
@@ -10,6 +12,13 @@
 #include "node/task_environment.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <limits>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <utility>
 
 namespace distgpu {
@@ -76,6 +85,20 @@ std::vector<std::uint16_t> further_ports(const OwnTask& own_task) {
     if (per_task == is_rank0 || ports.empty()) return {};
     if (per_task) return {ports[own_task.place.local.value]};
     return {ports.begin() + 1, ports.end()};
+}
+
+// Why no file of shared memory can be made in the folder; nullopt if one can.
+std::optional<std::string> shared_memory_problem(const std::string& folder) {
+    // A file without a name goes with its descriptor.
+    const UniqueFd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!file.is_open()) return std::strerror(errno);
+    // Docker's default is 64 MiB; NCCL takes about 10 MiB for two ranks of a node.
+    constexpr std::uint64_t min_free = std::uint64_t{16} << 20U;
+    struct statvfs system {};
+    if (fstatvfs(file.fd(), &system) != 0) return std::nullopt;
+    const std::uint64_t free = std::uint64_t{system.f_bavail} * system.f_frsize;
+    if (system.f_blocks == 0 || free >= min_free) return std::nullopt;  // 0: without a limit
+    return formatted("only {} MiB are free", free >> 20U);
 }
 
 }  // namespace
@@ -147,6 +170,42 @@ const NamedCheck cpus_check{
     "The task's CPUs are enough for --cpus-per-task, for OMP_NUM_THREADS and for its GPU.",
     [](const CheckFacts& facts) { return !facts.cpus.empty(); },
     [](const CheckFacts& facts) { return CheckResult{check_cpus(*facts.environment, facts.cpus)}; },
+};
+
+Findings check_limits(std::uint64_t open_files, const MachineRoots& roots) {
+    Findings findings;
+    // For each peer the frameworks keep several connections; Python alone opens dozens of files.
+    constexpr std::uint64_t min_open_files = 256;
+    if (open_files < min_open_files) {
+        findings.push_back(
+            fatal("open files",
+                  formatted("limited to {}, but NCCL and data loaders need more", open_files),
+                  "raise it with ulimit -n in the script, or ask the "
+                  "administrator for a higher LimitNOFILE of slurmd"));
+    }
+    const std::string shared = roots.dev + "/shm";
+    const auto problem = shared_memory_problem(shared);
+    if (problem) {
+        findings.push_back(fatal(shared,
+                                 formatted("{}; ranks of a node and data loaders exchange data "
+                                           "there",
+                                           *problem),
+                                 "remove what earlier jobs have left in it, or ask the "
+                                 "administrator to mount it with more space"));
+    }
+    return findings;
+}
+
+const NamedCheck limits_check{
+    "limits",
+    "The task may open enough files, and /dev/shm has room for the ranks' shared memory.",
+    applies_always,
+    [](const CheckFacts& /*facts*/) {
+        rlimit files{};
+        const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
+        return CheckResult{
+            check_limits(is_known ? files.rlim_cur : std::numeric_limits<std::uint64_t>::max())};
+    },
 };
 
 std::string port_in_use_remedy(const OwnTask& own_task) {

@@ -12,6 +12,8 @@
 namespace distgpu {
 namespace {
 
+constexpr const char* visible_gpus_object = "visible GPUs";
+
 using Ranks = std::set<std::uint32_t>;
 using Nodes = std::set<std::uint32_t>;
 
@@ -156,8 +158,9 @@ HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFind
     for (const SharedFinding& shared : findings) {
         const Finding& finding = shared.finding;
         // The job's own settings would be wrong on other nodes too.
-        const bool is_of_job =
-            finding.check == variables_check.name || finding.check == ports_check.name;
+        const bool is_of_job = finding.check == variables_check.name ||
+                               finding.check == ports_check.name ||
+                               finding.error.object == visible_gpus_object;
         if (!is_fatal(finding) || is_of_job) continue;
         const Nodes nodes = nodes_of(shared.ranks, layout);
         if (nodes.size() < layout.node_count()) excluded.insert(nodes.begin(), nodes.end());
@@ -165,7 +168,68 @@ HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFind
     return excluded.size() == layout.node_count() ? HostList() : hosts_of(excluded, layout);
 }
 
+// "node02 receives 5.9 Mb/s from node01 over eth0 (10 Gb/s on node02, 10 Gb/s on node01)".
+Finding slow_link_finding(const NetworkFault& fault, const std::string& interface,
+                          const StepLayout& layout) {
+    const std::string name = name_of(fault.node, layout);
+    const std::string partner = name_of(fault.partners.front(), layout);
+    const bool sends = fault.kind == NetworkFault::Kind::sends_slowly;
+    const bool has_speeds = fault.speed > 0 && fault.partner_speed > 0;
+    const std::string speeds = has_speeds ? formatted("{} on {}, {} on {}", rate_text(fault.speed),
+                                                      name, rate_text(fault.partner_speed), partner)
+                                          : "whose speed is unknown";
+    if (fault.is_proven && fault.rate <= 0) {
+        return fatal(
+            "network",
+            formatted("{0} connects to {1} over {2} ({3}), but nothing arrives of what {4} "
+                      "then sends at full size",
+                      name, partner, interface, speeds, sends ? name : partner),
+            formatted("compare the MTU of both (ip link) and of their switch ports, or "
+                      "leave it out with --exclude={}",
+                      name),
+            network_check.name);
+    }
+    return (fault.is_proven ? fatal : warning)(
+        "network",
+        formatted("{} {} {} {} {} over {} ({}){}", name, sends ? "sends" : "receives",
+                  rate_text(fault.rate), sends ? "to" : "from", partner, interface, speeds,
+                  has_speeds && !fault.is_proven ? ", perhaps only because a node is busy" : ""),
+        formatted("look for errors with ip -s link and ethtool -S on both, and check cable and "
+                  "switch port, or leave it out with --exclude={}",
+                  name),
+        network_check.name);
+}
+
 }  // namespace
+
+void compare_visible_gpus(std::vector<Report>& reports, const StepLayout& layout) {
+    for (std::uint32_t node = 0; node < layout.node_count(); ++node) {
+        std::map<std::set<std::string>, std::vector<Report*>> by_visible;
+        std::set<std::string> given;
+        std::size_t ranks = 0;
+        for (Report& report : reports) {
+            if (report.node != node) continue;
+            ++ranks;
+            given.insert(report.given_gpus.begin(), report.given_gpus.end());
+            const std::set<std::string> visible(report.visible_gpus.begin(),
+                                                report.visible_gpus.end());
+            if (!visible.empty()) by_visible[visible].push_back(&report);
+        }
+        if (given.size() < ranks) continue;  // they share GPUs anyway
+        for (const auto& [visible, sharing] : by_visible) {
+            if (sharing.size() <= visible.size()) continue;
+            const Finding finding = fatal(
+                visible_gpus_object,
+                formatted("these {} ranks of a node see only {}, but were given {}: {}",
+                          sharing.size(), counted(visible.size(), "GPU"), given.size(),
+                          join(visible, ", ")),
+                "look for CUDA_VISIBLE_DEVICES in a wrapper script, a TaskProlog or a shell's "
+                "start-up file",
+                gpus_check.name);
+            for (Report* report : sharing) report->findings.push_back(finding);
+        }
+    }
+}
 
 void compare_nodes(std::vector<Report>& reports, const StepLayout& layout) {
     std::map<std::string, ByValue> traits;
@@ -219,6 +283,10 @@ void add_network_findings(std::vector<Report>& reports, const std::vector<Networ
                 network_check.name));
             continue;
         }
+        if (fault.median_rate <= 0) {
+            at_fault->findings.push_back(slow_link_finding(fault, interface, layout));
+            continue;
+        }
         const char* const verb =
             fault.kind == NetworkFault::Kind::sends_slowly ? "sends" : "receives";
         at_fault->findings.push_back(
@@ -238,6 +306,7 @@ Verdict compute_verdict(std::string_view mode, const StepLayout& layout,
     std::vector<Report> reports = gathered;
     compare_rendezvous(reports);
     compare_nodes(reports, layout);
+    compare_visible_gpus(reports, layout);
     Ranks missing;
     for (std::uint32_t rank = 0; rank < layout.task_count(); ++rank) missing.insert(rank);
     for (const Report& report : reports) missing.erase(report.rank);

@@ -243,17 +243,7 @@ bool has_children() {
 }
 
 void kill_descendants(Trackers trackers) {
-    const auto parents = read_parents();
-    std::set<pid_t> family{getpid()};
-    // A parent may have a higher number than its child.
-    for (bool grown = true; grown;) {
-        grown = false;
-        for (const auto& [pid, parent] : parents) {
-            if (family.contains(parent)) grown = family.insert(pid).second || grown;
-        }
-    }
-    family.erase(getpid());
-    for (const pid_t pid : family) {
+    for (const pid_t pid : read_process_tree().below(getpid())) {
         if (trackers == Trackers::kill || !is_tracker(pid)) kill(pid, SIGKILL);
     }
 }

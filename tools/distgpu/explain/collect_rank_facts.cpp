@@ -1,10 +1,11 @@
 // Collects on one node what each rank was given, and what has changed since: compares its variables
-// with those of its task, with those that distgpu set, and with its plan.
+// with those of its task, with those that distgpu set or recorded, and with its plan.
 #include "base/format.h"
 #include "base/values.h"
 #include "explain/explanation.h"
 #include "inspect/process_facts.h"
 #include "inspect/rank_gpus.h"
+#include "inspect/ranks.h"
 #include "inspect/step_processes.h"
 #include "mapping/binding/binding.h"
 #include "mapping/binding/device_values.h"
@@ -12,6 +13,7 @@
 #include "mapping/request/request.h"
 #include "mapping/spec/parse_spec.h"
 #include "mapping/texts/variables.h"
+#include "node/gpus.h"
 #include "node/machine.h"
 #include "node/node_topology.h"
 #include "node/own_task.h"
@@ -125,6 +127,33 @@ void add_plan_differences(const EnvironmentCopy& task, const EnvironmentCopy& ra
     if (now && *now != planned) add("GROUP_RANK", planned, now);
 }
 
+namespace {
+
+// What the plugin recorded about the task; empty if it recorded only an outer step's task.
+BoundRecord record_of(const EnvironmentCopy& task) {
+    return prepared_spec(task) ? read_bound_record(task.text(bound_variable)) : BoundRecord{};
+}
+
+// Adds the device variables that differ from the record. It outlives a wrapper that became the
+// program by exec, and knows the variables that distgpu set as well as those that it left alone.
+void add_record_differences(const BoundRecord& record, const EnvironmentCopy& rank,
+                            Changes& changes) {
+    if (!record.variables) return;
+    for (const std::string_view bound : bound_variables()) {
+        const std::string name(bound);
+        const auto then = std::ranges::find(*record.variables, name, &BoundVariable::name);
+        const bool was_set = then != record.variables->end();
+        if (was_set && !then->value) continue;
+        const Value value = was_set ? then->value : std::nullopt;
+        const Value now = rank.get(name);
+        if (now == value) continue;
+        const auto since = was_set && then->is_given ? Change::Since::given : Change::Since::start;
+        changes.try_emplace(name, Change{since, name, value, now});
+    }
+}
+
+}  // namespace
+
 std::vector<Change> changed_variables(const EnvironmentCopy& task, const EnvironmentCopy& rank,
                                       const Framework* framework, const TaskPlan* plan) {
     Changes changes;
@@ -133,6 +162,7 @@ std::vector<Change> changed_variables(const EnvironmentCopy& task, const Environ
         if (now == then || is_set_by_launcher(name, framework)) return;
         changes.try_emplace(name, Change{since, name, then, now});
     };
+    add_record_differences(record_of(task), rank, changes);
     for (const EnvironmentCopy* environment : {&task, &rank}) {
         for (const auto& [name, value] : environment->variables()) {
             if (is_reported_variable(name)) add(Change::Since::start, name, task.get(name));
@@ -161,6 +191,52 @@ std::vector<Change> changed_variables(const EnvironmentCopy& task, const Environ
 std::vector<Change> changed_cpus(const CpuSet& then, const CpuSet& now) {
     if (then.empty() || now.empty() || then == now) return {};
     return {{Change::Since::start, "CPUs", then.to_string(), now.to_string()}};
+}
+
+namespace {
+
+// The addresses of the GPUs, sorted; empty if one is unknown: if Slurm bound the GPUs to the tasks,
+// several tasks may call different GPUs "0".
+std::vector<std::string> addresses_of(const RankGpus& rank) {
+    std::vector<std::string> addresses;
+    addresses.reserve(rank.gpus.size());
+    for (const GpuFacts& gpu : rank.gpus) addresses.push_back(gpu.pci);
+    std::ranges::sort(addresses);
+    const bool are_known = !addresses.empty() && !addresses.front().empty();
+    return are_known ? addresses : std::vector<std::string>{};
+}
+
+std::string names_of(const std::vector<GpuFacts>& gpus) {
+    std::vector<std::string> names;
+    names.reserve(gpus.size());
+    for (const GpuFacts& gpu : gpus) names.push_back(gpu.name);
+    return formatted("GPU{} {}", names.size() == 1 ? "" : "s", join(names, ","));
+}
+
+}  // namespace
+
+std::vector<std::optional<Change>> crowded_gpus(const std::vector<RankGpus>& ranks) {
+    std::map<std::vector<std::string>, std::size_t> counts;
+    for (const RankGpus& rank : ranks) ++counts[addresses_of(rank)];
+    std::vector<std::optional<Change>> changes;
+    for (const RankGpus& rank : ranks) {
+        auto& change = changes.emplace_back();
+        if (rank.step_gpus == 0) continue;
+        const std::string all = formatted("{}", rank.step_gpus);
+        if (rank.hiding_value) {
+            change = {Change::Since::planned, "GPUs", all,
+                      formatted("sees no GPU, because CUDA_VISIBLE_DEVICES is {}",
+                                value_text(rank.hiding_value))};
+        } else if (const auto addresses = addresses_of(rank); !addresses.empty()) {
+            const std::size_t sharing = counts[addresses];
+            const std::size_t per_gpu = (ranks.size() + rank.step_gpus - 1) / rank.step_gpus;
+            if (sharing <= rank.gpus.size() * per_gpu) continue;
+            change = {Change::Since::planned, "GPUs", all,
+                      formatted("shares {} with {}", names_of(rank.gpus),
+                                counted(sharing - 1, "other rank"))};
+        }
+    }
+    return changes;
 }
 
 namespace {
@@ -199,10 +275,8 @@ CpuSet slurm_mask(const EnvironmentCopy& task) {
 
 // The CPUs of the rank's task at its start. `first`: the task's first process.
 CpuSet cpus_at_start(pid_t pid, pid_t first, const EnvironmentCopy& task) {
-    if (prepared_spec(task)) {
-        CpuSet recorded = read_bound_record(task.text(bound_variable)).cpus;
-        if (!recorded.empty()) return recorded;
-    }
+    CpuSet recorded = record_of(task).cpus;
+    if (!recorded.empty()) return recorded;
     return first != pid ? cpus_of(first) : slurm_mask(task);
 }
 
@@ -215,10 +289,107 @@ pid_t first_process(const NodeSample& sample, const ProcessSample& process) {
     return is_running ? first->pid : process.pid;
 }
 
+// Slurm's ranks of the tasks of this node; empty if the environment has none.
+std::vector<std::uint32_t> tasks_of_node(const EnvironmentCopy& environment) {
+    std::vector<std::uint32_t> tasks;
+    const std::string list = environment.text("SLURM_GTIDS");
+    for (const std::string_view item : comma_items(list)) {
+        if (const auto task = whole_number(item)) tasks.push_back(*task);
+    }
+    return tasks;
+}
+
+// Keeps the ranks, the processes that have ended, and one running process of each task.
+void keep_needed_processes(NodeSample& sample) {
+    std::set<std::uint32_t> tasks;
+    for (const ProcessSample& process : sample.processes) {
+        if (process.facts && process.task) tasks.insert(*process.task);
+    }
+    std::erase_if(sample.processes, [&](const ProcessSample& process) {
+        if (process.facts || process.exit_code) return false;
+        return !is_alive(process) || (process.task && !tasks.insert(*process.task).second);
+    });
+}
+
 const TaskPlan* plan_of(const std::optional<NodePlan>& plan, std::optional<std::uint32_t> task) {
     if (!plan || !task) return nullptr;
     const auto at = std::ranges::find(plan->tasks, TaskId{*task}, &TaskPlan::task);
     return at == plan->tasks.end() ? nullptr : &*at;
+}
+
+void read_states(NodeSample& sample) {
+    sample.times = {0};
+    for (ProcessSample& process : sample.processes) {
+        const auto stat = read_stat(process.pid);
+        process.moments = {{.state = stat ? stat->state : 'X'}};
+        if (stat) process.exit_code = stat->exit_code;
+    }
+}
+
+// The variables of a rank's process and of its task's first process.
+struct RankVariables {
+    pid_t first = 0;
+    EnvironmentCopy own;
+    EnvironmentCopy task;
+    bool is_hidden = false;  // `own` cannot be read
+};
+
+RankVariables read_variables(const NodeSample& sample, const ProcessSample& process) {
+    const auto own = read_environment(process.pid);
+    RankVariables read{first_process(sample, process), own.value_or(EnvironmentCopy()), {}, !own};
+    read.task =
+        read.first == process.pid ? read.own : read_environment(read.first).value_or(read.own);
+    return read;
+}
+
+// With what the node's tasks were prepared: all have the same spec.
+struct Preparation {
+    std::optional<Request> request{};
+    std::optional<NodePlan> plan{};
+};
+
+void add_preparation(const EnvironmentCopy& task, NodeSample& sample, Preparation& preparation) {
+    const auto spec = prepared_spec(task);
+    if (!spec || !sample.spec.empty()) return;
+    sample.spec = *spec;
+    auto parsed = parse_spec("--distgpu", *spec);
+    if (!parsed || parsed->framework == nullptr) return;
+    preparation.request = *std::move(parsed);
+    preparation.plan = plan_of_node(*preparation.request, task, sample.node);
+}
+
+RankFacts facts_of(const NodeSample& sample, const ProcessSample& process,
+                   const RankVariables& variables, const Preparation& preparation) {
+    RankFacts facts;
+    // slurmstepd's own number counts the tasks of one component of a heterogeneous step.
+    const auto number = variables.task.number("SLURM_PROCID");
+    facts.task = number ? number : process.task;
+    facts.local_rank =
+        whole_number(variables.own.get("LOCAL_RANK").value_or(variables.own.text("SLURM_LOCALID")));
+    facts.launchers = launchers_of(sample, process, variables.first);
+    facts.is_hidden = variables.is_hidden;
+    facts.variables = reported_variables(variables.own);
+    if (!facts.is_hidden) {
+        facts.changes =
+            changed_variables(variables.task, variables.own,
+                              preparation.request ? preparation.request->framework : nullptr,
+                              plan_of(preparation.plan, facts.task));
+    }
+    const CpuSet then = cpus_at_start(process.pid, variables.first, variables.task);
+    const CpuSet now = cpus_of(process.pid);
+    facts.cpus = now.to_string();
+    facts.cpus_at_start = then.to_string();
+    const auto changed = changed_cpus(then, now);
+    facts.changes.insert(facts.changes.end(), changed.begin(), changed.end());
+    facts.open_gpus = open_gpu_files(process.pid);
+    return facts;
+}
+
+void add_crowded_gpus(const std::vector<RankGpus>& gpus, const std::vector<RankFacts*>& facts) {
+    const auto crowded = crowded_gpus(gpus);
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        if (crowded[i]) facts[i]->changes.push_back(*crowded[i]);
+    }
 }
 
 }  // namespace
@@ -226,56 +397,31 @@ const TaskPlan* plan_of(const std::optional<NodePlan>& plan, std::optional<std::
 Result<NodeSample> collect_rank_facts(const std::string& node, const std::string& step,
                                       const Environment& environment) {
     auto found = find_step_processes(node, step, environment);
-    if (!found || !found->problem.empty()) return found;
+    if (!found || (!found->problem.empty() && found->processes.empty())) return found;
     NodeSample sample = *std::move(found);
-    sample.times = {0};
-    for (ProcessSample& process : sample.processes) {
-        const auto stat = read_stat(process.pid);
-        process.moments = {{.state = stat ? stat->state : 'X'}};
-    }
-    std::optional<Request> request;  // all tasks of the node have the same spec
-    std::optional<NodePlan> plan;
+    read_states(sample);
+    const bool has_all = sample.processes.size() < max_processes;
+    Preparation preparation;
     NodeGpus gpus;
+    std::vector<RankGpus> seen_gpus;
+    std::vector<RankFacts*> seen;
     for (const RankSample& rank : find_ranks({&sample, 1}, 0).seen) {
         auto& process =
             sample.processes[static_cast<std::size_t>(rank.process - sample.processes.data())];
-        const pid_t first = first_process(sample, process);
-        const auto own = read_environment(process.pid);
-        const EnvironmentCopy variables = own.value_or(EnvironmentCopy());
-        const EnvironmentCopy task =
-            first == process.pid ? variables : read_environment(first).value_or(EnvironmentCopy());
-        if (const auto spec = prepared_spec(task); spec && sample.spec.empty()) {
-            sample.spec = *spec;
-            auto parsed = parse_spec("--distgpu", *spec);
-            if (parsed && parsed->framework != nullptr) {
-                request = *std::move(parsed);
-                plan = plan_of_node(*request, task, sample.node);
-            }
+        const RankVariables variables = read_variables(sample, process);
+        if (sample.tasks.empty() && has_all) sample.tasks = tasks_of_node(variables.task);
+        add_preparation(variables.task, sample, preparation);
+        process.facts = facts_of(sample, process, variables, preparation);
+        const BoundRecord record = record_of(variables.task);
+        process.gpus = gpus.find(variables.own, record);
+        seen.push_back(&*process.facts);
+        seen_gpus.push_back({rank.rank, process.gpus, record.gpus.size()});
+        if (process.gpus.empty() && hides_all_gpus(variables.own)) {
+            seen_gpus.back().hiding_value = variables.own.get("CUDA_VISIBLE_DEVICES");
         }
-        RankFacts& facts = process.facts.emplace();
-        // slurmstepd's own number counts the tasks of one component of a heterogeneous step.
-        const auto number = task.number("SLURM_PROCID");
-        facts.task = number ? number : process.task;
-        facts.local_rank =
-            whole_number(variables.get("LOCAL_RANK").value_or(variables.text("SLURM_LOCALID")));
-        facts.launchers = launchers_of(sample, process, first);
-        facts.is_hidden = !own;
-        facts.variables = reported_variables(variables);
-        if (own) {
-            facts.changes = changed_variables(
-                task, variables, request ? request->framework : nullptr, plan_of(plan, facts.task));
-        }
-        const CpuSet then = cpus_at_start(process.pid, first, task);
-        const CpuSet now = cpus_of(process.pid);
-        facts.cpus = now.to_string();
-        facts.cpus_at_start = then.to_string();
-        const auto changed = changed_cpus(then, now);
-        facts.changes.insert(facts.changes.end(), changed.begin(), changed.end());
-        facts.open_gpus = open_gpu_files(process.pid);
-        process.gpus = gpus.find(variables, read_bound_record(task.text(bound_variable)));
     }
-    // The caller needs only the ranks.
-    std::erase_if(sample.processes, [](const ProcessSample& process) { return !process.facts; });
+    add_crowded_gpus(seen_gpus, seen);
+    keep_needed_processes(sample);
     return sample;
 }
 

@@ -3,9 +3,10 @@
 #include "command_line.h"
 #include "explain/explanation.h"
 #include "inspect/sample_all_nodes.h"
+#include "node/gpus.h"
 #include "node/machine.h"
 #include "output.h"
-#include "slurm/slurm_queries.h"
+#include "slurm/find_running_step.h"
 #include "table.h"
 
 #include <algorithm>
@@ -21,10 +22,16 @@
 namespace distgpu {
 namespace {
 
+bool is_hiding_gpus(const ExplainedRank& rank) {
+    EnvironmentCopy variables;
+    for (const auto& [name, value] : rank.facts.variables) variables.set(name, value);
+    return hides_all_gpus(variables);
+}
+
 std::string gpu_names(const ExplainedRank& rank) {
     std::vector<std::string> names;
     for (const GpuFacts& gpu : rank.gpus) names.push_back(gpu.name);
-    return join(names, ",");
+    return names.empty() && is_hiding_gpus(rank) ? "none" : join(names, ",");
 }
 
 std::string hca_names(const ExplainedRank& rank) {
@@ -66,6 +73,7 @@ std::string group_table(const Explanation& explanation, bool colour) {
 
 std::string changes_text(const Explanation& explanation) {
     std::string text;
+    for (const std::string& ending : explanation.endings) text += printable(ending) + "\n";
     for (const ExplainedGroup& group : explanation.groups) {
         const std::string who = ranks_on_nodes(group.ranks, group.nodes);
         const bool is_one = group.ranks.size() == 1;
@@ -107,7 +115,7 @@ std::string variable_table(const RankFacts& rank, bool colour) {
         rows.push_back({variable.name, variable.value, change_note(rank, variable.name)});
     }
     for (const Change& change : rank.changes) {
-        if (!change.now && change.name != "CPUs") {
+        if (!change.now && change.name != "CPUs" && change.name != "GPUs") {
             rows.push_back({change.name, "not set", change_note(rank, change.name)});
         }
     }
@@ -120,6 +128,9 @@ std::string device_lines(const ExplainedRank& rank) {
                                  facts.cpus_at_start.empty() || facts.cpus_at_start == facts.cpus
                                      ? ""
                                      : formatted("; its task began on {}", facts.cpus_at_start));
+    if (rank.gpus.empty() && is_hiding_gpus(rank)) {
+        text += "  no GPU: CUDA_VISIBLE_DEVICES names none\n";
+    }
     for (const GpuFacts& gpu : rank.gpus) {
         std::vector<std::string> parts{gpu.name, gpu.pci, gpu.file, gpu.model};
         std::erase(parts, "");
@@ -140,6 +151,17 @@ JsonText gpu_json(const GpuFacts& gpu) {
             {"pci", json_text_or_null(gpu.pci)},
             {"file", json_text_or_null(gpu.file)},
             {"model", json_text_or_null(gpu.model)}};
+}
+
+JsonText missing_json(const MissingRank& rank) {
+    return {{"rank", rank.rank},
+            {"node", json_text_or_null(rank.node)},
+            {"ended", rank.state == MissingRank::State::ended},
+            {"how", json_text_or_null(rank.how)}};
+}
+
+JsonText zombie_json(const Zombie& zombie) {
+    return {{"node", zombie.node}, {"pid", zombie.pid}, {"name", zombie.name}, {"how", zombie.how}};
 }
 
 JsonText explained_rank_json(const ExplainedRank& rank) {
@@ -163,9 +185,12 @@ JsonText explained_rank_json(const ExplainedRank& rank) {
 }  // namespace
 
 std::string explanation_text(const std::string& step, const Explanation& explanation, bool colour) {
-    std::string text =
-        formatted("step {}: {} on {}", step, counted(explanation.ranks.size(), "rank"),
-                  counted(explanation.nodes, "node"));
+    std::string text = formatted(
+        "step {}: {}{} on {}", step,
+        explanation.missing.empty() ? "" : formatted("{} of ", explanation.ranks.size()),
+        counted(explanation.missing.empty() ? explanation.ranks.size() : explanation.expected,
+                "rank"),
+        counted(explanation.nodes, "node"));
     if (explanation.ranks.empty()) {
         text += "\n\nno rank was seen\n";
     } else {
@@ -176,13 +201,20 @@ std::string explanation_text(const std::string& step, const Explanation& explana
     return text + notes_text(explanation);
 }
 
-std::string explanation_json(const std::string& step, const Explanation& explanation,
+std::string explanation_json(const ResultHead& head, const Explanation& explanation,
                              const std::vector<ExplainedRank>& ranks) {
     const JsonText json{{"schema", "distgpu.explain/1"},
-                        {"step", step},
+                        {"date", head.date},
+                        {"cluster", json_text_or_null(head.cluster)},
+                        {"user", json_text_or_null(head.user)},
+                        {"job", head.job},
+                        {"state", head.state},
+                        {"step", json_text_or_null(head.step)},
                         {"spec", json_text_or_null(explanation.spec)},
                         {"groups", JsonText::list(explanation.groups, group_json)},
                         {"ranks", JsonText::list(ranks, explained_rank_json)},
+                        {"missing", JsonText::list(explanation.missing, missing_json)},
+                        {"ended", JsonText::list(explanation.zombies, zombie_json)},
                         {"silent", JsonText::list(explanation.silent)},
                         {"notes", JsonText::list(explanation.notes)}};
     return json.indented();
@@ -221,24 +253,36 @@ ExitCode print_rank_facts(const Arguments& arguments) {
 
 ExitCode run_explain(const Arguments& arguments) {
     if (arguments.node) return print_rank_facts(arguments);
-    const auto step = find_running_step(arguments.step, ProcessEnvironment());
-    if (!step) return report_error(step.error(), ExitCode::environment);
-    const auto sample = sample_all_nodes(*step, {"explain", "--node"}, std::chrono::seconds(0));
+    const bool is_json = arguments.format == "json";
+    const ProcessEnvironment environment;
+    const auto found = find_step(arguments.step, environment);
+    if (!found) return report_step_error(arguments.step, found.error());
+    const ResultHead head = is_json ? result_head(*found, environment) : ResultHead();
+    if (!found->step) {
+        Explanation nothing;
+        nothing.notes = {found->sentence};
+        return print_result(is_json ? explanation_json(head, nothing, {}) : found->sentence + "\n",
+                            ExitCode::done);
+    }
+    const RunningStep& step = *found->step;
+    const auto sample = sample_all_nodes(step, {"explain", "--node"}, std::chrono::seconds(0));
     if (!sample) return report_error(sample.error(), ExitCode::environment);
-    const Explanation explanation = explain(sample->nodes, sample->silent);
+    const Explanation explanation =
+        explain(sample->nodes, sample->silent, step.tasks, step.is_component);
     const auto rank = std::ranges::find(explanation.ranks, arguments.rank, &ExplainedRank::rank);
     if (arguments.rank && rank == explanation.ranks.end()) {
-        return report_error({formatted("--rank {}", *arguments.rank), "no such rank was seen",
-                             formatted("see distgpu explain {}", step->id)},
+        const bool is_missing =
+            std::ranges::count(explanation.missing, *arguments.rank, &MissingRank::rank) > 0;
+        return report_error({formatted("--rank {}", *arguments.rank),
+                             is_missing ? "no process of it was seen" : "no such rank was seen",
+                             formatted("see distgpu explain {}", step.id)},
                             ExitCode::environment);
     }
     const auto ranks = arguments.rank ? std::vector{*rank} : explanation.ranks;
-    if (arguments.format == "json") {
-        return print_result(explanation_json(step->id, explanation, ranks), ExitCode::done);
-    }
+    if (is_json) return print_result(explanation_json(head, explanation, ranks), ExitCode::done);
     return print_result(arguments.rank
                             ? rank_text(explanation, *rank, has_colour_output())
-                            : explanation_text(step->id, explanation, has_colour_output()),
+                            : explanation_text(step.id, explanation, has_colour_output()),
                         ExitCode::done);
 }
 
@@ -250,10 +294,7 @@ Subcommand explain_subcommand() {
             .help =
                 "Show what each rank of your running step was given, and what has changed since. "
                 "Reads the step's processes in an extra step that overlaps it.",
-            .options = {{.name = "STEP",
-                         .target = &arguments->step,
-                         .help = "JOB or JOB.STEP, as squeue --me --steps lists them",
-                         .required = true},
+            .options = {step_option(arguments->step),
                         {.name = "--rank",
                          .target = &arguments->rank,
                          .help = "Show everything about this rank",

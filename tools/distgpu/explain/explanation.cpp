@@ -1,6 +1,7 @@
 #include "explain/explanation.h"
 
 #include "base/format.h"
+#include "inspect/ranks.h"
 #include "mapping/topology/cpu_set.h"
 #include "table.h"
 
@@ -34,11 +35,14 @@ Value value_of(const ExplainedRank& rank, const std::string& name) {
 }
 
 // Adds a change for each rank whose value differs from most others'. On a tie "not set" counts as
-// the majority, or else the value of the lowest rank.
+// the majority, or else the value of the lowest rank. Ranks that lost their GPUs are no example of
+// how many a rank should have.
 void add_outliers(std::vector<ExplainedRank>& ranks, const std::string& name) {
     std::map<Value, std::size_t> counts;
     for (const ExplainedRank& rank : ranks) {
-        if (!rank.facts.is_hidden) ++counts[value_of(rank, name)];
+        const bool lost_gpus =
+            name == "GPUs" && std::ranges::count(rank.facts.changes, name, &Change::name) > 0;
+        if (!rank.facts.is_hidden && !lost_gpus) ++counts[value_of(rank, name)];
     }
     Value majority;
     for (const ExplainedRank& rank : ranks) {
@@ -78,7 +82,8 @@ std::string group_key(const Change& change) {
     if (change.name == "CPUs") {
         return formatted("CPUs {} {}", cpu_count(change.then), cpu_count(change.now));
     }
-    if (change.since == Since::planned) return formatted("planned {}", change.name);
+    if (change.since == Since::planned && change.name != "GPUs")
+        return formatted("planned {}", change.name);
     return formatted("{} {} {} {}", name_of(change.since), change.name, value_text(change.then),
                      value_text(change.now));
 }
@@ -170,6 +175,10 @@ std::string to_text(const Change& change) {
     if (change.name == "CPUs") {
         return formatted("runs on {}, and its task began on {}", cpus_text(now), cpus_text(then));
     }
+    if (change.name == "GPUs" && change.since == Since::planned) {
+        return formatted("{}, but the step has {} GPU{} on the node", now, then,
+                         then == "1" ? "" : "s");
+    }
     if (change.name == "GPUs") {
         return formatted("GPUs that it may use: {}; other ranks: {}", change.now ? now : "none",
                          change.then ? then : "none");
@@ -180,23 +189,102 @@ std::string to_text(const Change& change) {
          {", but distgpu plans ", ""},
          {", but ", " for other ranks"}}};
     const auto& [before, after] = words.at(static_cast<std::size_t>(change.since));
-    return formatted("{} is {}{}{}{}", change.name, now, before, then, after);
+    // Neither a launcher nor a library sets these.
+    const bool is_device_list = change.name.ends_with("VISIBLE_DEVICES") && change.now;
+    const char* const cause = change.since == Since::given && is_device_list
+                                  ? "; usually a wrapper script around the program sets it"
+                                  : "";
+    return formatted("{} is {}{}{}{}{}", change.name, now, before, then, after, cause);
 }
 
-Explanation explain(const std::vector<NodeSample>& samples,
-                    const std::vector<std::string>& silent) {
+namespace {
+
+// `ranks`: all in this state, on this node, and ended in this way.
+std::string ending_sentence(const std::vector<std::uint32_t>& ranks, const MissingRank& alike) {
+    const bool is_one = ranks.size() == 1;
+    const std::string who = ranks_text(ranks);
+    switch (alike.state) {
+        case MissingRank::State::ended:
+            return alike.how.empty()
+                       ? formatted("{} on {} {} ended", who, alike.node, is_one ? "has" : "have")
+                       : formatted("{} on {}: {} {}", who, alike.node, is_one ? "it" : "each",
+                                   alike.how);
+        case MissingRank::State::task_runs:
+            return formatted("{}: no process on {} has {}, but {}", who, alike.node,
+                             is_one ? "this RANK" : "these RANKs",
+                             is_one ? "its task runs" : "their tasks run");
+        case MissingRank::State::node_is_empty:
+            return formatted("{}: no process of the step runs on {}", who,
+                             !alike.node.empty() ? alike.node
+                             : is_one            ? "its node"
+                                                 : "their nodes");
+        case MissingRank::State::unseen:
+            break;
+    }
+    return formatted("{}: no process of {} was seen", who, is_one ? "it" : "them");
+}
+
+}  // namespace
+
+std::vector<std::string> ending_sentences(const std::vector<MissingRank>& missing,
+                                          const std::vector<Zombie>& zombies) {
+    std::map<std::tuple<MissingRank::State, std::string, std::string>, std::vector<std::uint32_t>>
+        groups;
+    for (const MissingRank& rank : missing) {
+        groups[{rank.state, rank.node, rank.how}].push_back(rank.rank);
+    }
+    std::vector<std::string> sentences;
+    for (const auto& [key, ranks] : groups) {
+        const auto& [state, node, how] = key;
+        sentences.push_back(ending_sentence(ranks, {ranks.front(), state, node, how}));
+    }
+    for (const Zombie& zombie : zombies) {
+        const bool is_rank = std::ranges::any_of(missing, [&](const MissingRank& rank) {
+            return rank.node == zombie.node && rank.how == zombie.how && rank.rank == zombie.task;
+        });
+        if (is_rank) continue;
+        sentences.push_back(
+            formatted("on {} process {} {} {}", zombie.node, zombie.pid, zombie.name, zombie.how));
+    }
+    return sentences;
+}
+
+namespace {
+
+// For a component, whose tasks cannot be matched with ranks: "1 task on node02 has ended".
+void add_ended_tasks(const std::vector<NodeSample>& samples, std::vector<std::string>& sentences) {
+    for (const NodeSample& sample : samples) {
+        const std::size_t count = ended_task_count(sample);
+        if (count == 0) continue;
+        sentences.push_back(formatted("{} on {} {} ended", counted(count, "task"), sample.node,
+                                      count == 1 ? "has" : "have"));
+    }
+}
+
+}  // namespace
+
+Explanation explain(const std::vector<NodeSample>& samples, const std::vector<std::string>& silent,
+                    std::uint32_t tasks, bool is_component) {
     Explanation explanation;
     explanation.silent = silent;
     explanation.nodes = static_cast<std::uint32_t>(samples.size() + silent.size());
     for (const NodeSample& sample : samples) {
         if (explanation.spec.empty()) explanation.spec = sample.spec;
     }
-    for (const RankSample& seen : find_ranks(samples, 0).seen) {
+    const Ranks ranks = find_ranks(samples, tasks, is_component);
+    for (const RankSample& seen : ranks.seen) {
         const ProcessSample& process = *seen.process;
         if (!process.facts) continue;
         explanation.ranks.push_back({seen.rank, seen.node->node, process.pid, process.command,
                                      process.gpus, *process.facts});
     }
+    explanation.expected = ranks.expected;
+    if (!explanation.ranks.empty()) {
+        explanation.missing = describe_missing(samples, ranks, tasks, silent.empty());
+    }
+    if (!explanation.missing.empty()) explanation.zombies = find_zombies(samples);
+    explanation.endings = ending_sentences(explanation.missing, explanation.zombies);
+    if (is_component) add_ended_tasks(samples, explanation.endings);
     compare_ranks(explanation.ranks);
     explanation.groups = group_ranks(explanation.ranks);
     add_notes(samples, explanation);

@@ -3,86 +3,17 @@
 #include "why/diagnosis.h"
 
 #include "base/format.h"
-#include "why/hang_detection.h"
+#include "why/findings.h"
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <map>
 #include <optional>
 #include <string_view>
-#include <sys/wait.h>
 #include <tuple>
 #include <utility>
 
 namespace distgpu {
 namespace {
-
-// Whether a thread with this wait channel waits for a file system: NFS, FUSE, Lustre, GPFS, BeeGFS,
-// 9p, or any through the page cache (sources of the kernel and the file systems).
-bool is_file_system_wait(std::string_view channel) {
-    constexpr std::array<std::string_view, 12> beginnings{
-        "request_wait_answer", "fuse_",   "rpc_wait_bit", "nfs", "folio_wait", "wait_on_page",
-        "io_schedule",         "ptlrpc_", "ldlm_",        "cl_", "p9_client",  "cxi"};
-    return std::ranges::any_of(
-        beginnings, [&](std::string_view beginning) { return channel.starts_with(beginning); });
-}
-
-std::uint64_t wakeup_count(const ProcessSample& process) {
-    std::uint64_t sum = 0;
-    for (const Moment& moment : process.moments) sum += moment.wakeups;
-    return sum;
-}
-
-// Seconds of CPU per second.
-double cpu_load(const ProcessSample& process, double seconds) {
-    const double used = process.moments.back().cpu - process.moments.front().cpu;
-    return seconds > 0 && used > 0 ? used / seconds : 0;
-}
-
-Activity activity_of(const ProcessSample& process, double seconds) {
-    const auto is_stopped = [](const Moment& moment) {
-        return moment.state == 'T' || moment.state == 't';
-    };
-    const auto is_in_kernel = [](const Moment& moment) {
-        return moment.state == 'D' || is_file_system_wait(moment.wait_channel);
-    };
-    if (std::ranges::all_of(process.moments, is_stopped)) return Activity::stopped;
-    if (std::ranges::all_of(process.moments, is_in_kernel)) return Activity::in_kernel;
-    // A process that shares its CPU with others counts as running, even if it gets little of it.
-    const auto is_ready = [](const Moment& moment) { return moment.state == 'R'; };
-    constexpr double busy = 0.5;
-    if (cpu_load(process, seconds) > busy || std::ranges::all_of(process.moments, is_ready)) {
-        return Activity::running;
-    }
-    return wakeup_count(process) == 0 ? Activity::asleep : Activity::awake;
-}
-
-// A thread that was woken a few times got what it waited for. One that polls a thousand times a
-// second (Horovod, MPI) may still be waiting.
-bool was_woken(const ProcessSample& process, double seconds) {
-    constexpr double often = 50;  // times a second
-    const auto times = static_cast<double>(wakeup_count(process));
-    return times > 0 && times < often * seconds;
-}
-
-// A worker process that the rank may wait for, and its call site: it did not move, and is in the
-// user's code. Empty if there is none.
-std::string blocking_worker(const RankSample& rank) {
-    for (const ProcessSample* worker : rank.workers) {
-        const Stack* const stack = last_stack(*rank.node, *worker);
-        if (stack == nullptr || has_changed_stack(*worker)) continue;
-        // A worker without work waits in the standard library or the data loader.
-        const std::string site = call_site_of(*stack).text;
-        const bool is_idle = site.starts_with("_worker_loop") || site.starts_with("get (") ||
-                             site.starts_with("_recv");
-        if (!is_idle) {
-            return formatted("process {}, which is in {}, {}", worker->pid, site,
-                             name_of(activity_of(*worker, rank.node->seconds())));
-        }
-    }
-    return "";
-}
 
 // The GPUs that the rank may use and whose load was sampled.
 std::vector<GpuSample> sampled_gpus(const RankSample& rank) {
@@ -93,13 +24,15 @@ std::vector<GpuSample> sampled_gpus(const RankSample& rank) {
     return gpus;
 }
 
-// Adds a rank to the group of those with its call site and activity.
-void add_to_group(const RankSample& rank, RankGroup& group) {
+void add_to_group(const RankSample& rank, const RankEvidence& evidence, RankGroup& group) {
     const std::string& node = rank.node->node;
+    const Moment& last = rank.process->moments.back();
     group.ranks.push_back(rank.rank);
     if (std::ranges::count(group.nodes, node) == 0) group.nodes.push_back(node);
-    if (group.wait_channel.empty()) group.wait_channel = rank.process->moments.back().wait_channel;
-    if (group.worker.empty() && !group.has_moved) group.worker = blocking_worker(rank);
+    if (group.wait_channel.empty()) group.wait_channel = last.wait_channel;
+    if (group.system_call.empty()) group.system_call = last.system_call;
+    if (group.worker.empty()) group.worker = evidence.worker;
+    if (group.lock.empty()) group.lock = rank.process->lock;
     for (const GpuSample& gpu : sampled_gpus(rank)) {
         for (const auto& busy : gpu.busy) {
             if (!busy) continue;
@@ -107,42 +40,32 @@ void add_to_group(const RankSample& rank, RankGroup& group) {
             group.max_gpu_load = std::max(group.max_gpu_load.value_or(*busy), *busy);
         }
     }
-    const Stack* const stack = last_stack(*rank.node, *rank.process);
-    if (group.stack.empty() && stack != nullptr) group.stack = *stack;
 }
 
 std::vector<RankGroup> group_ranks(const std::vector<RankSample>& ranks) {
-    std::map<std::tuple<CallSite, Activity, bool>, RankGroup> groups;
+    std::map<std::tuple<std::string, Activity, bool, WaitsFor, bool>, RankGroup> groups;
     for (const RankSample& rank : ranks) {
-        const double seconds = rank.node->seconds();
-        const Stack* const stack = last_stack(*rank.node, *rank.process);
-        RankGroup group;
-        group.site = stack == nullptr ? CallSite() : call_site_of(*stack);
-        group.activity = activity_of(*rank.process, seconds);
-        group.has_moved = has_changed_stack(*rank.process) ||
-                          (group.activity == Activity::awake && was_woken(*rank.process, seconds));
-        add_to_group(
-            rank,
-            groups.try_emplace({group.site, group.activity, group.has_moved}, group).first->second);
+        const RankEvidence evidence = evidence_of_rank(rank);
+        RankGroup group{.site = evidence.site,
+                        .activity = evidence.activity,
+                        .progress = evidence.progress,
+                        .waits_for = evidence.waits_for,
+                        .is_polling = evidence.is_polling,
+                        .stack = evidence.stack};
+        // Without a stack, what the kernel says.
+        const Moment& last = rank.process->moments.back();
+        std::string place =
+            group.site.text.empty() ? last.system_call + ' ' + last.wait_channel : group.site.text;
+        if (group.is_in_loop()) place.resize(std::min(place.size(), place.rfind(':')));
+        const std::tuple key(std::move(place), group.activity, group.has_moved(), group.waits_for,
+                             group.is_polling);
+        add_to_group(rank, evidence, groups.try_emplace(key, std::move(group)).first->second);
     }
     std::vector<RankGroup> sorted;
     sorted.reserve(groups.size());
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
     std::ranges::stable_sort(sorted, {}, [](const RankGroup& group) { return group.ranks.size(); });
     return sorted;
-}
-
-std::string exit_text(int exit_code) {
-    if (!WIFSIGNALED(exit_code)) return formatted("ended with status {}", WEXITSTATUS(exit_code));
-    constexpr std::array<std::pair<int, std::string_view>, 5> names{{{SIGABRT, " (SIGABRT)"},
-                                                                     {SIGBUS, " (SIGBUS)"},
-                                                                     {SIGKILL, " (SIGKILL)"},
-                                                                     {SIGSEGV, " (SIGSEGV)"},
-                                                                     {SIGTERM, " (SIGTERM)"}}};
-    const int signal = WTERMSIG(exit_code);
-    const auto name = std::find_if(names.begin(), names.end(),
-                                   [&](const auto& each) { return each.first == signal; });
-    return formatted("was killed by signal {}{}", signal, name == names.end() ? "" : name->second);
 }
 
 void add_details(const std::vector<RankSample>& seen, Diagnosis& diagnosis) {
@@ -159,32 +82,33 @@ void add_details(const std::vector<RankSample>& seen, Diagnosis& diagnosis) {
 
 }  // namespace
 
-const Stack* last_stack(const NodeSample& sample, const ProcessSample& process) {
-    const auto known = std::find_if(process.moments.rbegin(), process.moments.rend(),
-                                    [](const Moment& moment) { return moment.stack.has_value(); });
-    return known == process.moments.rend() ? nullptr : &sample.stacks[*known->stack];
-}
-
-bool has_changed_stack(const ProcessSample& process) {
-    std::optional<std::uint32_t> before;
-    for (const Moment& moment : process.moments) {
-        if (!moment.stack) continue;
-        if (before && before != moment.stack) return true;
-        before = moment.stack;
+RankEvidence evidence_of_rank(const RankSample& rank) {
+    RankEvidence evidence{evidence_of(*rank.node, *rank.process)};
+    for (const ProcessSample* const process : rank.workers) {
+        const Evidence worker = evidence_of(*rank.node, *process);
+        if (worker.has_progress()) {
+            if (!evidence.has_progress()) evidence.progress = Progress::children;
+            evidence.is_polling = false;
+        } else if (evidence.worker.empty() && has_own_code(worker.stack)) {
+            evidence.worker = formatted("process {}, which is in {}, {}", process->pid,
+                                        worker.site.text, name_of(worker.activity));
+        }
     }
-    return false;
+    if (evidence.has_progress()) evidence.worker.clear();
+    return evidence;
 }
 
 RankDetails rank_details(const RankSample& rank) {
     const ProcessSample& process = *rank.process;
+    const Evidence evidence = evidence_of(*rank.node, process);
     RankDetails details{.rank = rank.rank,
                         .node = rank.node->node,
                         .pid = process.pid,
                         .command = process.command,
                         .state = process.moments.back().state,
                         .wait_channel = process.moments.back().wait_channel,
-                        .cpu = cpu_load(process, rank.node->seconds()),
-                        .wakeups = wakeup_count(process),
+                        .cpu = evidence.cpu,
+                        .wakeups = evidence.wakeups,
                         .launchers = launchers_of(*rank.node, process),
                         .connections = process.connections,
                         .gpus = sampled_gpus(rank)};
@@ -197,29 +121,21 @@ RankDetails rank_details(const RankSample& rank) {
     return details;
 }
 
-std::vector<EndedProcess> ended_processes(const std::vector<NodeSample>& samples) {
-    constexpr std::size_t max_ended = 64;
-    std::vector<EndedProcess> ended;
-    for (const NodeSample& sample : samples) {
-        for (const ProcessSample& process : sample.processes) {
-            if (!process.exit_code || ended.size() == max_ended) continue;
-            ended.push_back(
-                {sample.node, process.pid, process.name, exit_text(*process.exit_code)});
-        }
-    }
-    return ended;
-}
-
 Diagnosis diagnose(const std::vector<NodeSample>& samples, const std::vector<std::string>& silent,
                    std::uint32_t tasks, bool is_component) {
     const Ranks ranks = find_ranks(samples, tasks, is_component);
     Diagnosis diagnosis;
     diagnosis.groups = group_ranks(ranks.seen);
     diagnosis.missing = ranks.missing;
+    diagnosis.shared = ranks.shared;
     diagnosis.expected = ranks.expected;
     diagnosis.is_component = is_component;
     diagnosis.silent = silent;
     diagnosis.nodes = static_cast<std::uint32_t>(samples.size() + silent.size());
+    for (const RankSample& rank : ranks.seen) {
+        const auto silence = rank.process->silence;
+        if (silence) diagnosis.silence = std::min(diagnosis.silence.value_or(*silence), *silence);
+    }
     for (const NodeSample& sample : samples) {
         diagnosis.seconds = std::max(diagnosis.seconds, sample.seconds());
         if (!sample.nccl.empty()) diagnosis.nccl = sample.nccl;
@@ -233,9 +149,12 @@ Diagnosis diagnose(const std::vector<NodeSample>& samples, const std::vector<std
         diagnosis.notes.emplace_back(
             "this is one component of a heterogeneous step; look at the others too");
     }
-    if (!ranks.missing.empty()) diagnosis.ended = ended_processes(samples);
+    if (!ranks.missing.empty()) diagnosis.ended = find_zombies(samples);
     add_details(ranks.seen, diagnosis);
     add_findings(samples, diagnosis);
+    if (diagnosis.kind == Diagnosis::Kind::moving) {
+        diagnosis.stragglers = stragglers_of(ranks.seen);
+    }
     return diagnosis;
 }
 

@@ -3,8 +3,13 @@
 #pragma once
 
 #include "base/values.h"
-#include "inspect/node_sample.h"
+#include "found_job.h"
+#include "inspect/ended.h"
+#include "inspect/ranks.h"
+#include "why/evidence.h"
+#include "why/stragglers.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,40 +19,43 @@
 
 namespace distgpu {
 
-// What a rank did while it was sampled.
-enum class Activity : std::uint8_t {
-    stopped,    // by a signal or a debugger
-    in_kernel,  // in an uninterruptible call, or waiting for a file system
-    running,    // used its CPU, or waited for it
-    awake,      // went to sleep and woke again
-    asleep,     // its main thread did not run at all
-};
-inline std::string_view name_of(Activity activity) {
-    constexpr EnumNames<Activity> names{
-        {"stopped", "in the kernel", "running", "awake at times", "asleep"}};
-    return names.name_of(activity);
-}
-
-// The last known stack of the process; null if there is none.
-const Stack* last_stack(const NodeSample& sample, const ProcessSample& process);
-
-// Whether its stack differed between two moments.
-bool has_changed_stack(const ProcessSample& process);
-
-// Ranks with the same call site and activity.
+// Ranks at the same place that did the same.
 struct RankGroup {
-    std::vector<std::uint32_t> ranks;  // ascending
-    std::vector<std::string> nodes;    // each once
-    CallSite site;                     // at the last moment
+    std::vector<std::uint32_t> ranks{};  // ascending
+    std::vector<std::string> nodes{};    // each once
+    CallSite site{};                     // at the last moment
     Activity activity = Activity::asleep;
-    bool has_moved = false;    // their stacks changed, or they were woken
-    std::string wait_channel;  // of one of them
-    std::string worker;        // a worker process that one of them waits for, and its call site
-    Stack stack;               // of one of them
+    Progress progress = Progress::none;
+    WaitsFor waits_for = WaitsFor::nothing;
+    bool is_polling = false;
+    std::string wait_channel{};  // of one of them
+    std::string system_call{};   // of one of them
+    std::string worker{};        // a worker process that one of them waits for, and its call site
+    std::string lock{};          // who holds the lock file that one of them waits for
+    Stack stack{};               // of one of them
     // Load of their GPUs at any moment, in percent; nullopt if unknown.
     std::optional<std::uint32_t> min_gpu_load{};
     std::optional<std::uint32_t> max_gpu_load{};
+
+    bool has_moved() const { return progress > Progress::unknown; }
+    // Is at one of several lines of a loop, whose function is its place.
+    bool is_in_loop() const {
+        return is_polling || (waits_for == WaitsFor::ranks && !site.is_collective);
+    }
+    // For the others, not for something of its own.
+    bool waits() const {
+        return waits_for == WaitsFor::ranks || waits_for == WaitsFor::backward ||
+               waits_for == WaitsFor::gpu;
+    }
 };
+
+// The evidence about a rank and its workers.
+struct RankEvidence : Evidence {
+    // A worker process for which the rank may wait, and its call site: it made no progress, and is
+    // in the user's code.
+    std::string worker{};
+};
+RankEvidence evidence_of_rank(const RankSample& rank);
 
 // The state of one rank, without its stack.
 struct RankDetails {
@@ -67,34 +75,26 @@ struct RankDetails {
 
 RankDetails rank_details(const RankSample& rank);
 
-// A zombie: a process that has ended, but whose parent has not waited for it. The kernel no longer
-// shows which rank it was.
-struct EndedProcess {
-    std::string node;
-    pid_t pid = 0;
-    std::string name;
-    std::string how;  // "was killed by signal 9 (SIGKILL)", "ended with status 1"
-
-    bool operator==(const EndedProcess&) const = default;
-};
-std::vector<EndedProcess> ended_processes(const std::vector<NodeSample>& samples);
-
 struct Diagnosis {
     enum class Kind : std::uint8_t {
-        ended,  // ranks are missing
+        ended,  // ranks are missing, and it is proven that they have ended
         stopped,
         in_kernel,
         other_collective,  // ranks wait in another collective than most
         elsewhere,         // ranks are at another call site than most
+        shared_rank,       // processes of several tasks have one RANK
         unmoved,           // all ranks are at one call site, and none moved
         moving,
         unknown,
     };
     Kind kind = Kind::unknown;           // of the first finding
     std::vector<std::string> findings;   // sentences, the most important first
+    std::vector<std::uint32_t> accused;  // ranks for which the others wait, or must
     std::vector<RankGroup> groups;       // the smallest first
     std::vector<std::uint32_t> missing;  // ranks
-    std::vector<EndedProcess> ended;     // empty if no rank is missing
+    std::vector<Zombie> ended;           // empty if no rank is missing
+    std::vector<SharedRank> shared;
+    std::vector<Straggler> stragglers;  // if ranks made progress
     // Details of up to 64 ranks, the smallest groups first; the first `outliers` of them are not in
     // the largest group.
     std::vector<RankDetails> details;
@@ -104,14 +104,16 @@ struct Diagnosis {
     std::string nccl;                  // NCCL's status of the job, lines; empty if unknown
     std::vector<std::string> records;  // files of torch's flight recorder
     double seconds = 0;                // duration of the sampling
+    std::optional<double> silence;     // seconds since any two ranks exchanged data, if known
     std::uint64_t expected = 0;        // number of ranks
     std::uint32_t nodes = 0;
     bool is_component = false;  // of a heterogeneous step; other components were not sampled
 };
 inline std::string_view name_of(Diagnosis::Kind kind) {
-    constexpr EnumNames<Diagnosis::Kind> names{{"ended", "stopped", "in_kernel", "other_collective",
-                                                "elsewhere", "unmoved", "moving", "unknown"}};
-    return names.name_of(kind);
+    constexpr std::array<std::string_view, 9> names{
+        "ended",       "stopped", "in_kernel", "other_collective", "elsewhere",
+        "shared_rank", "unmoved", "moving",    "unknown"};
+    return names.at(static_cast<std::size_t>(kind));
 }
 
 // `tasks`: number of tasks of the step. `is_component`: as for find_ranks().
@@ -129,7 +131,7 @@ std::string to_text(const RankDetails& details);
 // not be sampled: as text (with `colour` for a terminal), as JSON in the schema distgpu.why/1, and
 // as an HTML page, in which names from the program are escaped. `step`: its name.
 std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, bool colour);
-std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis);
-std::string diagnosis_page(const std::string& step, const Diagnosis& diagnosis);
+std::string diagnosis_json(const ResultHead& head, const Diagnosis& diagnosis);
+std::string diagnosis_page(const ResultHead& head, const Diagnosis& diagnosis);
 
 }  // namespace distgpu

@@ -1,6 +1,7 @@
 // Writes a diagnosis as text, as JSON (schema distgpu.why/1) and as an HTML page.
 #include "base/format.h"
 #include "base/values.h"
+#include "found_job.h"
 #include "inspect/sample_all_nodes.h"
 #include "picture/picture.h"
 #include "table.h"
@@ -113,7 +114,14 @@ JsonText details_json(const RankDetails& details) {
             {"gpus", JsonText::list(details.gpus, to_json<GpuSample>)}};
 }
 
-JsonText ended_json(const EndedProcess& ended) {
+JsonText straggler_json(const Straggler& straggler) {
+    return {{"rank", straggler.rank},
+            {"node", straggler.node},
+            {"where", json_text_or_null(straggler.site)},
+            {"share", straggler.share}};
+}
+
+JsonText ended_json(const Zombie& ended) {
     return {{"node", ended.node}, {"pid", ended.pid}, {"name", ended.name}, {"how", ended.how}};
 }
 
@@ -125,16 +133,21 @@ std::string load_text(const RankGroup& group) {
                : formatted("{}-{} %", *group.min_gpu_load, *group.max_gpu_load);
 }
 
-std::string sentence(const EndedProcess& ended) {
+std::string sentence(const Zombie& ended) {
     return formatted("on {} process {} {} {}", ended.node, ended.pid, ended.name, ended.how);
+}
+
+std::string sentence(const Straggler& straggler) {
+    constexpr double percent = 100;
+    return formatted("the others waited {:.0f}% of the time for rank {} on {}, in {}",
+                     percent * straggler.share, straggler.rank, straggler.node, straggler.site);
 }
 
 // Details of the first few outliers, after the processes that have ended.
 std::string details_text(const Diagnosis& diagnosis) {
     constexpr std::size_t max_outliers = 4;
     std::string text;
-    for (const EndedProcess& ended : diagnosis.ended)
-        text += "  " + printable(sentence(ended)) + "\n";
+    for (const Zombie& ended : diagnosis.ended) text += "  " + printable(sentence(ended)) + "\n";
     for (std::size_t i = 0; i < std::min(diagnosis.outliers, max_outliers); ++i) {
         text += to_text(diagnosis.details[i]);
     }
@@ -161,8 +174,11 @@ JsonText group_json(const RankGroup& group) {
             {"nodes", JsonText::list(group.nodes)},
             {"where", json_text_or_null(group.site.text)},
             {"activity", name_of(group.activity)},
-            {"moved", group.has_moved},
+            {"moved", group.has_moved()},
+            {"progress", name_of(group.progress)},
+            {"polling", group.is_polling},
             {"wait_channel", json_text_or_null(group.wait_channel)},
+            {"system_call", json_text_or_null(group.system_call)},
             {"worker", json_text_or_null(group.worker)},
             {"gpus_busy", busy}};
 }
@@ -194,7 +210,7 @@ std::vector<Row> group_rows(const std::vector<RankGroup>& groups) {
         rows.push_back({ranks_text(group.ranks), nodes_cell(group.nodes),
                         group.site.text.empty() ? "-" : group.site.text,
                         std::string(name_of(group.activity)) + channel,
-                        group.has_moved ? "yes" : "no"});
+                        group.has_moved() ? "yes" : "no"});
         if (has_load) rows.back().push_back(load_text(group));
     }
     return rows;
@@ -210,13 +226,21 @@ std::vector<std::string> findings_of(const Diagnosis& diagnosis) {
     return diagnosis.findings;
 }
 
+// "job 4711 of alice on cluster hpc, 2026-01-01T00:00:00Z".
+std::string head_text(const ResultHead& head) {
+    return formatted("job {}{}{}, {}", head.job, head.user.empty() ? "" : " of " + head.user,
+                     head.cluster.empty() ? "" : " on cluster " + head.cluster, head.date);
+}
+
 using svg::escaped;
 
 // In a narrow window each cell of the table has its own line, after its column's name.
 constexpr std::string_view page_style =
-    "body{max-width:70rem;line-height:1.5;--faint:#5a6472;--line:#c9ced6;--mark:#b3261e}"
+    "body{max-width:70rem;line-height:1.5;--faint:#5a6472;--line:#c9ced6;--mark:#b3261e;"
+    "--good:#1a7f37}"
     "h2{font-size:1.1rem;margin:2rem 0 .5rem}p,li,td,code,summary{overflow-wrap:anywhere}"
     ".finding{border-left:.25rem solid var(--mark);padding-left:.75rem;font-weight:600}"
+    ".good{border-color:var(--good)}"
     ".faint,th{color:var(--faint)}code{font-size:.9rem}"
     "table{border-collapse:collapse;width:100%}tr{border-bottom:1px solid var(--line)}"
     "td,th{vertical-align:top;font-size:.95rem}"
@@ -224,7 +248,8 @@ constexpr std::string_view page_style =
     "ol{list-style:none;margin:0;padding:0}"
     "@media (max-width:45rem){thead{display:none}tr,td{display:block}tr{padding:.5rem 0}"
     "td::before{content:attr(data-of) \" \";color:var(--faint)}}"
-    "@media (prefers-color-scheme:dark){body{--faint:#a5afbd;--line:#47515f;--mark:#f2b8b5}}";
+    "@media (prefers-color-scheme:dark){body{--faint:#a5afbd;--line:#47515f;--mark:#f2b8b5;"
+    "--good:#7ee2a8}}";
 
 // `attributes`: " class=\"x\"" or empty.
 std::string paragraph(std::string_view text, std::string_view attributes = "") {
@@ -272,7 +297,7 @@ std::string collapsible(std::string_view text, bool is_open) {
 
 std::string outlier_details_html(const Diagnosis& diagnosis) {
     std::string html;
-    for (const EndedProcess& ended : diagnosis.ended) html += paragraph(sentence(ended));
+    for (const Zombie& ended : diagnosis.ended) html += paragraph(sentence(ended));
     for (std::size_t i = 0; i < diagnosis.outliers; ++i) {
         html += collapsible(to_text(diagnosis.details[i]), i == 0);
     }
@@ -319,6 +344,7 @@ std::string to_text(const RankDetails& details) {
 std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, bool colour) {
     std::string text = formatted("step {}: {}\n\n", step, sampling_text(diagnosis));
     for (const std::string& finding : findings_of(diagnosis)) text += finding + "\n";
+    for (const Straggler& straggler : diagnosis.stragglers) text += sentence(straggler) + "\n";
     if (!diagnosis.groups.empty()) {
         text += "\n" + table(group_rows(diagnosis.groups), {.indent = 2, .bold_heading = colour});
     }
@@ -338,11 +364,18 @@ std::string diagnosis_text(const std::string& step, const Diagnosis& diagnosis, 
     return text;
 }
 
-std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) {
+std::string diagnosis_json(const ResultHead& head, const Diagnosis& diagnosis) {
     const JsonText json{{"schema", "distgpu.why/1"},
-                        {"step", step},
+                        {"date", head.date},
+                        {"cluster", json_text_or_null(head.cluster)},
+                        {"user", json_text_or_null(head.user)},
+                        {"job", head.job},
+                        {"state", head.state},
+                        {"step", json_text_or_null(head.step)},
                         {"kind", name_of(diagnosis.kind)},
                         {"findings", JsonText::list(diagnosis.findings)},
+                        {"accused", JsonText::list(diagnosis.accused)},
+                        {"stragglers", JsonText::list(diagnosis.stragglers, straggler_json)},
                         {"seconds", diagnosis.seconds},
                         {"ranks", diagnosis.expected},
                         {"missing", JsonText::list(diagnosis.missing)},
@@ -357,11 +390,14 @@ std::string diagnosis_json(const std::string& step, const Diagnosis& diagnosis) 
     return json.indented();
 }
 
-std::string diagnosis_page(const std::string& step, const Diagnosis& diagnosis) {
-    std::string body = paragraph(sampling_text(diagnosis), " class=\"faint\"");
+std::string diagnosis_page(const ResultHead& head, const Diagnosis& diagnosis) {
+    std::string body = paragraph(head_text(head), " class=\"faint\"");
+    if (!head.step.empty()) body += paragraph(sampling_text(diagnosis), " class=\"faint\"");
+    const bool is_good = diagnosis.kind == Diagnosis::Kind::moving;
     for (const std::string& finding : findings_of(diagnosis)) {
-        body += paragraph(finding, " class=\"finding\"");
+        body += paragraph(finding, is_good ? " class=\"finding good\"" : " class=\"finding\"");
     }
+    for (const Straggler& straggler : diagnosis.stragglers) body += paragraph(sentence(straggler));
     if (!diagnosis.groups.empty()) body += section("Ranks", group_table_html(diagnosis.groups));
     body += section("Outliers", outlier_details_html(diagnosis));
     std::string tree;
@@ -371,7 +407,7 @@ std::string diagnosis_page(const std::string& step, const Diagnosis& diagnosis) 
     for (const auto& note : with_silent_nodes(diagnosis.silent, diagnosis.notes))
         notes += paragraph(note);
     body += section("What could not be seen", notes);
-    return html_page("step " + step, page_style, body);
+    return html_page(head.step.empty() ? "job " + head.job : "step " + head.step, page_style, body);
 }
 
 }  // namespace distgpu

@@ -3,6 +3,7 @@
 #include "analysis/collectives.h"
 #include "analysis/statistics.h"
 #include "base/format.h"
+#include "base/io/clock.h"
 #include "node/machine.h"
 #include "report/comparison.h"
 #include "report/formats.h"
@@ -11,7 +12,6 @@
 #include "run/world.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
 #include <limits>
@@ -82,21 +82,12 @@ class Run {
         if (const auto error = add_devices(world_, devices)) return *error;
         context_.channel.broadcast("");
         results_.backend = context_.options.backend;
-        results_.started = now();
+        results_.started = utc_time();
         results_.fingerprint = own;
         results_.environment = environment;
         results_.nodes = world_.nodes;
         results_.checked = context_.options.checks_data;
         return std::nullopt;
-    }
-
-    static std::string now() {
-        const std::time_t seconds = std::time(nullptr);
-        std::tm utc{};
-        gmtime_r(&seconds, &utc);
-        std::array<char, sizeof "2026-01-01T00:00:00Z"> text{};
-        static_cast<void>(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc));
-        return text.data();
     }
 
     std::optional<Error> measure_everything() {

@@ -2,6 +2,7 @@
 // stays.
 #include "base/io/programs.h"
 
+#include "dead_folder.h"
 #include "made_up_folder.h"
 
 #include <gtest/gtest.h>
@@ -208,6 +209,112 @@ TEST(RunCommand, KillsTheGroupBeforeItReapsTheChild) {
     EXPECT_TRUE(no_child_left());
     EXPECT_EQ(group_kills.known, 4);
     EXPECT_EQ(group_kills.unknown, 0);
+}
+
+// ---- Calls in child processes.
+
+// Whether all children end and are reaped, without another signal; a busy machine takes a while.
+bool end_all_children() {
+    constexpr int max_rounds = 5000;
+    for (int round = 0; round < max_rounds; ++round) {
+        if (waitpid(-1, nullptr, WNOHANG) < 0) return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+TEST(OutputsOfChildren, AreWhatTheCallsReturn) {
+    const std::string large(1 << 20, 'x');  // more than a pipe holds
+    const std::vector<ChildCall> calls{[] { return "one\n"; }, [&] { return large; },
+                                       [] { return ""; }, []() -> std::string { _exit(3); },
+                                       []() -> std::string { abort(); }};
+    const auto outputs = outputs_of_children(calls, Clock::now() + ample);
+    ASSERT_EQ(outputs.size(), 5U);
+    EXPECT_EQ(outputs[0], "one\n");
+    EXPECT_EQ(outputs[1], large);
+    EXPECT_EQ(outputs[2], "");
+    EXPECT_EQ(outputs[3], std::nullopt);
+    EXPECT_EQ(outputs[4], std::nullopt);
+    EXPECT_TRUE(end_all_children());
+}
+
+TEST(OutputsOfChildren, OneThatDoesNotReturnIsKilledAtTheDeadlineOfAll) {
+    const ChildCall endless = [] {
+        while (true) pause();
+        return "";
+    };
+    const auto begin = Clock::now();
+    const std::vector<ChildCall> calls{endless, endless, [] { return "quick"; }, endless};
+    const auto outputs = outputs_of_children(calls, begin + brief);
+    EXPECT_GE(Clock::now() - begin, brief);
+    EXPECT_LT(Clock::now() - begin, 10 * brief);
+    EXPECT_EQ(outputs, (std::vector<std::optional<std::string>>{std::nullopt, std::nullopt, "quick",
+                                                                std::nullopt}));
+    EXPECT_TRUE(end_all_children());
+}
+
+// A child that is left behind would keep srun waiting for the end of the output.
+TEST(OutputOfChild, HasNoneOfOurOpenFiles) {
+    std::array<int, 2> ours{};
+    ASSERT_EQ(pipe(ours.data()), 0);
+    const auto output = output_of_child(
+        [&] {
+            const bool has_some = fcntl(ours[0], F_GETFD) >= 0 || fcntl(ours[1], F_GETFD) >= 0 ||
+                                  fcntl(STDOUT_FILENO, F_GETFD) >= 0;
+            return has_some ? "some" : "none";
+        },
+        Clock::now() + ample);
+    for (const int end : ours) close(end);
+    EXPECT_EQ(output, "none");
+}
+
+// ---- Programs in folders.
+
+std::string found(const std::string& path, std::string_view name) {
+    return find_programs(path, {&name, 1}).front();
+}
+
+TEST(FindPrograms, TakesTheFirstOfThePath) {
+    const MadeUpFolder folder;
+    for (const char* const file : {"a/one", "b/one", "b/two", "b/sh", "b/folder/x"}) {
+        folder.write_program(file, "#!/bin/sh\n");
+    }
+    folder.write("a/two", "no program");
+    const std::string a = folder.path("a");
+    const std::string b = folder.path("b");
+    EXPECT_EQ(found(a + ":" + b, "one"), a + "/one");
+    EXPECT_EQ(found("/none:" + b + "::" + a, "one"), b + "/one");
+    EXPECT_EQ(found(a + ":" + b, "two"), b + "/two");
+    EXPECT_EQ(found(b, "folder"), "");
+    EXPECT_EQ(found(a, "three"), "");
+    EXPECT_EQ(found("", "one"), "");
+    // A relative folder is another one for each process.
+    EXPECT_EQ(found(std::filesystem::relative(a).string() + ":.", "one"), "");
+    // Also of the system's folders the first counts.
+    EXPECT_EQ(found("/bin:" + b, "sh"), "/bin/sh");
+    EXPECT_EQ(found(b + ":/bin", "sh"), b + "/sh");
+    const std::vector<std::string_view> names{"two", "none", "sh", "one"};
+    EXPECT_EQ(find_programs(a + ":/bin:" + b, names),
+              (std::vector<std::string>{b + "/two", "", "/bin/sh", a + "/one"}));
+}
+
+TEST(FindPrograms, PassesOverAFolderWhoseFileServerIsDead) {
+    const MadeUpFolder folder;
+    const std::string program = folder.write_program("alive", "#!/bin/sh\n");
+    bool skipped = false;
+    EXPECT_TRUE(with_dead_folder(
+        [&](const std::string& dead) {
+            const auto begin = Clock::now();
+            const bool is_found =
+                found(dead + ":" + dead + "/bin:" + folder.path(), "alive") == program;
+            const bool is_in_time = Clock::now() - begin < 5s;
+            // Without a search where a folder of the system's has it.
+            const auto again = Clock::now();
+            const bool has_shell = found("/bin:" + dead, "sh") == "/bin/sh";
+            return is_found && is_in_time && has_shell && Clock::now() - again < 500ms;
+        },
+        skipped));
+    if (skipped) GTEST_SKIP() << "only root can mount a file system";
 }
 
 }  // namespace

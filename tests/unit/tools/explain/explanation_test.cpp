@@ -91,6 +91,70 @@ TEST(ChangedVariables, AreThoseThatDistgpuGave) {
                        {Since::given, "NCCL_SOCKET_IFNAME", "=eth0", "=eth1"}}));
 }
 
+// Of a wrapper that became the program; from what the plugin recorded.
+TEST(ChangedVariables, AreThoseThatThePluginRecorded) {
+    Variables task{{"SLURM_JOB_ID", "5"},
+                   {"SLURM_STEP_ID", "0"},
+                   {"SLURM_DISTGPU_PREPARED", "5.0 pytorch"},
+                   {"SLURM_DISTGPU_BOUND",
+                    "v2 given.CUDA_VISIBLE_DEVICES=1 kept.NCCL_IB_HCA=mlx5_0 kept.UCX_NET_DEVICES"},
+                   {"CUDA_VISIBLE_DEVICES", "0"},
+                   {"ROCR_VISIBLE_DEVICES", "0"},
+                   {"UCX_NET_DEVICES", "mlx5_1:1"}};
+    EXPECT_EQ(changed(task, task, mode("pytorch")),
+              (Changes{{Since::given, "CUDA_VISIBLE_DEVICES", "1", "0"},
+                       {Since::start, "NCCL_IB_HCA", "mlx5_0", std::nullopt},
+                       {Since::start, "ROCR_VISIBLE_DEVICES", std::nullopt, "0"}}));
+    // Nothing of a record of version 1, or of an outer step's task.
+    task["SLURM_DISTGPU_BOUND"] = "cpus=0-3";
+    EXPECT_EQ(changed(task, task, mode("pytorch")), Changes{});
+    task["SLURM_DISTGPU_BOUND"] = "v2 given.CUDA_VISIBLE_DEVICES=1";
+    task["SLURM_STEP_ID"] = "1";
+    EXPECT_EQ(changed(task, task, mode("pytorch")), Changes{});
+}
+
+RankGpus on(std::uint32_t rank, const std::vector<std::string>& addresses, std::size_t all = 4) {
+    RankGpus gpus{.rank = rank, .step_gpus = all};
+    for (const std::string& pci : addresses) {
+        gpus.gpus.push_back({std::to_string(gpus.gpus.size()), pci});
+    }
+    return gpus;
+}
+
+// The current state of each rank, or "".
+std::vector<std::string> crowded(const std::vector<RankGpus>& ranks) {
+    std::vector<std::string> now;
+    for (const auto& change : crowded_gpus(ranks)) now.push_back(change ? *change->now : "");
+    return now;
+}
+
+TEST(CrowdedGpus, AreSharedMoreThanNecessary) {
+    const std::string all = "shares GPU 0 with 2 other ranks";
+    EXPECT_EQ(crowded({on(0, {"a"}), on(1, {"a"}), on(2, {"b"}), on(3, {"a"})}),
+              (Sentences{all, all, "", all}));
+    EXPECT_EQ(crowded({on(0, {"a", "b"}), on(1, {"b", "a"}), on(2, {"a", "b"})}),
+              (Sentences(3, "shares GPUs 0,1 with 2 other ranks")));
+    // Each has one of those that all see (gpus=near).
+    EXPECT_EQ(crowded({on(0, {"a", "b"}, 2), on(1, {"b", "a"}, 2)}), Sentences(2));
+    // More ranks than GPUs: two for each.
+    EXPECT_EQ(crowded({on(0, {"a"}, 2), on(1, {"a"}, 2), on(2, {"b"}, 2)}), Sentences(3));
+    EXPECT_EQ(crowded({on(0, {"a"}, 2), on(1, {"a"}, 2), on(2, {"a"}, 2)}),
+              (Sentences(3, "shares GPU 0 with 2 other ranks")));
+    // Which are the step's is unknown, or the ranks': with --gpus-per-task, each names its own "0".
+    EXPECT_EQ(crowded({on(0, {""}), on(1, {""})}), Sentences(2));
+    EXPECT_EQ(crowded({on(0, {"a"}, 0), on(1, {"a"}, 0)}), Sentences(2));
+    EXPECT_EQ(crowded({on(0, {}), on(1, {})}), Sentences(2));
+}
+
+TEST(CrowdedGpus, AreMissedByARankThatSeesNone) {
+    std::vector<RankGpus> ranks{on(0, {"a"}), on(1, {}), on(2, {}, 0)};
+    for (RankGpus& rank : ranks) {
+        if (rank.gpus.empty()) rank.hiding_value = "";
+    }
+    EXPECT_EQ(crowded(ranks),
+              (Sentences{"", "sees no GPU, because CUDA_VISIBLE_DEVICES is empty", ""}));
+}
+
 TEST(ChangedVariables, AreRanksOtherThanPlanned) {
     TaskPlan plan;
     plan.node_rank = NodeRank{1};
@@ -148,7 +212,7 @@ TEST(VariablesToldOf, AreShort) {
 using Told = std::vector<std::pair<Numbers, Sentences>>;
 Told told(const std::vector<NodeSample>& looks) {
     Told told;
-    for (const ExplainedGroup& group : explain(looks, {}).groups) {
+    for (const ExplainedGroup& group : explain(looks, {}, 0).groups) {
         told.emplace_back(group.ranks, group.changes);
     }
     return told;
@@ -188,6 +252,14 @@ TEST(Explanation, TellsTogetherWhoChangedAlike) {
         (Told{{{0, 1}, {"LOCAL_RANK is not what distgpu plans; see each rank with --rank R"}}}));
 }
 
+TEST(Explanation, BlamesTheRanksThatSeeNoGpuNotTheOthers) {
+    NodeSample node = made_up_facts("n1", 0);
+    node.processes[1].gpus.clear();
+    node.processes[1].facts->changes = {{Since::planned, "GPUs", "2", "sees no GPU"}};
+    EXPECT_EQ(told({node}),
+              (Told{{{1}, {"sees no GPU, but the step has 2 GPUs on the node"}}, {{0}, {}}}));
+}
+
 // A wrapper that became the program left no trace but this.
 TEST(Explanation, ComparesTheRanks) {
     NodeSample one = made_up_facts("n1", 0);
@@ -223,7 +295,7 @@ TEST(Explanation, SaysAChangeOnceAndComparesNoHiddenRank) {
     node.processes[1].facts->variables.clear();
     node.processes[1].gpus.clear();
     node.processes[1].facts->is_hidden = true;
-    const auto explanation = explain({node}, {});
+    const auto explanation = explain({node}, {}, 0);
     EXPECT_EQ(explanation.groups.size(), 1U);
     ASSERT_EQ(explanation.notes.size(), 2U);
     EXPECT_EQ(explanation.notes[0],
@@ -235,23 +307,72 @@ TEST(Explanation, NotesWhatWasNotSeen) {
     NodeSample plain = made_up_facts("n2", 2);
     plain.spec.clear();
     const NodeSample failed{.node = "n3", .problem = "distgpu: scontrol: not found"};
-    const auto explanation = explain({made_up_facts("n1", 0), plain, failed}, {"n4"});
+    const auto explanation = explain({made_up_facts("n1", 0), plain, failed}, {"n4"}, 0);
     EXPECT_EQ(explanation.silent, Sentences{"n4"});
     EXPECT_EQ(explanation.nodes, 4U);
     ASSERT_EQ(explanation.notes.size(), 3U);
     EXPECT_EQ(explanation.notes[0], "distgpu: scontrol: not found");
     EXPECT_EQ(explanation.notes[1], "distgpu did not prepare the tasks on n2");
-    EXPECT_EQ(explain({failed}, {}).notes.size(), 1U);
+    EXPECT_EQ(explain({failed}, {}, 0).notes.size(), 1U);
 }
 
 TEST(ChangeText, IsASentence) {
     EXPECT_EQ(to_text({Since::given, "NCCL_IB_HCA", "mlx5_0", std::nullopt}),
               "NCCL_IB_HCA is not set, but distgpu gave mlx5_0");
+    EXPECT_EQ(to_text({Since::given, "CUDA_VISIBLE_DEVICES", "1", "0"}),
+              "CUDA_VISIBLE_DEVICES is 0, but distgpu gave 1; usually a wrapper script around the "
+              "program sets it");
+    EXPECT_EQ(to_text({Since::planned, "GPUs", "4", "shares GPU 0 with 1 other rank"}),
+              "shares GPU 0 with 1 other rank, but the step has 4 GPUs on the node");
+    EXPECT_EQ(to_text({Since::planned, "GPUs", "1", "sees no GPU"}),
+              "sees no GPU, but the step has 1 GPU on the node");
     EXPECT_EQ(to_text({Since::planned, "RANK", "1", "2"}), "RANK is 2, but distgpu plans 1");
     EXPECT_EQ(to_text({Since::planned, "PET_RDZV_ENDPOINT", std::nullopt, "x"}),
               "PET_RDZV_ENDPOINT is x, but distgpu plans not set");
     EXPECT_EQ(to_text({Since::start, "NCCL_ALGO", "Ring", ""}),
               "NCCL_ALGO is empty, and was Ring when the task began");
+}
+
+TEST(EndingSentences, SayHowRanksEndedIfThatIsKnown) {
+    using State = MissingRank::State;
+    const std::vector<MissingRank> missing{{1, State::ended, "n1", "ended with status 1"},
+                                           {2, State::ended, "n2"},
+                                           {3, State::ended, "n2"},
+                                           {4, State::task_runs, "n2"},
+                                           {5, State::node_is_empty, "n3"},
+                                           {6, State::node_is_empty, "n3"},
+                                           {7, State::unseen},
+                                           {8, State::unseen}};
+    const std::string killed = "was killed by signal 9 (SIGKILL)";
+    const std::vector<Zombie> zombies{{"n1", 20, "python3", 1, "ended with status 1"},
+                                      {"n2", 30, "python3", std::nullopt, killed}};
+    EXPECT_EQ(ending_sentences(missing, zombies),
+              (Sentences{"rank 1 on n1: it ended with status 1", "ranks 2-3 on n2 have ended",
+                         "rank 4: no process on n2 has this RANK, but its task runs",
+                         "ranks 5-6: no process of the step runs on n3",
+                         "ranks 7-8: no process of them was seen",
+                         "on n2 process 30 python3 was killed by signal 9 (SIGKILL)"}));
+}
+
+TEST(Explanation, HasTheRanksThatEnded) {
+    NodeSample one = made_up_facts("n1", 0);
+    NodeSample other = made_up_facts("n2", 2);
+    one.tasks = {0, 1};
+    other.tasks = {2, 3};
+    EXPECT_TRUE(explain({one, other}, {}, 4).missing.empty());
+    other.processes.pop_back();
+    const Explanation explanation = explain({one, other}, {}, 4);
+    EXPECT_THAT(explanation_text("5.0", explanation, false),
+                HasSubstr("step 5.0: 3 of 4 ranks on 2 nodes, prepared by --distgpu=pytorch\n\n"
+                          "rank 3 on n2 has ended\n"
+                          "ranks 0-2 on n1, n2 are unchanged since they began\n"));
+    const json read = json::parse(explanation_json({}, explanation, {}));
+    EXPECT_EQ(read["missing"],
+              json::parse(R"([{"rank": 3, "node": "n2", "ended": true, "how": null}])"));
+    // Of a component, it is not known which ranks are missing.
+    const Explanation component = explain({one, other}, {}, 4, true);
+    EXPECT_TRUE(component.missing.empty());
+    EXPECT_EQ(component.endings, Sentences{"1 task on n2 has ended"});
 }
 
 Explanation one_odd() {
@@ -260,7 +381,7 @@ Explanation one_odd() {
     one.processes[1].facts->variables.push_back({"NCCL_ALGO", "Tree"});
     one.processes[1].facts->launchers = {"811 bash wrap.sh"};
     one.processes[1].facts->open_gpus = {"/dev/nvidia0"};
-    return explain({one, made_up_facts("n2", 2)}, {"n3"});
+    return explain({one, made_up_facts("n2", 2)}, {"n3"}, 0);
 }
 
 TEST(ExplanationText, TellsTheOddOnesFirst) {
@@ -284,16 +405,16 @@ Variables are those that each process started with: the kernel does not show wha
 TEST(ExplanationText, OfOtherSteps) {
     NodeSample node = made_up_facts("n1", 0);
     node.spec.clear();
-    EXPECT_THAT(explanation_text("5.0", explain({node}, {}), false),
+    EXPECT_THAT(explanation_text("5.0", explain({node}, {}, 0), false),
                 HasSubstr("step 5.0: 2 ranks on 1 node, which distgpu did not prepare\n"));
-    EXPECT_EQ(explanation_text("5.0", explain({}, {"n1"}), false),
+    EXPECT_EQ(explanation_text("5.0", explain({}, {"n1"}, 0), false),
               "step 5.0: 0 ranks on 1 node\n\nno rank was seen\n\nno answer from n1\n");
     node.processes.clear();
     for (std::uint32_t rank = 0; rank < 8; ++rank) {
         node.processes.push_back(made_up_rank(rank));
         node.processes.back().facts->cpus = std::to_string(rank);
     }
-    EXPECT_THAT(explanation_text("5.0", explain({node}, {}), false), HasSubstr("  8 kinds  "));
+    EXPECT_THAT(explanation_text("5.0", explain({node}, {}, 0), false), HasSubstr("  8 kinds  "));
 }
 
 TEST(ExplanationText, SteersNoTerminal) {
@@ -303,7 +424,7 @@ TEST(ExplanationText, SteersNoTerminal) {
         {Change::Since::start, "NCCL_X", std::nullopt, "\x1b]0;evil\a\n"}};
     node.processes[0].command = "python3 \x1b[31m";
     node.processes[0].facts->variables.push_back({"NCCL_X", "\x1b]0;evil\a\n"});
-    const auto explanation = explain({node}, {});
+    const auto explanation = explain({node}, {}, 0);
     EXPECT_EQ(explanation_text("5.0", explanation, false).find('\x1b'), std::string::npos);
     EXPECT_EQ(rank_text(explanation, explanation.ranks[0], false).find('\x1b'), std::string::npos);
 }
@@ -328,22 +449,39 @@ Variables are those that each process started with: the kernel does not show wha
 )");
 }
 
+TEST(RankText, SaysThatNoGpuIsVisible) {
+    NodeSample node = made_up_facts("n1", 0);
+    node.processes[0].gpus.clear();
+    node.processes[0].facts->variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+    const Explanation explanation = explain({node}, {}, 0);
+    EXPECT_THAT(rank_text(explanation, explanation.ranks[0], false),
+                HasSubstr("  no GPU: CUDA_VISIBLE_DEVICES names none\n"));
+    EXPECT_THAT(explanation_text("5.0", explanation, false), HasSubstr("  none  -\n"));
+}
+
 TEST(RankText, HasWhatIsNoLongerThere) {
     NodeSample node = made_up_facts("n1", 0);
     node.processes[0].facts->changes = {
         {Change::Since::given, "NCCL_IB_HCA", "mlx5_0", std::nullopt},
         {Change::Since::start, "CPUs", "0-7", "0-3"}};
     node.processes[0].facts->cpus_at_start = "0-7";
-    const Explanation explanation = explain({node}, {});
+    const Explanation explanation = explain({node}, {}, 0);
     const std::string text = rank_text(explanation, explanation.ranks[0], false);
     EXPECT_THAT(text, HasSubstr("  CPUs 0-3; its task began on 0-7\n"));
     EXPECT_THAT(text, HasSubstr("  NCCL_IB_HCA  not set  distgpu gave: mlx5_0\n"));
 }
 
 TEST(ExplanationJson, HasWhatTheTextHas) {
-    const json read = json::parse(explanation_json("5.0", one_odd(), one_odd().ranks));
+    const json read = json::parse(
+        explanation_json({"2026-01-01T00:00:00Z", "hpc", "alice", "5", "running", "5.0"}, one_odd(),
+                         one_odd().ranks));
     EXPECT_EQ(read["schema"], "distgpu.explain/1");
     EXPECT_EQ(read["step"], "5.0");
+    EXPECT_EQ(read["date"], "2026-01-01T00:00:00Z");
+    EXPECT_EQ(read["cluster"], "hpc");
+    EXPECT_EQ(read["user"], "alice");
+    EXPECT_EQ(read["job"], "5");
+    EXPECT_EQ(read["state"], "running");
     EXPECT_EQ(read["spec"], "pytorch");
     EXPECT_EQ(read["groups"], json::parse(R"([
         {"ranks": [1], "nodes": ["n1"],

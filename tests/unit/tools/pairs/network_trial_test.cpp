@@ -56,7 +56,8 @@ TEST(PairRounds, EachRoundIsAPermutation) {
 
 const TrialOrder order{
     3, std::string(64, 'a'), {{4, {"10.0.0.4", 4000}}}, {{2, {"fd00::2", 65535}}}, 200};
-const TrialResult result{3, {{4, "no answer", 0}, {5, "", 0.25}}, {{2, 1.5e9}}, {2, 4}};
+const TrialResult result{
+    3, {{4, "no answer", 0}, {5, "", 0.25, 0.5}}, {{2, 1.5e9}}, {2, 4}, 1.25e9, {{1e6, 2e6}}};
 
 TEST(TrialLines, AreReadBack) {
     EXPECT_EQ(decode_order(encode(order)), order);
@@ -139,6 +140,7 @@ TEST_F(Trial, EveryNodeMeasuresItsPartnersAndHearsTheVerdict) {
         EXPECT_THAT(each.received, SizeIs(3));
         // In a ring of five all others are partners in one direction or the other.
         EXPECT_THAT(each.datagram_senders, SizeIs(4));
+        EXPECT_THAT(each.traffic, SizeIs(3));
         for (const SendResult& sent : each.sent) {
             EXPECT_EQ(sent.problem, "");
             EXPECT_GT(sent.round_trip, 0);

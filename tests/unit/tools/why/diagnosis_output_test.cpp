@@ -19,6 +19,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
+const ResultHead head{"2026-01-01T00:00:00Z", "hpc", "alice", "5", "running", "5.0"};
+
 RankGroup group_at(const std::vector<std::uint32_t>& ranks, const std::string& functions) {
     RankGroup group;
     group.ranks = ranks;
@@ -65,9 +67,9 @@ TEST(StackTree, BranchesWhereStacksDoTheFewestRanksFirst) {
 
 Diagnosis one_astray() {
     NodeSample look = made_up_look("n1", 0,
-                                   {{.stack = waiting()},
-                                    {.stack = astray(), .channel = "hrtimer_nanosleep"},
-                                    {.stack = waiting()}});
+                                   {{.stacks = {waiting()}},
+                                    {.stacks = {astray()}, .channel = "hrtimer_nanosleep"},
+                                    {.stacks = {waiting()}}});
     look.problem = "distgpu: eu-stack: not found";
     look.processes[1].command = "python3 data.py";
     look.processes[1].connections = {{"10.77.1.1:29500", 0, 12}, {"10.77.1.2:41000", 0, 0}};
@@ -100,10 +102,10 @@ distgpu: eu-stack: not found
 }
 
 TEST(DiagnosisText, HasWhatNcclSaysAndWhereTorchWrote) {
-    NodeSample first = made_up_look("n1", 0, {{.stack = waiting()}});
+    NodeSample first = made_up_look("n1", 0, {{.stacks = {waiting()}}});
     first.nccl = "NCCL version 2.28.9\n\nErrors\n";
     first.records = {"/home/u/run7/distgpu-5.0-rank_0"};
-    NodeSample second = made_up_look("n2", 1, {{.stack = waiting()}});
+    NodeSample second = made_up_look("n2", 1, {{.stacks = {waiting()}}});
     second.records = {"/home/u/run7/distgpu-5.0-rank_1", "/tmp/trace10"};
     const Diagnosis diagnosis = diagnose({first, second}, {}, 2);
     const std::string text = diagnosis_text("5.0", diagnosis, false);
@@ -112,31 +114,31 @@ TEST(DiagnosisText, HasWhatNcclSaysAndWhereTorchWrote) {
                                 "/home/u/run7/ --prefix distgpu-5.0-rank_\n"));
     EXPECT_THAT(text, HasSubstr("\ntorch's flight recorder wrote 1 file: torchfrtrace /tmp/ "
                                 "--prefix trace\n"));
-    const json parsed = json::parse(diagnosis_json("5.0", diagnosis));
+    const json parsed = json::parse(diagnosis_json(head, diagnosis));
     EXPECT_EQ(parsed["nccl"], first.nccl);
     EXPECT_EQ(parsed["records"].size(), 3U);
-    EXPECT_TRUE(json::parse(diagnosis_json("5.0", one_astray()))["nccl"].is_null());
+    EXPECT_TRUE(json::parse(diagnosis_json(head, one_astray()))["nccl"].is_null());
 }
 
 TEST(DiagnosisText, HasTheGpusLoadWhereItIsKnown) {
-    NodeSample look =
-        made_up_look("n1", 0, {{.stack = waiting()}, {.stack = astray()}, {.stack = waiting()}});
-    look.gpus = {{"0000:06:00.0", {97, 100}}, {"0000:07:00.0", {std::nullopt, 0}}};
+    NodeSample look = made_up_look(
+        "n1", 0, {{.stacks = {waiting()}}, {.stacks = {astray()}}, {.stacks = {waiting()}}});
+    look.gpus = {{"0000:06:00.0", {97, 100, 98, 99}}, {"0000:07:00.0", {std::nullopt, 0, 0, 0}}};
     look.processes[0].gpus = {{"0", "0000:06:00.0"}};
     look.processes[1].gpus = {{"1", "0000:07:00.0"}};
     const std::string text = diagnosis_text("5.0", diagnose({look}, {}, 3), false);
     EXPECT_THAT(text, HasSubstr("  MOVED  GPUS BUSY\n"));
     EXPECT_THAT(text, HasSubstr("  no     97-100 %\n"));
     EXPECT_THAT(text, HasSubstr("  no     0 %\n"));
-    EXPECT_THAT(text, HasSubstr("    GPU 0000:07:00.0 busy -, 0 %\n"));
-    const json read = json::parse(diagnosis_json("5.0", diagnose({look}, {}, 3)));
+    EXPECT_THAT(text, HasSubstr("    GPU 0000:07:00.0 busy -, 0, 0, 0 %\n"));
+    const json read = json::parse(diagnosis_json(head, diagnose({look}, {}, 3)));
     EXPECT_EQ(read["groups"][1]["gpus_busy"], json::parse(R"({"least": 97, "most": 100})"));
-    EXPECT_EQ(read["details"][0]["gpus"][0]["busy"], json::parse("[null, 0]"));
+    EXPECT_EQ(read["details"][0]["gpus"][0]["busy"], json::parse("[null, 0, 0, 0]"));
 }
 
 TEST(DiagnosisText, TellsOfFourOddRanks) {
-    std::vector<Doing> ranks(7, Doing{.stack = waiting()});
-    for (int i = 0; i < 6; ++i) ranks.push_back({.stack = astray()});
+    std::vector<Doing> ranks(7, Doing{.stacks = {waiting()}});
+    for (int i = 0; i < 6; ++i) ranks.push_back({.stacks = {astray()}});
     const Diagnosis diagnosis = diagnose({made_up_look("n1", 0, ranks)}, {}, 13);
     EXPECT_EQ(diagnosis.outliers, 6U);
     EXPECT_EQ(diagnosis.details.size(), 13U);
@@ -162,10 +164,31 @@ cannot tell where 1 rank is; the table shows what the kernel reports about them
 )");
 }
 
+TEST(DiagnosisText, HasStragglersAndWhatTheGroupsDid) {
+    const std::vector<double> times{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const Doing computes{.stacks = {astray()}, .states = "R", .work = used_cpu(8)};
+    const Doing reads{.stacks = {waiting()}, .call = "futex"};
+    const Diagnosis diagnosis =
+        diagnose({made_up_look("n1", 0, {computes, reads, reads}, times)}, {}, 3);
+    EXPECT_THAT(diagnosis_text("5.0", diagnosis, false),
+                HasSubstr("\nthe others waited 100% of the time for rank 0 on n1, in load_batch "
+                          "(data.py:41)\n"));
+    const json read = json::parse(diagnosis_json(head, diagnosis));
+    EXPECT_EQ(read["stragglers"], json::parse(R"text([{"rank": 0, "node": "n1",
+        "where": "load_batch (data.py:41)", "share": 1.0}])text"));
+    EXPECT_EQ(read["groups"][0]["progress"], "computing");
+    EXPECT_EQ(read["groups"][0]["moved"], true);
+    EXPECT_EQ(read["groups"][1]["system_call"], "futex");
+    const Doing polls{.stacks = {astray()}, .work = woke(9)};
+    EXPECT_EQ(json::parse(diagnosis_json(
+                  head, diagnose({made_up_look("n1", 0, {polls})}, {}, 1)))["groups"][0]["polling"],
+              true);
+}
+
 TEST(DiagnosisText, CountsManyNodes) {
     std::vector<NodeSample> looks;
     for (std::uint32_t node = 0; node < 5; ++node) {
-        looks.push_back(made_up_look("n" + std::to_string(node), node, {{.stack = waiting()}}));
+        looks.push_back(made_up_look("n" + std::to_string(node), node, {{.stacks = {waiting()}}}));
     }
     EXPECT_THAT(diagnosis_text("5.0", diagnose(looks, {}, 5), false),
                 HasSubstr("ranks 0-4  5 nodes  "));
@@ -174,7 +197,7 @@ TEST(DiagnosisText, CountsManyNodes) {
 }
 
 TEST(DiagnosisJson, HasWhatTheTextHas) {
-    json read = json::parse(diagnosis_json("5.0", one_astray()));
+    json read = json::parse(diagnosis_json(head, one_astray()));
     ASSERT_EQ(read["details"].size(), 3U);
     EXPECT_EQ(read["details"][0], json::parse(R"({
         "rank": 1, "node": "n1", "pid": 101, "command": "python3 data.py", "state": "S",
@@ -186,18 +209,28 @@ TEST(DiagnosisJson, HasWhatTheTextHas) {
     read.erase("details");
     EXPECT_EQ(read, json::parse(R"text({
         "schema": "distgpu.why/1",
+        "date": "2026-01-01T00:00:00Z",
+        "cluster": "hpc",
+        "user": "alice",
+        "job": "5",
+        "state": "running",
         "step": "5.0",
         "kind": "elsewhere",
         "findings": ["rank 1 on n1 is in load_batch (data.py:41), asleep, unchanged for 3.0 s; 2 ranks wait in all_reduce (train.py:88)"],
+        "accused": [1],
+        "stragglers": [],
         "seconds": 3.0,
         "ranks": 3,
         "missing": [],
         "ended": [],
         "groups": [
             {"ranks": [1], "nodes": ["n1"], "where": "load_batch (data.py:41)", "activity": "asleep",
-             "moved": false, "wait_channel": "hrtimer_nanosleep", "worker": null, "gpus_busy": null},
+             "moved": false, "progress": "none", "polling": false,
+             "wait_channel": "hrtimer_nanosleep", "system_call": null, "worker": null,
+             "gpus_busy": null},
             {"ranks": [0, 2], "nodes": ["n1"], "where": "all_reduce (train.py:88)",
-             "activity": "asleep", "moved": false, "wait_channel": null, "worker": null, "gpus_busy": null}],
+             "activity": "asleep", "moved": false, "progress": "none", "polling": false,
+             "wait_channel": null, "system_call": null, "worker": null, "gpus_busy": null}],
         "stacks": [
             {"frames": [{"function": "<module>", "file": "/home/u/train.py", "line": 90}],
              "ranks": [0, 1, 2],
@@ -218,16 +251,18 @@ TEST(DiagnosisJson, HasWhatTheTextHas) {
 
 TEST(DiagnosisJson, HasNullForWhatIsNotKnownAndNamesEachKind) {
     const json read =
-        json::parse(diagnosis_json("5.0", diagnose({made_up_look("n1", 0, {{}})}, {}, 2)));
+        json::parse(diagnosis_json(head, diagnose({made_up_look("n1", 0, {{}})}, {}, 2)));
     EXPECT_TRUE(read["groups"][0]["where"].is_null());
     EXPECT_EQ(read["stacks"], json::array());
     EXPECT_EQ(read["missing"], json::array({1}));
-    EXPECT_EQ(read["kind"], "ended");
+    EXPECT_EQ(read["kind"], "unknown");
     std::string names;
-    for (int kind = 0; kind < 8; ++kind) {
+    for (int kind = 0; kind < 9; ++kind) {
         names.append(name_of(static_cast<Diagnosis::Kind>(kind))) += ' ';
     }
-    EXPECT_EQ(names, "ended stopped in_kernel other_collective elsewhere unmoved moving unknown ");
+    EXPECT_EQ(
+        names,
+        "ended stopped in_kernel other_collective elsewhere shared_rank unmoved moving unknown ");
 }
 
 std::size_t count(std::string_view text, std::string_view part) {
@@ -237,7 +272,7 @@ std::size_t count(std::string_view text, std::string_view part) {
 }
 
 TEST(DiagnosisPage, HasWhatTheTextHas) {
-    const std::string page = diagnosis_page("5.0", one_astray());
+    const std::string page = diagnosis_page(head, one_astray());
     EXPECT_THAT(page, HasSubstr("<title>step 5.0</title>"));
     EXPECT_THAT(page, HasSubstr("<p class=\"faint\">3 ranks on 3 nodes, sampled for 3.0 s</p>"));
     EXPECT_THAT(page, HasSubstr("<p class=\"finding\">rank 1 on n1 is in load_batch"));
@@ -249,21 +284,44 @@ TEST(DiagnosisPage, HasWhatTheTextHas) {
     EXPECT_EQ(count(page, "<details"), count(page, "</details>"));
     // The smallest groups first.
     EXPECT_LT(page.find("<summary>rank 1: "), page.find("<summary>ranks 0,2: "));
-    const std::string empty = diagnosis_page("5.0", diagnose({}, {"n1"}, 4));
+    EXPECT_THAT(page, HasSubstr("<p class=\"faint\">job 5 of alice on cluster hpc, "
+                                "2026-01-01T00:00:00Z</p>"));
+    const std::string empty = diagnosis_page(head, diagnose({}, {"n1"}, 4));
     EXPECT_THAT(empty, AllOf(HasSubstr("no rank was seen"), Not(HasSubstr("<table>"))));
+}
+
+TEST(DiagnosisPage, IsGreenWhereNothingHangs) {
+    Diagnosis diagnosis = one_astray();
+    diagnosis.findings = {"nothing hangs"};
+    diagnosis.kind = Diagnosis::Kind::moving;
+    EXPECT_THAT(diagnosis_page(head, diagnosis),
+                HasSubstr("<p class=\"finding good\">nothing hangs</p>"));
+}
+
+TEST(DiagnosisPage, OfAJobThatDoesNotRunHasASentence) {
+    Diagnosis diagnosis;
+    diagnosis.findings = {"job 5 has not started"};
+    ResultHead pending = head;
+    pending.step = "";
+    const std::string page = diagnosis_page(pending, diagnosis);
+    EXPECT_THAT(page, AllOf(HasSubstr("<title>job 5</title>"),
+                            HasSubstr("<p class=\"finding\">job 5 has not started</p>"),
+                            Not(HasSubstr("sampled for"))));
+    EXPECT_TRUE(json::parse(diagnosis_json(pending, diagnosis))["step"].is_null());
 }
 
 // Functions, files, commands and nodes are named by whoever wrote the program.
 TEST(DiagnosisPage, TakesNamesForText) {
     const std::string evil = "<script>alert(1)</script>\"'&<img src=x onerror=y>";
-    NodeSample look = made_up_look(evil, 0, {{.stack = waiting()}, {.channel = evil}});
+    NodeSample look = made_up_look(evil, 0, {{.stacks = {waiting()}}, {.channel = evil}});
     look.stacks[0].push_back({evil, evil, 1});
     look.problem = evil;
     for (ProcessSample& process : look.processes) process.command = evil;
     add_process(look, 50, {}).name = evil;
     look.processes[1].parent = 50;
     look.processes[1].connections = {{evil, 1, 1}};
-    const std::string page = diagnosis_page(evil, diagnose({look}, {evil}, 2));
+    const std::string page =
+        diagnosis_page({evil, evil, evil, evil, evil, evil}, diagnose({look}, {evil}, 2));
     EXPECT_THAT(page, Not(HasSubstr("<script")));
     EXPECT_THAT(page, Not(HasSubstr("<img")));
     EXPECT_GT(count(page, "&lt;script&gt;"), 10U);

@@ -132,11 +132,14 @@ bool has_slow_nodes(const std::vector<NetworkFault>& faults) {
 std::vector<NetworkFault> common_faults(const std::vector<NetworkFault>& first,
                                         const std::vector<NetworkFault>& second) {
     std::vector<NetworkFault> both;
-    std::ranges::copy_if(second, std::back_inserter(both), [&](const NetworkFault& fault) {
-        return std::ranges::any_of(first, [&](const NetworkFault& before) {
-            return before.kind == fault.kind && before.node == fault.node;
+    for (const NetworkFault& fault : second) {
+        const auto before = std::ranges::find_if(first, [&](const NetworkFault& each) {
+            return each.kind == fault.kind && each.node == fault.node;
         });
-    });
+        if (before == first.end()) continue;
+        both.push_back(fault);
+        both.back().is_proven = fault.is_proven && before->is_proven;
+    }
     return both;
 }
 
@@ -150,10 +153,18 @@ std::vector<NetworkFault> find_network_faults(const std::vector<TrialResult>& re
         const std::uint32_t first = results.front().node;
         std::erase_if(slow, [&](const NetworkFault& fault) { return fault.node == first; });
     }
-    std::set<std::uint32_t> named;
-    for (const NetworkFault& fault : faults) named.insert(fault.node);
-    for (NetworkFault& fault : slow) {
-        if (!named.contains(fault.node)) faults.push_back(std::move(fault));
+    const std::vector<NetworkFault> links = find_slow_links(results);
+    // Of two nodes, the link itself tells more than the comparison of its directions.
+    std::vector<NetworkFault> proven;
+    if (results.size() == 2) {
+        std::ranges::copy_if(links, std::back_inserter(proven), &NetworkFault::is_proven);
+    }
+    for (std::vector<NetworkFault> more : {std::move(proven), std::move(slow), links}) {
+        std::set<std::uint32_t> named;
+        for (const NetworkFault& fault : faults) named.insert(fault.node);
+        for (NetworkFault& fault : more) {
+            if (!named.contains(fault.node)) faults.push_back(std::move(fault));
+        }
     }
     return faults;
 }

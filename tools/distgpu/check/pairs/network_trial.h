@@ -57,10 +57,13 @@ struct SendResult {
     std::uint32_t node = 0;
     std::string problem;    // why there was no connection; empty if there was one
     double round_trip = 0;  // seconds, the shortest of several; 0 if not measured
+    // Of the time of its stream, the share in which the network held it back (stream_limit.h).
+    double network_share = 0;
 
     bool operator==(const SendResult&) const = default;
     static void fields(auto& io, auto& it) {
-        io("node", it.node, "problem", it.problem, "round_trip", it.round_trip);
+        io("node", it.node, "problem", it.problem, "round_trip", it.round_trip, "network",
+           it.network_share);
     }
 };
 
@@ -72,16 +75,27 @@ struct ReceiveResult {
     static void fields(auto& io, auto& it) { io("node", it.node, "rate", it.rate); }
 };
 
+// What a node's interface carried during one round, of all processes. 0 if unknown.
+struct RoundTraffic {
+    double sent = 0;      // bytes per second
+    double received = 0;  // bytes per second
+
+    bool operator==(const RoundTraffic&) const = default;
+    static void fields(auto& io, auto& it) { io("sent", it.sent, "heard", it.received); }
+};
+
 struct TrialResult {
     std::uint32_t node = 0;
-    std::vector<SendResult> sent;
+    std::vector<SendResult> sent;  // by round
     std::vector<ReceiveResult> received;
     std::vector<std::uint32_t> datagram_senders;  // the nodes from which a datagram arrived
+    double speed = 0;                             // of the interface; 0 if unknown (interface.h)
+    std::vector<RoundTraffic> traffic{};          // by round
 
     bool operator==(const TrialResult&) const = default;
     static void fields(auto& io, auto& it) {
-        io("node", it.node, "sent", it.sent, "heard", it.received, "datagrams",
-           it.datagram_senders);
+        io("node", it.node, "sent", it.sent, "heard", it.received, "datagrams", it.datagram_senders,
+           "speed", it.speed, "traffic", it.traffic);
     }
 };
 
@@ -111,6 +125,7 @@ struct TrialPorts {
     Socket listener;
     Socket datagrams;
     TrialAddress address;
+    std::string interface;  // that has the address; empty if unknown
 };
 
 // `host`: this node's address on the tested interface. nullopt if no port is free.
@@ -194,20 +209,31 @@ struct NetworkFault {
     std::string problem{};        // of the first attempt
     bool packets_arrive = false;  // datagrams from a partner arrive at the node
     bool packets_leave = false;   // datagrams from the node arrive at a partner
-    double rate = 0;              // bytes per second
-    double median_rate = 0;       // the median node's
+    double rate = 0;              // bytes per second, its best
+    // If other nodes are faster: the median node's rate. 0 if the link is below its floor, and
+    // then:
+    double median_rate = 0;
+    double speed = 0;          // of the node's interface; 0 if unknown
+    double partner_speed = 0;  // of the only partner's
+    bool is_proven = true;     // the network was the limit, and is far too slow; else a warning
 };
 
 // Unreachable nodes, as few as explain all pairs without a connection; then slow nodes. Contention
 // at a switch slows all the nodes below it, but not in every round, so only a node's best rate
 // counts. With only two nodes there is no telling which is at fault, so the second is named.
+// Last, the links below their floor.
 std::vector<NetworkFault> find_network_faults(const std::vector<TrialResult>& results);
+
+// Nodes all of whose links, in one direction, are far slower than their interfaces
+// (link_floor.cpp). Of two nodes only one is named: the one with the slower interface, or the
+// second.
+std::vector<NetworkFault> find_slow_links(const std::vector<TrialResult>& results);
 
 // Whether some node is only slow, so that a second trial is worth its time.
 bool has_slow_nodes(const std::vector<NetworkFault>& faults);
 
 // The faults that two consecutive trials have in common, with the values of the second: a node that
-// was busy for a moment is slow in only one of them.
+// was busy for a moment is slow in only one of them. Proven is what both have proven.
 std::vector<NetworkFault> common_faults(const std::vector<NetworkFault>& first,
                                         const std::vector<NetworkFault>& second);
 

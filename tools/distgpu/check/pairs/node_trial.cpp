@@ -5,7 +5,10 @@
 #include "base/format.h"
 #include "base/io/resolve.h"
 #include "base/values.h"
+#include "check/pairs/interface.h"
 #include "check/pairs/network_trial.h"
+#include "check/pairs/stream_limit.h"
+#include "node/network.h"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +29,7 @@ using namespace std::chrono_literals;
 constexpr auto connect_timeout = 2s;
 constexpr auto first_pause = 100ms;  // between datagrams; doubles each time
 constexpr auto round_gap = 50ms;
+constexpr auto look_pause = 5ms;           // between looks at what limits the stream, at most
 constexpr std::size_t max_incoming = 256;  // far above the partners; other programs may connect too
 // Measured with one byte and its answer, before the stream begins.
 constexpr std::uint32_t round_trips = 5;
@@ -79,18 +83,30 @@ class Outgoing {
     int fd() const { return problem_.empty() ? socket_.fd() : -1; }  // -1 if it failed
     bool needs_pollout(Clock::time_point now) const { return !is_connected_ || is_streaming(now); }
 
-    // `events`: from poll().
+    // `events`: from poll(), perhaps none.
     void handle(short events) {
+        const auto now = Clock::now();
+        if (limit_) limit_->note(socket_.fd(), (events & POLLOUT) != 0, now);
+        if (events == 0) return;
         if (!is_connected_) return finish_connecting();
         if ((events & ~POLLOUT) != 0) read_answer();
-        if ((events & POLLOUT) != 0 && is_streaming(Clock::now())) {
+        if ((events & POLLOUT) != 0 && is_streaming(now)) {
             static constexpr std::array<char, std::size_t{64} << 10U> zeros{};
             static_cast<void>(send(socket_.fd(), zeros.data(), zeros.size(), MSG_NOSIGNAL));
         }
     }
 
     // Sends zeros at full speed.
-    void stream_until(Clock::time_point end) { stream_end_ = end; }
+    void stream_until(Clock::time_point end) {
+        stream_end_ = end;
+        if (fd() >= 0) limit_.emplace(fd(), Clock::now());
+    }
+
+    // To be called at the end of the stream.
+    void finish_stream(Clock::time_point now) {
+        if (limit_ && fd() >= 0) network_share_ = limit_->network_share(fd(), now);
+        limit_.reset();
+    }
 
     // To be called connect_timeout after the start.
     void time_out() {
@@ -100,7 +116,7 @@ class Outgoing {
     // Whether all round trips are measured, or the connection failed.
     bool is_settled() const { return !problem_.empty() || answers_ == round_trips; }
 
-    SendResult result() const { return {node_, problem_, round_trip_}; }
+    SendResult result() const { return {node_, problem_, round_trip_, network_share_}; }
 
   private:
     bool is_streaming(Clock::time_point now) const { return stream_end_ > now && problem_.empty(); }
@@ -161,6 +177,27 @@ class Outgoing {
     Clock::time_point probe_sent_at_;
     double round_trip_ = 0;         // seconds
     Clock::time_point stream_end_;  // the epoch if no stream was started
+    std::optional<StreamLimit> limit_;
+    double network_share_ = 0;
+};
+
+// Measures what an interface carries during a round.
+class TrafficMeter {
+  public:
+    TrafficMeter(const std::string& interface, Clock::time_point now)
+        : interface_(interface), start_(now), at_start_(interface_traffic(interface)) {}
+
+    RoundTraffic result(Clock::time_point now) const {
+        const double duration = seconds_of(now - start_);
+        const InterfaceTraffic traffic = interface_traffic(interface_);
+        return {static_cast<double>(traffic.sent - at_start_.sent) / duration,
+                static_cast<double>(traffic.received - at_start_.received) / duration};
+    }
+
+  private:
+    const std::string& interface_;
+    Clock::time_point start_;
+    InterfaceTraffic at_start_;
 };
 
 // A connection from a partner, over which this node receives.
@@ -276,7 +313,7 @@ class NodeTrial {
             waiting.push_back({out.fd(), static_cast<short>(POLLIN | pollout), 0});
         }
         for (const Incoming& in : incoming_) waiting.push_back({in.fd(), POLLIN, 0});
-        if (poll_until(waiting, next_timer()) > 0) handle_events(waiting);
+        if (poll_until(waiting, next_timer()) >= 0) handle_events(waiting);
         run_timers();
     }
 
@@ -286,6 +323,7 @@ class NodeTrial {
             next = std::min(next, std::min(next_datagram_, connect_end_));
         }
         if (has_started() && !sent_result_) next = std::min(next, round_start(next_round_));
+        if (meter_) next = std::min({next, round_end_, Clock::now() + look_pause});
         return next;
     }
 
@@ -302,8 +340,7 @@ class NodeTrial {
         const bool has_connection = (entry++)->revents != 0;
         if ((entry++)->revents != 0) receive_datagram();
         for (Outgoing& out : outgoing_) {
-            const short events = (entry++)->revents;
-            if (events != 0) out.handle(events);
+            out.handle((entry++)->revents);
         }
         for (Incoming& in : incoming_) {
             if ((entry++)->revents != 0) in.handle(order_);
@@ -322,10 +359,18 @@ class NodeTrial {
         if (now >= connect_end_) {
             for (Outgoing& out : outgoing_) out.time_out();
         }
-        if (!has_started() || next_round_ >= outgoing_.size() || now < round_start(next_round_)) {
+        if (meter_ && now >= round_end_) {
+            traffic_.push_back(meter_->result(now));
+            meter_.reset();
+            outgoing_[next_round_ - 1].finish_stream(now);
+        }
+        if (!has_started() || meter_ || next_round_ >= outgoing_.size() ||
+            now < round_start(next_round_)) {
             return;
         }
-        outgoing_[next_round_++].stream_until(now + stream_time_);
+        round_end_ = now + stream_time_;
+        meter_.emplace(ports_.interface, now);
+        outgoing_[next_round_++].stream_until(round_end_);
     }
 
     void send_datagrams() {
@@ -358,8 +403,12 @@ class NodeTrial {
         // Data that arrives after the last round is not counted.
         if (!has_started() || sent_result_ || Clock::now() < round_start(outgoing_.size())) return;
         sent_result_ = true;
-        TrialResult result{
-            order_.node, {}, {}, {datagram_senders_.begin(), datagram_senders_.end()}};
+        TrialResult result{order_.node,
+                           {},
+                           {},
+                           {datagram_senders_.begin(), datagram_senders_.end()},
+                           interface_speed(ports_.interface),
+                           traffic_};
         for (const Outgoing& out : outgoing_) result.sent.push_back(out.result());
         for (const Incoming& in : incoming_) {
             if (const auto received = in.result()) result.received.push_back(*received);
@@ -377,6 +426,9 @@ class NodeTrial {
     Clock::duration datagram_pause_ = first_pause;
     Clock::time_point started_at_;  // the epoch if not started
     std::size_t next_round_ = 0;
+    std::optional<TrafficMeter> meter_;  // during a round
+    Clock::time_point round_end_;
+    std::vector<RoundTraffic> traffic_;  // of the rounds that are over
     bool sent_connected_ = false;
     bool sent_result_ = false;
     std::vector<Address> partner_addresses_;
@@ -399,7 +451,8 @@ std::optional<TrialPorts> open_trial_ports(const std::string& host) {
         constexpr int kind = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
         Socket datagrams(socket(own->bytes.ss_family, kind, 0));
         if (bind(datagrams.fd(), own->as_sockaddr(), own->length) == 0) {
-            return TrialPorts{*std::move(listener), std::move(datagrams), address};
+            return TrialPorts{*std::move(listener), std::move(datagrams), address,
+                              interface_of(host, Clock::now() + 1s).name};
         }
     }
     return std::nullopt;
