@@ -18,7 +18,7 @@ Diagnosis diagnose(const RunningStep& step, const StepSample& sample) {
 
 // How much longer to look; 0 if the diagnosis is certain.
 seconds time_left(const Diagnosis& diagnosis, seconds length) {
-    constexpr seconds shortest{9};        // a DataLoader asks its workers every 5 s
+    constexpr seconds shortest{6};        // a DataLoader asks its workers every 5 s
     constexpr double longest_pause = 20;  // of a healthy training between two exchanges
     switch (diagnosis.kind) {
         case Kind::ended:
