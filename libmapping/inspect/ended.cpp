@@ -72,6 +72,10 @@ std::string ending_text(int wait_status) {
     return formatted("was killed by signal {}{}", signal, name == names.end() ? "" : name->second);
 }
 
+JsonText zombie_json(const Zombie& zombie) {
+    return {{"node", zombie.node}, {"pid", zombie.pid}, {"name", zombie.name}, {"how", zombie.how}};
+}
+
 std::vector<Zombie> find_zombies(std::span<const NodeSample> samples) {
     constexpr std::size_t max_zombies = 64;
     std::vector<Zombie> zombies;

@@ -1,6 +1,7 @@
 // Which tasks and ranks of a step have ended, and how, as far as the nodes' samples prove it.
 #pragma once
 
+#include "base/json.h"
 #include "inspect/node_sample.h"
 #include "inspect/ranks.h"
 
@@ -28,6 +29,8 @@ struct Zombie {
 
     bool operator==(const Zombie&) const = default;
 };
+
+JsonText zombie_json(const Zombie& zombie);  // without its task
 
 // Up to 64.
 std::vector<Zombie> find_zombies(std::span<const NodeSample> samples);

@@ -189,6 +189,12 @@ std::optional<EnvironmentCopy> read_environment(pid_t pid) {
     return text ? std::optional(EnvironmentCopy::from_block(*text)) : std::nullopt;
 }
 
+std::string read_maps(pid_t pid) {
+    constexpr std::size_t max_size = std::size_t{64} << 20U;
+    const auto maps = read_regular_file(path_of(pid, "maps"), max_size);
+    return maps ? *maps : "";
+}
+
 std::string read_command(pid_t pid) {
     constexpr std::size_t max_size = 200;
     std::string command = read_proc(pid, "cmdline").substr(0, max_size);
@@ -220,11 +226,9 @@ std::string read_own_program(pid_t pid) {
 std::uint64_t chatter_of(pid_t pid) {
     constexpr std::uint64_t of_horovod = std::uint64_t{1} << 20U;
     constexpr std::uint64_t of_nccl = 2048;
-    constexpr std::size_t max_size = std::size_t{64} << 20U;  // a process may have 65,530 mappings
-    const auto maps = read_regular_file(path_of(pid, "maps"), max_size);
-    if (!maps) return 0;
-    if (maps->find("/horovod/") != std::string::npos) return of_horovod;
-    return maps->find("/libnccl") != std::string::npos ? of_nccl : 0;
+    const std::string maps = read_maps(pid);
+    if (maps.find("/horovod/") != std::string::npos) return of_horovod;
+    return maps.find("/libnccl") != std::string::npos ? of_nccl : 0;
 }
 
 void for_each_open_file(pid_t pid, const std::function<bool(const std::string&)>& visit) {

@@ -58,6 +58,10 @@ std::string read_system_call(pid_t pid);
 // The variables that it began with, the first of each name; nullopt if they may not be read.
 std::optional<EnvironmentCopy> read_environment(pid_t pid);
 
+// What it has mapped (/proc/PID/maps), up to 64 MiB, as a process may have 65,530 mappings. Empty
+// if it may not be read.
+std::string read_maps(pid_t pid);
+
 // Its arguments, joined by blanks; up to 200 bytes.
 std::string read_command(pid_t pid);
 

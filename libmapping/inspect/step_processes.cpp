@@ -41,10 +41,8 @@ Tasks find_tasks(const std::vector<StepProcess>& known) {
 
 bool is_python(pid_t pid, const std::string& program) {
     if (file_name(program).starts_with("python")) return true;
-    // Programs that embed or link Python. A process may have 65,530 mappings.
-    constexpr std::size_t max_size = std::size_t{64} << 20U;
-    const auto maps = read_regular_file(formatted("/proc/{}/maps", pid), max_size);
-    return maps && maps->find("/libpython3") != std::string::npos;
+    // Programs that embed or link Python.
+    return read_maps(pid).find("/libpython3") != std::string::npos;
 }
 
 // For children whose environment cannot be read, or has lost the variables.

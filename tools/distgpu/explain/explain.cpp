@@ -160,10 +160,6 @@ JsonText missing_json(const MissingRank& rank) {
             {"how", json_text_or_null(rank.how)}};
 }
 
-JsonText zombie_json(const Zombie& zombie) {
-    return {{"node", zombie.node}, {"pid", zombie.pid}, {"name", zombie.name}, {"how", zombie.how}};
-}
-
 JsonText explained_rank_json(const ExplainedRank& rank) {
     const RankFacts& facts = rank.facts;
     return {{"node", rank.node},

@@ -121,10 +121,6 @@ JsonText straggler_json(const Straggler& straggler) {
             {"share", straggler.share}};
 }
 
-JsonText ended_json(const Zombie& ended) {
-    return {{"node", ended.node}, {"pid", ended.pid}, {"name", ended.name}, {"how", ended.how}};
-}
-
 // "97 %", "0-100 %".
 std::string load_text(const RankGroup& group) {
     if (!group.max_gpu_load) return "-";
@@ -379,7 +375,7 @@ std::string diagnosis_json(const ResultHead& head, const Diagnosis& diagnosis) {
                         {"seconds", diagnosis.seconds},
                         {"ranks", diagnosis.expected},
                         {"missing", JsonText::list(diagnosis.missing)},
-                        {"ended", JsonText::list(diagnosis.ended, ended_json)},
+                        {"ended", JsonText::list(diagnosis.ended, zombie_json)},
                         {"groups", JsonText::list(diagnosis.groups, group_json)},
                         {"details", JsonText::list(diagnosis.details, details_json)},
                         {"stacks", JsonText::list(stack_tree(diagnosis.groups), tree_json)},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unistd.h>
 
 namespace distgpu {
 namespace {
@@ -33,14 +32,12 @@ std::vector<const Moment*> seen_moments(const ProcessSample& process) {
     return seen;
 }
 
-// What the process did itself between two moments.
-Work work_between(const Work& before, const Work& after) {
-    Work work;
+// Adds what the process did itself between two moments.
+void add_work(const Work& before, const Work& after, Work& done) {
     for (const auto count : {&Work::main_switches, &Work::main_ticks, &Work::ticks,
                              &Work::child_ticks, &Work::file_bytes, &Work::peer_bytes}) {
-        work.*count = std::max(after.*count, before.*count) - before.*count;
+        done.*count += std::max(after.*count, before.*count) - before.*count;
     }
-    return work;
 }
 
 // Of one process. Holds pointers into the sample.
@@ -49,11 +46,7 @@ class Record {
     Record(const NodeSample& sample, const ProcessSample& process)
         : process_(process), moments_(seen_moments(process)) {
         for (std::size_t i = 1; i < moments_.size(); ++i) {
-            const Work work = work_between(moments_[i - 1]->after, moments_[i]->before);
-            for (const auto count : {&Work::main_switches, &Work::main_ticks, &Work::ticks,
-                                     &Work::child_ticks, &Work::file_bytes, &Work::peer_bytes}) {
-                done_.*count += work.*count;
-            }
+            add_work(moments_[i - 1]->after, moments_[i]->before, done_);
         }
         const auto& ends = sample.ends.empty() ? sample.times : sample.ends;
         for (std::size_t i = 1; i < process.moments.size(); ++i) {

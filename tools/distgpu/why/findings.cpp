@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -34,10 +33,14 @@ std::string in_site(const RankGroup& group) {
     return group.site.text.empty() ? "" : ", in " + group.site.text;
 }
 
+bool has_place(const RankGroup& group) {
+    return !group.site.text.empty() || !group.wait_channel.empty() || !group.system_call.empty();
+}
+
 // Where ranks are whose stacks are unknown, as far as the kernel tells.
 std::string place_text(const RankGroup& group) {
     if (!group.site.text.empty()) return "in " + group.site.text;
-    if (group.wait_channel.empty() && group.system_call.empty()) return "at an unknown place";
+    if (!has_place(group)) return "at an unknown place";
     const std::string& where = group.system_call.empty() ? group.wait_channel : group.system_call;
     return formatted("in the kernel's {}", where);
 }
@@ -147,6 +150,10 @@ class FindingsBuilder {
         add_finding(kind, std::move(text));
     }
 
+    std::string without_progress() const {
+        return formatted("polling, without progress for {:.1f} s", diagnosis_.seconds);
+    }
+
     std::string unchanged() const {
         return formatted("unchanged for {:.1f} s", diagnosis_.seconds);
     }
@@ -174,12 +181,10 @@ class FindingsBuilder {
 
     void add_shared_ranks() {
         for (const SharedRank& shared : diagnosis_.shared) {
-            add_finding(
-                Kind::shared_rank,
-                formatted("tasks {} all have RANK={}, so they do not work together; the "
-                          "numbers below are the tasks' (SLURM_PROCID)",
-                          ranks_text(shared.tasks).substr(ranks_text(shared.tasks).find(' ') + 1),
-                          shared.rank));
+            add_finding(Kind::shared_rank,
+                        formatted("tasks {} all have RANK={}, so they do not work together; the "
+                                  "numbers below are the tasks' (SLURM_PROCID)",
+                                  number_ranges(shared.tasks), shared.rank));
         }
     }
 
@@ -225,9 +230,8 @@ class FindingsBuilder {
                 group->worker.empty() ? ""
                                       : formatted(", and waits for its worker {}", group->worker);
             const std::string what =
-                group->is_polling
-                    ? formatted("polling, without progress for {:.1f} s", diagnosis_.seconds)
-                    : formatted("{}, {}", name_of(group->activity), unchanged());
+                group->is_polling ? without_progress()
+                                  : formatted("{}, {}", name_of(group->activity), unchanged());
             accuse(Kind::elsewhere, *group,
                    formatted("{} {}, {}{}{}{}", ranks_and_verb(group->ranks, group->nodes),
                              place_text(*group), what, worker, lock_of(*group),
@@ -299,7 +303,7 @@ class FindingsBuilder {
     void add_common_place(const Groups& groups) {
         const RankGroup& first = *groups.front();
         const bool all_seen = diagnosis_.missing.empty() && !diagnosis_.is_component;
-        if (place_text(first) == "at an unknown place") return add_unknown();
+        if (!has_place(first)) return add_unknown();
         const std::string where = formatted(
             "{}{} {} {}", all_ == 1 ? "the only rank" : "all " + counted(all_, "rank"),
             all_seen ? "" : " that could be seen", all_ == 1 ? "is" : "are", place_text(first));
@@ -315,10 +319,7 @@ class FindingsBuilder {
         } else if (first.is_polling) {
             advice = ": none of them has what they wait for, so look outside of the step";
         }
-        const std::string what =
-            first.is_polling
-                ? formatted("polling, without progress for {:.1f} s", diagnosis_.seconds)
-                : unchanged();
+        const std::string what = first.is_polling ? without_progress() : unchanged();
         add_finding(Kind::unmoved, formatted("{}, {}{}{}", where, what, lock_of(first), advice));
     }
 
