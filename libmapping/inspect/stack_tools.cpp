@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sys/stat.h>
@@ -60,6 +61,16 @@ ReadFrame read_frame(const JsonFields& fields) {
     return read;
 }
 
+// A forked process's stack begins with what its parent was doing. What multiprocessing started,
+// such as a DataLoader's worker, is in code of its own from there on.
+void drop_frames_of_parent(std::vector<ReadFrame>& frames) {
+    const auto start = std::find_if(frames.rbegin(), frames.rend(), [](const ReadFrame& read) {
+        return read.frame.function.ends_with("_bootstrap") &&
+               read.frame.file.ends_with("/multiprocessing/process.py");
+    });
+    if (start != frames.rend()) frames.erase(frames.begin(), std::prev(start.base()));
+}
+
 Thread read_thread(const JsonFields& fields, pid_t process) {
     Thread thread{
         fields.objects("frames", read_frame),
@@ -71,6 +82,7 @@ Thread read_thread(const JsonFields& fields, pid_t process) {
                   [](const ReadFrame& read) { return read.frame.function.starts_with("0x"); });
     if (thread.frames.size() > max_frames) thread.frames.resize(max_frames);
     std::ranges::reverse(thread.frames);
+    drop_frames_of_parent(thread.frames);
     return thread;
 }
 

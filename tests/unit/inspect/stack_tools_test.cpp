@@ -101,6 +101,22 @@ TEST(ParsePySpy, TakesTheMainThreadTheOutermostCallFirst) {
     EXPECT_EQ(stack_of({unnamed, beat}, 17), main_stack);
 }
 
+// Two workers of a DataLoader, forked while the rank was in main(): one is idle, one reads.
+TEST(ParsePySpy, LeavesOutWhatTheParentOfAForkWasDoing) {
+    const std::string parent =
+        frame("_bootstrap", "/usr/lib/python3.11/multiprocessing/process.py", 314) + "," +
+        frame("__iter__", "/site-packages/torch/dataloader.py", 434) + "," +
+        frame("main", "/home/u/train.py", 9);
+    const std::string loop = frame("_worker_loop", "/site-packages/torch/worker.py", 257) + ",";
+    const Stack idle = stack_of({thread("\"MainThread\"", "5846", loop + parent)});
+    EXPECT_THAT(idle, SizeIs(2));
+    EXPECT_FALSE(has_own_code(idle));
+    const Stack reads = stack_of({thread(
+        "\"MainThread\"", "5846", frame("read", "/home/u/data.py", 7) + "," + loop + parent)});
+    EXPECT_THAT(reads, SizeIs(3));
+    EXPECT_TRUE(has_own_code(reads));
+}
+
 TEST(ParsePySpy, IsNothingOfOtherText) {
     for (const std::string text :
          {"", "[]", "{}", "null", "[{}]", "[1]", "[", "Error: no such process",

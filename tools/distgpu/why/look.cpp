@@ -18,7 +18,7 @@ Diagnosis diagnose(const RunningStep& step, const StepSample& sample) {
 
 // How much longer to look; 0 if the diagnosis is certain.
 seconds time_left(const Diagnosis& diagnosis, seconds length) {
-    constexpr seconds shortest{6};        // a DataLoader asks its workers every 5 s
+    constexpr seconds shortest{5};        // and 2 before; a DataLoader asks its workers every 5 s
     constexpr double longest_pause = 20;  // of a healthy training between two exchanges
     switch (diagnosis.kind) {
         case Kind::ended:
@@ -73,7 +73,7 @@ Result<Diagnosis> look_at(const RunningStep& step, seconds length) {
 }
 
 Result<Diagnosis> look_at(const RunningStep& step) {
-    constexpr seconds first_look{3};
+    constexpr seconds first_look{2};
     auto first = sample_step(step, first_look);
     if (!first) return first.error();
     Diagnosis diagnosis = diagnose(step, *first);

@@ -23,7 +23,7 @@ void exclude_sampling_cost(NodeSample& earlier, const NodeSample& sample);
 // Diagnoses the step from a sample of that length.
 Result<Diagnosis> look_at(const RunningStep& step, std::chrono::seconds length);
 
-// The same after 3 seconds, if what they show is certain: a rank that has ended or is stopped, or a
+// The same after 2 seconds, if what they show is certain: a rank that has ended or is stopped, or a
 // silence between the ranks that is longer than most pauses of a healthy training. Otherwise looks
 // longer: for ranks that poll or were silent for less than 20 s until that time is over; for ranks
 // that move until it can say which of them the others wait for.
