@@ -65,6 +65,7 @@ memory_of() {
     [ "$(forged "$(sent "addresses=node01 $layout")" -- sh -c "$show")" = node01 ]
 }
 
+# bats test_tags=short
 @test "no forged number decides how much memory slurmstepd takes" {
     skip_if_sanitized "take memory of their own"
     local row most unforged rows=(

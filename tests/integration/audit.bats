@@ -105,6 +105,7 @@ bound() { # NODE
     done
 }
 
+# bats test_tags=short
 @test "rank 0's node binds MASTER_PORT, as the user; no other port is bound" {
     load_plugin "required $AUDIT/${plugin##*/} command=$AUDIT/distgpu"
     traced --distgpu=pytorch printenv MASTER_PORT

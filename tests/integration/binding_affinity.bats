@@ -8,6 +8,7 @@ load binding/cluster
 
 setup_file() { binding_cluster_up --nodes 2 --conf TaskPlugin=task/affinity; }
 
+# bats test_tags=short
 @test "tasks that Slurm bound to cores: the GPUs are put into their order, unless Slurm chose them" {
     as_planned --gpus 0,1 -- -w node01 -n2 --gres=gpu:2
     as_planned --gpus 0,1,2,3 -- -w node01 -n2 --gres=gpu:4
@@ -91,6 +92,7 @@ setup_file() { binding_cluster_up --nodes 2 --conf TaskPlugin=task/affinity; }
     [[ $(distgpu_free_lines) == *"1 mlx5_0:1 =eth0 eth0"* ]]
 }
 
+# bats test_tags=short
 @test "dry-run tells each task's place" {
     run -0 submit srun -w node01 -n2 --gres=gpu:4 --distgpu=pytorch,dry-run true
     local gpus='GPUs 2 (GH100 [H200 SXM 141GB], 0000:93:00.0), 3 (GH100 [H200 SXM 141GB], 0000:94:00.0)'

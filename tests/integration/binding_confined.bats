@@ -10,6 +10,7 @@ setup_file() {
         --conf ProctrackType=proctrack/cgroup --cgroup ConstrainCores=yes --cgroup ConstrainDevices=yes
 }
 
+# bats test_tags=short
 @test "two tasks that share a mask run apart, each beside its GPU, and one that asked for all CPUs keeps them" {
     run -0 submit srun -n2 --gres=gpu:4 ./show_task.sh
     [[ $output == *"node01 0 0,1 0,1,2,3"* && $output == *"node01 1 0,1 0,1,2,3"* ]]

@@ -51,6 +51,7 @@ live_topology() {
 
 xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY"; }
 
+# bats test_tags=short
 @test "an XML file is the topology, unless it is truncated or a FIFO" {
     launch
     [[ $output == *"node01 0 1 0,2,1,3"* && $output == *"node01 1 0 0,2,1,3"* ]]

@@ -12,6 +12,7 @@ setup_file() {
 
 show='echo $(hostname) ${NCCL_SOCKET_IFNAME:-none} ${GLOO_SOCKET_IFNAME:-none}'
 
+# bats test_tags=short
 @test "a node's name is looked up" {
     run -0 submit srun -N2 -n2 --distgpu=pytorch bash -c "$show"
     [ "$(sort <<<"$output")" = "node01 =eth0 eth0

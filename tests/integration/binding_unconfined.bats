@@ -7,6 +7,7 @@ load binding/cluster
 
 setup_file() { binding_cluster_up --nodes 1; }
 
+# bats test_tags=short
 @test "two jobs on a node keep all its CPUs" {
     submit srun -n1 --gres=gpu:2 --distgpu=pytorch,cpus=near \
         bash -c './show_task.sh >first; sleep 60' 3>&- &

@@ -30,6 +30,7 @@ judged() { # STATUS VERDICT COMMAND...
     [[ $'\n'$output == *$'\n'"$2"* ]]
 }
 
+# bats test_tags=short
 @test "a good step is ready, in every shape, as text and in JSON, and one with a fault is not" {
     judged 0 'ready: 4 ranks on 2 nodes reach rank 0 at 10.77.1.1:' \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"
@@ -147,6 +148,7 @@ exec '"${check[*]} --timeout 2"
     [ "$(grep -c "^distgpu: plugin on node01: $said" <<<"$output")" -eq 1 ]
 }
 
+# bats test_tags=short
 @test "a taken port" {
     listen node01 29511
     MASTER_PORT=29511 run submit "${two_and_two[@]}" --distgpu=pytorch "${check[@]}"

@@ -57,6 +57,7 @@ said() {
     diff <(printf '@/plugstack.conf:1: %s\n' "$@") <(echo "$output")
 }
 
+# bats test_tags=short
 @test "nothing is said of the shipped sample, nor of what the cluster runs with" {
     sed "s|^required .*|required $own|" \
         "$root/packaging/plugstack/zz-distgpu.conf.sample.in" >"$folder/sample"
@@ -245,6 +246,7 @@ tell() { # FILE MESSAGE
 }
 
 # What check-config says that Slurm does with such lines.
+# bats test_tags=short
 @test "Slurm minds the same lines" {
     on login cp /etc/slurm/plugstack.conf /etc/slurm/kept
     on login sh -c "echo 'requiered $own' >/etc/slurm/plugstack.conf"

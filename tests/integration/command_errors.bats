@@ -21,6 +21,7 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     return 1
 }
 
+# bats test_tags=short
 @test "each error says what, where and what to do" {
     local line count=0
     while read -r line; do
@@ -50,6 +51,7 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     done
 }
 
+# bats test_tags=short
 @test "--version tells the version" {
     run --separate-stderr -0 "$command" --version
     [ "$output" = "distgpu $(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")" ]

@@ -36,6 +36,7 @@ all_offered() {
     done
 }
 
+# bats test_tags=short
 @test "subcommands, their options and values, and checks, each once" {
     all_offered <<'LINES'
 distgpu v|vars

@@ -11,6 +11,7 @@ setup_file() {
 }
 
 # Slurm's own OMPI_MCA_plm_slurm_args, from 23.11 on, is left out.
+# bats test_tags=short
 @test "inherited rank variables are overwritten or removed, settings are not" {
     run -0 submit env RANK=7 LOCAL_RANK=6 WORLD_SIZE=99 LOCAL_WORLD_SIZE=9 NODE_RANK=5 GROUP_RANK=5 \
         TORCHELASTIC_RUN_ID=x TORCHELASTIC_USE_AGENT_STORE=True PET_NNODES=9 OMPI_COMM_WORLD_SIZE=4 \
@@ -43,6 +44,7 @@ setup_file() {
     done)" ]
 }
 
+# bats test_tags=short
 @test "a nested srun is right for its own step, and does not switch itself on" {
     run -0 submit salloc --quiet -N2 -n4 --overcommit srun -N2 -n2 --distgpu=pytorch sh -c '
         [ $RANK = 1 ] || exit 0

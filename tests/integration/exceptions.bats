@@ -17,6 +17,7 @@ throw_in() {
     [ "$(grep -c '^survived$' <<<"$output")" -eq 2 ]
 }
 
+# bats test_tags=short
 @test "a throw in each callback of stepd, which drains no node, and in srun" {
     throw_in user_init node01 node02
     [ "$(grep -c 'distgpu: user_init: thrown on purpose; please report this' <<<"$output")" -eq 2 ]

@@ -21,6 +21,7 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
     [ "$stderr" = "distgpu: $2" ]
 }
 
+# bats test_tags=short
 @test "every task has what distgpu plan says, in a step of srun and under mpirun in an allocation" {
     local modes
     modes='pytorch lightning accelerate megatron ompi jax torchrun,nproc=2 composer,nproc=2 tensorflow'
@@ -44,6 +45,7 @@ ends_with() { # STATUS MESSAGE ARGUMENT...
     [ "$status" -eq 125 ]
 }
 
+# bats test_tags=short
 @test "the program's status, signals and streams are its own; off runs it as it is, help runs none" {
     run -7 "$distgpu" exec pytorch -- bash -c 'exit 7'
     run -0 "$distgpu" exec pytorch -- cat <<<'from standard input'

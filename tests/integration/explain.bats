@@ -34,6 +34,7 @@ below() { # WHO
 
 on_node02='[ $SLURMD_NODENAME != node02 ] ||'
 
+# bats test_tags=short
 @test "a wrapper on one node and a rank that left a CPU come first" {
     two_cpus_here
     begin "${four[@]}" --distgpu=pytorch sh -c "$on_node02 export NCCL_ALGO=Tree; /usr/bin/python3 ranks.py one_cpu 1; exit"

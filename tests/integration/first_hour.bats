@@ -42,6 +42,7 @@ ended() {
 
 no_srun='it has no srun, and --distgpu=pytorch prepares only what srun starts, so the program trains alone, as rank 0 of 1; write srun before the program'
 
+# bats test_tags=short
 @test "a job and an allocation without srun" {
     says "distgpu: --wrap: $no_srun" \
         sbatch -N2 --ntasks-per-node=4 --gres=gpu:4 --distgpu=pytorch -o /dev/null --wrap 'python3 fallback.py'

@@ -11,6 +11,7 @@ setup_file() {
 
 eight=(srun -N4 -n8 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
 
+# bats test_tags=short
 @test "all is well: one line, and every rank runs, with nothing of the check left" {
     run --separate-stderr submit srun -N4 -n4 --cpus-per-task=2 --gres=gpu:1 --distgpu=pytorch,check bash -c \
         'echo "$RANK $WORLD_SIZE"; [[ $RANK != 0 ]] ||
@@ -37,6 +38,7 @@ eight=(srun -N4 -n8 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
 
 # It is started by a process that was root's, and judges what the program will have. Slurm sets the
 # limit of core files last. From 26.05 on a task ignores the signals that slurmd was started to ignore.
+# bats test_tags=short
 @test "the check has the user, groups, CPUs, limits and control group of its task" {
     cat >"$SCRATCH/self" <<'END'
 grep -E '^(Uid|Gid|Groups|Cap...|Cpus_allowed_list|NoNewPrivs|Sig(Blk|Cgt))' /proc/self/status

@@ -32,6 +32,7 @@ teardown() {
     assert_cluster_clean
 }
 
+# bats test_tags=short
 @test "check and watch have the control group, GPUs and CPUs of their task" {
     run -0 submit srun -n2 --gres=gpu:2 --distgpu=pytorch,check=warn,watch=30 bash -c '
         bash "$1/self" >"$1/task.$SLURM_PROCID.is"; sleep 1' - "$SCRATCH"

@@ -30,6 +30,7 @@ tasks_have() { # SRUN_ARGUMENT... -- LINE...
     [ "$(distgpu_free_lines | sort)" = "$(printf '%s\n' "$@")" ]
 }
 
+# bats test_tags=short
 @test "minors 3,2,1,0 in PCI order" {
     binding_cluster_up "${constrained[@]}"
     made_up_driver 3 2 1 0

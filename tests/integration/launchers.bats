@@ -5,6 +5,7 @@ load cluster
 
 setup_file() { cluster_up --conf LaunchParameters=use_interactive_step; }
 
+# bats test_tags=short
 @test "mpirun under #SBATCH --distgpu: its daemons and ranks are left alone" {
     command -v mpirun >/dev/null || {
         echo "mpirun: not installed; apt-get install openmpi-bin" >&2
@@ -33,6 +34,7 @@ TEXT
     [ "$output" = "rank=" ]
 }
 
+# bats test_tags=short
 @test "--mpi=pmix: MPI keeps Slurm's ranks, the variables agree" {
     [ "$(mpi_type)" = pmix ] || skip "Slurm's PMIx plugin is not installed"
     run -0 submit srun -N2 -n4 --mpi=pmix --distgpu=pytorch sh -c 'echo $PMIX_RANK $RANK'

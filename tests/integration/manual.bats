@@ -53,6 +53,7 @@ same() { # TEXT TEXT
     diff <(sort <<<"$1") <(sort <<<"$2")
 }
 
+# bats test_tags=short
 @test "no page has a formatting error, each has its line for whatis" {
     for page in *.[178]; do
         run --separate-stderr -0 format --warnings --troff-device=utf8 --ditroff "$page"
@@ -63,6 +64,7 @@ same() { # TEXT TEXT
 
 @test "options can be copied from a page to a shell" { format distgpu-plan.1 | grep -qF -e '--ntasks-per-node COUNTS'; }
 
+# bats test_tags=short
 @test "each subcommand has its page, and that page its options" {
     same "$(subcommands)" "$(printf '%s\n' distgpu-*.1 | sed 's/distgpu-\(.*\)\.1/\1/')"
     same "$(subcommands)" "$(items DESCRIPTION distgpu.1)"
@@ -81,6 +83,7 @@ same() { # TEXT TEXT
     done
 }
 
+# bats test_tags=short
 @test "the tables of checks, modes, aliases, keys, twins and plugstack.conf are those of the programs" {
     local aliases
     same "$("$command" check --list | sed -nE 's/^([a-z]+) .*/\1/p')" "$(items DESCRIPTION distgpu-check.1)"

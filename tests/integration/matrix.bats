@@ -19,11 +19,13 @@ placed() { # PLACEMENT COMMAND...
     [ "$output" = "table: 1 shapes checked, 0 wrong, 0 not launched" ]
 }
 
+# bats test_tags=short
 @test "each wrong variable would be found" {
     run -0 env PYTHONPATH="$SCRATCH" python3 -m unittest -q task_check_test
     [[ $output == *$'\nRan 3 tests in '*$'\n\nOK' ]]
 }
 
+# bats test_tags=short
 @test "srun's options that say where tasks go" {
     local placement options count=0
     # By another descriptor than standard input, which srun reads.
@@ -70,6 +72,7 @@ TABLE
     placed "$placement" srun -N3 -n5 --ntasks-per-node=2 --distgpu=pytorch ./probe
 }
 
+# bats test_tags=short
 @test "a heterogeneous job, and a heterogeneous step in one allocation" {
     placed '0-1:node01 2-3:node02 4:node03' \
         srun -Q -n2 -N1 --distgpu=pytorch ./probe 0 : -n3 -N2 ./probe 1

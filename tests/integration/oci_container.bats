@@ -23,6 +23,7 @@ setup_file() {
 
 is_22_05() { [[ $(submit srun --version) == *' 22.05.'* ]]; }
 
+# bats test_tags=short
 @test "Slurm 22.05: refused by srun, by option and by variable" {
     is_22_05 || skip "a later release"
     local line="distgpu: --container: this release of Slurm does not let --distgpu set variables in \

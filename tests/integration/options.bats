@@ -23,6 +23,7 @@ job_says() { # ANSWERS OPTIONS [ENVIRONMENT...]
     [ "$(grep -vE "$waited" "$SCRATCH/out")" = "$1" ]
 }
 
+# bats test_tags=short
 @test "the command line wins over SLURM_DISTGPU, and that over what an allocation asked for" {
     asks "$torchrun" env SLURM_DISTGPU=torchrun srun -n1
     asks "$pytorch" env SLURM_DISTGPU=torchrun srun -n1 --distgpu=pytorch
@@ -61,6 +62,7 @@ TEXT
     done
 }
 
+# bats test_tags=short
 @test "--distgpu=help lists modes and keys, ends srun, sbatch and salloc, and tells the versions" {
     local version release
     version=$(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
@@ -130,6 +132,7 @@ step_environment() {
     done
 }
 
+# bats test_tags=short
 @test "the environment of a step without the option is byte-identical" {
     with_plugin=$(step_environment)
     on_all sh -c ': >/etc/slurm/plugstack.conf'

@@ -43,6 +43,7 @@ ranks_are() { # LINES SRUN_ARGUMENT...
     [ "$(grep -E '^[0-9]+ node' <<<"$output" | sort -nu)" = "$1" ]
 }
 
+# bats test_tags=short
 @test "order=switch and order=PATH and order='\$NAME', also from a batch script's option" {
     ranks_are "$by_switch" "${two_each[@]}" --distgpu=pytorch,order=switch
     ranks_are "$by_ring" -N4 --distgpu=pytorch,order=./ring

@@ -19,6 +19,7 @@ browse() {
     TMPDIR=$BATS_TEST_TMPDIR python3 "$root/tests/integration/scaling_page/open_page.py" --judge chromium "$@"
 }
 
+# bats test_tags=short
 @test "the pictures of the docs are drawn by their pages' commands" {
     as_in_docs binding.svg plan pytorch --nodelist 'node[01-16]' --tasks-per-node 8 \
         --cpus-per-task 4 --topology efa-8gpu.xml

@@ -25,6 +25,7 @@ refused() { # MESSAGE OPTION...
     [ -z "$output" ]
 }
 
+# bats test_tags=short
 @test "with a topology it binds, without it does not, and each node can have one of its own" {
     [ "$(field 'cpus, gpus, hcas' pytorch --nodelist n1 --tasks-per-node 2)" = "(None, [], [])
 (None, [], [])" ]
@@ -84,6 +85,7 @@ print(plan["step"]["job_id"], plan["step"]["nodes"], len(plan["tasks"]))' <<<"$o
     [[ $output == *"$plain"* && $output != *"$bold"* ]]
 }
 
+# bats test_tags=short
 @test "a batch script is one of which the file is there, and the mode before the file" {
     local folder=$BATS_TEST_TMPDIR
     cd "$folder"

@@ -24,6 +24,7 @@ setup_file() {
 }
 
 # What srun inherits from a job is Slurm's to say, so real jobs run the scripts that are planned.
+# bats test_tags=short
 @test "a batch script is planned as its job runs" {
     local script=$SCRATCH/job.sbatch options planned ran
     while IFS='|' read -r directives options; do

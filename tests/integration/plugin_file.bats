@@ -3,6 +3,7 @@
 
 load cluster
 
+# bats test_tags=short
 @test "only SPANK's symbols are exported" {
     run -0 nm -D --defined-only --format=just-symbols "$plugin"
     [ "$output" = "$(printf '%s\n' plugin_name plugin_type plugin_version \
@@ -11,6 +12,7 @@ load cluster
         slurm_spank_task_post_fork slurm_spank_user_init spank_plugin_version)" ]
 }
 
+# bats test_tags=short
 @test "neither libslurm nor a dynamic libstdc++ is linked" {
     run -0 ldd "$plugin"
     [[ $output == *libc.so.6* ]]

@@ -12,6 +12,7 @@ refused() {
     diff <(distgpu_lines) <(said "$1")
 }
 
+# bats test_tags=short
 @test "an unknown mode, by option and by each twin, and components with different modes" {
     refused unknown-mode srun -n1 --distgpu=pytorhc true
     refused unknown-mode-srun-twin env SLURM_DISTGPU=pytorhc srun -n1 true
@@ -52,6 +53,7 @@ refused() {
     [ "$(tail -n2 <<<"$output" | sort)" = "$(printf '%s\n' 0 1)" ]
 }
 
+# bats test_tags=short
 @test "a taken port is refused, but that of a user's own store, or of another node" {
     listen node01 29600 127.0.0.1
     run submit env MASTER_PORT=29600 srun -N2 -n2 --distgpu=pytorch printenv MASTER_PORT

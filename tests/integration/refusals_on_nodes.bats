@@ -50,6 +50,7 @@ on_purpose='distgpu: task: refused on purpose'
         srun -N16 -n17 --distgpu=lightning "${waiting[@]}"
 }
 
+# bats test_tags=short
 @test "known to every node before its tasks, or to one" {
     without_plugin_on_login
     SLURM_DISTGPU=pytorhc ended 10 3 3 \

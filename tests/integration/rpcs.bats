@@ -25,6 +25,7 @@ questions() {
     echo "1 REQUEST_STEP_LAYOUT from UID=$user"
 }
 
+# bats test_tags=short
 @test "a step asks for its layout once, from the user's srun, also in an order that nodes could not derive" {
     user=$(submit id -u)
     run -0 rpcs_of -N4 --distgpu=pytorch

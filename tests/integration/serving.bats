@@ -106,6 +106,7 @@ ends() { # [STATUS|- [SECONDS]]
     [[ ! ${2-} || $seconds -le $2 ]]
 }
 
+# bats test_tags=short
 @test "each node gets its options, and the URL is printed when it answers" {
     start_servers
     [ "$(ask health)" = 200 ]

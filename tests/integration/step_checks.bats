@@ -45,6 +45,7 @@ runs() { # TASKS ARGUMENT...
     [ "$(compgen -G "$SCRATCH/started.*" | wc -l)" -eq "$1" ]
 }
 
+# bats test_tags=short
 @test "composer wants equal nodes, or to be told" {
     # Two CPUs on one node, one on the other.
     allocation='-N2 -n3'

@@ -22,6 +22,7 @@ here='switched off on this cluster by the administrator'
 again='start the step again when distgpu is back on, or set the ranks yourself and omit --distgpu'
 alone='so the step runs without it; unless the program finds its ranks itself, each task trains alone'
 
+# bats test_tags=short
 @test "off: steps that ask are refused in one line, from srun and from a batch script; others run" {
     argument off "${everywhere[@]}"
     run ! submit srun -N2 -n4 --distgpu=pytorch touch started

@@ -39,6 +39,7 @@ XML
     [[ $output == *"GPU0:  0000:06:00.0  H?200"* ]]
 }
 
+# bats test_tags=short
 @test "--save keeps this machine for this boot, in a file of its own, and leaves nothing where it fails" {
     mkdir folder
     umask 077

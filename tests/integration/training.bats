@@ -42,6 +42,7 @@ block=('0 node01 10.77.1.1 0' '1 node01 10.77.1.1 1' '2 node02 10.77.1.2 0' '3 n
     [ "${lines[0]}" = "train.py: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT: not set; start it with 'srun --distgpu=pytorch python3 train.py', or with torchrun" ]
 }
 
+# bats test_tags=short
 @test "srun trains on two nodes, also with three ranks on one and one on the other, and sbatch" {
     need_debian_torch
     launch -N2 --ntasks-per-node=2 -c2 --gres=gpu:2 --distgpu=pytorch python3 examples/train.py

@@ -43,6 +43,7 @@ refuses() { # FAULT
     [[ $1 == shared-gpu ]] || grep '^distgpu: check: not ready, but the other nodes are: use --exclude=node03$' <<<"$output"
 }
 
+# bats test_tags=short
 @test "a healthy pair is ready, in one line, time after time" {
     for _ in {1..10}; do
         run submit srun -w 'node[02-03]' -N2 -n2 --cpus-per-task=2 --gres=gpu:1 --distgpu=pytorch,check true

@@ -4,6 +4,7 @@
 
 load cluster
 
+# bats test_tags=short
 @test "of a SPEC its contract, without one all of them" {
     run -0 "$command" vars lightning,per-node,nproc=4
     [[ $output == 'lightning,per-node: '* ]]

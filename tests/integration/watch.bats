@@ -77,6 +77,7 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     [ "$(submit squeue --noheader --steps --format=%i | grep -c "^ *$job\.[0-9]*$")" = 1 ]
 }
 
+# bats test_tags=short
 @test ":end ends the step, with the reason and a status that is not 0, also for a rank beside the watch" {
     with_py_spy
     local rank status

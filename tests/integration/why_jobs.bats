@@ -46,6 +46,7 @@ state() { submit scontrol --oneliner show job "$1" | grep -o 'JobState=[A-Z]*'; 
 
 is_in_state() { [[ $(state "$1") == *"JobState=$2"* ]]; } # JOB STATE
 
+# bats test_tags=short
 @test "without a name it is the user's only job, or the job around it" {
     begin_step 2 -N2 -n2 "${rank[@]}"
     why -0
