@@ -1,6 +1,6 @@
 # Writes a sandbox's files: name service, Slurm's configuration for each host.
 # Needs: state, hosts, cpus, gpus, gres_lines, plugins, confs, cgroup_confs, switches,
-# topology_plugin. Sourced by ../sandbox.
+# topology_plugin, proctrack. Sourced by ../sandbox.
 # shellcheck shell=bash
 # The files share variables: "Needs" above lists those that other files set.
 # shellcheck disable=SC2034,SC2154
@@ -99,6 +99,7 @@ uses_cgroups() {
     for line in "${confs[@]}"; do
         [[ ${line,,} == *=*/cgroup* ]] && return
     done
+    [[ $proctrack != cgroup ]] || return 0
     ((${#cgroup_confs[@]}))
 }
 
@@ -143,7 +144,7 @@ SlurmdLogFile=$state/log/slurmd-%n.log
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-ProctrackType=proctrack/linuxproc
+ProctrackType=proctrack/$proctrack
 TaskPlugin=task/none
 MpiDefault=none
 ReturnToService=2
