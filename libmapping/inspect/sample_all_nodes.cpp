@@ -154,29 +154,35 @@ Result<Sampling> start_sampling(const StepPart& part, const std::vector<std::str
     std::vector<std::string> line = srun_line(part);
     line.push_back(own_program_path());
     line.insert(line.end(), subcommand.begin(), subcommand.end());
-    line.push_back(part.numeric_id());
     const Started srun = start_program(
         line, {.output = output.write.fd(), .open_file_limit = raise_open_file_limit()});
     if (srun.problem) return srun.problem->error;
     return Sampling{srun.pid, std::move(output.read)};
 }
 
-// Adds the answers of the part's nodes. The tasks of a later component get their numbers in the
-// whole step.
-void add_samples(const StepPart& part, const Answers& answers, StepSample& sample) {
+PartAnswers answers_of(const StepPart& part, std::map<std::string, std::string> texts) {
+    PartAnswers answers{&part, std::move(texts), {}};
     for (std::uint32_t i = 0; i < part.nodes.size(); ++i) {
         std::string node = part.nodes.name(NodeIndex{i});
-        if (!answers.complete.contains(node)) sample.silent.push_back(std::move(node));
+        if (!answers.texts.contains(node)) answers.silent.push_back(std::move(node));
     }
-    for (const auto& [node, text] : answers.complete) {
+    return answers;
+}
+
+// Adds the samples of the part's nodes. The tasks of a later component get their numbers in the
+// whole step.
+void add_samples(const PartAnswers& answers, StepSample& sample) {
+    sample.silent.insert(sample.silent.end(), answers.silent.begin(), answers.silent.end());
+    for (const auto& [node, text] : answers.texts) {
         auto node_sample = read_node_sample(text);
         if (!node_sample) {
             sample.silent.push_back(node);
             continue;
         }
-        for (std::uint32_t& task : node_sample->tasks) task += part.first_task;
+        const std::uint32_t first_task = answers.part->first_task;
+        for (std::uint32_t& task : node_sample->tasks) task += first_task;
         for (ProcessSample& process : node_sample->processes) {
-            if (process.task) *process.task += part.first_task;
+            if (process.task) *process.task += first_task;
         }
         sample.nodes.push_back(*std::move(node_sample));
     }
@@ -184,31 +190,52 @@ void add_samples(const StepPart& part, const Answers& answers, StepSample& sampl
 
 }  // namespace
 
-Result<StepSample> sample_all_nodes(const RunningStep& step,
-                                    const std::vector<std::string>& subcommand,
-                                    std::chrono::seconds duration) {
+Result<std::vector<PartAnswers>> ask_all_nodes(const RunningStep& step,
+                                               const SubcommandFor& subcommand_for,
+                                               std::chrono::seconds duration) {
     constexpr std::chrono::seconds grace{60};
     remove_slurm_variables();
     const Deadline deadline = Clock::now() + duration + grace;
-    // All at once, so that the components of a heterogeneous step are sampled at the same time.
+    // All at once, so that the components of a heterogeneous step are asked at the same time.
     std::vector<Result<Sampling>> samplings;
-    for (const StepPart& part : step.parts) samplings.push_back(start_sampling(part, subcommand));
-    StepSample sample;
-    std::optional<Error> problem;
-    for (std::size_t i = 0; i < step.parts.size(); ++i) {
-        const auto& sampling = samplings[i];
-        if (!sampling) {
-            if (!problem) problem = sampling.error();
-            add_samples(step.parts[i], {}, sample);
-            continue;
-        }
-        const Answers answers = read_answers(read_all(sampling->output.fd(), deadline));
-        end(sampling->srun);
-        if (answers.complete.empty() && !problem) problem = srun_error(step, answers.other_lines);
-        add_samples(step.parts[i], answers, sample);
+    for (const StepPart& part : step.parts) {
+        samplings.push_back(start_sampling(part, subcommand_for(part)));
     }
-    if (sample.nodes.empty() && problem) return *problem;
-    return sample;
+    std::vector<PartAnswers> all;
+    std::optional<Error> problem;
+    bool has_answer = false;
+    for (std::size_t i = 0; i < step.parts.size(); ++i) {
+        Answers answers;
+        if (const auto& sampling = samplings[i]) {
+            answers = read_answers(read_all(sampling->output.fd(), deadline));
+            end(sampling->srun);
+            if (answers.complete.empty() && !problem) {
+                problem = srun_error(step, answers.other_lines);
+            }
+        } else if (!problem) {
+            problem = sampling.error();
+        }
+        has_answer = has_answer || !answers.complete.empty();
+        all.push_back(answers_of(step.parts[i], std::move(answers.complete)));
+    }
+    if (!has_answer && problem) return *problem;
+    return all;
+}
+
+Result<StepSample> sample_all_nodes(const RunningStep& step,
+                                    const std::vector<std::string>& subcommand,
+                                    std::chrono::seconds duration) {
+    const auto subcommand_for = [&](const StepPart& part) {
+        std::vector<std::string> words = subcommand;
+        words.push_back(part.numeric_id());
+        return words;
+    };
+    return ask_all_nodes(step, subcommand_for, duration)
+        .transform([](const std::vector<PartAnswers>& parts) {
+            StepSample sample;
+            for (const PartAnswers& answers : parts) add_samples(answers, sample);
+            return sample;
+        });
 }
 
 }  // namespace distgpu

@@ -1,6 +1,7 @@
-// Samples a running step on all of its nodes: runs distgpu there in a new step that overlaps it,
-// and reads the nodes' samples from srun's output. The nodes send them in pieces, because srun
-// mixes the lines of all nodes, and keeps lines whole only up to about a thousand bytes.
+// Asks all nodes of a running step about its processes: runs distgpu there in a new step that
+// overlaps it, and reads the nodes' answers from srun's output. The nodes send them in pieces,
+// because srun mixes the lines of all nodes, and keeps lines whole only up to about a thousand
+// bytes.
 #pragma once
 
 #include "base/result.h"
@@ -8,6 +9,7 @@
 #include "slurm/running_step.h"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,18 +17,30 @@
 
 namespace distgpu {
 
+// What each node of one component of a step answered, by node.
+struct PartAnswers {
+    const StepPart* part = nullptr;
+    std::map<std::string, std::string> texts{};
+    std::vector<std::string> silent{};  // nodes that sent nothing
+};
+
+// Runs this program with the words of `subcommand_for` on each node of a component, where it prints
+// answer_lines(). The new step has one task per node, takes no CPU, memory or GPU from the job, and
+// is ignored by the plugin; a heterogeneous step has one for each component. Removes this process's
+// SLURM_ variables, which may describe another step. `duration` is how long the subcommand runs;
+// returns at most a minute later, because Slurm may need time to start a step on a thousand nodes.
+// Errors (object: the step): srun cannot be run, or is refused, as for another user's job.
+using SubcommandFor = std::function<std::vector<std::string>(const StepPart&)>;
+Result<std::vector<PartAnswers>> ask_all_nodes(const RunningStep& step,
+                                               const SubcommandFor& subcommand_for,
+                                               std::chrono::seconds duration);
+
 struct StepSample {
     std::vector<NodeSample> nodes;
     std::vector<std::string> silent;  // nodes that sent no sample
 };
 
-// Runs this program's `subcommand`, followed by the step's name, on each node, where it prints
-// answer_lines() of a NodeSample. The new step has one task per node, takes no CPU, memory or GPU
-// from the job, and is ignored by the plugin; a heterogeneous step has one for each component.
-// Removes this process's SLURM_ variables, which may describe another step. `duration` is how long
-// the subcommand runs; returns at most a minute later, because Slurm may need time to start a step
-// on a thousand nodes. Errors (object: the step): srun cannot be run, or is refused, as for another
-// user's job.
+// The same for a subcommand that is followed by the step's name and answers with a NodeSample.
 Result<StepSample> sample_all_nodes(const RunningStep& step,
                                     const std::vector<std::string>& subcommand,
                                     std::chrono::seconds duration);

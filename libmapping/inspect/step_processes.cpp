@@ -167,6 +167,15 @@ std::vector<StepProcess> find_without_slurm(const std::string& step) {
     return processes;
 }
 
+void read_states(NodeSample& sample) {
+    sample.times = {0};
+    for (ProcessSample& process : sample.processes) {
+        const auto stat = read_stat(process.pid);
+        process.moments = {{.state = stat ? stat->state : 'X'}};
+        if (stat) process.exit_code = stat->exit_code;
+    }
+}
+
 std::optional<Error> other_owner_error(const std::string& step,
                                        const std::vector<StepProcess>& processes) {
     for (const StepProcess& process : processes) {

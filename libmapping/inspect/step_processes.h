@@ -51,6 +51,9 @@ bool is_in_cgroup_of(const std::string& step, std::string_view cgroups);
 Result<NodeSample> find_step_processes(const std::string& node, const std::string& step,
                                        const Environment& environment);
 
+// Gives each process of the sample one moment, with its state now.
+void read_states(NodeSample& sample);
+
 // Refuses processes of other users, also for root: they could control what this process reads.
 // nullopt if all tasks among them run as this process's user.
 std::optional<Error> other_owner_error(const std::string& step,

@@ -50,8 +50,10 @@ assert_each_arrives_once() { # SANDBOX_ARGUMENT...
     assert_cluster_clean
 }
 
-@test "proctrack/linuxproc, which signals every process" { cluster_name+=l assert_each_arrives_once; }
+@test "proctrack/linuxproc, which signals every process" {
+    cluster_name+=l assert_each_arrives_once --proctrack linuxproc
+}
 
 @test "proctrack/cgroup, which signals exec alone" {
-    cluster_name+=c assert_each_arrives_once --conf ProctrackType=proctrack/cgroup
+    cluster_name+=c assert_each_arrives_once --proctrack cgroup
 }

@@ -317,15 +317,6 @@ const TaskPlan* plan_of(const std::optional<NodePlan>& plan, std::optional<std::
     return at == plan->tasks.end() ? nullptr : &*at;
 }
 
-void read_states(NodeSample& sample) {
-    sample.times = {0};
-    for (ProcessSample& process : sample.processes) {
-        const auto stat = read_stat(process.pid);
-        process.moments = {{.state = stat ? stat->state : 'X'}};
-        if (stat) process.exit_code = stat->exit_code;
-    }
-}
-
 // The variables of a rank's process and of its task's first process.
 struct RankVariables {
     pid_t first = 0;
