@@ -27,7 +27,7 @@ begin() { # RANKS SRUN_ARGUMENT...
     job=$(submit squeue --noheader --format=%A | sort -n | head -1)
 }
 
-has_printed() { [ "$(grep -c " $2$" "$SCRATCH/log")" -eq "$1" ]; } # COUNT WORD
+has_printed() { [ "$(grep -cs " $2$" "$SCRATCH/log")" = "$1" ]; } # COUNT WORD
 
 # What the ranks have printed besides that they are up, once nothing more can come.
 printed() {
@@ -72,6 +72,26 @@ not sent to rank 1: it has no handler for SIGUSR2, which would end it" ]
     [ "$output" = "step $job.0: rank 0 got SIGTERM
 not sent to ranks 7-9: not found" ]
     [ "$(printed)" = "$(printf '%s\n' '0 CONT' '0 TERM' '0 USR2' '2 CONT' '2 USR2')" ]
+}
+
+# The recipe of docs/reliability.md; scancel --batch signals the script as --signal=B:USR2@300 does.
+@test "a batch script passes on the notice of its time limit" {
+    cat >"$SCRATCH/job.sh" <<'SCRIPT'
+#!/bin/bash
+trap './distgpu signal "$SLURM_JOB_ID" USR2' USR2
+srun --unbuffered --distgpu=torchrun,nproc=2,gpus=keep python3 ranks.py --save --launch 2 &
+wait $! # until the notice
+wait $! # until the ranks have saved
+echo "ended with $?"
+SCRIPT
+    step=''
+    rm -f "$SCRATCH/log" # which the user could not replace
+    job=$(submit sbatch --parsable -N2 --ntasks-per-node=1 --output=log job.sh)
+    until_so 20 has_printed 4 up
+    submit scancel --batch --signal=USR2 "$job"
+    until_so 20 grep -q '^ended with 0$' "$SCRATCH/log"
+    [ "$(printed | grep ' USR2$')" = "$(printf '%s USR2\n' {0..3})" ]
+    grep -q '^step .*: ranks 0-3 got SIGUSR2$' "$SCRATCH/log"
 }
 
 @test "a step that distgpu did not prepare, and all components of a heterogeneous one" {

@@ -1,7 +1,8 @@
-"""Ranks that print each signal that they get: `ranks.py [--deaf RANK] [--launch N]`. With --launch it
-starts N ranks as a launcher does, and with it a signal ends the launcher. Each rank has a forked
-worker, which inherits its handlers as a DataLoader's does."""
+"""Ranks that print each signal that they get: `ranks.py [--deaf RANK] [--save] [--launch N]`. With
+--save they end then, as if they had saved. With --launch it starts N ranks, as a launcher does. Each
+rank has a forked worker, which inherits its handlers as a DataLoader's does."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -30,14 +31,22 @@ def launch(count: int) -> None:
 def train() -> None:
     rank = os.environ.get("RANK", os.environ["SLURM_PROCID"])
     who = rank
+
+    def on_signal(name: str, _number: int, _frame: object) -> None:
+        say(who, name)
+        if "--save" in sys.argv:
+            os.kill(worker, signal.SIGKILL)
+            sys.exit(0)
+
     is_deaf = "--deaf" in sys.argv and sys.argv[sys.argv.index("--deaf") + 1] == rank
     for name in SIGNALS:
         number = getattr(signal, "SIG" + name)
         if is_deaf:
             signal.signal(number, signal.SIG_DFL)
         else:
-            signal.signal(number, lambda _number, _frame, name=name: say(who, name))
-    if os.fork() == 0:
+            signal.signal(number, functools.partial(on_signal, name))
+    worker = os.fork()
+    if worker == 0:
         who = f"worker of {rank}"
     else:
         say(rank, "up")
