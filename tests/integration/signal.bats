@@ -84,7 +84,6 @@ wait $! # until the notice
 wait $! # until the ranks have saved
 echo "ended with $?"
 SCRIPT
-    step=''
     rm -f "$SCRATCH/log" # which the user could not replace
     job=$(submit sbatch --parsable -N2 --ntasks-per-node=1 --output=log job.sh)
     until_so 20 has_printed 4 up
