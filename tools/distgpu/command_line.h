@@ -61,7 +61,7 @@ struct Program {
 // errors to standard error; for an empty command line, the list of subcommands.
 ExitCode run_command_line(const Program& program, int argc, const char* const* argv);
 
-// The subcommands, each defined in the folder or file of its name.
+// The subcommands, each defined in the folder of its name.
 Subcommand check_subcommand();
 Subcommand check_config_subcommand();
 Subcommand convert_subcommand();
