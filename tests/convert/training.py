@@ -1,4 +1,5 @@
-"""What a script trains, by running it, and whether another one trains the same.
+"""What a script trains, by running it, and whether the one that distgpu convert makes of it trains the
+same: the command ./try.
 
 On a private cluster (tools/sandbox: hosts in namespaces of their own, without a way out), as an
 ordinary user, with nothing on PATH but the commands listed here and stand-ins: the programs that
@@ -10,13 +11,21 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
+from ruamel.yaml import YAML
+
+import conftest  # where distgpu_convert is
+from distgpu_convert import main as converter
+from distgpu_convert.slurm import Problem
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = conftest.ROOT
 SANDBOX = str(ROOT / "tools/sandbox/sandbox")
 BUILD = ROOT / "build/dev"
 PLUGIN = os.environ.get("DISTGPU_PLUGIN", str(BUILD / "spank_plugin/spank_distgpu.so"))
@@ -27,8 +36,8 @@ COMMANDS = (
     "tee test timeout touch tr true uname uniq wc xargs"
 ).split()
 STAND_INS = (
-    "accelerate apptainer conda deepspeed horovod-rendezvous horovodrun module mpiexec mpirun nsys "
-    "numactl nvidia-smi pip python python3 singularity ssh torchrun uv"
+    "accelerate apptainer clear conda curl deepspeed git horovod-rendezvous horovodrun module mpiexec "
+    "mpirun nsys numactl nvidia-smi pip pkill python python3 singularity ssh torchrun uv wget"
 ).split()
 # What differs between any two steps, and what distgpu is there to set.
 OWN = re.compile(
@@ -148,8 +157,6 @@ def seen(records: List[Dict[str, Any]]) -> List[Tuple[Any, ...]]:
 
 def compare(before: List[Dict[str, Any]], after: List[Dict[str, Any]]) -> Optional[str]:
     """How they differ; nothing: they agree."""
-    if not before:
-        return "the script itself starts nothing"
     names = ("world", "place", "address", "arguments", "devices", "variables")
     left, right = seen(before), seen(after)
     if len(left) != len(right):
@@ -161,8 +168,108 @@ def compare(before: List[Dict[str, Any]], after: List[Dict[str, Any]]) -> Option
     return None
 
 
-def judge(cluster: Cluster, before: str, after: str) -> Optional[str]:
+AGREE, DIFFER, USAGE, CANNOT_RUN = 0, 1, 2, 3
+
+
+def judge(cluster: Cluster, before: str, after: str) -> Tuple[int, str]:
+    """Runs both: one of the statuses, and why."""
     was, said = cluster.run(before)
+    if not was:
+        return CANNOT_RUN, f"the script itself starts nothing\n{said}"
     now, says = cluster.run(after)
     different = compare(was, now)
-    return f"{different}\n--- before\n{said}\n--- after\n{says}" if different else None
+    if different:
+        return DIFFER, f"{different}\n--- before\n{said}\n--- after\n{says}"
+    return AGREE, f"{len(now)} processes agree"
+
+
+# What only the script's own cluster has, and what would end it here before it trains.
+SITE = (
+    r"partition|account|constraint|qos|mem\S*|time|mail\S*|output|error|chdir|reservation|array|"
+    r"dependency|hint|requeue|signal|licenses|exclusive|distribution|comment|image|auto-resume|export|"
+    r"segment|gpu-bind|profile|threads-per-core|cpu-freq|nice|clusters|network|no-requeue|open-mode"
+)
+ELSEWHERE = [
+    (rf"(?m)^(#SBATCH.*?) --?({SITE}|[pACtoeDqadLM])\b([= ]\s*[^-\s]\S*)?(?=\s|$)", r"\1"),
+    (r"(?m)^#SBATCH +(?!-).*", "# "),
+    (r"(?m)^(#SBATCH.*(?:--nodes[= ]|-N ?))(\d+-)?(9|\d\d+)\b", r"\g<1>4"),
+    (r"(?m)^(#SBATCH.*(?:--cpus-per-task[= ]|-c ?))\d{2,}", r"\g<1>8"),
+    (r"(--)(no-)?container-[\w-]+(=| +)(\"[^\"]*\"|'[^']*'|[^\s\"']+)+", ""),
+    (r"(?m)^(\s*)(source|\.|cd|pushd) ", r"\1true "),
+    (r"(?m)^\s*set -.*", ""),
+]
+
+
+def moved_here(script: str) -> str:
+    for there, here in ELSEWHERE:
+        for _ in range(5):
+            script = re.sub(there, here, script)
+    return script
+
+
+def azure_job(text: str) -> str:
+    """What Azure ML does with a job in YAML: every process runs the command, with its own rank."""
+    job = YAML(typ="safe", pure=True).load(text)
+    how, resources = job.get("distribution") or {}, job.get("resources") or {}
+    nodes = resources.get("instance_count", 1)
+    each = how.get("process_count_per_instance") or 1
+    inputs = job.get("inputs") or {}
+
+    def value(match: "re.Match[str]") -> str:
+        given = inputs.get(match[1])
+        given = given.get("default", "") if isinstance(given, dict) else given
+        return str(given)
+
+    command = re.sub(r"\$\{\{ *inputs\.(\w+) *\}\}", value, job["command"])
+    ranks = "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS"
+    program = shlex.quote(f"export {ranks} NODE_RANK=$SLURM_NODEID; {command}")
+    return (
+        f"#!/bin/bash\n#SBATCH --nodes={nodes} --ntasks-per-node={each} --gres=gpu:{each}\n"
+        + "".join(
+            f"export {name}={shlex.quote(str(value))}\n"
+            for name, value in (job.get("environment_variables") or {}).items()
+        )
+        + "export MASTER_ADDR=$(scontrol show hostnames | head -n 1)\n"
+        + f"srun bash -c {program}\n"
+    )
+
+
+def try_text(cluster: Cluster, name: str, before: str) -> Tuple[int, str]:
+    """Converts a script or a job and runs both; a job in Python has nothing before to run."""
+    try:
+        conversion = converter.convert(name, before)
+    except Problem as problem:
+        return CANNOT_RUN, str(problem)
+    if not conversion.script:
+        notes = "".join(f"\n{line}: {note}" for line, note in conversion.notes)
+        return CANNOT_RUN, f"convert leaves it alone{notes}"
+    after = moved_here(conversion.script.replace("--mpi=pmix ", ""))
+    if not name.endswith(".py"):
+        first = azure_job(before) if name.endswith(converter.JOBS) else moved_here(before)
+        return judge(cluster, first, after)
+    records, said = cluster.run(after)
+    worlds = [each["world"] for each in records]
+    if records and worlds == [len(records)] * len(records):
+        return AGREE, f"one world of {len(records)} processes"
+    return DIFFER, f"the processes have the worlds {worlds}\n{said}"
+
+
+def main(files: List[str]) -> int:
+    if not files or any(not pathlib.Path(file).is_file() for file in files):
+        print("usage: tests/convert/try FILE...", file=sys.stderr)
+        return USAGE
+    if os.geteuid() != 0:
+        print("tests/convert/try: the cluster needs root", file=sys.stderr)
+        return CANNOT_RUN
+    worst = AGREE
+    with Cluster() as cluster:
+        for file in files:
+            text = pathlib.Path(file).read_bytes().decode("utf-8", "surrogateescape")
+            status, said = try_text(cluster, pathlib.Path(file).name, text)
+            print(f"{file}: {('agrees', 'differs', '', 'not run')[status]}: {said}", flush=True)
+            worst = DIFFER if DIFFER in (status, worst) else max(status, worst)
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

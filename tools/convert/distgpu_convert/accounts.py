@@ -2,10 +2,12 @@
 of --distgpu, or told. A word that is none of these leaves the command as it is."""
 
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import List, Optional
 
 from distgpu_convert.slurm import Job, first_host, number
+from distgpu_convert.start import Started
 from distgpu_convert.text import Symbol, Text, Word
 
 NODES = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}
@@ -40,7 +42,8 @@ def split_last(word: Word, mark: str) -> List[Word]:
     """At the last such character: one word, or two."""
     for at in range(len(word.chars) - 1, -1, -1):
         if word.chars[at].symbol is None and word.chars[at].text == mark:
-            return [Word(word.chars[:at]), Word(word.chars[at + 1 :])]
+            parts = word.chars[:at], word.chars[at + 1 :]
+            return [Word(part, whole=word.whole) for part in parts]
     return [word]
 
 
@@ -50,6 +53,7 @@ class Account:
 
     script: str
     step: Job
+    started: Started
     one_node: bool = False
     chosen_gpus: bool = False  # by a variable such as CUDA_VISIBLE_DEVICES
     keys: List[str] = field(default_factory=list)  # of --distgpu
@@ -61,8 +65,24 @@ class Account:
         return True if judge is None else judge(word) is not False
 
     def written(self, word: Word) -> str:
-        """As it stands in the command itself."""
-        return self.script[word.spots[0].begin : word.spots[0].end] if word.spots else word.text
+        """As it can stand among srun's words, where it means the same."""
+        spot = word.spot(self.started.all_words)
+        in_command = self.started.inner is None and len(word.spots) == 1
+        if spot is not None and in_command:
+            return self.script[spot.begin : spot.end]
+        if word.value() is not None and shlex.quote(word.text) == word.text:
+            return word.text
+        # From a variable's value, or from the text behind bash -c.
+        written = self.script[spot.begin : spot.end] if spot is not None else ""
+        match = re.fullmatch(r"\\?\$\{?(\w+)\}?", written)
+        if match is not None:
+            value = self.started.outer.state.values.get(match[1])
+            same = isinstance(value, list) and [(c.text, c.symbol) for c in value] == [
+                (c.text, c.symbol) for c in word.chars
+            ]
+            if same or (value is None and variable(word.chars) == match[1]):
+                return f"${match[1]}"
+        raise Left(f"where {word.shown()} is computed, it cannot be given to srun")
 
     def count_of_nodes(self, word: Word) -> Optional[int]:
         """How many the launcher is told; nothing: as many as the step has."""
@@ -106,7 +126,7 @@ class Account:
             if not self.one_node and (self.step.nodes or 1) > 1:
                 raise Left(f"with the address {literal}, each node waits for itself")
         elif literal is None or literal != first_host(self.step.line.value("nodelist")):
-            name = literal or self.written(word)
+            name = literal or self.written(word).strip('"')
             if not re.fullmatch(r"[\w.-]+|\$\{?\w+\}?", name):
                 raise Left(f"the address {word.text} is not the first node's name")
             self.keys.append("master=" + name)
@@ -115,7 +135,7 @@ class Account:
         refuse_several(word.chars)
         name = variable(word.chars)
         if name and not re.match("SLURM|MASTER_PORT|RANDOM", name):
-            self.keys.append("port=" + word.text)
+            self.keys.append("port=" + self.written(word).strip('"'))
 
     def _endpoint(self, word: Word) -> None:
         address, *port = split_last(word, ":")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Tuple
 
 from distgpu_convert.azure_file import Value, last_call, read_python, read_yaml
-from distgpu_convert.harmless import words_of
+from distgpu_convert.harmless import reads_nothing, words_of
 from distgpu_convert.launchers import TABLES
 from distgpu_convert.script import Conversion, convert_script, named_framework
 from distgpu_convert.shell import Source, nodes_of
@@ -87,7 +87,7 @@ def with_inputs(command: str, fields: Dict[str, Value], job: Job) -> str:
         value = fields.get(last) if name.startswith("inputs.") else None
         literal = value.fields.get("default", value) if value else None
         quote = open_quote(result)
-        if literal is not None and literal.kind == "text":
+        if literal is not None and literal.kind == "text" and "${{" not in literal.text:
             text = quoted(literal.text)
         else:
             text = f'"${last}"'
@@ -179,22 +179,28 @@ def take_v1(of: Value, job: Job) -> None:
     take_both(of, job)
 
 
-def with_srun(job: Job) -> str:
+def prepares(words: List[str]) -> bool:
+    """Whether it trains nothing: it installs, prints or copies."""
+    installs = {"pip", "pip3", "setup.py"}.intersection(words)
+    return bool(installs) or words[0] in TABLES["prepares"].split() or reads_nothing(words)
+
+
+def with_srun(file: str, job: Job) -> str:
     """Its program behind srun; what differs from process to process is filled in there."""
     source = Source(job.command)
     found = [(each, words_of(source, each)) for each in nodes_of(source.root, "command")]
     found = [(node, words) for node, words in found if words]
-    # The last Python program that installs nothing; else the last command.
-    programs = [
-        node
-        for node, words in found
-        if words[0].rsplit("/", 1)[-1].startswith("python") and "pip" not in words
-    ]
-    begin, end = 0, len(job.command)
-    for node in (programs or [node for node, _ in found])[-1:]:
-        names = [each.start_byte for each in node.named_children if each.type == "command_name"]
-        begin, end = names[0], node.end_byte
+    # The last one that does more than prepare; but for echo in a job that is meant as one.
+    programs = [node for node, words in found if not prepares(words)]
+    if not programs and not job.distribution:
+        raise Problem(f"{file}: its command starts no training")
+    program_node = (programs or [node for node, _ in found])[-1]
+    names = [each for each in program_node.named_children if each.type == "command_name"]
+    begin, end = names[0].start_byte, program_node.end_byte
     program, mode = job.command[begin:end], mode_of(job)
+    if len(programs) > 1:
+        others = ", ".join(source.of(node).split()[0] for node in programs[:-1])
+        job.notes.append((0, f"in one process, not in each: {others}"))
     if mode == "ray":
         program = "distgpu exec -- " + program
     elif PER_PROCESS.search(program):
@@ -232,7 +238,7 @@ def header(job: Job, gpus: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def script_of(job: Job) -> Conversion:
+def script_of(file: str, job: Job) -> Conversion:
     told = re.findall(r"--(?:nproc[_-]per[_-]node|num_gpus)[ =](\d{1,6})\b", job.command)
     gpus = max(int(told[-1]) if told else 0, job.processes)
     if gpus == 1:
@@ -246,8 +252,9 @@ def script_of(job: Job) -> Conversion:
     launcher = convert_script(head + job.command + "\n")
     conversion = Conversion(launcher.script, job.notes)
     if not launcher.script and not launcher.notes:  # no launcher that is left
-        conversion.script = head + with_srun(job) + "\n"
+        conversion.script = head + with_srun(file, job) + "\n"
     conversion.notes += [(0, note) for _, note in launcher.notes]
+    conversion.notes = list(dict.fromkeys(conversion.notes))
     return conversion
 
 
@@ -262,7 +269,7 @@ def convert_job(file: str, job: Job) -> Conversion:
         job.nodes = max(job.nodes, job.workers)
     if not job.distribution and job.nodes > 1:
         job.notes.append((0, "it has several nodes and no distribution, so each runs the same"))
-    return script_of(job)
+    return script_of(file, job)
 
 
 def is_distributed(of: Value) -> bool:

@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass, field
 from typing import List, Optional, Set, Tuple
 
-from distgpu_convert.accounts import LOCAL, Account, Left, variable
+from distgpu_convert.accounts import LOCAL, Account, Left, refuse_several, variable
 from distgpu_convert.harmless import RANKS, needs_no_rank
 from distgpu_convert.launchers import Call, Option, read_launcher, starts_python
 from distgpu_convert.slurm import Job, count_of_hosts, number, sets_variable, step_in
 from distgpu_convert.start import Started, pass_wrappers, read_started, shell_text
-from distgpu_convert.text import Edit, Word, removal
+from distgpu_convert.text import Edit, Word, plain, removal
 from distgpu_convert.walk import Command
 
 VISIBLE = (
@@ -17,6 +17,10 @@ VISIBLE = (
     "ROCR_VISIBLE_DEVICES",
     "HIP_VISIBLE_DEVICES",
     "ZE_AFFINITY_MASK",
+)
+ALL_TASKS = re.compile(
+    r"\$\{?SLURM_(NTASKS|NPROCS)\}?"
+    r"|\$\(\( *\$?\{?SLURM_(NNODES|JOB_NUM_NODES)\}? *\* *\$?\{?SLURM_NTASKS_PER_NODE\}? *\)\)"
 )
 CPUS = "--cpus-per-task=$SLURM_CPUS_PER_TASK"
 
@@ -64,7 +68,8 @@ class Converter:
         self.job = context.job
         self.step = step_in(self.job, started.srun) if started.srun else self.job
         self.launch = Launch(started.outer)
-        self.account = Account(context.script, self.step)
+        self.in_shell = False  # what it starts gets a bash -c of its own
+        self.account = Account(context.script, self.step, started)
         sets = {*self.outer.state.exported, *self.outer.prefix}
         words = " ".join(word.text for word in started.all_words)
         is_chosen = sets.intersection(VISIBLE) or re.search(rf"\b({'|'.join(VISIBLE)})=", words)
@@ -95,11 +100,13 @@ class Converter:
     def _spot(self, word: Word) -> Tuple[int, int, str]:
         spot = word.spot(self.started.all_words)
         if spot is None:
-            raise Left(f"{word.text} is written together with other words")
+            raise Left(f"{word.shown()} is written together with other words")
         return spot.begin, spot.end, spot.holder
 
     def _insert(self, word: Word, text: str) -> None:
         begin, _, holder = self._spot(word)
+        if self.in_shell:  # bash -c stands in the command itself, and so does what comes before it
+            begin, holder = word.spots[0].begin, ""
         self.launch.edits.append(Edit(begin, begin, text, holder))
 
     def _replace(self, word: Word, text: str) -> None:
@@ -136,7 +143,7 @@ class Converter:
             key.startswith("master=" if part == "address" else "port=") for key in self.account.keys
         ):
             return
-        account = Account(self.context.script, self.step)
+        account = Account(self.context.script, self.step, self.started)
         try:
             account.loses(part, Word(value))
         except Left:
@@ -209,7 +216,7 @@ class Converter:
                 "each task seems to run this script; give --distgpu to the srun that starts it"
             )
         if call.unclear is not None:
-            raise Left(f"{call.unclear.text} may be options of {call.name}")
+            raise Left(f"{call.unclear.shown()} may be options of {call.name}")
         if call.kind in ("torchrun", "accelerate"):
             return
         if self.srun:
@@ -218,8 +225,9 @@ class Converter:
             if option.part == "kept":
                 raise Left(f"{option.words[0].text} of {call.name} is not understood")
         program = call.words[call.program :]
+        refuse_several(program[0].chars)
         if program[0].may_split() and call.kind == "deepspeed":
-            raise Left(f"{program[0].text} may be options of {call.name}")
+            raise Left(f"{program[0].shown()} may be options of {call.name}")
         if any(word.text == ":" for word in program):
             raise Left(f"{call.name} starts several programs")
         if self.started.inner or call.words[0] is not self.outer.words[self.started.first]:
@@ -300,7 +308,7 @@ class Converter:
             self._replace(call.words[call.module], "torch.distributed.run")
         program = call.words[call.program]
         if program.may_split():
-            note = f"{program.text} may hold options of the launcher; they stay"
+            note = f"{program.shown()} may hold options of the launcher; they stay"
             self.account.notes.append(note)
         self._add_spec("torchrun", self._one_each_node(single))
 
@@ -309,11 +317,13 @@ class Converter:
         machines = any(re.match("--num[_-]machines", word.text) for word in call.words)
         going = self._going(call, not machines)
         self._keep_master()
+        self.in_shell = bool(going) and self.started.inner is None
         self._add_spec(call.mode, self._one_each_node(not machines))
-        if going and not any(machines and option.part == "node rank" for option in going):
+        has_rank = machines and any(option.part == "node rank" for option in going)
+        if going and not has_rank and not (machines and call.text_of("--rdzv-backend") == "c10d"):
             raise Left("its machines get no number, or no --machine_rank")
-        if going and self.started.inner is None:
-            self._wrap(call.words[0], call.words[-1])
+        if self.in_shell:
+            self._wrap(call.words)
         names = {"node rank": "NODE_RANK", "address": "MASTER_ADDR", "port": "MASTER_PORT"}
         for option in going:
             word = option.words[-1]
@@ -325,13 +335,21 @@ class Converter:
     def _keep_master(self) -> None:
         self.account.keys = [key for key in self.account.keys if key.startswith("master=")]
 
-    def _wrap(self, first: Word, last: Word) -> None:
+    def _wrap(self, words: List[Word]) -> None:
         """In bash -c "..."; not where its text means another thing there."""
-        begin, _, holder = self._spot(first)
-        _, end, last_holder = self._spot(last)
+        begin, end = words[0].spots[0].begin, words[-1].spots[0].end
         text = self.context.script[begin:end].replace("\\\n", "")
         has_dollar = any("$" in each for each in re.findall(r"'([^']*)'", text))
-        if holder or last_holder or has_dollar or re.search(r'["`\\!]', text):
+        from_variables = [
+            char.text
+            for word in words
+            for char in word.chars
+            if len(word.spots) > 1 and not char.symbol
+        ]
+        is_special = set("\"'`\\!$;&|<>(){}*?[]#~") & set("".join(from_variables))
+        before = self.outer.words[: self.started.step]
+        is_special = is_special or any(each.spots[0].end > begin for each in before)
+        if is_special or has_dollar or re.search(r'["`\\!]', text):
             raise Left(
                 "its options have quotes, and the task's shell has to fill in the machine's rank"
             )
@@ -421,11 +439,23 @@ class Converter:
             )
             return
         self._refuse_unclear()
+        self._check_world_size()
         self._add_spec(framework, "")
         named = f"the script names a framework of the mode {framework};"
         if framework == "pytorch":
             named = "the script names no framework, so the mode is pytorch;"
         self.launch.notes.append(named + " distgpu vars help lists the others")
+
+    def _check_world_size(self) -> None:
+        """distgpu makes it the number of tasks."""
+        value = self.outer.state.values.get("WORLD_SIZE")
+        if not isinstance(value, list) or ALL_TASKS.fullmatch(plain(value)):
+            return
+        told, nodes, each = number(plain(value)), self.step.nodes, self.step.tasks_on_node
+        if told and nodes and each and told != nodes * each:
+            raise Left(f"it is told {told} ranks, and its step has {nodes * each} tasks")
+        if not told or not nodes or not each:
+            self.launch.notes.append("WORLD_SIZE is now the number of tasks")
 
 
 def is_training(program: List[Word]) -> bool:

@@ -38,6 +38,13 @@ class Call:
         values = [each.value for each in self.options if each.part in parts]
         return values[-1] if values else None
 
+    def text_of(self, name: str) -> str:
+        """The option's value, if the launcher keeps it."""
+        for option, following in zip(self.words, self.words[1:]):
+            if long_name(option) == name:
+                return option.text.partition("=")[2] or following.text
+        return ""
+
     def has(self, name: str) -> bool:
         return any(each.name == name for each in self.options)
 
@@ -76,13 +83,15 @@ def _read_options(at: int, call: Call, table: Dict[str, Any]) -> None:
         word = words[at]
         following = words[at + 1] if at + 1 < len(words) else None
         if word.may_split() and not word.text.startswith("-"):
-            if following is not None and (following.text[:2] == "-m" or is_program(following)):
+            names = {long_name(each) for each in words[at + 1 :]}
+            is_program_next = following is not None and is_program(following)
+            if is_program_next or names & {*parts, *table["flags"].split()}:
                 call.unclear = word
             break
         if not word.text.startswith("-") or word.text == "-":
             break
         name, value = word.text.partition("=")[0], word.behind("=")
-        name = name.replace("_", "-") if name.startswith("--") else name
+        name = long_name(word) or name
         part = "flag" if name in table["flags"].split() else parts.get(name, "kept")
         option = Option(name, part, [word], value)
         call.options.append(option)
@@ -102,4 +111,10 @@ def _read_options(at: int, call: Call, table: Dict[str, Any]) -> None:
 
 
 def is_program(word: Word) -> bool:
-    return word.text.endswith((".py", ".sh"))
+    return word.text[:2] == "-m" or word.text.endswith((".py", ".sh"))
+
+
+def long_name(word: Word) -> str:
+    """--rdzv-backend of --rdzv_backend=c10d; empty: no such option."""
+    name = word.text.partition("=")[0]
+    return name.replace("_", "-") if name.startswith("--") else ""

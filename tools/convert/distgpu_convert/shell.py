@@ -62,8 +62,12 @@ class Source:
 
     def _first_unclear(self) -> Optional[Node]:
         """What the parser did not understand, or took for another thing; nothing: all is clear."""
-        for node in nodes_of(self.root, "heredoc_start", "ERROR"):
-            if node.type == "ERROR" or re.search(r"[;&|)]$", self.of(node)):
+        for node in nodes_of(self.root, "heredoc_start", "ERROR", "variable_assignment"):
+            following = node.next_named_sibling
+            is_cut = following is not None and following.start_byte == node.end_byte
+            if node.type == "ERROR" or is_cut and node.type == "variable_assignment":
+                return node
+            if node.type == "heredoc_start" and re.search(r"[;&|)]$", self.of(node)):
                 return node
         return self.root if self.root.has_error else None
 

@@ -67,8 +67,11 @@ def cover(chars: Sequence[Char]) -> Tuple[Spot, ...]:
 class Word:
     """A word of a command, after all expansions."""
 
-    def __init__(self, chars: Text, spots: Tuple[Spot, ...] = ()) -> None:
+    def __init__(
+        self, chars: Text, spots: Tuple[Spot, ...] = (), whole: Optional["Word"] = None
+    ) -> None:
         self.chars = chars
+        self.whole = whole or self  # the word of which it is a part
         self.text = plain(chars)
         self.spots = spots or cover(chars)  # with its quotes
 
@@ -89,8 +92,12 @@ class Word:
         """What follows the first of these characters; nothing: it has none."""
         for at, char in enumerate(self.chars):
             if char.symbol is None and char.text == mark:
-                return Word(self.chars[at + 1 :])
+                return Word(self.chars[at + 1 :], whole=self.whole)
         return None
+
+    def shown(self) -> str:
+        """As a message shows it: in one line."""
+        return " ".join(self.text.replace("\\\n", " ").split())
 
     def spot(self, others: Iterable["Word"]) -> Optional[Spot]:
         """Where the word stands and no other of these does; nothing: nowhere."""
@@ -100,7 +107,7 @@ class Word:
                 and other.spots[level].begin < spot.end
                 and other.spots[level].end > spot.begin
                 for other in others
-                if other is not self
+                if other is not self.whole
             )
             if not shared:
                 return spot if spot.quote != "mixed" else None
