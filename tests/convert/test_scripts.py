@@ -278,7 +278,7 @@ def test_cpus_that_srun_does_not_inherit() -> None:
         "srun bash -c 'A=$(ip addr); torchrun --nnodes 2 --nproc_per_node 4 --master_addr $A a.py'\n",
         'M="mpirun -x A=\\"b c\\""\n$M ./a\n',
         "export WORLD_SIZE=16\nsrun -n2 --ntasks-per-node=1 python3 a.py\n",
-        'A="a "b=$c,b=$d\nsrun torchrun --nnodes 2 --nproc_per_node 4 a.py\n',
+        "A=$B/c/<D>\nsrun torchrun --nnodes 2 --nproc_per_node 4 a.py\n",
         "srun accelerate launch --num_machines 2 --rdzv_backend static --main_process_port 1 a.py\n",
     ],
 )
@@ -564,6 +564,11 @@ COMPUTED = [
      "N=$(cat n)\nM=\"srun --mpi=pmix --ntasks=$N --distgpu=ompi \"\n$M ./a\n"),
     ("N=$(cat n)\nM=\"-np $N\"\nmpirun $M ./a\n",
      "N=$(cat n)\nM=\"\"\nsrun --mpi=pmix --ntasks=$N --distgpu=ompi $M ./a\n"),
+    # Values without quotes, which the parser alone would end too early.
+    ("N=4\nA=$D/$N/b-$N.c\nC=\"a.py --h \"x=$N,y=$N\" --d $A\"\n"
+     "srun bash -c \"torchrun --nnodes 2 --nproc_per_node $N $C\"\n",
+     "N=4\nA=$D/$N/b-$N.c\nC=\"a.py --h \"x=$N,y=$N\" --d $A\"\n"
+     "srun --distgpu=torchrun bash -c \"torchrun $C\"\n"),
     # The launcher in a variable, with a rendezvous that numbers the machines.
     ("L=\"accelerate launch --num_machines 2 --rdzv_backend c10d --main_process_port 29500\"\n"
      "export C=\"$L a.py --x 1\"\nsrun $C\n",

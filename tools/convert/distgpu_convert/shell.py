@@ -27,7 +27,12 @@ Value = Union[Text, Array]  # of a variable
 
 
 def unambiguous(text: str) -> str:
-    """$(((A)) && b) begins no arithmetic, which the parser does not see: as $( (A ) && b)."""
+    """What the parser misunderstands, written otherwise, with the same places.
+
+    $(((A)) && b) begins no arithmetic: as $( (A ) && b). In a value without quotes, a mark behind
+    $NAME may end the value: as $NAME:.
+    """
+    text = re.sub(r"\b\w+=[^\s()\"'`]*", lambda m: re.sub(r"(\$\w+)[/.,=+%-]", r"\1:", m[0]), text)
     at = text.find("$(((")
     while at >= 0:
         end = text.find("))", at)
@@ -46,6 +51,10 @@ def nodes_of(node: Node, *kinds: str) -> Iterator[Node]:
         if each.type in kinds:
             yield each
         waiting.extend(reversed(each.children))
+
+
+EXPANSIONS = ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion")
+BLANKS = re.compile(r"(?:\s|\\\n)*")
 
 
 class Source:
@@ -71,8 +80,14 @@ class Source:
                 return node
         return self.root if self.root.has_error else None
 
+    def begin(self, node: Node) -> int:
+        """Without the blanks that the parser adds to what follows them in quotes."""
+        if node.type in EXPANSIONS:
+            return BLANKS.match(self.text, node.start_byte).end()  # type: ignore[union-attr]
+        return int(node.start_byte)
+
     def of(self, node: Optional[Node]) -> str:
-        return self.text[node.start_byte : node.end_byte] if node is not None else ""
+        return self.text[self.begin(node) : node.end_byte] if node is not None else ""
 
     def literal(self, at: int, end: int, text: str, quote: str, holder: str) -> Char:
         """The character that is written so from `at` on."""
@@ -142,7 +157,7 @@ class Expansion:
     def words(self, node: Node) -> List[Word]:
         """One word, but for arrays, and for variables of several words without quotes."""
         written = self.source.of(node)
-        whole = self.source.spots(node.start_byte, node.end_byte, "", self.holder)
+        whole = self.source.spots(self.source.begin(node), node.end_byte, "", self.holder)
         array = re.fullmatch(r'"?\$\{(\w+)\[[@*]\]\}"?|"?\$(@)"?', written)
         value = self.state.values.get(array[1] or array[2]) if array else None
         if isinstance(value, Array):
@@ -207,19 +222,19 @@ class Expansion:
         only = '$`"\\\n' if quote else None
         for child in node.named_children:
             if child.type != "string_content" and child.end_byte > at:
-                result += self._literal(at, child.start_byte, quote, only)
+                result += self._literal(at, self.source.begin(child), quote, only)
                 result += self.text(child, quote)
                 at = child.end_byte
         return result + self._literal(at, end, quote, only)
 
     def _symbol(self, node: Node, kind: str, quote: str, name: str = "") -> Text:
         symbol = Symbol(kind, self.source.of(node), name)
-        spots = self.source.spots(node.start_byte, node.end_byte, quote, self.holder)
+        spots = self.source.spots(self.source.begin(node), node.end_byte, quote, self.holder)
         return [Char(PLACEHOLDER, spots, symbol, quote != "")]
 
     def _expanded(self, node: Node, text: Text, quote: str) -> Text:
         """The value of a variable, where it is used."""
-        spots = self.source.spots(node.start_byte, node.end_byte, quote, self.holder)
+        spots = self.source.spots(self.source.begin(node), node.end_byte, quote, self.holder)
         return [Char(each.text, spots + each.spots, each.symbol, quote != "") for each in text]
 
     def _variable(self, node: Node, name: str, quote: str) -> Text:
@@ -269,7 +284,7 @@ class Expansion:
         result = number_of(expression.strip())
         if result is None:
             return self._symbol(node, "unknown", quote)
-        spots = self.source.spots(node.start_byte, node.end_byte, quote, self.holder)
+        spots = self.source.spots(self.source.begin(node), node.end_byte, quote, self.holder)
         return [Char(digit, spots, None, True) for digit in str(result)]
 
 
