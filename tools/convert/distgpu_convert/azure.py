@@ -6,14 +6,12 @@ and azureml-core 1.60.
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Tuple
 
 from distgpu_convert.azure_file import Value, last_call, read_python, read_yaml
 from distgpu_convert.harmless import reads_nothing, words_of
-from distgpu_convert.launchers import TABLES
 from distgpu_convert.script import Conversion, convert_script, named_framework
 from distgpu_convert.shell import Source, nodes_of
-from distgpu_convert.slurm import Problem
+from distgpu_convert.slurm import TABLES, Problem
 
 PER_PROCESS = re.compile(rf"\$\{{?({'|'.join(TABLES['ranks'].split())}|OMPI_COMM_WORLD_\w+)\b")
 OF_AZURE = re.compile(r"\b(?:AZ_BATCH\w*|AZUREML_\w+)\b")
@@ -32,8 +30,8 @@ class Job:
     workers: int = 0
     parameter_servers: int = 0
     seconds: int = 0  # after which it is ended; 0: never
-    variables: List[Tuple[str, str]] = field(default_factory=list)
-    notes: List[Tuple[int, str]] = field(default_factory=list)
+    variables: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[tuple[int, str]] = field(default_factory=list)
 
     def text(self, of: Value, name: str) -> str:
         value = of.fields.get(name)
@@ -67,7 +65,7 @@ def open_quote(command: str) -> str:
     return opened
 
 
-def with_inputs(command: str, fields: Dict[str, Value], job: Job) -> str:
+def with_inputs(command: str, fields: dict[str, Value], job: Job) -> str:
     """${{inputs.epochs}} is the input's value, or where its data is; $[[...]] only if it is given."""
 
     def optional(match: "re.Match[str]") -> str:
@@ -179,7 +177,7 @@ def take_v1(of: Value, job: Job) -> None:
     take_both(of, job)
 
 
-def prepares(words: List[str]) -> bool:
+def prepares(words: list[str]) -> bool:
     """Whether it trains nothing: it installs, prints or copies."""
     installs = {"pip", "pip3", "setup.py"}.intersection(words)
     return bool(installs) or words[0] in TABLES["prepares"].split() or reads_nothing(words)
@@ -276,7 +274,7 @@ def is_distributed(of: Value) -> bool:
     return bool({"distribution", "resources", "instance_count"} & of.fields.keys())
 
 
-def one_of_pipeline(file: str, jobs: Dict[str, Value], job: Job) -> Value:
+def one_of_pipeline(file: str, jobs: dict[str, Value], job: Job) -> Value:
     """The job that trains; a batch script has room for one."""
     commands = [name for name, each in jobs.items() if "command" in each.fields]
     training = [name for name in commands if is_distributed(jobs[name])] or commands

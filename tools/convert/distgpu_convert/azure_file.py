@@ -18,8 +18,8 @@ class Value:
     kind: str  # "text": also a number; "list"; "map": also a call; "unknown": only Python knows it
     text: str = ""  # of one that is not known: how it is written; of a call: whose
     line: int = 0
-    items: List["Value"] = field(default_factory=list)  # of a call: without a name
-    fields: Dict[str, "Value"] = field(default_factory=dict)
+    items: list["Value"] = field(default_factory=list)  # of a call: without a name
+    fields: dict[str, "Value"] = field(default_factory=dict)
 
     def field(self, name: str, kind: str) -> Optional["Value"]:
         value = self.fields.get(name)
@@ -70,12 +70,12 @@ class Python:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.names: Dict[str, Value] = {}
-        self.calls: List[Value] = []
+        self.names: dict[str, Value] = {}
+        self.calls: list[Value] = []
         self.count = 0
 
     def run(self, body: Sequence[ast.AST]) -> None:
-        later: List[ast.AST] = []
+        later: list[ast.AST] = []
         for statement in body:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 later.append(statement)
@@ -158,7 +158,7 @@ class Python:
         if isinstance(node, (ast.List, ast.Tuple)):
             return Value("list", "", line, [self.value(each) for each in node.elts])
         if isinstance(node, ast.Dict):
-            fields: Dict[str, Value] = {}
+            fields: dict[str, Value] = {}
             for key, each in zip(node.keys, node.values):
                 value = self.value(each)
                 if key is None:
@@ -220,7 +220,7 @@ def size_of(value: Value) -> int:
     return 1 + sum(map(size_of, value.items)) + sum(map(size_of, value.fields.values()))
 
 
-def read_python(file: str, text: str) -> List[Value]:
+def read_python(file: str, text: str) -> list[Value]:
     """Every call, inner ones first."""
     try:
         python = Python(text)

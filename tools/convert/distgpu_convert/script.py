@@ -3,17 +3,16 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Dict, List, NamedTuple, Set, Tuple
+from typing import NamedTuple
 
 from tree_sitter import Node
 
 from distgpu_convert.harmless import RANKS, first_reader, only_prints_within, reads_nothing
 from distgpu_convert.launch import Context, Launch, convert_launch
-from distgpu_convert.launchers import TABLES
 from distgpu_convert.shell import Source, State, line_of, nodes_of
-from distgpu_convert.slurm import decides_variable, read_job
+from distgpu_convert.slurm import TABLES, decides_variable, read_job
 from distgpu_convert.text import Edit, Overlap, changed
-from distgpu_convert.walk import Command, Walk
+from distgpu_convert.walk import Command, Walk, names_set
 
 MENTIONED = [name.replace("python -m ", "") for t in TABLES["launchers"] for name in t["commands"]]
 SETS = ("variable_assignment", "variable_assignments", "declaration_command")
@@ -23,15 +22,15 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 @dataclass
 class Conversion:
     script: str = ""  # the new one; empty: the training stays as it is
-    notes: List[Tuple[int, str]] = field(default_factory=list)  # by line; 0: of the whole
+    notes: list[tuple[int, str]] = field(default_factory=list)  # by line; 0: of the whole
 
 
 class Assignment(NamedTuple):
     """A line of its own that sets variables, and may go."""
 
     node: Node
-    names: List[str]
-    own: Dict[str, int]  # how often each name stands in it
+    names: list[str]
+    own: dict[str, int]  # how often each name stands in it
 
 
 def named_framework(script: str) -> str:
@@ -51,23 +50,13 @@ def without_comments(source: Source) -> str:
     return text
 
 
-def names_set(source: Source, node: Node) -> List[str]:
-    kinds = ("variable_assignment", "variable_name")
-    found = [node, *node.named_children]
-    return [
-        re.split(r"\W", source.of(each))[0]
-        for each in found
-        if each.type == kinds[0] or (each.type == kinds[1] and node.type == "declaration_command")
-    ]
-
-
 class Script:
     def __init__(self, script: str) -> None:
         self.script = script
         self.source = Source(script)
         self.code = without_comments(self.source)
         self.job, self.notes = read_job(script)
-        self.launches: List[Launch] = []
+        self.launches: list[Launch] = []
         self.reader = 0  # the line of a command that stays and may read what is exported
 
     def convert(self) -> Conversion:
@@ -91,11 +80,11 @@ class Script:
 
     # The commands
 
-    def _convert_launches(self, commands: List[Command]) -> None:
+    def _convert_launches(self, commands: list[Command]) -> None:
         nodes = nodes_of(self.source.root, "variable_assignment")
         sets_ranks = any(name in RANKS for node in nodes for name in names_set(self.source, node))
         context = Context(self.script, self.job, named_framework(self.script), sets_ranks)
-        found: Dict[Tuple[int, int], Launch] = {}
+        found: dict[tuple[int, int], Launch] = {}
         for command in commands:
             launch = convert_launch(context, command)
             place = (command.node.start_byte, command.line * (command.source is not self.source))
@@ -142,13 +131,13 @@ class Script:
 
     # What is of no use any more
 
-    def _remove_assignments(self, commands: List[Command]) -> None:
+    def _remove_assignments(self, commands: list[Command]) -> None:
         self.specs = [launch.spec for launch in self.launches if launch.spec]
         converted = {launch.command.node.start_byte for launch in self.launches if launch.spec}
         self.reader = first_reader(self.source, self.code, converted)
         allexport = any(re.match(r"set .*(-[a-z]*a|allexport)\b", each.text) for each in commands)
         candidates = self._candidates(allexport)
-        gone: Set[int] = set()
+        gone: set[int] = set()
         while True:
             # How often each name stands in what is left, other than where it is set.
             left = Counter(NAME.findall(changed(self.code, self.edits)))
@@ -164,7 +153,7 @@ class Script:
                 self.edits.append(Edit(each.node.start_byte, end, ""))
         self._note_kept(gone, left)
 
-    def _candidates(self, allexport: bool) -> List[Assignment]:
+    def _candidates(self, allexport: bool) -> list[Assignment]:
         counts = Counter(NAME.findall(self.code))
         found = []
         for node in self.source.root.named_children:
@@ -192,7 +181,7 @@ class Script:
         rest = self.code[node.end_byte :].split("\n", 1)[0]
         return not self.code[begin : node.start_byte].strip() and not rest.strip(" \t;")
 
-    def _note_kept(self, gone: Set[int], left: Dict[str, int]) -> None:
+    def _note_kept(self, gone: set[int], left: dict[str, int]) -> None:
         for node in nodes_of(self.source.root, *SETS):
             parent = node.parent
             if node.start_byte in gone or (
@@ -204,7 +193,7 @@ class Script:
                     note = f"{name} stays{self._why_kept(name, node, left)}"
                     self.notes.append((line_of(node), note))
 
-    def _why_kept(self, name: str, node: Node, left: Dict[str, int]) -> str:
+    def _why_kept(self, name: str, node: Node, left: dict[str, int]) -> str:
         for spec in self.specs:
             if not decides_variable(spec, name):
                 return f"; --distgpu={spec} does not set it"
