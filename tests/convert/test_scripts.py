@@ -574,6 +574,9 @@ COMPUTED = [
      "export C=\"$L a.py --x 1\"\nsrun $C\n",
      "L=\"accelerate launch --num_machines 2 --rdzv_backend c10d --main_process_port \\$MASTER_PORT\"\n"
      "export C=\"$L a.py --x 1\"\nsrun --distgpu=accelerate,per-node bash -c \"$C\"\n"),
+    # Lines within it would be commands of their own to bash -c.
+    ("C=\"accelerate launch --num_machines 2 --machine_rank $SLURM_NODEID a.py\n--x 1\"\nsrun $C\n",
+     "C=\"accelerate launch --num_machines 2 --machine_rank $SLURM_NODEID a.py\n--x 1\"\nsrun $C\n"),
     ("srun bash -c '$PKILL; torchrun --nnodes 2 --nproc_per_node 4 a.py'\n",
      "srun bash -c '$PKILL; torchrun --nnodes 2 --nproc_per_node 4 a.py'\n"),
     ("PKILL='pkill python'\nsrun bash -c \"$PKILL; torchrun --nnodes 2 --nproc_per_node 4 a.py\"\n",

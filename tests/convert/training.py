@@ -73,7 +73,8 @@ class Cluster:
         shutil.copy(COMMAND, programs / "distgpu")
         shutil.copy(PLUGIN, self.scratch)
         plugin = f"{self.scratch}/{pathlib.Path(PLUGIN).name} command={programs}/distgpu cpus=keep"
-        self._sandbox("up", "--nodes", "8", "--cpus", "128", "--gpus", "8", "--plugin", plugin)
+        up = "up --nodes 8 --cpus 128 --gpus 8 --conf FirstJobId=700000 --plugin".split()
+        self._sandbox(*up, plugin)
         for host in ["login"] + [f"node0{i}" for i in range(1, 9)]:
             names = "".join(f"10.77.1.{i} node0{i}i node0{i}-ib0\\n" for i in range(1, 9))
             subprocess.run(
@@ -125,7 +126,10 @@ class Cluster:
         else:
             bash = self._submit(folder, f"{self.scratch}/bin/bash", "job")
             output = (bash.stdout + bash.stderr).decode()
-        records = [json.loads(each.read_text()) for each in (folder / "records").iterdir()]
+        # What is another one in each run: its folder, its job, temporary files.
+        written = [each.read_text() for each in (folder / "records").iterdir()]
+        names = rf"{folder}|7000\d\d|/tmp/tmp\.\w+"
+        records = [json.loads(re.sub(names, "RUN", each)) for each in written]
         return records, output
 
     def _wait(self, folder: pathlib.Path, job: str) -> None:
@@ -177,6 +181,9 @@ def judge(cluster: Cluster, before: str, after: str) -> Tuple[int, str]:
     if not was:
         return CANNOT_RUN, f"the script itself starts nothing\n{said}"
     now, says = cluster.run(after)
+    missing = re.search(r"execve\(\)?: ?(\S+): No such file", says)
+    if missing is not None:
+        return CANNOT_RUN, f"{missing[1]} is not here"
     different = compare(was, now)
     if different:
         return DIFFER, f"{different}\n--- before\n{said}\n--- after\n{says}"
@@ -193,6 +200,7 @@ ELSEWHERE = [
     (rf"(?m)^(#SBATCH.*?) --?({SITE}|[pACtoeDqadLM])\b([= ]\s*[^-\s]\S*)?(?=\s|$)", r"\1"),
     (r"(?m)^#SBATCH +(?!-).*", "# "),
     (r"(?m)^(#SBATCH.*(?:--nodes[= ]|-N ?))(\d+-)?(9|\d\d+)\b", r"\g<1>4"),
+    (r"(?m)^(\s*(?:export )?N?NODES=)(9|\d\d+)\b", r"\g<1>4"),
     (r"(?m)^(#SBATCH.*(?:--cpus-per-task[= ]|-c ?))\d{2,}", r"\g<1>8"),
     (r"(--)(no-)?container-[\w-]+(=| +)(\"[^\"]*\"|'[^']*'|[^\s\"']+)+", ""),
     (r"(?m)^(\s*)(source|\.|cd|pushd) ", r"\1true "),

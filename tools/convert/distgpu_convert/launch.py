@@ -330,8 +330,11 @@ class Converter:
         begin, end = words[0].spots[0].begin, words[-1].spots[0].end
         text = self.context.script[begin:end].replace("\\\n", "")
         has_dollar = any("$" in each for each in re.findall(r"'([^']*)'", text))
-        held = [c.text for w in words if len(w.spots) > 1 for c in w.chars if not c.symbol]
-        is_special = set("\"'`\\!$;&|<>(){}*?[]#~") & set("".join(held))
+        values = [self.outer.state.values.get(name) for name in re.findall(r"\$\{?(\w+)", text)]
+        held = [
+            c.text for value in values if isinstance(value, list) for c in value if not c.symbol
+        ]
+        is_special = set("\n\"'`\\!$;&|<>(){}*?[]#~") & set("".join(held))
         before = self.outer.words[: self.started.step]
         is_within = any(each.spots[0].end > begin for each in before)
         if is_special or is_within or has_dollar or re.search(r'["`\\!]', text):
