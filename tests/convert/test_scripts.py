@@ -629,6 +629,12 @@ def test_the_mode_is_of_the_framework_named() -> None:
     assert hint.startswith("one key is missing: srun --distgpu=lightning, ")
 
 
+def test_an_export_that_the_mode_removes_is_told() -> None:
+    export = "export TORCHELASTIC_ERROR_FILE=a LOGLEVEL=INFO\n"
+    notes = [(3, "TORCHELASTIC_ERROR_FILE is removed in each task by --distgpu=torchrun")]
+    assert [(line - 1, note) for line, note in convert(export + TORCHRUN).notes] == notes
+
+
 def test_what_has_distgpu_is_done() -> None:
     assert converted(TORCHRUN, "-N2 --distgpu=torchrun") == TORCHRUN
     assert first_note("#SBATCH --distgpu=torchrun\n" + TORCHRUN) == (

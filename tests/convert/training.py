@@ -44,10 +44,12 @@ OWN = re.compile(
     r"SLURM|SRUN|SLURMD|DISTGPU|PET_|PMIX?_|PMIX|OMPI_|PRTE|MASTER_|RANK$|LOCAL_|NODE_RANK|WORLD_SIZE|"
     r"GROUP_|OMP_NUM_THREADS|CUDA_DEVICE_ORDER|NCCL_SOCKET|GLOO_SOCKET|NCCL_IB|UCX_NET|_$|SHLVL|"
     r"PWD|OLDPWD|HOSTNAME|TMPDIR|TRY_|GPU_DEVICE|CUDA_VISIBLE|ROCR_VISIBLE|ZE_AFF|BASH_|ENVIRONMENT|"
-    r"AZ_BATCH|NODE_ADDR|HOROVOD_|TF_CONFIG|JAX_|COORDINATOR|AUTOSCALER|DASHBOARD|RAY_|KMP|LC_|ROOT_"
+    r"AZ_BATCH|NODE_ADDR|TORCHELASTIC_|HOROVOD_|TF_CONFIG|JAX_|COORDINATOR|AUTOSCALER|DASHBOARD|RAY_|KMP|LC_|ROOT_"
 )
 # A variable that holds a launcher's command changes with it.
-LAUNCHERS = re.compile(r"torchrun|torch\.distributed|accelerate launch|deepspeed |mpirun|srun ")
+LAUNCHERS = re.compile(
+    r"torchrun|torch\.distributed|accelerate(\.commands\.| )launch|deepspeed |mpirun|srun "
+)
 
 
 class Cluster:

@@ -6,7 +6,7 @@ from typing import Optional
 
 from distgpu_convert.accounts import LOCAL, NAMES, Account, Left, refuse_several, variable
 from distgpu_convert.harmless import RANKS, needs_no_rank
-from distgpu_convert.slurm import Job, count_of_hosts, number, sets_variable
+from distgpu_convert.slurm import Job, count_of_hosts, decides_variable, number, sets_variable
 from distgpu_convert.start import (
     Call,
     Option,
@@ -124,6 +124,9 @@ class Converter:
         self._exported("MASTER_ADDR", "address")
         self._exported("MASTER_PORT", "port")
         spec = self.launch.spec = ",".join([mode, *dict.fromkeys(self.account.keys)])
+        for name in sorted(self.outer.state.exported - RANKS):
+            if decides_variable(spec, name) and not sets_variable(spec, name):
+                self.launch.notes.append(f"{name} is removed in each task by --distgpu={spec}")
         place = self.outer.words[self.started.step if self.srun else self.started.first]
         if not self.srun:
             shape, program = "srun " + shape, program + self._chosen_gpus()
