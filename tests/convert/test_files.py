@@ -226,6 +226,8 @@ JOBS = [
      'srun --distgpu=pytorch python a.py --d "$d"'),
     ("python setup.py install && ./a ; ls", "distribution: {type: mpi}\n",
      "python setup.py install && srun --mpi=pmix --distgpu=ompi ./a ; ls"),
+    ("python a.py; python -m pip list", "",
+     "srun --distgpu=pytorch python a.py; python -m pip list"),
     ("echo $RANK", "distribution: {type: pytorch}\n",
      "srun --distgpu=pytorch bash -c 'echo $RANK'"),
     ("python a.py $[[--lr ${{inputs.lr}}]] $[[--b ${{inputs.b}}]]",
