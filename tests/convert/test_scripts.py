@@ -190,6 +190,8 @@ srun --mpi=pmix --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=ompi ./a
 #SBATCH -N2 --ntasks-per-node=4 --gres=gpu:4 -c8
 deepspeed --hostfile h a.py
 srun --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=deepspeed python3 a.py
+deepspeed --hostfile h $DIR/a.py $OPTIONS
+srun --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=deepspeed python3 $DIR/a.py $OPTIONS
 #SBATCH -N2 -c2 --gres=gpu:4
 N=2\ndeepspeed --hostfile h --num_gpus $N a.py
 srun --ntasks=$((SLURM_NNODES * 2)) --ntasks-per-node=2 --cpus-per-task=1 --distgpu=deepspeed python3 a.py

@@ -11,6 +11,7 @@ from distgpu_convert.start import (
     Call,
     Option,
     Started,
+    is_program,
     option_name,
     pass_wrappers,
     read_launcher,
@@ -221,7 +222,7 @@ class Converter:
                 raise Left(f"{option.words[0].text} of {call.name} is not understood")
         program = call.words[call.program :]
         refuse_several(program[0])
-        if program[0].may_split() and call.kind == "deepspeed":
+        if program[0].may_split() and call.kind == "deepspeed" and not is_program(program[0]):
             raise Left(f"{program[0].shown()} may be options of {call.name}")
         if any(word.text == ":" for word in program):
             raise Left(f"{call.name} starts several programs")
@@ -299,7 +300,7 @@ class Converter:
         if call.words[call.module].text == "torch.distributed.launch" and call.has("--use-env"):
             self._replace(call.words[call.module], "torch.distributed.run")
         program = call.words[call.program]
-        if program.may_split():
+        if program.may_split() and not is_program(program):
             notes.append(f"{program.shown()} may hold options of the launcher; they stay")
         self._add_spec("torchrun", self._one_each_node(single))
 
