@@ -8,9 +8,9 @@ import os
 import pathlib
 import random
 import re
+import resource
 import subprocess
 import sys
-import time
 from typing import List, Tuple
 
 import pytest
@@ -66,14 +66,20 @@ def command(*arguments: str) -> Tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def cpu_seconds() -> float:
+    """Of programs that have ended: what else this machine does changes it little."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_exit_status(tmp_path: pathlib.Path) -> None:
     script = tmp_path / "job.sbatch"
     script.write_text(
         "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4\nsrun torchrun --nnodes 2 --nproc_per_node 4 a.py\n"
     )
-    begin = time.monotonic()
+    begin = cpu_seconds()
     status, out, err = command(str(script))
-    assert (status, err) == (0, "") and time.monotonic() - begin < 2
+    assert (status, err) == (0, "") and cpu_seconds() - begin < 0.5
     assert "+srun --distgpu=torchrun torchrun a.py\n" in out
     new = tmp_path / "new.sbatch"
     assert command(str(script), "-o", str(new)) == (0, "", "")
@@ -119,10 +125,12 @@ def is_bash(script: str) -> bool:
     return done.returncode == 0
 
 
-def test_hostile_scripts_are_converted_well_or_not_at_all() -> None:
+def test_hostile_scripts_are_converted_well_or_not_at_all(
+    pytestconfig: pytest.Config,
+) -> None:
     dice = random.Random(41)
     originals = [file.read_text() for file in FILES if file.suffix == ".sbatch"]
-    count = int(os.environ.get("DISTGPU_HOSTILE", "300"))
+    count = pytestconfig.getoption("hostile")
     for turn in range(count):
         if turn % 2:
             parts: List[str] = [dice.choice(PARTS) for _ in range(dice.randrange(1, 40))]
@@ -213,6 +221,15 @@ JOBS = [
      "srun --distgpu=ray distgpu exec -- python a.py"),
     ("python a.py --r $LOCAL_RANK 'x'", "distribution: {type: pytorch}\n",
      "srun --distgpu=pytorch bash -c 'python a.py --r $LOCAL_RANK '\\''x'\\'''"),
+    # What is not a literal in the file; installing is no training.
+    ("python a.py --d ${{inputs.d}}", "inputs: {d: '${{parent.inputs.d}}'}\n",
+     'srun --distgpu=pytorch python a.py --d "$d"'),
+    ("python setup.py install && ./a ; ls", "distribution: {type: mpi}\n",
+     "python setup.py install && srun --mpi=pmix --distgpu=ompi ./a ; ls"),
+    ("python a.py; python -m pip list", "",
+     "srun --distgpu=pytorch python a.py; python -m pip list"),
+    ("echo $RANK", "distribution: {type: pytorch}\n",
+     "srun --distgpu=pytorch bash -c 'echo $RANK'"),
     ("python a.py $[[--lr ${{inputs.lr}}]] $[[--b ${{inputs.b}}]]",
      "inputs: {lr: 0.1, b: {type: number, optional: true}}\n",
      "srun --distgpu=pytorch python a.py --lr 0.1 "),
@@ -240,6 +257,11 @@ def test_what_is_not_taken_is_said() -> None:
         (0, "how many GPUs a node has is not in the file; --gres=gpu:1 is what its processes need"),
         (0, "AZUREML_RUN_ID: only Azure ML sets it; set it before srun"),
     ]  # fmt: skip
+    assert (
+        script_of("j.yml", "command: echo a\n") == "distgpu: j.yml: its command starts no training"
+    )
+    two = main.convert("j.yml", "command: ./prepare && python a.py\n")
+    assert (0, "in one process, not in each: ./prepare") in two.notes
     left = main.convert("j.yml", "command: torchrun --nnodes 1:4 a.py\n")
     assert left.script == ""
     assert left.notes[-1][1] == (

@@ -190,6 +190,8 @@ srun --mpi=pmix --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=ompi ./a
 #SBATCH -N2 --ntasks-per-node=4 --gres=gpu:4 -c8
 deepspeed --hostfile h a.py
 srun --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=deepspeed python3 a.py
+deepspeed --hostfile h $DIR/a.py $OPTIONS
+srun --cpus-per-task=$SLURM_CPUS_PER_TASK --distgpu=deepspeed python3 $DIR/a.py $OPTIONS
 #SBATCH -N2 -c2 --gres=gpu:4
 N=2\ndeepspeed --hostfile h --num_gpus $N a.py
 srun --ntasks=$((SLURM_NNODES * 2)) --ntasks-per-node=2 --cpus-per-task=1 --distgpu=deepspeed python3 a.py
@@ -273,6 +275,13 @@ def test_cpus_that_srun_does_not_inherit() -> None:
         "deepspeed a.py\n",
         "deepspeed --hostfile h --num_gpus $N a.py\n",
         "deepspeed --hostfile h $OPTIONS a.py\n",
+        "mpirun -np 4 $FLAGS --mca pml ucx ./a -n 100\n",
+        'if x; then M="-x A"; else M=; fi\nmpirun -np 4 $M ./a\n',
+        "srun bash -c 'A=$(ip addr); torchrun --nnodes 2 --nproc_per_node 4 --master_addr $A a.py'\n",
+        'M="mpirun -x A=\\"b c\\""\n$M ./a\n',
+        "export WORLD_SIZE=16\nsrun -n2 --ntasks-per-node=1 python3 a.py\n",
+        "A=$B/c/<D>\nsrun torchrun --nnodes 2 --nproc_per_node 4 a.py\n",
+        "srun accelerate launch --num_machines 2 --rdzv_backend static --main_process_port 1 a.py\n",
     ],
 )
 def test_what_is_not_sure_stays_with_a_reason(commands: str) -> None:
@@ -549,6 +558,50 @@ def test_the_text_behind_shells_keeps_its_quotes(before: str, after: str) -> Non
     assert converted(before) == after
 
 
+COMPUTED = [
+    # What moves to srun is written so that it means the same there.
+    ("A=$(ip addr)\nexport L=\"torchrun --nnodes 2 --nproc_per_node 4 --master_addr $A\"\nsrun bash -c '$L a.py'\n",
+     "A=$(ip addr)\nexport L=\"torchrun \"\nsrun --distgpu=torchrun,master=$A bash -c '$L a.py'\n"),
+    ("N=$(cat n)\nM=\"mpirun -np $N\"\n$M ./a\n",
+     "N=$(cat n)\nM=\"srun --mpi=pmix --ntasks=$N --distgpu=ompi \"\n$M ./a\n"),
+    ("N=$(cat n)\nM=\"-np $N\"\nmpirun $M ./a\n",
+     "N=$(cat n)\nM=\"\"\nsrun --mpi=pmix --ntasks=$N --distgpu=ompi $M ./a\n"),
+    # Values without quotes, which the parser alone would end too early.
+    ("N=4\nA=$D/$N/b-$N.c\nC=\"a.py --h \"x=$N,y=$N\" --d $A\"\n"
+     "srun bash -c \"torchrun --nnodes 2 --nproc_per_node $N $C\"\n",
+     "N=4\nA=$D/$N/b-$N.c\nC=\"a.py --h \"x=$N,y=$N\" --d $A\"\n"
+     "srun --distgpu=torchrun bash -c \"torchrun $C\"\n"),
+    # The launcher in a variable, with a rendezvous that numbers the machines.
+    ("L=\"accelerate launch --num_machines 2 --rdzv_backend c10d --main_process_port 29500\"\n"
+     "export C=\"$L a.py --x 1\"\nsrun $C\n",
+     "L=\"accelerate launch --num_machines 2 --rdzv_backend c10d --main_process_port \\$MASTER_PORT\"\n"
+     "export C=\"$L a.py --x 1\"\nsrun --distgpu=accelerate,per-node bash -c \"$C\"\n"),
+    # Lines within it would be commands of their own to bash -c.
+    ("C=\"accelerate launch --num_machines 2 --machine_rank $SLURM_NODEID a.py\n--x 1\"\nsrun $C\n",
+     "C=\"accelerate launch --num_machines 2 --machine_rank $SLURM_NODEID a.py\n--x 1\"\nsrun $C\n"),
+    ("srun bash -c '$PKILL; torchrun --nnodes 2 --nproc_per_node 4 a.py'\n",
+     "srun bash -c '$PKILL; torchrun --nnodes 2 --nproc_per_node 4 a.py'\n"),
+    ("PKILL='pkill python'\nsrun bash -c \"$PKILL; torchrun --nnodes 2 --nproc_per_node 4 a.py\"\n",
+     "PKILL='pkill python'\nsrun --distgpu=torchrun bash -c \"$PKILL; torchrun a.py\"\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before, after", COMPUTED)
+def test_what_variables_hold_is_moved_with_its_meaning(before: str, after: str) -> None:
+    assert converted(before) == after
+
+
+def test_the_number_of_ranks_is_told() -> None:
+    def notes(value: str) -> str:
+        return str(convert(f"export WORLD_SIZE={value}\nsrun python3 a.py\n").notes)
+
+    told = "WORLD_SIZE is now the number of tasks"
+    for known in ("2", "$SLURM_NTASKS", "$(( SLURM_NNODES * SLURM_NTASKS_PER_NODE ))"):
+        assert told not in notes(known), known
+    for unknown in ("$N", "$((SLURM_NNODES * GPUS))"):
+        assert told in notes(unknown), unknown
+
+
 ACCELERATE = "accelerate launch --num_machines 2 --machine_rank $SLURM_NODEID "
 MACHINE = "accelerate launch --num_machines 2 --machine_rank \\$NODE_RANK "
 
@@ -572,8 +625,16 @@ def test_the_mode_is_of_the_framework_named() -> None:
     assert mode("# with jax 0.4\n") == "--distgpu=jax python3 a.py\n"
     assert mode("cd train_jax2\n") == "--distgpu=jax python3 a.py\n"
     assert mode("cd /home/ajax/accelerated\n") == "--distgpu=pytorch python3 a.py\n"
+    piped = first_note("srun bash -c 'pip install x; python3 jax_train.py | tee log'\n")
+    assert piped.startswith("one key is missing: srun --distgpu=jax, ")
     hint = first_note("srun python3 train_with_lightning.py\n")
     assert hint.startswith("one key is missing: srun --distgpu=lightning, ")
+
+
+def test_an_export_that_the_mode_removes_is_told() -> None:
+    export = "export TORCHELASTIC_ERROR_FILE=a LOGLEVEL=INFO\n"
+    notes = [(3, "TORCHELASTIC_ERROR_FILE is removed in each task by --distgpu=torchrun")]
+    assert [(line - 1, note) for line, note in convert(export + TORCHRUN).notes] == notes
 
 
 def test_what_has_distgpu_is_done() -> None:

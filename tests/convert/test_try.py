@@ -8,7 +8,8 @@ from typing import Iterator, List
 import pytest
 
 from distgpu_convert import main
-from training import Cluster, judge
+from training import AGREE, CANNOT_RUN, DIFFER, USAGE, Cluster, judge, try_text
+from training import main as try_files
 
 HERE = pathlib.Path(__file__).parent
 
@@ -21,7 +22,7 @@ def cluster() -> Iterator[Cluster]:
         yield raised
 
 
-AGREE = [
+FILES = [
     *sorted(HERE.glob("cases/F*")),
     *sorted(HERE.glob("scripts/*.sbatch")),
 ]
@@ -40,7 +41,7 @@ HERE_INSTEAD = (
 )
 
 
-@pytest.mark.parametrize("file", AGREE, ids=lambda file: str(file.name))
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.name))
 def test_the_script_trains_as_before(cluster: Cluster, file: pathlib.Path) -> None:
     script = file.read_text()
     for there, here in HERE_INSTEAD:
@@ -55,7 +56,8 @@ def test_the_script_trains_as_before(cluster: Cluster, file: pathlib.Path) -> No
             records, said = cluster.run(conversion.script)
             assert [each["world"] for each in records] == [world] * world, said
             return
-    assert judge(cluster, script, conversion.script) is None
+    status, said = judge(cluster, script, conversion.script)
+    assert status == AGREE, said
 
 
 WORLDS = [
@@ -82,3 +84,22 @@ def test_the_job_trains_in_its_world(
         assert given == sorted(f"{arguments} {rank}" for rank in range(world)), said
     else:
         assert given == [arguments] * world, said
+
+
+YAML = sorted(HERE.glob("cases/AZ*.yml"))
+
+
+@pytest.mark.parametrize("file", YAML, ids=lambda file: str(file.name))
+def test_the_job_trains_as_on_azure(cluster: Cluster, file: pathlib.Path) -> None:
+    status, said = try_text(cluster, file.name, file.read_text())
+    assert status == AGREE, said
+
+
+def test_try_sees_what_differs(cluster: Cluster) -> None:
+    head = "#!/bin/bash\n#SBATCH --nodes=2 --gres=gpu:4\n"
+    script = head + "srun torchrun --nnodes 2 --nproc_per_node 4 a.py --x 1\n"
+    for other in ("4 a.py --x 2", "2 a.py --x 1"):
+        assert judge(cluster, script, script.replace("4 a.py --x 1", other))[0] == DIFFER
+    assert judge(cluster, head, script)[0] == CANNOT_RUN
+    assert try_text(cluster, "a.sbatch", head)[0] == CANNOT_RUN
+    assert try_files(["/nonexistent"]) == USAGE

@@ -2,46 +2,32 @@
 of --distgpu, or told. A word that is none of these leaves the command as it is."""
 
 import re
+import shlex
 from dataclasses import dataclass, field
-from typing import List, Optional
+from typing import Optional
 
-from distgpu_convert.slurm import Job, first_host, number
-from distgpu_convert.text import Symbol, Text, Word
+from distgpu_convert.slurm import TABLES, Job, first_host, number
+from distgpu_convert.start import Started
+from distgpu_convert.text import Word
 
-NODES = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}
-NODE_RANKS = {"SLURM_NODEID", "SLURM_PROCID", "NODE_RANK", "RANK", "GROUP_RANK"}
-GPUS = {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}
-HERE = {"HOSTNAME", "SLURMD_NODENAME", "SLURM_LAUNCH_NODE_IPADDR", "MASTER_ADDR"}
+NAMES = {kind: set(names.split()) for kind, names in TABLES["variables"].items()}
 LOCAL = {"localhost", "127.0.0.1", "0.0.0.0", "::1"}
+HOST = r"[\w.-]+|\$\w+"
 
 
 class Left(Exception):
     """Why a command stays as it is."""
 
 
-def only_symbol(text: Text) -> Optional[Symbol]:
-    """Of a text that is nothing else."""
-    return text[0].symbol if len(text) == 1 else None
-
-
-def variable(text: Text) -> str:
+def variable(word: Word) -> str:
     """The name of the variable that is all of it, and that the script does not set."""
-    symbol = only_symbol(text)
-    return symbol.name if symbol and symbol.kind == "env" else ""
+    return word.symbol.name if word.symbol and word.symbol.kind == "env" else ""
 
 
-def refuse_several(text: Text) -> None:
-    for symbol in (char.symbol for char in text):
+def refuse_several(word: Word) -> None:
+    for symbol in (char.symbol for char in word.chars):
         if symbol and symbol.kind == "differs":
             raise Left(f"{symbol.name} has several values, or may have, from line {symbol.line} on")
-
-
-def split_last(word: Word, mark: str) -> List[Word]:
-    """At the last such character: one word, or two."""
-    for at in range(len(word.chars) - 1, -1, -1):
-        if word.chars[at].symbol is None and word.chars[at].text == mark:
-            return [Word(word.chars[:at]), Word(word.chars[at + 1 :])]
-    return [word]
 
 
 @dataclass
@@ -50,91 +36,102 @@ class Account:
 
     script: str
     step: Job
+    started: Started
     one_node: bool = False
     chosen_gpus: bool = False  # by a variable such as CUDA_VISIBLE_DEVICES
-    keys: List[str] = field(default_factory=list)  # of --distgpu
-    notes: List[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # of --distgpu
+    notes: list[str] = field(default_factory=list)
 
     def loses(self, part: str, word: Word) -> bool:
         """Whether the option goes; what it says is accounted for."""
-        judge = getattr(self, "_" + part.replace(" ", "_"), None)
-        return True if judge is None else judge(word) is not False
+        rule = getattr(self, "_" + part.replace(" ", "_"), None)
+        return rule is None or rule(word) is not False
 
     def written(self, word: Word) -> str:
-        """As it stands in the command itself."""
-        return self.script[word.spots[0].begin : word.spots[0].end] if word.spots else word.text
+        """As it can stand among srun's words, where it means the same."""
+        spot = word.spot(self.started.all_words)
+        written = self.script[spot.begin : spot.end] if spot else ""
+        if spot is not None and not spot.holder and self.started.inner is None:
+            return written
+        if word.value() is not None and shlex.quote(word.text) == word.text:
+            return word.text
+        # From a variable's value, or from the text behind bash -c.
+        match = re.fullmatch(r"\\?\$\{?(\w+)\}?", written)
+        if match is not None:
+            value = self.started.outer.state.values.get(match[1])
+            means = [(char.text, char.symbol) for char in word.chars]
+            is_same = isinstance(value, list) and [(c.text, c.symbol) for c in value] == means
+            if is_same or (value is None and variable(word) == match[1]):
+                return f"${match[1]}"
+        raise Left(f"where {word.shown()} is computed, it cannot be given to srun")
 
     def count_of_nodes(self, word: Word) -> Optional[int]:
         """How many the launcher is told; nothing: as many as the step has."""
-        halves = split_last(word, ":")
-        if len(halves) == 2 and halves[0].text != halves[1].text:
+        refuse_several(word)
+        least, *most = word.split(":")
+        if most and least.text != most[0].text:
             raise Left("a range of nodes is for elastic training")
-        text = halves[0].chars
-        refuse_several(text)
-        count, symbol = number(halves[0].value() or ""), only_symbol(text)
+        count, symbol, steps = number(least.value()), least.symbol, self.step.nodes
         if count is None:
             if symbol is None or symbol.kind not in ("nodes", "env"):
                 raise Left(f"how many nodes {word.text} are is not known")
-            if symbol.kind == "env" and symbol.name not in NODES:
+            if symbol.kind == "env" and symbol.name not in NAMES["nodes"]:
                 self.notes.append(f"it was told {symbol.source} nodes; now it has the job's")
-        elif count > 1 and self.step.nodes is None:
-            note = (
-                f"it was told {count} nodes; now it has the job's, which the script does not name"
-            )
-            self.notes.append(note)
-        elif count > 1 and count != self.step.nodes:
-            raise Left(f"it is told {count} nodes, and its step has {self.step.nodes}")
+        elif count > 1 and steps is None:
+            note = "nodes; now it has the job's, which the script does not name"
+            self.notes.append(f"it was told {count} {note}")
+        elif count > 1 and count != steps:
+            raise Left(f"it is told {count} nodes, and its step has {steps}")
         return count
+
+    # The parts of tables.json. All others are computed by distgpu.
 
     def _node_rank(self, word: Word) -> None:
         is_zero = self.one_node and word.text == "0"
-        if variable(word.chars) not in NODE_RANKS and "RANK" not in word.text and not is_zero:
+        if variable(word) not in NAMES["node ranks"] and "RANK" not in word.text and not is_zero:
             raise Left("the script gives each node its rank, and starts it by itself")
-        refuse_several(word.chars)
+        refuse_several(word)
 
     def _address(self, word: Word) -> None:
-        refuse_several(word.chars)
+        refuse_several(word)
         first = word.chars[0].symbol if word.chars else None
         literal, rest = word.value(), Word(word.chars[1:])
-        if first and (first.kind == "first" or first.kind == "env" and first.name in HERE):
-            if not re.fullmatch(r"[\w.-]*", rest.value() or "" if rest.chars else ""):
-                raise Left(f"the address {word.text} is not the first node's name")
-            if rest.chars and rest.value() is None:
-                raise Left(f"the address {word.text} is not the first node's name")
+        unclear = f"the address {word.text} is not the first node's name"
+        if first and (first.kind == "first" or variable(Word(word.chars[:1])) in NAMES["here"]):
+            if rest.value() is None or not re.fullmatch(r"[\w.-]*", rest.text):
+                raise Left(unclear)
             self.keys += ["master=suffix:" + rest.text] if rest.chars else []
         elif literal in LOCAL:
             if not self.one_node and (self.step.nodes or 1) > 1:
                 raise Left(f"with the address {literal}, each node waits for itself")
         elif literal is None or literal != first_host(self.step.line.value("nodelist")):
-            name = literal or self.written(word)
-            if not re.fullmatch(r"[\w.-]+|\$\{?\w+\}?", name):
-                raise Left(f"the address {word.text} is not the first node's name")
+            name = literal or self.written(word).strip('"')
+            if not re.fullmatch(HOST, re.sub(r"^\$\{(\w+)\}$", r"$\1", name)):
+                raise Left(unclear)
             self.keys.append("master=" + name)
 
     def _port(self, word: Word) -> None:
-        refuse_several(word.chars)
-        name = variable(word.chars)
-        if name and not re.match("SLURM|MASTER_PORT|RANDOM", name):
-            self.keys.append("port=" + word.text)
+        refuse_several(word)
+        if variable(word) and not re.match("SLURM|MASTER_PORT|RANDOM", variable(word)):
+            self.keys.append("port=" + self.written(word).strip('"'))
 
     def _endpoint(self, word: Word) -> None:
-        address, *port = split_last(word, ":")
+        address, *port = word.split(":", last=True)
         self._address(address)
         for each in port:
             self._port(each)
 
     def _processes(self, word: Word) -> bool:
         """The node's GPUs are what the mode starts by itself."""
-        count, symbol = number(word.value() or ""), only_symbol(word.chars)
-        if variable(word.chars) == "SLURM_NTASKS_PER_NODE":
+        count = number(word.value())
+        if variable(word) == "SLURM_NTASKS_PER_NODE":
             count = number(self.step.line.value("ntasks-per-node"))
         if count is not None:
             self.keys += [f"nproc={count}"] if count != self.step.gpus else []
             return True
-        if self.chosen_gpus:
-            return False
-        is_gpus = variable(word.chars) in GPUS or word.value() in ("gpu", "auto")
-        return is_gpus or (symbol is not None and symbol.kind == "gpus")
+        is_all = variable(word) in NAMES["gpus"] or word.value() in ("gpu", "auto")
+        is_all = is_all or (word.symbol is not None and word.symbol.kind == "gpus")
+        return is_all and not self.chosen_gpus
 
     def _backend(self, word: Word) -> None:
         if word.value() not in ("c10d", "static"):
@@ -147,11 +144,11 @@ class Account:
             raise Left(f"--rdzv-conf {word.text} is more than is_host")
         return "is_host" in text
 
+    def _count(self, word: Word) -> None:
+        refuse_several(word)
+
     def _choice(self, word: Word) -> None:
         raise Left("its options choose the GPUs")
-
-    def _count(self, word: Word) -> None:
-        refuse_several(word.chars)
 
     def _placed(self, word: Word) -> None:
         note = "its mapping and binding are left out: srun and distgpu place the tasks"

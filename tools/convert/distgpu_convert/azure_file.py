@@ -1,8 +1,9 @@
 """Reads an Azure ML job's file into one kind of value: YAML, or the calls by which Python makes it."""
 
 import ast
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Sequence
+from typing import Optional, Union
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -18,39 +19,39 @@ class Value:
     kind: str  # "text": also a number; "list"; "map": also a call; "unknown": only Python knows it
     text: str = ""  # of one that is not known: how it is written; of a call: whose
     line: int = 0
-    items: List["Value"] = field(default_factory=list)  # of a call: without a name
-    fields: Dict[str, "Value"] = field(default_factory=dict)
+    items: list["Value"] = field(default_factory=list)  # of a call: without a name
+    fields: dict[str, "Value"] = field(default_factory=dict)
 
-    def field(self, name: str, kind: str) -> Optional["Value"]:
+    def field(self, name: str, kind: str = "map") -> "Value":
+        """An empty one if it has none of that kind."""
         value = self.fields.get(name)
-        return value if value is not None and value.kind == kind else None
+        return value if value is not None and value.kind == kind else Value(kind)
 
-
-class Yaml:
-    """A job's tree, of which an alias is a copy: their number is bounded."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def value(self, node: Node) -> Value:
-        self.count += 1
-        if self.count > MOST_VALUES:
-            raise OverflowError
-        line = node.start_mark.line + 1
-        if isinstance(node, SequenceNode):
-            return Value("list", "", line, [self.value(each) for each in node.value])
-        if isinstance(node, MappingNode):
-            pairs = [(key, each) for key, each in node.value if isinstance(key, ScalarNode)]
-            fields = {str(key.value): self.value(each) for key, each in pairs}
-            return Value("map", "", line, [], fields)
-        return Value("text", str(node.value), line)
+    def size(self) -> int:
+        return 1 + sum(each.size() for each in (*self.items, *self.fields.values()))
 
 
 def read_yaml(file: str, text: str) -> Value:
+    count = 0
+
+    def value(node: Node) -> Value:
+        """An alias is a copy: their number is bounded."""
+        nonlocal count
+        count += 1
+        if count > MOST_VALUES:
+            raise OverflowError
+        line = node.start_mark.line + 1
+        if isinstance(node, SequenceNode):
+            return Value("list", "", line, [value(each) for each in node.value])
+        if isinstance(node, MappingNode):
+            pairs = [(key, each) for key, each in node.value if isinstance(key, ScalarNode)]
+            return Value("map", "", line, [], {str(key.value): value(each) for key, each in pairs})
+        return Value("text", str(node.value), line)
+
     problem = "empty, or too many values"
     try:
         root = YAML(typ="safe", pure=True).compose(text)
-        job = Yaml().value(root) if root is not None else None
+        job = value(root) if root is not None else None
         if job is not None and job.kind == "map":
             return job
         problem = "not a job: it has no fields" if job is not None else problem
@@ -70,36 +71,35 @@ class Python:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.names: Dict[str, Value] = {}
-        self.calls: List[Value] = []
+        self.names: dict[str, Value] = {}
+        self.calls: list[Value] = []
         self.count = 0
 
-    def run(self, body: Sequence[ast.AST]) -> None:
-        later: List[ast.AST] = []
+    def run(self, body: Iterable[ast.AST]) -> None:
+        later: list[ast.AST] = []
         for statement in body:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 later.append(statement)
+            elif isinstance(statement, ast.Assign):
+                value = self.value(statement.value)
+                for target in statement.targets:
+                    self._assign(target, value)
+            elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+                self._assign(statement.target, self.value(statement.value))
+            elif hasattr(statement, "body"):
+                self._block(statement)
             else:
-                self._statement(statement)
+                self._inner(statement)
+                self._forget(getattr(statement, "target", statement))
         for statement in later:  # a function runs when all around it is known
             names = dict(self.names)
             self.run(getattr(statement, "body"))
             self.names = names
 
-    def _statement(self, statement: ast.AST) -> None:
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            value = self.value(statement.value)
-            one = isinstance(statement, ast.AnnAssign)
-            for target in [statement.target] if one else statement.targets:  # type: ignore
-                self._assign(target, value)
-        elif hasattr(statement, "body"):
-            self._block(statement)
-        else:
-            for child in ast.iter_child_nodes(statement):
-                if isinstance(child, ast.expr):
-                    self.value(child)
-            if isinstance(statement, ast.AugAssign):
-                self._forget(statement.target)
+    def _inner(self, node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.value(child)
 
     def _assign(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Name):
@@ -110,8 +110,8 @@ class Python:
             key = getattr(target, "attr", getattr(slice_, "value", None))
             if named is not None and named.kind == "map" and isinstance(key, str):
                 named.fields[key] = value
-            elif named is not None:
-                self._forget(target.value)
+            elif named is not None and isinstance(target.value, ast.Name):
+                self.names[target.value.id] = self._unknown(target.value)
             elif any(isinstance(n, ast.Name) and n.id in self.names for n in ast.walk(target)):
                 # job.run_config.node_count = 2
                 written = ast.get_source_segment(self.source, target) or ""
@@ -122,11 +122,10 @@ class Python:
                 self._assign(each, value.items[at] if known else self._unknown(target))
 
     def _forget(self, tree: ast.AST) -> None:
+        """The names that are set in it."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                self.names[node.id] = Value("unknown", node.id, node.lineno)
-            elif isinstance(node, ast.Name) and node is tree:
-                self.names[node.id] = Value("unknown", node.id, node.lineno)
+                self.names[node.id] = self._unknown(node)
 
     def _block(self, statement: ast.AST) -> None:
         """What is set in it has no value behind it, unless it surely runs."""
@@ -136,9 +135,7 @@ class Python:
         before = dict(self.names)
         if isinstance(statement, (ast.For, ast.While)):
             self._forget(statement)
-        for child in ast.iter_child_nodes(statement):
-            if isinstance(child, ast.expr):
-                self.value(child)
+        self._inner(statement)
         for part in ("body", "handlers", "orelse", "finalbody"):
             self.run(getattr(statement, part, []))
             self.names = self.names if is_sure else dict(before)
@@ -158,19 +155,16 @@ class Python:
         if isinstance(node, (ast.List, ast.Tuple)):
             return Value("list", "", line, [self.value(each) for each in node.elts])
         if isinstance(node, ast.Dict):
-            fields: Dict[str, Value] = {}
+            result = Value("map", "", line)
             for key, each in zip(node.keys, node.values):
                 value = self.value(each)
-                if key is None:
-                    fields.update(value.fields)
-                elif isinstance(key, ast.Constant):
-                    fields[str(key.value)] = value
-            return Value("map", "", line, [], fields)
+                named = {str(key.value): value} if isinstance(key, ast.Constant) else {}
+                result.fields.update(value.fields if key is None else named)
+            return result
         if isinstance(node, ast.Name) and node.id in self.names:
-            named = self.names[node.id]
             # Names in lists of names would double it each time.
-            self.count += size_of(named)
-            return named if self.count <= MOST_VALUES else self._unknown(node)
+            self.count += self.names[node.id].size()
+            return self.names[node.id] if self.count <= MOST_VALUES else self._unknown(node)
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.JoinedStr):
@@ -180,12 +174,10 @@ class Python:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand = self.value(node.operand)
             return Value(operand.kind, "-" + operand.text, line)
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                self.value(child)
+        self._inner(node)
         return self._unknown(node)
 
-    def _joined(self, parts: Sequence[object], node: ast.expr) -> Value:
+    def _joined(self, parts: Sequence[Union[ast.expr, str]], node: ast.expr) -> Value:
         """Texts, or lists, one behind the other."""
         values = [
             self.value(part) if isinstance(part, ast.expr) else Value("text", str(part))
@@ -196,9 +188,7 @@ class Python:
         if kinds == {"text"} and not are_numbers:
             return Value("text", "".join(value.text for value in values), node.lineno)
         if kinds == {"list"}:
-            return Value(
-                "list", "", node.lineno, [each for value in values for each in value.items]
-            )
+            return Value("list", "", node.lineno, [each for v in values for each in v.items])
         return self._unknown(node)
 
     def _call(self, node: ast.Call) -> Value:
@@ -216,11 +206,7 @@ class Python:
         return call
 
 
-def size_of(value: Value) -> int:
-    return 1 + sum(map(size_of, value.items)) + sum(map(size_of, value.fields.values()))
-
-
-def read_python(file: str, text: str) -> List[Value]:
+def read_python(file: str, text: str) -> list[Value]:
     """Every call, inner ones first."""
     try:
         python = Python(text)
@@ -229,9 +215,8 @@ def read_python(file: str, text: str) -> List[Value]:
     except SyntaxError as error:
         raise Problem(f"{file}:{error.lineno or 1}: not Python: {error.msg}; mend it there")
     except (RecursionError, MemoryError, ValueError):
-        raise Problem(
-            f"{file}: nested too deeply, or not Python; give the script that makes the job"
-        )
+        remedy = "give the script that makes the job"
+        raise Problem(f"{file}: nested too deeply, or not Python; {remedy}")
 
 
 def last_call(calls: Sequence[Value], *callees: str) -> Optional[Value]:

@@ -1,13 +1,13 @@
 """Which commands of a script can read no variable of the ranks. What is not known may read them all."""
 
 import re
-from typing import List, Optional, Sequence, Set
+from collections.abc import Sequence
+from typing import Optional
 
 from tree_sitter import Node
 
-from distgpu_convert.launchers import TABLES
 from distgpu_convert.shell import Expansion, Source, State, line_of, nodes_of
-from distgpu_convert.slurm import Line, line_of_words
+from distgpu_convert.slurm import TABLES, Line, line_of_words
 from distgpu_convert.text import Word
 
 RANKS = set(TABLES["ranks"].split())  # by which scripts tell ranks of each other
@@ -15,26 +15,15 @@ RANKS = set(TABLES["ranks"].split())  # by which scripts tell ranks of each othe
 PRINTS = set(TABLES["prints"].split())
 STARTS_NOTHING = set(TABLES["starts nothing"].split())
 NEEDS_NO_RANK = set(TABLES["needs no rank"].split())
-ACTIVATES = re.compile(
-    r"(conda|mamba|micromamba) (de)?activate.*"
-    r"|(source|\.) (\S*/)?(activate|conda\.sh|\.bashrc|profile)( \S+)*"
-)
-STARTS_BY_OPTION = {
-    "tar": r"^-?[A-Za-z]*[IF][A-Za-z]*$|^--(to-?c|checkpoint-a|use-c|info-|new-v|rsh-c|to$|to=)",
-    "rsync": r"^-[A-Za-z]*e|^--(r$|rs|rsh)",
-    "sort": r"^--co",
-}
+PREPARES = set(TABLES["prepares"].split())
+ACTIVATES = re.compile(TABLES["activates"])
 STARTS_ANOTHER = ("multi-prog", "prolog", "epilog", "task-prolog", "task-epilog")
 # Anywhere in a script: what processes know; programs that others start; variables by their names.
-READS_ALL = re.compile(
-    r"(?:^|[\s=\"'(<>:;|&])[/.]*proc/(?!cpuinfo|meminfo|loadavg|stat\b|driver/)|/proc(?=[\s;&|)]|$)"
-    r"|\b(?:RSYNC_RSH|TAR_OPTIONS|SLURM_(?:TASK_)?(?:PRO|EPI)LOG|SLURM_MULTI_PROG)="
-    r"|\$\{!|\$\[|\\`",
-    re.MULTILINE,
-)
+READS_ALL = re.compile(TABLES["reads all"], re.MULTILINE)
+READERS = "command declaration_command test_command heredoc_body function_definition".split()
 
 
-def words_of(source: Source, node: Node) -> List[str]:
+def words_of(source: Source, node: Node) -> list[str]:
     expansion = Expansion(source, State())
     return [
         word.text
@@ -51,11 +40,12 @@ def known_name(path: str) -> str:
 
 
 def starts_by_option(name: str, words: Sequence[str]) -> bool:
-    pattern = STARTS_BY_OPTION.get(name)
-    if name == "tar" and words and not words[0].startswith("-"):
-        words = ["-" + words[0], *(word for word in words[1:] if word.startswith("-"))]
-    elif name == "tar":
-        words = [word for word in words if word.startswith("-")]
+    """Options by which tar, rsync and sort start a program; tar's first word needs no dash."""
+    if name == "tar":
+        first = "".join(words[:1])
+        first = first if first.startswith("-") else "-" + first
+        words = [first, *(word for word in words[1:] if word.startswith("-"))]
+    pattern = TABLES["starts by option"].get(name)
     return pattern is not None and any(re.search(pattern, word) for word in words)
 
 
@@ -63,8 +53,7 @@ def needs_no_rank(words: Sequence[Word]) -> bool:
     texts = [word.text for word in words]
     name = known_name(texts[0])
     is_plain = name in NEEDS_NO_RANK and not starts_by_option(name, texts[1:])
-    prepares = name in TABLES["prepares"].split()
-    return is_plain or prepares or bool(ACTIVATES.fullmatch(" ".join(texts)))
+    return is_plain or name in PREPARES or bool(ACTIVATES.fullmatch(" ".join(texts)))
 
 
 def plain_step(words: Sequence[str]) -> Optional[Line]:
@@ -74,27 +63,21 @@ def plain_step(words: Sequence[str]) -> Optional[Line]:
     return line if is_certain and ":" not in words and not line.has(*STARTS_ANOTHER) else None
 
 
-def has_harmless_words(name: str, rest: Sequence[str]) -> bool:
-    """awk and sed can start programs, read variables and write files; scontrol can do more than show."""
-    if name == "scontrol":
-        return rest[:1] == ["show"]
-    if name == "awk":
-        doubtful = r"system|\||ENVIRON|@|\$(?!NF)[A-Za-z_{]|>|^-(?![Fv])"
-        return not any(re.search(doubtful, word) for word in rest)
-    if name == "sed":
-        words = [word for word in rest if word not in ("-n", "-E", "-r")]
-        script = r"[0-9,$pdq{};]*|s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpI0-9]*"
-        plain = bool(words) and re.fullmatch(script, words[0]) is not None
-        return plain and not any(word.startswith("-") for word in words)
-    return not starts_by_option(name, rest)
-
-
 def only_prints(words: Sequence[str]) -> bool:
-    name = known_name(words[0])
+    """awk and sed can start programs, read variables and write files; scontrol can do more than show."""
+    name, rest = known_name(words[0]), words[1:]
     line = plain_step(words) if name == "srun" else None
     if line is not None and not line.has("output", "error"):
         return known_name(words[line.program]) in PRINTS & NEEDS_NO_RANK | {"nvidia-smi"}
-    return name in PRINTS and has_harmless_words(name, words[1:])
+    if name == "scontrol":
+        return rest[:1] == ["show"]
+    if name == "awk":
+        return not any(re.search(TABLES["doubtful in awk"], word) for word in rest)
+    if name == "sed":
+        scripts = [word for word in rest if word not in ("-n", "-E", "-r")]
+        plain = bool(scripts) and re.fullmatch(TABLES["plain in sed"], scripts[0]) is not None
+        return plain and not any(word.startswith("-") for word in scripts)
+    return name in PRINTS and not starts_by_option(name, rest)
 
 
 def only_prints_within(source: Source, node: Node) -> bool:
@@ -109,7 +92,7 @@ def only_prints_within(source: Source, node: Node) -> bool:
 
 def reads_nothing(words: Sequence[str]) -> bool:
     name = known_name(words[0]) if words else ":"
-    if name.isdigit():  # of $((1 + 2)) in a here-document, to the parser
+    if name.isdigit() or words == ["exec"]:  # of $((1 + 2)) in a here-document, to the parser
         return True
     if name == "set":
         return len(words) > 1 and words[1][0] in "-+"
@@ -119,7 +102,7 @@ def reads_nothing(words: Sequence[str]) -> bool:
             return line is not None
         name, words = known_name(words[line.program]), words[line.program :]
         return name in NEEDS_NO_RANK and not starts_by_option(name, words[1:])
-    if (name in PRINTS and has_harmless_words(name, words[1:])) or words == ["exec"]:
+    if only_prints(words or [":"]):
         return True
     if name in STARTS_NOTHING and not starts_by_option(name, words[1:]):
         return name not in ("test", "[") or "-v" not in words
@@ -141,15 +124,14 @@ def may_read(source: Source, node: Node) -> bool:
     return source.of(node.child_by_field_name("name")) in known
 
 
-def first_reader(source: Source, code: str, converted: Set[int]) -> int:
+def first_reader(source: Source, code: str, converted: set[int]) -> int:
     """The first line of what may read exported variables; 0: nothing does.
 
     `code`: the script without its comments; `converted`: where the commands begin that are.
     """
     match = READS_ALL.search(code)
     lines = [code.count("\n", 0, match.start() + 1) + 1] if match else []
-    kinds = "command declaration_command test_command heredoc_body function_definition".split()
-    for node in nodes_of(source.root, *kinds):
+    for node in nodes_of(source.root, *READERS):
         if not (node.type == "command" and node.start_byte in converted) and may_read(source, node):
             lines.append(line_of(node))
     return min(lines, default=0)

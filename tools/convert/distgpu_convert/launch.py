@@ -2,32 +2,42 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import List, Optional, Set, Tuple
+from typing import Optional
 
-from distgpu_convert.accounts import LOCAL, Account, Left, variable
+from distgpu_convert.accounts import LOCAL, NAMES, Account, Left, refuse_several, variable
 from distgpu_convert.harmless import RANKS, needs_no_rank
-from distgpu_convert.launchers import Call, Option, read_launcher, starts_python
-from distgpu_convert.slurm import Job, count_of_hosts, number, sets_variable, step_in
-from distgpu_convert.start import Started, pass_wrappers, read_started, shell_text
-from distgpu_convert.text import Edit, Word, removal
-from distgpu_convert.walk import Command
+from distgpu_convert.slurm import Job, count_of_hosts, decides_variable, number, sets_variable
+from distgpu_convert.start import (
+    Call,
+    Option,
+    Started,
+    is_program,
+    option_name,
+    pass_wrappers,
+    read_launcher,
+    read_started,
+    shell_text,
+    starts_python,
+)
+from distgpu_convert.text import Edit, Word, plain, removal
+from distgpu_convert.walk import Command, names_set
 
-VISIBLE = (
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",
+VISIBLE = sorted(NAMES["visible"])
+ALL_TASKS = re.compile(
+    r"\$\{?SLURM_(NTASKS|NPROCS)\}?"
+    r"|\$\(\( *\$?\{?SLURM_(NNODES|JOB_NUM_NODES)\}? *\* *\$?\{?SLURM_NTASKS_PER_NODE\}? *\)\)"
 )
 CPUS = "--cpus-per-task=$SLURM_CPUS_PER_TASK"
+MODES = "distgpu vars help lists the"
 
 
 @dataclass
 class Launch:
     command: Command
     spec: str = ""  # of --distgpu
-    edits: List[Edit] = field(default_factory=list)  # none: it stays as it is
-    notes: List[str] = field(default_factory=list)
-    chosen: Set[str] = field(default_factory=set)  # exports that distgpu would compute otherwise
+    edits: list[Edit] = field(default_factory=list)  # none: it stays as it is
+    notes: list[str] = field(default_factory=list)
+    chosen: set[str] = field(default_factory=set)  # exports that distgpu would compute otherwise
 
 
 @dataclass
@@ -62,12 +72,13 @@ class Converter:
         self.outer = started.outer
         self.srun = started.srun
         self.job = context.job
-        self.step = step_in(self.job, started.srun) if started.srun else self.job
+        self.step = self.job.step(started.srun) if started.srun else self.job
         self.launch = Launch(started.outer)
-        self.account = Account(context.script, self.step)
-        sets = {*self.outer.state.exported, *self.outer.prefix}
-        words = " ".join(word.text for word in started.all_words)
-        is_chosen = sets.intersection(VISIBLE) or re.search(rf"\b({'|'.join(VISIBLE)})=", words)
+        self.in_shell = False  # what it starts gets a bash -c of its own
+        self.account = Account(context.script, self.step, started)
+        self.sets = {*self.outer.state.exported, *self.outer.prefix}
+        self.texts = " ".join(word.text for word in started.all_words)
+        is_chosen = self.sets & {*VISIBLE} or re.search(rf"\b({'|'.join(VISIBLE)})=", self.texts)
         self.account.chosen_gpus = bool(is_chosen)
 
     def convert(self) -> Optional[Launch]:
@@ -92,56 +103,54 @@ class Converter:
 
     # Edits of words
 
-    def _spot(self, word: Word) -> Tuple[int, int, str]:
+    def _replace(self, word: Word, text: str, keeps: bool = False) -> None:
+        """Its place is where nothing else of the command stands; `keeps`: the text precedes it."""
         spot = word.spot(self.started.all_words)
         if spot is None:
-            raise Left(f"{word.text} is written together with other words")
-        return spot.begin, spot.end, spot.holder
+            raise Left(f"{word.shown()} is written together with other words")
+        begin, end, _, holder = spot
+        if self.in_shell and keeps:  # bash -c stands in the command, and so does what precedes it
+            begin, holder = word.spots[0].begin, ""
+        edit = Edit(begin, begin if keeps else end, text, holder)
+        is_removal = not text and not keeps
+        removed = removal(self.context.script, begin, end, holder) if is_removal else edit
+        self.launch.edits.append(removed)
 
-    def _insert(self, word: Word, text: str) -> None:
-        begin, _, holder = self._spot(word)
-        self.launch.edits.append(Edit(begin, begin, text, holder))
-
-    def _replace(self, word: Word, text: str) -> None:
-        begin, end, holder = self._spot(word)
-        self.launch.edits.append(Edit(begin, end, text, holder))
-
-    def _remove(self, words: List[Word]) -> None:
+    def _remove(self, words: list[Word]) -> None:
         for word in words:
-            self.launch.edits.append(removal(self.context.script, *self._spot(word)))
+            self._replace(word, "")
 
     def _add_spec(self, mode: str, shape: str, program: str = "") -> None:
         """Behind srun's options, or with an srun that was not there."""
         self._exported("MASTER_ADDR", "address")
         self._exported("MASTER_PORT", "port")
         spec = self.launch.spec = ",".join([mode, *dict.fromkeys(self.account.keys)])
+        for name in sorted(self.outer.state.exported - RANKS):
+            if decides_variable(spec, name) and not sets_variable(spec, name):
+                self.launch.notes.append(f"{name} is removed in each task by --distgpu={spec}")
+        place = self.outer.words[self.started.step if self.srun else self.started.first]
         if not self.srun:
-            program += self._chosen_gpus()
-            self._insert(
-                self.outer.words[self.started.first], f"srun {shape}--distgpu={spec} {program}"
-            )
-            return
-        self._insert(self.outer.words[self.started.step], f"{shape}--distgpu={spec} {program}")
-        name = "SRUN_CPUS_PER_TASK"
-        has_cpus = self.srun.has("cpus-per-task") or "--cpus-per-task" in shape
-        if not has_cpus and name not in {*self.outer.state.exported, *self.outer.prefix}:
-            note = f"srun does not inherit --cpus-per-task on every release; add {CPUS}"
-            self.launch.notes += [note] if self.job.cpus else []
-        self._remove_inner_ranks()
+            shape, program = "srun " + shape, program + self._chosen_gpus()
+        self._replace(place, f"{shape}--distgpu={spec} {program}", keeps=True)
+        if self.srun:
+            has_cpus = self.srun.has("cpus-per-task") or "--cpus-per-task" in shape
+            if self.job.cpus and not has_cpus and "SRUN_CPUS_PER_TASK" not in self.sets:
+                note = f"srun does not inherit --cpus-per-task on every release; add {CPUS}"
+                self.launch.notes.append(note)
+            self._remove_inner_ranks()
 
     def _exported(self, name: str, part: str) -> None:
         """An address or a port that distgpu does not compute stays the script's choice."""
         value = self.outer.state.values.get(name)
-        if not isinstance(value, list) or any(
-            key.startswith("master=" if part == "address" else "port=") for key in self.account.keys
-        ):
+        key = "master=" if part == "address" else "port="
+        if not isinstance(value, list) or any(each.startswith(key) for each in self.account.keys):
             return
-        account = Account(self.context.script, self.step)
+        account = Account(self.context.script, self.step, self.started)
         try:
             account.loses(part, Word(value))
         except Left:
             self.launch.chosen.add(name)
-        if any("suffix" in key for key in account.keys):
+        if any("suffix" in each for each in account.keys):
             self.account.keys += account.keys
         elif account.keys:
             self.launch.chosen.add(name)
@@ -162,16 +171,12 @@ class Converter:
 
     def _remove_inner_ranks(self) -> None:
         """What the task's shell sets first, if the mode does it."""
-        if self.started.inner is None:
-            return
-        source = self.started.inner.source
-        children = source.root.named_children
+        source = self.started.inner.source if self.started.inner else None
+        children = source.root.named_children if source else []
         for child, following in zip(children, children[1:]):
-            each = [child] if child.type == "variable_assignment" else child.named_children
-            names = [re.split(r"\W", source.of(one))[0] for one in each]
-            if not re.match("variable_assignment|declaration_command", child.type) or not all(
-                name in RANKS and sets_variable(self.launch.spec, name) for name in names
-            ):
+            names = names_set(source, child) if source else []
+            is_set = all(n in RANKS and sets_variable(self.launch.spec, n) for n in names)
+            if source is None or not names or not is_set:
                 return
             spots = source.spots(child.start_byte, following.start_byte, "", "")
             if not spots or spots[0].quote == "mixed":
@@ -199,17 +204,15 @@ class Converter:
 
     def _refuse(self, call: Call) -> None:
         self._refuse_unclear()
-        words = " ".join(word.text for word in self.started.all_words)
         if self._names_node():
             raise Left("srun is told the node, so the script starts each node by itself")
         if not self.srun and "background" in self.outer.around:
             raise Left("it runs beside others, and steps of srun would wait for each other")
-        if not self.srun and re.search(r"SLURM_(PROCID|NODEID)\b", words):
-            raise Left(
-                "each task seems to run this script; give --distgpu to the srun that starts it"
-            )
+        if not self.srun and re.search(r"SLURM_(PROCID|NODEID)\b", self.texts):
+            note = "each task seems to run this script; give --distgpu to the srun that starts it"
+            raise Left(note)
         if call.unclear is not None:
-            raise Left(f"{call.unclear.text} may be options of {call.name}")
+            raise Left(f"{call.unclear.shown()} may be options of {call.name}")
         if call.kind in ("torchrun", "accelerate"):
             return
         if self.srun:
@@ -218,8 +221,9 @@ class Converter:
             if option.part == "kept":
                 raise Left(f"{option.words[0].text} of {call.name} is not understood")
         program = call.words[call.program :]
-        if program[0].may_split() and call.kind == "deepspeed":
-            raise Left(f"{program[0].text} may be options of {call.name}")
+        refuse_several(program[0])
+        if program[0].may_split() and call.kind == "deepspeed" and not is_program(program[0]):
+            raise Left(f"{program[0].shown()} may be options of {call.name}")
         if any(word.text == ":" for word in program):
             raise Left(f"{call.name} starts several programs")
         if self.started.inner or call.words[0] is not self.outer.words[self.started.first]:
@@ -253,10 +257,8 @@ class Converter:
         told, meets = call.value("nodes"), call.value("address", "endpoint")
         count = self.account.count_of_nodes(told) if told else 1
         if count != 1 and not self.srun and not self.job.given:
-            raise Left(
-                "it is told several nodes, and no #SBATCH line asks for them: each task of an srun "
-                "seems to run this script; give --distgpu to that srun"
-            )
+            note = "it is told several nodes, and no #SBATCH line asks for them: each task of an "
+            raise Left(note + "srun seems to run this script; give --distgpu to that srun")
         if count != 1 or (self.step.nodes or 1) == 1:
             return count == 1
         if told is None and meets and meets.value() not in LOCAL and not call.has("--standalone"):
@@ -264,29 +266,28 @@ class Converter:
             self.account.notes.append(f"--nnodes was missing; with --distgpu {nodes}")
             return False
         if self.srun:
+            note = "it is told no number of nodes, so each node trains by itself; where they are "
             raise Left(
-                "it is told no number of nodes, so each node trains by itself; where they are meant "
-                "to train together, write srun --distgpu=torchrun torchrun without more"
+                note
+                + "meant to train together, write srun --distgpu=torchrun torchrun without more"
             )
         return True
 
-    def _going(self, call: Call, single: bool = False) -> List[Option]:
+    def _going(self, call: Call, single: bool = False) -> list[Option]:
         """The options that go, each accounted for."""
         self.account.one_node = single or self.step.nodes == 1
         going = []
         for option in call.options:
-            if option.part not in ("flag", "kept") and option.value is None:
-                raise Left(f"{option.name} has no value")
-            if option.part == "flag" or (
-                option.value is not None
-                and option.part != "kept"
-                and self.account.loses(option.part, option.value)
-            ):
+            if option.part == "flag":
                 going.append(option)
+            elif option.part != "kept":
+                if option.value is None:
+                    raise Left(f"{option.name} has no value")
+                going += [option] if self.account.loses(option.part, option.value) else []
         return going
 
     def _torchrun(self, call: Call) -> None:
-        single = self._is_single(call)
+        single, notes = self._is_single(call), self.account.notes
         for option in self._going(call, single):
             self._remove(option.words)
         if call.value("processes") is None and self.step.gpus != 1:
@@ -294,26 +295,29 @@ class Converter:
             note = (
                 "it starts one process on each node, as before; without nproc=1, one for each GPU"
             )
-            self.account.notes.append(note)
+            notes.append(note)
         # Which by itself gives the script an argument --local-rank, unless told not to.
         if call.words[call.module].text == "torch.distributed.launch" and call.has("--use-env"):
             self._replace(call.words[call.module], "torch.distributed.run")
         program = call.words[call.program]
-        if program.may_split():
-            note = f"{program.text} may hold options of the launcher; they stay"
-            self.account.notes.append(note)
+        if program.may_split() and not is_program(program):
+            notes.append(f"{program.shown()} may hold options of the launcher; they stay")
         self._add_spec("torchrun", self._one_each_node(single))
 
     def _accelerate(self, call: Call) -> None:
         """Its launcher reads no variables, so that the task's shell has to put them in."""
-        machines = any(re.match("--num[_-]machines", word.text) for word in call.words)
+        machines = any(option_name(word) == "--num-machines" for word in call.words)
         going = self._going(call, not machines)
         self._keep_master()
+        self.in_shell = bool(going) and self.started.inner is None
         self._add_spec(call.mode, self._one_each_node(not machines))
-        if going and not any(machines and option.part == "node rank" for option in going):
+        numbers = [each for each in call.options if each.name == "--rdzv-backend" and each.value]
+        numbered = any(each.value and each.value.text == "c10d" for each in numbers)
+        numbered = numbered or any(option.part == "node rank" for option in going)
+        if going and not (machines and numbered):
             raise Left("its machines get no number, or no --machine_rank")
-        if going and self.started.inner is None:
-            self._wrap(call.words[0], call.words[-1])
+        if self.in_shell:
+            self._wrap(call.words)
         names = {"node rank": "NODE_RANK", "address": "MASTER_ADDR", "port": "MASTER_PORT"}
         for option in going:
             word = option.words[-1]
@@ -325,26 +329,30 @@ class Converter:
     def _keep_master(self) -> None:
         self.account.keys = [key for key in self.account.keys if key.startswith("master=")]
 
-    def _wrap(self, first: Word, last: Word) -> None:
+    def _wrap(self, words: list[Word]) -> None:
         """In bash -c "..."; not where its text means another thing there."""
-        begin, _, holder = self._spot(first)
-        _, end, last_holder = self._spot(last)
+        begin, end = words[0].spots[0].begin, words[-1].spots[0].end
         text = self.context.script[begin:end].replace("\\\n", "")
         has_dollar = any("$" in each for each in re.findall(r"'([^']*)'", text))
-        if holder or last_holder or has_dollar or re.search(r'["`\\!]', text):
-            raise Left(
-                "its options have quotes, and the task's shell has to fill in the machine's rank"
-            )
+        values = [self.outer.state.values.get(name) for name in re.findall(r"\$\{?(\w+)", text)]
+        held = [
+            c.text for value in values if isinstance(value, list) for c in value if not c.symbol
+        ]
+        is_special = set("\n\"'`\\!$;&|<>(){}*?[]#~") & set("".join(held))
+        before = self.outer.words[: self.started.step]
+        is_within = any(each.spots[0].end > begin for each in before)
+        if is_special or is_within or has_dollar or re.search(r'["`\\!]', text):
+            note = "its options have quotes, and the task's shell has to fill in the machine's rank"
+            raise Left(note)
         self.launch.edits += [Edit(begin, begin, 'bash -c "'), Edit(end, end, '"')]
 
     def _deepspeed(self, call: Call) -> None:
-        has_hosts = call.has("--hostfile") or call.has("-H")
-        if not has_hosts and (self.job.nodes or 1) > 1:
+        job, told = self.job, call.value("count")
+        if not (call.has("--hostfile") or call.has("-H")) and (job.nodes or 1) > 1:
             raise Left("without --hostfile it is not known whether it uses all nodes")
         for option in self._going(call):
             self._remove(option.words)
-        told, job = call.value("count"), self.job
-        gpus = number(told.value() or "") if told else job.gpus
+        gpus = number(told.value()) if told else job.gpus
         if not gpus:
             raise Left("how many GPUs a node has is not known")
         if self.account.chosen_gpus:
@@ -368,9 +376,17 @@ class Converter:
         for option in self._going(call):
             self._remove(option.words)
         self._remove(call.words[:1])
-        before = self._variables_before(call)
+        # -x NAME=VALUE and MPI's parameters; srun hands all variables on.
+        before = ""
+        for option in call.options:
+            words = [self.account.written(word) for word in option.words[1:]]
+            if option.part == "export" and "=" in words[0]:
+                before += words[0] + " "
+            elif option.part == "parameter" and len(words) == 2:
+                before += ("" if option.name == "-genv" else "OMPI_MCA_") + "=".join(words) + " "
+        is_plain = self.started.first == 0 and not re.search("[\"']", before)
         if before:
-            self._insert(call.words[0], before)
+            self._replace(call.words[0], before if is_plain else "env " + before, keeps=True)
         shape = ("" if gloo else "--mpi=pmix ") + self._tasks(call)
         mode = "horovod" if "horovod" in (call.mode, self.context.framework) else "ompi"
         mode += ",backend=gloo" if gloo else ""
@@ -381,31 +397,19 @@ class Converter:
         job, count, told = self.job, call.value("count"), call.value("each")
         placed = [each.value.text for each in call.options if each.part == "placed" and each.value]
         by_node = re.search(r"ppr:(\d+):node", " ".join(placed))
-        on_node = number((told.value() or "") if told else by_node[1] if by_node else "")
+        on_node = number(told.value()) if told else number(by_node[1]) if by_node else None
         product = (job.nodes or 0) * (number(job.line.value("ntasks-per-node")) or 0)
         if (
             count is None
-            or variable(count.chars) in ("SLURM_NTASKS", "SLURM_NPROCS")
+            or variable(count) in ("SLURM_NTASKS", "SLURM_NPROCS")
             or count.text == (job.line.value("ntasks") or str(product or "none"))
         ):
-            same = on_node is None or on_node == job.tasks_on_node
-            return cpus_of_job(job) if same or on_node is None else each_node(on_node, job)
+            is_own = on_node is not None and on_node != job.tasks_on_node
+            return each_node(on_node, job) if is_own and on_node else cpus_of_job(job)
         text = f"--ntasks={self.account.written(count)} "
         if on_node is not None:
             return text + f"--ntasks-per-node={on_node} " + cpus_for(on_node, job)
-        return text + cpus_for(-(-(number(count.value() or "") or 0) // (job.nodes or 1)), job)
-
-    def _variables_before(self, call: Call) -> str:
-        """mpirun's -x NAME=VALUE and MPI's parameters; srun hands all variables on."""
-        text = ""
-        for option in call.options:
-            words = [self.account.written(word) for word in option.words[1:]]
-            if option.part == "export" and "=" in words[0]:
-                text += words[0] + " "
-            elif option.part == "parameter" and len(words) == 2:
-                text += ("" if option.name == "-genv" else "OMPI_MCA_") + "=".join(words) + " "
-        is_plain = self.started.first == 0 and not re.search("[\"']", text)
-        return text if not text or is_plain else "env " + text
+        return text + cpus_for(-(-(number(count.value()) or 0) // (job.nodes or 1)), job)
 
     # srun python3 train.py
 
@@ -414,27 +418,38 @@ class Converter:
         text = self.started.text.text if self.started.text else ""
         if not self.context.sets_ranks and not re.search(rf"\b({'|'.join(RANKS)})=", text):
             program = " ".join(word.text for word in self.started.words[:2])
-            self.launch.notes.append(
-                f"one key is missing: srun --distgpu={framework}, if {program} trains with "
-                f"{framework}; distgpu vars help lists the modes, by the framework that the program "
-                "imports"
-            )
+            trains = f"if {program} trains with {framework}; {MODES} modes"
+            note = f"one key is missing: srun --distgpu={framework}, {trains}, by the framework"
+            self.launch.notes.append(note + " that the program imports")
             return
         self._refuse_unclear()
+        self._check_world_size()
         self._add_spec(framework, "")
-        named = f"the script names a framework of the mode {framework};"
+        named = f"the script names a framework of the mode {framework}"
         if framework == "pytorch":
-            named = "the script names no framework, so the mode is pytorch;"
-        self.launch.notes.append(named + " distgpu vars help lists the others")
+            named = "the script names no framework, so the mode is pytorch"
+        self.launch.notes.append(f"{named}; {MODES} others")
+
+    def _check_world_size(self) -> None:
+        """distgpu makes it the number of tasks."""
+        value = self.outer.state.values.get("WORLD_SIZE")
+        if isinstance(value, list) and not ALL_TASKS.fullmatch(plain(value)):
+            told, tasks = number(plain(value)), (self.step.nodes or 0) * (
+                self.step.tasks_on_node or 0
+            )
+            if told and tasks and told != tasks:
+                raise Left(f"it is told {told} ranks, and its step has {tasks} tasks")
+            if not told or not tasks:
+                self.launch.notes.append("WORLD_SIZE is now the number of tasks")
 
 
-def is_training(program: List[Word]) -> bool:
+def is_training(program: list[Word]) -> bool:
     """Whether it may train: python3 FILE, python3 -m MODULE, but not python3 -c TEXT."""
     options = [word.text for word in program[1:] if word.text.startswith("-")]
     return starts_python(program[0]) and not {"-c", "-V", "--version"}.intersection(options[:1])
 
 
-def is_helper(program: List[Word]) -> bool:
+def is_helper(program: list[Word]) -> bool:
     """Whether what is started trains nothing: hostname, echo, also behind bash -c."""
     text = shell_text(program)
     return needs_no_rank(program) if text is None else "python" not in text.text

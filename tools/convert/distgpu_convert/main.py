@@ -1,14 +1,15 @@
 """The command line of distgpu-convert."""
 
 import argparse
+import difflib
 import os
 import stat
 import sys
-from typing import List, NoReturn, Optional
+from typing import NoReturn, Optional
 
 from distgpu_convert.script import Conversion, convert_script
 from distgpu_convert.slurm import Problem
-from distgpu_convert.text import unified_diff
+from distgpu_convert.text import lines_of
 
 LARGEST = 4 << 20
 CONVERTED, LEFT, USAGE = 0, 1, 2
@@ -71,7 +72,7 @@ def write_new(path: str, text: str) -> int:
     return USAGE
 
 
-def main(words: Optional[List[str]] = None) -> int:
+def main(words: Optional[list[str]] = None) -> int:
     parser = Parser(prog="distgpu convert", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="a batch script, or an Azure ML job")
     parser.add_argument("-o", "--output", metavar="NEW", help="write the new script to NEW")
@@ -98,6 +99,9 @@ def main(words: Optional[List[str]] = None) -> int:
         return write_new(given.output, conversion.script)
     shown = conversion.script
     if not given.file.endswith(JOBS):
-        shown = unified_diff(given.file, before, shown)
+        sides = lines_of(before), lines_of(shown)
+        diff = difflib.unified_diff(*sides, given.file, given.file + " (converted)")
+        no_end = "\n\\ No newline at end of file\n"
+        shown = "".join(line if line.endswith("\n") else line + no_end for line in diff)
     sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape"))
     return CONVERTED

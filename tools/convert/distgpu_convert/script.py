@@ -3,17 +3,16 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Dict, List, NamedTuple, Set, Tuple
+from typing import NamedTuple
 
 from tree_sitter import Node
 
 from distgpu_convert.harmless import RANKS, first_reader, only_prints_within, reads_nothing
 from distgpu_convert.launch import Context, Launch, convert_launch
-from distgpu_convert.launchers import TABLES
 from distgpu_convert.shell import Source, State, line_of, nodes_of
-from distgpu_convert.slurm import decides_variable, read_job
+from distgpu_convert.slurm import TABLES, decides_variable, read_job
 from distgpu_convert.text import Edit, Overlap, changed
-from distgpu_convert.walk import Command, Walk
+from distgpu_convert.walk import Command, Walk, names_set
 
 MENTIONED = [name.replace("python -m ", "") for t in TABLES["launchers"] for name in t["commands"]]
 SETS = ("variable_assignment", "variable_assignments", "declaration_command")
@@ -23,15 +22,15 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 @dataclass
 class Conversion:
     script: str = ""  # the new one; empty: the training stays as it is
-    notes: List[Tuple[int, str]] = field(default_factory=list)  # by line; 0: of the whole
+    notes: list[tuple[int, str]] = field(default_factory=list)  # by line; 0: of the whole
 
 
 class Assignment(NamedTuple):
     """A line of its own that sets variables, and may go."""
 
     node: Node
-    names: List[str]
-    own: Dict[str, int]  # how often each name stands in it
+    names: list[str]
+    own: dict[str, int]  # how often each name stands in it
 
 
 def named_framework(script: str) -> str:
@@ -42,32 +41,16 @@ def named_framework(script: str) -> str:
     return "pytorch"
 
 
-def without_comments(source: Source) -> str:
-    """The same length, so that places are the same."""
-    text = source.text
-    for each in nodes_of(source.root, "comment"):
-        begin, end = each.start_byte, each.end_byte
-        text = text[:begin] + re.sub(".", " ", text[begin:end]) + text[end:]
-    return text
-
-
-def names_set(source: Source, node: Node) -> List[str]:
-    kinds = ("variable_assignment", "variable_name")
-    found = [node, *node.named_children]
-    return [
-        re.split(r"\W", source.of(each))[0]
-        for each in found
-        if each.type == kinds[0] or (each.type == kinds[1] and node.type == "declaration_command")
-    ]
-
-
 class Script:
     def __init__(self, script: str) -> None:
-        self.script = script
+        self.script = self.code = script
         self.source = Source(script)
-        self.code = without_comments(self.source)
+        for each in nodes_of(self.source.root, "comment"):  # blanks, so that places are the same
+            begin, end = each.start_byte, each.end_byte
+            blanks = re.sub(".", " ", script[begin:end])
+            self.code = self.code[:begin] + blanks + self.code[end:]
         self.job, self.notes = read_job(script)
-        self.launches: List[Launch] = []
+        self.launches: list[Launch] = []
         self.reader = 0  # the line of a command that stays and may read what is exported
 
     def convert(self) -> Conversion:
@@ -76,14 +59,14 @@ class Script:
         if self.source.unclear is not None:
             note = "what stands here is not understood"
             return Conversion(notes=[(line_of(self.source.unclear), note)])
-        walk = Walk(self.source, State())
-        self._convert_launches(walk.commands)
+        commands = Walk(self.source, State()).commands
+        self._convert_launches(commands)
         self.edits = [edit for launch in self.launches for edit in launch.edits]
         self.notes += [(each.command.line, note) for each in self.launches for note in each.notes]
         text = ""
         try:
             if self.edits:
-                self._remove_assignments(walk.commands)
+                self._remove_assignments(commands)
                 text = changed(self.script, self.edits)
         except Overlap:
             self.notes.append((0, "its commands are written into each other; it stays as it is"))
@@ -91,11 +74,11 @@ class Script:
 
     # The commands
 
-    def _convert_launches(self, commands: List[Command]) -> None:
+    def _convert_launches(self, commands: list[Command]) -> None:
         nodes = nodes_of(self.source.root, "variable_assignment")
         sets_ranks = any(name in RANKS for node in nodes for name in names_set(self.source, node))
         context = Context(self.script, self.job, named_framework(self.script), sets_ranks)
-        found: Dict[Tuple[int, int], Launch] = {}
+        found: dict[tuple[int, int], Launch] = {}
         for command in commands:
             launch = convert_launch(context, command)
             place = (command.node.start_byte, command.line * (command.source is not self.source))
@@ -110,45 +93,40 @@ class Script:
 
     def _shares_variable(self, launch: Launch) -> bool:
         """What a variable holds may change only if all that use it want the same; else it is left."""
-        for edit in launch.edits:
+        for edit in (each for each in launch.edits if each.holder):
             wanted = sum(edit in other.edits for other in self.launches)
-            if edit.holder and self._uses(edit.holder) > wanted:
+            # Those that are only printed do not count.
+            code = re.sub(r"(?m)^\s*(echo|printf)\b[^|\n]*$", "", self.code)
+            if len(re.findall(r"\$\{?#?" + edit.holder + r"\b", code)) > wanted:
                 launch.edits, launch.spec = [], ""
-                note = f"${edit.holder} is used elsewhere too; the command stays as it is"
-                launch.notes = [note]
+                launch.notes = [f"${edit.holder} is used elsewhere too; the command stays as it is"]
                 return True
         return False
 
-    def _uses(self, name: str) -> int:
-        """But for those that are only printed."""
-        lines = self.code.split("\n")
-        used = [line for line in lines if not re.match(r"\s*(echo|printf)\b[^|]*$", line)]
-        return len(re.findall(r"\$\{?#?" + name + r"\b", "\n".join(used)))
-
     def _note_unclear(self, command: Command, context: Context) -> None:
-        text, line = command.text, command.line
+        text, words = command.text, [word.text for word in command.words]
         if re.match(r"(echo|printf|module|pip|which|eval)\b", text) or "--distgpu" in text:
             return
+        note = ""
         for launcher in MENTIONED:
             if re.search(r"(?<![\w/.-])(\S*/)?" + re.escape(launcher) + r"(?![\w.-])", text):
                 note = f"{launcher} is not started in a way that is understood; the command stays as it is"
-                self.notes.append((line, note))
-                return
-        words = [word.text for word in command.words]
-        if context.sets_ranks and "srun" in words and not reads_nothing(words):
+                break
+        if not note and context.sets_ranks and "srun" in words and not reads_nothing(words):
             key = f"--distgpu={context.framework}"
             note = f"what it starts is not known; if that trains, give srun {key}"
-            self.notes.append((line, note))
+        self.notes += [(command.line, note)] if note else []
 
     # What is of no use any more
 
-    def _remove_assignments(self, commands: List[Command]) -> None:
+    def _remove_assignments(self, commands: list[Command]) -> None:
         self.specs = [launch.spec for launch in self.launches if launch.spec]
+        self.chosen = set().union(*(launch.chosen for launch in self.launches))
         converted = {launch.command.node.start_byte for launch in self.launches if launch.spec}
         self.reader = first_reader(self.source, self.code, converted)
         allexport = any(re.match(r"set .*(-[a-z]*a|allexport)\b", each.text) for each in commands)
         candidates = self._candidates(allexport)
-        gone: Set[int] = set()
+        gone: set[int] = set()
         while True:
             # How often each name stands in what is left, other than where it is set.
             left = Counter(NAME.findall(changed(self.code, self.edits)))
@@ -162,13 +140,22 @@ class Script:
                 gone.add(each.node.start_byte)
                 end = (self.script + "\n").find("\n", each.node.end_byte)
                 self.edits.append(Edit(each.node.start_byte, end, ""))
-        self._note_kept(gone, left)
+        for node in nodes_of(self.source.root, *SETS):
+            is_part = node.parent is not None and node.parent.type in (*SETS, "command")
+            for name in names_set(self.source, node):
+                if name in RANKS and node.start_byte not in gone and not is_part:
+                    note = f"{name} stays{self._why_kept(name, node, left)}"
+                    self.notes.append((line_of(node), note))
 
-    def _candidates(self, allexport: bool) -> List[Assignment]:
+    def _candidates(self, allexport: bool) -> list[Assignment]:
         counts = Counter(NAME.findall(self.code))
         found = []
         for node in self.source.root.named_children:
-            if node.type not in SETS or not self._is_alone(node):
+            # From its first line to its last, and nothing else stands there.
+            begin = self.code.rfind("\n", 0, node.start_byte) + 1
+            rest = self.code[node.end_byte :].split("\n", 1)[0]
+            is_alone = not self.code[begin : node.start_byte].strip() and not rest.strip(" \t;")
+            if node.type not in SETS or not is_alone:
                 continue
             text = self.code[node.start_byte : node.end_byte]
             names, own = names_set(self.source, node), Counter(NAME.findall(text))
@@ -183,28 +170,9 @@ class Script:
         return found
 
     def _may_go(self, name: str) -> bool:
-        is_chosen = any(name in launch.chosen for launch in self.launches)
-        return not is_chosen and all(decides_variable(spec, name) for spec in self.specs)
+        return name not in self.chosen and all(decides_variable(spec, name) for spec in self.specs)
 
-    def _is_alone(self, node: Node) -> bool:
-        """From its first line to its last, and nothing else stands there."""
-        begin = self.code.rfind("\n", 0, node.start_byte) + 1
-        rest = self.code[node.end_byte :].split("\n", 1)[0]
-        return not self.code[begin : node.start_byte].strip() and not rest.strip(" \t;")
-
-    def _note_kept(self, gone: Set[int], left: Dict[str, int]) -> None:
-        for node in nodes_of(self.source.root, *SETS):
-            parent = node.parent
-            if node.start_byte in gone or (
-                parent is not None and parent.type in (*SETS, "command")
-            ):
-                continue
-            for name in names_set(self.source, node):
-                if name in RANKS:
-                    note = f"{name} stays{self._why_kept(name, node, left)}"
-                    self.notes.append((line_of(node), note))
-
-    def _why_kept(self, name: str, node: Node, left: Dict[str, int]) -> str:
+    def _why_kept(self, name: str, node: Node, left: dict[str, int]) -> str:
         for spec in self.specs:
             if not decides_variable(spec, name):
                 return f"; --distgpu={spec} does not set it"
@@ -213,7 +181,7 @@ class Script:
             return f", {more}; distgpu sets it in each task"
         if self.reader:
             return f", because what line {self.reader} starts may read it"
-        if any(name in launch.chosen for launch in self.launches):
+        if name in self.chosen:
             return ", because it is the script's own choice, which distgpu follows"
         if left[name] <= 0:
             return ", because its command is part of another"

@@ -3,11 +3,15 @@
 import functools
 import json
 import os
+import pathlib
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, NamedTuple, Optional
+
+TABLES: dict[str, Any] = json.loads(pathlib.Path(__file__).with_name("tables.json").read_text())
+GPUS = ("gpus-per-node", "gres", "gpus", "gpus-per-task")
+NODES = {"$SLURM_NNODES", "$SLURM_JOB_NUM_NODES", "${SLURM_NNODES}"}
 
 
 class Problem(Exception):
@@ -36,19 +40,18 @@ class Option(NamedTuple):
 class Line(NamedTuple):
     """The options of an srun or sbatch line."""
 
-    options: Tuple[Option, ...]
+    options: tuple[Option, ...]
     program: int  # the place of the first word behind them
 
     def has(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
 
     def value(self, name: str) -> str:
-        values = [option.value for option in self.options if option.name == name]
-        return values[-1] if values else ""
+        return ([""] + [option.value for option in self.options if option.name == name])[-1]
 
 
 @functools.lru_cache(maxsize=None)
-def line_of_words(words: Tuple[str, ...]) -> Line:
+def line_of_words(words: tuple[str, ...]) -> Line:
     if len(words) == 1:
         return Line((), 1)
     clean = [word.replace("\0", "").encode("utf-8", "replace").decode() for word in words]
@@ -57,7 +60,7 @@ def line_of_words(words: Tuple[str, ...]) -> Line:
 
 
 @functools.lru_cache(maxsize=None)
-def modes() -> Dict[str, Tuple[Set[str], str]]:
+def modes() -> dict[str, tuple[set[str], str]]:
     """Of each mode: the variables that it sets, and a pattern of those that it removes."""
     return {
         each["mode"]: (
@@ -77,14 +80,17 @@ def sets_variable(spec: str, name: str) -> bool:
 def decides_variable(spec: str, name: str) -> bool:
     """Whether each task gets the variable, or loses it to its launcher."""
     mode, *keys = spec.split(",")
-    if "per-node" in keys and name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"):
-        return True
+    is_launchers = name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
     removed = modes()[mode][1] if mode in modes() else ""
-    return sets_variable(spec, name) or bool(re.fullmatch(removed, name))
+    return (
+        ("per-node" in keys and is_launchers)
+        or sets_variable(spec, name)
+        or bool(re.fullmatch(removed, name))
+    )
 
 
-def number(text: str) -> Optional[int]:
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+def number(text: Optional[str]) -> Optional[int]:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text or "") and text else None
 
 
 def count_of_hosts(text: str) -> Optional[int]:
@@ -94,8 +100,7 @@ def count_of_hosts(text: str) -> Optional[int]:
         each = 1
         for ranges in re.findall(r"\[([^\]]*)\]", name):
             pairs = [re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", item) for item in ranges.split(",")]
-            each *= sum(int(p[2] or p[1]) - int(p[1]) + 1 for p in pairs if p)
-            each = each if all(pairs) else 0
+            each *= sum(int(p[2] or p[1]) - int(p[1]) + 1 for p in pairs if p) if all(pairs) else 0
         count += each
     return count or None if "$" not in text else None
 
@@ -104,36 +109,27 @@ def first_host(text: str) -> str:
     return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", re.split(r",(?![^\[]*\])", text)[0])
 
 
-@dataclass
 class Job:
     """The shape of a job, or of a step in it, as far as its options say it."""
 
-    line: Line
-    given: bool = True  # the script has #SBATCH lines
+    def __init__(self, line: Line, given: bool = True) -> None:
+        self.line = line
+        self.given = given  # the script has #SBATCH lines
+        self.nodes = number(line.value("nodes")) or count_of_hosts(line.value("nodelist"))
+        # 1 where nothing says more; nothing: only Slurm knows.
+        each, tasks = line.value("ntasks-per-node"), line.value("ntasks")
+        self.tasks_on_node = number(each or "1")
+        if not each and tasks and tasks != line.value("nodes"):
+            count, nodes = number(tasks), self.nodes or 1
+            is_even = count is not None and count % nodes == 0
+            self.tasks_on_node = count // nodes if count is not None and is_even else None
+        self.cpus = line.value("cpus-per-task")
+        self.gpus = self._gpus()
 
-    @property
-    def nodes(self) -> Optional[int]:
-        return number(self.line.value("nodes")) or count_of_hosts(self.line.value("nodelist"))
-
-    @property
-    def tasks_on_node(self) -> Optional[int]:
-        """1 where nothing says more; nothing: only Slurm knows."""
-        each, tasks = self.line.value("ntasks-per-node"), self.line.value("ntasks")
-        if each or not tasks or tasks == self.line.value("nodes"):
-            return number(each or "1")
-        count, nodes = number(tasks), self.nodes or 1
-        return count // nodes if count is not None and count % nodes == 0 else None
-
-    @property
-    def cpus(self) -> str:
-        return self.line.value("cpus-per-task")
-
-    @property
-    def gpus(self) -> Optional[int]:
+    def _gpus(self) -> Optional[int]:
         """Of a node."""
-        for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task"):
-            text = self.line.value(name)
-            match = re.search(r"gpu:(?:[\w.-]+:)?(\d+)|^(?:[\w.-]+:)?(\d+)$", text)
+        for name in GPUS:
+            match = re.search(r"gpu:(?:[\w.-]+:)?(\d+)|^(?:[\w.-]+:)?(\d+)$", self.line.value(name))
             count = int(match[1] or match[2]) if match else 0
             if count and name == "gpus":
                 return count // self.nodes if self.nodes else None
@@ -141,41 +137,35 @@ class Job:
                 return count * ((self.tasks_on_node or 0) if name == "gpus-per-task" else 1) or None
         return None
 
+    def step(self, line: Line) -> "Job":
+        """A step of the job, which inherits what it does not choose."""
+        own = {"cpus-per-task", *(option.name for option in line.options)}
+        own |= {"ntasks-per-node"} if "ntasks" in own else set()
+        own |= set(GPUS) if own.intersection(GPUS) else set()
+        inherited = [option for option in self.line.options if option.name not in own]
+        chosen = [option for option in line.options if option.value not in NODES]
+        nodes = [option for option in self.line.options if option.name == "nodes"]
+        return Job(Line((*nodes, *inherited, *chosen), line.program), self.given)
 
-def read_job(script: str) -> Tuple[Job, List[Tuple[int, str]]]:
+
+def read_job(script: str) -> tuple[Job, list[tuple[int, str]]]:
     """The job of a script, by its #SBATCH lines before the first command, and notes on them."""
-    options: List[Option] = []
-    notes: List[Tuple[int, str]] = []
+    options: list[Option] = []
+    notes: list[tuple[int, str]] = []
     given = False
     for at, line in enumerate(script.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             break
-        if not line.startswith("#SBATCH"):
-            continue
-        given, text = True, line[len("#SBATCH") :]
-        try:
-            words = shlex.split(text, comments=True)
-        except ValueError:
-            words = text.split()
-        for option in line_of_words(("sbatch", *words)).options:
-            if option.known:
-                options.append(option)
-            elif "=" in option.word:
-                plugin = "sbatch has no such option, so it may be another plugin's"
-                notes.append(
-                    (at, f"{option.word}: {plugin}; check its spelling if sbatch refuses it")
-                )
+        if line.startswith("#SBATCH"):
+            given, text = True, line[len("#SBATCH") :]
+            try:
+                words = shlex.split(text, comments=True)
+            except ValueError:
+                words = text.split()
+            for option in line_of_words(("sbatch", *words)).options:
+                if option.known:
+                    options.append(option)
+                elif "=" in option.word:
+                    note = "sbatch has no such option, so it may be another plugin's; check its "
+                    notes.append((at, f"{option.word}: {note}spelling if sbatch refuses it"))
     return Job(Line(tuple(options), 0), given), notes
-
-
-def step_in(job: Job, line: Line) -> Job:
-    """A step of the job, which inherits what it does not choose."""
-    gpus = ("gpus", "gpus-per-node", "gres", "gpus-per-task")
-    own = {"cpus-per-task", *(option.name for option in line.options)}
-    own |= {"ntasks-per-node"} if "ntasks" in own else set()
-    own |= set(gpus) if own.intersection(gpus) else set()
-    inherited = [option for option in job.line.options if option.name not in own]
-    symbolic = {"$SLURM_NNODES", "$SLURM_JOB_NUM_NODES", "${SLURM_NNODES}"}
-    chosen = [option for option in line.options if option.value not in symbolic]
-    nodes = [option for option in job.line.options if option.name == "nodes"]
-    return Job(Line((*nodes, *inherited, *chosen), line.program), job.given)

@@ -5,10 +5,9 @@ is set. Each character has a tuple of spots: first where it stands in the comman
 comes from a variable, where it stands in the line that sets the variable, and so on.
 """
 
-import difflib
 import re
-from dataclasses import dataclass
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Optional
 
 
 class Spot(NamedTuple):
@@ -33,14 +32,13 @@ class Char(NamedTuple):
     """A character as a program sees it, or a symbol, whose text is a replacement character."""
 
     text: str
-    spots: Tuple[Spot, ...]
+    spots: tuple[Spot, ...]
     symbol: Optional[Symbol] = None
     quoted: bool = False
 
 
 PLACEHOLDER = "\ufffd"  # stands for a symbol where a text is parsed
-
-Text = List[Char]
+Text = list[Char]
 
 
 def plain(text: Iterable[Char]) -> str:
@@ -48,14 +46,9 @@ def plain(text: Iterable[Char]) -> str:
     return "".join(char.symbol.source if char.symbol else char.text for char in text)
 
 
-def is_literal(text: Text) -> bool:
-    """Whether no symbol is in it."""
-    return all(char.symbol is None for char in text)
-
-
-def cover(chars: Sequence[Char]) -> Tuple[Spot, ...]:
+def cover(chars: Sequence[Char]) -> tuple[Spot, ...]:
     """The spots of a text that is looked at as one thing."""
-    spots: List[Spot] = []
+    spots: list[Spot] = []
     for level in zip(*(char.spots for char in chars)):
         if any(spot.holder != level[0].holder for spot in level):
             break
@@ -67,14 +60,18 @@ def cover(chars: Sequence[Char]) -> Tuple[Spot, ...]:
 class Word:
     """A word of a command, after all expansions."""
 
-    def __init__(self, chars: Text, spots: Tuple[Spot, ...] = ()) -> None:
+    def __init__(
+        self, chars: Text, spots: tuple[Spot, ...] = (), whole: Optional["Word"] = None
+    ) -> None:
         self.chars = chars
+        self.whole = whole or self  # the word of which it is a part
         self.text = plain(chars)
         self.spots = spots or cover(chars)  # with its quotes
+        self.symbol = chars[0].symbol if len(chars) == 1 else None  # if it is nothing else
 
     def value(self) -> Optional[str]:
         """Its text, where that is known."""
-        return self.text if is_literal(self.chars) else None
+        return None if any(char.symbol for char in self.chars) else self.text
 
     def may_split(self) -> bool:
         """Whether it may be any number of words."""
@@ -85,24 +82,23 @@ class Word:
             for char in self.chars
         )
 
-    def behind(self, mark: str) -> Optional["Word"]:
-        """What follows the first of these characters; nothing: it has none."""
-        for at, char in enumerate(self.chars):
-            if char.symbol is None and char.text == mark:
-                return Word(self.chars[at + 1 :])
-        return None
+    def split(self, mark: str, last: bool = False) -> list["Word"]:
+        """In two at the first or the last such character; in one: it has none."""
+        places = [at for at, c in enumerate(self.chars) if c.text == mark and not c.symbol]
+        if not places:
+            return [self]
+        at = places[-1 if last else 0]
+        return [Word(part, whole=self.whole) for part in (self.chars[:at], self.chars[at + 1 :])]
+
+    def shown(self) -> str:
+        """As a message shows it: in one line."""
+        return " ".join(self.text.replace("\\\n", " ").split())
 
     def spot(self, others: Iterable["Word"]) -> Optional[Spot]:
         """Where the word stands and no other of these does; nothing: nowhere."""
         for level, spot in enumerate(self.spots):
-            shared = any(
-                len(other.spots) > level
-                and other.spots[level].begin < spot.end
-                and other.spots[level].end > spot.begin
-                for other in others
-                if other is not self
-            )
-            if not shared:
+            there = [o.spots[level] for o in others if o is not self.whole and len(o.spots) > level]
+            if not any(other.begin < spot.end and other.end > spot.begin for other in there):
                 return spot if spot.quote != "mixed" else None
         return None
 
@@ -111,8 +107,7 @@ class Overlap(Exception):
     """Two edits of one place."""
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Text in place of a range of the script."""
 
     begin: int
@@ -123,45 +118,28 @@ class Edit:
 
 def removal(script: str, begin: int, end: int, holder: str = "") -> Edit:
     """Takes words away with the blanks behind them, or those before them at a line's end."""
-    after = end
-    while after < len(script) and script[after] in " \t":
-        after += 1
+    after = end + len(script[end:]) - len(script[end:].lstrip(" \t"))
     if after > end and script[after : after + 1] not in ("\n", ""):
         return Edit(begin, after, "", holder)
-    before = begin
-    while before > 0 and script[before - 1] in " \t":
-        before -= 1
+    before = len(script[:begin].rstrip(" \t"))
     at_line_begin = before == 0 or script[before - 1] == "\n"
     return Edit(begin if at_line_begin else before, end, "", holder)
 
 
-def merged(edits: Iterable[Edit]) -> List[Edit]:
-    """In order, equal ones once, removals that overlap as one."""
-    result: List[Edit] = []
-    for edit in sorted(dict.fromkeys(edits), key=lambda each: (each.begin, each.end)):
-        last = result[-1] if result else None
-        if last and edit.begin < last.end:
-            if edit.text or last.text:
-                raise Overlap
-            result[-1] = Edit(last.begin, max(last.end, edit.end), "", last.holder)
-        else:
-            result.append(edit)
-    return result
-
-
 def changed(script: str, edits: Iterable[Edit]) -> str:
-    """The script after the edits. A line of which nothing is left goes."""
-    parts: List[str] = []
-    touched: Set[int] = set()  # lines
-    at = 0
-    for edit in merged(edits):
-        parts += [script[at : edit.begin], edit.text]
+    """The script after the edits, equal ones once. A line of which nothing is left goes."""
+    text, at = "", 0
+    touched: set[int] = set()  # lines
+    last = Edit(0, 0, "")
+    for edit in sorted(dict.fromkeys(edits), key=lambda each: each[:2]):
+        if edit.begin < last.end and (edit.text or last.text):
+            raise Overlap
+        text += script[at : edit.begin] + edit.text
+        at, last = max(at, edit.end), edit if edit.end > last.end else last
         if not edit.text:
-            touched.add("".join(parts).count("\n"))
-        at = edit.end
-    lines = lines_of("".join(parts) + script[at:])
-    result: List[str] = []
-    for number, line in enumerate(lines):
+            touched.add(text.count("\n"))
+    result: list[str] = []
+    for number, line in enumerate(lines_of(text + script[at:])):
         rest = line.strip()
         joined = bool(result) and result[-1].endswith("\\\n")
         if number in touched and (rest == "\\" or (not rest and not joined)):
@@ -172,15 +150,5 @@ def changed(script: str, edits: Iterable[Edit]) -> str:
     return "".join(result)
 
 
-def lines_of(text: str) -> List[str]:
+def lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+$", text)
-
-
-def unified_diff(name: str, before: str, after: str) -> str:
-    """As diff -u shows it."""
-    lines: List[str] = []
-    for line in difflib.unified_diff(
-        lines_of(before), lines_of(after), name, name + " (converted)"
-    ):
-        lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
-    return "".join(lines)
