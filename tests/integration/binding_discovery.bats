@@ -6,7 +6,8 @@ load cluster
 load binding/cluster
 
 setup_file() {
-    binding_cluster_up --nodes 1
+    # Without control groups, which an unreadable /sys hides too.
+    binding_cluster_up --nodes 1 --proctrack linuxproc
     own_runtime_folder node01
 }
 
