@@ -262,7 +262,7 @@ time.sleep(1)'
 }
 
 @test "per-node launchers, --pty and distgpu exec are watched too" {
-    run -0 submit srun -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,watch=2 true
+    run -0 submit srun -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,watch=2 sleep 1
     run -0 submit script --quiet --return --command \
         "srun -n1 --pty --distgpu=pytorch,watch=2 bash -c 'sleep 1; echo ends'" /dev/null
     [[ $output == *ends* ]]

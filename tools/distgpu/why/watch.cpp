@@ -81,8 +81,8 @@ bool is_known(const RankSample& rank) {
 // Sleeps for a sixth of the limit, then reads the counters of the interfaces and HCAs. While these
 // show only background traffic, it samples the ranks of its own node, and compares with the first
 // sample since they last made progress. If they have made none for a third of the limit, it samples
-// all nodes, which takes an extra step; if they still have made none when the limit is over, it
-// samples all nodes again. If no rank made progress from the one to the other, it reports that.
+// all nodes, which takes an extra step; if they still have made none, it samples all nodes again
+// until the limit is over. If no rank made progress from the one to the other, it reports that.
 class Watcher {
   public:
     Watcher(std::string step, seconds limit, bool can_end_step)
@@ -90,6 +90,7 @@ class Watcher {
           limit_(limit),
           can_end_step_(can_end_step),
           pause_(std::max<seconds>(limit / 6, seconds(1))),
+          last_look_(std::clamp(pause_, seconds(5), seconds(60))),
           node_(environment_.text("SLURMD_NODENAME")) {}
 
     ExitCode watch() {
@@ -106,7 +107,7 @@ class Watcher {
             if (is_working || was_suspended) forget();
             const auto stalled = Clock::now() - stalled_since_;
             if (first_ && !baseline_ && stalled >= 2 * pause_) record_baseline();
-            if (first_ && stalled >= limit_) {
+            if (first_ && stalled >= limit_ - std::min(pause_, last_look_)) {
                 if (const auto end = diagnose_step()) return *end;
             }
             traffic_ = read_traffic(first_ ? first_->processes : std::vector<ProcessSample>{});
@@ -165,8 +166,7 @@ class Watcher {
         const auto baseline = std::exchange(baseline_, std::nullopt);
         forget();
         const auto step = find_running_step(step_, environment_);
-        const seconds length = std::clamp(pause_, seconds(5), seconds(60));
-        auto sample = step ? sample_step(*step, length) : step.error();
+        auto sample = step ? sample_step(*step, last_look_) : step.error();
         if (!sample) {
             report_error(sample.error(), ExitCode::environment);
             return std::nullopt;
@@ -223,6 +223,7 @@ class Watcher {
     seconds limit_;
     bool can_end_step_;
     seconds pause_;
+    seconds last_look_;  // its length
     ProcessEnvironment environment_;
     std::string node_;
     Traffic traffic_ = read_traffic({});
