@@ -6,7 +6,7 @@ load cluster
 
 setup_file() {
     cluster_up
-    cp "$root/tests/integration/signal/ranks.py" "$SCRATCH"
+    cp "$root/tests/integration/signal/signalled_ranks.py" "$SCRATCH"
 }
 
 setup() { assert_cluster_clean; }
@@ -37,7 +37,7 @@ printed() {
 
 # bats test_tags=short
 @test "below a shell, where scancel's signal ends the task, each rank gets it once" {
-    begin 4 -N2 -n4 --ntasks-per-node=2 --distgpu=pytorch,gpus=keep bash -c 'python3 ranks.py; exit $?'
+    begin 4 -N2 -n4 --ntasks-per-node=2 --distgpu=pytorch,gpus=keep bash -c 'python3 signalled_ranks.py; exit $?'
     send -0 "$job" USR2
     [ "$output" = "step $job.0: ranks 0-3 got SIGUSR2" ]
     [ "$(printed)" = "$(printf '%s USR2\n' {0..3})" ]
@@ -50,7 +50,7 @@ printed() {
 }
 
 @test "below a launcher, by the ranks that it gave, and neither the launcher nor a worker" {
-    begin 4 -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,gpus=keep python3 ranks.py --launch 2
+    begin 4 -N2 --ntasks-per-node=1 --distgpu=torchrun,nproc=2,gpus=keep python3 signalled_ranks.py --launch 2
     send -0 "$job" HUP
     [ "$output" = "step $job.0: ranks 0-3 got SIGHUP" ]
     [ "$(printed)" = "$(printf '%s HUP\n' {0..3})" ]
@@ -59,7 +59,7 @@ printed() {
 }
 
 @test "a rank without a handler does not get what would end it" {
-    begin 3 -n3 --distgpu=pytorch,gpus=keep python3 ranks.py --deaf 1
+    begin 3 -n3 --distgpu=pytorch,gpus=keep python3 signalled_ranks.py --deaf 1
     send -1 "$job" USR2
     [ "$output" = "step $job.0: ranks 0,2 got SIGUSR2
 not sent to rank 1: it has no handler for SIGUSR2, which would end it" ]
@@ -79,7 +79,7 @@ not sent to ranks 7-9: not found" ]
     cat >"$SCRATCH/job.sh" <<'SCRIPT'
 #!/bin/bash
 trap './distgpu signal "$SLURM_JOB_ID" USR2' USR2
-srun --unbuffered --distgpu=torchrun,nproc=2,gpus=keep python3 ranks.py --save --launch 2 &
+srun --unbuffered --distgpu=torchrun,nproc=2,gpus=keep python3 signalled_ranks.py --save --launch 2 &
 wait $! # until the notice
 wait $! # until the ranks have saved
 echo "ended with $?"
@@ -94,17 +94,17 @@ SCRIPT
 }
 
 @test "a step that distgpu did not prepare, and all components of a heterogeneous one" {
-    begin 2 -n2 python3 ranks.py
+    begin 2 -n2 python3 signalled_ranks.py
     send -0 "$job" INT
     [ "$output" = "step $job.0: ranks 0-1 got SIGINT" ]
     finish_step
-    begin 3 -N1 -n1 python3 ranks.py : -N1 -n2 python3 ranks.py
+    begin 3 -N1 -n1 python3 signalled_ranks.py : -N1 -n2 python3 signalled_ranks.py
     send -0 "$job" INT --ranks 1-2
     [ "$output" = "step $job.0: ranks 1-2 got SIGINT" ]
 }
 
 @test "another user's step is refused, and so is what is no signal or no list" {
-    begin 1 -n1 python3 ranks.py
+    begin 1 -n1 python3 signalled_ranks.py
     run -3 "$sandbox" run --name "$CLUSTER" --user daemon -- sh -c \
         "cd /tmp && exec $SCRATCH/distgpu signal $job USR2"
     [ "${lines[-1]}" = "distgpu: $job.0: only the job's owner may start steps in it; run this as that user" ]

@@ -1,6 +1,6 @@
-"""Ranks that print each signal that they get: `ranks.py [--deaf RANK] [--save] [--launch N]`. With
---save they end then, as if they had saved. With --launch it starts N ranks, as a launcher does. Each
-rank has a forked worker, which inherits its handlers as a DataLoader's does."""
+"""Ranks that print each signal that they get: `signalled_ranks.py [--deaf RANK] [--save] [--launch N]`.
+With --save they end then, as if they had saved. With --launch it starts N ranks, as a launcher does.
+Each rank has a forked worker, which inherits its handlers as a DataLoader's does."""
 
 import functools
 import os
