@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
 #include <functional>
 #include <memory>
@@ -151,6 +152,12 @@ std::string look_up_configured(const char* function, const std::string& name) {
     return answer;
 }
 
+// This process's slurm.conf; null if it does not have it. `slurm_conf` is declared in
+// read_config.h, and slurmd sends slurmstepd most of it (22.05 to 26.11-dev).
+const slurm_conf_t* slurm_configuration() {
+    return static_cast<const slurm_conf_t*>(dlsym(RTLD_DEFAULT, "slurm_conf"));
+}
+
 // Fills gaps in `addresses`, which are in the nodes' order and may be empty.
 HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addresses) {
     addresses.resize(nodes.size());
@@ -229,14 +236,28 @@ std::optional<Numbering> gpu_numbering() {
     return query() ? Numbering::opened : Numbering::node;
 }
 
-// `slurm_conf` is declared in read_config.h, and slurmd sends slurmstepd this part of it (22.05 to
-// 26.11-dev).
 bool allocates_gpus() {
-    const auto* const configuration =
-        static_cast<const slurm_conf_t*>(dlsym(RTLD_DEFAULT, "slurm_conf"));
+    const auto* const configuration = slurm_configuration();
     if (configuration == nullptr || configuration->gres_plugins == nullptr) return false;
     const auto types = comma_items(configuration->gres_plugins);
     return std::find(types.begin(), types.end(), "gpu") != types.end();
+}
+
+bool kills_on_bad_exit() {
+    const auto* const configuration = slurm_configuration();
+    return configuration != nullptr && configuration->kill_on_bad_exit != 0;
+}
+
+bool is_job_ending(std::uint32_t job) {
+    const auto reply = load_job(find_function<decltype(slurm_load_job)>("slurm_load_job"), job);
+    if (!reply) return false;
+    for (std::uint32_t i = 0; i < reply->record_count; ++i) {
+        const slurm_job_info_t& found = reply->job_array[i];
+        if (found.job_id != job) continue;
+        return found.job_state != JOB_RUNNING || found.preempt_time != 0 ||
+               found.end_time <= std::time(nullptr);
+    }
+    return false;
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {
@@ -249,16 +270,23 @@ std::optional<std::uint32_t> het_leader(std::uint32_t job) {
     return std::nullopt;
 }
 
-void end_step(std::uint32_t job, std::uint32_t step) {
+std::chrono::seconds kill_wait() {
+    constexpr std::uint16_t default_seconds = 30;
+    const auto* const configuration = slurm_configuration();
+    return std::chrono::seconds(configuration == nullptr ? default_seconds
+                                                         : configuration->kill_wait);
+}
+
+void signal_step(std::uint32_t job, std::uint32_t step, std::uint16_t signal) {
     auto* const kill = find_function<decltype(slurm_kill_job_step)>("slurm_kill_job_step");
     if (kill == nullptr) return;
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
     slurm_step_id_t id = step_id(job, step, std::nullopt);
-    kill(&id, SIGKILL, 0);
+    kill(&id, signal, 0);
 #elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-    kill(job, step, SIGKILL, 0);
+    kill(job, step, signal, 0);
 #else
-    kill(job, step, SIGKILL);
+    kill(job, step, signal);
 #endif
 }
 

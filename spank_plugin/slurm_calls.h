@@ -9,6 +9,8 @@
 #include "node/host_helper.h"
 #include "spank_access.h"
 
+#include <chrono>
+
 namespace distgpu {
 
 // Asks slurmctld for the layout of a step, one RPC (0.6 ms; 2-3 ms for 100,000 tasks). `component`:
@@ -39,12 +41,24 @@ std::optional<Numbering> gpu_numbering();
 // In slurmstepd: whether Slurm allocates GPUs (GresTypes). False if it does not report this.
 bool allocates_gpus();
 
+// Whether Slurm ends every step in which a task fails (KillOnBadExit). False if it does not report
+// this.
+bool kills_on_bad_exit();
+
+// Whether the job is being ended: cancelled, preempted or at its time limit. One RPC. False if
+// slurmctld did not answer.
+bool is_job_ending(std::uint32_t job);
+
 // The leader of the heterogeneous job of which this job is a component, one RPC. nullopt if it is
 // not a component or slurmctld did not answer.
 std::optional<std::uint32_t> het_leader(std::uint32_t job);
 
-// Asks slurmctld to end a step on all its nodes, one RPC.
-void end_step(std::uint32_t job, std::uint32_t step);
+// Asks slurmctld to signal a step on all its nodes, one RPC. With proctrack/cgroup only the first
+// process of each task gets another signal than SIGKILL, which ends the step at once.
+void signal_step(std::uint32_t job, std::uint32_t step, std::uint16_t signal);
+
+// Between SIGTERM and SIGKILL, as Slurm ends jobs (KillWait). 30 s if Slurm does not report it.
+std::chrono::seconds kill_wait();
 
 // Lets this thread of slurmstepd act as the user of its step during the object's lifetime: munged
 // and, with auth/slurm, slurmd's sack sign for the effective ids of the connecting thread, so that

@@ -2,7 +2,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
-#include "mapping/frameworks/framework.h"
+#include "mapping/frameworks/launchers.h"
 #include "mapping/plan/plan.h"
 #include "mapping/rendezvous/rendezvous.h"
 #include "mapping/spec/misplaced_option.h"
@@ -13,6 +13,7 @@
 #include "node/step_variables.h"
 #include "node/task_environment.h"
 #include "slurm_calls.h"
+#include "step_reports.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -151,6 +152,7 @@ Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
     }
     const PlugstackArguments site = parse_plugstack_arguments(arguments);
     if (site.site_switch != SiteSwitch::on) return switch_off(site.site_switch, spec);
+    if (!request_.fail) request_.fail = site.fail;
     default_order_ = site.order;
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
     if (!list) return refuse(list.error());
@@ -174,6 +176,8 @@ void SrunSide::set_request_variables(const std::string& spec,
     if (!std::exchange(tried_secret_, true)) {
         const auto secret = draw_secret();
         set_or_unset(secret_variable, secret ? secret->to_string() : "");
+        ProcessEnvironment own;
+        listener_.open(own);
     }
     // In a heterogeneous step the choice of one component applies to all.
     const bool binds_cpus = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
@@ -243,6 +247,7 @@ Outcome SrunSide::on_local_user_init(spank_t spank) {
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
+    if (!step.refused) listen_to_nodes(spank, step, program, options);
     setenv(sent_step_variable, encode(step).c_str(), 1);
     return Outcome::ok;
 }
@@ -348,12 +353,34 @@ void SrunSide::check_and_announce(SentStep& step, const std::string& order,
     }
     if (!request_.verbose || request_.dry_run) return;
     for (const std::string& line : step_lines(request_, *step.layout)) print_to_user(line);
-    ProcessEnvironment own;
-    verbose_rows_.collect(own, step.layout->node_count(), step.layout->max_tasks_per_node());
+}
+
+// Once, for all components of a heterogeneous step.
+void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
+                               std::vector<std::string> program, const SlurmOptions& options) {
+    const bool has_rows = request_.verbose && step.layout;
+    const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
+    const bool is_alone = components_ == 1 && tasks == 1;
+    if (request_.dry_run || listener_.is_started() || (is_alone && !has_rows)) return;
+    std::optional<VerboseRows> rows;
+    std::size_t max_lines = 3;  // of a task that has ended
+    if (has_rows) {
+        const std::size_t max_rows = step.layout->max_tasks_per_node();
+        rows = VerboseRows(step.layout->node_count(), max_rows);
+        max_lines = std::max(max_lines, max_rows + 1);
+    }
+    StepFacts facts;
+    facts.program = std::move(program);
+    const bool is_elastic =
+        step.layout && may_lose_nodes({request_, *step.layout, facts, facts.node_addresses});
+    const FailedTask failed(!is_elastic && ends_step_on_failure(request_, options));
+    listener_.start(std::make_unique<StepReports>(StepReports::Step{step.job, step.step}, failed,
+                                                  std::move(rows)),
+                    max_lines);
 }
 
 Outcome SrunSide::on_exit() {
-    verbose_rows_.finish();
+    listener_.finish();
     return Outcome::ok;
 }
 

@@ -5,7 +5,7 @@
 #include "base/result.h"
 #include "mapping/request/request.h"
 #include "mapping/texts/sent_step.h"
-#include "node/verbose_rows.h"
+#include "node/srun_messages.h"
 #include "slurm/plugstack_arguments.h"
 #include "slurm/rank_order.h"
 #include "slurm/slurm_options.h"
@@ -74,6 +74,8 @@ class SrunSide {
     void add_layout(SentStep& step, OrderedLayout ordered) const;
     void check_and_announce(SentStep& step, const std::string& order,
                             std::vector<std::string> program, const SlurmOptions& options);
+    void listen_to_nodes(spank_t spank, const SentStep& step, std::vector<std::string> program,
+                         const SlurmOptions& options);
 
     std::optional<std::string> spec_;  // nullopt while no component has a SPEC
     bool runs_unprepared_ = false;     // requested, but the administrator has set off=run
@@ -87,7 +89,7 @@ class SrunSide {
     std::optional<std::string> task_job_name_;  // that task's SLURM_JOB_NAME, if a mode replaced it
     std::uint32_t allocated_nodes_ = 0;         // of the allocation around srun; 0 if there is none
     bool inherits_ntasks_ = false;              // SLURM_NTASKS comes from that allocation
-    VerboseRows verbose_rows_;
+    SrunListener listener_;
 };
 
 }  // namespace distgpu

@@ -291,6 +291,7 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
                        .printed_by_srun = printed_by_srun,
                        .own_address = std::move(address),
                        .offsets = std::move(offsets),
+                       .srun = read_srun_address(StepVariables(spank)),
                        .command = arguments.command.empty() ? DISTGPU_COMMAND : arguments.command,
                        .launch = read_launch_variables(StepVariables(spank))};
 }

@@ -1,15 +1,19 @@
 #include "stepd_side.h"
 
 #include "base/format.h"
+#include "base/io/files.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/spec/parse_spec.h"
 #include "mapping/texts/variables.h"
+#include "node/failed_task.h"
+#include "node/out_of_memory.h"
 #include "node/prepare_task.h"
 #include "node/task_environment.h"
 #include "slurm/slurm_options.h"
 #include "slurm_calls.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <sys/prctl.h>
@@ -270,19 +274,52 @@ Outcome StepdSide::end_refused_task(spank_t spank) {
     _exit(EXIT_FAILURE);
 }
 
+// Makes a connection as the user would, whose variables say where to.
+void StepdSide::report_end(spank_t spank) {
+    int status = 0;
+    const auto local = read_item(spank, S_TASK_ID);
+    const bool is_alone = !identity_.heterogeneous && identity_.size.tasks == 1;
+    if (!enabled_step_ || !enabled_step_->srun || failure_ || is_alone || !local ||
+        *local >= identity_.component.tasks.size() ||
+        spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS) {
+        return;
+    }
+    const std::uint32_t most = status == 0 ? 1 : 2;
+    std::uint32_t& reported = status == 0 ? reported_successes_ : reported_failures_;
+    if (reported == most) return;
+    ++reported;
+    EndedTask task{.status = status, .who = formatted("a task on {}", node_name())};
+    const Framework& framework = *enabled_step_->request.framework;
+    if (framework.launcher_per_node && !framework.launchers.empty()) {
+        task.who = formatted("{} on {}", framework.launchers.front(), node_name());
+    } else if (enabled_step_->offsets.size() == 1) {
+        const NodeIndex node =
+            to_whole_step(identity_.component, enabled_step_->offsets.front()).node;
+        const GlobalRank rank = enabled_step_->step.layout.rank(node, LocalRank{*local});
+        task.who = formatted("rank {} on {}", rank.value, node_name());
+    }
+    const AsUser as_user(spank);
+    if (!as_user.is_user()) return;
+    if (status != 0) {
+        task.memory = out_of_memory_text(read_trimmed("/proc/self/cgroup").value_or(""));
+    }
+    send_to_srun(*enabled_step_->srun, message_of(task));
+}
+
 Outcome StepdSide::on_task_exit(spank_t spank) {
     // Lets the next step have the port before this slurmstepd has exited.
     if (++finished_tasks_ == identity_.component.tasks.size()) claims_.release();
+    report_end(spank);
     // Otherwise the step's other tasks would wait for this one; with KillOnBadExit=0, forever.
     if (!notice_.is_reported() || has_ended_step_) return Outcome::ok;
     has_ended_step_ = true;
     const AsUser as_user(spank);
-    end_step(identity_.job, identity_.step);
+    signal_step(identity_.job, identity_.step, SIGKILL);
     if (!identity_.heterogeneous) return Outcome::ok;
     // In a heterogeneous job each component has a step of this number in its own job. srun ends all
     // of them when the leader's step has ended.
     const auto leader = het_leader(identity_.job);
-    if (leader && *leader != identity_.job) end_step(*leader, identity_.step);
+    if (leader && *leader != identity_.job) signal_step(*leader, identity_.step, SIGKILL);
     return Outcome::ok;
 }
 

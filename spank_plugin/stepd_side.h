@@ -12,6 +12,7 @@
 #include "node/network.h"
 #include "node/node_topology.h"
 #include "node/plan_inputs.h"
+#include "node/srun_messages.h"
 #include "refusal.h"
 #include "slurm/plugstack_arguments.h"
 #include "spank_access.h"
@@ -73,9 +74,10 @@ struct EnabledStep {
     std::string own_address;       // NodeAddr of this node; empty if unknown
     // The possible positions of this component in the step; one if the step is not heterogeneous.
     std::vector<ComponentOffset> offsets;
-    std::string command;     // path of distgpu on this node
-    EnvironmentCopy launch;  // variables that a container may replace
-    FileRoot root{};         // outside any container, as init_post_opt sees it
+    std::optional<SrunAddress> srun;  // nullopt if it does not listen
+    std::string command;              // path of distgpu on this node
+    EnvironmentCopy launch;           // variables that a container may replace
+    FileRoot root{};                  // outside any container, as init_post_opt sees it
 };
 
 // In user_init: from the step's environment, from what srun sent, and, if srun did not send it,
@@ -159,7 +161,8 @@ class StepdSide {
     // ends the process.
     Outcome end_refused_task(spank_t spank);
 
-    // As root, for each task that has ended. If this node refused the step, ends the step, once.
+    // As root, for each task that has ended: tells srun of the first ones. If this node refused the
+    // step, ends the step, once.
     Outcome on_task_exit(spank_t spank);
 
     // A callback threw `what`: the tasks must not start.
@@ -177,6 +180,7 @@ class StepdSide {
 
     void read_request(spank_t spank, UnreadRequest unread);
     void switch_off(spank_t spank, const std::string& spec);
+    void report_end(spank_t spank);
     void read_step(spank_t spank, Request request, UnreadRequest unread);
     std::optional<Error> check_plan();
 
@@ -200,6 +204,9 @@ class StepdSide {
     std::size_t finished_tasks_ = 0;
     std::optional<HostAccess> host_;  // in a task's process
     bool has_ended_step_ = false;
+    // Tasks whose end this node has told srun.
+    std::uint32_t reported_successes_ = 0;
+    std::uint32_t reported_failures_ = 0;
 };
 
 }  // namespace distgpu

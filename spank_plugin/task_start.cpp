@@ -126,7 +126,8 @@ Result<std::string> prepare_own_task(spank_t spank, const EnabledStep& enabled,
         set_layout_variable(variables, layout);
         TaskProcess process{variables, print_to_user};
         process.print_table = [&](const std::string& rows) {
-            if (!send_rows(variables, rows)) print_to_stderr(rows);
+            const bool is_sent = enabled.srun && send_to_srun(*enabled.srun, message_of_rows(rows));
+            if (!is_sent) print_to_stderr(rows);
         };
         return prepare_task({enabled.request, layout, facts, node_plan, task.local,
                              enabled.printed_by_srun, is_first_of_component},

@@ -1,14 +1,9 @@
 #include "inspect/ended.h"
 
-#include "base/format.h"
+#include "base/io/programs.h"
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <set>
-#include <string_view>
-#include <sys/wait.h>
-#include <utility>
 
 namespace distgpu {
 namespace {
@@ -56,21 +51,6 @@ std::string ending_of(const std::vector<Zombie>& zombies, std::uint32_t task,
 }
 
 }  // namespace
-
-std::string ending_text(int wait_status) {
-    if (!WIFSIGNALED(wait_status)) {
-        return formatted("ended with status {}", WEXITSTATUS(wait_status));
-    }
-    constexpr std::array<std::pair<int, std::string_view>, 5> names{{{SIGABRT, " (SIGABRT)"},
-                                                                     {SIGBUS, " (SIGBUS)"},
-                                                                     {SIGKILL, " (SIGKILL)"},
-                                                                     {SIGSEGV, " (SIGSEGV)"},
-                                                                     {SIGTERM, " (SIGTERM)"}}};
-    const int signal = WTERMSIG(wait_status);
-    const auto name = std::find_if(names.begin(), names.end(),
-                                   [&](const auto& each) { return each.first == signal; });
-    return formatted("was killed by signal {}{}", signal, name == names.end() ? "" : name->second);
-}
 
 JsonText zombie_json(const Zombie& zombie) {
     return {{"node", zombie.node}, {"pid", zombie.pid}, {"name", zombie.name}, {"how", zombie.how}};

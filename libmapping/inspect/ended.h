@@ -15,9 +15,6 @@
 
 namespace distgpu {
 
-// "ended with status 1", "was killed by signal 9 (SIGKILL)". `wait_status`: as of wait(2).
-std::string ending_text(int wait_status);
-
 // A process that has ended, but whose parent has not waited for it. The kernel no longer has its
 // variables, so its rank is known only if its task has one rank.
 struct Zombie {

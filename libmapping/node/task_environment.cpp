@@ -114,8 +114,8 @@ NodeFacts read_node_facts(const Environment& task, const Environment& launch) {
 }
 
 void remove_request_variables(Environment& environment) {
-    for (const char* name : {spec_variable, sent_step_variable, cpu_bind_variable, rows_variable,
-                             inherited_variable}) {
+    for (const char* name : {spec_variable, sent_step_variable, cpu_bind_variable,
+                             srun_port_variable, inherited_variable}) {
         environment.unset(name);
     }
     if (environment.get("MASTER_ADDR") == not_loaded_address) environment.unset("MASTER_ADDR");

@@ -1,44 +1,37 @@
-// Sends the rows of the `verbose` table from the nodes, which know them, to srun. Only srun can
-// sort the rows of all nodes, and no node writes to its standard error.
+// The rows of the `verbose` table, which the nodes know and send to srun: only srun can sort the
+// rows of all nodes, and no node writes to its standard error.
 #pragma once
 
-#include "base/environment.h"
-#include "base/io/socket.h"
-
-#include <atomic>
-#include <thread>
+#include "node/srun_messages.h"
 
 namespace distgpu {
 
-// In srun: prints the rows to its standard error, sorted by rank and in one write, as soon as all
-// nodes have sent theirs. A node that is 5 s behind the others prints its own.
+inline constexpr const char* rows_message = "rows";
+
+// In srun: collects the rows, to be printed as soon as all nodes have sent theirs. A node that is
+// 5 s behind the others prints its own.
 class VerboseRows {
   public:
-    ~VerboseRows() { finish(); }
+    // `rows`: maximum per node.
+    VerboseRows(std::size_t nodes, std::size_t rows) : nodes_(nodes), max_rows_(rows + 1) {}
 
-    // Starts to listen. `rows`: maximum per node. Sets in `environment` what the nodes need to send
-    // their rows; if srun cannot listen, sets nothing, and each node prints its own.
-    void collect(Environment& environment, std::size_t nodes, std::size_t rows);
+    // Returns whether they are taken, and will be printed.
+    bool add(std::vector<std::string> rows, Clock::time_point now);
 
-    // The step has ended: prints the rows received so far.
-    void finish();
+    // When to print the rows that were received so far.
+    Deadline due() const { return due_; }
+
+    // Returns the rows, sorted by rank, in one text; empty if there are none. Takes no more.
+    std::string finish();
 
   private:
-    void receive_all();
-    void receive_node(const Socket& connection);
-
-    Socket listener_;
-    std::string token_;  // known only to the tasks of the step
-    std::size_t nodes_ = 0;
-    std::size_t max_rows_per_node_ = 0;
-    std::size_t received_nodes_ = 0;
+    std::size_t nodes_;     // that have not sent theirs
+    std::size_t max_rows_;  // with the line about the rendezvous
     std::vector<std::string> rows_;
-    std::atomic<bool> is_step_over_ = false;
-    std::thread thread_;
+    Deadline due_ = Deadline::max();
 };
 
-// In the first task of a node, as its user: sends the rows to srun. False if srun did not accept
-// them and will not print them.
-bool send_rows(const Environment& task, const std::string& rows);
+// In the first task of a node: the message with its rows.
+NodeMessage message_of_rows(std::string_view rows);
 
 }  // namespace distgpu

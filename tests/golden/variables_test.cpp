@@ -162,7 +162,7 @@ TEST(VariablesPage, NamesEveryVariable) {
         for (const UnsetVariable& variable : framework->unsets) EXPECT_TRUE(names(variable.name));
     }
     for (const char* variable :
-         {spec_variable, sent_step_variable, cpu_bind_variable, rows_variable, given_variable,
+         {spec_variable, sent_step_variable, cpu_bind_variable, srun_port_variable, given_variable,
           ranks_variable, job_name_variable, prepared_variable, bound_variable, layout_variable,
           secret_variable, container_variable, inherited_variable, "SBATCH_DISTGPU",
           "SALLOC_DISTGPU", "MASTER_ADDR", "MASTER_PORT", "SLURM_STEP_RESV_PORTS"}) {

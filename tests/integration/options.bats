@@ -107,7 +107,7 @@ distgpu: rendezvous 10.77.1.1:29600 on node01, port from port=29600'
     [ "$(sort "$SCRATCH/ranks")" = "$(printf '%s\n' {0..7})" ]
     rm "$SCRATCH/ranks"
     run --separate-stderr -0 submit srun -N4 -n6 --distgpu=pytorch,bind=none,verbose env
-    [[ $output != *SLURM_DISTGPU_ROWS=* ]]
+    [[ $output != *SLURM_DISTGPU_SRUN=* ]]
 }
 
 # A component that ended before the other one began would be refused.

@@ -339,6 +339,21 @@ Started start_program(const std::vector<std::string>& program, const StartOption
                        *problem == ENOENT}};
 }
 
+std::string ending_text(int wait_status) {
+    if (!WIFSIGNALED(wait_status)) {
+        return formatted("ended with status {}", WEXITSTATUS(wait_status));
+    }
+    constexpr std::array<std::pair<int, std::string_view>, 5> names{{{SIGABRT, " (SIGABRT)"},
+                                                                     {SIGBUS, " (SIGBUS)"},
+                                                                     {SIGKILL, " (SIGKILL)"},
+                                                                     {SIGSEGV, " (SIGSEGV)"},
+                                                                     {SIGTERM, " (SIGTERM)"}}};
+    const int signal = WTERMSIG(wait_status);
+    const auto name = std::find_if(names.begin(), names.end(),
+                                   [&](const auto& each) { return each.first == signal; });
+    return formatted("was killed by signal {}{}", signal, name == names.end() ? "" : name->second);
+}
+
 std::uint64_t raise_open_file_limit() {
     rlimit limits{};
     getrlimit(RLIMIT_NOFILE, &limits);

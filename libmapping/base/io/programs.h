@@ -72,6 +72,9 @@ Started start_program(const std::vector<std::string>& program, const StartOption
 // Precondition: `arguments` is not empty.
 int replace_process(const std::vector<std::string>& arguments);
 
+// "ended with status 1", "was killed by signal 9 (SIGKILL)". `wait_status`: as of wait(2).
+std::string ending_text(int wait_status);
+
 // Raises the soft limit of open files, usually 1024, to the hard one, for a rank that has a
 // connection to every other rank. Returns the old limit.
 std::uint64_t raise_open_file_limit();

@@ -1,7 +1,6 @@
 #include "base/io/socket.h"
 
 #include "base/format.h"
-#include "base/io/resolve.h"
 #include "base/values.h"
 
 #include <algorithm>
@@ -53,17 +52,6 @@ Socket bind_all_addresses(std::uint16_t port) {
     return {};
 }
 
-// Returns 0 or an errno.
-int connect_socket(const Socket& socket, const Address& address, Deadline deadline) {
-    if (connect(socket.fd(), address.as_sockaddr(), address.length) == 0) return 0;
-    if (errno != EINPROGRESS) return errno;
-    if (!wait_for(socket, POLLOUT, deadline)) return ETIMEDOUT;
-    int problem = 0;
-    socklen_t length = sizeof problem;
-    getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &problem, &length);
-    return problem;
-}
-
 // An abstract name for bind(2) and connect(2): a zero byte, then as many bytes as the length says.
 struct AbstractName {
     explicit AbstractName(std::string_view name) {
@@ -111,14 +99,31 @@ std::uint16_t port_of(const Socket& socket) {
 Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline) {
     const auto addresses = resolve(host, port, deadline);
     if (!addresses) return addresses.error();
-    int problem = ETIMEDOUT;
+    errno = ETIMEDOUT;
     for (const Address& address : *addresses) {
-        Socket connection(socket(address.as_sockaddr()->sa_family, stream_type, 0));
-        problem = connection.is_open() ? connect_socket(connection, address, deadline) : errno;
-        if (problem == 0) return connection;
+        Socket connection = connect_to(address, deadline);
+        if (connection.is_open()) return connection;
     }
-    return Error{host_and_port(host, port), std::strerror(problem),
+    return Error{host_and_port(host, port), std::strerror(errno),
                  "check that the node is up and that no firewall blocks the port"};
+}
+
+Socket connect_to(const Address& address, Deadline deadline) {
+    Socket connection(socket(address.as_sockaddr()->sa_family, stream_type, 0));
+    if (!connection.is_open()) return {};
+    if (connect(connection.fd(), address.as_sockaddr(), address.length) == 0) return connection;
+    int problem = errno;
+    if (problem == EINPROGRESS) {
+        socklen_t length = sizeof problem;
+        problem = ETIMEDOUT;
+        if (wait_for(connection, POLLOUT, deadline)) {
+            getsockopt(connection.fd(), SOL_SOCKET, SO_ERROR, &problem, &length);
+        }
+    }
+    if (problem == 0) return connection;
+    connection = {};
+    errno = problem;
+    return {};
 }
 
 std::optional<Socket> accept_from(const Socket& listener) {

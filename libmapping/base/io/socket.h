@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/io/descriptor.h"
+#include "base/io/resolve.h"
 #include "base/result.h"
 
 #include <cstddef>
@@ -28,6 +29,9 @@ std::uint16_t port_of(const Socket& socket);
 // Tries the addresses of `host` one after the other.
 // Errors (object: "host:port"): no address; the error of the last one; no answer by the deadline.
 Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline);
+
+// The same for one address. On failure the socket is not open and errno says why.
+Socket connect_to(const Address& address, Deadline deadline);
 
 // Accepts a pending connection; nullopt if there is none.
 std::optional<Socket> accept_from(const Socket& listener);

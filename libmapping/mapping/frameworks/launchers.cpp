@@ -385,4 +385,15 @@ std::optional<GivenLauncher> given_launcher(const StepView& step) {
     return std::nullopt;
 }
 
+bool may_lose_nodes(const StepView& step) {
+    const auto launcher = given_launcher(step);
+    return launcher && std::ranges::any_of(launcher->options.options, [](const GivenOption& each) {
+               std::string_view most = each.text;
+               most.remove_prefix(std::min(most.find_first_of("= "), most.size() - 1) + 1);
+               const std::string_view least = cut_until(most, ':');
+               return each.option->meaning == OptionMeaning::node_range && !most.empty() &&
+                      least != most;
+           });
+}
+
 }  // namespace distgpu

@@ -79,6 +79,9 @@ struct GivenLauncher {
 };
 std::optional<GivenLauncher> given_launcher(const StepView& step);
 
+// Whether the launchers go on if one of them fails, with the nodes that are left: --nnodes=MIN:MAX.
+bool may_lose_nodes(const StepView& step);
+
 // Whether the program is a launcher of the step's mode, or a Python program if the mode may start
 // any.
 bool is_launcher(const StepView& step);

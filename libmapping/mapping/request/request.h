@@ -65,6 +65,12 @@ enum class CheckChoice : std::uint8_t {
     off,   // do not check
 };
 
+// The value of fail=: what happens when a rank fails while others run.
+enum class FailChoice : std::uint8_t {
+    end,   // the step is ended, because the others would wait for it
+    wait,  // they run on
+};
+
 // The value of watch=: whether a step is watched for ranks that hang.
 struct Watch {
     bool on = false;  // prepare the tasks, so that `distgpu why` sees as much as possible
@@ -106,6 +112,7 @@ struct Request {
     bool gpu_uuids = false;            // gpu-ids=uuid
     std::optional<CheckChoice> check;  // nullopt: the administrator's default, or off
     std::optional<Watch> watch;        // nullopt: the administrator's default, or off
+    std::optional<FailChoice> fail;    // nullopt: the administrator's default, or end
     // tensorflow: number of tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers

@@ -158,6 +158,9 @@ constexpr std::array keys{
     SpecKey{"check", "stop|warn|off",
             "run distgpu check first; if it fails, end the step or (warn) only print why",
             set_value<&Request::check, parse_check_choice>, false, "stop"},
+    SpecKey{"fail", "end|wait",
+            "when a rank fails: end the step (default), or let the others run on",
+            set_value<&Request::fail, parse_fail_choice>},
     SpecKey{"watch", "MINUTES|MINUTES:end|on|off",
             "prepare the tasks for distgpu why; report a hang after MINUTES without progress, and "
             "(:end) end the step if a rank is proven to hang",
@@ -184,6 +187,10 @@ Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_vi
 
 Result<CheckChoice> parse_check_choice(std::string_view text) {
     return parse_choice<CheckChoice>("check", "stop|warn|off", text);
+}
+
+Result<FailChoice> parse_fail_choice(std::string_view text) {
+    return parse_choice<FailChoice>("fail", "end|wait", text);
 }
 
 std::string key_usage(const SpecKey& key) {

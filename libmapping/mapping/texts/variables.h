@@ -22,8 +22,8 @@ inline constexpr const char* sent_step_variable = "SLURM_DISTGPU_STEP";
 // one of their components.
 inline constexpr const char* cpu_bind_variable = "SLURM_DISTGPU_CPU_BIND";
 
-// "PORT TOKEN" with which the nodes send the rows of `verbose` to srun (verbose_rows.h).
-inline constexpr const char* rows_variable = "SLURM_DISTGPU_ROWS";
+// "PORT TOKEN" with which the nodes of the step send messages to srun (srun_messages.h).
+inline constexpr const char* srun_port_variable = "SLURM_DISTGPU_SRUN";
 
 // The MASTER_ADDR that srun sends: not a host, but a text that explains why the program finds none.
 // Tasks that distgpu prepares get the real address instead.

@@ -41,14 +41,6 @@ Missing missing(const std::vector<NodeSample>& samples, std::uint32_t tasks,
     return describe_missing(samples, find_ranks(samples, tasks), tasks, are_complete);
 }
 
-TEST(EndingText, NamesStatusOrSignal) {
-    EXPECT_EQ(ending_text(3 << 8), "ended with status 3");
-    EXPECT_EQ(ending_text(SIGKILL), "was killed by signal 9 (SIGKILL)");
-    EXPECT_EQ(ending_text(SIGUSR1), "was killed by signal 10");
-    constexpr int dumped_core = 0x80;
-    EXPECT_EQ(ending_text(SIGSEGV | dumped_core), "was killed by signal 11 (SIGSEGV)");
-}
-
 TEST(EndedTasks, AreThoseWithoutARunningProcess) {
     EXPECT_EQ(ended_task_count(node("n1", {0, 1, 2}, {1})), 2U);
     EXPECT_EQ(ended_task_count(node("n1", {0, 1}, {0, 1})), 0U);

@@ -34,6 +34,8 @@ TEST(PlugstackArguments, AreRead) {
         {{"hcas=near"}, {.hcas = BindingChoice::near}},
         {{"hcas=keep"}, {.hcas = BindingChoice::keep}},
         {{"watch=30:end"}, {.watch = Watch{.on = true, .minutes = 30, .ends_step = true}}},
+        {{"fail=wait"}, {.fail = FailChoice::wait}},
+        {{"fail=end"}, {.fail = FailChoice::end}},
         {{"watch=on"}, {.watch = Watch{.on = true}}},
         {{"watch=off"}, {.watch = Watch{}}},
         {{"order=switch"}, {.order = RankOrder{RankOrder::Source::switches}}},
@@ -60,6 +62,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     const Error host{"", "would send every job to this one host", "give addr, name or suffix:S"};
     const Error no_policy{"", "unknown value", "give near, isolate or keep"};
     const Error no_choice{"", "unknown value", "give near or keep"};
+    const Error no_fail{"", "unknown value", "give end or wait"};
     const Error no_order{"", "unknown value", "give slurm or switch"};
     const Error no_watch{"", "unknown value",
                          "give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or "
@@ -81,6 +84,8 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"gpus", no_policy},
         {"cpus=isolate", no_choice},
         {"hcas=none", no_choice},
+        {"fail=no", no_fail},
+        {"fail", no_fail},
         {"watch=30:stop", no_watch},
         {"watch", no_watch},
         {"order=./ring", no_order},
@@ -108,9 +113,10 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
          {"port=20000-29999", "MasterAddress=name", "gpu=near", "bind=none", "", "qqq", "=name"}) {
         const auto result = parse_plugstack_arguments(Arguments{argument.c_str()});
         EXPECT_EQ(result.ignored_arguments,
-                  (std::vector<Error>{{argument, "unknown argument",
-                                       "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                       "check=, watch=, order=, topology=, command=, log=, off"}}));
+                  (std::vector<Error>{
+                      {argument, "unknown argument",
+                       "arguments are master=, ports=, gpus=, cpus=, hcas=, "
+                       "check=, fail=, watch=, order=, topology=, command=, log=, off"}}));
     }
 }
 

@@ -317,5 +317,13 @@ TEST(FindPrograms, PassesOverAFolderWhoseFileServerIsDead) {
     if (skipped) GTEST_SKIP() << "only root can mount a file system";
 }
 
+TEST(EndingText, NamesStatusOrSignal) {
+    EXPECT_EQ(ending_text(3 << 8), "ended with status 3");
+    EXPECT_EQ(ending_text(SIGKILL), "was killed by signal 9 (SIGKILL)");
+    EXPECT_EQ(ending_text(SIGUSR1), "was killed by signal 10");
+    constexpr int dumped_core = 0x80;
+    EXPECT_EQ(ending_text(SIGSEGV | dumped_core), "was killed by signal 11 (SIGSEGV)");
+}
+
 }  // namespace
 }  // namespace distgpu

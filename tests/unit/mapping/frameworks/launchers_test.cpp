@@ -264,6 +264,22 @@ TEST(LauncherOptions, AreReadInEverySpelling) {
     EXPECT_EQ(read({"--standalone", "--no_ssh", "train.py"}), "--standalone= --no-ssh= ");
 }
 
+TEST(Launchers, MayLoseNodesWithARangeOfNodes) {
+    const auto may_lose = [](const char* spec, std::vector<std::string> program) {
+        SampleStep step(spec, "n[1-2]", "1(x2)");
+        step.facts.program = std::move(program);
+        return may_lose_nodes(step.view());
+    };
+    const char* const elastic = "torchrun,rdzv=c10d";
+    EXPECT_TRUE(may_lose(elastic, {"torchrun", "--nnodes=1:2", "train.py"}));
+    EXPECT_TRUE(may_lose(elastic, {"torchrun", "--nnodes", "1:2", "train.py"}));
+    EXPECT_TRUE(may_lose(elastic, {"bash", "-c", "torchrun --nnodes=$MIN:$MAX train.py"}));
+    EXPECT_FALSE(may_lose(elastic, {"torchrun", "--nnodes=2:2", "train.py"}));
+    EXPECT_FALSE(may_lose(elastic, {"torchrun", "--nnodes=2", "train.py"}));
+    EXPECT_FALSE(may_lose(elastic, {"torchrun", "train.py", "--nnodes=1:2"}));
+    EXPECT_FALSE(may_lose("pytorch", {"python3", "train.py"}));
+}
+
 TEST(LauncherOptions, EndWithTheScript) {
     EXPECT_EQ(read({"train.py", "--nnodes=2"}), "");
     EXPECT_EQ(read({"--debug", "train", "--nnodes=2"}), "");

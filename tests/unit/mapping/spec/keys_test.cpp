@@ -91,6 +91,7 @@ TEST(BindingKeys, OtherValuesAreRefused) {
         {"pytorch,gpu-ids=pci", "gpu-ids=pci: unknown value; give index or uuid"},
         {"pytorch,cpus=isolate", "cpus=isolate" + places},
         {"pytorch,hcas=mlx5_0", "hcas=mlx5_0" + places},
+        {"pytorch,fail=no", "fail=no: unknown value; give end or wait"},
         {"pytorch,bind=near", "bind=near: unknown value; give none"},
         {"pytorch,gpu=near", "unknown key 'gpu'; did you mean 'gpus'?"},
         {"pytorch,hca=near", "unknown key 'hca'; did you mean 'hcas'?"},
@@ -99,6 +100,12 @@ TEST(BindingKeys, OtherValuesAreRefused) {
         EXPECT_EQ(message_of(parse_spec("--distgpu", row.spec)),
                   std::string("distgpu: --distgpu=") + row.spec + ": " + row.message);
     }
+}
+
+TEST(FailKey, ChoosesWhetherTheStepEnds) {
+    EXPECT_EQ(parse_spec("SPEC", "pytorch")->fail, std::nullopt);
+    EXPECT_EQ(parse_spec("SPEC", "pytorch,fail=end")->fail, FailChoice::end);
+    EXPECT_EQ(parse_spec("SPEC", "pytorch,fail=wait")->fail, FailChoice::wait);
 }
 
 std::optional<Watch> watch_in(const std::string& spec) {

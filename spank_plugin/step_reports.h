@@ -1,0 +1,39 @@
+// In srun, while the step runs: prints the rows of `verbose` and which task failed first, and ends
+// a step whose other tasks would wait for that one.
+#pragma once
+
+#include "mapping/request/request.h"
+#include "node/failed_task.h"
+#include "node/verbose_rows.h"
+#include "slurm/slurm_options.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace distgpu {
+
+// Whether a failed task is to end the step: the user did not choose otherwise, by fail= or by
+// srun's own options; Slurm does not end it anyway; and `distgpu exec` does not.
+bool ends_step_on_failure(const Request& request, const SlurmOptions& options);
+
+class StepReports : public MessageReceiver {
+  public:
+    struct Step {
+        std::uint32_t job = 0;
+        std::uint32_t step = 0;
+    };
+    // `rows`: nullopt without `verbose`.
+    StepReports(Step step, FailedTask failed, std::optional<VerboseRows> rows)
+        : step_(step), failed_(failed), rows_(std::move(rows)) {}
+
+    bool receive(NodeMessage message) override;
+    Deadline act(Clock::time_point now, bool is_step_over) override;
+
+  private:
+    Step step_;
+    FailedTask failed_;
+    std::optional<VerboseRows> rows_;
+    Deadline kill_ = Deadline::max();  // when the step's tasks have had SIGTERM for KillWait
+};
+
+}  // namespace distgpu
