@@ -30,6 +30,14 @@ void RefusalNotice::wait_until_forked(std::chrono::milliseconds longest) const {
     wait_until([this] { return shared_ == nullptr || shared_->is_forked; }, longest);
 }
 
+void RefusalNotice::set_refused() {
+    if (shared_ != nullptr) shared_->is_refused = true;
+}
+
+bool RefusalNotice::is_refused() const {
+    return shared_ != nullptr && shared_->is_refused;
+}
+
 bool RefusalNotice::claim_reporter() {
     return shared_ == nullptr || !shared_->is_claimed.exchange(true);
 }

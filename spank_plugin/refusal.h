@@ -28,6 +28,10 @@ class RefusalNotice {
     void set_forked();
     void wait_until_forked(std::chrono::milliseconds longest) const;
 
+    // A task of the node does not start its program.
+    void set_refused();
+    bool is_refused() const;
+
     // In a task: true for exactly one task of the node, which reports the reason to the user.
     bool claim_reporter();
 
@@ -41,6 +45,7 @@ class RefusalNotice {
   private:
     struct Shared {
         std::atomic<bool> is_forked;
+        std::atomic<bool> is_refused;
         std::atomic<bool> is_claimed;
         std::atomic<bool> is_reported;
     };

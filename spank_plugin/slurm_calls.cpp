@@ -72,6 +72,17 @@ Reply<job_info_msg_t> load_job(Load* load, std::uint32_t job) {
     return owned_reply<decltype(slurm_free_job_info_msg)>(reply, "slurm_free_job_info_msg");
 }
 
+// What `read` returns for slurmctld's record of the job. One RPC; nullopt without an answer.
+template <class Read>
+std::optional<std::invoke_result_t<Read, const slurm_job_info_t&>> of_job(std::uint32_t job,
+                                                                          Read read) {
+    const auto reply = load_job(find_function<decltype(slurm_load_job)>("slurm_load_job"), job);
+    for (std::uint32_t i = 0; reply && i < reply->record_count; ++i) {
+        if (reply->job_array[i].job_id == job) return read(reply->job_array[i]);
+    }
+    return std::nullopt;
+}
+
 std::string queried_address(const std::string& node_name) {
     auto* const load = find_function<decltype(slurm_load_node_single)>("slurm_load_node_single");
     if (load == nullptr) return {};
@@ -249,25 +260,21 @@ bool kills_on_bad_exit() {
 }
 
 bool is_job_ending(std::uint32_t job) {
-    const auto reply = load_job(find_function<decltype(slurm_load_job)>("slurm_load_job"), job);
-    if (!reply) return false;
-    for (std::uint32_t i = 0; i < reply->record_count; ++i) {
-        const slurm_job_info_t& found = reply->job_array[i];
-        if (found.job_id != job) continue;
-        return found.job_state != JOB_RUNNING || found.preempt_time != 0 ||
-               found.end_time <= std::time(nullptr);
-    }
-    return false;
+    return of_job(job,
+                  [](const slurm_job_info_t& known) {
+                      return known.job_state != JOB_RUNNING || known.preempt_time != 0 ||
+                             known.end_time <= std::time(nullptr);
+                  })
+        .value_or(false);
+}
+
+std::optional<std::time_t> job_end_time(std::uint32_t job) {
+    return of_job(job, [](const slurm_job_info_t& known) { return known.end_time; });
 }
 
 std::optional<std::uint32_t> het_leader(std::uint32_t job) {
-    const auto reply = load_job(find_function<decltype(slurm_load_job)>("slurm_load_job"), job);
-    if (!reply) return std::nullopt;
-    for (std::uint32_t i = 0; i < reply->record_count; ++i) {
-        const slurm_job_info_t& found = reply->job_array[i];
-        if (found.job_id == job && found.het_job_id != 0) return found.het_job_id;
-    }
-    return std::nullopt;
+    const auto leader = of_job(job, [](const slurm_job_info_t& known) { return known.het_job_id; });
+    return leader && *leader != 0 ? leader : std::nullopt;
 }
 
 std::chrono::seconds kill_wait() {

@@ -10,6 +10,7 @@
 #include "spank_access.h"
 
 #include <chrono>
+#include <ctime>
 
 namespace distgpu {
 
@@ -48,6 +49,9 @@ bool kills_on_bad_exit();
 // Whether the job is being ended: cancelled, preempted or at its time limit. One RPC. False if
 // slurmctld did not answer.
 bool is_job_ending(std::uint32_t job);
+
+// When the job reaches its time limit. One RPC. nullopt if slurmctld did not answer.
+std::optional<std::time_t> job_end_time(std::uint32_t job);
 
 // The leader of the heterogeneous job of which this job is a component, one RPC. nullopt if it is
 // not a component or slurmctld did not answer.

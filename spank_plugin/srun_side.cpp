@@ -153,6 +153,8 @@ Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
     const PlugstackArguments site = parse_plugstack_arguments(arguments);
     if (site.site_switch != SiteSwitch::on) return switch_off(site.site_switch, spec);
     if (!request_.fail) request_.fail = site.fail;
+    if (!request_.signal) request_.signal = site.signal;
+    command_ = site.command.empty() ? DISTGPU_COMMAND : site.command;
     default_order_ = site.order;
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
     if (!list) return refuse(list.error());
@@ -359,9 +361,11 @@ void SrunSide::check_and_announce(SentStep& step, const std::string& order,
 void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
                                std::vector<std::string> program, const SlurmOptions& options) {
     const bool has_rows = request_.verbose && step.layout;
+    const Notice notice = request_.signal.value_or(Notice{});
     const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
-    const bool is_alone = components_ == 1 && tasks == 1;
-    if (request_.dry_run || listener_.is_started() || (is_alone && !has_rows)) return;
+    // One task has no other that would wait for it.
+    const bool is_idle = components_ == 1 && tasks == 1 && !has_rows && notice == Notice{};
+    if (request_.dry_run || listener_.is_started() || is_idle) return;
     std::optional<VerboseRows> rows;
     std::size_t max_lines = 3;  // of a task that has ended
     if (has_rows) {
@@ -374,8 +378,8 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
     const bool is_elastic =
         step.layout && may_lose_nodes({request_, *step.layout, facts, facts.node_addresses});
     const FailedTask failed(!is_elastic && ends_step_on_failure(request_, options));
-    listener_.start(std::make_unique<StepReports>(StepReports::Step{step.job, step.step}, failed,
-                                                  std::move(rows)),
+    listener_.start(std::make_unique<StepReports>(StepReports::Step{step.job, step.step, command_},
+                                                  failed, std::move(rows), notice),
                     max_lines);
 }
 

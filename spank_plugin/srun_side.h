@@ -89,6 +89,7 @@ class SrunSide {
     std::optional<std::string> task_job_name_;  // that task's SLURM_JOB_NAME, if a mode replaced it
     std::uint32_t allocated_nodes_ = 0;         // of the allocation around srun; 0 if there is none
     bool inherits_ntasks_ = false;              // SLURM_NTASKS comes from that allocation
+    std::string command_;                       // path of distgpu on this host
     SrunListener listener_;
 };
 

@@ -1,12 +1,15 @@
 #include "step_reports.h"
 
+#include "base/format.h"
 #include "base/io/files.h"
+#include "base/io/programs.h"
 #include "mapping/frameworks/framework.h"
 #include "slurm_calls.h"
 #include "spank_access.h"
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <unistd.h>
 
 namespace distgpu {
@@ -26,6 +29,33 @@ bool StepReports::receive(NodeMessage message) {
     auto task = read_ended_task(message);
     if (task) failed_.add(*std::move(task), Clock::now());
     return task.has_value();
+}
+
+// At the start, and once the notice is due, because the limit may have changed meanwhile.
+void StepReports::act_on_time_limit(Clock::time_point now) {
+    const std::string key = formatted("signal={}@{}", notice_.signal, notice_.seconds);
+    const auto end = job_end_time(step_.job);
+    const auto left = end ? *end - std::time(nullptr) : notice_.seconds;
+    const auto until_due = std::chrono::seconds(left - notice_.seconds);
+    const bool was_known = std::exchange(is_limit_known_, true);
+    notice_due_ = Deadline::max();
+    if (until_due > std::chrono::seconds(0)) {
+        notice_due_ = now + until_due;
+    } else if (!was_known) {
+        const Error too_late{key,
+                             formatted("the job ends in {} s, so the ranks get no notice", left),
+                             "choose a longer --time, or fewer seconds"};
+        const Error unknown{key,
+                            "slurmctld does not say when the job ends, so the ranks get no notice",
+                            "send it yourself with distgpu signal"};
+        print_to_user((end ? too_late : unknown).message());
+    } else {
+        print_to_user(formatted("distgpu: {}: the job ends in {} s", key, left));
+        const auto started = start_program(
+            {step_.command, "signal", formatted("{}.{}", step_.job, step_.step), notice_.signal},
+            {.output = STDERR_FILENO});
+        if (started.problem) print_to_user(started.problem->error.message());
+    }
 }
 
 Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
@@ -48,7 +78,8 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
         signal_step(step_.job, step_.step, SIGKILL);
         kill_ = Deadline::max();
     }
-    return std::min({failed_.due(), kill_, rows_ ? rows_->due() : Deadline::max()});
+    if (now >= notice_due_ && !is_step_over) act_on_time_limit(now);
+    return std::min({failed_.due(), kill_, notice_due_, rows_ ? rows_->due() : Deadline::max()});
 }
 
 }  // namespace distgpu

@@ -1,5 +1,6 @@
-// In srun, while the step runs: prints the rows of `verbose` and which task failed first, and ends
-// a step whose other tasks would wait for that one.
+// In srun, while the step runs: prints the rows of `verbose` and which task failed first, ends a
+// step whose other tasks would wait for that one, and notifies the ranks before the job's time
+// limit.
 #pragma once
 
 #include "mapping/request/request.h"
@@ -21,18 +22,28 @@ class StepReports : public MessageReceiver {
     struct Step {
         std::uint32_t job = 0;
         std::uint32_t step = 0;
+        std::string command{};  // path of distgpu
     };
-    // `rows`: nullopt without `verbose`.
-    StepReports(Step step, FailedTask failed, std::optional<VerboseRows> rows)
-        : step_(step), failed_(failed), rows_(std::move(rows)) {}
+    // `rows`: nullopt without `verbose`. `notice`: of 0 s if there is none.
+    StepReports(Step step, FailedTask failed, std::optional<VerboseRows> rows, Notice notice)
+        : step_(std::move(step)),
+          failed_(std::move(failed)),
+          rows_(std::move(rows)),
+          notice_(notice),
+          notice_due_(notice.seconds > 0 ? Deadline::min() : Deadline::max()) {}
 
     bool receive(NodeMessage message) override;
     Deadline act(Clock::time_point now, bool is_step_over) override;
 
   private:
+    void act_on_time_limit(Clock::time_point now);
+
     Step step_;
     FailedTask failed_;
     std::optional<VerboseRows> rows_;
+    Notice notice_;
+    Deadline notice_due_;
+    bool is_limit_known_ = false;
     Deadline kill_ = Deadline::max();  // when the step's tasks have had SIGTERM for KillWait
 };
 

@@ -247,6 +247,7 @@ Outcome StepdSide::on_task_init(spank_t spank) {
 // failed plugin. While it waits, anything that ends the step ends it too.
 Outcome StepdSide::end_refused_task(spank_t spank) {
     if (!failure_) return Outcome::ok;
+    notice_.set_refused();
     if (failure_->known_to_all) {
         // What srun sent reached only this component; one of its nodes ends the other components.
         if (identity_.heterogeneous && identity_.component.node == ComponentNode{0}) {
@@ -279,7 +280,7 @@ void StepdSide::report_end(spank_t spank) {
     int status = 0;
     const auto local = read_item(spank, S_TASK_ID);
     const bool is_alone = !identity_.heterogeneous && identity_.size.tasks == 1;
-    if (!enabled_step_ || !enabled_step_->srun || failure_ || is_alone || !local ||
+    if (!enabled_step_ || !enabled_step_->srun || notice_.is_refused() || is_alone || !local ||
         *local >= identity_.component.tasks.size() ||
         spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS) {
         return;

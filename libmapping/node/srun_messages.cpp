@@ -54,7 +54,7 @@ void SrunListener::finish() {
 }
 
 void SrunListener::run() {
-    Deadline next = Deadline::max();
+    Deadline next = receiver_->act(Clock::now(), false);
     bool is_step_over = false;
     while (!is_step_over) {
         std::array<pollfd, 2> waiting{pollfd{listener_.fd(), POLLIN, 0},

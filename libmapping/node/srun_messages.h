@@ -27,8 +27,8 @@ class MessageReceiver {
     // Returns whether the message was expected, which its sender learns.
     virtual bool receive(NodeMessage message) = 0;
 
-    // Called after each message and at the time that the last call returned; for the last time,
-    // with `is_step_over`, when the step has ended.
+    // Called at the start, after each message and at the time that the last call returned; for the
+    // last time, with `is_step_over`, when the step has ended.
     virtual Deadline act(Clock::time_point now, bool is_step_over) = 0;
 };
 

@@ -29,6 +29,7 @@ struct PlugstackArguments {
     std::optional<BindingChoice> hcas{};
     std::optional<CheckChoice> check{};  // check=stop|warn|off; nullopt means off
     std::optional<FailChoice> fail{};    // fail=end|wait; nullopt means end
+    std::optional<Notice> signal{};      // signal=SIG@SECONDS|off; nullopt means off
     std::optional<Watch> watch{};        // watch=MINUTES[:end]|on|off; nullopt means off
     // order=slurm|switch; used if the user gives none and the mode supports it.
     RankOrder order{};
@@ -49,8 +50,7 @@ std::string ignored_argument_message(const Error& error);
 // cluster", "on node07".
 Error switched_off_error(SiteSwitch site_switch, std::string_view spec, std::string_view where);
 
-// Applies the administrator's gpus=, cpus=, hcas=, check=, fail= and watch= where the user gave
-// none.
+// Applies the administrator's gpus=, cpus=, hcas=, check= and watch= where the user gave none.
 // cpus=near, the default, does not override the user's --cpu-bind. Servers, which may be idle, are
 // not watched by default. Precondition: the request has a framework.
 void apply_defaults(Request& request, const PlugstackArguments& arguments);

@@ -80,7 +80,7 @@ class Cluster:
         line = f"{self.scratch / self.plugin.name} command={started} cpus=keep"
         # Jobs at the same time share the nodes, whatever the machine has.
         arguments = ["--nodes", "2", "--cpus", "200", "--gpus", "0", "--plugin", line]
-        self._sandbox("up", *arguments, "--conf", f"ProctrackType=proctrack/{self.proctrack}")
+        self._sandbox("up", *arguments, "--proctrack", self.proctrack)
         self._serve("login", "service.py", LOGIN, str(SERVICE_PORT))
         for node in ("node01", "node02"):
             self._serve(node, "dead_mount.py", str(self.scratch / "dead"))

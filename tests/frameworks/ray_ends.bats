@@ -7,7 +7,7 @@ load ray
 
 proctrack=${DISTGPU_PROCTRACK:-linuxproc}
 
-setup_file() { ray_up --conf SlurmdTimeout=10 --conf "ProctrackType=proctrack/$proctrack"; }
+setup_file() { ray_up --conf SlurmdTimeout=10 --proctrack "$proctrack"; }
 
 # A step whose driver waits.
 start_step() { # SRUN_ARGUMENT...

@@ -4,9 +4,9 @@
 
 load ../frameworks/frameworks
 
-# Nodes with a temp folder each, /mnt, and KillWait as sites have it: programs need seconds to end.
+# Nodes with a temp folder each, /mnt.
 steps_up() { # SANDBOX_ARGUMENT...
-    frameworks_up --cpus 8 --conf KillWait=30 "$@"
+    frameworks_up --cpus 8 "$@"
     # They share the machine's /tmp.
     for node in node01 node02; do on "$node" mount -t tmpfs -o mode=1777 tmpfs /mnt; done
 }

@@ -7,8 +7,7 @@ load binding/cluster
 
 setup_file() {
     binding_cluster_up --nodes 1 --conf TaskPlugin=task/affinity,task/cgroup \
-        --conf ProctrackType=proctrack/cgroup --cgroup ConstrainCores=yes \
-        --cgroup ConstrainDevices=yes
+        --cgroup ConstrainCores=yes --cgroup ConstrainDevices=yes
 }
 
 @test "every request with Slurm's own binding" {

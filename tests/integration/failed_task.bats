@@ -3,7 +3,7 @@
 
 load cluster
 
-setup_file() { cluster_up --nodes 4 --conf KillWait=30; }
+setup_file() { cluster_up; }
 
 # Runs a step whose ranks run $1, with the name of the key fail= or none, and prints how long.
 step() { # SRUN_ARGUMENT... PROGRAM

@@ -6,7 +6,7 @@ load cluster
 
 setup_file() {
     cluster_up --nodes 1 --gpus 4 --conf TaskPlugin=task/cgroup \
-        --conf ProctrackType=proctrack/cgroup --cgroup ConstrainCores=yes --cgroup ConstrainDevices=yes
+        --cgroup ConstrainCores=yes --cgroup ConstrainDevices=yes
     cat >"$SCRATCH/self" <<'END'
 grep -E '^(Uid|Gid|Groups|CapEff|Cpus_allowed_list)' /proc/self/status
 cat /proc/self/cgroup

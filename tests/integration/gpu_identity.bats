@@ -7,7 +7,7 @@
 load cluster
 load binding/cluster
 
-confined=(--nodes 1 --conf TaskPlugin=task/cgroup --conf ProctrackType=proctrack/cgroup
+confined=(--nodes 1 --conf TaskPlugin=task/cgroup
     --cgroup ConstrainCores=yes)
 constrained=("${confined[@]}" --cgroup ConstrainDevices=yes)
 

@@ -5,8 +5,8 @@
 load cluster
 
 setup_file() {
-    # Under linuxproc, so that what a killed program leaves behind would run on; with KillWait as sites have it.
-    cluster_up --nodes 2 --cpus 8 --proctrack linuxproc --conf KillWait=30
+    # Under linuxproc, so that what a killed program leaves behind would run on.
+    cluster_up --nodes 2 --cpus 8 --proctrack linuxproc
     install -m 755 "$root/tests/integration/serving/vllm" "$SCRATCH"
     cp -r "$root/tests/integration/serving/sglang" "$SCRATCH"
     mkdir -m 1777 "$SCRATCH/temporary"

@@ -356,7 +356,7 @@ print(int(1000 * (time.monotonic() - begin)))' "$2"
 
 @test "control groups keep a job from the GPUs of others and are removed" {
     [ -e /sys/fs/cgroup/devices/release_agent ] || skip "no version 1 control groups here"
-    "$SANDBOX" up --name "$other" --nodes 2 --cpus "$(nproc)" --conf ProctrackType=proctrack/cgroup \
+    "$SANDBOX" up --name "$other" --nodes 2 --cpus "$(nproc)" \
         --conf TaskPlugin=task/cgroup,task/affinity --cgroup ConstrainDevices=yes
     run "$SANDBOX" run --name "$other" -- srun -N2 --gres=gpu:1 sh -c \
         'for i in 0 3; do cat /dev/nvidia$i; done 2>&1 | sed "s/.*: //"'

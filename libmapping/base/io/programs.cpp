@@ -188,8 +188,8 @@ std::string names_in_folder(std::string_view folder, std::span<const std::string
     sigemptyset(&no_signals);
     sigprocmask(SIG_SETMASK, &no_signals, nullptr);
     rlimit files{};
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = options.open_file_limit;
+    if (options.open_file_limit && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = *options.open_file_limit;
         setrlimit(RLIMIT_NOFILE, &files);
     }
     setsid();

@@ -55,8 +55,8 @@ std::vector<std::string> find_programs(std::string_view path,
 // Errors (object: the program's name): it cannot be run.
 struct StartOptions {
     int output = -1;  // its standard output and error; negative: inherited
-    unsigned long open_file_limit = 0;
-    int death_signal = SIGKILL;  // sent to it if this process is killed
+    std::optional<std::uint64_t> open_file_limit{};  // nullopt: inherited
+    int death_signal = SIGKILL;                      // sent to it if this process is killed
 };
 struct NotStarted {
     Error error;

@@ -71,6 +71,14 @@ enum class FailChoice : std::uint8_t {
     wait,  // they run on
 };
 
+// The value of signal=: the notice that the ranks get before the job's time limit.
+struct Notice {
+    std::string signal{};       // "USR2"
+    std::uint32_t seconds = 0;  // before the limit
+
+    bool operator==(const Notice&) const = default;
+};
+
 // The value of watch=: whether a step is watched for ranks that hang.
 struct Watch {
     bool on = false;  // prepare the tasks, so that `distgpu why` sees as much as possible
@@ -113,6 +121,7 @@ struct Request {
     std::optional<CheckChoice> check;  // nullopt: the administrator's default, or off
     std::optional<Watch> watch;        // nullopt: the administrator's default, or off
     std::optional<FailChoice> fail;    // nullopt: the administrator's default, or end
+    std::optional<Notice> signal;      // nullopt: the administrator's default, or none
     // tensorflow: number of tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers

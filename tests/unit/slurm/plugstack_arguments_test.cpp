@@ -36,6 +36,8 @@ TEST(PlugstackArguments, AreRead) {
         {{"watch=30:end"}, {.watch = Watch{.on = true, .minutes = 30, .ends_step = true}}},
         {{"fail=wait"}, {.fail = FailChoice::wait}},
         {{"fail=end"}, {.fail = FailChoice::end}},
+        {{"signal=USR2@300"}, {.signal = Notice{"USR2", 300}}},
+        {{"signal=off"}, {.signal = Notice{}}},
         {{"watch=on"}, {.watch = Watch{.on = true}}},
         {{"watch=off"}, {.watch = Watch{}}},
         {{"order=switch"}, {.order = RankOrder{RankOrder::Source::switches}}},
@@ -116,7 +118,7 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
                   (std::vector<Error>{
                       {argument, "unknown argument",
                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                       "check=, fail=, watch=, order=, topology=, command=, log=, off"}}));
+                       "check=, fail=, signal=, watch=, order=, topology=, command=, log=, off"}}));
     }
 }
 

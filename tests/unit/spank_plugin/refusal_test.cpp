@@ -41,6 +41,19 @@ TEST(RefusalNotice, TheParentHearsAndTheOthersNeedNotWait) {
     EXPECT_TRUE(waiting.release());
 }
 
+TEST(RefusalNotice, TheParentHearsThatNoProgramRan) {
+    RefusalNotice notice;
+    EXPECT_FALSE(notice.is_refused());
+    notice.create();
+    ChildProcess refusing([&] {
+        notice.set_refused();
+        return true;
+    });
+    EXPECT_FALSE(notice.is_refused());
+    EXPECT_TRUE(refusing.release());
+    EXPECT_TRUE(notice.is_refused());
+}
+
 TEST(RefusalNotice, ATaskHearsThatAllAreForked) {
     RefusalNotice notice;
     notice.create();

@@ -65,7 +65,7 @@ TEST(ModesTable, NamesAliasesAndKeys) {
                                       HasSubstr(" chief, ps, evaluator "),
                                       HasSubstr(" TensorFlow (tf.distribute), one worker"))));
     EXPECT_THAT(lines, Contains(StartsWith("lightning,per-node ")));
-    EXPECT_THAT(lines, Contains(AllOf(StartsWith("Keys of every mode:  "), HasSubstr("watch"),
+    EXPECT_THAT(lines, Contains(AllOf(StartsWith("Keys of every mode:  "), HasSubstr("fail"),
                                       Not(HasSubstr("nproc")))));
 }
 

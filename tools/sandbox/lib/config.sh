@@ -151,7 +151,7 @@ ReturnToService=2
 JobRequeue=1
 MaxTasksPerNode=65533
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
-KillWait=2
+KillWait=30
 SlurmdTimeout=30
 TCPTimeout=2
 TEXT

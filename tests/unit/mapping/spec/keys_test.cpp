@@ -108,6 +108,22 @@ TEST(FailKey, ChoosesWhetherTheStepEnds) {
     EXPECT_EQ(parse_spec("SPEC", "pytorch,fail=wait")->fail, FailChoice::wait);
 }
 
+TEST(SignalKey, IsASignalAndSecondsBeforeTheLimit) {
+    EXPECT_EQ(parse_spec("SPEC", "pytorch")->signal, std::nullopt);
+    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=USR2@300")->signal, (Notice{"USR2", 300}));
+    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=SIGTERM@10")->signal, (Notice{"TERM", 10}));
+    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=HUP@65535")->signal, (Notice{"HUP", 65535}));
+    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=off")->signal, Notice{});
+    for (const std::string value :
+         {"", "USR2", "USR2@", "USR2@9", "USR2@65536", "KILL@300", "CONT@300", "B:USR2@300",
+          "USR2@300s", "SIGSIGUSR2@300", "@300"}) {
+        EXPECT_EQ(message_of(parse_notice(value)),
+                  "distgpu: signal=" + value +
+                      ": not a notice before the time limit; give TERM, INT, HUP, USR1 or USR2 "
+                      "and 10 to 65535 seconds, as in signal=USR2@300, or off");
+    }
+}
+
 std::optional<Watch> watch_in(const std::string& spec) {
     const auto request = parse_spec("SPEC", spec);
     return request ? request->watch : std::nullopt;
