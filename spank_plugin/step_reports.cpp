@@ -27,8 +27,9 @@ bool StepReports::receive(NodeMessage message) {
         return rows_ && rows_->add(std::move(message.lines), Clock::now());
     }
     auto task = read_ended_task(message);
-    if (task) failed_.add(*std::move(task), Clock::now());
-    return task.has_value();
+    if (!task) return false;
+    failed_.add(*std::move(task), Clock::now());
+    return true;
 }
 
 // At the start, and once the notice is due, because the limit may have changed meanwhile.

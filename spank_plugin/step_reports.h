@@ -25,7 +25,7 @@ class StepReports : public MessageReceiver {
         std::string command{};  // path of distgpu
     };
     // `rows`: nullopt without `verbose`. `notice`: of 0 s if there is none.
-    StepReports(Step step, FailedTask failed, std::optional<VerboseRows> rows, Notice notice)
+    StepReports(Step step, FailedTask failed, std::optional<VerboseRows> rows, const Notice& notice)
         : step_(std::move(step)),
           failed_(std::move(failed)),
           rows_(std::move(rows)),
