@@ -137,7 +137,7 @@ class Account(Started):
         return []
 
     def _endpoint(self, word: Word) -> list[str]:
-        address, *port = word.split(":", last=True)
+        address, *port = word.split(":")
         return self._address(address) + [key for each in port for key in self._port(each)]
 
     def _processes(self, word: Word) -> Optional[list[str]]:
@@ -152,7 +152,7 @@ class Account(Started):
         return [] if is_all and not self.chosen_gpus else None
 
     def _machines(self, word: Word) -> None:
-        if "machine_rank" not in self.texts and "c10d" not in self.texts:
+        if not re.search("machine.rank|c10d", self.texts):
             raise Left("its machines get no number, or no --machine_rank")
 
     def _machine(self, word: Word) -> None:

@@ -7,7 +7,7 @@ from distgpu_convert.accounts import LOCAL, Account, Left, refuse_several, varia
 from distgpu_convert.harmless import NEEDS_NO_RANK, PREPARES, RANKS, is_one_of
 from distgpu_convert.shell import Source
 from distgpu_convert.slurm import Job, decides_variable, number, sets_variable
-from distgpu_convert.start import Call, is_program, option_name, pass_wrappers
+from distgpu_convert.start import Call, is_program, pass_wrappers
 from distgpu_convert.start import read_launcher, shell_text, starts_python
 from distgpu_convert.text import Edit, Word, plain, removal
 from distgpu_convert.walk import names_set

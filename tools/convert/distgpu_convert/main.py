@@ -76,11 +76,11 @@ def main(words: Optional[list[str]] = None) -> int:
     except Problem as problem:
         complain(problem)
         return status
-    except FileExistsError as error:
-        complain(f"{error.filename}: is there already; name another file with --output")
-        return USAGE
     except OSError as error:
-        complain(f"{error.filename}: {error.strerror}; name a file that this user can use")
+        remedy = f"{error.strerror}; name a file that this user can use"
+        if isinstance(error, FileExistsError):
+            remedy = "is there already; name another file with --output"
+        complain(f"{error.filename}: {remedy}")
         return USAGE
     except RecursionError:
         complain(f"{given.file}: nested too deeply; it stays as it is")

@@ -84,13 +84,12 @@ class Word:
             for char in self.chars
         )
 
-    def split(self, mark: str, last: bool = False) -> list["Word"]:
-        """In two at the first or the last such character; in one: it has none."""
-        places = [at for at, c in enumerate(self.chars) if c.text == mark and not c.symbol]
-        if not places:
-            return [self]
-        at = places[-1 if last else 0]
-        return [Word(part, whole=self.whole) for part in (self.chars[:at], self.chars[at + 1 :])]
+    def split(self, mark: str) -> list["Word"]:
+        """In two at the first such character; in one: it has none."""
+        for at, char in enumerate(self.chars):
+            if char.text == mark and not char.symbol:
+                return [Word(c, whole=self.whole) for c in (self.chars[:at], self.chars[at + 1 :])]
+        return [self]
 
     def spot(self, others: Iterable["Word"]) -> Optional[Spot]:
         """Where the word stands and no other of these does; nothing: nowhere."""
