@@ -95,7 +95,10 @@ def test_exit_status(tmp_path: pathlib.Path) -> None:
     assert (status, out) == (1, "") and "no training in it was converted" in err
     assert command(str(tmp_path / "none"))[0] == 2
     assert command()[0] == 2
-    assert command(str(tmp_path))[0] == 2
+    os.mkfifo(tmp_path / "fifo")
+    for other in (tmp_path, tmp_path / "fifo"):
+        refused = (2, "", f"distgpu: {other}: not a regular file; name a file\n")
+        assert command(str(other)) == refused
 
 
 def test_what_sbatch_refuses_is_refused() -> None:

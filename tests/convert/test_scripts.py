@@ -107,6 +107,19 @@ nohup srun torchrun --nnodes 2 --nproc_per_node 4 a.py
 nohup srun --distgpu=torchrun torchrun a.py
 if true; then\n  srun torchrun --nnodes 2 --nproc_per_node 4 a.py\nfi
 if true; then\n  srun --distgpu=torchrun torchrun a.py\nfi
+f() { srun torchrun --nnodes $1 --nproc_per_node 4 "$2"; }\nf 2 a.py
+f() { srun --distgpu=torchrun torchrun "$2"; }\nf 2 a.py
+## Called in several ways that come to the same, by another function, and with what is left of them.
+f() { srun torchrun --nnodes ${1} --nproc_per_node 4 $2; }\nf 2 a.py && f 2 b.py > log &
+f() { srun --distgpu=torchrun torchrun $2; }\nf 2 a.py && f 2 b.py > log &
+f() { srun torchrun --nnodes $1 --nproc_per_node $N a.py; }\ng() {\n  local N=4\n  f "$2" $1\n}\ng a 2
+f() { srun --distgpu=torchrun torchrun a.py; }\ng() {\n  local N=4\n  f "$2" $1\n}\ng a 2
+f() { local N=$1; shift; srun torchrun --nnodes $N --nproc_per_node 4 a.py "$@"; }\nf 2 --x 1
+f() { local N=$1; shift; srun --distgpu=torchrun torchrun a.py "$@"; }\nf 2 --x 1
+f() { srun torchrun --nnodes 2 --nproc_per_node 4 --master_addr $1 a.py; }\nf $(scontrol show hostnames | head -n1)
+f() { srun --distgpu=torchrun torchrun a.py; }\nf $(scontrol show hostnames | head -n1)
+f() { export MASTER_PORT=$1; srun torchrun --nnodes 2 --nproc_per_node 4 --master_port $MASTER_PORT a.py; }\nf 29500
+f() { export MASTER_PORT=$1; srun --distgpu=torchrun torchrun a.py; }\nf 29500
 ARGS=(--nnodes 2 # nodes\n  --nproc_per_node 4)\nsrun torchrun "${ARGS[@]}" a.py
 ARGS=(# nodes\n  )\nsrun --distgpu=torchrun torchrun "${ARGS[@]}" a.py
 A="--nnodes 2 --nproc_per_node 4 --max_restarts 3"\nsrun torchrun $A a.py
@@ -143,11 +156,26 @@ srun --ntasks-per-node=1 --ntasks=$SLURM_NNODES --distgpu=torchrun torchrun a.py
 
 ## mpirun becomes srun, with as many tasks as it was told, unless srun starts those.
 #SBATCH -N2 --ntasks-per-node=2
+mpirun -np 8 -x A=1 python3 a.py
+A=1 srun --mpi=pmix --ntasks=8 --distgpu=ompi python3 a.py
 mpirun -np 8 -x A python3 a.py
 srun --mpi=pmix --ntasks=8 --distgpu=ompi python3 a.py
 mpirun -np 4 ./horovod_a
 srun --mpi=pmix --ntasks=4 --distgpu=horovod ./horovod_a
 #SBATCH -N2 --gres=gpu:4
+mpirun -x A=1 -x B -x C="x y" --mca btl ^openib -mca pml ob1 ./a
+env A=1 C="x y" OMPI_MCA_btl=^openib OMPI_MCA_pml=ob1 srun --mpi=pmix --distgpu=ompi ./a
+exec mpirun -x A=1 ./a
+exec env A=1 srun --mpi=pmix --distgpu=ompi ./a
+mpiexec -genv A 1 -genv B 2 ./a
+A=1 B=2 srun --mpi=pmix --distgpu=ompi ./a
+## Of A=1 B=$A srun, B would be 1.
+mpirun -x A=1 -x B=$A ./a
+env A=1 B=$A srun --mpi=pmix --distgpu=ompi ./a
+X="A=1"\nmpirun -x $X ./a
+X="A=1"\nenv $X srun --mpi=pmix --distgpu=ompi ./a
+M="mpirun -x A=1"\n$M ./a
+M=""\nA=1 srun --mpi=pmix --distgpu=ompi $M ./a
 exec mpirun -x A ./a
 exec srun --mpi=pmix --distgpu=ompi ./a
 #SBATCH -N2 --ntasks-per-node=4
@@ -252,11 +280,13 @@ def test_cpus_that_srun_does_not_inherit() -> None:
         "torchrun --nproc_per_node 4 a.py\n",
         "torchrun --standalone --nproc_per_node 4 a.py\n",
         "accelerate launch a.py\n",
-        'f() { srun torchrun --nnodes $1 --nproc_per_node 4 "$2"; }\nf 2 a.py\n',
         'eval "srun torchrun --nnodes 2 --nproc_per_node 4 a.py"\n',
         "CUDA_VISIBLE_DEVICES=2,3 torchrun --nnodes 2 --nproc_per_node 4 a.py\n",
-        "mpirun -np 8 -x A=1 python3 a.py\n",
-        "mpirun --mca btl ^openib ./a\n",
+        "mpirun -np 8 -x $A python3 a.py\n",
+        "mpirun -x SLURM_NTASKS=4 ./a\n",
+        "mpirun --mca $A ./a\n",
+        "mpirun -genv A=1 ./a\n",
+        "#SBATCH --export=NONE\nmpirun -x A=1 ./a\n",
         "mpirun -npernode $N ./a\n",
         "srun accelerate launch --num_machines 2 --machine_rank $SLURM_NODEID a.py\n",
         "srun torchrun --nnodes 3 a.py\n",
@@ -288,6 +318,47 @@ def test_cpus_that_srun_does_not_inherit() -> None:
 def test_what_is_not_sure_stays_with_a_reason(commands: str) -> None:
     assert converted(commands) == commands
     assert convert(commands).notes
+
+
+F = 'f() { srun torchrun --nnodes $1 --nproc_per_node 4 "$2"; }\n'
+UNCLEAR_CALLS = [
+    "f 2 a.py\nf 3 b.py\n",
+    "f 2 a.py\nN=$(cat n)\nf $N b.py\n",
+    "for N in 2 3; do f $N a.py; done\n",
+    "f 2 a.py\ntrap f EXIT\n",
+    "f 2 a.py\nX=$(f 3 b.py)\n",
+    "f 2 a.py\n${X:-f} 3 b.py\n",
+    "f 2 a.py\nf() { f 3 b.py; }\n",
+    "f() { ./x; }\nf 2 a.py\n",
+    "export -f f\nsrun bash -c 'f 2 a.py'\n",
+    "g() { f 3 b.py; }\nf 2 a.py\n",
+    "g() { h $1 b.py; }\nh() { f $1 a.py; g 3; }\nh 2\n",
+]
+
+
+@pytest.mark.parametrize("calls", UNCLEAR_CALLS)
+def test_a_function_of_which_not_all_calls_are_alike_stays(calls: str) -> None:
+    assert converted(F + calls) == F + calls
+    assert [line for line, note in convert(F + calls).notes if "stays as it is" in note] == [3]
+
+
+@pytest.mark.parametrize("calls", ["f 2 4\nf 2 8\n", "f 2 4 &\nf 2 4\n", "f 2 4 'a b'\nf 2\n"])
+def test_other_results_of_a_function_are_a_reason(calls: str) -> None:
+    function = "f() { torchrun --nnodes $1 --nproc_per_node $2 a.py; }\n"
+    assert converted(function + calls) == function + calls
+    assert convert(function + calls).notes[0][1] == (
+        "its function is called in several ways; the command stays as it is"
+    )
+
+
+def test_what_each_call_of_a_function_loses_is_told() -> None:
+    told = "it was told $N nodes; now it has the job's"
+    conversion = convert(F + "f 2 a.py\nf $N b.py\n")
+    assert conversion.notes == [(3, told)] and "--distgpu=torchrun torchrun" in conversion.script
+    own = "export MASTER_PORT=$(./b)\n"
+    assert own in converted(
+        F.replace("$1", "$1 --master_port 1") + "f 2 a.py\n" + own + "f 2 a.py\n"
+    )
 
 
 @pytest.mark.parametrize("nodes", ["-N 2-4", "-w node[1-2]", "-N $N"])

@@ -57,6 +57,7 @@ class Account(Started):
         self.chosen_gpus = bool(is_chosen)
         self.spec = ""  # of --distgpu
         self.keys: list[str] = []  # in it
+        self.moved: dict[str, str] = {}  # NAME=VALUE by name, into the environment of srun
         self.edits: list[Edit] = []  # none: it stays as it is
         self.notes: list[str] = []
         self.chosen: set[str] = set()  # exports that distgpu would compute otherwise

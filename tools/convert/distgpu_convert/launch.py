@@ -7,7 +7,7 @@ from distgpu_convert.accounts import LOCAL, Account, Left, refuse_several, varia
 from distgpu_convert.harmless import NEEDS_NO_RANK, PREPARES, RANKS, is_one_of
 from distgpu_convert.shell import Source
 from distgpu_convert.slurm import Job, decides_variable, number, sets_variable
-from distgpu_convert.start import Call, is_program, pass_wrappers
+from distgpu_convert.start import Call, Option, is_program, pass_wrappers
 from distgpu_convert.start import read_launcher, shell_text, starts_python
 from distgpu_convert.text import Edit, Word, plain, removal
 from distgpu_convert.walk import names_set
@@ -51,7 +51,7 @@ class Launch(Account):
         if not call and not (self.srun and is_training(self.words) and not self._names_node()):
             return False
         try:
-            if self.outer.within == "function":
+            if (self.inner or self.outer).within == "function":
                 raise Left("a function starts it, whose arguments are not known here")
             if call:
                 self._refuse(call)
@@ -82,11 +82,14 @@ class Launch(Account):
         """Behind srun's options, or with an srun that was not there."""
         self._follow_exports()
         spec = self.spec = ",".join([mode, *dict.fromkeys(self.keys)])
-        for name in sorted(self.outer.state.exported - RANKS):
+        for name in sorted(self.moved.keys() | self.outer.state.exported - RANKS):
             if decides_variable(spec, name) and not sets_variable(spec, name):
                 self.notes.append(f"{name} is removed in each task by --distgpu={spec}")
-        shape = shape if self.srun else "srun " + shape
         place = self.outer.words[self.place]
+        if not self.srun:
+            moved = "".join(word + " " for word in self.moved.values())
+            is_plain = self.place == 0 and re.fullmatch(r"(\w+=[^\"'`$ ]* )*", moved)
+            shape = f"{'' if is_plain or not moved else 'env '}{moved}srun {shape}"
         self._edit(place, f"{shape}--distgpu={spec} {program}", before=True)
         has_cpus = "cpus-per-task" in shape or "SRUN_CPUS_PER_TASK" in self.sets
         if self.srun and self.job.cpus and not has_cpus and not self.srun.has("cpus-per-task"):
@@ -253,12 +256,30 @@ class Launch(Account):
             shape = "--overcommit " + shape
             faster = f"more are faster: #SBATCH --cpus-per-task={on_node}, or a multiple"
             self.notes.append(f"{cpus} of a node's CPUs are for {on_node} processes; {faster}")
+        for option in call.options:
+            if option.part == "parameter" or (
+                option.part == "export" and "=" in option.words[1].text
+            ):
+                self._move(option)
         mode = "horovod" if self.context.framework == "horovod" and not is_deepspeed else call.mode
         self._edit(call.words[0], "python3" if is_deepspeed else "")
         if call.has("--gloo"):
             self._add_spec("horovod,backend=gloo", shape, "horovod-rendezvous ")
         else:
             self._add_spec(mode, shape if is_deepspeed else "--mpi=pmix " + shape)
+
+    def _move(self, option: Option) -> None:
+        """-x NAME=VALUE or a parameter, into the environment of srun, which hands on all of it."""
+        words = [self.written(word) for word in option.words[1:]]
+        name = option.words[1].text.partition("=")[0]
+        if option.part == "parameter":
+            prefix = "" if option.name == "-genv" else "OMPI_MCA_"
+            name, words = prefix + name, [prefix + "=".join(words)]
+        if name in self.moved:
+            raise Left(f"{name} is given twice")
+        if self.job.line.value("export").partition(",")[0] not in ("", "ALL"):
+            raise Left(f"{name} would not reach the tasks, because of #SBATCH --export")
+        self.moved[name] = words[0]
 
     # srun python3 train.py
 

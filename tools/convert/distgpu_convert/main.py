@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import os
 import sys
 from typing import NoReturn, Optional
 
@@ -30,6 +31,8 @@ def printable(text: str) -> str:
 
 
 def read(file: str) -> str:
+    if os.path.exists(file) and not os.path.isfile(file):  # to open a FIFO would wait for a writer
+        raise Problem(f"{file}: not a regular file; name a file")
     with open(file, "rb") as opened:
         content = opened.read(LARGEST + 1)
     if len(content) > LARGEST:

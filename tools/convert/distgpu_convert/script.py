@@ -37,12 +37,9 @@ def named_framework(script: str) -> str:
 
 class Script:
     def __init__(self, script: str) -> None:
-        self.script = self.code = script
+        self.script = script
         self.source = Source(script)
-        for each in nodes_of(self.source.root, "comment"):  # blanks, so that places are the same
-            begin, end = each.start_byte, each.end_byte
-            blanks = re.sub(".", " ", script[begin:end])
-            self.code = self.code[:begin] + blanks + self.code[end:]
+        self.code = self.source.code()
         self.job, self.notes = read_job(script)
         self.launches: list[Launch] = []
         self.reader = 0  # the line of a command that stays and may read what is exported
@@ -53,7 +50,8 @@ class Script:
         if self.source.unclear is not None:
             note = "what stands here is not understood"
             return Conversion(notes=[(line_of(self.source.unclear), note)])
-        commands = Walk(self.source, State()).commands
+        walk = Walk(self.source, State())
+        self.calls, commands = walk.calls, walk.commands
         self._convert_launches(commands)
         self.edits = [edit for launch in self.launches for edit in launch.edits]
         self.notes += [(each.outer.line, note) for each in self.launches for note in each.notes]
@@ -68,12 +66,18 @@ class Script:
         nodes = nodes_of(self.source.root, "variable_assignment")
         sets_ranks = any(name in RANKS for node in nodes for name in names_set(self.source, node))
         context = Context(self.script, self.job, named_framework(self.script), sets_ranks)
+        found: dict[int, Launch] = {}  # by place: a function's may be started several times
         for command in commands:
             launch = Launch(context, command)
-            if launch.convert():
-                self.launches.append(launch)
-            else:
+            first = found.setdefault(command.node.start_byte, launch)
+            if not launch.convert():
                 self._note_unclear(command, context)
+            if launch.edits != first.edits:
+                first.leave("its function is called in several ways")
+            elif launch is not first:
+                first.notes += launch.notes
+                first.chosen |= launch.chosen
+        self.launches = [each for each in found.values() if each.spec or each.notes]
         while any(self._shares_variable(launch) for launch in self.launches):
             pass
 
@@ -107,6 +111,7 @@ class Script:
         self.specs = [launch.spec for launch in self.launches if launch.spec]
         self.chosen = set().union(*(launch.chosen for launch in self.launches))
         converted = {launch.outer.node.start_byte for launch in self.launches if launch.spec}
+        converted |= self.calls  # what the function starts stands in the script too
         self.reader = first_reader(self.source, self.code, converted)
         allexport = any(re.match(r"set .*(-[a-z]*a|allexport)\b", each.text) for each in commands)
         self.counts = Counter(NAME.findall(self.code))

@@ -89,6 +89,14 @@ class Source:
         blanks = BLANKS.match(self.text, node.start_byte) if node.type in EXPANSIONS else None
         return blanks.end() if blanks else int(node.start_byte)
 
+    def code(self) -> str:
+        """Blanks in place of comments, so that places are the same."""
+        code = self.text
+        for each in nodes_of(self.root, "comment"):
+            begin, end = each.start_byte, each.end_byte
+            code = code[:begin] + re.sub(".", " ", code[begin:end]) + code[end:]
+        return code
+
     def of(self, node: Optional[Node]) -> str:
         return self.text[self.begin(node) : node.end_byte] if node is not None else ""
 

@@ -113,7 +113,8 @@ def _read_option(
         is_last = len(rest) == 1 or rest[0].text.startswith("-") or is_program(rest[0])
         length = 1 if name in alone or is_last else 2
         return Option(name, part, [word], rest[0] if length == 2 else None), length
-    return Option(name, part, [word, rest[0]], rest[0]), 2
+    length = 3 if part == "parameter" else 2  # --mca NAME VALUE
+    return Option(name, part, list(words[:length]), rest[0]), length
 
 
 # What wraps them
@@ -194,7 +195,9 @@ class Started:
 
     def _read_text(self, text: Word) -> None:
         """The last command that starts a program of interest, or else the last one."""
-        walk = Walk(Source(text.chars), self.outer.state.copy(), self.outer.line, self.outer.within)
+        state = self.outer.state.copy()
+        state.values = {name: each for name, each in state.values.items() if name.isidentifier()}
+        walk = Walk(Source(text.chars), state, self.outer.line, self.outer.within)
         self.words = []
         for inner in reversed(walk.commands if walk.source.unclear is None else []):
             program = inner.words[pass_wrappers(inner.words, 0) :]

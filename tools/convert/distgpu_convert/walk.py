@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
 from distgpu_convert.shell import Array, Expansion, Source, State, line_of, nodes_of, parts_of
-from distgpu_convert.text import Word
+from distgpu_convert.text import Char, Word
 
 SETTERS = {"eval", "read", "mapfile", "readarray", "getopts", "printf", "let", "unset"}
+ARGUMENTS = "123456789"
+MOST_COMMANDS = 5000  # of functions that call each other
 KNOWN_FILES = re.compile(r"(conda|mamba|lmod|init|modules?)\.sh|activate|\.bashrc|profile|bash$")
 
 
@@ -30,6 +32,13 @@ class Command:
         return " ".join(word.text for word in self.words)
 
 
+@dataclass
+class Function:
+    node: Node
+    calls: set[int] = field(default_factory=set)  # their places
+    commands: list[Command] = field(default_factory=list)  # that they start
+
+
 def names_in(text: str) -> list[str]:
     return re.findall(r"\b[A-Za-z_]\w*", text)
 
@@ -42,15 +51,27 @@ def names_set(source: Source, node: Node) -> list[str]:
     return [re.split(r"\W", source.of(each))[0] for each in found]
 
 
+def names_set_by(text: str) -> Sequence[str]:
+    """By a command of the shell itself, also of a function's arguments."""
+    if re.match(r"shift\b|set (?![-+]\w+( pipefail)?$)", text):
+        return ARGUMENTS
+    return names_in(text) if re.split(r"\s", text)[0] in SETTERS else []
+
+
+def exported_names(source: Source, node: Node) -> set[str]:
+    """All variables that something within a node may export."""
+    exports = re.compile(r"export\b(?! -n)|(declare|typeset|local|readonly) -\w*x")
+    found = [n for n in nodes_of(node, "declaration_command") if exports.match(source.of(n))]
+    return {name for each in found for name in names_set(source, each)}
+
+
 def assigned_names(source: Source, node: Node) -> set[str]:
     """All variables that something within a node may set."""
     names: set[str] = set()
     for each in nodes_of(node, "variable_assignment", "for_statement", "command"):
         name = each.child_by_field_name("name") or each.child_by_field_name("variable")
-        if each.type != "command":
-            names.update(names_in(source.of(name))[:1])
-        elif source.of(each).split()[0] in SETTERS:
-            names.update(names_in(source.of(each)))
+        is_command, text = each.type == "command", source.of(each)
+        names.update(names_set_by(text) if is_command else names_in(source.of(name))[:1])
     return names
 
 
@@ -63,9 +84,12 @@ class Walk:
         self.line = line  # of the script, where the text stands; 0: it is the script
         self.within = within
         self.commands: list[Command] = []
-        self.functions: set[str] = set()
+        self.functions: dict[str, Function] = {}
         self.set_by_functions: set[str] = set()
+        self.calls: set[int] = set()  # of functions of which every call is followed
+        self.running: list[str] = []
         self._visit(source.root)
+        self._finish_functions()
 
     def _visit(self, node: Node) -> None:
         visit = getattr(self, "_" + node.type, None)
@@ -87,7 +111,7 @@ class Walk:
     def _apart(self, nodes: Sequence[Node], within: str = "") -> State:
         """In a shell of its own, or on one way of several; returns the state at its end."""
         before = self.state, self.within
-        self.state, self.within = self.state.copy(), within or self.within
+        self.state, self.within = self.state.copy(), max(self.within, within)
         for node in nodes:
             self._visit(node)
         after = self.state
@@ -95,7 +119,8 @@ class Walk:
         return after
 
     def _forget(self, names: Iterable[str], node: Node) -> None:
-        self.state.forget(names, self.line or line_of(node))
+        known = [n for n in names if n not in ARGUMENTS or n in self.state.values]
+        self.state.forget(known, self.line or line_of(node))
 
     def _subshell(self, node: Node) -> None:
         self._apart(node.named_children)
@@ -106,6 +131,9 @@ class Walk:
         """What it may set has several values, in it and behind it. Of a && b, a surely runs."""
         parts = node.named_children[1:] if node.type == "list" else [node]
         names = {name for part in parts for name in assigned_names(self.source, part)}
+        started = [each.child_by_field_name("name") for each in nodes_of(node, "command")]
+        if any(self.source.of(each) in self.functions for each in started):
+            names |= self.set_by_functions
         self._forget(names, node)
         self._block(node)
         self._forget(names, node)
@@ -114,9 +142,56 @@ class Walk:
     _for_statement = _while_statement = _c_style_for_statement = _maybe
 
     def _function_definition(self, node: Node) -> None:
-        self.functions.add(self.source.of(node.child_by_field_name("name")))
-        self.set_by_functions |= assigned_names(self.source, node)
-        self.state.exported.update(self._apart(node.named_children, "function").exported)
+        name = self.source.of(node.child_by_field_name("name"))
+        self.set_by_functions |= assigned_names(self.source, node) - set(ARGUMENTS)
+        self.state.exported |= exported_names(self.source, node)
+        if name in self.functions:
+            self._apart(node.named_children, "function")
+        else:
+            self.functions[name] = Function(node)
+
+    def _call(self, name: str, command: Command) -> None:
+        """What the function starts with these arguments; within itself, with any."""
+        function, values = self.functions[name], self.state.values
+        if len(self.commands) > MOST_COMMANDS:
+            raise RecursionError
+        if name in self.running:
+            if self.within != "function":
+                self._apart(function.node.named_children, "function")
+            return
+        self._forget(command.prefix, command.node)
+        self.state.exported |= command.prefix
+        outside = {each: values.pop(each) for each in ARGUMENTS if each in values}
+        for place, word in zip(ARGUMENTS, command.words[1:]):
+            if re.fullmatch(r"[^\s*?[]+", "".join(char.text for char in word.chars)):
+                # Without spots: where the call is written nothing is edited.
+                values[place] = [Char(c.text, (), c.symbol) for c in word.chars]
+            if word.may_split():
+                break
+        begin = len(self.commands)
+        self.running.append(name)
+        self._block(function.node)
+        self.running.pop()
+        function.calls.add(command.node.start_byte)
+        function.commands += self.commands[begin:]
+        for each in ARGUMENTS:
+            values.pop(each, None)
+        values.update(outside)
+
+    def _finish_functions(self) -> None:
+        """A function may be called where no call is seen: by trap, or by a program."""
+        while uncalled := [each for each in self.functions.values() if not each.calls]:
+            for function in uncalled:
+                function.calls.add(function.node.start_byte)
+                self._apart(function.node.named_children, "function")
+        code = self.source.code() if self.functions else ""
+        for name, function in self.functions.items():
+            mentions = re.findall(rf"(?<![\w./$])(?<![^:]-){re.escape(name)}(?![\w./=-])", code)
+            if len(mentions) == 1 + len(function.calls):
+                self.calls |= function.calls
+            else:
+                for command in function.commands:
+                    command.within = "function"
 
     def _variable_assignment(self, node: Node) -> None:
         name = self.source.of(node.child_by_field_name("name"))
@@ -138,9 +213,7 @@ class Walk:
         for child in node.named_children:
             if child.type == "variable_assignment":
                 self._variable_assignment(child)
-        text = self.source.of(node)
-        if re.match(r"export\b(?! -n)|(declare|typeset|local|readonly) -\w*x", text):
-            self.state.exported.update(names_set(self.source, node))
+        self.state.exported |= exported_names(self.source, node)
 
     def _unset_command(self, node: Node) -> None:
         for child in node.named_children:
@@ -171,7 +244,8 @@ class Walk:
         name, rest = words[0].text, [word.text for word in words[1:]]
         if name in ("source", ".") and not KNOWN_FILES.search("".join(rest[:1])):
             self._forget(list(self.state.values), node)
-        elif name in SETTERS:
-            self._forget(names_in(" ".join(rest)), node)
         elif name in self.functions:
+            self._call(name, self.commands[-1])
             self._forget(self.set_by_functions, node)
+        else:
+            self._forget(names_set_by(self.commands[-1].text), node)
