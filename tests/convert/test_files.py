@@ -95,7 +95,10 @@ def test_exit_status(tmp_path: pathlib.Path) -> None:
     assert (status, out) == (1, "") and "no training in it was converted" in err
     assert command(str(tmp_path / "none"))[0] == 2
     assert command()[0] == 2
-    assert command(str(tmp_path))[0] == 2
+    os.mkfifo(tmp_path / "fifo")
+    for other in (tmp_path, tmp_path / "fifo"):
+        refused = (2, "", f"distgpu: {other}: not a regular file; name a file\n")
+        assert command(str(other)) == refused
 
 
 def test_what_sbatch_refuses_is_refused() -> None:
@@ -169,12 +172,12 @@ def test_yaml_that_is_no_job_is_refused() -> None:
     assert script_of("j.yml", "- a\n").startswith(
         "distgpu: j.yml: not a job: it has no fields; give"
     )
-    assert script_of("j.yml", "").startswith("distgpu: j.yml: empty, or too many values; give ")
+    assert script_of("j.yml", "").startswith("distgpu: j.yml: not a job: it has no fields; ")
     # Nine aliases of nine aliases: 9^9 values.
     laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
     for i in range(1, 9):
         laughs += f"a{i}: &a{i} [" + ",".join([f"*a{i - 1}"] * 9) + "]\n"
-    assert script_of("j.yml", laughs).startswith("distgpu: j.yml: empty, or too many values; ")
+    assert script_of("j.yml", laughs).startswith("distgpu: j.yml: its command is not known; ")
     assert script_of("j.yml", "[" * 5000).startswith("distgpu: j.yml")
 
 
@@ -191,7 +194,7 @@ def test_texts_are_quoted() -> None:
         'command: python a.py --x ${{inputs.x}}\ninputs: {x: "a\'b; rm -rf $HOME"}\n'
         'display_name: "a\\n#SBATCH -A b"\nenvironment_variables: {A: $(b)}\n',
     )
-    assert "\nsrun --distgpu=pytorch python a.py --x 'a'\\''b; rm -rf $HOME'\n" in script
+    assert "\nsrun --distgpu=pytorch python a.py --x 'a'\"'\"'b; rm -rf $HOME'\n" in script
     assert "\n#SBATCH --job-name='a?#SBATCH -A b'\n" in script
     assert "\nexport A='$(b)'\n" in script
 
@@ -202,7 +205,7 @@ def test_inputs_within_quotes() -> None:
         'command: python a.py "${{inputs.x}}" \'${{inputs.x}}\' "${{inputs.d}}"\n'
         'inputs: {x: "it\'s $1", d: {path: p}}\n',
     )
-    value = "'it'\\''s $1'"
+    value = "'it'\"'\"'s $1'"
     assert line == f'srun --distgpu=pytorch python a.py ""{value}"" \'\'{value}\'\' """$d"""'
 
 
@@ -220,7 +223,7 @@ JOBS = [
     ("python a.py", "distribution: {type: ray}\n",
      "srun --distgpu=ray distgpu exec -- python a.py"),
     ("python a.py --r $LOCAL_RANK 'x'", "distribution: {type: pytorch}\n",
-     "srun --distgpu=pytorch bash -c 'python a.py --r $LOCAL_RANK '\\''x'\\'''"),
+     "srun --distgpu=pytorch bash -c 'python a.py --r $LOCAL_RANK '\"'\"'x'\"'\"''"),
     # What is not a literal in the file; installing is no training.
     ("python a.py --d ${{inputs.d}}", "inputs: {d: '${{parent.inputs.d}}'}\n",
      'srun --distgpu=pytorch python a.py --d "$d"'),
@@ -264,9 +267,7 @@ def test_what_is_not_taken_is_said() -> None:
     assert (0, "in one process, not in each: ./prepare") in two.notes
     left = main.convert("j.yml", "command: torchrun --nnodes 1:4 a.py\n")
     assert left.script == ""
-    assert left.notes[-1][1] == (
-        "a range of nodes is for elastic training; the command stays as it is"
-    )
+    assert left.notes[-1][1] == ("how many nodes 1:4 are is not known; the command stays as it is")
 
 
 def test_a_pipeline_says_which_job_it_takes() -> None:
@@ -303,7 +304,7 @@ PYTHON = [
     (v1("TensorflowConfiguration(worker_count=2, parameter_server_count=1)"),
      "srun --distgpu=tensorflow,ps=1 python a.py"),
     (v1("TensorflowConfiguration(worker_count=2, parameter_server_count=1)"), "#SBATCH --ntasks=3"),
-    ("command(command='a' 'b c'.split(\n)[0], x=1)\ncommand(command='python ' + 'a.py')",
+    ("command(command='a' 'b c'.split(\n)[0], x=1)\ncommand(command='python ' 'a.py')",
      "srun --distgpu=pytorch python a.py"),
     ("n = 2\nif x:\n  n = 4\njob = command(command='python a.py', instance_count=n)",
      "#SBATCH --nodes=1"),

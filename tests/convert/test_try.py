@@ -26,7 +26,7 @@ FILES = [
     *sorted(HERE.glob("cases/F*")),
     *sorted(HERE.glob("scripts/*.sbatch")),
 ]
-LEFT = ("F1_", "F22_", "F23_", "ssh_loop")
+LEFT = ("F1_", "F13_", "F22_", "F23_", "ssh_loop")
 # What does not train as it stands, and is meant to: no --nnodes, a torchrun for each GPU, a variable
 # that the tasks' shell does not get.
 MEANT = {"F7_": 64, "F9_": 8, "launch_by": 4}

@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import os
-import stat
 import sys
 from typing import NoReturn, Optional
 
@@ -32,13 +31,10 @@ def printable(text: str) -> str:
 
 
 def read(file: str) -> str:
-    try:
-        with open(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise Problem(f"{file}: not a regular file; name a file")
-            content = opened.read(LARGEST + 1)
-    except OSError as error:
-        raise Problem(f"{file}: {error.strerror}; name a file that this user can read")
+    if os.path.exists(file) and not os.path.isfile(file):  # to open a FIFO would wait for a writer
+        raise Problem(f"{file}: not a regular file; name a file")
+    with open(file, "rb") as opened:
+        content = opened.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise Problem(f"{file}: larger than 4 MiB; name a smaller file")
     return content.decode("utf-8", "surrogateescape")
@@ -59,19 +55,6 @@ def convert(file: str, text: str) -> Conversion:
     return convert_script(text)
 
 
-def write_new(path: str, text: str) -> int:
-    """Never over a file that is there."""
-    try:
-        with open(path, "x", encoding="utf-8", errors="surrogateescape", newline="") as new:
-            new.write(text)
-        return CONVERTED
-    except FileExistsError:
-        complain(f"{path}: is there already; name another file with --output")
-    except OSError as error:
-        complain(f"{path}: {error.strerror}; name a file in a writable folder")
-    return USAGE
-
-
 def main(words: Optional[list[str]] = None) -> int:
     parser = Parser(prog="distgpu convert", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="a batch script, or an Azure ML job")
@@ -82,21 +65,29 @@ def main(words: Optional[list[str]] = None) -> int:
         before = read(given.file)
         status = LEFT
         conversion = convert(given.file, before)
+        for line, note in conversion.notes:
+            place = f":{line}" if line else ""
+            print(f"{given.file}{place}: {printable(' '.join(note.split()))}", file=sys.stderr)
+        if not conversion.script:
+            lines = "see docs/frameworks.md for the line of each framework"
+            raise Problem(f"{given.file}: no training in it was converted; {lines}")
+        if given.output:  # never over a file that is there
+            status = USAGE
+            with open(given.output, "xb") as new:
+                new.write(conversion.script.encode("utf-8", "surrogateescape"))
+            return CONVERTED
     except Problem as problem:
         complain(problem)
         return status
+    except OSError as error:
+        remedy = f"{error.strerror}; name a file that this user can use"
+        if isinstance(error, FileExistsError):
+            remedy = "is there already; name another file with --output"
+        complain(f"{error.filename}: {remedy}")
+        return USAGE
     except RecursionError:
         complain(f"{given.file}: nested too deeply; it stays as it is")
         return LEFT
-    for line, note in conversion.notes:
-        place = f":{line}" if line else ""
-        print(f"{given.file}{place}: {printable(note)}", file=sys.stderr)
-    if not conversion.script:
-        lines = "see docs/frameworks.md for the line of each framework"
-        complain(f"{given.file}: no training in it was converted; {lines}")
-        return LEFT
-    if given.output:
-        return write_new(given.output, conversion.script)
     shown = conversion.script
     if not given.file.endswith(JOBS):
         sides = lines_of(before), lines_of(shown)

@@ -4,8 +4,6 @@ A variable has a value here if it has one on every way to the command. What only
 symbol; what a symbol means, such as the first of the job's nodes, shows in how it is computed.
 """
 
-import ast
-import operator
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,8 +19,6 @@ PARSER = Parser(Language(tree_sitter_bash.language()))
 EXPANSIONS = ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion")
 PLAIN = ("word", "number", "regex", "extglob_pattern", "variable_name")
 STRUCTURE = ("concatenation", "translated_string", "command_name", "array")
-ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "r": "\r"}
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 BLANKS = re.compile(r"(?:\s|\\\n)*")
 
 
@@ -55,6 +51,15 @@ def nodes_of(node: Node, *kinds: str) -> Iterator[Node]:
         waiting.extend(reversed(each.children))
 
 
+def parts_of(command: Node) -> list[Node]:
+    """Its words, without redirections and what it sets."""
+    return [
+        each
+        for each in command.named_children
+        if each.type not in ("variable_assignment", "comment") and "redirect" not in each.type
+    ]
+
+
 def line_of(node: Node) -> int:
     return int(node.start_point[0]) + 1
 
@@ -84,6 +89,14 @@ class Source:
         blanks = BLANKS.match(self.text, node.start_byte) if node.type in EXPANSIONS else None
         return blanks.end() if blanks else int(node.start_byte)
 
+    def code(self) -> str:
+        """Blanks in place of comments, so that places are the same."""
+        code = self.text
+        for each in nodes_of(self.root, "comment"):
+            begin, end = each.start_byte, each.end_byte
+            code = code[:begin] + re.sub(".", " ", code[begin:end]) + code[end:]
+        return code
+
     def of(self, node: Optional[Node]) -> str:
         return self.text[self.begin(node) : node.end_byte] if node is not None else ""
 
@@ -109,23 +122,6 @@ class State:
             self.values[name] = [Char(PLACEHOLDER, (), symbol)]
 
 
-def same(left: Optional[Value], right: Optional[Value]) -> bool:
-    if isinstance(left, Array) and isinstance(right, Array):
-        return [word.chars for word in left.words] == [word.chars for word in right.words]
-    return left == right
-
-
-def join(states: list[State], line: int) -> State:
-    """After ways that come together again."""
-    exported = set().union(*(state.exported for state in states))
-    joined = State(dict(states[0].values), exported)
-    for name in set().union(*(state.values for state in states)):
-        first = states[0].values.get(name)
-        if not all(same(first, state.values.get(name)) for state in states[1:]):
-            joined.forget([name], line)
-    return joined
-
-
 class Expansion:
     """What the shell makes of the nodes of a text, in one state of its variables."""
 
@@ -140,8 +136,8 @@ class Expansion:
     def words(self, node: Node) -> list[Word]:
         """One word, but for arrays, and for variables of several words without quotes."""
         written, whole = self.source.of(node), self._spots(node)
-        array = re.fullmatch(r'"?\$\{(\w+)\[[@*]\]\}"?|"?\$(@)"?', written)
-        value = self.state.values.get(array[1] or array[2]) if array else None
+        array = re.fullmatch(r'"?\$\{(\w+)\[[@*]\]\}"?', written)
+        value = self.state.values.get(array[1]) if array else None
         if isinstance(value, Array):
             return [Word(each.chars, whole + each.spots) for each in value.words]
         fields: list[Text] = [[]]
@@ -162,8 +158,6 @@ class Expansion:
             return self._literal(begin, end, quote)
         if kind == "raw_string":
             return self._literal(begin + 1, end - 1, "'", "")
-        if kind == "ansi_c_string":
-            return self._literal(begin + 2, end - 1, "'", None, ESCAPES)
         if kind == "string":
             return self._with_children(node, begin + 1, end - 1, '"')
         if kind in STRUCTURE:
@@ -172,32 +166,23 @@ class Expansion:
             return self._variable(node, self.source.of(node)[1:], quote)
         if kind == "expansion":
             return self._braces(node, quote)
-        if kind == "arithmetic_expansion":
-            return self._arithmetic(node, quote)
-        is_command = kind in ("command_substitution", "process_substitution")
-        return self._symbol(node, self._meaning(node) if is_command else "unknown", quote)
+        if kind in ("command_substitution", "process_substitution"):
+            return self._symbol(node, self._meaning(node), quote)
+        return self._symbol(node, "unknown", quote)
 
-    def _literal(
-        self,
-        at: int,
-        end: int,
-        quote: str,
-        only: Optional[str] = None,
-        letters: Optional[dict[str, str]] = None,
-    ) -> Text:
-        """`only`: the characters before which a backslash means something; nothing: all."""
+    def _literal(self, at: int, end: int, quote: str, escaped: Optional[str] = None) -> Text:
+        """`escaped`: the characters before which a backslash means something; nothing: all."""
         text, chars = self.source.text, self.source.chars
         result: Text = []
         while at < end:
-            escapes = text[at] == "\\" and at + 1 < end and (only is None or text[at + 1] in only)
+            follows = text[at + 1 : at + 2] if at + 1 < end else ""
+            escapes = text[at] == "\\" and follows and (escaped is None or follows in escaped)
             length = 2 if escapes else 1
-            letter = text[at + length - 1]
-            if escapes and letters is not None:
-                letter = letters.get(letter, PLACEHOLDER)
-            if not escapes or letter != "\n" or letters is not None:
+            if not escapes or follows != "\n":
                 spots = self.source.spots(at, at + length, quote, self.holder)
-                symbol = chars[at].symbol if chars and length == 1 else None
-                result.append(Char(letter, spots, symbol, quote != "" or escapes))
+                symbol = chars[at].symbol if chars and not escapes else None
+                letter = text[at + length - 1]
+                result.append(Char(letter, spots, symbol, quote != "" or bool(escapes)))
             at += length
         return result
 
@@ -221,127 +206,51 @@ class Expansion:
         if value is None:
             return self._symbol(node, "env", quote, name)
         if isinstance(value, Array):
-            if index >= len(value.words):
-                return []
-            word = value.words[index]
-            if word.may_split():
-                is_first = index == 0 and is_hosts(word)
+            words = value.words[index : index + 1]
+            if words and words[0].may_split():
+                is_first = index == 0 and kind_or_text(words[0]) == "<hosts>"
                 return self._symbol(node, "first" if is_first else "unknown", quote)
-            value = word.chars
+            value = words[0].chars if words else []
         spots = self._spots(node, quote)
         return [Char(each.text, spots + each.spots, each.symbol, quote != "") for each in value]
 
     def _braces(self, node: Node, quote: str) -> Text:
         """${NAME}, ${NAME:-DEFAULT}, ${NAME[INDEX]}, ${#NAME[@]}; all else is not known."""
         source = self.source.of(node)
-        match = re.fullmatch(r"\$\{(#?)(\w+)(?:\[(\w+|@|\*)\])?(?::?-[^}]*)?\}", source)
-        assigned = re.match(r"\$\{(\w+):?=", source)
-        if assigned:
-            self.state.forget([assigned[1]], line_of(node))
-        if match is None:
-            return self._symbol(node, "unknown", quote)
-        count, name, index = match.groups()
-        value = self.state.values.get(name)
-        if not count and index is None:
-            return self._variable(node, name, quote)
-        if not count and isinstance(value, Array) and index.isdigit():
-            return self._variable(node, name, quote, int(index))
-        words = value.words if count and isinstance(value, Array) and index in ("@", "*") else []
-        is_count = len(words) == 1 and is_hosts(words[0])
+        match = re.fullmatch(r"\$\{(\w+)(?:\[(\d+)\])?(?::?-[^}]*)?\}", source)
+        if match is not None:
+            return self._variable(node, match[1], quote, int(match[2] or 0))
+        count = re.fullmatch(r"\$\{#(\w+)\[[@*]\]\}", source)
+        array = self.state.values.get(count[1]) if count else None
+        words = array.words if isinstance(array, Array) else []
+        is_count = [kind_or_text(each) for each in words] == ["<hosts>"]
         return self._symbol(node, "nodes" if is_count else "unknown", quote)
 
-    def _arithmetic(self, node: Node, quote: str) -> Text:
-        """A number, where all variables have one."""
-        expression = self.source.of(node)[3:-2]
-        for name in set(re.findall(r"[A-Za-z_]\w*", expression)):
-            value = self.state.values.get(name)
-            number = plain(value) if isinstance(value, list) else ""
-            if re.fullmatch(r"[0-9]{1,9}", number):
-                expression = re.sub(r"\$?\{?\b" + name + r"\b\}?", number, expression)
-        result = number_of(expression.strip())
-        if result is None:
-            return self._symbol(node, "unknown", quote)
-        return [Char(digit, self._spots(node, quote), None, True) for digit in str(result)]
-
-    # What a command substitution computes: the job's hosts, the first, a number of nodes or GPUs.
-
     def _meaning(self, node: Node) -> str:
+        """What a command substitution computes, by the table: hosts, the first, nodes, GPUs."""
         kind = ""
         for command in commands_of(node.named_children):
-            parts = [each for each in command.named_children if "redirect" not in each.type]
-            words = [word for each in parts for word in self.words(each)]
-            if command.type != "command" or not words:
+            words = [word for each in parts_of(command) for word in self.words(each)]
+            text = " ".join(map(kind_or_text, words))
+            for before, pattern, after in TABLES["computes"]:
+                if re.fullmatch(before, kind) and re.fullmatch(pattern, text):
+                    kind = after
+                    break
+            else:
                 return "unknown"
-            if not kind and self._reads_hosts(words):
-                kind, words = "hosts", words[:-1]
-            kind = filtered(kind, words) if kind else produced(words)
         return kind or "unknown"
 
-    def _reads_hosts(self, words: list[Word]) -> bool:
-        """Whether the last word is a file into which the script wrote the job's hosts."""
-        file = rf'scontrol show hostnames?\b[^\n;&]*>\s*"?{re.escape(words[-1].text)}"?(\s|$)'
-        return len(words) > 1 and bool(re.search(file, self.source.text))
 
-
-def number_of(expression: str) -> Optional[int]:
-    """Of numbers with + - * and brackets."""
-
-    def value(node: ast.expr) -> int:
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            return node.value
-        if isinstance(node, ast.BinOp):
-            return int(OPERATORS[type(node.op)](value(node.left), value(node.right)))
-        raise ValueError
-
-    try:
-        return value(ast.parse(expression[:200], mode="eval").body)
-    except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError):
-        return None
-
-
-def is_hosts(word: Word) -> bool:
-    return [char.symbol.kind for char in word.chars if char.symbol] == ["hosts"]
+def kind_or_text(word: Word) -> str:
+    """As the table of what commands compute has it: <first>, or the text."""
+    if word.symbol is None:
+        return word.text
+    return "<list>" if word.symbol.name in TABLES["node lists"] else f"<{word.symbol.kind}>"
 
 
 def commands_of(nodes: list[Node]) -> list[Node]:
     """Of one pipeline; nothing: there are several."""
-    if len(nodes) == 1 and nodes[0].type == "redirected_statement":
-        return commands_of(nodes[0].named_children[:1])
-    if len(nodes) == 1 and nodes[0].type == "pipeline":
-        return [each for child in nodes[0].named_children for each in commands_of([child])]
+    if len(nodes) == 1 and nodes[0].type in ("pipeline", "redirected_statement"):
+        inner = [each for each in nodes[0].named_children if "redirect" not in each.type]
+        return [command for each in inner for command in commands_of([each])]
     return nodes if len(nodes) == 1 else []
-
-
-def produced(words: list[Word]) -> str:
-    """By the first command of a pipeline."""
-    text, last = " ".join(word.text for word in words), "unknown"
-    if words[-1].symbol:
-        last = words[-1].symbol.kind
-        is_list = last == "env" and words[-1].symbol.name in TABLES["node lists"]
-        last = "list" if is_list else last
-    if re.match(r"scontrol show hostnames?\b", text):
-        return "hosts" if len(words) == 3 or (len(words) == 4 and last == "list") else "unknown"
-    if words[0].text in ("echo", "printf") and len(words) == 2:
-        return last
-    if re.match(r"(getent (a?hosts|ahostsv4)|host|dig \+short) ", text) and last == "first":
-        return "first"
-    if re.fullmatch(r"nvidia-smi (-L|--list-gpus)", text):
-        return "gpu list"
-    program = [at for at, word in enumerate(words) if re.fullmatch(r"(\S*/)?hostname", word.text)]
-    if not program or not all(word.text.startswith("-") for word in words[program[0] + 1 :]):
-        return "unknown"
-    if program[0] == 0 or words[0].text != "srun":
-        return "first" if program[0] == 0 else "unknown"
-    options = [word.symbol.kind for word in words[1 : program[0]] if word.symbol]
-    is_one = re.search(r"(-N|-n|--nodes=?|--ntasks=?) ?1\b", text) and " -w" not in text
-    return "first" if "first" in options or is_one else "hosts"
-
-
-def filtered(kind: str, words: list[Word]) -> str:
-    """By a later command, of what the one before prints."""
-    text = " ".join(word.text for word in words)
-    if re.fullmatch(r"wc (-l|--lines)", text):
-        return {"hosts": "nodes", "gpu list": "gpus"}.get(kind, "unknown")
-    if kind in ("hosts", "first") and re.fullmatch(TABLES["prints the first"], text):
-        return "first"
-    return kind if re.fullmatch(TABLES["prints the same"], text) else "unknown"

@@ -18,6 +18,7 @@ class Problem(Exception):
     """What is told on standard error; ends the conversion."""
 
 
+@functools.lru_cache(maxsize=None)
 def ask(*arguments: str) -> Any:
     program = os.environ.get("DISTGPU", "distgpu")
     try:
@@ -50,7 +51,6 @@ class Line(NamedTuple):
         return ([""] + [option.value for option in self.options if option.name == name])[-1]
 
 
-@functools.lru_cache(maxsize=None)
 def line_of_words(words: tuple[str, ...]) -> Line:
     if len(words) == 1:
         return Line((), 1)
@@ -59,63 +59,32 @@ def line_of_words(words: tuple[str, ...]) -> Line:
     return Line(tuple(Option(**each) for each in known["options"]), known["program"])
 
 
-@functools.lru_cache(maxsize=None)
-def modes() -> dict[str, tuple[set[str], str]]:
-    """Of each mode: the variables that it sets, and a pattern of those that it removes."""
-    return {
-        each["mode"]: (
-            {variable["name"] for variable in each["set"]},
-            "|".join(variable["name"].replace("*", ".*") for variable in each["unset"]),
-        )
-        for each in ask("vars", "--format", "json")["modes"]
-    }
-
-
-def sets_variable(spec: str, name: str) -> bool:
+def sets_variable(spec: str, name: str, how: str = "set") -> bool:
+    """In each task; `how`: "unset": whether it is removed there, because a launcher sets it."""
     mode, *keys = spec.split(",")
-    used = [mode, "torchrun"] if "per-node" in keys else [mode]
-    return any(name in modes()[each][0] for each in used if each in modes())
+    try:
+        known = ask("vars", mode + ",per-node" * ("per-node" in keys), "--format", "json")
+    except Problem:  # only the shell knows the mode
+        return False
+    patterns = [each["name"].replace("*", ".*") for each in known["modes"][0][how]]
+    return any(re.fullmatch(each, name) for each in patterns)
 
 
 def decides_variable(spec: str, name: str) -> bool:
-    """Whether each task gets the variable, or loses it to its launcher."""
-    mode, *keys = spec.split(",")
-    is_launchers = name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
-    removed = modes()[mode][1] if mode in modes() else ""
-    return (
-        ("per-node" in keys and is_launchers)
-        or sets_variable(spec, name)
-        or bool(re.fullmatch(removed, name))
-    )
+    return sets_variable(spec, name) or sets_variable(spec, name, "unset")
 
 
 def number(text: Optional[str]) -> Optional[int]:
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text or "") and text else None
 
 
-def count_of_hosts(text: str) -> Optional[int]:
-    """Of node[1-3,7],n9: how many; nothing: only the shell knows."""
-    count = 0
-    for name in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
-        each = 1
-        for ranges in re.findall(r"\[([^\]]*)\]", name):
-            pairs = [re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", item) for item in ranges.split(",")]
-            each *= sum(int(p[2] or p[1]) - int(p[1]) + 1 for p in pairs if p) if all(pairs) else 0
-        count += each
-    return count or None if "$" not in text else None
-
-
-def first_host(text: str) -> str:
-    return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", re.split(r",(?![^\[]*\])", text)[0])
-
-
 class Job:
     """The shape of a job, or of a step in it, as far as its options say it."""
 
-    def __init__(self, line: Line, given: bool = True) -> None:
+    def __init__(self, line: Line) -> None:
         self.line = line
-        self.given = given  # the script has #SBATCH lines
-        self.nodes = number(line.value("nodes")) or count_of_hosts(line.value("nodelist"))
+        self.nodes = number(line.value("nodes"))
+        self.has_one_node = self.nodes == 1 or not line.has("nodes", "nodelist")
         # 1 where nothing says more; nothing: only Slurm knows.
         each, tasks = line.value("ntasks-per-node"), line.value("ntasks")
         self.tasks_on_node = number(each or "1")
@@ -130,11 +99,11 @@ class Job:
         """Of a node."""
         for name in GPUS:
             match = re.search(r"gpu:(?:[\w.-]+:)?(\d+)|^(?:[\w.-]+:)?(\d+)$", self.line.value(name))
-            count = int(match[1] or match[2]) if match else 0
-            if count and name == "gpus":
-                return count // self.nodes if self.nodes else None
-            if count:
-                return count * ((self.tasks_on_node or 0) if name == "gpus-per-task" else 1) or None
+            if match is not None:
+                count = int(match[1] or match[2])
+                in_all = count // self.nodes if self.nodes else 0
+                tasks = self.tasks_on_node or 0
+                return {"gpus": in_all, "gpus-per-task": count * tasks}.get(name, count) or None
         return None
 
     def step(self, line: Line) -> "Job":
@@ -145,19 +114,18 @@ class Job:
         inherited = [option for option in self.line.options if option.name not in own]
         chosen = [option for option in line.options if option.value not in NODES]
         nodes = [option for option in self.line.options if option.name == "nodes"]
-        return Job(Line((*nodes, *inherited, *chosen), line.program), self.given)
+        return Job(Line((*nodes, *inherited, *chosen), line.program))
 
 
 def read_job(script: str) -> tuple[Job, list[tuple[int, str]]]:
     """The job of a script, by its #SBATCH lines before the first command, and notes on them."""
     options: list[Option] = []
     notes: list[tuple[int, str]] = []
-    given = False
     for at, line in enumerate(script.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             break
         if line.startswith("#SBATCH"):
-            given, text = True, line[len("#SBATCH") :]
+            text = line[len("#SBATCH") :]
             try:
                 words = shlex.split(text, comments=True)
             except ValueError:
@@ -168,4 +136,4 @@ def read_job(script: str) -> tuple[Job, list[tuple[int, str]]]:
                 elif "=" in option.word:
                     note = "sbatch has no such option, so it may be another plugin's; check its "
                     notes.append((at, f"{option.word}: {note}spelling if sbatch refuses it"))
-    return Job(Line(tuple(options), 0), given), notes
+    return Job(Line(tuple(options), 0)), notes

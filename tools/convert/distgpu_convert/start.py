@@ -13,7 +13,9 @@ from distgpu_convert.walk import Command, Walk
 
 SHELLS = {"bash", "sh", "zsh", "dash"}
 WRAPPERS = TABLES["wrappers"]
-IMAGE = re.compile(r"\.(sif|simg|img)$|^docker:")
+LAUNCHERS: dict[str, dict[str, Any]] = {
+    command: launcher for launcher in TABLES["launchers"] for command in launcher["commands"]
+}
 
 
 def base_name(word: Word) -> str:
@@ -53,10 +55,10 @@ class Call:
     mode: str
     kind: str
     words: list[Word]  # from the launcher on
-    module: int = 0  # the place of python's -m MODULE
+    module: int  # the place of python's -m MODULE
     program: int = 0  # the first word behind the options
     options: list[Option] = field(default_factory=list)
-    unclear: Optional[Word] = None  # it may hold options
+    unclear: Optional[Word] = None  # stands where the program does, but may hold options
 
     @property
     def name(self) -> str:
@@ -65,8 +67,8 @@ class Call:
     def value(self, *parts: str) -> Optional[Word]:
         return ([None] + [each.value for each in self.options if each.part in parts])[-1]
 
-    def has(self, name: str) -> bool:
-        return any(each.name == name for each in self.options)
+    def has(self, *names: str) -> bool:
+        return any(each.name in names for each in self.options)
 
 
 def read_launcher(words: Sequence[Word]) -> Optional[Call]:
@@ -79,99 +81,66 @@ def read_launcher(words: Sequence[Word]) -> Optional[Call]:
             name, end = "python -m " + words[end + 1].text, end + 2
     elif name == "accelerate" and len(words) > 1:
         name, end = name + " " + words[1].text, 2
-    for table in TABLES["launchers"]:
-        if name in table["commands"]:
-            call = Call(table["mode"], table["kind"], list(words), end - 1)
-            _read_options(end, call, table)
-            return call
-    return None
-
-
-def _read_options(at: int, call: Call, table: dict[str, Any]) -> None:
+    table = LAUNCHERS.get(name)
+    if table is None:
+        return None
+    call = Call(table["mode"], table["kind"], list(words), end - 1, end)
     parts = {name: part for part, names in table["parts"].items() for name in names.split()}
     parts.update(dict.fromkeys(table["flags"].split(), "flag"))
-    words = call.words
-    while at < len(words) and words[at].text != "-":
-        word, following = words[at], words[at + 1] if at + 1 < len(words) else None
-        if not word.text.startswith("-"):
-            names = {option_name(each) for each in words[at + 1 :] if each.text[:2] == "--"}
-            is_program_next = following is not None and is_program(following)
-            if word.may_split() and (is_program_next or names & {*parts}):
-                call.unclear = word
-            break
-        name, value = option_name(word), (word.split("=") + [None])[1]
-        option = Option(name, parts.get(name, "kept"), [word], value)
+    while call.program < len(words) and re.match("-.", words[call.program].text):
+        option, length = _read_option(words[call.program :], parts, table["kept"].split())
         call.options.append(option)
-        at += 1
-        if option.part == "flag" or value is not None or following is None:
-            continue
-        if option.part == "kept":
-            # Which of these has a value only shows where the script follows.
-            is_value = not following.text.startswith("-") and not is_program(following)
-            if name not in table["kept"].split() and at + 1 < len(words) and is_value:
-                option.value, at = following, at + 1
-            continue
-        option.value = following
-        length = 2 if option.part == "parameter" else 1
-        option.words += words[at : at + length]
-        at += length
-    call.program = min(at, len(words))
+        call.program += length
+    word, rest = words[call.program : call.program + 1], words[call.program + 1 :]
+    names = {option_name(each) for each in rest if each.text.startswith("--")}
+    known = {*parts, *table["kept"].split()}
+    if word and word[0].may_split() and (names & known or any(map(is_program, rest[:1]))):
+        call.unclear = word[0]
+    return call
+
+
+def _read_option(
+    words: Sequence[Word], parts: dict[str, str], alone: list[str]
+) -> tuple[Option, int]:
+    """The first option, and how many words it has; `alone`: those without a value that stay."""
+    word, rest = words[0], words[1:]
+    name, value = option_name(word), (word.split("=") + [None])[1]
+    part = parts.get(name, "kept")
+    if part == "flag" or value is not None or not rest:
+        return Option(name, part, [word], value), 1
+    if part == "kept":
+        # Which of these has a value only shows where the script follows.
+        is_last = len(rest) == 1 or rest[0].text.startswith("-") or is_program(rest[0])
+        length = 1 if name in alone or is_last else 2
+        return Option(name, part, [word], rest[0] if length == 2 else None), length
+    length = 3 if part == "parameter" else 2  # --mca NAME VALUE
+    return Option(name, part, list(words[:length]), rest[0]), length
 
 
 # What wraps them
-
-
-@dataclass
-class Started:
-    """A command and the program that it means in the end."""
-
-    outer: Command
-    words: list[Word]  # of the program
-    first: int = 0  # the word of the outer command with which what is started begins
-    srun: Optional[Line] = None
-    step: int = 0  # the outer word with which srun's program begins; else `first`
-    text: Optional[Word] = None  # behind bash -c
-    inner: Optional[Command] = None  # the one in the text that has the program
-    others: list[Command] = field(default_factory=list)  # all else in the text
-
-    @property
-    def all_words(self) -> list[Word]:
-        """Everything that stands in the command."""
-        commands = [self.inner, *self.others] if self.inner else []
-        own = [word for word in self.outer.words if word is not self.text]
-        return own + [word for each in commands for word in each.words]
 
 
 def pass_wrappers(words: Sequence[Word], at: int) -> int:
     """The place of the first word that starts no other program; the number of words: none."""
     while at < len(words) and base_name(words[at]) in WRAPPERS:
         name = base_name(words[at])
-        verb, with_value, between = WRAPPERS[name]
+        verbs, with_value, between = WRAPPERS[name]
         at += 1
-        if verb:
+        if verbs:
             while at < len(words) and words[at].text.startswith("-"):  # of the whole
                 at += 1
-            if at == len(words) or words[at].text not in verb.split():
+            if at == len(words) or words[at].text not in verbs.split():
                 return len(words)
             at += 1
-        while at < len(words):
+        while at < len(words) and words[at].text != "--":
             text = words[at].text
-            if text == "--":
-                at += 1
-                break
-            if text.startswith("-") and len(text) > 1:
+            if re.match("-.", text):
                 at += 2 if text in with_value.split() else 1
-            elif words[at].may_split() and between and name != "timeout":
-                # A variable may hold a container's options: the image itself follows.
-                image = words[at + 1] if at + 2 < len(words) else None
-                if image is None or not (image.may_split() or IMAGE.search(image.text)):
-                    break
-                at += 1
             elif name == "env" and re.match(r"\w+=", text):
                 at += 1
             else:
                 break
-        at += between
+        at += between + (words[at : at + 1] != [] and words[at].text == "--")
     return min(at, len(words))
 
 
@@ -183,55 +152,66 @@ def read_step(words: Sequence[Word]) -> Line:
         place = kept[line.program] if line.program < len(kept) else len(words)
         if place + 1 >= len(words) or not words[place].may_split():
             return Line(line.options, place)
-        following, own = words[place + 1], words[place]
-        is_known = base_name(following) in {*WRAPPERS, *SHELLS} or following.text.startswith("-")
-        is_known = is_known or starts_python(following) or following.may_split()
+        own, rest = words[place], words[place + 1 :]
+        starts = base_name(rest[0]) in {*WRAPPERS, *SHELLS} or starts_python(rest[0])
+        starts = starts or rest[0].may_split() or read_launcher(rest) is not None
         is_python = len(own.chars) > 1 or "python" in own.text.lower()
-        if is_python or not (is_known or read_launcher(words[place + 1 :])):
+        if is_python or not (starts or rest[0].text.startswith("-")):
             return Line(line.options, place)
         kept.remove(place)
 
 
 def shell_text(words: Sequence[Word]) -> Optional[Word]:
     """What stands behind -c."""
-    if base_name(words[0]) in SHELLS:
-        for option, text in zip(words[1:], words[2:]):
-            if re.fullmatch(r"-[a-z]*c", option.text):
-                return text
-            if not option.text.startswith("-"):
-                return None
+    for option, text in zip(words[1:], words[2:]):
+        if base_name(words[0]) not in SHELLS or not option.text.startswith("-"):
+            return None
+        if re.fullmatch(r"-[a-z]*c", option.text):
+            return text
     return None
 
 
-def read_started(command: Command) -> Optional[Started]:
-    """Nothing: no program that is seen here."""
-    words = command.words
-    started = Started(command, words)
-    first = at = pass_wrappers(words, 0)
-    if first < len(words) and base_name(words[first]) == "srun":
-        started.srun = read_step(words[first:])
-        started.step = first + started.srun.program
-        at = pass_wrappers(words, started.step)
-    elif base_name(words[0]) in ("exec", "time", "nohup", "timeout", "command", "nice"):
-        started.step = first
-    started.first = first if started.srun else started.step
-    if at >= len(words):
-        return None
-    started.words = words[at:]
-    started.text = shell_text(started.words)
-    if started.text is None:
-        return started
-    walk = Walk(Source(started.text.chars), command.state.copy(), command.line, command.around)
-    if walk.source.unclear is not None:
-        return None
-    # The last one that starts a program of interest, or else the last one.
-    for inner in reversed(walk.commands):
-        program = inner.words[pass_wrappers(inner.words, 0) :]
-        if program and shell_text(program) is None:
-            is_found = bool(read_launcher(program)) or starts_python(program[0])
-            if started.inner is None or is_found:
-                started.inner, started.words = inner, program
-            if is_found:
-                break
-    started.others = [each for each in walk.commands if each is not started.inner]
-    return started if started.inner else None
+class Started:
+    """A command and the program that it means in the end."""
+
+    def __init__(self, outer: Command) -> None:
+        self.outer = outer
+        self.srun: Optional[Line] = None
+        self.place = 0  # the outer word with which srun's program begins, or would begin
+        self.inner: Optional[Command] = None  # the one in the text behind bash -c that has it
+        self.others: list[Command] = []  # all else in the text
+        words = outer.words
+        at = first = pass_wrappers(words, 0)
+        if first < len(words) and base_name(words[first]) == "srun":
+            self.srun = read_step(words[first:])
+            self.place = first + self.srun.program
+            at = pass_wrappers(words, self.place)
+        elif base_name(words[0]) in ("exec", "time", "nohup", "timeout", "command", "nice"):
+            self.place = first
+        self.words = words[at:]  # of the program; none: it is not seen here
+        self.text = shell_text(self.words)
+        if self.text is not None:
+            self._read_text(self.text)
+
+    def _read_text(self, text: Word) -> None:
+        """The last command that starts a program of interest, or else the last one."""
+        state = self.outer.state.copy()
+        state.values = {name: each for name, each in state.values.items() if name.isidentifier()}
+        walk = Walk(Source(text.chars), state, self.outer.line, self.outer.within)
+        self.words = []
+        for inner in reversed(walk.commands if walk.source.unclear is None else []):
+            program = inner.words[pass_wrappers(inner.words, 0) :]
+            if program and shell_text(program) is None:
+                is_found = bool(read_launcher(program)) or starts_python(program[0])
+                if self.inner is None or is_found:
+                    self.inner, self.words = inner, program
+                if is_found:
+                    break
+        self.others = [each for each in walk.commands if each is not self.inner]
+
+    @property
+    def all_words(self) -> list[Word]:
+        """Everything that stands in the command."""
+        commands = [self.inner, *self.others] if self.inner else []
+        own = [word for word in self.outer.words if word is not self.text]
+        return own + [word for each in commands for word in each.words]

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
+from distgpu_convert.slurm import Problem
+
 
 class Spot(NamedTuple):
     """A range of the script."""
@@ -82,17 +84,12 @@ class Word:
             for char in self.chars
         )
 
-    def split(self, mark: str, last: bool = False) -> list["Word"]:
-        """In two at the first or the last such character; in one: it has none."""
-        places = [at for at, c in enumerate(self.chars) if c.text == mark and not c.symbol]
-        if not places:
-            return [self]
-        at = places[-1 if last else 0]
-        return [Word(part, whole=self.whole) for part in (self.chars[:at], self.chars[at + 1 :])]
-
-    def shown(self) -> str:
-        """As a message shows it: in one line."""
-        return " ".join(self.text.replace("\\\n", " ").split())
+    def split(self, mark: str) -> list["Word"]:
+        """In two at the first such character; in one: it has none."""
+        for at, char in enumerate(self.chars):
+            if char.text == mark and not char.symbol:
+                return [Word(c, whole=self.whole) for c in (self.chars[:at], self.chars[at + 1 :])]
+        return [self]
 
     def spot(self, others: Iterable["Word"]) -> Optional[Spot]:
         """Where the word stands and no other of these does; nothing: nowhere."""
@@ -101,10 +98,6 @@ class Word:
             if not any(other.begin < spot.end and other.end > spot.begin for other in there):
                 return spot if spot.quote != "mixed" else None
         return None
-
-
-class Overlap(Exception):
-    """Two edits of one place."""
 
 
 class Edit(NamedTuple):
@@ -133,7 +126,7 @@ def changed(script: str, edits: Iterable[Edit]) -> str:
     last = Edit(0, 0, "")
     for edit in sorted(dict.fromkeys(edits), key=lambda each: each[:2]):
         if edit.begin < last.end and (edit.text or last.text):
-            raise Overlap
+            raise Problem("its commands are written into each other; it stays as it is")
         text += script[at : edit.begin] + edit.text
         at, last = max(at, edit.end), edit if edit.end > last.end else last
         if not edit.text:
