@@ -104,6 +104,13 @@ void warn_of_misplaced_option(spank_t spank) {
     }
 }
 
+// `distgpu check`, also behind a wrapper script, prints why it fails.
+bool reports_own_failure(std::span<const std::string> program) {
+    return std::ranges::adjacent_find(program, [](const auto& word, const auto& next) {
+               return file_name(word) == "distgpu" && next == "check";
+           }) != program.end();
+}
+
 // For a step that requests distgpu: removes Slurm's variables that the outer task's mode replaced,
 // because the step's own mode may not set them.
 void remove_replaced_variables() {
@@ -364,7 +371,8 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
     const Notice notice = request_.signal.value_or(Notice{});
     const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
     // One task has no other that would wait for it.
-    const bool is_idle = components_ == 1 && tasks == 1 && !has_rows && notice == Notice{};
+    const bool has_failures = (components_ > 1 || tasks > 1) && !reports_own_failure(program);
+    const bool is_idle = !has_failures && !has_rows && notice == Notice{};
     if (request_.dry_run || listener_.is_started() || is_idle) return;
     std::optional<VerboseRows> rows;
     std::size_t max_lines = 3;  // of a task that has ended
@@ -373,13 +381,16 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
         rows = VerboseRows(step.layout->node_count(), max_rows);
         max_lines = std::max(max_lines, max_rows + 1);
     }
-    StepFacts facts;
-    facts.program = std::move(program);
-    const bool is_elastic =
-        step.layout && may_lose_nodes({request_, *step.layout, facts, facts.node_addresses});
-    const FailedTask failed(!is_elastic && ends_step_on_failure(request_, options));
+    std::optional<FailedTask> failed;
+    if (has_failures) {
+        StepFacts facts;
+        facts.program = std::move(program);
+        const bool is_elastic =
+            step.layout && may_lose_nodes({request_, *step.layout, facts, facts.node_addresses});
+        failed = FailedTask(!is_elastic && ends_step_on_failure(request_, options));
+    }
     listener_.start(std::make_unique<StepReports>(StepReports::Step{step.job, step.step, command_},
-                                                  failed, std::move(rows), notice),
+                                                  std::move(failed), std::move(rows), notice),
                     max_lines);
 }
 

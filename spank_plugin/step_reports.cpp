@@ -27,9 +27,8 @@ bool StepReports::receive(NodeMessage message) {
         return rows_ && rows_->add(std::move(message.lines), Clock::now());
     }
     auto task = read_ended_task(message);
-    if (!task) return false;
-    failed_.add(*std::move(task), Clock::now());
-    return true;
+    if (task && failed_) failed_->add(*std::move(task), Clock::now());
+    return failed_.has_value();
 }
 
 // At the start, and once the notice is due, because the limit may have changed meanwhile.
@@ -63,12 +62,12 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
     if (rows_ && (is_step_over || now >= rows_->due())) {
         write_all(STDERR_FILENO, rows_->finish());
     }
-    const Deadline due = failed_.due();
+    const Deadline due = failed_ ? failed_->due() : Deadline::max();
     if (now >= due || (is_step_over && due != Deadline::max())) {
         using State = FailedTask::StepState;
-        const auto decision = failed_.decide(is_step_over               ? State::over
-                                             : is_job_ending(step_.job) ? State::ending
-                                                                        : State::running);
+        const auto decision = failed_->decide(is_step_over               ? State::over
+                                              : is_job_ending(step_.job) ? State::ending
+                                                                         : State::running);
         if (!decision.line.empty()) print_to_user(decision.line);
         if (decision.ends_step) {
             signal_step(step_.job, step_.step, SIGTERM);
@@ -80,7 +79,8 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
         kill_ = Deadline::max();
     }
     if (now >= notice_due_ && !is_step_over) act_on_time_limit(now);
-    return std::min({failed_.due(), kill_, notice_due_, rows_ ? rows_->due() : Deadline::max()});
+    return std::min({failed_ ? failed_->due() : Deadline::max(), kill_, notice_due_,
+                     rows_ ? rows_->due() : Deadline::max()});
 }
 
 }  // namespace distgpu

@@ -24,8 +24,10 @@ class StepReports : public MessageReceiver {
         std::uint32_t step = 0;
         std::string command{};  // path of distgpu
     };
-    // `rows`: nullopt without `verbose`. `notice`: of 0 s if there is none.
-    StepReports(Step step, FailedTask failed, std::optional<VerboseRows> rows, const Notice& notice)
+    // `failed`: nullopt if failures are not reported. `rows`: nullopt without `verbose`. `notice`:
+    // of 0 s if there is none.
+    StepReports(Step step, std::optional<FailedTask> failed, std::optional<VerboseRows> rows,
+                const Notice& notice)
         : step_(std::move(step)),
           failed_(std::move(failed)),
           rows_(std::move(rows)),
@@ -39,7 +41,7 @@ class StepReports : public MessageReceiver {
     void act_on_time_limit(Clock::time_point now);
 
     Step step_;
-    FailedTask failed_;
+    std::optional<FailedTask> failed_;
     std::optional<VerboseRows> rows_;
     Notice notice_;
     Deadline notice_due_;

@@ -204,7 +204,7 @@ class StepdSide {
     std::size_t finished_tasks_ = 0;
     std::optional<HostAccess> host_;  // in a task's process
     bool has_ended_step_ = false;
-    // Tasks whose end this node has told srun.
+    // Tasks whose end this node has reported to srun.
     std::uint32_t reported_successes_ = 0;
     std::uint32_t reported_failures_ = 0;
 };

@@ -22,7 +22,7 @@ NodeMessage message_of(const EndedTask& task);
 // nullopt if it is no such message.
 std::optional<EndedTask> read_ended_task(const NodeMessage& message);
 
-// Whether somebody sent the task a signal that asks it to end, as scancel and the time limit do; a
+// Whether a signal asked the task to end, as scancel, the time limit and users send it; a
 // shell then ends with 128 and the signal's number.
 bool was_asked_to_end(int status);
 
