@@ -35,8 +35,7 @@ class FailedTask {
     void add(EndedTask task, Clock::time_point now);
 
     // When to decide: 2 s after the first failure, so that a step whose tasks all fail ends by
-    // itself. Never if no task has failed, or if the first one to end otherwise than successfully
-    // was asked to.
+    // itself. Never if no task has failed, or if a signal asked the first one to end.
     Deadline due() const { return due_; }
 
     struct Decision {

@@ -67,7 +67,7 @@ TEST(FailedTask, IsTheFirstOfSeveralAtOnce) {
             ended);
 }
 
-// The step is told of, and left alone.
+// The failure is reported, and the step goes on.
 TEST(FailedTask, DoesNotEndAStepThatEndsByItselfOrIsOver) {
     const std::string line = "distgpu: rank 1 on n1 failed first: it ended with status 3";
     FailedTask ending(true);
