@@ -123,6 +123,10 @@ void remove_replaced_variables() {
 
 }  // namespace
 
+std::string command_path(const PlugstackArguments& site) {
+    return site.command.empty() ? DISTGPU_COMMAND : site.command;
+}
+
 void SrunSide::on_init() {
     ProcessEnvironment own;
     const auto job_name = original_job_name(own);
@@ -161,7 +165,7 @@ Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
     if (site.site_switch != SiteSwitch::on) return switch_off(site.site_switch, spec);
     if (!request_.fail) request_.fail = site.fail;
     if (!request_.signal) request_.signal = site.signal;
-    command_ = site.command.empty() ? DISTGPU_COMMAND : site.command;
+    command_ = command_path(site);
     default_order_ = site.order;
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
     if (!list) return refuse(list.error());

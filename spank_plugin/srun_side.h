@@ -24,6 +24,9 @@ Outcome register_option(spank_t spank, spank_opt_cb_f callback);
 // is answered at once, because srun would first complain that there is no program.
 Outcome store_option(std::optional<std::string>& option, const char* value, bool in_stepd);
 
+// The path of the distgpu command on this host: the administrator's, or else the installed one.
+std::string command_path(const PlugstackArguments& site);
+
 // The refusal of `help` in a variable, which would apply to every step.
 Error help_variable_error(const char* variable);
 

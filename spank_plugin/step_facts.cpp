@@ -160,12 +160,12 @@ std::string own_address(const NodeIdentity& identity, const Step& step) {
 }
 
 TopologySource topology_source(const PlugstackArguments& arguments) {
-    TopologySource source{default_topology_file, !arguments.topology.empty(), arguments.command};
+    TopologySource source{default_topology_file, !arguments.topology.empty(),
+                          command_path(arguments)};
     // node_name() searches all nodes of slurm.conf.
     const bool needs_name = arguments.topology.find("%n") != std::string::npos;
     const std::string name = needs_name ? node_name() : std::string();
     if (source.is_configured) source.file = expand_path(arguments.topology, name, host_name());
-    if (source.command.empty()) source.command = DISTGPU_COMMAND;
     return source;
 }
 
@@ -292,7 +292,7 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
                        .own_address = std::move(address),
                        .offsets = std::move(offsets),
                        .srun = read_srun_address(StepVariables(spank)),
-                       .command = arguments.command.empty() ? DISTGPU_COMMAND : arguments.command,
+                       .command = command_path(arguments),
                        .launch = read_launch_variables(StepVariables(spank))};
 }
 

@@ -289,15 +289,16 @@ void StepdSide::report_end(spank_t spank) {
     std::uint32_t& reported = status == 0 ? reported_successes_ : reported_failures_;
     if (reported == most) return;
     ++reported;
-    EndedTask task{.status = status, .who = formatted("a task on {}", node_name())};
+    const std::string name = node_name();
+    EndedTask task{.status = status, .who = "a task on " + name};
     const Framework& framework = *enabled_step_->request.framework;
     if (framework.launcher_per_node && !framework.launchers.empty()) {
-        task.who = formatted("{} on {}", framework.launchers.front(), node_name());
+        task.who = formatted("{} on {}", framework.launchers.front(), name);
     } else if (enabled_step_->offsets.size() == 1) {
         const NodeIndex node =
             to_whole_step(identity_.component, enabled_step_->offsets.front()).node;
         const GlobalRank rank = enabled_step_->step.layout.rank(node, LocalRank{*local});
-        task.who = formatted("rank {} on {}", rank.value, node_name());
+        task.who = formatted("rank {} on {}", rank.value, name);
     }
     const AsUser as_user(spank);
     if (!as_user.is_user()) return;

@@ -50,12 +50,21 @@ class Receiver : public MessageReceiver {
     Seen& seen_;
 };
 
-TEST(SrunMessages, ArriveWholeAndPrintable) {
+// Messages of at most `max_lines`.
+struct Listening {
+    explicit Listening(std::size_t max_lines) {
+        listener.open(task);
+        listener.start(std::make_unique<Receiver>(seen), max_lines);
+    }
+
     OfThisHost task;
     Seen seen;
     SrunListener listener;
-    listener.open(task);
-    listener.start(std::make_unique<Receiver>(seen), 2);
+};
+
+TEST(SrunMessages, ArriveWholeAndPrintable) {
+    Listening srun(2);
+    auto& [task, seen, listener] = srun;
     EXPECT_TRUE(sends(task, {"ended", {"256", "rank 1\x1b[2J"}}));
     EXPECT_TRUE(sends(task, {"rows", {}}));
     EXPECT_FALSE(sends(task, {"unexpected", {""}}));
@@ -72,11 +81,8 @@ TEST(SrunMessages, ArriveWholeAndPrintable) {
 }
 
 TEST(SrunMessages, LetTheReceiverActAtItsTime) {
-    OfThisHost task;
-    Seen seen;
-    SrunListener listener;
-    listener.open(task);
-    listener.start(std::make_unique<Receiver>(seen), 1);
+    Listening srun(1);
+    auto& [task, seen, listener] = srun;
     const Deadline deadline = Clock::now() + std::chrono::seconds(10);
     while (seen.calls < 2 && Clock::now() < deadline) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -87,11 +93,8 @@ TEST(SrunMessages, LetTheReceiverActAtItsTime) {
 
 // Those that wait when the step ends are not lost.
 TEST(SrunMessages, AreTakenFromNodesOfTheStepAlone) {
-    OfThisHost task;
-    Seen seen;
-    SrunListener listener;
-    listener.open(task);
-    listener.start(std::make_unique<Receiver>(seen), 1);
+    Listening srun(1);
+    auto& [task, seen, listener] = srun;
     const Deadline deadline = Clock::now() + std::chrono::seconds(10);
     const auto silent = connect_to("127.0.0.1", task.port(), deadline);
     ASSERT_TRUE(silent);
