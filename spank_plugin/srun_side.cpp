@@ -372,11 +372,11 @@ void SrunSide::check_and_announce(SentStep& step, const std::string& order,
 void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
                                std::vector<std::string> program, const SlurmOptions& options) {
     const bool has_rows = request_.verbose && step.layout;
-    const Notice notice = request_.signal.value_or(Notice{});
+    const SignalChoice signal = request_.signal.value_or(SignalChoice{});
     const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
     // One task has no other that would wait for it.
     const bool has_failures = (components_ > 1 || tasks > 1) && !reports_own_failure(program);
-    const bool is_idle = !has_failures && !has_rows && notice == Notice{};
+    const bool is_idle = !has_failures && !has_rows && signal.name.empty();
     if (request_.dry_run || listener_.is_started() || is_idle) return;
     std::optional<VerboseRows> rows;
     std::size_t max_lines = 3;  // of a task that has ended
@@ -394,7 +394,7 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
         failed = FailedTask(!is_elastic && ends_step_on_failure(request_, options));
     }
     listener_.start(std::make_unique<StepReports>(StepReports::Step{step.job, step.step, command_},
-                                                  std::move(failed), std::move(rows), notice),
+                                                  std::move(failed), std::move(rows), signal),
                     max_lines);
 }
 

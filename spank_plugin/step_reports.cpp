@@ -33,10 +33,10 @@ bool StepReports::receive(NodeMessage message) {
 
 // At the start, and once the notice is due, because the limit may have changed meanwhile.
 void StepReports::act_on_time_limit(Clock::time_point now) {
-    const std::string key = formatted("signal={}@{}", notice_.signal, notice_.seconds);
+    const std::string key = formatted("signal={}@{}", signal_.name, signal_.seconds);
     const auto end = job_end_time(step_.job);
-    const auto left = end ? *end - std::time(nullptr) : notice_.seconds;
-    const auto until_due = std::chrono::seconds(left - notice_.seconds);
+    const auto left = end ? *end - std::time(nullptr) : signal_.seconds;
+    const auto until_due = std::chrono::seconds(left - signal_.seconds);
     const bool was_known = std::exchange(is_limit_known_, true);
     notice_due_ = Deadline::max();
     if (until_due > std::chrono::seconds(0)) {
@@ -51,11 +51,16 @@ void StepReports::act_on_time_limit(Clock::time_point now) {
         print_to_user((end ? too_late : unknown).message());
     } else {
         print_to_user(formatted("distgpu: {}: the job ends in {} s", key, left));
-        const auto started = start_program(
-            {step_.command, "signal", formatted("{}.{}", step_.job, step_.step), notice_.signal},
-            {.output = STDERR_FILENO});
-        if (started.problem) print_to_user(started.problem->error.message());
+        signal_ranks({});
     }
+}
+
+void StepReports::signal_ranks(const std::vector<std::string>& options) const {
+    std::vector<std::string> words{step_.command, "signal",
+                                   formatted("{}.{}", step_.job, step_.step), signal_.name};
+    words.insert(words.end(), options.begin(), options.end());
+    const auto started = start_program(words, {.output = STDERR_FILENO});
+    if (started.problem) print_to_user(started.problem->error.message());
 }
 
 Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
@@ -79,7 +84,11 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
         kill_ = Deadline::max();
     }
     if (now >= notice_due_ && !is_step_over) act_on_time_limit(now);
-    return std::min({failed_ ? failed_->due() : Deadline::max(), kill_, notice_due_,
+    if (now >= handlers_due_ && !is_step_over) {
+        handlers_due_ = Deadline::max();
+        signal_ranks({"--dry-run", "--quiet"});
+    }
+    return std::min({failed_ ? failed_->due() : Deadline::max(), kill_, notice_due_, handlers_due_,
                      rows_ ? rows_->due() : Deadline::max()});
 }
 

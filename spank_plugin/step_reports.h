@@ -24,27 +24,30 @@ class StepReports : public MessageReceiver {
         std::uint32_t step = 0;
         std::string command{};  // path of distgpu
     };
-    // `failed`: nullopt if failures are not reported. `rows`: nullopt without `verbose`. `notice`:
-    // of 0 s if there is none.
+    // `failed`: nullopt if failures are not reported. `rows`: nullopt without `verbose`.
     StepReports(Step step, std::optional<FailedTask> failed, std::optional<VerboseRows> rows,
-                const Notice& notice)
+                const SignalChoice& signal)
         : step_(std::move(step)),
           failed_(std::move(failed)),
           rows_(std::move(rows)),
-          notice_(notice),
-          notice_due_(notice.seconds > 0 ? Deadline::min() : Deadline::max()) {}
+          signal_(signal),
+          notice_due_(signal.seconds > 0 ? Deadline::min() : Deadline::max()),
+          handlers_due_(signal.name.empty() ? Deadline::max()
+                                            : Clock::now() + std::chrono::minutes(1)) {}
 
     bool receive(NodeMessage message) override;
     Deadline act(Clock::time_point now, bool is_step_over) override;
 
   private:
     void act_on_time_limit(Clock::time_point now);
+    void signal_ranks(const std::vector<std::string>& options) const;
 
     Step step_;
     std::optional<FailedTask> failed_;
     std::optional<VerboseRows> rows_;
-    Notice notice_;
-    Deadline notice_due_;
+    SignalChoice signal_;
+    Deadline notice_due_;    // when to look at the time limit, or to send the notice
+    Deadline handlers_due_;  // when to report the ranks that do not catch the signal
     bool is_limit_known_ = false;
     Deadline kill_ = Deadline::max();  // when the step's tasks have had SIGTERM for KillWait
 };

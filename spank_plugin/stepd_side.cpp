@@ -219,7 +219,9 @@ Outcome StepdSide::on_task_post_fork(spank_t spank) {
 Outcome StepdSide::on_task_init_privileged(spank_t spank) {
     constexpr std::chrono::seconds time_limit{5};
     if (!failure_) {
-        if (!enabled_step_ || !needs_host_access(spank, *enabled_step_)) return Outcome::ok;
+        if (!enabled_step_) return Outcome::ok;
+        task_parent_ = open_task_parent(*enabled_step_);
+        if (!needs_host_access(spank, *enabled_step_)) return Outcome::ok;
         // By then each task has its cgroup and CPUs, which the helper then inherits.
         notice_.wait_until_forked(time_limit);
         host_ = open_host_access(spank);
@@ -239,7 +241,7 @@ Outcome StepdSide::on_task_init(spank_t spank) {
         auto taken = claim_node_ports(*enabled_step_, *plan_with_ports_, claims_of_task_);
         if (taken) failure_ = Failure{*std::move(taken)};
     }
-    if (!failure_) failure_ = start_task(spank, *enabled_step_, binding_, host_);
+    if (!failure_) failure_ = start_task(spank, *enabled_step_, binding_, host_, task_parent_);
     return Outcome::ok;
 }
 

@@ -130,8 +130,23 @@ bool needs_host_access(spank_t spank, const EnabledStep& enabled);
 HostAccess open_host_access(spank_t spank);
 
 // In task_init, as the user. Ends the process after a dry run. Returns why the task must not start.
+// `task_parent`: of open_task_parent().
 std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
-                                  const StepBinding& binding, std::optional<HostAccess>& host);
+                                  const StepBinding& binding, std::optional<HostAccess>& host,
+                                  const UniqueFd& task_parent);
+
+// ---- The key signal: a parent between Slurm and the task's program (task_parent.cpp)
+
+bool has_task_parent(const EnabledStep& enabled);
+
+// In task_init_privileged, outside any container: opens the host's distgpu-task
+// (tools/distgpu/task), for a step that has it. Not open if the file is missing.
+UniqueFd open_task_parent(const EnabledStep& enabled);
+
+// In task_init: returns in a child process, which becomes the task's program, and turns this
+// process into `file`. On an error it returns in this process.
+std::optional<Error> fork_program(spank_t spank, const EnabledStep& enabled, const UniqueFd& file,
+                                  TaskId task);
 
 // ---- The callbacks (stepd_side.cpp)
 
@@ -203,6 +218,7 @@ class StepdSide {
     std::size_t forked_tasks_ = 0;
     std::size_t finished_tasks_ = 0;
     std::optional<HostAccess> host_;  // in a task's process
+    UniqueFd task_parent_;            // likewise
     bool has_ended_step_ = false;
     // Tasks whose end this node has reported to srun.
     std::uint32_t reported_successes_ = 0;

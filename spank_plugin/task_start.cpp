@@ -160,7 +160,8 @@ HostAccess open_host_access(spank_t spank) {
 }
 
 std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
-                                  const StepBinding& binding, std::optional<HostAccess>& host) {
+                                  const StepBinding& binding, std::optional<HostAccess>& host,
+                                  const UniqueFd& task_parent) {
     const auto task =
         read_task_identity(spank, enabled.identity, enabled.offsets, is_in_container(enabled));
     if (!task) return Failure{task.error()};
@@ -171,6 +172,10 @@ std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
     }
     if (auto failure = prepend_exec(spank, enabled)) return failure;
     if (auto failure = check_step(spank, enabled, host, *task)) return failure;
+    if (has_task_parent(enabled)) {
+        const auto error = fork_program(spank, enabled, task_parent, task->task());
+        if (error && task->task() == TaskId{0}) print_to_user(error->message());
+    }
     start_watch(enabled, host, *task);
     return std::nullopt;
 }

@@ -23,13 +23,31 @@ constexpr std::array<Signal, 6> signals{{{SIGTERM, "SIGTERM"},
                                          {SIGUSR2, "SIGUSR2"},
                                          {SIGCONT, "SIGCONT", false}}};
 
-std::vector<std::uint32_t>& list_for(const ProcessSample& process, const Signal& signal,
-                                     SignalledNode& node) {
+enum class RankState : std::uint8_t { catches, has_no_handler, ended };
+
+RankState state_of(const ProcessSample& process, const Signal& signal) {
     const auto status = read_regular_file(formatted("/proc/{}/status", process.pid));
     const auto stat = read_stat(process.pid);
-    if (!status || !stat || stat->begin != process.begin) return node.ended;
-    if (signal.needs_handler && !has_handler(*status, signal.number)) return node.without_handler;
-    return kill(process.pid, signal.number) == 0 ? node.sent : node.ended;
+    if (!status || !stat || stat->begin != process.begin) return RankState::ended;
+    const bool catches = !signal.needs_handler || has_handler(*status, signal.number);
+    return catches ? RankState::catches : RankState::has_no_handler;
+}
+
+// Sends the signal to each rank of the list that is in the sample.
+void signal_sample(NodeSample& sample, const Signal& signal, const RankList& ranks, bool dry_run,
+                   SignalledNode& result) {
+    read_states(sample);
+    for (const RankSample& rank : find_ranks({&sample, 1}, 0).seen) {
+        if (!ranks.contains(rank.rank)) continue;
+        const RankState state = state_of(*rank.process, signal);
+        if (state == RankState::has_no_handler) {
+            result.without_handler.push_back(rank.rank);
+        } else {
+            const bool is_sent = state == RankState::catches &&
+                                 (dry_run || kill(rank.process->pid, signal.number) == 0);
+            (is_sent ? result.sent : result.ended).push_back(rank.rank);
+        }
+    }
 }
 
 }  // namespace
@@ -38,6 +56,11 @@ std::optional<Signal> find_signal(std::string_view name) {
     const auto found = std::ranges::find_if(signals, [&](const Signal& signal) {
         return name == signal.name || name == signal.name.substr(3);
     });
+    return found == signals.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Signal> find_signal(int number) {
+    const auto found = std::ranges::find(signals, number, &Signal::number);
     return found == signals.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -91,19 +114,31 @@ bool has_handler(std::string_view status, int signal) {
 
 Result<SignalledNode> signal_ranks(const std::string& node, const std::string& step,
                                    std::uint32_t first_task, const Signal& signal,
-                                   const RankList& ranks, const Environment& environment) {
+                                   const RankList& ranks, bool dry_run,
+                                   const Environment& environment) {
     auto sample = find_step_processes(node, step, environment);
     if (!sample) return sample.error();
     SignalledNode result{.problem = sample->problem};
     for (ProcessSample& process : sample->processes) {
         if (process.task) *process.task += first_task;
     }
-    read_states(*sample);
-    for (const RankSample& rank : find_ranks({&*sample, 1}, 0).seen) {
-        if (!ranks.contains(rank.rank)) continue;
-        list_for(*rank.process, signal, result).push_back(rank.rank);
-    }
+    signal_sample(*sample, signal, ranks, dry_run, result);
     return result;
+}
+
+SignalledNode signal_ranks_of_task(const StepProcess& first, const Signal& signal) {
+    NodeSample sample = sample_processes("", {first}, "");
+    SignalledNode result;
+    signal_sample(sample, signal, RankList{}, false, result);
+    return result;
+}
+
+bool has_rank_with_handler(const StepProcess& first, const Signal& signal) {
+    NodeSample sample = sample_processes("", {first}, "");
+    read_states(sample);
+    return std::ranges::any_of(find_ranks({&sample, 1}, 0).seen, [&](const RankSample& rank) {
+        return state_of(*rank.process, signal) == RankState::catches;
+    });
 }
 
 }  // namespace distgpu

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "inspect/task_processes.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,7 @@ struct Signal {
 
 // SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 or SIGCONT, with or without "SIG"; nullopt for others.
 std::optional<Signal> find_signal(std::string_view name);
+std::optional<Signal> find_signal(int number);
 
 // Ranks as users write them: "0-3,8". All ranks if the list is empty.
 struct RankList {
@@ -56,10 +58,16 @@ std::optional<SignalledNode> read_signalled_node(std::string_view text);  // nul
 
 // Sends the signal to each rank of the list on this node, once: to the process that find_ranks()
 // names, and not to shells, launchers or a DataLoader's workers. `first_task`: of this node's
-// component of a heterogeneous step (StepPart). Error: other_owner_error().
+// component of a heterogeneous step (StepPart). `dry_run`: only finds out who would get it. Error:
+// other_owner_error().
 Result<SignalledNode> signal_ranks(const std::string& node, const std::string& step,
                                    std::uint32_t first_task, const Signal& signal,
-                                   const RankList& ranks, const Environment& environment);
+                                   const RankList& ranks, bool dry_run,
+                                   const Environment& environment);
+
+// The same for the ranks of one task, `first` and its descendants.
+SignalledNode signal_ranks_of_task(const StepProcess& first, const Signal& signal);
+bool has_rank_with_handler(const StepProcess& first, const Signal& signal);
 
 // Whether the text of /proc/PID/status (proc(5)) says that the process has a handler.
 bool has_handler(std::string_view status, int signal);

@@ -5,7 +5,6 @@
 #include "base/io/programs.h"
 #include "base/values.h"
 #include "inspect/process_facts.h"
-#include "inspect/ranks.h"
 #include "slurm/slurm_queries.h"
 
 #include <algorithm>
@@ -16,44 +15,6 @@
 
 namespace distgpu {
 namespace {
-
-using Tasks = std::map<pid_t, std::optional<std::uint32_t>>;  // the task of each process
-
-// Adds the descendants of the known processes, which belong to the same tasks.
-Tasks find_tasks(const std::vector<StepProcess>& known) {
-    Tasks tasks;
-    for (const StepProcess& process : known) tasks[process.pid] = process.rank;
-    const ProcessTree tree = read_process_tree();
-    bool has_changed = true;
-    while (has_changed && tasks.size() < max_processes) {
-        has_changed = false;
-        for (const auto& [parent, pid] : tree.children) {
-            const auto parent_task = tasks.find(parent);
-            if (parent_task == tasks.end()) continue;
-            const auto [task, is_new] = tasks.try_emplace(pid, parent_task->second);
-            const bool is_updated = !is_new && !task->second && parent_task->second;
-            if (is_updated) task->second = parent_task->second;
-            has_changed = has_changed || is_new || is_updated;
-        }
-    }
-    return tasks;
-}
-
-bool is_python(pid_t pid, const std::string& program) {
-    if (file_name(program).starts_with("python")) return true;
-    // Programs that embed or link Python.
-    return read_maps(pid).find("/libpython3") != std::string::npos;
-}
-
-// For children whose environment cannot be read, or has lost the variables.
-void inherit_ranks(NodeSample& sample) {
-    for (ProcessSample& process : sample.processes) {
-        const ProcessSample* const parent = find_process(sample, process.parent);
-        if (process.rank || parent == nullptr) continue;
-        process.rank = parent->rank;
-        process.world_size = parent->world_size;
-    }
-}
 
 // Whether the variables that Slurm gave it say so. Those of a component of a heterogeneous step do
 // not say which one it is.
@@ -76,34 +37,6 @@ std::vector<StepProcess> search_step_processes(const std::string& step) {
     for (const auto& [pid, task] : tasks) {
         const bool is_first = !tasks.contains(tree.stats.at(pid).parent);  // of its task
         processes.push_back({pid, is_first ? task : std::nullopt});
-    }
-    return processes;
-}
-
-std::vector<ProcessSample> find_processes(const std::vector<StepProcess>& known) {
-    std::vector<ProcessSample> processes;
-    for (const auto& [pid, task] : find_tasks(known)) {
-        const auto stat = read_stat(pid);
-        if (!stat || stat->name == signal_witness_name) continue;
-        const EnvironmentCopy environment = read_environment(pid).value_or(EnvironmentCopy());
-        const std::string program = read_program(pid);
-        processes.push_back(
-            {.pid = pid,
-             .parent = stat->parent,
-             .begin = stat->begin,
-             .name = stat->name,
-             .command = read_command(pid),
-             // One that is not dumpable hides even the path of its program.
-             .is_python = is_python(pid, program.empty() ? stat->name : program),
-             .is_task = std::ranges::any_of(
-                 known,
-                 [&, pid = pid](const StepProcess& each) { return each.pid == pid && each.rank; }),
-             // Slurm gives it to all; setproctitle overwrites the block of variables.
-             .is_hidden = !environment.get("SLURM_JOB_ID"),
-             .task = task,
-             .rank = environment.number("RANK"),
-             .world_size = environment.number("WORLD_SIZE")});
-        if (processes.size() == max_processes) break;
     }
     return processes;
 }
@@ -167,15 +100,6 @@ std::vector<StepProcess> find_without_slurm(const std::string& step) {
     return processes;
 }
 
-void read_states(NodeSample& sample) {
-    sample.times = {0};
-    for (ProcessSample& process : sample.processes) {
-        const auto stat = read_stat(process.pid);
-        process.moments = {{.state = stat ? stat->state : 'X'}};
-        if (stat) process.exit_code = stat->exit_code;
-    }
-}
-
 std::optional<Error> other_owner_error(const std::string& step,
                                        const std::vector<StepProcess>& processes) {
     for (const StepProcess& process : processes) {
@@ -196,9 +120,7 @@ Result<NodeSample> find_step_processes(const std::string& node, const std::strin
     const auto known = listed ? *listed : find_without_slurm(step);
     if (!listed && known.empty()) return NodeSample{.node = node, .problem = problem};
     if (auto error = other_owner_error(step, known)) return *std::move(error);
-    NodeSample sample{.node = node, .processes = find_processes(known), .problem = problem};
-    inherit_ranks(sample);
-    return sample;
+    return sample_processes(node, known, problem);
 }
 
 }  // namespace distgpu

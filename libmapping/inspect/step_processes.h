@@ -4,30 +4,14 @@
 
 #include "base/environment.h"
 #include "base/result.h"
-#include "inspect/node_sample.h"
+#include "inspect/task_processes.h"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 namespace distgpu {
-
-// More than a node normally has (tens of ranks, each with a few workers). Others are left out.
-constexpr std::size_t max_processes = 512;
-
-// The process by which `distgpu exec` learns of signals (tools/distgpu/exec/supervise.cpp), which
-// does not count as one of the step's.
-inline constexpr const char* signal_witness_name = "distgpu-signals";
-
-struct StepProcess {
-    pid_t pid = 0;
-    std::optional<std::uint32_t> rank{};  // Slurm's, if it is a task's first process
-
-    bool operator==(const StepProcess&) const = default;
-};
 
 // Runs `scontrol listpids`, which asks slurmstepd through its socket: a few milliseconds, no RPC.
 // `node`: this node, empty if its name is unknown. `step` begins with the job's number: "5.0",
@@ -50,9 +34,6 @@ bool is_in_cgroup_of(const std::string& step, std::string_view cgroups);
 // other_owner_error().
 Result<NodeSample> find_step_processes(const std::string& node, const std::string& step,
                                        const Environment& environment);
-
-// Gives each process of the sample one moment, with its state now.
-void read_states(NodeSample& sample);
 
 // Refuses processes of other users, also for root: they could control what this process reads.
 // nullopt if all tasks among them run as this process's user.

@@ -60,7 +60,7 @@ void parse_argument(PlugstackArguments& result, std::string_view argument) {
     if (name == "hcas") return set(result.hcas, parse_binding_choice(name, value));
     if (name == "check") return set(result.check, parse_check_choice(value));
     if (name == "fail") return set(result.fail, parse_fail_choice(value));
-    if (name == "signal") return set(result.signal, parse_notice(value));
+    if (name == "signal") return set(result.signal, parse_signal_choice(value));
     if (name == "watch") return set(result.watch, parse_watch(value));
     if (name == "order") return set(result.order, parse_default_order(value));
     if (name == "topology") return set(result.topology, parse_path(name, value));
@@ -100,6 +100,7 @@ std::string ignored_argument_message(const Error& error) {
 
 void apply_defaults(Request& request, const PlugstackArguments& arguments) {
     if (!request.check) request.check = arguments.check;
+    if (!request.signal) request.signal = arguments.signal;
     if (!request.watch && arguments.watch) {
         request.watch = arguments.watch;
         if (request.framework->service != nullptr) request.watch->minutes = 0;

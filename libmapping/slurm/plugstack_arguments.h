@@ -27,10 +27,10 @@ struct PlugstackArguments {
     std::optional<GpuPolicy> gpus{};
     std::optional<BindingChoice> cpus{};
     std::optional<BindingChoice> hcas{};
-    std::optional<CheckChoice> check{};  // check=stop|warn|off; nullopt means off
-    std::optional<FailChoice> fail{};    // fail=end|wait; nullopt means end
-    std::optional<Notice> signal{};      // signal=SIG@SECONDS|off; nullopt means off
-    std::optional<Watch> watch{};        // watch=MINUTES[:end]|on|off; nullopt means off
+    std::optional<CheckChoice> check{};    // check=stop|warn|off; nullopt means off
+    std::optional<FailChoice> fail{};      // fail=end|wait; nullopt means end
+    std::optional<SignalChoice> signal{};  // signal=, as in the SPEC; nullopt means off
+    std::optional<Watch> watch{};          // watch=MINUTES[:end]|on|off; nullopt means off
     // order=slurm|switch; used if the user gives none and the mode supports it.
     RankOrder order{};
     std::string topology{};  // topology=PATH with %n and %h; empty: default_topology_file

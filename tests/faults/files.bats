@@ -129,7 +129,7 @@ kept() { # REASON
     [ "$(distgpu_lines)" = "distgpu: topology of node01: $1; CPUs, GPUs and network devices stay as Slurm set them" ]
 }
 
-discovery() { echo "$SCRATCH/distgpu topo --format json"; }
+discovery() { echo "$SCRATCH/bin/distgpu topo --format json"; }
 
 @test "libhwloc is missing" {
     # Under another name, since slurmstepd needs the library too.
@@ -203,7 +203,7 @@ thaw() {
     mkdir "$(frozen)"
     start "${on_node01[@]}" --distgpu=pytorch ./show
     appears "$SCRATCH/discovering"
-    for process in $(pgrep --full "$SCRATCH/distgpu topo" && pgrep --full "${waiting[*]}"); do
+    for process in $(pgrep --full "$SCRATCH/bin/distgpu topo" && pgrep --full "${waiting[*]}"); do
         echo "$process" >"$(frozen)/cgroup.procs"
     done
     echo FROZEN >"$(frozen)/freezer.state"

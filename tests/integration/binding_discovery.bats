@@ -50,7 +50,7 @@ live_topology() {
     [[ $output != *"topology of"* ]]
 }
 
-xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY"; }
+xml_command() { echo "$SCRATCH/bin/distgpu topo --format json --topology $TOPOLOGY"; }
 
 # bats test_tags=short
 @test "an XML file is the topology, unless it is truncated or a FIFO" {
@@ -72,7 +72,7 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
     rm "$TOPOLOGY"
     on node01 mount --bind "$SCRATCH/hang.so" "$(readlink -f /usr/lib/*/libibverbs.so.1)"
     on node01 mount -t tmpfs -o mode=0 nothing /sys
-    kept "$SCRATCH/distgpu topo --format json: /sys: cannot be read, so this machine's devices are unknown; run it where sysfs is mounted on /sys"
+    kept "$SCRATCH/bin/distgpu topo --format json: /sys: cannot be read, so this machine's devices are unknown; run it where sysfs is mounted on /sys"
     on node01 umount /sys
     on node01 umount "$(readlink -f /usr/lib/*/libibverbs.so.1)"
     # Nothing loads libibverbs, which would take the five seconds that a discovery has.
@@ -89,7 +89,7 @@ xml_command() { echo "$SCRATCH/distgpu topo --format json --topology $TOPOLOGY";
 
 @test "topology= names a file for each node, by Slurm's name for it, whatever SLURMD_NODENAME says" {
     "$sandbox" up --name "$CLUSTER-2" --nodes 2 --cpus 2 --gpus 4 --plugin \
-        "$SCRATCH/${plugin##*/} command=$SCRATCH/distgpu topology=$SCRATCH/%n-%h-100%%.xml"
+        "$SCRATCH/${plugin##*/} command=$SCRATCH/bin/distgpu topology=$SCRATCH/%n-%h-100%%.xml"
     cp "$TOPOLOGY" "$SCRATCH/node02-node02-100%.xml"
     cp "$TOPOLOGY" "$SCRATCH/evil-node01-100%.xml"
     local name outputs=''

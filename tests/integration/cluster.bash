@@ -11,6 +11,8 @@ root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
 sandbox=$root/tools/sandbox/sandbox
 plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
 command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
+task_parent=$(compgen -G "${command%/*}/distgpu-task") ||
+    task_parent=${command%/*}/../libexec/distgpu/distgpu-task
 # shellcheck disable=SC2034 # bats files read it
 machines=${DISTGPU_MACHINES:-$root/build/dev/tests/topologies} # made-up ones, as hwloc XML
 plugin_arguments=() # of the plugin's line in plugstack.conf, besides the command
@@ -30,7 +32,11 @@ cluster_up() {
     # Copies: the user may be unable to enter the checkout, and srun loads the plugin too.
     install -m 644 "$plugin" "$SCRATCH"
     install -m 755 "$command" "$SCRATCH/distgpu"
-    local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/distgpu" "${plugin_arguments[@]}")
+    # As installed: bin/distgpu and libexec/distgpu/distgpu-task.
+    mkdir -p "$SCRATCH/bin" "$SCRATCH/libexec/distgpu"
+    ln -s ../distgpu "$SCRATCH/bin"
+    install -m 755 "$task_parent" "$SCRATCH/libexec/distgpu"
+    local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/bin/distgpu" "${plugin_arguments[@]}")
     "$sandbox" up --name "$CLUSTER" "${plugins_before[@]}" --plugin "${line[*]}" "$@"
     [[ ! ${DISTGPU_SANITIZED-} ]] || sanitize_nodes
 }

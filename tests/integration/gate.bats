@@ -177,7 +177,7 @@ freeze() { # NODE KIND
 @test "a command that cannot be started is an error that says so, once" {
     on_nodes sed -i "s|command=.*|command=/no/distgpu|" /etc/slurm/plugstack.conf
     run submit "${eight[@]}" --distgpu=pytorch,check echo runs
-    on_nodes sed -i "s|command=.*|command=$SCRATCH/distgpu|" /etc/slurm/plugstack.conf
+    on_nodes sed -i "s|command=.*|command=$SCRATCH/bin/distgpu|" /etc/slurm/plugstack.conf
     [ "$status" -ne 0 ]
     [ "$(grep -c 'distgpu: check: /no/distgpu on node01: cannot be started; name the command with command=PATH in plugstack.conf, or leave the key check out' <<<"$output")" -eq 1 ]
     [[ $output != *runs* ]]

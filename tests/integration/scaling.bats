@@ -187,7 +187,7 @@ measured_on() { # KIND
     [ "$status" -eq 0 ]
     [ "${lines[-1]}" = '4 nodes: 400% of linear (weak), 100% (strong); limiter: not measured' ]
     scaling -3 -- -b 8
-    [ "$(distgpu_lines)" = "distgpu: libcuda.so.1: cannot open shared object file: No such file \
+    [ "$(distgpu_lines | grep -v ' failed first: ')" = "distgpu: libcuda.so.1: cannot open shared object file: No such file \
 or directory; run on a node with NVIDIA's driver, or measure host memory with --backend mpi" ]
     run submit srun -N1 ./nccl-scaling --backend mpi
     [ "$status" -eq 3 ]

@@ -52,6 +52,7 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "tools/distgpu/exec": [*COMMAND, "meet", "inspect"],
     "tools/distgpu/explain": [*COMMAND, "inspect"],
     "tools/distgpu/signal": [*COMMAND, "inspect"],
+    "tools/distgpu/task": ["base", "inspect"],
     "tools/distgpu/picture": PURE_LIBRARY,
     "tools/distgpu/plan": [*COMMAND, "node/discovery", "tools/distgpu/picture"],
     "tools/distgpu/topo": [*COMMAND, "node/discovery", "tools/distgpu/picture"],

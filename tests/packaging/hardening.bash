@@ -14,8 +14,11 @@ lacks() { # FILE
     grep -qE '^ +GNU_STACK .* RW +0x' <<<"$headers" || echo "NX: the stack is executable"
     grep -qE '^ +Type: +DYN ' <<<"$headers" || echo "PIE: it lies at a fixed address"
     [[ $1 == *.so* ]] || grep -qE 'Flags:.* PIE' <<<"$dynamic" || echo "PIE: a library that runs"
-    grep -qx '__stack_chk_fail@.*' <<<"$asked" || echo "stack protector: no function has one"
-    grep -q '^__[a-z]*_chk@' <<<"$asked" || echo "FORTIFY: no call is checked"
+    # A static program asks for nothing.
+    if [[ $asked ]]; then
+        grep -qx '__stack_chk_fail@.*' <<<"$asked" || echo "stack protector: no function has one"
+        grep -q '^__[a-z]*_chk@' <<<"$asked" || echo "FORTIFY: no call is checked"
+    fi
     [[ $(uname -m) != x86_64 ]] || lacks_cet "$1"
 }
 
@@ -46,7 +49,7 @@ first_instructions() { # FILE
 }
 
 # What is installed, of all packages together.
-programs=(spank_distgpu.so distgpu nccl-scaling libnccl_scaling_mpi.so)
+programs=(spank_distgpu.so distgpu distgpu-task nccl-scaling libnccl_scaling_mpi.so)
 
 # Fails with what each program and library below the folder lacks; and unless it is these, by name.
 all_hardened() { # FOLDER NAME...

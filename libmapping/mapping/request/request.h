@@ -71,12 +71,13 @@ enum class FailChoice : std::uint8_t {
     wait,  // they run on
 };
 
-// The value of signal=: the notice that the ranks get before the job's time limit.
-struct Notice {
-    std::string signal{};       // "USR2"
-    std::uint32_t seconds = 0;  // before the limit
+// The value of signal=: Slurm's signals reach the ranks below the task's program.
+struct SignalChoice {
+    bool on = false;
+    std::string name{};         // "USR2", which the ranks are to catch; empty: any
+    std::uint32_t seconds = 0;  // before the job's time limit, when srun sends it; 0: never
 
-    bool operator==(const Notice&) const = default;
+    bool operator==(const SignalChoice&) const = default;
 };
 
 // The value of watch=: whether a step is watched for ranks that hang.
@@ -121,7 +122,8 @@ struct Request {
     std::optional<CheckChoice> check;  // nullopt: the administrator's default, or off
     std::optional<Watch> watch;        // nullopt: the administrator's default, or off
     std::optional<FailChoice> fail;    // nullopt: the administrator's default, or end
-    std::optional<Notice> signal;      // nullopt: the administrator's default, or none
+    // nullopt: the administrator's default, or off.
+    std::optional<SignalChoice> signal;
     // tensorflow: number of tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers

@@ -161,9 +161,10 @@ constexpr std::array keys{
     SpecKey{"fail", "end|wait",
             "when a rank fails: end the step (default), or let the others run on",
             set_value<&Request::fail, parse_fail_choice>},
-    SpecKey{"signal", "SIG@SECONDS|off",
-            "send the ranks that catch SIG this signal, SECONDS before the job's time limit",
-            set_value<&Request::signal, parse_notice>},
+    SpecKey{"signal", "SIG|SIG@SECONDS|on|off",
+            "pass Slurm's signals on to the ranks that catch them, below any shell or launcher; "
+            "send SIG itself, SECONDS before the job's time limit",
+            set_value<&Request::signal, parse_signal_choice>, false, "on"},
     SpecKey{"watch", "MINUTES|MINUTES:end|on|off",
             "prepare the tasks for distgpu why; report a hang after MINUTES without progress, and "
             "(:end) end the step if a rank is proven to hang",
@@ -196,20 +197,22 @@ Result<FailChoice> parse_fail_choice(std::string_view text) {
     return parse_choice<FailChoice>("fail", "end|wait", text);
 }
 
-Result<Notice> parse_notice(std::string_view text) {
+Result<SignalChoice> parse_signal_choice(std::string_view text) {
     constexpr std::uint32_t min_seconds = 10;
     constexpr std::uint32_t max_seconds = 65535;  // as in sbatch's --signal
-    if (text == "off") return Notice{};
+    if (text == "on" || text == "off") return SignalChoice{text == "on"};
+    const bool has_seconds = text.find('@') != std::string_view::npos;
     std::string_view after = text;
     std::string_view signal = cut_until(after, '@');
     if (signal.starts_with("SIG")) signal.remove_prefix(3);
-    const auto seconds = number_below(after, max_seconds + 1);
-    if (has_word("TERM INT HUP USR1 USR2", signal) && seconds && *seconds >= min_seconds) {
-        return Notice{std::string(signal), *seconds};
+    const auto seconds = has_seconds ? number_below(after, max_seconds + 1) : 0;
+    const bool is_valid = seconds && (*seconds >= min_seconds || !has_seconds);
+    if (has_word("TERM INT HUP USR1 USR2", signal) && is_valid) {
+        return SignalChoice{true, std::string(signal), *seconds};
     }
-    return Error{formatted("signal={}", excerpt(text)), "not a notice before the time limit",
-                 formatted("give TERM, INT, HUP, USR1 or USR2 and {} to {} seconds, as in "
-                           "signal=USR2@300, or off",
+    return Error{formatted("signal={}", excerpt(text)), "not a signal for the ranks",
+                 formatted("give TERM, INT, HUP, USR1 or USR2, with or without {} to {} seconds "
+                           "before the time limit, as in signal=USR2@300; or on, or off",
                            min_seconds, max_seconds)};
 }
 

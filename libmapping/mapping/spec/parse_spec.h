@@ -19,8 +19,8 @@ Result<GpuPolicy> parse_gpu_policy(std::string_view text);
 Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_view text);
 Result<CheckChoice> parse_check_choice(std::string_view text);
 Result<FailChoice> parse_fail_choice(std::string_view text);
-Result<Notice> parse_notice(std::string_view text);  // USR2@300, off
-Result<Watch> parse_watch(std::string_view text);    // on, off, MINUTES (1 to 1440), MINUTES:end
+Result<SignalChoice> parse_signal_choice(std::string_view text);  // USR2@300, on, ...
+Result<Watch> parse_watch(std::string_view text);  // on, off, MINUTES (1 to 1440), MINUTES:end
 
 // The longest SPEC that is accepted, in bytes. All keys of the grammar fit many times.
 inline constexpr std::size_t max_spec_length = 1024;

@@ -48,7 +48,7 @@ save_topology() { # NODE MODEL
 set_plugstack() { # LINE
     on node03 bash -c 'echo "$1" >/etc/slurm/plugstack.conf' line "$1"
 }
-usual_plugstack="required \$SCRATCH/${plugin##*/} command=\$SCRATCH/distgpu"
+usual_plugstack="required \$SCRATCH/${plugin##*/} command=\$SCRATCH/bin/distgpu"
 restore_plugstack() { set_plugstack "$(eval "echo \"$usual_plugstack\"")"; }
 
 faults=(missing-gpu other-gpu hca-down slow-link one-way no-plugin no-interface clock closed-port wrapper)

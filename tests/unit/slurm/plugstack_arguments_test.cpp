@@ -36,8 +36,8 @@ TEST(PlugstackArguments, AreRead) {
         {{"watch=30:end"}, {.watch = Watch{.on = true, .minutes = 30, .ends_step = true}}},
         {{"fail=wait"}, {.fail = FailChoice::wait}},
         {{"fail=end"}, {.fail = FailChoice::end}},
-        {{"signal=USR2@300"}, {.signal = Notice{"USR2", 300}}},
-        {{"signal=off"}, {.signal = Notice{}}},
+        {{"signal=USR2@300"}, {.signal = SignalChoice{true, "USR2", 300}}},
+        {{"signal=off"}, {.signal = SignalChoice{}}},
         {{"watch=on"}, {.watch = Watch{.on = true}}},
         {{"watch=off"}, {.watch = Watch{}}},
         {{"order=switch"}, {.order = RankOrder{RankOrder::Source::switches}}},
@@ -139,8 +139,10 @@ TEST(ApplyDefaults, FillWhatTheUserLeftOpen) {
     site.gpus = GpuPolicy::isolate;
     site.cpus = BindingChoice::keep;
     site.hcas = BindingChoice::keep;
+    site.signal = SignalChoice{true};
     Request silent;
     apply_defaults(silent, site);
+    EXPECT_EQ(silent.signal, SignalChoice{true});
     EXPECT_EQ(silent.gpus, GpuPolicy::isolate);
     EXPECT_EQ(silent.cpus, BindingChoice::keep);
     EXPECT_EQ(silent.hcas, BindingChoice::keep);
@@ -148,11 +150,13 @@ TEST(ApplyDefaults, FillWhatTheUserLeftOpen) {
     outspoken.gpus = GpuPolicy::near;
     outspoken.cpus = BindingChoice::near;
     outspoken.hcas = BindingChoice::near;
+    outspoken.signal = SignalChoice{};
     const Request before = outspoken;
     apply_defaults(outspoken, site);
     EXPECT_EQ(outspoken, before);
     Request bind_none;
     bind_none.keep_all = true;
+    bind_none.signal = SignalChoice{};
     Request after = bind_none;
     apply_defaults(after, site);
     EXPECT_EQ(after, bind_none);

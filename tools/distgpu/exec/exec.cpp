@@ -3,6 +3,7 @@
 #include "base/shell_words.h"
 #include "command_line.h"
 #include "exec/supervise.h"
+#include "inspect/task_parent.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/plan/plan.h"
 #include "mapping/request/request.h"
@@ -16,8 +17,11 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace distgpu {
@@ -112,6 +116,24 @@ void start_watch(const OwnTask& own_task, const Environment& environment) {
     const auto started = HostHelper::start({}).and_then(
         [&](HostHelper helper) { return start_step_watch(helper, step_watch, environment); });
     if (!started) report_error(started.error(), ExitCode::exec_failed);
+}
+
+// Applies the key signal: this process stays, as the parent of the program, and the call returns in
+// a child.
+void fork_program(const OwnTask& own_task) {
+    const bool has_parent = own_task.request.signal.value_or(SignalChoice{}).on &&
+                            own_task.request.framework->service == nullptr;
+    if (!has_parent) return;
+    const pid_t parent = getpid();
+    const pid_t program = fork();
+    if (program > 0) be_task_parent(program, own_task.task().rank.value);
+    if (program < 0) {
+        report_error({"signal", std::strerror(errno), "the program gets Slurm's signals itself"},
+                     ExitCode::exec_failed);
+        return;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(EXIT_FAILURE);
 }
 
 // An error if `request` has another node order than the step, which only srun can set. `prepared`:
@@ -239,6 +261,7 @@ ExitCode run_exec(const Arguments& arguments) {
         return exit_without_program(*end, *own_task, environment);
     }
     if (const auto end = check_step(own_task->request, environment)) return *end;
+    fork_program(*own_task);
     start_watch(*own_task, environment);
     return run_program(arguments, *own_task, environment);
 }

@@ -2,16 +2,12 @@
 
 #include "base/format.h"
 #include "base/values.h"
-#include "inspect/step_processes.h"
+#include "inspect/signal_relay.h"
 #include "output.h"
 
 #include <algorithm>
 #include <array>
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <csignal>
 #include <utility>
 
 namespace distgpu {
@@ -25,119 +21,17 @@ constexpr int signalled = 128;  // plus a signal's number: the status of a proce
 
 constexpr std::array stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-// Runs in the child, where only system calls are allowed. Writes each signal to the pipe.
-[[noreturn]] void run_witness(const sigset_t& signals, pid_t parent, int pipe_fd) {
-    setsid();
-    prctl(PR_SET_NAME, signal_witness_name);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);  // the parent ended before the call above
-    // Close the task's output, because srun waits for its end.
-    dup2(pipe_fd, STDIN_FILENO);
-    close(STDOUT_FILENO);
-    close(STDERR_FILENO);
-    syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0);  // fails on older kernels
-    while (true) {
-        int signal = 0;
-        if (sigwait(&signals, &signal) != 0) _exit(0);
-        const auto byte = static_cast<unsigned char>(signal);  // less than 65
-        if (write(STDIN_FILENO, &byte, 1) != 1) _exit(0);
-    }
+sigset_t relayed_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : stop_signals) sigaddset(&signals, signal);
+    for (const int signal : {SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
+    return signals;
 }
 
 bool is_stop_signal(int signal) {
     return std::ranges::find(stop_signals, signal) != stop_signals.end();
 }
-
-// Receives signals for `distgpu exec` and decides which of them to forward to its program.
-//
-// The site decides which processes of a step Slurm signals: with proctrack/linuxproc all of them,
-// with proctrack/cgroup only slurmstepd's children, unless SignalChildrenProcesses is set. A server
-// that gets a signal twice is interrupted while it saves. So a witness, a child in a separate
-// session like the program, reports which signals Slurm sends to such a process.
-class SignalRelay {
-  public:
-    // Blocks the stop signals, SIGUSR1, SIGUSR2 and SIGCHLD to read them from a descriptor, and
-    // starts the witness, which ends with this process at the latest.
-    SignalRelay() {
-        sigset_t signals;
-        sigemptyset(&signals);
-        for (const int signal : stop_signals) sigaddset(&signals, signal);
-        for (const int signal : {SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
-        sigset_t with_children = signals;
-        sigaddset(&with_children, SIGCHLD);
-        sigprocmask(SIG_BLOCK, &with_children, nullptr);
-        signal_fd_ = UniqueFd(signalfd(-1, &with_children, SFD_CLOEXEC | SFD_NONBLOCK));
-        Pipe pipe = make_pipe(O_CLOEXEC | O_NONBLOCK);
-        if (!pipe.is_open()) return;
-        const pid_t parent = getpid();
-        if (fork() == 0) run_witness(signals, parent, pipe.write.fd());
-        witness_pipe_ = std::move(pipe.read);
-    }
-
-    int fd() const { return signal_fd_.fd(); }
-    void add_to(std::vector<pollfd>& waiting) const {
-        waiting.push_back({signal_fd_.fd(), POLLIN, 0});
-        waiting.push_back({witness_pipe_.fd(), POLLIN, 0});
-    }
-
-    // The next signal that this process received; nullopt if there is none.
-    std::optional<int> next() const {
-        signalfd_siginfo info{};
-        if (read(signal_fd_.fd(), &info, sizeof info) != sizeof info) return std::nullopt;
-        return static_cast<int>(info.ssi_signo);
-    }
-
-    // Schedules a signal for the program. `is_remote`: another node received it, so that this
-    // process may still receive it too.
-    void schedule(int signal, bool is_remote = false) {
-        // slurmstepd signals a step's processes one after the other.
-        constexpr auto local_delay = 300ms;
-        constexpr auto remote_delay = 1s;
-        if (!is_remote) {
-            const auto announced = std::ranges::find_if(pending_, [&](const Signal& pending) {
-                return pending.is_remote && pending.number == signal;
-            });
-            if (announced != pending_.end()) pending_.erase(announced);
-        }
-        const auto delay = is_remote ? remote_delay : local_delay;
-        pending_.push_back({signal, Clock::now() + delay, is_remote});
-    }
-
-    // The scheduled signals that are due and that the program did not get from Slurm.
-    std::vector<int> pop_due() {
-        constexpr auto retention = 2s;
-        const Deadline now = Clock::now();
-        unsigned char got = 0;
-        while (read(witness_pipe_.fd(), &got, 1) == 1) witnessed_.push_back({got, now + retention});
-        std::vector<int> due;
-        for (const Signal& pending : pending_) {
-            if (now < pending.until) continue;
-            const auto witnessed = std::ranges::find_if(
-                witnessed_, [&](const Signal& each) { return each.number == pending.number; });
-            if (witnessed == witnessed_.end()) {
-                due.push_back(pending.number);
-            } else {
-                witnessed_.erase(witnessed);
-            }
-        }
-        const auto is_over = [&](const Signal& signal) { return now >= signal.until; };
-        std::erase_if(pending_, is_over);
-        std::erase_if(witnessed_, is_over);
-        return due;
-    }
-
-  private:
-    struct Signal {
-        int number = 0;
-        Deadline until{};  // when it is due, or forgotten
-        bool is_remote = false;
-    };
-
-    UniqueFd signal_fd_;
-    UniqueFd witness_pipe_;
-    std::vector<Signal> pending_;
-    std::vector<Signal> witnessed_;
-};
 
 // The exit status for a program whose end is a failure even if its status is 0.
 int failure_status(int status) {
@@ -208,8 +102,10 @@ class Supervisor {
             pollfd waiting{signals_.fd(), POLLIN, 0};
             constexpr int pause = 200;
             poll(&waiting, 1, pause);
-            while (const auto signal = signals_.next()) {
-                if (is_stop_signal(*signal)) return static_cast<ExitCode>(signalled + *signal);
+            while (const auto got = signals_.next()) {
+                if (is_stop_signal(got->number)) {
+                    return static_cast<ExitCode>(signalled + got->number);
+                }
             }
         }
     }
@@ -274,9 +170,9 @@ class Supervisor {
         signals_.add_to(waiting);
         nodes_.add_to(waiting);
         poll(waiting.data(), waiting.size(), pause);
-        while (const auto signal = signals_.next()) handle_signal(*signal);
-        for (const int signal : signals_.pop_due()) {
-            if (!is_status_final_) processes_.send_signal(Role::program, signal);
+        while (const auto got = signals_.next()) handle_signal(got->number);
+        for (const auto& [signal, is_direct] : signals_.pop_due()) {
+            if (!is_direct && !is_status_final_) processes_.send_signal(Role::program, signal);
         }
         while (const auto ended = reap_child()) handle_end(*ended);
         if (processes_.has_become_ready()) {
@@ -465,7 +361,7 @@ class Supervisor {
 
     const Supervision& supervision_;
     NodeConnections nodes_;
-    SignalRelay signals_;
+    SignalRelay signals_{relayed_signals()};
     NodeProcesses processes_;
     bool is_head_ready_ = false;  // on the head: its companion is ready
     bool has_started_ = false;    // on other nodes: their part

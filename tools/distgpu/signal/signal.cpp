@@ -17,6 +17,8 @@ struct Arguments {
     std::string step;
     std::string signal;
     std::string ranks;
+    bool dry_run = false;
+    bool quiet = false;
     bool node = false;
     std::uint32_t first_task = 1;  // counts from 1, as no option may be 0
 };
@@ -24,6 +26,7 @@ struct Arguments {
 struct Order {
     Signal signal;
     RankList ranks;
+    bool dry_run = false;
 };
 
 Result<Order> read_order(const Arguments& arguments) {
@@ -33,13 +36,13 @@ Result<Order> read_order(const Arguments& arguments) {
                      "not a signal that a training can catch and that Slurm sends",
                      "write TERM, INT, HUP, USR1, USR2 or CONT; scancel --signal sends others"};
     }
-    if (arguments.ranks.empty()) return Order{*signal, {}};
+    if (arguments.ranks.empty()) return Order{*signal, {}, arguments.dry_run};
     const auto ranks = RankList::parse(arguments.ranks);
     if (!ranks) {
         return Error{formatted("--ranks {}", excerpt(arguments.ranks)), "not a list of ranks",
                      "write it as in --ranks 0-3,8"};
     }
-    return Order{*signal, *ranks};
+    return Order{*signal, *ranks, arguments.dry_run};
 }
 
 // What run_signal() starts on each node.
@@ -47,7 +50,7 @@ ExitCode signal_this_node(const Arguments& arguments, const Order& order) {
     const ProcessEnvironment environment;
     const std::string node = environment.text("SLURMD_NODENAME");
     const auto result = signal_ranks(node, arguments.step, arguments.first_task - 1, order.signal,
-                                     order.ranks, environment);
+                                     order.ranks, order.dry_run, environment);
     if (!result) return report_error(result.error(), ExitCode::environment);
     return print_result(answer_lines(node, to_json(*result).line()), ExitCode::done);
 }
@@ -55,6 +58,7 @@ ExitCode signal_this_node(const Arguments& arguments, const Order& order) {
 std::vector<std::string> command_for(const StepPart& part, const Arguments& arguments) {
     std::vector<std::string> words{"signal", "--node", "--first-task",
                                    formatted("{}", part.first_task + 1)};
+    if (arguments.dry_run) words.emplace_back("--dry-run");
     if (!arguments.ranks.empty()) words.insert(words.end(), {"--ranks", arguments.ranks});
     words.insert(words.end(), {part.numeric_id(), arguments.signal});
     return words;
@@ -98,27 +102,45 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return formatted("rank{} {}", ranks.size() == 1 ? "" : "s", number_ranges(ranks));
 }
 
-ExitCode print_outcome(const RunningStep& step, const Order& order, const Outcome& outcome) {
-    const auto& [sent, without_handler, ended, problem] = outcome.ranks;
+// "ranks 0-2 got SIGUSR2"
+std::string sent_text(const Order& order, const std::vector<std::uint32_t>& sent) {
+    const std::string_view got = order.dry_run ? "would get" : "got";
+    return sent.empty() ? formatted("no rank {} {}", got, order.signal.name)
+                        : formatted("{} {} {}", ranks_text(sent), got, order.signal.name);
+}
+
+std::string without_handler_text(const Order& order, const std::vector<std::uint32_t>& ranks) {
+    const bool is_one = ranks.size() == 1;
     const std::string_view name = order.signal.name;
-    std::string text = formatted("step {}: ", step.id);
-    text += sent.empty() ? formatted("no rank got {}\n", name)
-                         : formatted("{} got {}\n", ranks_text(sent), name);
-    if (!without_handler.empty()) {
-        const bool is_one = without_handler.size() == 1;
-        text += formatted("not sent to {}: {} no handler for {}, which would end {}\n",
-                          ranks_text(without_handler), is_one ? "it has" : "they have", name,
-                          is_one ? "it" : "them");
+    if (order.dry_run) {
+        return formatted("{} would not get {}: {} no handler for it", ranks_text(ranks), name,
+                         is_one ? "it has" : "they have");
     }
+    return formatted("not sent to {}: {} no handler for {}, which would end {}", ranks_text(ranks),
+                     is_one ? "it has" : "they have", name, is_one ? "it" : "them");
+}
+
+ExitCode print_outcome(const RunningStep& step, const Order& order, const Outcome& outcome,
+                       bool quiet) {
+    const auto& [sent, without_handler, ended, problem] = outcome.ranks;
     std::vector<std::uint32_t> seen = sent;
     append(without_handler, seen);
     append(ended, seen);
     std::ranges::sort(seen);
     const std::vector<std::uint32_t> unseen = order.ranks.without(seen);
-    if (!ended.empty()) text += formatted("not sent to {}: ended\n", ranks_text(ended));
-    if (!unseen.empty()) text += formatted("not sent to {}: not found\n", ranks_text(unseen));
-    for (const std::string& line : with_silent_nodes(outcome.silent, outcome.problems)) {
-        text += line + '\n';
+    std::vector<std::string> lines;
+    if (!quiet) lines.push_back(sent_text(order, sent));
+    if (!without_handler.empty()) lines.push_back(without_handler_text(order, without_handler));
+    if (!ended.empty()) lines.push_back(formatted("not sent to {}: ended", ranks_text(ended)));
+    if (!unseen.empty()) {
+        lines.push_back(formatted("not sent to {}: not found", ranks_text(unseen)));
+    }
+    for (std::string& line : with_silent_nodes(outcome.silent, outcome.problems)) {
+        lines.push_back(std::move(line));
+    }
+    std::string text;
+    for (const std::string& line : lines) {
+        text += (text.empty() ? formatted("step {}: ", step.id) : "") + line + '\n';
     }
     const bool is_complete = !sent.empty() && without_handler.empty() && unseen.empty() &&
                              outcome.silent.empty() && outcome.problems.empty();
@@ -135,7 +157,7 @@ ExitCode run_signal(const Arguments& arguments) {
         *step, [&](const StepPart& part) { return command_for(part, arguments); },
         std::chrono::seconds(0));
     if (!answers) return report_error(answers.error(), ExitCode::environment);
-    return print_outcome(*step, *order, outcome_of(*answers));
+    return print_outcome(*step, *order, outcome_of(*answers), arguments.quiet);
 }
 
 }  // namespace
@@ -159,6 +181,12 @@ Subcommand signal_subcommand() {
                          .target = &arguments->ranks,
                          .help = "Only to these ranks, as in 0-3,8",
                          .value_name = "LIST"},
+                        {.name = "--dry-run",
+                         .target = &arguments->dry_run,
+                         .help = "Only say which ranks would get it"},
+                        {.name = "--quiet",
+                         .target = &arguments->quiet,
+                         .help = "Print only which ranks do not get it, and why"},
                         {.name = "--node",
                          .target = &arguments->node,
                          .help = "Internal: run by the extra step on each node"},

@@ -109,18 +109,25 @@ TEST(FailKey, ChoosesWhetherTheStepEnds) {
 }
 
 TEST(SignalKey, IsASignalAndSecondsBeforeTheLimit) {
+    const auto signal_of = [](const std::string& spec) {
+        return parse_spec("SPEC", spec)->signal.value_or(SignalChoice{true, "none"});
+    };
     EXPECT_EQ(parse_spec("SPEC", "pytorch")->signal, std::nullopt);
-    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=USR2@300")->signal, (Notice{"USR2", 300}));
-    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=SIGTERM@10")->signal, (Notice{"TERM", 10}));
-    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=HUP@65535")->signal, (Notice{"HUP", 65535}));
-    EXPECT_EQ(parse_spec("SPEC", "pytorch,signal=off")->signal, Notice{});
+    EXPECT_EQ(signal_of("pytorch,signal"), (SignalChoice{true}));
+    EXPECT_EQ(signal_of("pytorch,signal=on"), (SignalChoice{true}));
+    EXPECT_EQ(signal_of("pytorch,signal=USR2"), (SignalChoice{true, "USR2"}));
+    EXPECT_EQ(signal_of("pytorch,signal=USR2@300"), (SignalChoice{true, "USR2", 300}));
+    EXPECT_EQ(signal_of("pytorch,signal=SIGTERM@10"), (SignalChoice{true, "TERM", 10}));
+    EXPECT_EQ(signal_of("pytorch,signal=HUP@65535"), (SignalChoice{true, "HUP", 65535}));
+    EXPECT_EQ(signal_of("pytorch,signal=off"), SignalChoice{});
     for (const std::string value :
-         {"", "USR2", "USR2@", "USR2@9", "USR2@65536", "KILL@300", "CONT@300", "B:USR2@300",
-          "USR2@300s", "SIGSIGUSR2@300", "@300"}) {
-        EXPECT_EQ(message_of(parse_notice(value)),
+         {"", "USR2@", "USR2@9", "USR2@0", "USR2@65536", "KILL", "KILL@300", "CONT@300",
+          "B:USR2@300", "USR2@300s", "SIGSIGUSR2@300", "@300"}) {
+        EXPECT_EQ(message_of(parse_signal_choice(value)),
                   "distgpu: signal=" + value +
-                      ": not a notice before the time limit; give TERM, INT, HUP, USR1 or USR2 "
-                      "and 10 to 65535 seconds, as in signal=USR2@300, or off");
+                      ": not a signal for the ranks; give TERM, INT, HUP, USR1 or USR2, with or "
+                      "without 10 to 65535 seconds before the time limit, as in "
+                      "signal=USR2@300; or on, or off");
     }
 }
 
