@@ -5,6 +5,7 @@
 #include "mapping/spec/parse_spec.h"
 #include "mapping/texts/variables.h"
 #include "slurm/batch_script.h"
+#include "slurm/script_lines.h"
 #include "spank_access.h"
 #include "srun_side.h"
 
@@ -28,6 +29,16 @@ namespace {
 // sbatch and salloc have the same SPANK context; only their names differ.
 bool is_salloc() {
     return std::string_view(program_invocation_short_name) == "salloc";
+}
+
+// Warns of a script whose --signal reaches no rank.
+void warn_of_deaf_ranks(const std::optional<BatchScript>& script, const PlugstackArguments& site) {
+    if (!script || script->text.find("distgpu") == std::string::npos) return;
+    const auto lines = read_script_lines(script->name, script->text);
+    if (!lines || !lines->deaf_ranks) return;
+    const bool is_for_steps = lines->deaf_ranks->object.find("B:") == std::string::npos;
+    if (is_for_steps && site.signal.value_or(SignalChoice{}).on) return;
+    print_to_user(lines->deaf_ranks->message());
 }
 
 }  // namespace
@@ -74,13 +85,15 @@ Outcome store_option(std::optional<std::string>& option, const char* value, bool
     return Outcome::ok;
 }
 
-Outcome AllocatorSide::on_init_post_opt(const std::optional<std::string>& option) {
+Outcome AllocatorSide::on_init_post_opt(const std::optional<std::string>& option,
+                                        std::span<const char* const> arguments) {
     const char* const variable = is_salloc() ? "SALLOC_DISTGPU" : "SBATCH_DISTGPU";
     const std::string spec = option.value_or(process_variable(variable));
     if (!option && spec.empty()) {
         // Rereads the script of a job that does not use distgpu: once per job, in sbatch, before it
         // waits for slurmctld. Costs no step anything.
         const auto script = is_salloc() ? std::nullopt : find_batch_script(own_command_line());
+        warn_of_deaf_ranks(script, parse_plugstack_arguments(arguments));
         auto late = script ? directive_after_command(script->text) : std::nullopt;
         if (!late) return Outcome::ok;
         late->object = formatted("{}: {}", script->name, late->object);
@@ -95,6 +108,7 @@ Outcome AllocatorSide::on_init_post_opt(const std::optional<std::string>& option
     // Warns of a job that would train only on the first node of its allocation.
     const std::vector<std::string> words = own_command_line();
     const auto script = is_salloc() ? find_salloc_python(words) : find_batch_script(words);
+    if (!is_salloc()) warn_of_deaf_ranks(script, parse_plugstack_arguments(arguments));
     if (!script || !starts_no_step(script->text, process_variable("PATH"))) return Outcome::ok;
     has_warned_ = true;
     print_to_user(

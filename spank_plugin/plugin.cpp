@@ -60,8 +60,10 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
                                                       {av, static_cast<std::size_t>(ac)});
             });
         case S_CTX_ALLOCATOR:
-            return guarded(name,
-                           [] { return plugin().allocator.on_init_post_opt(plugin().option); });
+            return guarded(name, [&] {
+                return plugin().allocator.on_init_post_opt(plugin().option,
+                                                           {av, static_cast<std::size_t>(ac)});
+            });
         case S_CTX_REMOTE:
             return guarded_in_stepd(name, [&] {
                 return plugin().stepd.on_init_post_opt(spank, plugin().option,

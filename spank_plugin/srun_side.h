@@ -36,7 +36,9 @@ class AllocatorSide {
     // SPEC here, before the job is submitted. Slurm itself passes on a SPEC of the command line;
     // one from SBATCH_DISTGPU or SALLOC_DISTGPU is passed on as SLURM_DISTGPU. Warns of a batch
     // script, or a program of salloc, that starts no step.
-    Outcome on_init_post_opt(const std::optional<std::string>& option);
+    // Also of one whose --signal reaches no rank. `arguments`: those of the line in plugstack.conf.
+    Outcome on_init_post_opt(const std::optional<std::string>& option,
+                             std::span<const char* const> arguments);
 
   private:
     bool has_warned_ = false;  // all components have the same script

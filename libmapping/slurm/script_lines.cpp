@@ -138,6 +138,47 @@ ScriptLine read_step(Words words, const std::string& cpus, const StepOptions& jo
     return {where, std::move(text), std::move(srun)};
 }
 
+// Whether the program gets its task's signals, and is no shell or launcher above the ranks.
+bool may_be_rank(const std::vector<std::string>& program) {
+    constexpr std::string_view launchers =
+        "bash sh zsh torchrun accelerate deepspeed composer colossalai uv conda singularity "
+        "apptainer env time timeout numactl";
+    const bool is_module = program.size() > 1 && program[1] == "-m";
+    return !program.empty() && !is_module && !has_word(launchers, file_name(program.front()));
+}
+
+bool passes_signals_on(const std::string& spec) {
+    return std::ranges::any_of(comma_items(spec), [](std::string_view key) {
+        return key == "signal" || (key.starts_with("signal=") && key != "signal=off");
+    });
+}
+
+// With "B:" the signal is for the batch script alone, otherwise for the first process of each task
+// (sbatch(1); proctrack_cgroup.c, 22.05 to 26.05).
+std::optional<Error> deaf_ranks(const std::string& file, std::string_view text,
+                                const std::string& signal, const ScriptLines& lines) {
+    if (signal.empty()) return std::nullopt;
+    const std::string object = formatted("{}: --signal={}", file, excerpt(signal));
+    const std::size_t colon = signal.find(':');
+    const std::string plain = colon == std::string::npos ? signal : signal.substr(colon + 1);
+    const std::string remedy =
+        formatted("write --signal={}, and add signal to --distgpu=", excerpt(plain));
+    if (colon != std::string::npos && signal.substr(0, colon).find('B') != std::string::npos) {
+        if (text.find("trap") != std::string_view::npos) return std::nullopt;
+        return Error{object, "only the batch script gets it, and ends, because it has no trap",
+                     remedy};
+    }
+    const auto deaf = std::ranges::find_if(lines.steps, [](const ScriptLine& step) {
+        return step.srun && !passes_signals_on(step.srun->spec) && !may_be_rank(step.srun->program);
+    });
+    if (deaf == lines.steps.end()) return std::nullopt;
+    return Error{object,
+                 formatted("on most sites only {} gets it in line {}, and ends, and no rank below it",
+                           excerpt(file_name(deaf->srun->program.front())),
+                           deaf->where.substr(deaf->where.rfind(':') + 1)),
+                 remedy};
+}
+
 // sbatch refuses them in any line.
 std::optional<Error> windows_line_ends(const std::string& file, std::string_view text) {
     const std::size_t first = text.find("\r\n");
@@ -183,6 +224,7 @@ Result<ScriptLines> read_script_lines(const std::string& file, std::string_view 
     if (lines.steps.empty() && lines.unclear.empty()) {
         return Error{file, "it does not start a step", "start the program with srun"};
     }
+    lines.deaf_ranks = deaf_ranks(file, text, job->signal, lines);
     lines.unclear.insert(lines.unclear.begin(), job->unknown_options.begin(),
                          job->unknown_options.end());
     return lines;

@@ -16,6 +16,8 @@ struct ScriptLine {
 struct ScriptLines {
     std::vector<ScriptLine> steps;
     std::vector<Error> unclear;  // what the plans lack, such as an srun inside another command
+    // Why the job's --signal reaches no rank; nullopt if it reaches some, or the job has none.
+    std::optional<Error> deaf_ranks{};
 };
 
 // `file`: the script's name; `text`: its contents.

@@ -28,7 +28,7 @@ bool is_unexpanded(std::string_view word) {
 // The field for the option's value; nullptr if it does not matter for a plan.
 std::string* text_of(std::string_view name, StepOptions& options) {
     ShapeOptions& shape = options.shape;
-    const std::array<std::pair<std::string_view, std::string*>, 11> texts{{
+    const std::array<std::pair<std::string_view, std::string*>, 12> texts{{
         {"distgpu", &options.spec},
         {"nodes", &shape.layout.nodes},
         {"nodelist", &shape.layout.nodelist},
@@ -40,6 +40,7 @@ std::string* text_of(std::string_view name, StepOptions& options) {
         {"gres", &shape.gpus_per_node},
         {"gpus", &shape.gpus},
         {"gpus-per-task", &options.gpus_per_task},
+        {"signal", &options.signal},
     }};
     const auto* const found =
         std::ranges::find(texts, name, &std::pair<std::string_view, std::string*>::first);

@@ -12,6 +12,7 @@ struct StepOptions {
     std::string spec;                    // of --distgpu
     ShapeOptions shape;                  // without topologies
     std::string gpus_per_task;           // --gpus-per-task
+    std::string signal;                  // --signal
     std::vector<Error> unknown_options;  // neither Slurm's nor a known plugin's
 
     bool operator==(const StepOptions&) const = default;

@@ -31,6 +31,7 @@ def variants(plugin: str, scratch: str, before: str) -> dict[str, tuple[str, lis
         "used, topology saved": (saved, use),
         "used, discovering": (discovering, use),
         "used, bind=none": (saved, ["--distgpu=pytorch,bind=none"]),
+        "used, signal": (saved, ["--distgpu=pytorch,signal"]),
     }
     if before:
         old = f"required {before} topology={scratch}/topology.json\n"
@@ -93,7 +94,7 @@ def main() -> None:
             f"{name:<20} {middle:6.2f} ({low:.2f}-{high:.2f})"
             f"  {ratio:.3f} ({ratio_low:.3f}-{ratio_high:.3f})"
         )
-    pairs = {"no plugin again": BARE}
+    pairs = {"no plugin again": BARE, "used, signal": "used, topology saved"}
     if before:
         pairs |= {"loaded, unused": "before: unused", "used, topology saved": "before: used, saved"}
     compare(times, pairs)

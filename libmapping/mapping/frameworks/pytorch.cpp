@@ -25,6 +25,11 @@ constexpr auto shared_variables = std::to_array<SetVariable>({
      processes},
     {"PET_RDZV_ID", "JOBID.STEPID, the same on every node", value_of<&TaskContext::step_name>},
     {"PET_LOCAL_ADDR", "this node's address", value_of<&TaskContext::reachable_address>},
+    // By itself torchrun dies of SIGUSR1 and SIGUSR2, and kills its workers after 30 s
+    // (torch/distributed/elastic/agent/server/api.py, 2.15).
+    {"PET_SIGNALS_TO_HANDLE", "signals that the launcher passes on to its processes, as their end",
+     constant<"SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1,SIGUSR2">, true},
+    {"PET_SHUTDOWN_TIMEOUT", "seconds that its processes then have to save", constant<"60">, true},
 });
 
 constexpr auto static_variables = std::to_array<SetVariable>({

@@ -176,5 +176,36 @@ TEST(ScriptLines, EachErrorHasItsLine) {
     EXPECT_EQ(lines.steps[1].text, "srun b");
 }
 
+
+std::string deaf_ranks_of(const std::string& lines) {
+    const auto read = read_script_lines("job.sbatch", "#!/bin/bash\n" + lines);
+    return read && read->deaf_ranks ? read->deaf_ranks->message() : "";
+}
+
+TEST(DeafRanks, AreThoseBelowAShellOrLauncherThatSlurmSignals) {
+    const std::string job = "#SBATCH -N2 --signal=USR2@300\n";
+    EXPECT_EQ(deaf_ranks_of(job + "srun --ntasks-per-node=1 --distgpu=torchrun torchrun train.py\n"),
+              "distgpu: job.sbatch: --signal=USR2@300: on most sites only torchrun gets it in line 3, "
+              "and ends, and no rank below it; write --signal=USR2@300, and add signal to "
+              "--distgpu=");
+    EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=pytorch bash -c 'python3 train.py; date'\n"), "");
+    EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=torchrun python3 -m torch.distributed.run t\n"),
+              "");
+    EXPECT_EQ(deaf_ranks_of(job + "srun --distgpu=pytorch python3 train.py\n"), "");
+    EXPECT_EQ(deaf_ranks_of(job + "srun --distgpu=torchrun,signal torchrun train.py\n"), "");
+    EXPECT_EQ(deaf_ranks_of(job + "srun --distgpu=torchrun,signal=USR2 torchrun train.py\n"), "");
+    EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=torchrun,signal=off torchrun train.py\n"), "");
+    EXPECT_EQ(deaf_ranks_of(job + "srun torchrun train.py\n"), "");
+    EXPECT_EQ(deaf_ranks_of("srun --distgpu=torchrun torchrun train.py\n"), "");
+}
+
+TEST(DeafRanks, AreAllIfTheBatchScriptAloneIsSignalledAndHasNoTrap) {
+    const std::string step = "srun --distgpu=torchrun,signal torchrun train.py\n";
+    EXPECT_EQ(deaf_ranks_of("#SBATCH --signal=B:USR2@300\n" + step),
+              "distgpu: job.sbatch: --signal=B:USR2@300: only the batch script gets it, and ends, "
+              "because it has no trap; write --signal=USR2@300, and add signal to --distgpu=");
+    EXPECT_EQ(deaf_ranks_of("#SBATCH --signal=B:USR2@300\ntrap 'echo save' USR2\n" + step), "");
+}
+
 }  // namespace
 }  // namespace distgpu

@@ -1,0 +1,60 @@
+"""A private Slurm cluster with the plugin, distgpu and distgpu-task, for the runs here."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SANDBOX = ROOT / "tools/sandbox/sandbox"
+
+
+class Cluster:
+    """As a context: up within it, with nothing left after it."""
+
+    def __init__(
+        self, build: pathlib.Path, tracking: str, nodes: int, confs: list[str], files: list[str]
+    ) -> None:
+        self.name = f"signals{os.getpid()}"
+        self.tracking, self.nodes, self.confs = tracking, nodes, confs
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="distgpu-signals-"))
+        self.folder.chmod(0o1777)
+        command = pathlib.Path(os.environ.get("DISTGPU_COMMAND", build / "tools/distgpu/distgpu"))
+        plugin = os.environ.get("DISTGPU_PLUGIN", build / "spank_plugin/spank_distgpu.so")
+        parent = command.with_name("distgpu-task")
+        if not parent.exists():
+            parent = command.parent / "../libexec/distgpu/distgpu-task"
+        for source, target in (
+            (command, "bin/distgpu"),
+            (plugin, "spank_distgpu.so"),
+            (parent, "libexec/distgpu/distgpu-task"),
+            *((HERE / file, file) for file in files),
+        ):
+            (self.folder / target).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, self.folder / target)
+        subprocess.run(["chmod", "-R", "go+rX", self.folder], check=True)
+
+    def __enter__(self) -> "Cluster":
+        proctrack = self.tracking.split("+")[0]
+        words = ["up", "--nodes", str(self.nodes), "--cpus", "256", "--proctrack", proctrack]
+        words += ["--plugin", f"{self.folder}/spank_distgpu.so command={self.folder}/bin/distgpu"]
+        for conf in self.confs:
+            words += ["--conf", conf]
+        if "+" in self.tracking:
+            words += ["--cgroup", "SignalChildrenProcesses=yes"]
+        self.sandbox(*words)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sandbox("down")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def sandbox(self, verb: str, *words: str) -> None:
+        subprocess.run([SANDBOX, verb, "--name", self.name, *words], check=True)
+
+    def submit(self, *words: str) -> str:
+        command = [str(SANDBOX), "run", "--name", self.name, "--", *words]
+        done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        return str(done.stdout).strip()
