@@ -119,3 +119,30 @@ nodes 2 of 2' ]
 2 0 4 10.77.1.1
 3 1 4 10.77.1.1" ]
 }
+
+# pyxis enters the container in the task, before its parent is forked there; the program of that is
+# the host's, of which the image has nothing.
+@test "Slurm's signals reach the ranks in the image, and its status and terminal are the program's" {
+    local rank
+    cp "$root/tests/integration/signal/signalled_ranks.py" "$SCRATCH"
+    in_container
+    submit srun --unbuffered -N2 -n4 "${options[@]}" --distgpu=pytorch,signal \
+        bash -c 'python3 signalled_ranks.py; exit $?' >"$SCRATCH/log" 2>&1 3>&- &
+    until_so 60 eval '[ "$(grep -c " up$" "$SCRATCH/log")" -eq 4 ]' || { cat "$SCRATCH/log" && return 1; }
+    # The parent is in the container too.
+    run -0 on node01 sh -c 'readlink "/proc/$(pgrep -o -x distgpu-task)/ns/mnt" "/proc/$(pgrep -o -x python3)/ns/mnt"'
+    [ "${lines[0]}" = "${lines[1]}" ]
+    [ "${lines[0]}" != "$(on node01 readlink /proc/self/ns/mnt)" ]
+    submit scancel --signal=USR2 "$(submit squeue --noheader --format=%A).0"
+    sleep 1.5
+    [ "$(grep ' USR2$' "$SCRATCH/log" | sort)" = "$(printf '%s USR2\n' {0..3})" ]
+    submit scancel --signal=KILL --user "$(submit id -un)"
+    wait $! || true
+    assert_cluster_clean
+    run -7 submit srun -n1 "${options[@]}" --distgpu=pytorch,signal sh -c 'exit 7'
+    run -0 script --quiet --return --command "$sandbox run --name $CLUSTER -- srun -n1 --pty ${options[*]} \
+        --distgpu=pytorch,signal sh -c 'tty; cat /proc/1/comm'" /dev/null
+    [[ $output == *'/dev/pts/'* ]]
+    run -0 submit srun -N2 -n4 "${options[@]}" --mpi=pmix --distgpu=ompi,signal sh -c 'echo $PMIX_RANK'
+    [ "$(grep -E '^[0-3]$' <<<"$output" | sort)" = "$(printf '%s\n' {0..3})" ]
+}

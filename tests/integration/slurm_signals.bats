@@ -127,6 +127,18 @@ not reach its ranks" ]
     ranks_get_each_once -n4 --distgpu=off ./distgpu exec pytorch,signal -- bash -c 'python3 signalled_ranks.py; exit $?'
 }
 
+@test "sbatch says when the job's --signal reaches no rank" {
+    raise
+    printf '%s\n' '#!/bin/bash' '#SBATCH --signal=USR2@60' 'srun --distgpu=pytorch bash -c "true; true"' >"$SCRATCH/job.sh"
+    run -0 submit sbatch --output=/dev/null "$SCRATCH/job.sh"
+    [ "$(distgpu_lines)" = "distgpu: $SCRATCH/job.sh: --signal=USR2@60: on most sites only bash gets it in line 3, and \
+ends, and no rank below it; write --signal=USR2@60, and add signal to --distgpu=" ]
+    sed -i 's/pytorch/&,signal/' "$SCRATCH/job.sh"
+    run -0 submit sbatch --output=/dev/null "$SCRATCH/job.sh"
+    [ -z "$(distgpu_lines)" ]
+    assert_cluster_clean
+}
+
 @test "a minute after the start, the ranks that do not catch the signal are named" {
     raise
     begin 3 -N2 -n4 --distgpu=pytorch,signal=USR2 bash -c 'python3 signalled_ranks.py --deaf 3; exit $?'
@@ -134,4 +146,31 @@ not reach its ranks" ]
     submit scancel --signal=KILL "$job.0"
     wait "$step" || true
     [ "$(grep -c '^step ' "$SCRATCH/log")" -eq 1 ]
+}
+
+# The kernel lets only the same user and root signal a process.
+@test "what a user does to the parent, or has below it, ends at the task" {
+    raise
+    local parent
+    # The end of the parent is that of the program.
+    begin 1 -n1 -N1 -w node01 --distgpu=pytorch,signal,fail=wait bash -c 'python3 signalled_ranks.py; exit $?'
+    parent=$(on node01 pgrep -o -x distgpu-task)
+    on node01 kill -STOP "$parent"
+    on node01 kill -CONT "$parent"
+    on node01 kill -TERM "$parent" # of no one whom Slurm is
+    sleep 0.7
+    [ -z "$(signals_got)" ]
+    on node01 kill -KILL "$parent"
+    wait "$step" || status=$?
+    [ "$status" -eq 137 ]
+    run -1 on node01 pgrep -u sandbox
+    assert_cluster_clean
+    # Thousands of processes.
+    begin 1 -n1 -N1 -w node01 --distgpu=pytorch,signal bash -c \
+        'python3 signalled_ranks.py & for i in {1..3000}; do sleep 100 & done; wait'
+    submit scancel --signal=USR2 "$job.0"
+    assert_each_got 1 1 USR2
+    submit scancel --signal=KILL "$job.0"
+    wait "$step" || true
+    assert_cluster_clean
 }

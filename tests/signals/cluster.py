@@ -15,10 +15,19 @@ class Cluster:
     """As a context: up within it, with nothing left after it."""
 
     def __init__(
-        self, build: pathlib.Path, tracking: str, nodes: int, confs: list[str], files: list[str]
+        self,
+        build: pathlib.Path,
+        tracking: str,
+        nodes: int,
+        confs: list[str],
+        files: list[str],
+        cgroup: list[str],
     ) -> None:
         self.name = f"signals{os.getpid()}"
-        self.tracking, self.nodes, self.confs = tracking, nodes, confs
+        self.nodes, self.confs, self.cgroup = nodes, confs, list(cgroup)
+        self.proctrack, _, signals_all = tracking.partition("+")
+        if signals_all:
+            self.cgroup.append("SignalChildrenProcesses=yes")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="distgpu-signals-"))
         self.folder.chmod(0o1777)
         command = pathlib.Path(os.environ.get("DISTGPU_COMMAND", build / "tools/distgpu/distgpu"))
@@ -37,13 +46,12 @@ class Cluster:
         subprocess.run(["chmod", "-R", "go+rX", self.folder], check=True)
 
     def __enter__(self) -> "Cluster":
-        proctrack = self.tracking.split("+")[0]
-        words = ["up", "--nodes", str(self.nodes), "--cpus", "256", "--proctrack", proctrack]
+        words = ["up", "--nodes", str(self.nodes), "--cpus", "256", "--proctrack", self.proctrack]
         words += ["--plugin", f"{self.folder}/spank_distgpu.so command={self.folder}/bin/distgpu"]
         for conf in self.confs:
             words += ["--conf", conf]
-        if "+" in self.tracking:
-            words += ["--cgroup", "SignalChildrenProcesses=yes"]
+        for line in self.cgroup:
+            words += ["--cgroup", line]
         self.sandbox(*words)
         return self
 

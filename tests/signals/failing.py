@@ -1,6 +1,6 @@
-"""A rank of which one fails, two seconds after the start: `failing.py HOW RANK`.
+"""A rank of which one fails, two seconds after the start: `failing.py HOW RANK [SECONDS]`.
 
-The others sleep, as in a collective; with torchrun each launcher has two ranks."""
+The others sleep so long, as in a collective."""
 
 import ctypes
 import os
@@ -21,4 +21,4 @@ if int(os.environ["RANK"]) == FAILS:
         ctypes.string_at(0)
     if HOW == "oom":
         hog = [b"x" * (1 << 24) for _ in range(64)]
-time.sleep(0 if HOW == "healthy" else 60)
+time.sleep(int(sys.argv[3]) if len(sys.argv) > 3 else 60)
