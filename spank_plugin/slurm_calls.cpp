@@ -277,6 +277,12 @@ std::optional<std::uint32_t> het_leader(std::uint32_t job) {
     return leader && *leader != 0 ? leader : std::nullopt;
 }
 
+bool is_debugged() {
+    const auto* const debugged =
+        static_cast<const int*>(dlsym(RTLD_DEFAULT, "MPIR_being_debugged"));
+    return debugged != nullptr && *debugged != 0;
+}
+
 std::chrono::seconds kill_wait() {
     constexpr std::uint16_t default_seconds = 30;
     const auto* const configuration = slurm_configuration();

@@ -61,6 +61,9 @@ std::optional<std::uint32_t> het_leader(std::uint32_t job);
 // process of each task gets another signal than SIGKILL, which ends the step at once.
 void signal_step(std::uint32_t job, std::uint32_t step, std::uint16_t signal);
 
+// In srun: whether a parallel debugger has started it (the MPIR process acquisition interface).
+bool is_debugged();
+
 // Between SIGTERM and SIGKILL, as Slurm ends jobs (KillWait). 30 s if Slurm does not report it.
 std::chrono::seconds kill_wait();
 

@@ -237,6 +237,7 @@ Outcome SrunSide::on_local_user_init(spank_t spank) {
     const SlurmOptions options = srun_options(own_command_line(), program.size());
     step.cpu_bind = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
     step.gpus = requested_gpus(options).value_or(0);
+    step.debugger = is_debugged();
     // Slurm's own containers; pyxis's options, which begin with --container-, are different.
     if (containers_are_set_up_early &&
         (options.has("container") || !process_variable("SLURM_CONTAINER").empty())) {

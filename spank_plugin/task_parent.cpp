@@ -26,8 +26,9 @@ std::string task_parent_path(const EnabledStep& enabled) {
 }  // namespace
 
 bool has_task_parent(const EnabledStep& enabled) {
-    // `distgpu exec` passes signals on to a service's processes.
-    return enabled.request.signal.value_or(SignalChoice{}).on &&
+    // `distgpu exec` passes signals on to a service's processes. A debugger would attach to the
+    // parent.
+    return !enabled.sent.debugger && enabled.request.signal.value_or(SignalChoice{}).on &&
            enabled.request.framework->service == nullptr;
 }
 

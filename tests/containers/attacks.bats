@@ -16,14 +16,14 @@ setup_file() {
     install -m 600 -o "$user" /dev/null "$SCRATCH/private/secret"
     # In place of the command: notes its variables. On node02 it comes late, so that node01's check
     # has somebody to wait for.
-    cat >"$SCRATCH/noted" <<END
+    cat >"$SCRATCH/bin/noted" <<END
 #!/bin/bash
 /usr/bin/env >"$SCRATCH/noted.\$\$.\$1"
 [[ ! -e $SCRATCH/late || \$1 != check || \$(uname -n) != node02 ]] || sleep 5
 exec $SCRATCH/distgpu "\$@"
 END
-    chmod 755 "$SCRATCH/noted"
-    on_nodes sed -i "s|command=[^ ]*|command=$SCRATCH/noted|" /etc/slurm/plugstack.conf
+    chmod 755 "$SCRATCH/bin/noted"
+    on_nodes sed -i "s|command=[^ ]*|command=$SCRATCH/bin/noted|" /etc/slurm/plugstack.conf
 }
 
 teardown() {
@@ -50,6 +50,21 @@ reach() { # SRUN_ARGUMENT... -- WORD...
     run submit timeout --kill-after=5 60 srun -N1 -n1 -w node01 \
         --container-mounts="$SCRATCH/reach.py:/reach.py" "${arguments[@]}" \
         python3 /reach.py "$SCRATCH/private/secret" "${@:2}"
+}
+
+# It is in the container like the program, which may therefore look at it; but of the host it has
+# neither the root nor an open file.
+@test "through the parent of a task's program no file of the host is reached" {
+    local remap
+    for remap in --no-container-remap-root --container-remap-root; do
+        reach --container-image="$images/plain.sqsh" "$remap" --distgpu=pytorch,signal -- distgpu-task
+        echo "$output"
+        grep -qx "host's file through root: refused, ENOENT" <<<"$output"
+        grep -qx 'same of a thread: refused, ENOENT' <<<"$output"
+        grep -qx 'what fd/2 is: refused, ENOENT' <<<"$output"
+        grep -q '^tried all$' <<<"$output"
+        [[ $output != *walk* ]]
+    done
 }
 
 @test "a program of the step finds no way into its watch" {

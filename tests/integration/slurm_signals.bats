@@ -96,6 +96,22 @@ ends_with() { # KEYS PROGRAM
     [[ $output == *'/dev/pts/'*'got INT'* ]]
 }
 
+# As TotalView and DDT start srun: its table of tasks has the program's process.
+@test "a parallel debugger finds the program" {
+    raise
+    printf '%s\n' 'set pagination off' starti 'set *(int*)&MPIR_being_debugged = 1' \
+        'break MPIR_Breakpoint' continue \
+        'printf "%d of %d\n", *(int*)(*(char**)&MPIR_proctable + 16), *(int*)&MPIR_proctable_size' \
+        'shell sleep 2' continue >"$SCRATCH/gdb"
+    (until_so 50 on node01 pgrep -x sleep && on node01 ps -u sandbox -o comm=) >"$BATS_TEST_TMPDIR/seen" 3>&- &
+    run submit timeout 60 gdb --batch --command="$SCRATCH/gdb" --args srun -N1 -n1 -w node01 \
+        --distgpu=pytorch,signal sleep 1
+    echo "$output"
+    wait
+    grep -qE '^[1-9][0-9]* of 1$' <<<"$output"
+    [[ $output == *'exited normally'* && $(tail -n +2 "$BATS_TEST_TMPDIR/seen") == sleep ]]
+}
+
 @test "what looks at the ranks sees the program and not its parent" {
     raise
     begin 4 -N2 -n4 --distgpu=pytorch,signal bash -c 'python3 signalled_ranks.py; exit $?'

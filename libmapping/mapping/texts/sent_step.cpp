@@ -19,7 +19,8 @@ struct Flag {
 };
 constexpr std::array flags{Flag{"refused", &SentStep::refused},
                            Flag{"cpu_bind", &SentStep::cpu_bind}, Flag{"ntasks", &SentStep::ntasks},
-                           Flag{"helper", &SentStep::helper}};
+                           Flag{"helper", &SentStep::helper},
+                           Flag{"debugger", &SentStep::debugger}};
 
 // "v2 JOB.STEP ", with the blank at the end.
 std::string header_of(std::uint32_t job, std::uint32_t step) {

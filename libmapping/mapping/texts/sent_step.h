@@ -22,6 +22,7 @@ struct SentStep {
     std::uint32_t gpus = 0;            // srun --gpus, of all nodes together; 0 if not given
     bool ntasks = false;               // --ntasks or SLURM_NTASKS sets the number of tasks
     bool helper = false;               // StepFacts::is_helper
+    bool debugger = false;             // srun is started by one, which attaches to the tasks
 
     bool operator==(const SentStep&) const = default;
 };

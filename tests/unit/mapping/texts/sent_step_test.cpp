@@ -120,7 +120,7 @@ TEST(SentStep, IsAVersionTheStepAndWords) {
               "v2 1.2 layout=n[1-3] 0.3.1.1 n[3,2,1]");
     SentStep step{1, 2, layout("n1", {{0, 1, 1, 1}}), "", false};
     step.node_addresses = hosts("10.0.0.1");
-    step.ntasks = step.helper = true;
+    step.ntasks = step.helper = step.debugger = true;
     EXPECT_EQ(encode(step), "v2 1.2 ntasks helper addresses=10.0.0.1 layout=n1 0.1.1.1");
 }
 
