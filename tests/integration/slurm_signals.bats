@@ -91,7 +91,7 @@ ends_with() { # KEYS PROGRAM
     raise
     # shellcheck disable=SC2016 # the task's variables
     run -0 script --quiet --return --command "$sandbox run --name $CLUSTER -- srun -n1 --pty \
-        --distgpu=pytorch,signal bash -c 'tty; trap \"echo got INT\" INT; kill -INT 0; exit 0'" /dev/null
+        --distgpu=pytorch,signal bash -c 'tty; trap \"echo got INT\" INT; kill -INT 0; sleep 1'" /dev/null
     echo "$output"
     [[ $output == *'/dev/pts/'*'got INT'* ]]
 }
