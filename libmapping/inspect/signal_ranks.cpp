@@ -112,6 +112,11 @@ bool has_handler(std::string_view status, int signal) {
     return ((caught >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
 }
 
+bool has_handler(pid_t pid, const Signal& signal) {
+    const auto status = read_regular_file(formatted("/proc/{}/status", pid));
+    return status && has_handler(*status, signal.number);
+}
+
 Result<SignalledNode> signal_ranks(const std::string& node, const std::string& step,
                                    std::uint32_t first_task, const Signal& signal,
                                    const RankList& ranks, bool dry_run,

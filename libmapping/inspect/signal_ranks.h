@@ -69,7 +69,9 @@ Result<SignalledNode> signal_ranks(const std::string& node, const std::string& s
 SignalledNode signal_ranks_of_task(const StepProcess& first, const Signal& signal);
 bool has_rank_with_handler(const StepProcess& first, const Signal& signal);
 
-// Whether the text of /proc/PID/status (proc(5)) says that the process has a handler.
+// Whether the text of /proc/PID/status (proc(5)) says that the process has a handler; and whether
+// the process has one now.
 bool has_handler(std::string_view status, int signal);
+bool has_handler(pid_t pid, const Signal& signal);
 
 }  // namespace distgpu

@@ -57,10 +57,8 @@ class TaskParent {
             const bool has_deadline = relay_.has_scheduled() || wait_status_;
             poll(waiting.data(), waiting.size(), has_deadline ? pause : -1);
             while (const auto got = relay_.next()) {
-                if (got->number != SIGCHLD && got->is_sent_by_process && got->sender == getppid()) {
-                    sigaddset(&received_, got->number);
-                    relay_.schedule(got->number);
-                }
+                const bool is_from_slurm = got->is_sent_by_process && got->sender == getppid();
+                if (got->number != SIGCHLD && is_from_slurm) receive(got->number);
             }
             for (const auto& [number, is_direct] : relay_.pop_due()) pass_on(number, is_direct);
         }
@@ -68,6 +66,18 @@ class TaskParent {
     }
 
   private:
+    void receive(int number) {
+        sigaddset(&received_, number);
+        const auto signal = find_signal(number);
+        // One that nothing handles has its effect at once; a second one changes nothing.
+        if (signal && signal->needs_handler && !has_handler(program_.pid, *signal) &&
+            !has_rank_with_handler(program_, *signal)) {
+            if (!wait_status_) kill(program_.pid, number);
+        } else {
+            relay_.schedule(number);
+        }
+    }
+
     void pass_on(int number, bool is_direct) {
         if (is_direct) return;
         const auto signal = find_signal(number);
