@@ -46,7 +46,7 @@ sigset_t all_signals() {
 
 class TaskParent {
   public:
-    TaskParent(pid_t program, std::uint32_t task) : program_{program, task} {}
+    TaskParent(pid_t program, std::uint32_t task) : program_(program), task_{getpid(), task} {}
 
     [[noreturn]] void run() {
         constexpr int pause = 100;
@@ -70,9 +70,9 @@ class TaskParent {
         sigaddset(&received_, number);
         const auto signal = find_signal(number);
         // One that nothing handles has its effect at once; a second one changes nothing.
-        if (signal && signal->needs_handler && !has_handler(program_.pid, *signal) &&
-            !has_rank_with_handler(program_, *signal)) {
-            if (!wait_status_) kill(program_.pid, number);
+        if (signal && signal->needs_handler && !has_handler(program_, *signal) &&
+            !has_rank_with_handler(task_, *signal)) {
+            if (!wait_status_) kill(program_, number);
         } else {
             relay_.schedule(number);
         }
@@ -81,8 +81,8 @@ class TaskParent {
     void pass_on(int number, bool is_direct) {
         if (is_direct) return;
         const auto signal = find_signal(number);
-        const bool is_sent = signal && !signal_ranks_of_task(program_, *signal).sent.empty();
-        if (!is_sent && !wait_status_) kill(program_.pid, number);
+        const bool is_sent = signal && !signal_ranks_of_task(task_, *signal).sent.empty();
+        if (!is_sent && !wait_status_) kill(program_, number);
     }
 
     void reap() {
@@ -90,7 +90,7 @@ class TaskParent {
         while (true) {
             const pid_t child = waitpid(-1, &status, WNOHANG);
             if (child <= 0) return;
-            if (child != program_.pid) continue;
+            if (child != program_) continue;
             wait_status_ = status;
             end_ = Clock::now();
         }
@@ -102,12 +102,13 @@ class TaskParent {
         if (!wait_status_) return false;
         const auto signal =
             WIFSIGNALED(*wait_status_) ? find_signal(WTERMSIG(*wait_status_)) : std::nullopt;
-        if (!signal || !has_rank_with_handler({getpid(), program_.rank}, *signal)) return true;
+        if (!signal || !has_rank_with_handler(task_, *signal)) return true;
         // Slurm may have signalled the program a moment before this process.
         return sigismember(&received_, signal->number) == 0 && Clock::now() > end_ + 300ms;
     }
 
-    StepProcess program_;
+    pid_t program_;
+    StepProcess task_;  // whose ranks may be below this process alone, when the program has ended
     SignalRelay relay_{all_signals()};
     sigset_t received_{};             // from Slurm
     std::optional<int> wait_status_;  // of the program
