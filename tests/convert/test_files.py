@@ -105,8 +105,8 @@ def test_what_sbatch_refuses_is_refused() -> None:
     with pytest.raises(Problem) as problem:
         main.convert("a.sbatch", "#!/bin/bash\r\nsrun python3 a.py\r\n")
     assert str(problem.value) == (
-        "a.sbatch:1: the line ends in \\r\\n, and sbatch refuses scripts with such lines; remove each "
-        "\\r: sed -i 's/\\r$//' a.sbatch"
+        "a.sbatch:1: the line ends in \\r\\n, which sbatch refuses; remove each \\r: "
+        "sed -i 's/\\r$//' a.sbatch"
     )
 
 
@@ -177,7 +177,7 @@ def test_yaml_that_is_no_job_is_refused() -> None:
     laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
     for i in range(1, 9):
         laughs += f"a{i}: &a{i} [" + ",".join([f"*a{i - 1}"] * 9) + "]\n"
-    assert script_of("j.yml", laughs).startswith("distgpu: j.yml: its command is not known; ")
+    assert script_of("j.yml", laughs).startswith("distgpu: j.yml: no job with a command")
     assert script_of("j.yml", "[" * 5000).startswith("distgpu: j.yml")
 
 
@@ -185,7 +185,7 @@ def test_python_ends_whatever_comes() -> None:
     for text in ("f(", "'''", "f(a=" + "[" * 5000 + ")", "x = 1\n" * 9 + "\\"):
         assert script_of("j.py", text).startswith("distgpu: j.py")
     doubled = "a0 = ['x']\n" + "".join(f"a{i + 1} = [a{i}, a{i}]\n" for i in range(60))
-    assert script_of("j.py", doubled).startswith("distgpu: j.py: neither")
+    assert script_of("j.py", doubled).startswith("distgpu: j.py: no job with a command")
 
 
 def test_texts_are_quoted() -> None:
@@ -231,6 +231,7 @@ JOBS = [
      "python setup.py install && srun --mpi=pmix --distgpu=ompi ./a ; ls"),
     ("python a.py; python -m pip list", "",
      "srun --distgpu=pytorch python a.py; python -m pip list"),
+    ("python a.py --m module . set", "", "srun --distgpu=pytorch python a.py --m module . set"),
     ("echo $RANK", "distribution: {type: pytorch}\n",
      "srun --distgpu=pytorch bash -c 'echo $RANK'"),
     ("python a.py $[[--lr ${{inputs.lr}}]] $[[--b ${{inputs.b}}]]",
@@ -263,6 +264,9 @@ def test_what_is_not_taken_is_said() -> None:
     assert (
         script_of("j.yml", "command: echo a\n") == "distgpu: j.yml: its command starts no training"
     )
+    for command in ("A=1", "pip install x"):
+        text = f"command: {command}\ndistribution: {{type: pytorch}}\n"
+        assert script_of("j.yml", text) == "distgpu: j.yml: its command starts no training"
     two = main.convert("j.yml", "command: ./prepare && python a.py\n")
     assert (0, "in one process, not in each: ./prepare") in two.notes
     left = main.convert("j.yml", "command: torchrun --nnodes 1:4 a.py\n")
@@ -277,7 +281,7 @@ def test_a_pipeline_says_which_job_it_takes() -> None:
         "    distribution: {type: pytorch, process_count_per_instance: 4}\n",
     )
     assert "srun --distgpu=pytorch python a.py" in conversion.script
-    assert (0, "of the pipeline's jobs, train is taken; left out: prepare") in conversion.notes
+    assert (4, "of 2 jobs, train is taken; left out: prepare") in conversion.notes
 
 
 def test_what_is_set_elsewhere_is_said() -> None:
@@ -286,7 +290,7 @@ def test_what_is_set_elsewhere_is_said() -> None:
     job = "job = ScriptRunConfig(script='a.py')\njob.run_config.node_count = 2\n"
     assert (2, "job.run_config.node_count is not taken") in main.convert("j.py", job).notes
     two = "command(command='python a.py', instance_count=2)\ncommand(command='python b.py')\n"
-    assert (1, "of 2 commands, this one is taken") in main.convert("j.py", two).notes
+    assert (1, "of 2 jobs, line 1 is taken; left out: line 2") in main.convert("j.py", two).notes
 
 
 def v1(configuration: str) -> str:
@@ -322,5 +326,5 @@ def test_what_has_no_mode_is_refused() -> None:
     assert script_of("j.yml", "command: a\ndistribution: {type: dask}\n") == (
         "distgpu: j.yml: distribution dask has no mode; distgpu vars help lists the modes"
     )
-    assert script_of("j.yml", "code: a\n").startswith("distgpu: j.yml: its command is not known")
-    assert script_of("j.py", "print(1)\n").startswith("distgpu: j.py: neither command() nor")
+    assert script_of("j.yml", "code: a\n").startswith("distgpu: j.yml: no job with a command")
+    assert script_of("j.py", "print(1)\n").startswith("distgpu: j.py: no job with a command")

@@ -32,8 +32,8 @@ PLUGIN = os.environ.get("DISTGPU_PLUGIN", str(BUILD / "spank_plugin/spank_distgp
 COMMAND = os.environ.get("DISTGPU_COMMAND", str(BUILD / "tools/distgpu/distgpu"))
 COMMANDS = (
     "awk basename bash cat cut date dirname env expr false getent grep head hostname id ip ls mkdir "
-    "mktemp nproc paste printenv printf pwd rm scontrol sed seq sh shuf sleep sort squeue srun tail "
-    "tee test timeout touch tr true uname uniq wc xargs"
+    "mktemp nproc paste perl printenv printf pwd rm scontrol sed seq sh shuf sleep sort squeue srun "
+    "tail tee test timeout touch tr true uname uniq wc xargs"
 ).split()
 STAND_INS = (
     "accelerate apptainer clear conda curl deepspeed git horovod-rendezvous horovodrun module mpiexec "
@@ -130,7 +130,7 @@ class Cluster:
             output = (bash.stdout + bash.stderr).decode()
         # What is another one in each run: its folder, its job, temporary files.
         written = [each.read_text() for each in (folder / "records").iterdir()]
-        names = rf"{folder}|7000\d\d|/tmp/tmp\.\w+"
+        names = rf"{folder}|700\d\d\d|/tmp/tmp\.\w+"
         records = [json.loads(re.sub(names, "RUN", each)) for each in written]
         return records, output
 
@@ -183,7 +183,7 @@ def judge(cluster: Cluster, before: str, after: str) -> Tuple[int, str]:
     if not was:
         return CANNOT_RUN, f"the script itself starts nothing\n{said}"
     now, says = cluster.run(after)
-    missing = re.search(r"execve\(\)?: ?(\S+): No such file", says)
+    missing = re.search(r"(?:execve\(\)?: ?|env: .)([^\s:']+)'?: No such file", says)
     if missing is not None:
         return CANNOT_RUN, f"{missing[1]} is not here"
     different = compare(was, now)

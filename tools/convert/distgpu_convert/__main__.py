@@ -1,7 +1,5 @@
 """python3 -m distgpu_convert"""
 
-import sys
-
 from distgpu_convert.main import main
 
-sys.exit(main())
+raise SystemExit(main())

@@ -1,24 +1,57 @@
-"""One command that starts a training, and what it becomes with --distgpu."""
+"""One command that starts a training, and what it becomes with --distgpu.
+
+The rule of accounting: every word that a command loses is computed by distgpu, moved into a key of
+--distgpu, or told. A word that is none of these leaves the command as it is.
+"""
 
 import re
-from typing import Optional
+import shlex
+from typing import NamedTuple, Optional
 
-from distgpu_convert.accounts import LOCAL, Account, Left, refuse_several, variable
-from distgpu_convert.harmless import NEEDS_NO_RANK, PREPARES, RANKS, is_one_of
 from distgpu_convert.shell import Source
-from distgpu_convert.slurm import Job, decides_variable, number, sets_variable
-from distgpu_convert.start import Call, Option, is_program, pass_wrappers
-from distgpu_convert.start import read_launcher, shell_text, starts_python
-from distgpu_convert.text import Edit, Word, plain, removal
-from distgpu_convert.walk import names_set
+from distgpu_convert.slurm import MODES, TABLES, Job, Line, effect_on, number
+from distgpu_convert.start import HELPERS, Call, Option, Started, is_one_of, is_program
+from distgpu_convert.start import pass_wrappers, read_launcher, shell_text, starts_python
+from distgpu_convert.text import Char, Edit, Spot, Word
+from distgpu_convert.walk import Command, names_set
 
-ALL_TASKS = re.compile(
-    r"\$\{?SLURM_(NTASKS|NPROCS)\}?"
-    r"|\$\(\( *\$?\{?SLURM_(NNODES|JOB_NUM_NODES)\}? *\* *\$?\{?SLURM_NTASKS_PER_NODE\}? *\)\)"
-)
+RANKS = set(TABLES["ranks"].split())  # by which scripts tell ranks of each other
+NAMES = {kind: set(names.split()) for kind, names in TABLES["variables"].items()}
+MUST_BE_KNOWN = {"node rank", "address", "port", "endpoint", "count", "each"}
+LOCAL = {"localhost", "127.0.0.1", "0.0.0.0", "::1"}
 CPUS = "--cpus-per-task=$SLURM_CPUS_PER_TASK"
-EACH_TASK = "each task of an srun seems to run this script; give --distgpu to that srun"
-MODES = "distgpu vars help lists the modes"
+
+
+class Left(Exception):
+    """Why a command stays as it is: a reason by its name in tables.json."""
+
+    def __init__(self, reason: str, *values: object) -> None:
+        super().__init__(TABLES["reasons"][reason].format(*values))
+
+
+def leave_if(condition: object, reason: str, *values: object) -> None:
+    if condition:
+        raise Left(reason, *values)
+
+
+def variable(word: Word) -> str:
+    """The name of the variable that is all of it, and that the script does not set."""
+    return word.symbol.name if word.symbol and word.symbol.kind == "env" else ""
+
+
+def refuse_several(word: Word) -> None:
+    for symbol in (char.symbol for char in word.chars):
+        if symbol and symbol.kind == "differs":
+            raise Left("several values", symbol.name, symbol.line)
+
+
+class Context(NamedTuple):
+    """What the rest of the script says of its commands."""
+
+    script: str
+    job: Job
+    framework: str  # the mode of the one that it names
+    sets_ranks: bool  # what shows that plain Python trains
 
 
 def cpus_for(tasks: int, job: Job) -> str:
@@ -37,22 +70,42 @@ def shape_for(job: Job, each: Optional[int], count: str = "") -> str:
     return f"--ntasks={total} --ntasks-per-node={each} " + cpus_for(each, job)
 
 
-class Launch(Account):
+class Launch(Started):
     """What the command becomes."""
+
+    def __init__(self, context: Context, outer: Command) -> None:
+        super().__init__(outer)
+        self.context = context
+        self.job = context.job
+        self.step = self.job.step(self.srun) if self.srun else self.job
+        self.one_node = False
+        self.has_env = False  # before the program
+        self.sets = {*outer.state.exported, *outer.prefix}
+        self.texts = " ".join(word.text for word in self.all_words)
+        sets_visible = rf"\b({'|'.join(NAMES['visible'])})="
+        self.chosen_gpus = self.sets & NAMES["visible"] or re.search(sets_visible, self.texts)
+        self.spec = ""  # of --distgpu
+        self.keys: list[str] = []  # in it
+        self.edits: list[Edit] = []  # none: it stays as it is
+        self.notes: list[str] = []
+        self.chosen: set[str] = set()  # exports that distgpu would compute otherwise
 
     def convert(self) -> bool:
         """Whether it starts a training."""
         if self.srun and self.srun.has("distgpu"):
             self.spec = self.srun.value("distgpu")
             return True
-        call = read_launcher(self.words) if self.words else None
-        if call and (call.program >= len(call.words) or is_helper(call.words[call.program :])):
+        call = read_launcher(self.words)
+        if call and (not call.program or is_helper(call.program)):
             return False
-        if not call and not (self.srun and is_training(self.words) and not self._names_node()):
+        # It may train: python3 FILE, python3 -m MODULE, but not python3 -c TEXT.
+        options = [word.text for word in self.words[1:] if word.text.startswith("-")]
+        is_file = options[:1] not in (["-c"], ["-V"], ["--version"])
+        is_python = any(map(starts_python, self.words[:1])) and is_file
+        if not call and not (self.srun and is_python and not self._names_node()):
             return False
         try:
-            if (self.inner or self.outer).within == "function":
-                raise Left("a function starts it, whose arguments are not known here")
+            leave_if((self.inner or self.outer).within == "function", "function")
             if call:
                 self._refuse(call)
                 getattr(self, "_" + call.kind)(call)
@@ -70,27 +123,24 @@ class Launch(Account):
 
     def _edit(self, word: Word, text: str, before: bool = False) -> None:
         """Its place is where nothing else of the command stands; `before`: nothing that precedes it."""
-        preceding = self.outer.words[: self.place]
-        spot = word.spot(preceding if before else self.all_words)
+        spot = self._spot(word, self.outer.words[: self.place] if before else self.all_words)
+        self.edits.append(Edit(spot.begin, spot.begin if before else spot.end, text, spot.holder))
+
+    def _spot(self, word: Word, others: list[Word]) -> Spot:
+        spot = word.spot(others)
         if spot is None:
-            raise Left(f"{word.text} is written together with other words")
-        begin, end, _, holder = spot
-        edit = Edit(begin, begin if before else end, text, holder)
-        self.edits.append(edit if text else removal(self.context.script, begin, end, holder))
+            raise Left("together", word.text)
+        return spot
 
     def _add_spec(self, mode: str, shape: str, program: str = "") -> None:
         """Behind srun's options, or with an srun that was not there."""
         self._follow_exports()
         spec = self.spec = ",".join([mode, *dict.fromkeys(self.keys)])
-        for name in sorted(self.moved.keys() | self.outer.state.exported - RANKS):
-            if decides_variable(spec, name) and not sets_variable(spec, name):
+        for name in sorted(self.outer.state.exported - RANKS):
+            if effect_on(name, spec) == "unset":
                 self.notes.append(f"{name} is removed in each task by --distgpu={spec}")
-        place = self.outer.words[self.place]
-        if not self.srun:
-            moved = "".join(word + " " for word in self.moved.values())
-            is_plain = self.place == 0 and re.fullmatch(r"(\w+=[^\"'`$ ]* )*", moved)
-            shape = f"{'' if is_plain or not moved else 'env '}{moved}srun {shape}"
-        self._edit(place, f"{shape}--distgpu={spec} {program}", before=True)
+        shape = shape if self.srun else "srun " + shape
+        self._edit(self.outer.words[self.place], f"{shape}--distgpu={spec} {program}", before=True)
         has_cpus = "cpus-per-task" in shape or "SRUN_CPUS_PER_TASK" in self.sets
         if self.srun and self.job.cpus and not has_cpus and not self.srun.has("cpus-per-task"):
             self.notes.append(f"srun does not inherit --cpus-per-task on every release; add {CPUS}")
@@ -99,81 +149,149 @@ class Launch(Account):
 
     def _follow_exports(self) -> None:
         """An address or a port that distgpu does not compute stays the script's choice."""
-        for name, part in (("MASTER_ADDR", "address"), ("MASTER_PORT", "port")):
+        for name, part, key in TABLES["exports"]:
             value = self.outer.state.values.get(name)
-            key = "master=" if part == "address" else "port="
-            if not isinstance(value, list) or any(each.startswith(key) for each in self.keys):
-                continue
-            try:
-                keys = self.keys_of(part, Word(value))
-            except Left:
-                keys = None
-            if keys and "suffix" in keys[0]:
-                self.keys += keys
-            elif keys != []:
-                self.chosen.add(name)
+            if isinstance(value, list) and not any(each.startswith(key) for each in self.keys):
+                try:
+                    is_chosen = self.keys_of(part, Word(value)) != []
+                except Left:
+                    is_chosen = True
+                self.chosen |= {name} if is_chosen else set()
 
     def _remove_inner_ranks(self, source: Source) -> None:
         """What the task's shell sets first, if the mode does it."""
         for child, following in zip(source.root.named_children, source.root.named_children[1:]):
             names = names_set(source, child)
-            is_set = all(n in RANKS and sets_variable(self.spec, n) for n in names)
+            is_set = all(each in RANKS and effect_on(each, self.spec) == "set" for each in names)
             spots = source.spots(child.start_byte, following.start_byte, "", "")
             if not names or not is_set or not spots or spots[0].quote == "mixed":
                 return
             self.edits.append(Edit(spots[0].begin, spots[0].end, "", spots[0].holder))
 
+    # What becomes of its options
+
+    def keys_of(self, part: str, word: Word) -> Optional[list[str]]:
+        """The keys of --distgpu that say what the option says; nothing: it stays.
+
+        What no method is named after, distgpu computes: the parts are those of tables.json.
+        """
+        if part in MUST_BE_KNOWN:
+            refuse_several(word)
+        pattern, reason = TABLES["only if"].get(part, (".*", ""))
+        leave_if(not re.fullmatch(pattern, word.text, re.DOTALL), reason, word.text)
+        self.notes += [TABLES["told"][part]] if part in TABLES["told"] else []
+        rule = getattr(self, "_" + part.replace(" ", "_"), None)
+        keys: Optional[list[str]] = rule(word) if rule else []
+        return keys
+
+    def written(self, word: Word) -> str:
+        """As it can stand among srun's words, where it means the same."""
+        spot = word.spot(self.all_words)
+        written = self.context.script[spot.begin : spot.end] if spot else ""
+        if spot is not None and not spot.holder and self.inner is None:
+            return written
+        if word.value() is not None and shlex.quote(word.text) == word.text:
+            return word.text
+        # From a variable's value, or from the text behind bash -c: of the same texts and symbols.
+        name = re.sub(r"^\\?\$\{?(\w+)\}?$", r"\1", written)
+        value, means = self.outer.state.values.get(name), [char[::2] for char in word.chars]
+        is_same = isinstance(value, list) and [char[::2] for char in value] == means
+        if is_same or (value is None and variable(word) == name):
+            return f"${name}"
+        raise Left("computed", word.text)
+
+    # The parts of tables.json
+
+    def _node_rank(self, word: Word) -> list[str]:
+        is_zero = self.one_node and word.text == "0"
+        is_rank = variable(word) in NAMES["node ranks"] or "RANK" in word.text or is_zero
+        leave_if(not is_rank, "own rank")
+        return []
+
+    def _address(self, word: Word) -> list[str]:
+        """The first node's, also with a network's suffix; or any other host."""
+        first, rest, literal = Word(word.chars[:1]), Word(word.chars[1:]), word.value()
+        is_first = first.symbol is not None and first.symbol.kind == "first"
+        if is_first or variable(first) in NAMES["here"]:
+            if rest.value() is not None and re.fullmatch(r"[\w.-]*", rest.text):
+                return ["master=suffix:" + rest.text] if rest.text else []
+        elif literal in LOCAL:
+            leave_if(not (self.one_node or self.step.has_one_node), "own address", literal)
+            return []
+        else:
+            name = literal or self.written(word).strip('"')
+            if re.fullmatch(r"[\w.-]+|\$\w+|\$\{\w+\}", name):
+                return ["master=" + name]
+        raise Left("address", word.text)
+
+    def _port(self, word: Word) -> list[str]:
+        """One that the script does not compute is a choice of who submits it."""
+        if variable(word) and not re.match("SLURM|MASTER_PORT|RANDOM", variable(word)):
+            return ["port=" + self.written(word).strip('"')]
+        return []
+
+    def _endpoint(self, word: Word) -> list[str]:
+        address, *port = word.split(":")
+        return self._address(address) + [key for each in port for key in self._port(each)]
+
+    def _processes(self, word: Word) -> Optional[list[str]]:
+        """The node's GPUs are what the mode starts by itself."""
+        count = number(word.value())
+        if variable(word) == "SLURM_NTASKS_PER_NODE":  # of the step it may be another number
+            count = number(self.step.line.value("ntasks-per-node"))
+        if count is not None:
+            return [f"nproc={count}"] if count != self.step.gpus else []
+        is_all = variable(word) in NAMES["gpus"] or word.value() in ("gpu", "auto")
+        is_all = is_all or (word.symbol is not None and word.symbol.kind == "gpus")
+        return [] if is_all and not self.chosen_gpus else None
+
+    def _machines(self, word: Word) -> None:
+        leave_if(not re.search("machine.rank|c10d", self.texts), "no number")
+
+    def _machine(self, word: Word) -> None:
+        leave_if(self.inner is None or not word.symbol, "same number")
+
     # Why a launcher stays as it is
 
     def _names_node(self) -> bool:
         """Whether srun is told one of the job's nodes; several or all are no choice."""
-        if self.srun is None:
-            return False
-        chosen = self.srun.value("nodelist")
+        srun = self.srun or Line((), 0)
+        chosen = srun.value("nodelist")
         is_all = re.fullmatch(r"\$\{?SLURM_(JOB_)?NODELIST\}?", chosen) is not None
-        is_one = (number(self.srun.value("nodes")) or 1) == 1
-        return (chosen != "" and is_one and not is_all) or self.srun.has("relative", "nodefile")
+        is_one = (number(srun.value("nodes")) or 1) == 1
+        return (chosen != "" and is_one and not is_all) or srun.has("relative", "nodefile")
 
     def _refuse(self, call: Optional[Call]) -> None:
         """`call`: nothing of plain Python."""
-        for option in self.srun.options if self.srun else ():
-            if not option.certain:
-                raise Left(f"{option.word}: no option of srun that is known here")
+        for each in self.srun.options if self.srun else ():
+            leave_if(not each.certain, "unknown option", each.word)
         for other in self.others:
-            if not needs_no_rank(other.words):
-                raise Left(f"{other.words[0].text} is started beside it")
-        if call is None:
-            return
-        if self._names_node():
-            raise Left("srun is told the node, so the script starts each node by itself")
-        if not self.srun and self.outer.within == "background":
-            raise Left("it runs beside others, and steps of srun would wait for each other")
-        if not self.srun and re.search(r"SLURM_(PROCID|NODEID)\b", self.texts):
-            raise Left(EACH_TASK)
-        if not self.srun and self.chosen_gpus:
-            raise Left("the script chooses the GPUs, and a step of srun would choose them anew")
-        if call.unclear is not None:
-            raise Left(f"{call.unclear.text} may be options of {call.name}")
+            leave_if(not needs_no_rank(other.words), "beside", other.words[0].text)
+        if call is not None:
+            leave_if(self._names_node(), "node")
+            leave_if(call.unclear, "unclear", call.program[0].text, call.first.text)
+        if call is not None and self.srun is None:
+            leave_if(self.outer.within == "background", "background")
+            leave_if(re.search(r"SLURM_(PROCID|NODEID)\b", self.texts), "each task")
+            leave_if(self.chosen_gpus, "chosen GPUs")
 
     def _refuse_all_ranks(self, call: Call) -> None:
         """Of a launcher that starts the ranks of all nodes."""
-        program, first = call.words[call.program :], self.outer.words[self.place]
-        kept = [each.words[0].text for each in call.options if each.part == "kept"]
+        name, program = call.first.text, call.program
         refuse_several(program[0])
-        if self.srun:
-            raise Left(f"{call.name} within srun starts all ranks in each task")
-        if kept:
-            raise Left(f"{kept[0]} of {call.name} is not understood")
+        leave_if(self.srun, "within srun", name)
+        for option in call.options:
+            leave_if(option.part == "kept", "kept", option.words[0].text, name)
         if call.mode == "deepspeed":
-            if not call.has("--hostfile", "-H") and not self.job.has_one_node:
-                raise Left("without --hostfile it is not known whether it uses all nodes")
-            if program[0].may_split() and not is_program(program[0]):
-                raise Left(f"{program[0].text} may be options of {call.name}")
-        if self.inner or call.words[0] is not first:
-            raise Left(f"{call.name} is started by {self.outer.words[0].text}")
+            is_known = call.has("--hostfile", "-H") or self.job.has_one_node
+            leave_if(not is_known, "no hostfile")
+            is_unclear = program[0].may_split() and not is_program(program[0])
+            leave_if(is_unclear, "unclear", program[0].text, name)
+        is_first = not self.inner and call.first is self.outer.words[self.place]
+        leave_if(not is_first, "started by", name, self.outer.words[0].text)
         own = pass_wrappers(program, 0)
-        if ":" in [word.text for word in program] or read_launcher(program[own:] or program):
-            raise Left(f"{call.name} starts several programs, or a launcher on each node")
+        is_more = ":" in [word.text for word in program] or read_launcher(program[own:] or program)
+        leave_if(is_more, "several programs", name)
 
     # The launchers
 
@@ -183,12 +301,28 @@ class Launch(Account):
             keys: Optional[list[str]] = None if option.part == "kept" else []
             if option.part not in ("kept", "flag"):
                 if option.value is None:
-                    raise Left(f"{option.name} has no value")
+                    raise Left("no value", option.name)
                 keys = self.keys_of(option.part, option.value)
             if keys is not None:
                 self.keys += keys
-                for word in option.words:
-                    self._edit(word, "")
+                self._remove(option)
+
+    def _remove(self, option: Option) -> None:
+        """-x NAME=VALUE and a parameter's name and value move to env before the program."""
+        has_value = option.part == "export" and "=" in option.words[1].text
+        is_sent = self.job.line.value("export").partition(",")[0] in ("", "ALL")
+        leave_if(option.part == "export" and not (has_value or is_sent), "not sent")
+        if option.part != "parameter" and not has_value:
+            for word in option.words:
+                self._edit(word, "")
+            return
+        self._edit(option.words[0], "" if self.has_env else "env")
+        self.has_env = True
+        if option.part == "parameter":
+            name, value = (self._spot(word, self.all_words) for word in option.words[1:])
+            leave_if(name.holder != value.holder, "together", option.name)
+            text = f"OMPI_MCA_{option.words[1].text}="
+            self.edits.append(Edit(name.begin, value.begin, text, name.holder))
 
     def _one_each_node(self) -> str:
         """One launcher on each node, whatever the job's tasks."""
@@ -198,8 +332,7 @@ class Launch(Account):
         if self.srun.has("ntasks") or job.tasks_on_node == self.step.tasks_on_node == 1:
             return ""
         each, nodes = self.srun.value("ntasks-per-node"), self.srun.value("nodes")
-        if each not in ("", "1"):
-            raise Left("it is started several times on each node")
+        leave_if(each not in ("", "1"), "several times")
         cpus = "" if each or self.srun.has("cpus-per-task") else cpus_for(1, job)
         shape = f"--ntasks={nodes if number(nodes) else '$SLURM_NNODES'} "
         return shape + ("" if each else "--ntasks-per-node=1 ") + cpus
@@ -207,14 +340,20 @@ class Launch(Account):
     def _check_nodes(self, call: Call) -> None:
         """Whether it trains on all nodes of its step."""
         told, meets = call.value("nodes", "machines"), call.value("address", "endpoint")
-        count = self.count_of_nodes(told) if told else 1
+        word = told or Word([Char("1", ())])
+        refuse_several(word)
+        count, symbol, steps = number(word.value()), word.symbol, self.step.nodes
+        is_known = count is not None or (symbol is not None and symbol.kind in ("nodes", "env"))
+        leave_if(not is_known, "nodes", word.text)
+        leave_if(steps and count not in (None, 1, steps), "other nodes", count, steps)
+        is_jobs = symbol is not None and (symbol.kind == "nodes" or symbol.name in NAMES["nodes"])
+        if count not in (1, steps) and not is_jobs:
+            self.notes.append(f"it was told {word.text} nodes; now it has the job's")
         self.one_node = self.step.has_one_node and (count == 1 or self.step.nodes == 1)
-        if count != 1 and not self.srun and not self.job.line.options:
-            raise Left(EACH_TASK)
+        leave_if(count != 1 and not self.srun and not self.job.line.options, "each task")
         if count == 1 and not self.step.has_one_node:
-            if told or not meets or meets.value() in LOCAL or call.has("--standalone"):
-                together = "to use all, write srun --distgpu=torchrun torchrun"
-                raise Left(f"it is told one node, and its step may have several; {together}")
+            is_alone = told or not meets or meets.value() in LOCAL or call.has("--standalone")
+            leave_if(is_alone, "one node")
             self.notes.append("--nnodes was missing; now all nodes of the step train together")
 
     def _each_node(self, call: Call) -> None:
@@ -224,10 +363,7 @@ class Launch(Account):
         if call.mode == "torchrun" and call.value("processes") is None and self.step.gpus != 1:
             self.keys.append("nproc=1")
             self.notes.append("one process on each node, as before; without nproc=1, one a GPU")
-        # Which by itself gives the script an argument --local-rank, unless told not to.
-        if call.words[call.module].text == "torch.distributed.launch" and call.has("--use-env"):
-            self._edit(call.words[call.module], "torch.distributed.run")
-        program = call.words[call.program]
+        program = call.program[0]
         if program.may_split() and not is_program(program):
             self.notes.append(f"{program.text} may hold options of the launcher; they stay")
         self._add_spec(call.mode, self._one_each_node())
@@ -235,18 +371,14 @@ class Launch(Account):
     def _all_ranks(self, call: Call) -> None:
         """It starts the ranks of all nodes: srun does that instead."""
         self._refuse_all_ranks(call)
-        is_deepspeed, count, each = (
-            call.mode == "deepspeed",
-            call.value("count"),
-            call.value("each"),
-        )
-        placed = " ".join(o.value.text for o in call.options if o.part == "placed" and o.value)
-        by_node = re.search(r"ppr:(\d+):node", placed)
+        is_deepspeed = call.mode == "deepspeed"
+        count, each = call.value("count"), call.value("each")
+        placed = [each.words[-1].text for each in call.options if each.part == "placed"]
+        by_node = re.search(r"ppr:(\d+):node", " ".join(placed))
         on_node = number(each.value() if each else by_node[1] if by_node else None)
         if is_deepspeed:
             on_node = on_node or self.job.gpus
-            if not on_node:
-                raise Left("how many GPUs a node has is not known")
+            leave_if(not on_node, "GPUs of a node")
             self.notes.append("the launcher gave the program --local_rank=N; now LOCAL_RANK has it")
         self._remove_going(call)
         is_jobs = count is None or variable(count) in ("SLURM_NTASKS", "SLURM_NPROCS")
@@ -256,34 +388,15 @@ class Launch(Account):
             shape = "--overcommit " + shape
             faster = f"more are faster: #SBATCH --cpus-per-task={on_node}, or a multiple"
             self.notes.append(f"{cpus} of a node's CPUs are for {on_node} processes; {faster}")
-        for option in call.options:
-            if option.part == "parameter" or (
-                option.part == "export" and "=" in option.words[1].text
-            ):
-                self._move(option)
         mode = "horovod" if self.context.framework == "horovod" and not is_deepspeed else call.mode
-        self._edit(call.words[0], "python3" if is_deepspeed else "")
+        self._edit(call.first, "python3" if is_deepspeed else "")
         if call.has("--gloo"):
             self._add_spec("horovod,backend=gloo", shape, "horovod-rendezvous ")
         else:
             self._add_spec(mode, shape if is_deepspeed else "--mpi=pmix " + shape)
 
-    def _move(self, option: Option) -> None:
-        """-x NAME=VALUE or a parameter, into the environment of srun, which hands on all of it."""
-        words = [self.written(word) for word in option.words[1:]]
-        name = option.words[1].text.partition("=")[0]
-        if option.part == "parameter":
-            prefix = "" if option.name == "-genv" else "OMPI_MCA_"
-            name, words = prefix + name, [prefix + "=".join(words)]
-        if name in self.moved:
-            raise Left(f"{name} is given twice")
-        if self.job.line.value("export").partition(",")[0] not in ("", "ALL"):
-            raise Left(f"{name} would not reach the tasks, because of #SBATCH --export")
-        self.moved[name] = words[0]
-
-    # srun python3 train.py
-
     def _python(self) -> None:
+        """srun python3 train.py"""
         framework = self.context.framework
         text = self.text.text if self.text else ""
         if not self.context.sets_ranks and not re.search(rf"\b({'|'.join(RANKS)})=", text):
@@ -293,23 +406,17 @@ class Launch(Account):
             return
         self._refuse(None)
         value, tasks = self.outer.state.values.get("WORLD_SIZE"), self.step.tasks_on_node or 0
-        told = plain(value) if isinstance(value, list) else ""
-        if told and not ALL_TASKS.fullmatch(told) and told != str((self.step.nodes or 0) * tasks):
-            raise Left(f"it is told {told} ranks, and that may not be the number of its tasks")
+        told = Word(value).text if isinstance(value, list) else ""
+        count = str((self.step.nodes or 0) * tasks)
+        is_all = told in ("", count) or re.fullmatch(TABLES["all tasks"], told)
+        leave_if(not is_all, "ranks", told)
         self._add_spec(framework, "")
         named = "no framework" if framework == "pytorch" else "a framework of this mode"
         self.notes.append(f"the mode is {framework}, as the script names {named}; {MODES}")
 
 
 def needs_no_rank(words: list[Word]) -> bool:
-    return is_one_of(NEEDS_NO_RANK | PREPARES, [word.text for word in words])
-
-
-def is_training(program: list[Word]) -> bool:
-    """Whether it may train: python3 FILE, python3 -m MODULE, but not python3 -c TEXT."""
-    options = [word.text for word in program[1:] if word.text.startswith("-")]
-    runs_file = not {"-c", "-V", "--version"}.intersection(options[:1])
-    return any(map(starts_python, program[:1])) and runs_file
+    return is_one_of(HELPERS, [word.text for word in words])
 
 
 def is_helper(program: list[Word]) -> bool:

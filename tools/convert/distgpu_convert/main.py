@@ -2,13 +2,13 @@
 
 import argparse
 import difflib
+import io
 import os
 import sys
 from typing import NoReturn, Optional
 
 from distgpu_convert.script import Conversion, convert_script
 from distgpu_convert.slurm import Problem
-from distgpu_convert.text import lines_of
 
 LARGEST = 4 << 20
 CONVERTED, LEFT, USAGE = 0, 1, 2
@@ -27,7 +27,7 @@ def complain(text: object) -> None:
 
 def printable(text: str) -> str:
     """What is quoted, anybody may have written."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def read(file: str) -> str:
@@ -48,10 +48,8 @@ def convert(file: str, text: str) -> Conversion:
         return convert_job_file(file, text)
     if "\r\n" in text:
         line = text.count("\n", 0, text.index("\r\n")) + 1
-        raise Problem(
-            f"{file}:{line}: the line ends in \\r\\n, and sbatch refuses scripts with such lines; "
-            f"remove each \\r: sed -i 's/\\r$//' {file}"
-        )
+        remedy = f"remove each \\r: sed -i 's/\\r$//' {file}"
+        raise Problem(f"{file}:{line}: the line ends in \\r\\n, which sbatch refuses; {remedy}")
     return convert_script(text)
 
 
@@ -90,7 +88,7 @@ def main(words: Optional[list[str]] = None) -> int:
         return LEFT
     shown = conversion.script
     if not given.file.endswith(JOBS):
-        sides = lines_of(before), lines_of(shown)
+        sides = list(io.StringIO(before)), list(io.StringIO(shown))
         diff = difflib.unified_diff(*sides, given.file, given.file + " (converted)")
         no_end = "\n\\ No newline at end of file\n"
         shown = "".join(line if line.endswith("\n") else line + no_end for line in diff)

@@ -5,7 +5,7 @@ symbol; what a symbol means, such as the first of the job's nodes, shows in how 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional, Union
 
@@ -13,12 +13,14 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from distgpu_convert.slurm import TABLES
-from distgpu_convert.text import PLACEHOLDER, Char, Spot, Symbol, Text, Word, cover, plain
+from distgpu_convert.text import PLACEHOLDER, Char, Spot, Symbol, Text, Word, cover
 
 PARSER = Parser(Language(tree_sitter_bash.language()))
 EXPANSIONS = ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion")
-PLAIN = ("word", "number", "regex", "extglob_pattern", "variable_name")
-STRUCTURE = ("concatenation", "translated_string", "command_name", "array")
+TEXTS = TABLES["texts in bash"].split()
+# The characters before which a backslash means something depend on the quotes around.
+CHARACTERS = {"": r"\\.|.", '"': r'\\[$`"\\\n]|.', "'": "."}
+EVERY = "*"  # in place of the names of variables
 BLANKS = re.compile(r"(?:\s|\\\n)*")
 
 
@@ -36,7 +38,8 @@ def unambiguous(text: str) -> str:
     $NAME may end the value: as $NAME:. What is not ASCII is part of a word to bash; every
     character is a byte to the parser.
     """
-    text = re.sub(r"\b\w+=[^\s()\"'`]*", lambda m: re.sub(r"(\$\w+)[/.,=+%-]", r"\1:", m[0]), text)
+    mark = re.compile(r"(\$\w+)[/.,=+%-]")
+    text = re.sub(r"\b\w+=[^\s()\"'`]*", lambda value: mark.sub(r"\1:", value[0]), text)
     text = re.sub(r"\$\(\(\(((?:(?!\)\)).)*)\)\)(?=[^)])", r"$( (\1 )", text, flags=re.DOTALL)
     return re.sub(r"[^\x00-\x7f]", ".", text)
 
@@ -53,11 +56,8 @@ def nodes_of(node: Node, *kinds: str) -> Iterator[Node]:
 
 def parts_of(command: Node) -> list[Node]:
     """Its words, without redirections and what it sets."""
-    return [
-        each
-        for each in command.named_children
-        if each.type not in ("variable_assignment", "comment") and "redirect" not in each.type
-    ]
+    words = [each for each in command.named_children if "redirect" not in each.type]
+    return [each for each in words if each.type not in ("variable_assignment", "comment")]
 
 
 def line_of(node: Node) -> int:
@@ -116,8 +116,8 @@ class State:
     def copy(self) -> "State":
         return State(dict(self.values), set(self.exported))
 
-    def forget(self, names: Iterable[str], line: int) -> None:
-        for name in names:
+    def forget(self, names: Collection[str], line: int) -> None:
+        for name in list(self.values) if EVERY in names else names:
             symbol = Symbol("differs", "$" + name, name, line)
             self.values[name] = [Char(PLACEHOLDER, (), symbol)]
 
@@ -153,78 +153,62 @@ class Expansion:
 
     def text(self, node: Node, quote: str = "") -> Text:
         """As one text."""
-        kind, begin, end = node.type, node.start_byte, node.end_byte
-        if kind in PLAIN:
-            return self._literal(begin, end, quote)
+        kind, at, end = node.type, node.start_byte, node.end_byte
+        if kind in ("string", "raw_string"):
+            at, end, quote = at + 1, end - 1, self.source.text[at]
         if kind == "raw_string":
-            return self._literal(begin + 1, end - 1, "'", "")
-        if kind == "string":
-            return self._with_children(node, begin + 1, end - 1, '"')
-        if kind in STRUCTURE:
-            return self._with_children(node, begin, end, quote)
-        if kind == "simple_expansion":
-            return self._variable(node, self.source.of(node)[1:], quote)
-        if kind == "expansion":
-            return self._braces(node, quote)
-        if kind in ("command_substitution", "process_substitution"):
-            return self._symbol(node, self._meaning(node), quote)
-        return self._symbol(node, "unknown", quote)
-
-    def _literal(self, at: int, end: int, quote: str, escaped: Optional[str] = None) -> Text:
-        """`escaped`: the characters before which a backslash means something; nothing: all."""
-        text, chars = self.source.text, self.source.chars
+            return self._literal(at, end, quote)
+        if kind in ("simple_expansion", "expansion"):
+            return self._variable(node, quote)
+        if kind not in TEXTS:
+            is_command = kind in ("command_substitution", "process_substitution")
+            return self._symbol(node, self._meaning(node) if is_command else "unknown", quote)
         result: Text = []
-        while at < end:
-            follows = text[at + 1 : at + 2] if at + 1 < end else ""
-            escapes = text[at] == "\\" and follows and (escaped is None or follows in escaped)
-            length = 2 if escapes else 1
-            if not escapes or follows != "\n":
-                spots = self.source.spots(at, at + length, quote, self.holder)
-                symbol = chars[at].symbol if chars and not escapes else None
-                letter = text[at + length - 1]
-                result.append(Char(letter, spots, symbol, quote != "" or bool(escapes)))
-            at += length
-        return result
-
-    def _with_children(self, node: Node, at: int, end: int, quote: str) -> Text:
-        result: Text = []
-        only = '$`"\\\n' if quote else None
         for child in node.named_children:
             if child.type != "string_content" and child.end_byte > at:
-                result += self._literal(at, self.source.begin(child), quote, only)
+                result += self._literal(at, self.source.begin(child), quote)
                 result += self.text(child, quote)
                 at = child.end_byte
-        return result + self._literal(at, end, quote, only)
+        return result + self._literal(at, end, quote)
+
+    def _literal(self, at: int, end: int, quote: str) -> Text:
+        result: Text = []
+        for match in re.compile(CHARACTERS[quote], re.DOTALL).finditer(self.source.text, at, end):
+            escapes = len(match[0]) == 2
+            if match[0] != "\\\n":
+                spots = self.source.spots(*match.span(), quote, self.holder)
+                char = self.source.chars[match.start()] if self.source.chars else None
+                symbol = char.symbol if char and not escapes else None
+                result.append(Char(match[0][-1], spots, symbol, quote != "" or escapes))
+        return result
 
     def _symbol(self, node: Node, kind: str, quote: str, name: str = "") -> Text:
         symbol = Symbol(kind, self.source.of(node), name)
         return [Char(PLACEHOLDER, self._spots(node, quote), symbol, quote != "")]
 
-    def _variable(self, node: Node, name: str, quote: str, index: int = 0) -> Text:
-        """Its value, as it is where the variable is used."""
+    def _variable(self, node: Node, quote: str) -> Text:
+        """$NAME, ${NAME}, ${NAME:-DEFAULT}, ${NAME[INDEX]}, ${#NAME[@]}; all else is not known.
+
+        Its value, as it is where the variable is used.
+        """
+        written = self.source.of(node)
+        match = re.fullmatch(r"\$\{?(#?)(\w+)(?:\[(\d+|[@*])\])?(?::?-[^}]*)?\}?", written)
+        counts, name, index = match.groups("0") if match else ("", "", "@")
         value = self.state.values.get(name)
+        if counts or not index.isdigit():
+            words = value.words if isinstance(value, Array) else []
+            is_count = counts and [kind_or_text(each) for each in words] == ["<hosts>"]
+            return self._symbol(node, "nodes" if is_count else "unknown", quote)
         if value is None:
             return self._symbol(node, "env", quote, name)
         if isinstance(value, Array):
-            words = value.words[index : index + 1]
+            words = value.words[int(index) : int(index) + 1]
             if words and words[0].may_split():
-                is_first = index == 0 and kind_or_text(words[0]) == "<hosts>"
+                is_first = index == "0" and kind_or_text(words[0]) == "<hosts>"
                 return self._symbol(node, "first" if is_first else "unknown", quote)
             value = words[0].chars if words else []
         spots = self._spots(node, quote)
         return [Char(each.text, spots + each.spots, each.symbol, quote != "") for each in value]
-
-    def _braces(self, node: Node, quote: str) -> Text:
-        """${NAME}, ${NAME:-DEFAULT}, ${NAME[INDEX]}, ${#NAME[@]}; all else is not known."""
-        source = self.source.of(node)
-        match = re.fullmatch(r"\$\{(\w+)(?:\[(\d+)\])?(?::?-[^}]*)?\}", source)
-        if match is not None:
-            return self._variable(node, match[1], quote, int(match[2] or 0))
-        count = re.fullmatch(r"\$\{#(\w+)\[[@*]\]\}", source)
-        array = self.state.values.get(count[1]) if count else None
-        words = array.words if isinstance(array, Array) else []
-        is_count = [kind_or_text(each) for each in words] == ["<hosts>"]
-        return self._symbol(node, "nodes" if is_count else "unknown", quote)
 
     def _meaning(self, node: Node) -> str:
         """What a command substitution computes, by the table: hosts, the first, nodes, GPUs."""

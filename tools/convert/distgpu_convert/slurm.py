@@ -10,6 +10,7 @@ import subprocess
 from typing import Any, NamedTuple, Optional
 
 TABLES: dict[str, Any] = json.loads(pathlib.Path(__file__).with_name("tables.json").read_text())
+MODES = "distgpu vars help lists the modes"
 GPUS = ("gpus-per-node", "gres", "gpus", "gpus-per-task")
 NODES = {"$SLURM_NNODES", "$SLURM_JOB_NUM_NODES", "${SLURM_NNODES}"}
 
@@ -59,19 +60,18 @@ def line_of_words(words: tuple[str, ...]) -> Line:
     return Line(tuple(Option(**each) for each in known["options"]), known["program"])
 
 
-def sets_variable(spec: str, name: str, how: str = "set") -> bool:
-    """In each task; `how`: "unset": whether it is removed there, because a launcher sets it."""
+def effect_on(name: str, spec: str) -> str:
+    """On a variable in each task: "set"; "unset", because a launcher sets it; or nothing."""
     mode, *keys = spec.split(",")
     try:
         known = ask("vars", mode + ",per-node" * ("per-node" in keys), "--format", "json")
     except Problem:  # only the shell knows the mode
-        return False
-    patterns = [each["name"].replace("*", ".*") for each in known["modes"][0][how]]
-    return any(re.fullmatch(each, name) for each in patterns)
-
-
-def decides_variable(spec: str, name: str) -> bool:
-    return sets_variable(spec, name) or sets_variable(spec, name, "unset")
+        return ""
+    for effect in ("set", "unset"):
+        patterns = [each["name"].replace("*", ".*") for each in known["modes"][0][effect]]
+        if any(re.fullmatch(each, name) for each in patterns):
+            return effect
+    return ""
 
 
 def number(text: Optional[str]) -> Optional[int]:
@@ -134,6 +134,5 @@ def read_job(script: str) -> tuple[Job, list[tuple[int, str]]]:
                 if option.known:
                     options.append(option)
                 elif "=" in option.word:
-                    note = "sbatch has no such option, so it may be another plugin's; check its "
-                    notes.append((at, f"{option.word}: {note}spelling if sbatch refuses it"))
+                    notes.append((at, f"{option.word}: {TABLES['told']['unknown option']}"))
     return Job(Line(tuple(options), 0)), notes

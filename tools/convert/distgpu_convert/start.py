@@ -3,8 +3,7 @@ launchers of tables.json with the options of theirs that go."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import NamedTuple, Optional
 
 from distgpu_convert.shell import Source
 from distgpu_convert.slurm import TABLES, Line, line_of_words
@@ -13,9 +12,12 @@ from distgpu_convert.walk import Command, Walk
 
 SHELLS = {"bash", "sh", "zsh", "dash"}
 WRAPPERS = TABLES["wrappers"]
-LAUNCHERS: dict[str, dict[str, Any]] = {
-    command: launcher for launcher in TABLES["launchers"] for command in launcher["commands"]
-}
+# Programs by what they do; some do so with certain words only.
+PRINTS, STARTS_NOTHING, NEEDS_NO_RANK, PREPARES = (
+    set(TABLES[kind].split()) for kind in ("prints", "starts nothing", "needs no rank", "prepares")
+)
+HELPERS = NEEDS_NO_RANK | PREPARES
+LAUNCHERS = {command: each for each in TABLES["launchers"] for command in each["commands"]}
 
 
 def base_name(word: Word) -> str:
@@ -37,32 +39,22 @@ def option_name(word: Word) -> str:
     return name.replace("_", "-") if name.startswith("--") else name
 
 
-# Launchers
-
-
-@dataclass
-class Option:
+class Option(NamedTuple):
     name: str
     part: str  # what it says, as in the table; "flag", "kept"
-    words: list[Word]  # that go with it
+    words: list[Word]  # of which it consists
     value: Optional[Word] = None
 
 
-@dataclass
-class Call:
+class Call(NamedTuple):
     """A command line of a launcher."""
 
     mode: str
     kind: str
-    words: list[Word]  # from the launcher on
-    module: int  # the place of python's -m MODULE
-    program: int = 0  # the first word behind the options
-    options: list[Option] = field(default_factory=list)
-    unclear: Optional[Word] = None  # stands where the program does, but may hold options
-
-    @property
-    def name(self) -> str:
-        return self.words[0].text
+    first: Word
+    options: list[Option]
+    program: list[Word]  # the words behind the options
+    unclear: bool  # the first of these may hold options
 
     def value(self, *parts: str) -> Optional[Word]:
         return ([None] + [each.value for each in self.options if each.part in parts])[-1]
@@ -73,6 +65,8 @@ class Call:
 
 def read_launcher(words: Sequence[Word]) -> Optional[Call]:
     """Nothing: no launcher of the table."""
+    if not words:
+        return None
     name, end = base_name(words[0]), 1
     if starts_python(words[0]) or words[0].may_split():
         while end < len(words) and words[end].text in ("-u", "-O", "-s", "-E"):
@@ -84,40 +78,31 @@ def read_launcher(words: Sequence[Word]) -> Optional[Call]:
     table = LAUNCHERS.get(name)
     if table is None:
         return None
-    call = Call(table["mode"], table["kind"], list(words), end - 1, end)
     parts = {name: part for part, names in table["parts"].items() for name in names.split()}
     parts.update(dict.fromkeys(table["flags"].split(), "flag"))
-    while call.program < len(words) and re.match("-.", words[call.program].text):
-        option, length = _read_option(words[call.program :], parts, table["kept"].split())
-        call.options.append(option)
-        call.program += length
-    word, rest = words[call.program : call.program + 1], words[call.program + 1 :]
-    names = {option_name(each) for each in rest if each.text.startswith("--")}
-    known = {*parts, *table["kept"].split()}
-    if word and word[0].may_split() and (names & known or any(map(is_program, rest[:1]))):
-        call.unclear = word[0]
-    return call
+    kept = table["kept"].split()  # flags
+    options: list[Option] = []
+    while end < len(words) and re.match("-.", words[end].text):
+        options.append(_read_option(words[end:], parts, kept))
+        end += len(options[-1].words)
+    program = list(words[end:])
+    names = {option_name(each) for each in program[1:] if each.text.startswith("--")}
+    shows_more = bool(names & {*parts, *kept}) or any(map(is_program, program[1:2]))
+    unclear = shows_more and program[0].may_split()
+    return Call(table["mode"], table["kind"], words[0], options, program, unclear)
 
 
-def _read_option(
-    words: Sequence[Word], parts: dict[str, str], alone: list[str]
-) -> tuple[Option, int]:
-    """The first option, and how many words it has; `alone`: those without a value that stay."""
-    word, rest = words[0], words[1:]
-    name, value = option_name(word), (word.split("=") + [None])[1]
+def _read_option(words: Sequence[Word], parts: dict[str, str], flags: list[str]) -> Option:
+    """The first one. Which of those that the table lacks take a value only shows in what follows."""
+    name, inline = option_name(words[0]), words[0].split("=")[1:]
     part = parts.get(name, "kept")
-    if part == "flag" or value is not None or not rest:
-        return Option(name, part, [word], value), 1
-    if part == "kept":
-        # Which of these has a value only shows where the script follows.
-        is_last = len(rest) == 1 or rest[0].text.startswith("-") or is_program(rest[0])
-        length = 1 if name in alone or is_last else 2
-        return Option(name, part, [word], rest[0] if length == 2 else None), length
-    length = 3 if part == "parameter" else 2  # --mca NAME VALUE
-    return Option(name, part, list(words[:length]), rest[0]), length
-
-
-# What wraps them
+    length = {"flag": 1, "parameter": 3}.get(part, 2)  # --mca NAME VALUE
+    follows = words[1:3]
+    ends = [each for each in follows[:1] if each.text.startswith("-") or is_program(each)]
+    if inline or not follows or (part == "kept" and (name in flags or len(follows) == 1 or ends)):
+        length = 1
+    value = (inline + [None] if length == 1 else follows)[0]
+    return Option(name, part, list(words[:length]), value)
 
 
 def pass_wrappers(words: Sequence[Word], at: int) -> int:
@@ -125,21 +110,19 @@ def pass_wrappers(words: Sequence[Word], at: int) -> int:
     while at < len(words) and base_name(words[at]) in WRAPPERS:
         name = base_name(words[at])
         verbs, with_value, between = WRAPPERS[name]
+        lacks_verb = verbs != ""
         at += 1
-        if verbs:
-            while at < len(words) and words[at].text.startswith("-"):  # of the whole
-                at += 1
-            if at == len(words) or words[at].text not in verbs.split():
-                return len(words)
-            at += 1
         while at < len(words) and words[at].text != "--":
             text = words[at].text
-            if re.match("-.", text):
-                at += 2 if text in with_value.split() else 1
-            elif name == "env" and re.match(r"\w+=", text):
-                at += 1
-            else:
+            if lacks_verb and text in verbs.split():
+                lacks_verb = False
+            elif re.match("-.", text):
+                at += text in with_value.split()
+            elif name != "env" or not re.match(r"\w+=", text):
                 break
+            at += 1
+        if lacks_verb:
+            return len(words)
         at += between + (words[at : at + 1] != [] and words[at].text == "--")
     return min(at, len(words))
 
@@ -171,6 +154,15 @@ def shell_text(words: Sequence[Word]) -> Optional[Word]:
     return None
 
 
+def is_one_of(programs: set[str], words: Sequence[str]) -> bool:
+    """By its name alone or in the system's folders: another path may name anything."""
+    match = re.fullmatch(r"(?:(?:/usr)?/bin/)?([^/]+)", words[0]) if words else None
+    if match is None or match[1] not in programs:
+        return False
+    pattern = TABLES["only with"].get(match[1], ".*")
+    return re.fullmatch(pattern, " ".join(words[1:]), re.DOTALL) is not None
+
+
 class Started:
     """A command and the program that it means in the end."""
 
@@ -190,14 +182,14 @@ class Started:
             self.place = first
         self.words = words[at:]  # of the program; none: it is not seen here
         self.text = shell_text(self.words)
+        # Everything that stands in the command.
+        self.all_words = [word for word in words if word is not self.text]
         if self.text is not None:
             self._read_text(self.text)
 
     def _read_text(self, text: Word) -> None:
         """The last command that starts a program of interest, or else the last one."""
-        state = self.outer.state.copy()
-        state.values = {name: each for name, each in state.values.items() if name.isidentifier()}
-        walk = Walk(Source(text.chars), state, self.outer.line, self.outer.within)
+        walk = Walk(Source(text.chars), self.outer.state.copy(), self.outer.line, self.outer.within)
         self.words = []
         for inner in reversed(walk.commands if walk.source.unclear is None else []):
             program = inner.words[pass_wrappers(inner.words, 0) :]
@@ -208,10 +200,5 @@ class Started:
                 if is_found:
                     break
         self.others = [each for each in walk.commands if each is not self.inner]
-
-    @property
-    def all_words(self) -> list[Word]:
-        """Everything that stands in the command."""
-        commands = [self.inner, *self.others] if self.inner else []
-        own = [word for word in self.outer.words if word is not self.text]
-        return own + [word for each in commands for word in each.words]
+        if self.inner is not None:
+            self.all_words += [word for each in walk.commands for word in each.words]

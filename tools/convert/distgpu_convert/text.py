@@ -40,15 +40,12 @@ class Char(NamedTuple):
 
 
 PLACEHOLDER = "\ufffd"  # stands for a symbol where a text is parsed
+GONE = "\udfff"  # for what an edit takes away; in no text that was decoded
 Text = list[Char]
+Spots = tuple[Spot, ...]
 
 
-def plain(text: Iterable[Char]) -> str:
-    """Its characters; a symbol as it is written in the script."""
-    return "".join(char.symbol.source if char.symbol else char.text for char in text)
-
-
-def cover(chars: Sequence[Char]) -> tuple[Spot, ...]:
+def cover(chars: Sequence[Char]) -> Spots:
     """The spots of a text that is looked at as one thing."""
     spots: list[Spot] = []
     for level in zip(*(char.spots for char in chars)):
@@ -60,14 +57,12 @@ def cover(chars: Sequence[Char]) -> tuple[Spot, ...]:
 
 
 class Word:
-    """A word of a command, after all expansions."""
+    """A word of a command, after all expansions; its text has symbols as they are written."""
 
-    def __init__(
-        self, chars: Text, spots: tuple[Spot, ...] = (), whole: Optional["Word"] = None
-    ) -> None:
+    def __init__(self, chars: Text, spots: Spots = (), whole: Optional["Word"] = None) -> None:
         self.chars = chars
         self.whole = whole or self  # the word of which it is a part
-        self.text = plain(chars)
+        self.text = "".join(char.symbol.source if char.symbol else char.text for char in chars)
         self.spots = spots or cover(chars)  # with its quotes
         self.symbol = chars[0].symbol if len(chars) == 1 else None  # if it is nothing else
 
@@ -88,13 +83,15 @@ class Word:
         """In two at the first such character; in one: it has none."""
         for at, char in enumerate(self.chars):
             if char.text == mark and not char.symbol:
-                return [Word(c, whole=self.whole) for c in (self.chars[:at], self.chars[at + 1 :])]
+                halves = self.chars[:at], self.chars[at + 1 :]
+                return [Word(half, (), self.whole) for half in halves]
         return [self]
 
     def spot(self, others: Iterable["Word"]) -> Optional[Spot]:
         """Where the word stands and no other of these does; nothing: nowhere."""
+        others = [each for each in others if each is not self.whole]
         for level, spot in enumerate(self.spots):
-            there = [o.spots[level] for o in others if o is not self.whole and len(o.spots) > level]
+            there = [each.spots[level] for each in others if len(each.spots) > level]
             if not any(other.begin < spot.end and other.end > spot.begin for other in there):
                 return spot if spot.quote != "mixed" else None
         return None
@@ -105,43 +102,21 @@ class Edit(NamedTuple):
 
     begin: int
     end: int
-    text: str
+    text: str  # empty: what stands there goes, with its blanks and the line of which nothing is left
     holder: str = ""  # the variable in whose value the range lies
 
 
-def removal(script: str, begin: int, end: int, holder: str = "") -> Edit:
-    """Takes words away with the blanks behind them, or those before them at a line's end."""
-    after = end + len(script[end:]) - len(script[end:].lstrip(" \t"))
-    if after > end and script[after : after + 1] not in ("\n", ""):
-        return Edit(begin, after, "", holder)
-    before = len(script[:begin].rstrip(" \t"))
-    at_line_begin = before == 0 or script[before - 1] == "\n"
-    return Edit(begin if at_line_begin else before, end, "", holder)
-
-
 def changed(script: str, edits: Iterable[Edit]) -> str:
-    """The script after the edits, equal ones once. A line of which nothing is left goes."""
-    text, at = "", 0
-    touched: set[int] = set()  # lines
-    last = Edit(0, 0, "")
+    """The script after the edits, equal ones once."""
+    text, at, last = "", 0, Edit(0, 0, "")
     for edit in sorted(dict.fromkeys(edits), key=lambda each: each[:2]):
         if edit.begin < last.end and (edit.text or last.text):
             raise Problem("its commands are written into each other; it stays as it is")
-        text += script[at : edit.begin] + edit.text
+        text += script[at : edit.begin] + (edit.text or GONE)
         at, last = max(at, edit.end), edit if edit.end > last.end else last
-        if not edit.text:
-            touched.add(text.count("\n"))
-    result: list[str] = []
-    for number, line in enumerate(lines_of(text + script[at:])):
-        rest = line.strip()
-        joined = bool(result) and result[-1].endswith("\\\n")
-        if number in touched and (rest == "\\" or (not rest and not joined)):
-            continue
-        if number - 1 in touched and not rest and result and not result[-1].strip():
-            continue  # one blank line of two that have come together
-        result.append(line)
-    return "".join(result)
-
-
-def lines_of(text: str) -> list[str]:
-    return re.findall(r"[^\n]*\n|[^\n]+$", text)
+    # Lines. A continued one stays, empty, where it is the last; of two blank lines one.
+    text = re.sub(rf"(?m)^[ \t]*{GONE}[{GONE} \t]*\\\n", "", text + script[at:])
+    text = re.sub(rf"(?m)(?<!\\\n)^[ \t]*{GONE}[{GONE} \t]*$", GONE, text)
+    text = re.sub(rf"(?m)(^[ \t]*\n)({GONE}\n)+[ \t]*\n|^{GONE}\n", r"\1", text)
+    # Words, with the blanks before them, or those behind them at a line's begin.
+    return re.sub(rf"(?<=\S)[ \t]+{GONE}|{GONE}[ \t]*", "", text)

@@ -1,46 +1,38 @@
 """Follows a script from its first command to its last, with the values of its variables."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from tree_sitter import Node
 
-from distgpu_convert.shell import Array, Expansion, Source, State, line_of, nodes_of, parts_of
-from distgpu_convert.text import Char, Word
+from distgpu_convert.shell import EVERY, Array, Expansion, Source, State
+from distgpu_convert.shell import line_of, nodes_of, parts_of
+from distgpu_convert.text import Word
 
 SETTERS = {"eval", "read", "mapfile", "readarray", "getopts", "printf", "let", "unset"}
-ARGUMENTS = "123456789"
-MOST_COMMANDS = 5000  # of functions that call each other
+NAME = re.compile(r"\b[A-Za-z_]\w*")
+NO_COMMANDS = (
+    "comment",
+    "test_command",
+    "file_redirect",
+    "heredoc_redirect",
+    "herestring_redirect",
+)
 KNOWN_FILES = re.compile(r"(conda|mamba|lmod|init|modules?)\.sh|activate|\.bashrc|profile|bash$")
 
 
-@dataclass
-class Command:
+class Command(NamedTuple):
     """A command that the script may start."""
 
     words: list[Word]
+    text: str  # of these
     prefix: set[str]  # the names of NAME=VALUE before it
     node: Node
     source: Source
     line: int  # in the script
     state: State  # of the variables, when it starts
     within: str  # "background", "function"; else nothing
-
-    @property
-    def text(self) -> str:
-        return " ".join(word.text for word in self.words)
-
-
-@dataclass
-class Function:
-    node: Node
-    calls: set[int] = field(default_factory=set)  # their places
-    commands: list[Command] = field(default_factory=list)  # that they start
-
-
-def names_in(text: str) -> list[str]:
-    return re.findall(r"\b[A-Za-z_]\w*", text)
 
 
 def names_set(source: Source, node: Node) -> list[str]:
@@ -49,30 +41,6 @@ def names_set(source: Source, node: Node) -> list[str]:
     kinds |= {"variable_name"} if node.type == "declaration_command" else set()
     found = [each for each in (node, *node.named_children) if each.type in kinds]
     return [re.split(r"\W", source.of(each))[0] for each in found]
-
-
-def names_set_by(text: str) -> Sequence[str]:
-    """By a command of the shell itself, also of a function's arguments."""
-    if re.match(r"shift\b|set (?![-+]\w+( pipefail)?$)", text):
-        return ARGUMENTS
-    return names_in(text) if re.split(r"\s", text)[0] in SETTERS else []
-
-
-def exported_names(source: Source, node: Node) -> set[str]:
-    """All variables that something within a node may export."""
-    exports = re.compile(r"export\b(?! -n)|(declare|typeset|local|readonly) -\w*x")
-    found = [n for n in nodes_of(node, "declaration_command") if exports.match(source.of(n))]
-    return {name for each in found for name in names_set(source, each)}
-
-
-def assigned_names(source: Source, node: Node) -> set[str]:
-    """All variables that something within a node may set."""
-    names: set[str] = set()
-    for each in nodes_of(node, "variable_assignment", "for_statement", "command"):
-        name = each.child_by_field_name("name") or each.child_by_field_name("variable")
-        is_command, text = each.type == "command", source.of(each)
-        names.update(names_set_by(text) if is_command else names_in(source.of(name))[:1])
-    return names
 
 
 class Walk:
@@ -84,18 +52,18 @@ class Walk:
         self.line = line  # of the script, where the text stands; 0: it is the script
         self.within = within
         self.commands: list[Command] = []
-        self.functions: dict[str, Function] = {}
+        self.functions: set[str] = set()
         self.set_by_functions: set[str] = set()
-        self.calls: set[int] = set()  # of functions of which every call is followed
-        self.running: list[str] = []
+        self.called_once: dict[str, Node] = {}  # functions whose call has not come yet
         self._visit(source.root)
-        self._finish_functions()
+        for node in list(self.called_once.values()):
+            self._apart(node.named_children, "function")
 
     def _visit(self, node: Node) -> None:
         visit = getattr(self, "_" + node.type, None)
         if visit is not None:
             visit(node)
-        elif node.is_named and node.type not in ("comment", "test_command"):
+        elif node.is_named and node.type not in NO_COMMANDS:
             self._block(node)
 
     def _block(self, node: Node) -> None:
@@ -118,9 +86,27 @@ class Walk:
         self.state, self.within = before
         return after
 
-    def _forget(self, names: Iterable[str], node: Node) -> None:
-        known = [n for n in names if n not in ARGUMENTS or n in self.state.values]
-        self.state.forget(known, self.line or line_of(node))
+    def _forget(self, names: Collection[str], node: Node) -> None:
+        self.state.forget(names, self.line or line_of(node))
+
+    def _set_by(self, text: str) -> Collection[str]:
+        """The variables that a command may set. A function may call another."""
+        name, *rest = re.split(r"\s+", text)
+        if name in self.functions:
+            return self.set_by_functions
+        if name in ("source", "."):
+            return [] if KNOWN_FILES.search("".join(rest[:1])) else [EVERY]
+        return NAME.findall(text) if name in SETTERS else []
+
+    def _set_within(self, node: Node) -> set[str]:
+        names: set[str] = set()
+        for each in nodes_of(node, "variable_assignment", "for_statement"):
+            name = each.child_by_field_name("name") or each.child_by_field_name("variable")
+            names.update(NAME.findall(self.source.of(name))[:1])
+        for each in nodes_of(node, "command", "unset_command"):
+            words = parts_of(each) if each.type == "command" else [each]
+            names.update(self._set_by(" ".join(map(self.source.of, words))))
+        return names
 
     def _subshell(self, node: Node) -> None:
         self._apart(node.named_children)
@@ -130,10 +116,7 @@ class Walk:
     def _maybe(self, node: Node) -> None:
         """What it may set has several values, in it and behind it. Of a && b, a surely runs."""
         parts = node.named_children[1:] if node.type == "list" else [node]
-        names = {name for part in parts for name in assigned_names(self.source, part)}
-        started = [each.child_by_field_name("name") for each in nodes_of(node, "command")]
-        if any(self.source.of(each) in self.functions for each in started):
-            names |= self.set_by_functions
+        names = set().union(*map(self._set_within, parts))
         self._forget(names, node)
         self._block(node)
         self._forget(names, node)
@@ -142,56 +125,15 @@ class Walk:
     _for_statement = _while_statement = _c_style_for_statement = _maybe
 
     def _function_definition(self, node: Node) -> None:
+        """Followed where it is called, if that is the only place which names it."""
         name = self.source.of(node.child_by_field_name("name"))
-        self.set_by_functions |= assigned_names(self.source, node) - set(ARGUMENTS)
-        self.state.exported |= exported_names(self.source, node)
-        if name in self.functions:
-            self._apart(node.named_children, "function")
+        self.functions.add(name)
+        self.set_by_functions |= self._set_within(node)
+        mention = rf"(?<![\w./$])(?<![^:]-){re.escape(name)}(?![\w./=-])"
+        if len(re.findall(mention, self.source.text)) == 2:
+            self.called_once[name] = node
         else:
-            self.functions[name] = Function(node)
-
-    def _call(self, name: str, command: Command) -> None:
-        """What the function starts with these arguments; within itself, with any."""
-        function, values = self.functions[name], self.state.values
-        if len(self.commands) > MOST_COMMANDS:
-            raise RecursionError
-        if name in self.running:
-            if self.within != "function":
-                self._apart(function.node.named_children, "function")
-            return
-        self._forget(command.prefix, command.node)
-        self.state.exported |= command.prefix
-        outside = {each: values.pop(each) for each in ARGUMENTS if each in values}
-        for place, word in zip(ARGUMENTS, command.words[1:]):
-            if re.fullmatch(r"[^\s*?[]+", "".join(char.text for char in word.chars)):
-                # Without spots: where the call is written nothing is edited.
-                values[place] = [Char(c.text, (), c.symbol) for c in word.chars]
-            if word.may_split():
-                break
-        begin = len(self.commands)
-        self.running.append(name)
-        self._block(function.node)
-        self.running.pop()
-        function.calls.add(command.node.start_byte)
-        function.commands += self.commands[begin:]
-        for each in ARGUMENTS:
-            values.pop(each, None)
-        values.update(outside)
-
-    def _finish_functions(self) -> None:
-        """A function may be called where no call is seen: by trap, or by a program."""
-        while uncalled := [each for each in self.functions.values() if not each.calls]:
-            for function in uncalled:
-                function.calls.add(function.node.start_byte)
-                self._apart(function.node.named_children, "function")
-        code = self.source.code() if self.functions else ""
-        for name, function in self.functions.items():
-            mentions = re.findall(rf"(?<![\w./$])(?<![^:]-){re.escape(name)}(?![\w./=-])", code)
-            if len(mentions) == 1 + len(function.calls):
-                self.calls |= function.calls
-            else:
-                for command in function.commands:
-                    command.within = "function"
+            self.state.exported |= self._apart(node.named_children, "function").exported
 
     def _variable_assignment(self, node: Node) -> None:
         name = self.source.of(node.child_by_field_name("name"))
@@ -207,13 +149,15 @@ class Walk:
         elif name.isidentifier() and isinstance(before, list) and not is_array:
             self.state.values[name] = before + (expansion.text(value) if value else [])
         else:  # an array's element, or an addition to what is not known
-            self._forget(names_in(name)[:1], node)
+            self._forget(NAME.findall(name)[:1], node)
 
     def _declaration_command(self, node: Node) -> None:
         for child in node.named_children:
             if child.type == "variable_assignment":
                 self._variable_assignment(child)
-        self.state.exported |= exported_names(self.source, node)
+        exports = r"export\b(?! -n)|(declare|typeset|local|readonly) -\w*x"
+        if re.match(exports, self.source.of(node)):
+            self.state.exported.update(names_set(self.source, node))
 
     def _unset_command(self, node: Node) -> None:
         for child in node.named_children:
@@ -221,31 +165,23 @@ class Walk:
             self.state.values[self.source.of(child)] = []
 
     def _redirected_statement(self, node: Node) -> None:
-        body = node.child_by_field_name("body")
-        if body is None:
-            return
-        self._visit(body)
-        words = self.source.of(body).split()
-        for child in nodes_of(node, "process_substitution"):
-            # mapfile -t NAME < <(scontrol show hostnames)
-            if words[0] in ("mapfile", "readarray") and words[-1].isidentifier():
+        self._block(node)
+        if match := re.match(r"(?:mapfile|readarray) -t (\w+) < <\(", self.source.of(node)):
+            for child in nodes_of(node, "process_substitution"):
                 text = Expansion(self.source, self.state).text(child)
-                self.state.values[words[-1]] = Array([Word(text)])
+                self.state.values[match[1]] = Array([Word(text)])
 
     def _command(self, node: Node) -> None:
         expansion = Expansion(self.source, self.state)
-        prefix = {name for name in names_set(self.source, node) if name}
         words = [word for part in parts_of(node) for word in expansion.words(part)]
         if not words:
             return
+        text = " ".join(word.text for word in words)
+        prefix = {name for name in names_set(self.source, node) if name}
         line, state = self.line or line_of(node), self.state.copy()
-        self.commands.append(Command(words, prefix, node, self.source, line, state, self.within))
-        # What a command of the shell itself does to variables.
-        name, rest = words[0].text, [word.text for word in words[1:]]
-        if name in ("source", ".") and not KNOWN_FILES.search("".join(rest[:1])):
-            self._forget(list(self.state.values), node)
-        elif name in self.functions:
-            self._call(name, self.commands[-1])
-            self._forget(self.set_by_functions, node)
-        else:
-            self._forget(names_set_by(self.commands[-1].text), node)
+        command = Command(words, text, prefix, node, self.source, line, state, self.within)
+        self.commands.append(command)
+        if function := self.called_once.pop(words[0].text, None):
+            self._forget({*prefix, *"123456789"}, node)  # its arguments, if in a loop
+            self._block(function)
+        self._forget(self._set_by(text), node)
