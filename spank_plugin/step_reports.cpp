@@ -4,15 +4,28 @@
 #include "base/io/files.h"
 #include "base/io/programs.h"
 #include "mapping/frameworks/framework.h"
+#include "mapping/texts/variables.h"
 #include "slurm_calls.h"
 #include "spank_access.h"
 
 #include <algorithm>
 #include <csignal>
 #include <ctime>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace distgpu {
+namespace {
+
+// For `distgpu run`, in whose environment srun was started.
+void append_to_run_report(const std::string& line) {
+    const std::string path = process_variable(run_report_variable);
+    if (path.empty()) return;
+    const UniqueFd file(open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+    if (file.is_open()) write_all(file.fd(), line + '\n');
+}
+
+}  // namespace
 
 bool ends_step_on_failure(const Request& request, const SlurmOptions& options) {
     const bool chose_slurms = options.has("kill-on-bad-exit") || options.has("no-kill") ||
@@ -73,7 +86,10 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
         const auto decision = failed_->decide(is_step_over               ? State::over
                                               : is_job_ending(step_.job) ? State::ending
                                                                          : State::running);
-        if (!decision.line.empty()) print_to_user(decision.line);
+        if (!decision.line.empty()) {
+            print_to_user(decision.line);
+            append_to_run_report(decision.line);
+        }
         if (decision.ends_step) {
             signal_step(step_.job, step_.step, SIGTERM);
             kill_ = now + kill_wait();

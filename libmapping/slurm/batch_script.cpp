@@ -137,6 +137,19 @@ std::optional<BatchScript> find_batch_script(std::span<const std::string> argume
     return BatchScript{"the script", *std::move(text)};
 }
 
+bool keeps_job_without_nodes(std::string_view script) {
+    constexpr std::string_view directive = "#SBATCH";
+    while (!script.empty()) {
+        std::string_view line = cut_until(script, '\n');
+        if (!line.starts_with(directive)) continue;
+        line.remove_prefix(directive.size());
+        std::vector<std::string> words{"sbatch"};
+        for (const std::string_view word : words_in(line)) words.emplace_back(word);
+        if (parse_slurm_line(words, SlurmCommand::sbatch).options.has("no-kill")) return true;
+    }
+    return false;
+}
+
 std::optional<BatchScript> find_salloc_python(std::span<const std::string> arguments) {
     const auto python = std::find_if(
         arguments.begin(), arguments.end(),

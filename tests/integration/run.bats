@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# `distgpu run`: a training that fails is started again, where it left off, and without lost nodes.
+
+load cluster
+
+setup_file() {
+    cluster_up --nodes 4 --conf SlurmdTimeout=8
+    # Counts steps and saves each; at step 5 of the first FAILS attempts rank 2 fails as the job says,
+    # and the others wait for it.
+    cat >"$SCRATCH/train.sh" <<'END'
+step=$(cat saved 2>/dev/null || echo 0)
+[ "$RANK" != 0 ] || echo "attempt $DISTGPU_RESTART from $step with $WORLD_SIZE"
+while [ "$step" -lt 10 ]; do
+    sleep 0.2
+    step=$((step + 1))
+    [ "$RANK" != 0 ] || echo "$step" >saved
+    if [ "$step" = 5 ] && [ "$DISTGPU_RESTART" = 0 ]; then
+        [ "$RANK" != 2 ] || eval "$FAULT"
+        exec sleep 60
+    fi
+done
+[ "$RANK" != 0 ] || echo "trained to $step"
+END
+}
+
+setup() { rm -f "$SCRATCH"/{saved,distgpu-run-*}; }
+
+# The output of a batch job of 4 nodes whose script runs this.
+run_job() { # SBATCH_ARGUMENT... COMMAND
+    printf '%s\n' '#!/bin/bash' '#SBATCH --no-kill' "${!#}" 'echo "status $?"' >"$SCRATCH/job.sh"
+    batch -N4 --ntasks-per-node=1 "${@:1:$#-1}" "$SCRATCH/job.sh"
+    echo "$output"
+}
+
+train='srun --distgpu=pytorch sh train.sh'
+
+# bats test_tags=short
+@test "a rank that fails: the training goes on from what it saved, and the log says why" {
+    FAULT='exit 3' run_job "./distgpu run -- $train"
+    [ "$(grep -E '^(attempt|trained|status)' <<<"$output")" = 'attempt 0 from 0 with 4
+attempt 1 from 5 with 4
+trained to 10
+status 0' ]
+    grep -qx 'distgpu: run: rank 2 on node03 failed first: it ended with status 3; restart 1 of 3' <<<"$output"
+    run -0 submit ./distgpu run --summary "$SCRATCH"/distgpu-run-*.jsonl
+    [[ ${lines[0]} =~ ^'attempt 0: '.*', status 143: rank 2 on node03 failed first: it ended with status 3; restart 1 of 3'$ ]]
+    [[ ${lines[1]} =~ ^'attempt 1: '.*', status 0: the training has ended'$ ]]
+    [ "${#lines[@]}" -eq 2 ]
+}
+
+@test "killed, out of attempts, status 93, no progress" {
+    FAULT='kill -KILL $$' run_job "./distgpu run -- $train"
+    [[ $output == *'it was killed by signal 9 (SIGKILL); restart 1 of 3'*'trained to 10'* ]]
+    run_job './distgpu run --restarts 2 -- srun --distgpu=pytorch,fail=wait sh -c "exit 3"'
+    [ "$(grep -c '^distgpu: run: ' <<<"$output")" -eq 3 ]
+    [[ $output == *'; no restart is left'*'status 3'* ]]
+    run_job './distgpu run -- srun --distgpu=pytorch,fail=wait sh -c "exit 93"'
+    [ "$(grep '^distgpu: run: ' <<<"$output" | grep -c 'status 93 asks for no restart')" -eq 1 ]
+    [[ $output == *'status 93' ]]
+    run_job './distgpu run --progress saved -- srun --distgpu=pytorch,fail=wait sh -c "exit 4"'
+    [ "$(grep -c '^distgpu: run: ' <<<"$output")" -eq 2 ]
+    [[ $output == *'; no progress in two attempts'*'status 4' ]]
+}
+
+@test "a lost node is replaced by the spare" {
+    (
+        until [[ $(cat "$SCRATCH/saved" 2>/dev/null) == 5 ]]; do sleep 0.05; done
+        on node02 pkill -KILL slurmd
+        on node02 pkill -KILL slurmstepd
+    ) 3>&- &
+    FAULT='sleep 100' run_job "./distgpu run --spares 1 -- $train"
+    wait
+    "$sandbox" node --name "$CLUSTER" start node02
+    [ "$(grep -E '^(trained|status)' <<<"$output")" = 'trained to 10
+status 0' ]
+    grep -qx 'distgpu: run: lost node02; restart 1 of 3 without node02' <<<"$output"
+    grep -qE '^attempt 1 from [0-9]+ with 3$' <<<"$output"
+}
+
+@test "without --no-kill it says that a spare would not help, and a signal ends it" {
+    printf '%s\n' '#!/bin/bash' './distgpu run --spares 1 -- srun --distgpu=pytorch sleep 100 &' 'pid=$!' \
+        'sleep 3; kill -TERM $pid; wait $pid; echo "status $?"' >"$SCRATCH/job.sh"
+    batch -N4 "$SCRATCH/job.sh"
+    echo "$output"
+    [[ $output == *'distgpu: --spares: without #SBATCH --no-kill a lost node ends the whole job; add it to the batch script'* ]]
+    [[ $output == *'a signal asked for the end'* ]]
+}

@@ -1,0 +1,92 @@
+#include "run/attempt.h"
+
+#include "base/format.h"
+#include "base/values.h"
+#include "slurm/slurm_options.h"
+
+#include <algorithm>
+#include <array>
+
+namespace distgpu {
+namespace {
+
+std::optional<std::uint32_t> number_of(const SlurmOptions& options, std::string_view name) {
+    const auto value = options.value(name);
+    return value ? whole_number(*value) : std::nullopt;
+}
+
+// With them, the user and not `distgpu run` would choose the nodes of an attempt.
+std::optional<Error> chosen_nodes(const SlurmOptions& options) {
+    constexpr std::array choices{"nodelist", "exclude", "relative", "nodefile", "jobid"};
+    const auto* const choice =
+        std::ranges::find_if(choices, [&](const char* name) { return options.has(name); });
+    if (choice == choices.end()) return std::nullopt;
+    return Error{formatted("--{}", *choice), "distgpu run chooses the nodes of each attempt itself",
+                 "leave it out; give it to sbatch for the whole job"};
+}
+
+// Tasks on each node, by srun's options or the job's.
+std::optional<std::uint32_t> tasks_per_node(const SlurmOptions& options, const Environment& job,
+                                            std::uint32_t job_nodes) {
+    if (const auto typed = number_of(options, "ntasks-per-node")) return typed;
+    if (const auto of_job = job.number("SLURM_NTASKS_PER_NODE")) return of_job;
+    const std::uint32_t tasks = job.number("SLURM_NTASKS").value_or(job_nodes);
+    return tasks % job_nodes == 0 ? std::optional(tasks / job_nodes) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Training> read_training(std::vector<std::string> words, const Environment& job,
+                               std::optional<std::uint32_t> spares) {
+    if (words.empty() || file_name(words.front()) != "srun") {
+        return Error{words.empty() ? "command" : excerpt(words.front()), "not srun",
+                     "write distgpu run -- srun --distgpu=MODE train.py"};
+    }
+    const std::uint32_t job_nodes = job.number("SLURM_JOB_NUM_NODES").value_or(0);
+    if (job_nodes == 0) {
+        return Error{"SLURM_JOB_NUM_NODES", "not set, so this is no job of Slurm",
+                     "run it in a batch script, or in salloc's shell"};
+    }
+    const SlurmOptions options = parse_slurm_line(words, SlurmCommand::srun).options;
+    if (auto error = chosen_nodes(options)) return *std::move(error);
+    const auto typed = number_of(options, "nodes");
+    if (options.has("nodes") && !typed) {
+        return Error{formatted("--nodes={}", excerpt(*options.value("nodes"))),
+                     "distgpu run needs one number of nodes", "write one, as in --nodes=2"};
+    }
+    const std::uint32_t wanted_spares =
+        spares.value_or(typed && *typed <= job_nodes ? job_nodes - *typed : 0);
+    if (wanted_spares >= job_nodes) {
+        return Error{formatted("--spares {}", wanted_spares),
+                     formatted("the job has only {}", counted(job_nodes, "node")),
+                     "write fewer, or give sbatch more --nodes"};
+    }
+    Training training{std::move(words), job_nodes, job_nodes - wanted_spares};
+    if (typed && *typed != training.nodes) {
+        return Error{formatted("--nodes={}", *typed),
+                     formatted("the job has {}, and --spares {} leaves {}",
+                               counted(job_nodes, "node"), wanted_spares, training.nodes),
+                     "leave --nodes out, or give sbatch as many more nodes as there are spares"};
+    }
+    if (options.has("ntasks")) return training;
+    const auto each = tasks_per_node(options, job, job_nodes);
+    if (!each) {
+        return Error{"--ntasks",
+                     formatted("not given, and the job's {} tasks do not divide by its {}",
+                               job.number("SLURM_NTASKS").value_or(0), counted(job_nodes, "node")),
+                     "write --ntasks-per-node=N"};
+    }
+    training.tasks = *each * training.nodes;
+    return training;
+}
+
+std::vector<std::string> attempt_words(const Training& training,
+                                       const std::vector<std::string>& left_out) {
+    std::vector<std::string> words{training.words.front(), formatted("--nodes={}", training.nodes)};
+    if (training.tasks) words.push_back(formatted("--ntasks={}", *training.tasks));
+    if (!left_out.empty()) words.push_back("--exclude=" + join(left_out, ","));
+    words.insert(words.end(), training.words.begin() + 1, training.words.end());
+    return words;
+}
+
+}  // namespace distgpu

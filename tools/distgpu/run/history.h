@@ -1,0 +1,40 @@
+// How the attempts of `distgpu run` ended, and whether another one follows. Pure.
+#pragma once
+
+#include "run/attempt.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distgpu {
+
+// The status of a program that asks not to be started again, as in NVIDIA's resiliency extension.
+inline constexpr int no_restart_status = 93;
+
+struct AttemptEnd {
+    int status = 0;     // srun's, as in a shell
+    std::string who{};  // "rank 3 on node02 failed first: it ended with status 1"
+    std::vector<std::string> lost_nodes{};
+    bool was_asked_to_end = false;  // a signal to `distgpu run` itself
+    bool has_progressed = true;     // since the attempt before
+};
+
+enum class NextStep { done, restart, give_up };
+
+struct Decision {
+    NextStep next = NextStep::done;
+    std::string why{};  // for people and the log
+};
+
+// `attempts`: all so far, the last one included; `restarts`: how many may follow the first.
+Decision decide(const Training& training, const std::vector<AttemptEnd>& attempts,
+                std::uint32_t restarts);
+
+// The nodes of the job that `scontrol --oneliner show node` says are lost: down, failed or not
+// responding.
+std::vector<std::string> lost_nodes(std::string_view nodes);
+
+}  // namespace distgpu
