@@ -137,7 +137,7 @@ std::optional<BatchScript> find_batch_script(std::span<const std::string> argume
     return BatchScript{"the script", *std::move(text)};
 }
 
-bool keeps_job_without_nodes(std::string_view script) {
+bool has_option(std::string_view script, std::string_view name) {
     constexpr std::string_view directive = "#SBATCH";
     while (!script.empty()) {
         std::string_view line = cut_until(script, '\n');
@@ -145,7 +145,7 @@ bool keeps_job_without_nodes(std::string_view script) {
         line.remove_prefix(directive.size());
         std::vector<std::string> words{"sbatch"};
         for (const std::string_view word : words_in(line)) words.emplace_back(word);
-        if (parse_slurm_line(words, SlurmCommand::sbatch).options.has("no-kill")) return true;
+        if (parse_slurm_line(words, SlurmCommand::sbatch).options.has(name)) return true;
     }
     return false;
 }

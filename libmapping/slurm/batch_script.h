@@ -23,8 +23,8 @@ struct BatchScript {
 // is unclear which file it is, or if it cannot be read again.
 std::optional<BatchScript> find_batch_script(std::span<const std::string> arguments);
 
-// Whether its #SBATCH lines have --no-kill, with which a job goes on without the nodes that it loses.
-bool keeps_job_without_nodes(std::string_view script);
+// Whether its #SBATCH lines have the option, named without dashes.
+bool has_option(std::string_view script, std::string_view name);
 
 // The program in salloc's command line, if it is Python. nullopt for anything else, such as a
 // shell: without a known name it is unclear where salloc's options end.

@@ -85,3 +85,39 @@ status 0' ]
     [[ $output == *'distgpu: --spares: without #SBATCH --no-kill a lost node ends the whole job; add it to the batch script'* ]]
     [[ $output == *'a signal asked for the end'* ]]
 }
+
+@test "at the time limit the job is requeued, and goes on from what it saved" {
+    cat >"$SCRATCH/long.py" <<'END'
+import os, pathlib, signal, sys, time
+
+saved = pathlib.Path("saved")
+begin = step = int(saved.read_text()) if saved.exists() else 0
+is_first = os.environ["RANK"] == "0"
+
+def save(number, frame):
+    if is_first:
+        saved.write_text(str(step))
+        print(f"saved {step} of generation {os.environ.get('SLURM_RESTART_COUNT', 0)}", flush=True)
+    sys.exit(0)
+
+signal.signal(signal.SIGUSR2, save)
+while step < 50:
+    time.sleep(1)
+    step += 1
+if is_first:
+    print(f"trained from {begin} to {step}", flush=True)
+END
+    printf '%s\n' '#!/bin/bash' '#SBATCH --requeue --open-mode=append' \
+        './distgpu run --before-limit 30 --requeue --progress saved -- srun --unbuffered --distgpu=pytorch bash -c "python3 long.py; exit \$?"' >"$SCRATCH/job.sh"
+    (
+        until on login scontrol --oneliner show job | grep -q 'Restarts=1 '; do sleep 0.5; done
+        sleep 2
+        on login scontrol update JobId="$(submit squeue --noheader --format=%A)" StartTime=now
+    ) 3>&- &
+    batch -N2 --ntasks-per-node=1 --time=1 "$SCRATCH/job.sh"
+    wait
+    echo "$output"
+    grep -qx 'distgpu: run: the time limit is near, and the training has ended; requeue 1 of 10' <<<"$output"
+    [[ $output =~ 'saved '([0-9]+)' of generation 0' ]]
+    grep -qx "trained from ${BASH_REMATCH[1]} to 50" <<<"$output"
+}

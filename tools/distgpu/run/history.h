@@ -20,18 +20,27 @@ struct AttemptEnd {
     std::vector<std::string> lost_nodes{};
     bool was_asked_to_end = false;  // a signal to `distgpu run` itself
     bool has_progressed = true;     // since the attempt before
+    bool was_notified = false;      // of the time limit
 };
 
-enum class NextStep { done, restart, give_up };
+struct Rules {
+    std::uint32_t restarts = 3;  // after the first attempt
+    bool requeues = false;       // the job, at its time limit
+    std::uint32_t max_requeues = 10;
+    std::uint32_t requeued = 0;  // so far: SLURM_RESTART_COUNT
+};
+
+enum class NextStep { done, restart, requeue, give_up };
 
 struct Decision {
     NextStep next = NextStep::done;
     std::string why{};  // for people and the log
 };
 
-// `attempts`: all so far, the last one included; `restarts`: how many may follow the first.
+// `attempts`: all so far, the last one included. A training that ends after the notice of the time
+// limit has saved, whatever its status.
 Decision decide(const Training& training, const std::vector<AttemptEnd>& attempts,
-                std::uint32_t restarts);
+                const Rules& rules);
 
 // The nodes of the job that `scontrol --oneliner show node` says are lost: down, failed or not
 // responding.

@@ -7,11 +7,14 @@
 #include "command_line.h"
 #include "mapping/texts/variables.h"
 #include "node/machine.h"
+#include "node/own_task.h"
 #include "output.h"
 #include "run/history.h"
+#include "run/time_limit.h"
 #include "slurm/batch_script.h"
 #include "slurm/slurm_queries.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -31,6 +34,9 @@ constexpr std::chrono::seconds query_limit{30};
 struct Arguments {
     std::optional<std::uint32_t> restarts;
     std::optional<std::uint32_t> spares;
+    std::optional<std::uint32_t> before_limit;
+    bool requeue = false;
+    std::optional<std::uint32_t> requeues;
     std::string progress;
     std::string summary;
     std::vector<std::string> command;
@@ -100,8 +106,58 @@ sigset_t awaited_signals() {
     return signals;
 }
 
+// Sends the ranks SIGUSR2 so many seconds before the job's time limit.
+class LimitNotice {
+  public:
+    // `seconds`: 0 for no notice.
+    LimitNotice(std::uint32_t seconds, const Environment& environment)
+        : seconds_(seconds), environment_(environment) {
+        if (seconds_ > 0) look();
+    }
+
+    bool was_sent() const { return was_sent_; }
+    Deadline due() const { return due_; }
+
+    // When it is due: the limit may have changed meanwhile.
+    void act() {
+        look();
+        if (due_ > Clock::now()) return;
+        due_ = Deadline::max();
+        was_sent_ = true;
+        print_error_line(formatted("distgpu: run: the job ends in {} s", seconds_));
+        const auto started =
+            start_program({own_program_path(), "signal", own_job(environment_), "USR2"}, {});
+        if (started.problem) print_error_line(started.problem->error.message());
+    }
+
+  private:
+    void look() {
+        const auto record = ask_job_record(environment_);
+        due_ = Deadline::max();
+        if (!record) {
+            print_error_line(record.error().message());
+        } else if (record->end) {
+            due_ = Clock::now() + std::chrono::seconds(*record->end - std::time(nullptr)) -
+                   std::chrono::seconds(seconds_);
+        }
+    }
+
+    std::uint32_t seconds_;
+    const Environment& environment_;
+    Deadline due_ = Deadline::max();
+    bool was_sent_ = false;
+};
+
+timespec until(Deadline due) {
+    constexpr std::chrono::hours longest{1};
+    const auto wait = std::clamp<Clock::duration>(due - Clock::now(), Clock::duration(0), longest);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
+    return {seconds.count(),
+            std::chrono::duration_cast<std::chrono::nanoseconds>(wait - seconds).count()};
+}
+
 // Runs srun and passes signals on to it, except those of a terminal, which it gets itself.
-AttemptEnd run_attempt(const std::vector<std::string>& words) {
+AttemptEnd run_attempt(const std::vector<std::string>& words, LimitNotice& notice) {
     const sigset_t signals = awaited_signals();
     const pid_t srun = fork();
     if (srun == 0) {
@@ -115,11 +171,14 @@ AttemptEnd run_attempt(const std::vector<std::string>& words) {
     int status = 0;
     while (srun > 0 && waitpid(srun, &status, WNOHANG) == 0) {
         siginfo_t info{};
-        const int number = sigwaitinfo(&signals, &info);
+        const timespec wait = until(notice.due());
+        const int number = sigtimedwait(&signals, &info, &wait);
+        if (Clock::now() >= notice.due()) notice.act();
         if (number <= 0 || number == SIGCHLD) continue;
         end.was_asked_to_end = end.was_asked_to_end || (number != SIGUSR1 && number != SIGUSR2);
         if (info.si_code <= 0) kill(srun, number);
     }
+    end.was_notified = notice.was_sent();
     end.status = srun < 0            ? static_cast<int>(ExitCode::environment)
                  : WIFEXITED(status) ? WEXITSTATUS(status)
                                      : signalled + WTERMSIG(status);
@@ -153,26 +212,43 @@ std::vector<std::string> ask_lost_nodes(const Environment& environment) {
 }
 
 // Says what would not work, before anything starts.
-void warn_before_start(const Training& training, const Environment& environment) {
-    if (training.spares() == 0) return;
+void warn_before_start(const Arguments& arguments, const Training& training,
+                       const Environment& environment) {
+    if (training.spares() == 0 && !arguments.requeue) return;
     const auto script = run_slurm_command(
         environment, {"scontrol", "write", "batch_script", environment.text("SLURM_JOB_ID"), "-"},
         query_limit);
-    if (!script || keeps_job_without_nodes(*script)) return;
-    print_error_line(Error{"--spares", "without #SBATCH --no-kill a lost node ends the whole job",
-                           "add it to the batch script"}
-                         .message());
+    const auto has = [&](const char* option) { return !script || has_option(*script, option); };
+    const auto warn = [](const char* option, const char* problem, const char* remedy) {
+        print_error_line(Error{option, problem, remedy}.message());
+    };
+    if (training.spares() > 0 && !has("no-kill")) {
+        warn("--spares", "without #SBATCH --no-kill a lost node ends the whole job",
+             "add it to the batch script");
+    }
+    if (!arguments.requeue) return;
+    const auto record = ask_job_record(environment);
+    if (record && !record->may_be_requeued) {
+        warn("--requeue", "this job cannot be requeued", "add #SBATCH --requeue");
+    }
+    if (!has("open-mode")) {
+        warn("--requeue", "each requeue empties the job's log",
+             "add #SBATCH --open-mode=append to keep it");
+    }
 }
 
 ExitCode run_training(const Arguments& arguments, const Training& training,
                       const Environment& environment) {
-    const std::uint32_t restarts = arguments.restarts.value_or(3);
-    const std::string log =
-        formatted("distgpu-run-{}.jsonl", environment.text("SLURM_JOB_ID"));
-    warn_before_start(training, environment);
+    Rules rules{.requeues = arguments.requeue,
+                .requeued = environment.number("SLURM_RESTART_COUNT").value_or(0)};
+    rules.restarts = arguments.restarts.value_or(rules.restarts);
+    rules.max_requeues = arguments.requeues.value_or(rules.max_requeues);
+    const std::string log = formatted("distgpu-run-{}.jsonl", environment.text("SLURM_JOB_ID"));
+    warn_before_start(arguments, training, environment);
     const sigset_t signals = awaited_signals();
     sigprocmask(SIG_BLOCK, &signals, nullptr);
     FailureReport report;
+    LimitNotice notice(arguments.before_limit.value_or(0), environment);
     std::vector<AttemptEnd> attempts;
     std::vector<std::string> left_out;
     std::string progress = state_of(arguments.progress);
@@ -182,13 +258,13 @@ ExitCode run_training(const Arguments& arguments, const Training& training,
                             .began = now_text(),
                             .left_out = left_out};
         const auto begin = Clock::now();
-        AttemptEnd end = run_attempt(attempt_words(training, left_out));
+        AttemptEnd end = run_attempt(attempt_words(training, left_out), notice);
         end.who = report.take();
         if (end.status != 0) end.lost_nodes = ask_lost_nodes(environment);
         const std::string before = std::exchange(progress, state_of(arguments.progress));
         end.has_progressed = arguments.progress.empty() || progress != before;
         attempts.push_back(end);
-        const Decision decision = decide(training, attempts, restarts);
+        const Decision decision = decide(training, attempts, rules);
         entry.ended = now_text();
         entry.seconds = static_cast<std::uint32_t>(
             std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count());
@@ -197,6 +273,10 @@ ExitCode run_training(const Arguments& arguments, const Training& training,
         entry.why = decision.why;
         append_line(log, fields_json(entry).line());
         if (decision.next != NextStep::done) print_error_line("distgpu: run: " + decision.why);
+        if (decision.next == NextStep::requeue) {
+            const auto requeued = requeue_job(environment, end.lost_nodes);
+            if (!requeued) print_error_line(requeued.error().message());
+        }
         if (decision.next != NextStep::restart) return static_cast<ExitCode>(end.status);
         left_out = end.lost_nodes;
     }
@@ -226,6 +306,11 @@ ExitCode print_summary(const std::string& file) {
 ExitCode run_run(const Arguments& arguments) {
     if (!arguments.summary.empty()) return print_summary(arguments.summary);
     const ProcessEnvironment environment;
+    if (arguments.requeue && !arguments.before_limit) {
+        return report_error({"--requeue", "it follows the notice of the time limit",
+                             "add --before-limit SECONDS, the time that a save takes"},
+                            ExitCode::usage);
+    }
     const auto training = read_training(arguments.command, environment, arguments.spares);
     if (!training) return report_error(training.error(), ExitCode::usage);
     return run_training(arguments, *training, environment);
@@ -249,6 +334,19 @@ Subcommand run_subcommand() {
                          .help = "Nodes of the job that stay free for lost ones; by default those "
                                  "that srun's --nodes leaves",
                          .value_name = "S"},
+                        {.name = "--before-limit",
+                         .target = &arguments->before_limit,
+                         .help = "Send the ranks SIGUSR2 so long before the job's time limit",
+                         .value_name = "SECONDS",
+                         .max = 65535},
+                        {.name = "--requeue",
+                         .target = &arguments->requeue,
+                         .help = "Then requeue the job, when the training has saved and ended"},
+                        {.name = "--requeues",
+                         .target = &arguments->requeues,
+                         .help = "How often at most; 10 by default",
+                         .value_name = "K",
+                         .max = 1000},
                         {.name = "--progress",
                          .target = &arguments->progress,
                          .help = "Give up if this file, such as the checkpoint, did not change in "

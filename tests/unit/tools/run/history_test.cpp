@@ -12,37 +12,64 @@ Training on(std::uint32_t nodes, std::uint32_t spares) {
 TEST(Decide, AFailedTrainingIsRestartedAsOftenAsAllowed) {
     const AttemptEnd failed{.status = 143, .who = "rank 3 on n2 failed first: status 1"};
     std::vector<AttemptEnd> attempts{failed};
-    EXPECT_EQ(decide(on(3, 0), attempts, 2).next, NextStep::restart);
-    EXPECT_EQ(decide(on(3, 0), attempts, 2).why,
+    EXPECT_EQ(decide(on(3, 0), attempts, {.restarts = 2}).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 0), attempts, {.restarts = 2}).why,
               "rank 3 on n2 failed first: status 1; restart 1 of 2");
     attempts.push_back(failed);
-    EXPECT_EQ(decide(on(3, 0), attempts, 2).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 0), attempts, {.restarts = 2}).next, NextStep::restart);
     attempts.push_back(failed);
-    EXPECT_EQ(decide(on(3, 0), attempts, 2).next, NextStep::give_up);
-    EXPECT_EQ(decide(on(3, 0), attempts, 2).why,
+    EXPECT_EQ(decide(on(3, 0), attempts, {.restarts = 2}).next, NextStep::give_up);
+    EXPECT_EQ(decide(on(3, 0), attempts, {.restarts = 2}).why,
               "rank 3 on n2 failed first: status 1; no restart is left");
     attempts.back().status = 0;
-    EXPECT_EQ(decide(on(3, 0), attempts, 2).next, NextStep::done);
+    EXPECT_EQ(decide(on(3, 0), attempts, {.restarts = 2}).next, NextStep::done);
 }
 
 TEST(Decide, WithoutTheLostNodesIfEnoughAreLeft) {
     const AttemptEnd lost{.status = 1, .lost_nodes = {"n2"}};
-    EXPECT_EQ(decide(on(3, 1), {lost}, 3).next, NextStep::restart);
-    EXPECT_EQ(decide(on(3, 1), {lost}, 3).why, "lost n2; restart 1 of 3 without n2");
-    EXPECT_EQ(decide(on(3, 0), {lost}, 3).next, NextStep::give_up);
-    EXPECT_EQ(decide(on(3, 0), {lost}, 3).why,
+    EXPECT_EQ(decide(on(3, 1), {lost}, {}).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 1), {lost}, {}).why, "lost n2; restart 1 of 3 without n2");
+    EXPECT_EQ(decide(on(3, 0), {lost}, {}).next, NextStep::give_up);
+    EXPECT_EQ(decide(on(3, 0), {lost}, {}).why,
               "lost n2; 2 nodes of the job are left, and an attempt needs 3");
 }
 
 TEST(Decide, NotWhereItWouldNotHelp) {
-    EXPECT_EQ(decide(on(3, 0), {{.status = 93}}, 3).why,
+    EXPECT_EQ(decide(on(3, 0), {{.status = 93}}, {}).why,
               "srun ended with status 93; status 93 asks for no restart");
-    EXPECT_EQ(decide(on(3, 0), {{.status = 143, .was_asked_to_end = true}}, 3).why,
+    EXPECT_EQ(decide(on(3, 0), {{.status = 143, .was_asked_to_end = true}}, {}).why,
               "srun ended with status 143; a signal asked for the end");
     const AttemptEnd stuck{.status = 1, .has_progressed = false};
-    EXPECT_EQ(decide(on(3, 0), {stuck}, 3).next, NextStep::restart);
-    EXPECT_EQ(decide(on(3, 0), {stuck, stuck}, 3).next, NextStep::give_up);
-    EXPECT_EQ(decide(on(3, 0), {stuck, {.status = 1}, stuck}, 3).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 0), {stuck}, {}).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 0), {stuck, stuck}, {}).next, NextStep::give_up);
+    EXPECT_EQ(decide(on(3, 0), {stuck, {.status = 1}, stuck}, {}).next, NextStep::restart);
+}
+
+TEST(Decide, ALostNodeExplainsOnlyTheAttemptThatLostIt) {
+    const AttemptEnd lost{.status = 1, .lost_nodes = {"n2"}};
+    AttemptEnd failed = lost;
+    failed.who = "rank 0 on n1 failed first: it ended with status 1";
+    EXPECT_EQ(decide(on(3, 1), {lost, failed}, {}).why,
+              "rank 0 on n1 failed first: it ended with status 1; restart 2 of 3 without n2");
+}
+
+TEST(Decide, AtTheTimeLimitTheJobIsRequeuedWhateverTheStatus) {
+    AttemptEnd saved{.was_notified = true};
+    const Rules rules{.requeues = true, .requeued = 3};
+    EXPECT_EQ(decide(on(3, 0), {saved}, {}).next, NextStep::done);
+    EXPECT_EQ(decide(on(3, 0), {saved}, rules).next, NextStep::requeue);
+    EXPECT_EQ(decide(on(3, 0), {saved}, rules).why,
+              "the time limit is near, and the training has ended; requeue 4 of 10");
+    saved.status = 1;
+    EXPECT_EQ(decide(on(3, 0), {saved}, rules).next, NextStep::requeue);
+    EXPECT_EQ(decide(on(3, 0), {saved}, {.requeues = true, .requeued = 10}).next,
+              NextStep::give_up);
+    saved.status = 93;
+    EXPECT_EQ(decide(on(3, 0), {saved}, rules).next, NextStep::give_up);
+    saved = {.has_progressed = false, .was_notified = true};
+    EXPECT_EQ(decide(on(3, 0), {saved}, rules).why,
+              "the time limit is near, and the training has ended; no progress, so the job is not "
+              "requeued");
 }
 
 TEST(LostNodes, AreDownFailedOrNotResponding) {
