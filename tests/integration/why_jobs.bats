@@ -230,7 +230,7 @@ is_in_state() { [[ $(state "$1") == *"JobState=$2"* ]]; } # JOB STATE
 
 @test "asks slurmctld twice" {
     begin_step 1 -n1 "${rank[@]}"
-    mkdir "$SCRATCH/bin"
+    mkdir -p "$SCRATCH/bin"
     for name in scontrol squeue sacct; do
         printf '#!/bin/sh\necho "%s $*" >>%s/asked\nexec %s "$@"\n' "$name" "$SCRATCH" "$(command -v "$name")" >"$SCRATCH/bin/$name"
         chmod 755 "$SCRATCH/bin/$name"
