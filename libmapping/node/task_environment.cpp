@@ -10,6 +10,8 @@
 #include "slurm/slurm_options.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 namespace distgpu {
 namespace {
@@ -68,15 +70,21 @@ std::string step_prefix(const Environment& environment) {
 }
 
 std::vector<std::string_view> user_settable_variables() {
-    std::vector<std::string_view> names;
-    for (const auto variables : {common_variables(), device_variables()}) {
+    std::set<std::string_view> names;
+    const auto add = [&](std::span<const SetVariable> variables) {
         for (const SetVariable& variable : variables) {
             if (!variable.users_own) continue;
-            names.push_back(variable.name);
-            if (!variable.older_name.empty()) names.push_back(variable.older_name);
+            names.insert(variable.name);
+            if (!variable.older_name.empty()) names.insert(variable.older_name);
         }
+    };
+    add(common_variables());
+    add(device_variables());
+    for (const Framework* framework : frameworks()) {
+        add(framework->sets);
+        for (const Variant& variant : framework->variants) add(variant.framework->sets);
     }
-    return names;
+    return {names.begin(), names.end()};
 }
 
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {

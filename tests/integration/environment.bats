@@ -173,3 +173,11 @@ TEXT
     [[ ${lines[0]} == 0/1\ * && ${lines[1]} == 0/1\ * ]]
     [ "${lines[0]}" != "${lines[1]}" ]
 }
+
+@test "how torchrun ends is as the user exported it" {
+    run -0 submit srun -n1 --distgpu=torchrun,nproc=1 sh -c 'echo $PET_SHUTDOWN_TIMEOUT $PET_SIGNALS_TO_HANDLE'
+    [[ $output == *'60 SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1,SIGUSR2' ]]
+    export PET_SHUTDOWN_TIMEOUT=7
+    run -0 submit srun -n1 --distgpu=torchrun,nproc=1 sh -c 'echo $PET_SHUTDOWN_TIMEOUT $PET_SIGNALS_TO_HANDLE'
+    [[ $output == *'7 SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1,SIGUSR2' ]]
+}

@@ -121,7 +121,7 @@ TEST(SentStep, IsAVersionTheStepAndWords) {
     SentStep step{1, 2, layout("n1", {{0, 1, 1, 1}}), "", false};
     step.node_addresses = hosts("10.0.0.1");
     step.ntasks = step.helper = step.debugger = true;
-    EXPECT_EQ(encode(step), "v2 1.2 ntasks helper addresses=10.0.0.1 layout=n1 0.1.1.1");
+    EXPECT_EQ(encode(step), "v2 1.2 ntasks helper debugger addresses=10.0.0.1 layout=n1 0.1.1.1");
 }
 
 // Without the order the ranks would be others on this node alone.
