@@ -123,7 +123,6 @@ nodes 2 of 2' ]
 # pyxis enters the container in the task, before its parent is forked there; the program of that is
 # the host's, of which the image has nothing.
 @test "Slurm's signals reach the ranks in the image, and its status and terminal are the program's" {
-    local rank
     cp "$root/tests/integration/signal/signalled_ranks.py" "$SCRATCH"
     in_container
     submit srun --unbuffered -N2 -n4 "${options[@]}" --distgpu=pytorch,signal \

@@ -16,10 +16,10 @@ launchers=(torchrun accelerate bash)
 line_of() { # LAUNCHER KEYS -> words
     local bin=${python%/*}
     case $1 in
-        torchrun) words=(--ntasks-per-node=1 --distgpu=torchrun,nproc=2"$2" "$bin/torchrun" saving.py $seconds) ;;
-        accelerate) words=(--ntasks-per-node=1 --distgpu=accelerate,per-node,nproc=2"$2" bash -c
+        torchrun) words=(--ntasks-per-node=1 "--distgpu=torchrun,nproc=2$2" "$bin/torchrun" saving.py "$seconds") ;;
+        accelerate) words=(--ntasks-per-node=1 "--distgpu=accelerate,per-node,nproc=2$2" bash -c
             "export PATH=$bin:\$PATH; ${accelerate_launch/examples\/accelerate_train.py/saving.py $seconds}") ;;
-        bash) words=(--ntasks-per-node=2 --distgpu=pytorch"$2" bash -c "$python saving.py $seconds; exit \$?") ;;
+        bash) words=(--ntasks-per-node=2 "--distgpu=pytorch$2" bash -c "$python saving.py $seconds; exit \$?") ;;
     esac
 }
 

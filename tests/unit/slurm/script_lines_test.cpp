@@ -176,7 +176,6 @@ TEST(ScriptLines, EachErrorHasItsLine) {
     EXPECT_EQ(lines.steps[1].text, "srun b");
 }
 
-
 std::string deaf_ranks_of(const std::string& lines) {
     const auto read = read_script_lines("job.sbatch", "#!/bin/bash\n" + lines);
     return read && read->deaf_ranks ? read->deaf_ranks->message() : "";
@@ -184,10 +183,11 @@ std::string deaf_ranks_of(const std::string& lines) {
 
 TEST(DeafRanks, AreThoseBelowAShellOrLauncherThatSlurmSignals) {
     const std::string job = "#SBATCH -N2 --signal=USR2@300\n";
-    EXPECT_EQ(deaf_ranks_of(job + "srun --ntasks-per-node=1 --distgpu=torchrun torchrun train.py\n"),
-              "distgpu: job.sbatch: --signal=USR2@300: on most sites only torchrun gets it in line 3, "
-              "and ends, and no rank below it; write --signal=USR2@300, and add signal to "
-              "--distgpu=");
+    EXPECT_EQ(
+        deaf_ranks_of(job + "srun --ntasks-per-node=1 --distgpu=torchrun torchrun train.py\n"),
+        "distgpu: job.sbatch: --signal=USR2@300: on most sites only torchrun gets it in line 3, "
+        "and ends, and no rank below it; write --signal=USR2@300, and add signal to "
+        "--distgpu=");
     EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=pytorch bash -c 'python3 train.py; date'\n"), "");
     EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=torchrun python3 -m torch.distributed.run t\n"),
               "");
