@@ -138,7 +138,7 @@ discovery() { echo "$SCRATCH/bin/distgpu topo --format json"; }
     sed -i 's/libhwloc\.so\.15/libhwloc.so.99/g' "$SCRATCH/distgpu"
     launch 10 "${on_node01[@]}" --distgpu=pytorch ./show
     usual_discovery
-    kept "$(discovery): $SCRATCH/distgpu: error while loading shared libraries: libhwloc.so.99: \
+    kept "$(discovery): $SCRATCH/bin/distgpu: error while loading shared libraries: libhwloc.so.99: \
 cannot open shared object file: No such file or directory"
     row '`libhwloc` missing, no saved topology' 'a line that says so; the step runs as Slurm binds it'
 }
@@ -163,7 +163,7 @@ usual_discovery() {
     ((${seconds%.*} >= 5))
     first=$seconds
     launch 3 "${on_node01[@]}" --distgpu=pytorch ./show
-    kept "$SCRATCH/distgpu: timed out in an earlier step of yours, so it is not run again for 10 minutes"
+    kept "$SCRATCH/bin/distgpu: timed out in an earlier step of yours, so it is not run again for 10 minutes"
     second=$seconds
     [ "$(on node01 sh -c 'stat -c "%U %a %n" /run/distgpu /run/distgpu/*')" = \
         "$(printf '%s\n' 'root 755 /run/distgpu' "root 644 /run/distgpu/silent-discovery.$(submit id -u)")" ]
