@@ -51,6 +51,7 @@ Decision decide(const Training& training, const std::vector<AttemptEnd>& attempt
     if (last.status == no_restart_status) {
         return give_up(formatted("status {} asks for no restart", no_restart_status));
     }
+    if (last.was_notified && !rules.requeues) return give_up("the time limit is near");
     if (is_at_limit) {
         if (!last.has_progressed) return give_up("no progress, so the job is not requeued");
         if (rules.requeued >= rules.max_requeues) return give_up("no requeue is left");

@@ -62,6 +62,8 @@ TEST(Decide, AtTheTimeLimitTheJobIsRequeuedWhateverTheStatus) {
               "the time limit is near, and the training has ended; requeue 4 of 10");
     saved.status = 1;
     EXPECT_EQ(decide(on(3, 0), {saved}, rules).next, NextStep::requeue);
+    EXPECT_EQ(decide(on(3, 0), {saved}, {}).why,
+              "srun ended with status 1; the time limit is near");
     EXPECT_EQ(decide(on(3, 0), {saved}, {.requeues = true, .requeued = 10}).next,
               NextStep::give_up);
     saved.status = 93;
