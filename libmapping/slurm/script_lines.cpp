@@ -172,12 +172,11 @@ std::optional<Error> deaf_ranks(const std::string& file, std::string_view text,
         return step.srun && !passes_signals_on(step.srun->spec) && !may_be_rank(step.srun->program);
     });
     if (deaf == lines.steps.end()) return std::nullopt;
-    return Error{
-        object,
-        formatted("on most sites only {} gets it in line {}, and ends, and no rank below it",
-                  excerpt(file_name(deaf->srun->program.front())),
-                  deaf->where.substr(deaf->where.rfind(':') + 1)),
-        remedy};
+    return Error{object,
+                 formatted("on most sites it reaches only {} in line {}, and ends it, but no rank",
+                           excerpt(file_name(deaf->srun->program.front())),
+                           deaf->where.substr(deaf->where.rfind(':') + 1)),
+                 remedy};
 }
 
 // sbatch refuses them in any line.

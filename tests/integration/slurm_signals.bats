@@ -147,8 +147,8 @@ not reach its ranks" ]
     raise
     printf '%s\n' '#!/bin/bash' '#SBATCH --signal=USR2@60' 'srun --distgpu=pytorch bash -c "true; true"' >"$SCRATCH/job.sh"
     run -0 submit sbatch --output=/dev/null "$SCRATCH/job.sh"
-    [ "$(distgpu_lines)" = "distgpu: $SCRATCH/job.sh: --signal=USR2@60: on most sites only bash gets it in line 3, and \
-ends, and no rank below it; write --signal=USR2@60, and add signal to --distgpu=" ]
+    [ "$(distgpu_lines)" = "distgpu: $SCRATCH/job.sh: --signal=USR2@60: on most sites it reaches only bash in line 3, and \
+ends it, but no rank; write --signal=USR2@60, and add signal to --distgpu=" ]
     sed -i 's/pytorch/&,signal/' "$SCRATCH/job.sh"
     run -0 submit sbatch --output=/dev/null "$SCRATCH/job.sh"
     [ -z "$(distgpu_lines)" ]

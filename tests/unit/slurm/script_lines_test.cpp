@@ -185,9 +185,9 @@ TEST(DeafRanks, AreThoseBelowAShellOrLauncherThatSlurmSignals) {
     const std::string job = "#SBATCH -N2 --signal=USR2@300\n";
     EXPECT_EQ(
         deaf_ranks_of(job + "srun --ntasks-per-node=1 --distgpu=torchrun torchrun train.py\n"),
-        "distgpu: job.sbatch: --signal=USR2@300: on most sites only torchrun gets it in line 3, "
-        "and ends, and no rank below it; write --signal=USR2@300, and add signal to "
-        "--distgpu=");
+        "distgpu: job.sbatch: --signal=USR2@300: on most sites it reaches only torchrun in line 3, "
+        "and "
+        "ends it, but no rank; write --signal=USR2@300, and add signal to --distgpu=");
     EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=pytorch bash -c 'python3 train.py; date'\n"), "");
     EXPECT_NE(deaf_ranks_of(job + "srun --distgpu=torchrun python3 -m torch.distributed.run t\n"),
               "");
