@@ -191,6 +191,9 @@ void SrunSide::set_request_variables(const std::string& spec,
         set_or_unset(secret_variable, secret ? secret->to_string() : "");
         ProcessEnvironment own;
         listener_.open(own);
+        // Not for a step that a task starts.
+        run_report_ = own.text(run_report_variable);
+        own.unset(run_report_variable);
     }
     // In a heterogeneous step the choice of one component applies to all.
     const bool binds_cpus = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
@@ -394,9 +397,10 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
             step.layout && may_lose_nodes({request_, *step.layout, facts, facts.node_addresses});
         failed = FailedTask(!is_elastic && ends_step_on_failure(request_, options));
     }
-    listener_.start(std::make_unique<StepReports>(StepReports::Step{step.job, step.step, command_},
-                                                  std::move(failed), std::move(rows), signal),
-                    max_lines);
+    listener_.start(
+        std::make_unique<StepReports>(StepReports::Step{step.job, step.step, command_, run_report_},
+                                      std::move(failed), std::move(rows), signal),
+        max_lines);
 }
 
 Outcome SrunSide::on_exit() {

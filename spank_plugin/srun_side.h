@@ -95,6 +95,7 @@ class SrunSide {
     std::uint32_t allocated_nodes_ = 0;         // of the allocation around srun; 0 if there is none
     bool inherits_ntasks_ = false;              // SLURM_NTASKS comes from that allocation
     std::string command_;                       // path of distgpu on this host
+    std::string run_report_;                    // the file of `distgpu run`; empty without it
     SrunListener listener_;
 };
 

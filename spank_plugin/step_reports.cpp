@@ -4,7 +4,6 @@
 #include "base/io/files.h"
 #include "base/io/programs.h"
 #include "mapping/frameworks/framework.h"
-#include "mapping/texts/variables.h"
 #include "slurm_calls.h"
 #include "spank_access.h"
 
@@ -18,8 +17,7 @@ namespace distgpu {
 namespace {
 
 // For `distgpu run`, in whose environment srun was started.
-void append_to_run_report(const std::string& line) {
-    const std::string path = process_variable(run_report_variable);
+void append_to_run_report(const std::string& path, const std::string& line) {
     if (path.empty()) return;
     const UniqueFd file(open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
     if (file.is_open()) write_all(file.fd(), line + '\n');
@@ -88,7 +86,7 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
                                                                          : State::running);
         if (!decision.line.empty()) {
             print_to_user(decision.line);
-            append_to_run_report(decision.line);
+            append_to_run_report(step_.run_report, decision.line);
         }
         if (decision.ends_step) {
             signal_step(step_.job, step_.step, SIGTERM);

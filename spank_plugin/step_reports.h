@@ -22,7 +22,8 @@ class StepReports : public MessageReceiver {
     struct Step {
         std::uint32_t job = 0;
         std::uint32_t step = 0;
-        std::string command{};  // path of distgpu
+        std::string command{};     // path of distgpu
+        std::string run_report{};  // the file of `distgpu run`; empty without it
     };
     // `failed`: nullopt if failures are not reported. `rows`: nullopt without `verbose`.
     StepReports(Step step, std::optional<FailedTask> failed, std::optional<VerboseRows> rows,
