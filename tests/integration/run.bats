@@ -83,7 +83,7 @@ status 0' ]
         'sleep 3; kill -TERM $pid; wait $pid; echo "status $?"' >"$SCRATCH/job.sh"
     batch -N4 "$SCRATCH/job.sh"
     echo "$output"
-    [[ $output == *'distgpu: --spares: without #SBATCH --no-kill a lost node ends the whole job; add it to the batch script'* ]]
+    [[ $output == *'distgpu: --spares: the script has no #SBATCH --no-kill, without which a lost node ends the whole job; add it'* ]]
     [[ $output == *'a signal asked for the end'* ]]
 }
 
@@ -111,7 +111,7 @@ END
     printf '%s\n' '#!/bin/bash' '#SBATCH --requeue --open-mode=append' \
         './distgpu run --before-limit 30 --requeue --progress saved -- srun --unbuffered --distgpu=pytorch bash -c "python3 long.py; exit \$?"' >"$SCRATCH/job.sh"
     (
-        until on login scontrol --oneliner show job | grep -q 'Restarts=1 '; do sleep 0.5; done
+        until_so 120 eval 'on login scontrol --oneliner show job | grep -q "Restarts=1 "'
         sleep 2
         on login scontrol update JobId="$(submit squeue --noheader --format=%A)" StartTime=now
     ) 3>&- &

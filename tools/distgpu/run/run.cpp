@@ -223,8 +223,9 @@ void warn_before_start(const Arguments& arguments, const Training& training,
         print_error_line(Error{option, problem, remedy}.message());
     };
     if (training.spares() > 0 && !has("no-kill")) {
-        warn("--spares", "without #SBATCH --no-kill a lost node ends the whole job",
-             "add it to the batch script");
+        warn("--spares",
+             "the script has no #SBATCH --no-kill, without which a lost node ends the whole job",
+             "add it");
     }
     if (!arguments.requeue) return;
     const auto record = ask_job_record(environment);
@@ -232,8 +233,10 @@ void warn_before_start(const Arguments& arguments, const Training& training,
         warn("--requeue", "this job cannot be requeued", "add #SBATCH --requeue");
     }
     if (!has("open-mode")) {
-        warn("--requeue", "each requeue empties the job's log",
-             "add #SBATCH --open-mode=append to keep it");
+        warn(
+            "--requeue",
+            "the script has no #SBATCH --open-mode=append, without which a requeue empties the log",
+            "add it");
     }
 }
 
