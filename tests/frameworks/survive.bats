@@ -60,7 +60,7 @@ parameters() { sed -n 's/^trained .*, parameters //p' <<<"$output" | tail -n 1; 
         --progress checkpoint.pt -- "$(training --steps 70 --pause 0.8)"
     wait
     grep -q '^distgpu: run: the time limit is near, and the training has ended; requeue 1 of 10$' <<<"$output"
-    [ "$(grep -c ' begins at step 0$' <<<"$output")" -eq 3 ]
+    [ "$(grep -c ' begins at step 0$' <<<"$output")" -eq 2 ]
     grep -qE '^saved at step [0-9]+$' <<<"$output"
     [ "$(parameters)" = "$whole" ]
 }
