@@ -5,8 +5,8 @@
         srun --distgpu=torchrun torchrun examples/resume.py --steps 1000
 
 Saves every few steps, and when SIGUSR2 says that the time limit is near; then all ranks end with
-status 0. An interrupted training ends with the same parameters as one that was not. Works on GPUs
-and CPUs, with torch 1.13 and later.
+status 0. An interrupted training ends with the same parameters as one that was not, but for the
+order in which DDP sums in its first step. Works on GPUs and CPUs, with torch 1.13 and later.
 """
 
 import argparse

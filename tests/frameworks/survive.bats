@@ -22,8 +22,9 @@ run_job() { # [SBATCH_OPTION...] -- WORD...
     echo "$output"
 }
 
+# With two ranks, of which sums do not depend on the order: DDP's first step after a start has another one.
 training() { # OPTION...
-    echo "srun --unbuffered --overcommit --distgpu=torchrun,nproc=2 ${python%/*}/torchrun examples/resume.py $*"
+    echo "srun --unbuffered --overcommit --distgpu=torchrun,nproc=1 ${python%/*}/torchrun examples/resume.py $*"
 }
 
 # Of the last training in the log, to which a requeued job appends.
