@@ -62,6 +62,9 @@ TEST(AttemptWords, AreRefusedIfTheyContradict) {
     EXPECT_EQ(words_of({"srun", "--nodes=4", "train.py"}, 1),
               "distgpu: --nodes=4: the job has 4 nodes, and --spares 1 leaves 3; leave --nodes "
               "out, or give sbatch as many more nodes as there are spares");
+    EXPECT_EQ(words_of({"srun", "--nodes=2", "train.py"}, 1),
+              "distgpu: --nodes=2: the job has 4 nodes, and --spares 1 leaves 3; leave --nodes "
+              "out, or give sbatch as many more nodes as there are spares");
     EXPECT_EQ(words_of({"srun", "-N5", "train.py"}, std::nullopt),
               "distgpu: --nodes=5: the job has 4 nodes, and --spares 0 leaves 4; leave --nodes "
               "out, or give sbatch as many more nodes as there are spares");
