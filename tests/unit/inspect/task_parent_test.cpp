@@ -77,6 +77,16 @@ TEST_F(TaskParentTest, EndsAsItsProgram) {
     }
 }
 
+TEST_F(TaskParentTest, ReapsAProgramThatHasEndedBeforeItLooks) {
+    const pid_t task = start([] {
+        const pid_t program = start([] { _exit(7); });
+        constexpr useconds_t pause = 100'000;
+        usleep(pause);
+        be_task_parent(program, 0);
+    });
+    EXPECT_EQ(WEXITSTATUS(end_of(task)), 7);
+}
+
 // The shell has no handler, and would end.
 void be_shell_above_rank() {
     prctl(PR_SET_NAME, "sh");
