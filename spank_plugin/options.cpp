@@ -36,9 +36,9 @@ void warn_of_deaf_ranks(const std::optional<BatchScript>& script, const Plugstac
     if (!script || script->text.find("distgpu") == std::string::npos) return;
     const auto lines = read_script_lines(script->name, script->text);
     if (!lines || !lines->deaf_ranks) return;
-    const bool is_for_steps = lines->deaf_ranks->object.find("B:") == std::string::npos;
-    if (is_for_steps && site.signal.value_or(SignalChoice{}).on) return;
-    print_to_user(lines->deaf_ranks->message());
+    const bool site_passes_on = site.signal.value_or(SignalChoice{}).on;
+    if (site_passes_on && !lines->deaf_ranks->is_for_batch_script) return;
+    print_to_user(lines->deaf_ranks->error.message());
 }
 
 }  // namespace

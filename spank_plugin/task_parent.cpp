@@ -1,6 +1,7 @@
 #include "base/format.h"
 #include "base/io/files.h"
 #include "node/host_helper.h"
+#include "node/prepare_task.h"
 #include "node/step_variables.h"
 #include "slurm_calls.h"
 #include "stepd_side.h"
@@ -26,10 +27,8 @@ std::string task_parent_path(const EnabledStep& enabled) {
 }  // namespace
 
 bool has_task_parent(const EnabledStep& enabled) {
-    // `distgpu exec` passes signals on to a service's processes. A debugger would attach to the
-    // parent.
-    return !enabled.sent.debugger && enabled.request.signal.value_or(SignalChoice{}).on &&
-           enabled.request.framework->service == nullptr;
+    // A debugger would attach to the parent.
+    return !enabled.sent.debugger && has_task_parent(enabled.request);
 }
 
 UniqueFd open_task_parent(const EnabledStep& enabled) {

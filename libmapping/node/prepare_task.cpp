@@ -139,6 +139,10 @@ Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,
     return verdict_from_status(check, *status);
 }
 
+bool has_task_parent(const Request& request) {
+    return request.signal.value_or(SignalChoice{}).on && request.framework->service == nullptr;
+}
+
 void allow_tracing() {
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 }

@@ -81,6 +81,10 @@ struct StepCheck {
 Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,
                                    const Environment& own, const Environment& task);
 
+// The key signal: whether a parent of the task's program passes Slurm's signals on to the ranks.
+// For a service `distgpu exec` does so itself. Precondition: the request has a framework.
+bool has_task_parent(const Request& request);
+
 // The key watch: lets every process of the same user trace this one, also after it has become the
 // program: Yama keeps the exception with the process and does not pass it to children (yama_lsm.c,
 // Linux 6.18).

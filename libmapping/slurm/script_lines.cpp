@@ -155,8 +155,8 @@ bool passes_signals_on(const std::string& spec) {
 
 // With "B:" the signal is for the batch script alone, otherwise for the first process of each task
 // (sbatch(1); proctrack_cgroup.c, 22.05 to 26.05).
-std::optional<Error> deaf_ranks(const std::string& file, std::string_view text,
-                                const std::string& signal, const ScriptLines& lines) {
+std::optional<DeafRanks> deaf_ranks(const std::string& file, std::string_view text,
+                                    const std::string& signal, const ScriptLines& lines) {
     if (signal.empty()) return std::nullopt;
     const std::string object = formatted("{}: --signal={}", file, excerpt(signal));
     const std::size_t colon = signal.find(':');
@@ -165,18 +165,20 @@ std::optional<Error> deaf_ranks(const std::string& file, std::string_view text,
         formatted("write --signal={}, and add signal to --distgpu=", excerpt(plain));
     if (colon != std::string::npos && signal.substr(0, colon).find('B') != std::string::npos) {
         if (text.find("trap") != std::string_view::npos) return std::nullopt;
-        return Error{object, "only the batch script gets it, and ends, because it has no trap",
-                     remedy};
+        return DeafRanks{
+            {object, "only the batch script gets it, and ends, because it has no trap", remedy},
+            true};
     }
     const auto deaf = std::ranges::find_if(lines.steps, [](const ScriptLine& step) {
         return step.srun && !passes_signals_on(step.srun->spec) && !may_be_rank(step.srun->program);
     });
     if (deaf == lines.steps.end()) return std::nullopt;
-    return Error{object,
-                 formatted("on most sites it reaches only {} in line {}, and ends it, but no rank",
-                           excerpt(file_name(deaf->srun->program.front())),
-                           deaf->where.substr(deaf->where.rfind(':') + 1)),
-                 remedy};
+    return DeafRanks{
+        {object,
+         formatted("on most sites it reaches only {} in line {}, and ends it, but no rank",
+                   excerpt(file_name(deaf->srun->program.front())),
+                   deaf->where.substr(deaf->where.rfind(':') + 1)),
+         remedy}};
 }
 
 // sbatch refuses them in any line.

@@ -13,11 +13,16 @@ struct ScriptLine {
     Result<SrunLine> srun;
 };
 
+// Why the job's --signal reaches no rank.
+struct DeafRanks {
+    Error error;
+    bool is_for_batch_script = false;  // --signal=B:..., which no key of --distgpu changes
+};
+
 struct ScriptLines {
     std::vector<ScriptLine> steps;
     std::vector<Error> unclear;  // what the plans lack, such as an srun inside another command
-    // Why the job's --signal reaches no rank; nullopt if it reaches some, or the job has none.
-    std::optional<Error> deaf_ranks{};
+    std::optional<DeafRanks> deaf_ranks{};  // nullopt: it reaches some, or the job has none
 };
 
 // `file`: the script's name; `text`: its contents.

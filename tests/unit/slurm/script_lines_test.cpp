@@ -178,7 +178,7 @@ TEST(ScriptLines, EachErrorHasItsLine) {
 
 std::string deaf_ranks_of(const std::string& lines) {
     const auto read = read_script_lines("job.sbatch", "#!/bin/bash\n" + lines);
-    return read && read->deaf_ranks ? read->deaf_ranks->message() : "";
+    return read && read->deaf_ranks ? read->deaf_ranks->error.message() : "";
 }
 
 TEST(DeafRanks, AreThoseBelowAShellOrLauncherThatSlurmSignals) {

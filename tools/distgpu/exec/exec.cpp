@@ -121,9 +121,7 @@ void start_watch(const OwnTask& own_task, const Environment& environment) {
 // Applies the key signal: this process stays, as the parent of the program, and the call returns in
 // a child.
 void fork_program(const OwnTask& own_task) {
-    const bool has_parent = own_task.request.signal.value_or(SignalChoice{}).on &&
-                            own_task.request.framework->service == nullptr;
-    if (!has_parent) return;
+    if (!has_task_parent(own_task.request)) return;
     const pid_t parent = getpid();
     const pid_t program = fork();
     if (program > 0) be_task_parent(program, own_task.task().rank.value);

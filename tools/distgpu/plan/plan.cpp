@@ -206,7 +206,7 @@ ExitCode plan_script(const Arguments& arguments) {
     auto lines = read_script_lines(arguments.spec, *text);
     if (!lines) return report_error(lines.error(), ExitCode::usage);
     for (const Error& unclear : lines->unclear) print_error_line(unclear.message());
-    if (lines->deaf_ranks) print_error_line(lines->deaf_ranks->message());
+    if (lines->deaf_ranks) print_error_line(lines->deaf_ranks->error.message());
     ExitCode worst = lines->steps.empty() ? ExitCode::usage : ExitCode::done;
     std::string_view gap;
     for (ScriptLine& step : lines->steps) {
