@@ -35,9 +35,9 @@ workers=('0 node01 0' '1 node02 0')
 @test "jax.sbatch" { trains jax jax jax 2 "${block[@]}"; }
 @test "mpi.sbatch" { trains mpi jax mpi4py 2 "${block[@]}"; }
 
-@test "every batch script stands above, or in ray.bats" {
+@test "every batch script stands above, or in ray.bats or survive.bats" {
     for script in "$root"/examples/*.sbatch; do
         script=${script##*/}
-        grep -qF "@test \"$script\" {" "$BATS_TEST_FILENAME" "$BATS_TEST_DIRNAME/ray.bats"
+        grep -qF "@test \"$script\" {" "$BATS_TEST_FILENAME" "$BATS_TEST_DIRNAME"/{ray,survive}.bats
     done
 }
